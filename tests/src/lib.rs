@@ -1,0 +1,1 @@
+//! End-to-end tests of Backstitch over the real binary; the tests are in `tests/`.
