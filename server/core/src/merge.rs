@@ -1,0 +1,346 @@
+//! Owns the three-way merge of one file's content; knows no paths, modes or history.
+//!
+//! Edits that merely touch are no conflict: a user's line directly below an agent's block is the
+//! everyday case. Line endings and the final newline merge apart from the lines.
+
+mod region;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use crate::diff::{Interner, changes, lines};
+use region::{Region, Take, regions};
+use text::{Ending, Property, Text, three_way};
+
+/// What to put where both sides changed the same region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Favor<'a> {
+    Ours,
+    Theirs,
+    /// Both, between conflict markers with these labels. What has no lines stays ours.
+    Markers {
+        ours: &'a str,
+        theirs: &'a str,
+    },
+}
+
+/// One region that both sides changed; the ranges are 0-based lines of each text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConflictHunk {
+    pub base: Range<usize>,
+    pub ours: Range<usize>,
+    pub theirs: Range<usize>,
+    pub kind: ConflictKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ConflictKind {
+    /// Both sides changed a common line, or one inserted inside what the other replaced.
+    Overlap,
+    /// Two different insertions at one point.
+    Insertions,
+    /// One side moved a line that the other side removed; taking both would bring it back.
+    Moved,
+    /// Both sides chose a line ending, and not the same.
+    LineEndings,
+    /// At least one of the texts is binary, and both sides changed it.
+    Binary,
+    /// Both sides chose whether the text ends in a newline, and not the same.
+    FinalNewline,
+}
+
+/// The merged content; clean if `conflicts` is empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merge {
+    pub bytes: Vec<u8>,
+    /// In the order of the base's lines; those of the whole text last.
+    pub conflicts: Vec<ConflictHunk>,
+}
+
+impl Merge {
+    fn clean(bytes: &[u8]) -> Self {
+        Self {
+            bytes: bytes.to_vec(),
+            conflicts: Vec::new(),
+        }
+    }
+}
+
+/// Text is whatever holds no NUL byte.
+pub fn is_text(bytes: &[u8]) -> bool {
+    !bytes.contains(&0)
+}
+
+/// Merges what `ours` and `theirs` changed since `base`.
+///
+/// `favor` decides the bytes of the conflicts only; the rest, and the list of conflicts, are the
+/// same for each.
+pub fn merge3(base: &[u8], ours: &[u8], theirs: &[u8], favor: Favor<'_>) -> Merge {
+    if ours == theirs || base == theirs {
+        return Merge::clean(ours);
+    }
+    if base == ours {
+        return Merge::clean(theirs);
+    }
+    let all = [base, ours, theirs];
+    if !all.iter().all(|bytes| is_text(bytes)) {
+        return Merge {
+            bytes: match favor {
+                Favor::Theirs => theirs.to_vec(),
+                Favor::Ours | Favor::Markers { .. } => ours.to_vec(),
+            },
+            conflicts: vec![ConflictHunk {
+                base: 0..lines(base).len(),
+                ours: 0..lines(ours).len(),
+                theirs: 0..lines(theirs).len(),
+                kind: ConflictKind::Binary,
+            }],
+        };
+    }
+    if let [Some(base), Some(ours), Some(theirs)] = all.map(Text::unmixed) {
+        return merge_unmixed(&base, &ours, &theirs, favor);
+    }
+    let merged = merge_lines(&lines(base), &lines(ours), &lines(theirs), favor);
+    Merge {
+        bytes: join_mixed(&merged.lines),
+        conflicts: merged.conflicts,
+    }
+}
+
+fn merge_unmixed(base: &Text, ours: &Text, theirs: &Text, favor: Favor) -> Merge {
+    let merged = merge_lines(&base.lines, &ours.lines, &theirs.lines, favor);
+    let mut conflicts = merged.conflicts;
+    let [base_len, ours_len, theirs_len] = [base, ours, theirs].map(|text| text.lines.len());
+
+    let ending = match three_way(base.ending, ours.ending, theirs.ending) {
+        Property::Agreed(ending) => ending.unwrap_or(Ending::Lf),
+        Property::Torn { ours, theirs } => {
+            conflicts.push(ConflictHunk {
+                base: 0..base_len,
+                ours: 0..ours_len,
+                theirs: 0..theirs_len,
+                kind: ConflictKind::LineEndings,
+            });
+            torn(favor, ours, theirs)
+        }
+    };
+    let final_newline =
+        match three_way(base.final_newline, ours.final_newline, theirs.final_newline) {
+            Property::Agreed(newline) => newline.unwrap_or(true),
+            Property::Torn { ours, theirs } => {
+                conflicts.push(ConflictHunk {
+                    base: base_len.saturating_sub(1)..base_len,
+                    ours: ours_len.saturating_sub(1)..ours_len,
+                    theirs: theirs_len.saturating_sub(1)..theirs_len,
+                    kind: ConflictKind::FinalNewline,
+                });
+                torn(favor, ours, theirs)
+            }
+        };
+
+    let mut bytes = Vec::new();
+    let count = merged.lines.len();
+    for (at, line) in merged.lines.iter().enumerate() {
+        bytes.extend_from_slice(line.bytes());
+        // An empty line is nothing but its terminator, and a marker is always a whole line.
+        let needs_terminator = line.bytes().is_empty() || matches!(line, Line::Marker(_));
+        if at + 1 < count || final_newline || needs_terminator {
+            bytes.extend_from_slice(ending.bytes());
+        }
+    }
+    Merge { bytes, conflicts }
+}
+
+fn torn<T>(favor: Favor, ours: T, theirs: T) -> T {
+    match favor {
+        Favor::Theirs => theirs,
+        Favor::Ours | Favor::Markers { .. } => ours,
+    }
+}
+
+/// Joins lines that carry their own terminators; one that lacks it is never glued to the next.
+fn join_mixed(lines: &[Line]) -> Vec<u8> {
+    let first = lines
+        .iter()
+        .find_map(|line| terminator(line.bytes()))
+        .unwrap_or(b"\n");
+    let mut bytes = Vec::new();
+    let mut latest = first;
+    for (at, line) in lines.iter().enumerate() {
+        bytes.extend_from_slice(line.bytes());
+        match terminator(line.bytes()) {
+            Some(own) => latest = own,
+            None if at + 1 < lines.len() || matches!(line, Line::Marker(_)) => {
+                bytes.extend_from_slice(latest);
+            }
+            None => {}
+        }
+    }
+    bytes
+}
+
+fn terminator(line: &[u8]) -> Option<&'static [u8]> {
+    if line.ends_with(b"\r\n") {
+        Some(b"\r\n")
+    } else if line.ends_with(b"\n") {
+        Some(b"\n")
+    } else {
+        None
+    }
+}
+
+enum Line<'t> {
+    Text(&'t [u8]),
+    Marker(String),
+}
+
+impl Line<'_> {
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Text(bytes) => bytes,
+            Self::Marker(text) => text.as_bytes(),
+        }
+    }
+}
+
+struct MergedLines<'t> {
+    lines: Vec<Line<'t>>,
+    conflicts: Vec<ConflictHunk>,
+}
+
+/// The three texts as numbers, equal lines having equal numbers.
+struct Sides<'t> {
+    base: Vec<u32>,
+    ours: Vec<u32>,
+    theirs: Vec<u32>,
+    interner: Interner<'t>,
+}
+
+impl Sides<'_> {
+    /// A line that says something; braces and blank lines recur without being the same line.
+    fn is_telling(&self, id: u32) -> bool {
+        // Letters beyond ASCII consist of such bytes; that some symbols do too does no harm.
+        let telling = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
+        self.interner.get(id).iter().any(telling)
+    }
+}
+
+fn merge_lines<'t>(
+    base: &[&'t [u8]],
+    ours: &[&'t [u8]],
+    theirs: &[&'t [u8]],
+    favor: Favor,
+) -> MergedLines<'t> {
+    let mut interner = Interner::default();
+    let sides = Sides {
+        base: interner.intern(base),
+        ours: interner.intern(ours),
+        theirs: interner.intern(theirs),
+        interner,
+    };
+    let mut plan = regions(
+        &sides,
+        &changes(&sides.base, &sides.ours),
+        &changes(&sides.base, &sides.theirs),
+    );
+    find_moves(&sides, &mut plan);
+
+    let mut out = Vec::with_capacity(ours.len().max(theirs.len()));
+    let text = |id: &u32| Line::Text(sides.interner.get(*id));
+    let mut at = 0;
+    for region in &plan {
+        out.extend(sides.base[at..region.base.start].iter().map(text));
+        at = region.base.end;
+        let ours = sides.ours[region.ours.clone()].iter().map(text);
+        let theirs = sides.theirs[region.theirs.clone()].iter().map(text);
+        match (region.take, favor) {
+            (Take::Ours | Take::Both, _) | (Take::Conflict(_), Favor::Ours) => out.extend(ours),
+            (Take::Theirs, _) | (Take::Conflict(_), Favor::Theirs) => out.extend(theirs),
+            (
+                Take::Conflict(_),
+                Favor::Markers {
+                    ours: our_label,
+                    theirs: their_label,
+                },
+            ) => {
+                out.push(Line::Marker(format!("<<<<<<< {our_label}")));
+                out.extend(ours);
+                out.push(Line::Marker("=======".to_owned()));
+                out.extend(theirs);
+                out.push(Line::Marker(format!(">>>>>>> {their_label}")));
+            }
+        }
+    }
+    out.extend(sides.base[at..].iter().map(text));
+
+    let conflicts = plan.iter().filter_map(Region::conflict).collect();
+    MergedLines {
+        lines: out,
+        conflicts,
+    }
+}
+
+/// How often a line occurs in each text.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    base: usize,
+    ours: usize,
+    theirs: usize,
+    result: usize,
+}
+
+/// Turns insertions into conflicts that bring back, or double, a line that both sides took away.
+///
+/// One side removed the line, the other moved it: line by line both deletions are the same edit
+/// and the insertion is clean, yet the result would hold a line that its remover never sees.
+fn find_moves(sides: &Sides, plan: &mut [Region]) {
+    if plan.iter().any(|region| region.conflict().is_some()) {
+        return;
+    }
+    let mut counts: HashMap<u32, Counts> = plan
+        .iter()
+        .filter(|region| region.take == Take::Both)
+        .flat_map(|region| &sides.base[region.base.clone()])
+        .filter(|&&id| sides.is_telling(id))
+        .map(|&id| (id, Counts::default()))
+        .collect();
+    if counts.is_empty() {
+        return;
+    }
+
+    let mut count = |ids: &[u32], add: fn(&mut Counts)| {
+        for id in ids {
+            if let Some(counts) = counts.get_mut(id) {
+                add(counts);
+            }
+        }
+    };
+    count(&sides.base, |counts| counts.base += 1);
+    count(&sides.ours, |counts| counts.ours += 1);
+    count(&sides.theirs, |counts| counts.theirs += 1);
+    let mut at = 0;
+    for region in &*plan {
+        count(&sides.base[at..region.base.start], |c| c.result += 1);
+        count(region.taken(sides), |counts| counts.result += 1);
+        at = region.base.end;
+    }
+    count(&sides.base[at..], |counts| counts.result += 1);
+
+    for region in plan {
+        let unexplained = |counts: &Counts| match region.take {
+            Take::Theirs => counts.result > counts.ours + counts.theirs.saturating_sub(counts.base),
+            Take::Ours => counts.result > counts.theirs + counts.ours.saturating_sub(counts.base),
+            Take::Both | Take::Conflict(_) => false,
+        };
+        let moved_here = region
+            .taken(sides)
+            .iter()
+            .any(|id| counts.get(id).is_some_and(unexplained));
+        if moved_here {
+            region.take = Take::Conflict(ConflictKind::Moved);
+        }
+    }
+}

@@ -1,0 +1,211 @@
+//! Owns which changes of the two sides belong together, and what becomes of each such region.
+
+use std::ops::Range;
+
+use super::{ConflictHunk, ConflictKind, Sides};
+use crate::diff::Change;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Take {
+    Ours,
+    Theirs,
+    /// Both sides made the same edit; it is taken once.
+    Both,
+    Conflict(ConflictKind),
+}
+
+/// Base lines that at least one side replaced, and what each side has in their place.
+#[derive(Debug)]
+pub(super) struct Region {
+    pub base: Range<usize>,
+    pub ours: Range<usize>,
+    pub theirs: Range<usize>,
+    pub take: Take,
+}
+
+impl Region {
+    /// The lines that the merge puts here.
+    pub fn taken<'s>(&self, sides: &'s Sides) -> &'s [u32] {
+        match self.take {
+            Take::Theirs => &sides.theirs[self.theirs.clone()],
+            Take::Ours | Take::Both | Take::Conflict(_) => &sides.ours[self.ours.clone()],
+        }
+    }
+
+    pub fn conflict(&self) -> Option<ConflictHunk> {
+        match self.take {
+            Take::Conflict(kind) => Some(ConflictHunk {
+                base: self.base.clone(),
+                ours: self.ours.clone(),
+                theirs: self.theirs.clone(),
+                kind,
+            }),
+            Take::Ours | Take::Theirs | Take::Both => None,
+        }
+    }
+}
+
+/// One side: its lines, and its changes that are not yet in a region.
+struct Cursor<'c> {
+    text: &'c [u32],
+    changes: &'c [Change],
+    /// The side's line that stands where the base's line `base` is.
+    line: usize,
+    base: usize,
+}
+
+impl<'c> Cursor<'c> {
+    fn new(text: &'c [u32], changes: &'c [Change]) -> Self {
+        Self {
+            text,
+            changes,
+            line: 0,
+            base: 0,
+        }
+    }
+
+    fn key(&self) -> Option<(usize, usize)> {
+        let first = self.changes.first()?;
+        Some((first.old.start, first.old.end))
+    }
+
+    /// Takes the next `count` changes, all inside `base`: they, and the side's lines for `base`.
+    fn take(&mut self, count: usize, base: &Range<usize>) -> (&'c [Change], Range<usize>) {
+        let (taken, rest) = self.changes.split_at(count);
+        let start = self.line + (base.start - self.base);
+        let end = taken.last().map_or(start + base.len(), |last| {
+            last.new.end + (base.end - last.old.end)
+        });
+        self.changes = rest;
+        (self.line, self.base) = (end, base.end);
+        (taken, start..end)
+    }
+}
+
+/// Groups the changes of both sides into regions, in the order of the base.
+///
+/// Two changes belong together if they have a base line in common, if one inserts strictly inside
+/// what the other replaces, or if both insert at one point. Those that merely touch stay apart,
+/// in base order, so what was inserted at an end of a replaced block stays on its side of it;
+/// except if both inserted the same lines where they touch (see [`Twice`]).
+pub(super) fn regions(sides: &Sides, ours: &[Change], theirs: &[Change]) -> Vec<Region> {
+    let mut regions = Vec::with_capacity(ours.len() + theirs.len());
+    let mut cursors = [
+        Cursor::new(&sides.ours, ours),
+        Cursor::new(&sides.theirs, theirs),
+    ];
+    loop {
+        let first = (0..2).filter_map(|side| Some((cursors[side].key()?, side)));
+        let Some(((start, end), lead)) = first.min() else {
+            return regions;
+        };
+        let mut base = start..end;
+        let mut counts = [0, 0];
+        counts[lead] = 1;
+        let mut doubled = None;
+        let mut grew = true;
+        while std::mem::take(&mut grew) {
+            for side in 0..2 {
+                let Some(next) = cursors[side].changes.get(counts[side]) else {
+                    continue;
+                };
+                let mut joins = overlaps(&base, &next.old);
+                if !joins && next.old.start == base.end {
+                    let other = &cursors[1 - side];
+                    let above = other.changes[..counts[1 - side]].last();
+                    if let Some(above) = above.filter(|above| above.old.end == base.end) {
+                        let twice = twice(sides, (above, other.text), (next, cursors[side].text));
+                        joins = twice.is_some();
+                        doubled = doubled.or(twice);
+                    }
+                }
+                if joins {
+                    base.end = base.end.max(next.old.end);
+                    counts[side] += 1;
+                    grew = true;
+                }
+            }
+        }
+        let [(our_changes, ours), (their_changes, theirs)] =
+            [0, 1].map(|side| cursors[side].take(counts[side], &base));
+        let same = sides.ours[ours.clone()] == sides.theirs[theirs.clone()];
+        let take = match (our_changes, their_changes) {
+            (_, []) => Take::Ours,
+            ([], _) => Take::Theirs,
+            _ if same => Take::Both,
+            ([one], [two]) => match doubled {
+                Some(Twice::Whole) if one.old.is_empty() => Take::Theirs,
+                Some(Twice::Whole) => Take::Ours,
+                Some(Twice::Partly) => Take::Conflict(ConflictKind::Insertions),
+                None if one.old.is_empty() && two.old.is_empty() => {
+                    Take::Conflict(ConflictKind::Insertions)
+                }
+                None => Take::Conflict(ConflictKind::Overlap),
+            },
+            _ => Take::Conflict(ConflictKind::Overlap),
+        };
+        regions.push(Region {
+            base,
+            ours,
+            theirs,
+            take,
+        });
+    }
+}
+
+/// Whether `next`, which does not start above `base`, has a line in common with it, lies strictly
+/// inside, or inserts at the same point.
+fn overlaps(base: &Range<usize>, next: &Range<usize>) -> bool {
+    next.start < base.end || (base.is_empty() && next.is_empty() && next.start == base.start)
+}
+
+/// Two touching changes that both add the same lines at the point where they touch.
+///
+/// Side by side the lines would stand there twice, which neither side wrote: one side inserted
+/// them, the other did so too and went on to change the neighbouring line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Twice {
+    /// One change is an insertion, and the other contains all of it.
+    Whole,
+    /// Each also has something of its own there, so neither contains the other.
+    Partly,
+}
+
+fn twice(
+    sides: &Sides,
+    (above, above_text): (&Change, &[u32]),
+    (below, below_text): (&Change, &[u32]),
+) -> Option<Twice> {
+    // Only lines beyond those replaced were added; `x x` for `a b` is one `x` from each side.
+    let added = |change: &Change| change.new.len().saturating_sub(change.old.len());
+    let most = added(above).min(added(below));
+    let tail = &above_text[above.new.end - most..above.new.end];
+    let head = &below_text[below.new.start..below.new.start + most];
+    let common = longest_border(tail, head);
+    // Recurring lines such as braces and blank ones say nothing about being the same.
+    if !head[..common].iter().any(|&id| sides.is_telling(id)) {
+        return None;
+    }
+    let whole = |change: &Change| change.old.is_empty() && change.new.len() == common;
+    Some(if whole(above) || whole(below) {
+        Twice::Whole
+    } else {
+        Twice::Partly
+    })
+}
+
+/// The length of the longest suffix of `tail` that is a prefix of `head` (Knuth–Morris–Pratt).
+fn longest_border(tail: &[u32], head: &[u32]) -> usize {
+    let mut fallback = vec![0; head.len()];
+    let step = |fallback: &[usize], mut matched: usize, id: u32| {
+        while matched > 0 && head.get(matched) != Some(&id) {
+            matched = fallback[matched - 1];
+        }
+        matched + usize::from(head.get(matched) == Some(&id))
+    };
+    for at in 1..head.len() {
+        fallback[at] = step(&fallback, fallback[at - 1], head[at]);
+    }
+    tail.iter()
+        .fold(0, |matched, &id| step(&fallback, matched, id))
+}
