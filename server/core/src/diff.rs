@@ -1,6 +1,186 @@
-//! Owns what `backstitch diff` prints.
+//! Owns what `backstitch diff` prints of one file: hunks, patches for `git apply`, changed words.
+//!
+//! Knows no store and no project: a file is two sides with a path, a mode and bytes.
 
+mod binary;
 mod lines;
+mod patch;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::collections::HashMap;
+use std::ops::Range;
 
 pub use lines::lines;
 pub(crate) use lines::{Change, Interner, changes};
+pub use patch::patch;
+pub use words::word_diff;
+
+use crate::merge::is_text;
+
+/// The file type bits of a mode.
+const TYPE: u32 = 0o170_000;
+
+/// One version of a file; a symlink's bytes are its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Side<'a> {
+    pub path: &'a [u8],
+    /// `0o100644`, `0o100755` or `0o120000`, as git writes them.
+    pub mode: u32,
+    pub bytes: &'a [u8],
+}
+
+/// Two versions of one file. `None` is absent; two different paths are a rename.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FileDiff<'a> {
+    pub old: Option<Side<'a>>,
+    pub new: Option<Side<'a>>,
+}
+
+impl<'a> FileDiff<'a> {
+    fn bytes(&self) -> (&'a [u8], &'a [u8]) {
+        let bytes = |side: Option<Side<'a>>| side.map_or(&b""[..], |side| side.bytes);
+        (bytes(self.old), bytes(self.new))
+    }
+
+    /// Whether a file became a symlink, or a symlink a file.
+    fn changes_type(&self) -> bool {
+        match (self.old, self.new) {
+            (Some(old), Some(new)) => old.mode & TYPE != new.mode & TYPE,
+            _ => false,
+        }
+    }
+
+    /// The path that goes into hunk ids, and that [`pick`] wants; the same in both directions.
+    pub fn hunk_path(&self) -> &'a [u8] {
+        let (old, new) = (self.old.or(self.new), self.new.or(self.old));
+        let path = |side: Option<Side<'a>>| side.map_or(&b""[..], |side| side.path);
+        path(old).min(path(new))
+    }
+}
+
+/// One maximal changed region with no context: the unit of `--hunk`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hunk {
+    /// 12 hex digits, the same when old and new are swapped.
+    pub id: String,
+    /// 0-based lines of the old side.
+    pub old: Range<usize>,
+    /// 0-based lines of the new side.
+    pub new: Range<usize>,
+}
+
+/// The changed regions, in order. None for binaries, and for a file that became a symlink or the
+/// other way round: those cannot be taken in parts.
+pub fn hunks(d: &FileDiff) -> Vec<Hunk> {
+    if is_binary(d) || d.changes_type() {
+        return Vec::new();
+    }
+    let (old, new) = d.bytes();
+    Comparison::of(old, new).hunks(d.hunk_path())
+}
+
+/// How many lines were added and removed, in this order; none of binaries.
+pub fn line_counts(d: &FileDiff) -> (usize, usize) {
+    if is_binary(d) {
+        return (0, 0);
+    }
+    let (old, new) = d.bytes();
+    if d.changes_type() {
+        return (lines(new).len(), lines(old).len());
+    }
+    let changes = Comparison::of(old, new).changes;
+    changes.iter().fold((0, 0), |(added, removed), change| {
+        (added + change.new.len(), removed + change.old.len())
+    })
+}
+
+/// Whether lines mean nothing to this file: one of its sides holds a NUL byte.
+pub fn is_binary(d: &FileDiff) -> bool {
+    let (old, new) = d.bytes();
+    !is_text(old) || !is_text(new)
+}
+
+/// Applies only those hunks of `old` → `new` that `ids` names; the second is how many were found.
+///
+/// `path` is the [`FileDiff::hunk_path`] under which [`hunks`] gave out the ids.
+pub fn pick(old: &[u8], new: &[u8], path: &[u8], ids: &[&str]) -> (Vec<u8>, usize) {
+    if !is_text(old) || !is_text(new) {
+        return (old.to_vec(), 0);
+    }
+    let comparison = Comparison::of(old, new);
+    let mut bytes = Vec::with_capacity(old.len().max(new.len()));
+    let mut found = 0;
+    let mut at = 0;
+    for hunk in comparison.hunks(path) {
+        if ids.contains(&hunk.id.as_str()) {
+            found += 1;
+            push_lines(&mut bytes, &comparison.old[at..hunk.old.start]);
+            push_lines(&mut bytes, &comparison.new[hunk.new]);
+            at = hunk.old.end;
+        }
+    }
+    push_lines(&mut bytes, &comparison.old[at..]);
+    (bytes, found)
+}
+
+fn push_lines(bytes: &mut Vec<u8>, lines: &[&[u8]]) {
+    for line in lines {
+        bytes.extend_from_slice(line);
+    }
+}
+
+/// Two texts as lines with their terminators, and what changed.
+#[derive(Debug)]
+struct Comparison<'t> {
+    old: Vec<&'t [u8]>,
+    new: Vec<&'t [u8]>,
+    changes: Vec<Change>,
+}
+
+impl<'t> Comparison<'t> {
+    /// Swapping the texts swaps the changes and nothing else. The algorithm alone does not give
+    /// that, so it always sees the two texts in the same order.
+    fn of(old: &'t [u8], new: &'t [u8]) -> Self {
+        let swap = new < old;
+        let (old, new) = (lines(old), lines(new));
+        let mut interner = Interner::default();
+        let [old_ids, new_ids] = [&old, &new].map(|lines| interner.intern(lines));
+        let changes = if swap {
+            changes(&new_ids, &old_ids)
+                .into_iter()
+                .map(Change::swapped)
+                .collect()
+        } else {
+            changes(&old_ids, &new_ids)
+        };
+        Self { old, new, changes }
+    }
+
+    fn hunks(&self, path: &[u8]) -> Vec<Hunk> {
+        let mut seen: HashMap<blake3::Hash, u64> = HashMap::new();
+        self.changes
+            .iter()
+            .map(|change| {
+                let old = self.old[change.old.clone()].concat();
+                let new = self.new[change.new.clone()].concat();
+                let (first, second) = if old <= new { (old, new) } else { (new, old) };
+                let mut hasher = blake3::Hasher::new();
+                for part in [path, &first, &second] {
+                    hasher.update(&(part.len() as u64).to_le_bytes());
+                    hasher.update(part);
+                }
+                // Identical hunks of one file are told apart by counting them.
+                let occurrence = seen.entry(hasher.finalize()).or_default();
+                hasher.update(&occurrence.to_le_bytes());
+                *occurrence += 1;
+                Hunk {
+                    id: hasher.finalize().to_hex()[..12].to_owned(),
+                    old: change.old.clone(),
+                    new: change.new.clone(),
+                }
+            })
+            .collect()
+    }
+}

@@ -1,3 +1,5 @@
+use std::collections::HashSet;
+
 use proptest::prelude::*;
 use proptest::sample::Index;
 
@@ -368,10 +370,11 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
     let mostly_lf = prop::sample::select(vec!["\n", "\n", "\n", "\n", "\n", "\n", "\n", "\r\n"]);
     let lines = prop::collection::vec((line, mostly_lf), 0..8);
     (lines, any::<bool>()).prop_map(|(lines, cut)| {
-        let mut text: String = lines
-            .iter()
-            .map(|(line, end)| format!("{line}{end}"))
-            .collect();
+        let mut text = String::new();
+        for (line, end) in lines {
+            text.push_str(line);
+            text.push_str(end);
+        }
         if cut {
             text.pop();
         }
@@ -446,7 +449,21 @@ proptest! {
         let docs = Docs::of(&edits);
         let merge = docs.merge();
         if merge.conflicts.is_empty() {
-            prop_assert_eq!(String::from_utf8(merge.bytes).unwrap(), docs.merged);
+            let result = String::from_utf8(merge.bytes).unwrap();
+            let sorted = |text: &str| {
+                let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+                lines.sort();
+                lines
+            };
+            prop_assert_eq!(sorted(&result), sorted(&docs.merged));
+            for text in [&docs.base, &docs.ours, &docs.theirs] {
+                let common = |of: &str, with: &str| {
+                    let known: HashSet<_> = with.lines().collect();
+                    let common: Vec<_> = of.lines().filter(|line| known.contains(line)).collect();
+                    common.join("\n")
+                };
+                prop_assert_eq!(common(&result, text), common(text, &result));
+            }
         }
     }
 }
