@@ -303,8 +303,8 @@ fn large() -> (String, String, String) {
     (text(11, ""), text(3, "our "), text(7, "their "))
 }
 
-/// A document of unique lines, and disjoint edits of it by each side: replace `len` lines from
-/// `at` by `insert` new ones. `gap` lines at least lie between two edits.
+/// Disjoint edits of a document of unique lines, each as (unchanged lines above, lines deleted,
+/// lines inserted, whether by us); at least `gap` lines lie between two of them.
 fn disjoint(gap: usize) -> impl Strategy<Value = Vec<(usize, usize, usize, bool)>> {
     prop::collection::vec((gap..gap + 5, 0usize..4, 0usize..3, any::<bool>()), 0..12)
 }
