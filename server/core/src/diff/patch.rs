@@ -5,7 +5,10 @@ use std::ops::Range;
 use super::{Change, Comparison, FileDiff, Side, binary, is_binary};
 
 /// Exactly what `git apply` takes; empty if nothing changed. A file that became a symlink, or the
-/// other way round, is deleted and created. With `context` 0 git wants `--unidiff-zero`.
+/// other way round, is deleted and created.
+///
+/// With `context` 0 git wants `--unidiff-zero`, and then takes a hunk that only deletes to be one
+/// line further up if that line is the same; so do not apply such patches where lines recur.
 pub fn patch(d: &FileDiff, context: usize) -> Vec<u8> {
     let mut out = Vec::new();
     if d.changes_type() {

@@ -364,7 +364,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn git_applies_any_text(old in text(), new in text(), context in 0usize..5) {
+    fn git_applies_any_text(old in text(), new in text(), context in 1usize..5) {
         if old != new {
             applies(&modified(&old, &new), context);
         }
