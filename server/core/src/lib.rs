@@ -2,5 +2,25 @@
 //!
 //! Synchronous. Knows no editor protocol, no agent payload and never prints.
 
+pub mod capture;
 pub mod diff;
+mod disk;
+mod engine;
+mod error;
+mod fault;
+mod git;
+pub mod history;
+mod known;
 pub mod merge;
+pub mod model;
+pub mod restore;
+mod rules;
+mod scan;
+mod store;
+mod verify;
+mod workspace;
+
+pub use engine::{Delta, Engine, Progress, Status, Tree, record_gap};
+pub use error::{Error, ErrorKind, Result};
+pub use verify::Verified;
+pub use workspace::{Locate, Workspace, state_dir};

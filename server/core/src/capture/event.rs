@@ -1,0 +1,81 @@
+//! What an agent tells, in one vocabulary for all agents. The faces translate a vendor's payload
+//! into this; the capture knows no vendor.
+
+use std::path::PathBuf;
+
+/// One event of an agent.
+#[derive(Clone, Debug)]
+pub struct AgentEvent {
+    /// `claude-code`, `codex`, …
+    pub agent: String,
+    /// The agent's own id of the conversation.
+    pub session: String,
+    pub transcript: Option<String>,
+    /// The agent's own id of the turn.
+    pub prompt_id: Option<String>,
+    /// The subagent (thread) it comes from; None for the main thread.
+    pub subagent: Option<String>,
+    pub cwd: Option<PathBuf>,
+    /// The vendor's own name of the event, for the record.
+    pub name: String,
+    pub kind: EventKind,
+}
+
+#[derive(Clone, Debug)]
+pub enum EventKind {
+    SessionStart { source: String },
+    /// A prompt; a synthetic one (a notification, a continuation) makes no turn.
+    Prompt { text: String, synthetic: bool },
+    Before(ToolCall),
+    After {
+        call: ToolCall,
+        /// What the agent says it found and did.
+        told: Told,
+        failed: bool,
+    },
+    /// All calls of the thread so far are over.
+    BatchEnd,
+    /// The thread has ended.
+    SubagentStop,
+    /// `background`: a shell command of the session still runs.
+    Stop { background: bool },
+    SessionEnd,
+    /// The conversation is about to be compacted.
+    Compact,
+    /// Known to be of no concern, or unknown.
+    Other,
+}
+
+#[derive(Clone, Debug)]
+pub struct ToolCall {
+    /// The agent's own id of the call; without one, calls are matched by thread and tool.
+    pub id: Option<String>,
+    pub tool: String,
+    /// The input as the agent wrote it, for the record.
+    pub input: Vec<u8>,
+    pub effect: Effect,
+}
+
+/// What a tool may do to files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    Reads,
+    /// It writes these paths only; relative ones count from the event's `cwd`.
+    Names(Vec<PathBuf>),
+    /// It may write anything: a shell, an unknown tool. `background`: it returns while still at work.
+    Any { background: bool },
+}
+
+/// What an edit tool says of its own work: the most exact source there is.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// The text it found, where it says so.
+    pub found: Option<String>,
+    pub wrote: Option<Wrote>,
+}
+
+#[derive(Clone, Debug)]
+pub enum Wrote {
+    Whole(String),
+    Replace { old: String, new: String, all: bool },
+}

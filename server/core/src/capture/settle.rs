@@ -1,0 +1,466 @@
+//! From what a look at the disk found to nodes and changes: one transaction that looks again wherever
+//! the known state moved meanwhile, follows renames, and asks who made it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::calls::{self, Found as Situation, Verdict, Writers};
+use crate::disk::{Root, Stat};
+use crate::error::Result;
+use crate::history::{self, Here, NewChange, NewNode};
+use crate::known;
+use crate::model::{
+    CallId, Certainty, Coverage, FileId, FileState, GitHead, Image, Kind, NodeId, Origin, Placed, RelPath,
+    SessionId, TurnId,
+};
+use crate::rules::{Excludes, Rules, was_ignored};
+use crate::scan::{Findings, Found, Known, KnownTree};
+use crate::store::{self, Durable, Store};
+
+/// A scan's result with what it was compared against.
+pub(crate) struct Scanned {
+    pub findings: Findings,
+    pub known: KnownTree,
+    pub excludes: Excludes,
+    /// The newest event when it began.
+    pub since: i64,
+}
+
+/// What settling needs beside the findings.
+pub(crate) struct Desk<'a> {
+    pub conn: &'a Connection,
+    pub dir: &'a std::path::Path,
+    pub root: &'a Root,
+    pub here: Here,
+    pub git: &'a GitHead,
+}
+
+/// The node that takes up what is found.
+#[derive(Clone, Debug)]
+pub(crate) struct Cause {
+    pub situation: Situation,
+    /// Paths that calls of this session named and never reported on.
+    pub unreported: BTreeMap<RelPath, SessionId>,
+    pub coverage: Coverage,
+    /// Make a node although nothing changed.
+    pub always: bool,
+}
+
+impl Cause {
+    pub(crate) fn between() -> Self {
+        Self {
+            situation: Situation::Between,
+            unreported: BTreeMap::new(),
+            coverage: Coverage::default(),
+            always: false,
+        }
+    }
+}
+
+/// One path's transition, ready to be recorded.
+pub(crate) struct Step {
+    pub file: Option<FileId>,
+    pub before: FileState,
+    pub after: FileState,
+    pub stat: Option<Stat>,
+    pub since: Option<NodeId>,
+    pub verdict: Verdict,
+    pub made_dirs: u32,
+}
+
+impl Desk<'_> {
+    pub(crate) fn head(&self) -> Result<Option<NodeId>> {
+        history::head(self.conn, self.here.branch)
+    }
+
+    /// Stores a found content; `like`: what it probably resembles.
+    fn keep(&self, found: &Found, like: Option<&Image>) -> Result<()> {
+        if let Some(bytes) = &found.bytes {
+            store::put(self.conn, self.dir, bytes, like.and_then(Image::content))?;
+        }
+        Ok(())
+    }
+
+    /// Takes in a scan. The node made, if any.
+    pub(crate) fn take_in(&self, scanned: Scanned, cause: &Cause) -> Result<Option<NodeId>> {
+        let Scanned { findings, known, excludes, since } = scanned;
+        let Findings { found, restated, pack, coverage, partial, bare_dirs } = findings;
+        if let Some(pack) = &pack {
+            pack.insert(self.conn)?;
+        }
+        let scanned_before: Option<i64> = self
+            .conn
+            .prepare_cached("SELECT scanned FROM root WHERE id = ?1")?
+            .query_row([self.here.root], |r| r.get(0))?;
+        let writers = Writers::since(self.conn, since)?;
+        let mut steps = Vec::new();
+        let mut adopted = Vec::new();
+        let mut look = Sight::new(self, &known, &excludes, &found)?;
+        for mut found in found {
+            let row = known::get(self.conn, self.here.root, &found.path)?;
+            let then = known.get(&found.path);
+            if row.as_ref().map(|r| r.generation) != then.map(|k| k.generation) {
+                // somebody else recorded this path meanwhile: what was seen then says nothing now
+                let now = self.root.look(&found.path)?;
+                found = Found { path: found.path, image: now.image, stat: now.stat, bytes: now.bytes };
+            }
+            let before = row.as_ref().map_or(Image::Absent, |r| r.image);
+            if found.image == before || calls::reserved(self.conn, &found.path)?.is_some() {
+                continue;
+            }
+            self.keep(&found, Some(&before))?;
+            if row.is_none() && (scanned_before.is_none() || look.was_out_of_sight(&found.path)?) {
+                adopted.push(found);
+                continue;
+            }
+            let made_dirs = if row.is_none() { look.made_dirs(&found.path)? } else { 0 };
+            let situation =
+                cause.unreported.get(&found.path).map_or(cause.situation, |s| Situation::Unreported(*s));
+            steps.push(step(found, row, writers.judge(situation), made_dirs));
+        }
+        self.follow_renames(&mut steps, &known)?;
+        let generation = known::next_generation(self.conn, self.here.root)?;
+        for (path, stat) in &restated {
+            let then = known.get(path).map_or(0, |k| k.generation);
+            known::restate(self.conn, self.here.root, path, then, stat)?;
+        }
+        let mut whole = coverage;
+        whole.items.extend(cause.coverage.items.iter().cloned());
+        let baseline = self.head()?.is_none();
+        let node = if baseline {
+            Some(self.node(Kind::Manual, None, None, None, Some("start"), &whole)?)
+        } else {
+            let news = cause.always || has_news(&whole);
+            self.record(&steps, cause, &whole, news, generation)?
+        };
+        let since_node = if baseline { None } else { self.head()? };
+        for found in adopted {
+            // before the first whole scan is done, the start's state is what the scan finds
+            let file = known::gone(self.conn, self.here.root, &found.path)?;
+            let row = Known {
+                image: found.image,
+                file,
+                since: since_node,
+                generation,
+                stat: found.stat.unwrap_or(NO_STAT),
+            };
+            known::put(self.conn, self.here.root, &found.path, &row)?;
+        }
+        let done = (!partial).then(store::now);
+        self.conn.execute(
+            "UPDATE root SET scanned = COALESCE(?2, scanned), pending = ?3, coverage = ?4, excludes = ?5,
+               bare_dirs = COALESCE(?6, bare_dirs) WHERE id = ?1",
+            params![
+                self.here.root,
+                done,
+                partial,
+                serde_json::to_string(&whole).unwrap_or_default(),
+                serde_json::to_string(&excludes).unwrap_or_default(),
+                (!partial).then_some(bare_dirs)
+            ],
+        )?;
+        Ok(node)
+    }
+
+    pub(crate) fn node(
+        &self,
+        kind: Kind,
+        session: Option<SessionId>,
+        turn: Option<TurnId>,
+        call: Option<CallId>,
+        label: Option<&str>,
+        coverage: &Coverage,
+    ) -> Result<NodeId> {
+        let new = NewNode { kind, session, turn, call, label, git: self.git, coverage };
+        history::insert_node(self.conn, self.here, &new)
+    }
+
+    /// Records transitions as one node; the rows of what is known follow.
+    pub(crate) fn record(
+        &self,
+        steps: &[Step],
+        cause: &Cause,
+        coverage: &Coverage,
+        news: bool,
+        generation: i64,
+    ) -> Result<Option<NodeId>> {
+        if steps.is_empty() && !news {
+            return Ok(None);
+        }
+        // changes of the call that ends are its step; others stand before it, in a node of their own
+        let mut last = None;
+        let owners: BTreeSet<Option<CallId>> = steps.iter().map(|s| s.verdict.origin.call).collect();
+        let end_of = match cause.situation {
+            Situation::AtEndOf(writer) => Some(writer.call),
+            _ => None,
+        };
+        let ordered = owners
+            .iter()
+            .copied()
+            .filter(|o| end_of.is_none() || *o != end_of)
+            .chain(end_of.filter(|_| news || owners.contains(&end_of)).map(Some))
+            .collect::<Vec<_>>();
+        let ordered = if ordered.is_empty() { vec![None] } else { ordered };
+        let whole = ordered.len() - 1;
+        for (at, owner) in ordered.into_iter().enumerate() {
+            let mine: Vec<&Step> = steps.iter().filter(|s| s.verdict.origin.call == owner).collect();
+            let head = self.head()?;
+            let (kind, session, turn, call) = match owner {
+                Some(call) => {
+                    let (session, turn): (SessionId, Option<TurnId>) = self
+                        .conn
+                        .prepare_cached("SELECT session, turn FROM call WHERE id = ?1")?
+                        .query_row([call], |r| Ok((r.get(0)?, r.get(1)?)))?;
+                    (Kind::Step, Some(session), turn, Some(call))
+                }
+                None => (Kind::External, None, None, None),
+            };
+            let none = Coverage::default();
+            let coverage = if at == whole { coverage } else { &none };
+            let node = self.node(kind, session, turn, call, None, coverage)?;
+            for step in mine {
+                self.record_step(node, head, step, generation)?;
+            }
+            last = Some(node);
+        }
+        Ok(last)
+    }
+
+    fn record_step(&self, node: NodeId, head: Option<NodeId>, step: &Step, generation: i64) -> Result<()> {
+        let root = self.here.root;
+        let path = |state: &FileState| state.as_ref().map(|p| p.path.clone());
+        let (from, to) = (path(&step.before), path(&step.after));
+        let file = match (step.file, from.as_ref().or(to.as_ref())) {
+            (Some(file), _) => file,
+            (None, Some(at)) if from.is_none() => match known::gone(self.conn, root, at)? {
+                Some(file) => file,
+                None => known::new_file(self.conn, None)?,
+            },
+            _ => known::new_file(self.conn, step.since)?,
+        };
+        let change = NewChange {
+            node,
+            file,
+            before: &step.before,
+            after: &step.after,
+            origin: step.verdict.origin,
+            provisional: step.verdict.provisional,
+            made_dirs: step.made_dirs,
+        };
+        history::insert_edit(self.conn, head, &change)?;
+        if from != to
+            && let Some(from) = &from
+        {
+            known::remove(self.conn, root, from)?;
+        }
+        match &step.after {
+            Some(placed) => {
+                let row = Known {
+                    image: placed.image,
+                    file: Some(file),
+                    since: step.since,
+                    generation,
+                    stat: step.stat.unwrap_or(NO_STAT),
+                };
+                known::put(self.conn, root, &placed.path, &row)?;
+                known::note_identity(self.conn, root, file, None)?;
+            }
+            None => known::note_identity(self.conn, root, file, from.as_ref())?,
+        }
+        Ok(())
+    }
+
+    /// Joins a deletion and a creation of one step into a rename: the same inode born at the same time,
+    /// or the same non-empty content with exactly one candidate on each side.
+    fn follow_renames(&self, steps: &mut Vec<Step>, known: &KnownTree) -> Result<()> {
+        let born = |s: &Stat| (s.dev, s.inode, s.btime);
+        let size = |i: &Image| matches!(i, Image::File { size, .. } if *size > 0);
+        let mut by_inode: HashMap<(i64, i64, i64), usize> = HashMap::new();
+        let mut gone_with: BTreeMap<crate::model::ContentId, Vec<usize>> = BTreeMap::new();
+        let mut come_with: BTreeMap<crate::model::ContentId, Vec<usize>> = BTreeMap::new();
+        for (at, step) in steps.iter().enumerate() {
+            match (&step.before, &step.after) {
+                (Some(before), None) => {
+                    if let Some(row) = known.get(&before.path)
+                        && row.stat.btime != 0
+                    {
+                        by_inode.insert(born(&row.stat), at);
+                    }
+                    if let Some(content) = before.image.content().filter(|_| size(&before.image)) {
+                        gone_with.entry(content).or_default().push(at);
+                    }
+                }
+                (None, Some(after)) => {
+                    if let Some(content) = after.image.content().filter(|_| size(&after.image)) {
+                        come_with.entry(content).or_default().push(at);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let mut pairs: Vec<(usize, usize)> = Vec::new();
+        for (at, step) in steps.iter().enumerate() {
+            if step.before.is_some() || step.after.is_none() {
+                continue;
+            }
+            if let Some(from) = step.stat.as_ref().and_then(|s| by_inode.remove(&born(s))) {
+                pairs.push((from, at));
+            }
+        }
+        let taken: BTreeSet<usize> = pairs.iter().flat_map(|(a, b)| [*a, *b]).collect();
+        for (content, gone) in &gone_with {
+            if let ([from], Some([to])) = (gone.as_slice(), come_with.get(content).map(Vec::as_slice))
+                && !taken.contains(from)
+                && !taken.contains(to)
+            {
+                pairs.push((*from, *to));
+            }
+        }
+        let mut drop = BTreeSet::new();
+        for (from, to) in pairs {
+            // only what one writer did is one rename
+            if steps[from].verdict != steps[to].verdict {
+                continue;
+            }
+            let before = steps[from].before.clone();
+            let (file, since) = (steps[from].file, steps[from].since);
+            let step = &mut steps[to];
+            step.before = before;
+            step.file = file;
+            step.since = since;
+            drop.insert(from);
+        }
+        let mut at = 0;
+        steps.retain(|_| {
+            at += 1;
+            !drop.contains(&(at - 1))
+        });
+        Ok(())
+    }
+}
+
+fn has_news(coverage: &Coverage) -> bool {
+    use crate::model::Reason;
+    coverage.pending
+        || coverage.items.iter().any(|i| {
+            matches!(i.reason, Reason::Failed | Reason::Outside) || i.detail == "changed" || i.detail == "named"
+        })
+}
+
+fn step(found: Found, row: Option<Known>, verdict: Verdict, made_dirs: u32) -> Step {
+    let Found { path, image, stat, .. } = found;
+    let placed = |image: Image| (!image.is_absent()).then(|| Placed { path: path.clone(), image });
+    Step {
+        file: row.as_ref().and_then(|r| r.file),
+        since: row.as_ref().and_then(|r| r.since),
+        before: placed(row.map_or(Image::Absent, |r| r.image)),
+        after: placed(image),
+        stat,
+        verdict,
+        made_dirs,
+    }
+}
+
+/// A row that proves nothing: the path is read again at the next scan.
+pub(crate) const NO_STAT: Stat =
+    Stat { size: -1, mtime: 0, ctime: 0, btime: 0, dev: 0, inode: 0, mode: 0, racy: true };
+
+/// What the last scan could see: decides between created since and only come into sight.
+struct Sight<'a> {
+    desk: &'a Desk<'a>,
+    known: &'a KnownTree,
+    /// The rules of then, where they were others than now.
+    then: Option<Arc<Rules>>,
+    unreadable: Vec<Vec<u8>>,
+    bare: BTreeSet<Vec<u8>>,
+}
+
+impl<'a> Sight<'a> {
+    fn new(desk: &'a Desk<'a>, known: &'a KnownTree, now: &Excludes, found: &[Found]) -> Result<Self> {
+        let (excludes, coverage, bare): (Option<String>, String, Option<Vec<u8>>) = desk
+            .conn
+            .prepare_cached("SELECT excludes, coverage, bare_dirs FROM root WHERE id = ?1")?
+            .query_row([desk.here.root], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+            .optional()?
+            .unwrap_or_default();
+        let then: Excludes = excludes.and_then(|e| serde_json::from_str(&e).ok()).unwrap_or_default();
+        let rule_file = |f: &Found| f.path.split().1 == crate::rules::FILE;
+        let changed = then != *now || found.iter().any(rule_file);
+        let coverage: Coverage = serde_json::from_str(&coverage).unwrap_or_default();
+        Ok(Self {
+            desk,
+            known,
+            then: changed.then(|| Rules::base(&then)),
+            unreadable: coverage
+                .items
+                .into_iter()
+                .filter(|i| i.reason == crate::model::Reason::Unreadable)
+                .map(|i| i.path)
+                .collect(),
+            bare: bare.unwrap_or_default().split(|b| *b == 0).map(<[u8]>::to_vec).collect(),
+        })
+    }
+
+    /// Whether the last scan could not have seen this path: then its earlier state is not known.
+    fn was_out_of_sight(&mut self, path: &RelPath) -> Result<bool> {
+        if self.unreadable.iter().any(|dir| path.within(dir)) {
+            return Ok(true);
+        }
+        let Some(rules) = &self.then else { return Ok(false) };
+        let (desk, known) = (self.desk, self.known);
+        let mut text = |file: &RelPath| {
+            let content = known.get(file)?.image.content()?;
+            store::get(desk.conn, desk.dir, &content).ok()
+        };
+        Ok(was_ignored(rules, path, &mut text))
+    }
+
+    /// How many directories above a created path did not exist before it, as far as is known.
+    fn made_dirs(&self, path: &RelPath) -> Result<u32> {
+        let mut made = 0;
+        let mut dir = path.parent();
+        while let Some(at) = dir {
+            if self.bare.contains(at.bytes())
+                || known::directory_known(self.desk.conn, self.desk.here.root, &at)?
+            {
+                break;
+            }
+            made += 1;
+            dir = at.parent();
+        }
+        Ok(made)
+    }
+}
+
+/// A change made for sure by this call.
+pub(crate) fn by_call(session: SessionId, call: CallId, session_c: Certainty, step_c: Certainty) -> Verdict {
+    Verdict {
+        origin: Origin {
+            session: Some(session),
+            call: Some(call),
+            session_certainty: session_c,
+            step_certainty: step_c,
+        },
+        provisional: false,
+    }
+}
+
+/// Runs a scan against what the store knows. Reads the database outside any transaction of its own.
+pub(crate) fn scan(
+    store: &Store,
+    root: &Root,
+    here: Here,
+    deadline: Option<std::time::Instant>,
+) -> Result<Scanned> {
+    let since = calls::last_event(&store.conn)?;
+    let known = known::all(&store.conn, here.root)?;
+    let excludes = Excludes::read(&root.path);
+    let findings = crate::scan::scan(root, &store.dir, &known, &excludes, deadline)?;
+    Ok(Scanned { findings, known, excludes, since })
+}
+
+/// What a commit of this must survive: the death of the machine where content would be lost otherwise.
+pub(crate) const BEFORE: Durable = Durable::Power;
+pub(crate) const AFTER: Durable = Durable::Process;

@@ -1,0 +1,352 @@
+//! The workspace's files: looking at them, reading them whole, and the few ways of changing one without
+//! leaving the root. Every path is walked from the root's own descriptor and no link is followed, so a
+//! link swapped in later leads nowhere.
+
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, StatxFlags};
+use rustix::io::Errno;
+
+use crate::error::{Context, Error, Result};
+use crate::model::{ContentId, Image, Opaque, RelPath, bytes_path};
+
+/// Above this a content is not kept.
+pub(crate) const MAX_FILE: u64 = 10 << 20;
+/// Our own files beside a target while a restore is under way.
+pub(crate) const TEMP_PREFIX: &[u8] = b".backstitch-tmp-";
+/// A time stamp closer than this to the moment of looking proves nothing.
+const RACY: i128 = 10_000_000;
+const RACY_COARSE: i128 = 2_000_000_000;
+
+/// What the file system says of a path, enough to know that nothing happened to it since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stat {
+    pub size: i64,
+    /// Nanoseconds since 1970.
+    pub mtime: i64,
+    pub ctime: i64,
+    pub btime: i64,
+    pub dev: i64,
+    pub inode: i64,
+    /// With the type bits.
+    pub mode: i64,
+    /// Looked at so soon after its last change that an equal stat is no proof.
+    pub racy: bool,
+}
+
+impl Stat {
+    /// Whether the file is surely what it was.
+    pub(crate) fn proves(&self, now: &Self) -> bool {
+        !self.racy
+            && (self.size, self.mtime, self.ctime, self.dev, self.inode, self.mode)
+                == (now.size, now.mtime, now.ctime, now.dev, now.inode, now.mode)
+    }
+
+    pub(crate) fn kind(&self) -> FileType {
+        FileType::from_raw_mode(u32::try_from(self.mode).unwrap_or(0))
+    }
+
+    fn new(s: &rustix::fs::Statx) -> Self {
+        let nanos = |t: rustix::fs::StatxTimestamp| {
+            t.tv_sec.saturating_mul(1_000_000_000).saturating_add(i64::from(t.tv_nsec))
+        };
+        let (mtime, ctime) = (nanos(s.stx_mtime), nanos(s.stx_ctime));
+        let now = i128::from(crate::store::now()) * 1000;
+        let coarse = mtime % 1_000_000_000 == 0 && ctime % 1_000_000_000 == 0;
+        let margin = if coarse { RACY_COARSE } else { RACY };
+        Self {
+            size: i64::try_from(s.stx_size).unwrap_or(i64::MAX),
+            mtime,
+            ctime,
+            btime: nanos(s.stx_btime),
+            dev: (i64::from(s.stx_dev_major) << 32) | i64::from(s.stx_dev_minor),
+            inode: s.stx_ino.cast_signed(),
+            mode: i64::from(s.stx_mode),
+            racy: now - i128::from(mtime.max(ctime)) < margin,
+        }
+    }
+}
+
+const WANTED: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::BTIME);
+
+/// A path looked at: None where nothing is, or a directory.
+#[derive(Clone, Debug)]
+pub(crate) struct Look {
+    pub image: Image,
+    pub stat: Option<Stat>,
+    /// The content, where the image has one.
+    pub bytes: Option<Vec<u8>>,
+    pub is_dir: bool,
+}
+
+impl Look {
+    const NOTHING: Self = Self { image: Image::Absent, stat: None, bytes: None, is_dir: false };
+}
+
+/// The root directory, held open.
+#[derive(Debug)]
+pub(crate) struct Root {
+    pub path: PathBuf,
+    fd: OwnedFd,
+}
+
+/// A directory below the root, and a name in it.
+pub(crate) struct Place<'p> {
+    dir: OwnedFd,
+    name: &'p [u8],
+    shown: PathBuf,
+}
+
+impl Root {
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let fd = rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+            .at("open the workspace", path)?;
+        Ok(Self { path: path.to_path_buf(), fd })
+    }
+
+    /// None where a directory on the way is missing; an error where a link or a file is in the way.
+    pub(crate) fn place<'p>(&self, rel: &'p RelPath) -> Result<Option<Place<'p>>> {
+        let (dir, name) = rel.split();
+        let shown = self.path.join(rel.to_path());
+        match self.dir(dir) {
+            Ok(dir) => Ok(Some(Place { dir, name, shown })),
+            Err(Errno::NOENT) => Ok(None),
+            Err(e) => Err(Error::Io { what: format!("reach {}", shown.display()), source: e.into() }),
+        }
+    }
+
+    /// Whether the name still leads to this directory.
+    pub(crate) fn is_there(&self) -> bool {
+        let ours = rustix::fs::fstat(&self.fd);
+        let named = rustix::fs::stat(&self.path);
+        matches!((ours, named), (Ok(a), Ok(b)) if (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino))
+    }
+
+    fn dir(&self, dir: &[u8]) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut at = self.fd.as_fd().try_clone_to_owned().map_err(|_| Errno::MFILE)?;
+        for part in dir.split(|b| *b == b'/').filter(|p| !p.is_empty()) {
+            at = rustix::fs::openat(&at, part, flags, Mode::empty())?;
+        }
+        Ok(at)
+    }
+
+    /// Makes the directories above `rel`; says how many were made.
+    pub(crate) fn make_parents(&self, rel: &RelPath) -> Result<u32> {
+        let (dir, _) = rel.split();
+        let shown = self.path.join(rel.to_path());
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut at = self.fd.as_fd().try_clone_to_owned().at("open", &self.path)?;
+        let mut made = 0;
+        for part in dir.split(|b| *b == b'/').filter(|p| !p.is_empty()) {
+            match rustix::fs::mkdirat(&at, part, Mode::from_raw_mode(0o777)) {
+                Ok(()) => made += 1,
+                Err(Errno::EXIST) => {}
+                Err(e) => return Err(e).at("make the directory of", &shown),
+            }
+            at = rustix::fs::openat(&at, part, flags, Mode::empty()).at("open the directory of", &shown)?;
+        }
+        Ok(made)
+    }
+
+    /// Removes up to `count` directories above `rel`, innermost first, as long as they are empty.
+    pub(crate) fn remove_parents(&self, rel: &RelPath, count: u32) {
+        let mut dir = rel.parent();
+        for _ in 0..count {
+            let Some(at) = dir else { return };
+            let Ok(Some(place)) = self.place(&at) else { return };
+            if rustix::fs::unlinkat(&place.dir, place.name, AtFlags::REMOVEDIR).is_err() {
+                return;
+            }
+            dir = at.parent();
+        }
+    }
+
+    /// How many of the directories above `rel` do not exist.
+    pub(crate) fn missing_parents(&self, rel: &RelPath) -> u32 {
+        let mut missing = 0;
+        let mut dir = rel.parent();
+        while let Some(at) = dir {
+            match self.dir(at.bytes()) {
+                Ok(_) => break,
+                Err(_) => missing += 1,
+            }
+            dir = at.parent();
+        }
+        missing
+    }
+
+    /// Looks at a path and reads it whole. What cannot be reached for a link or file on the way is
+    /// absent: nothing of the workspace is there.
+    pub(crate) fn look(&self, rel: &RelPath) -> Result<Look> {
+        match self.place(rel) {
+            Ok(Some(place)) => place.look(),
+            Ok(None) => Ok(Look::NOTHING),
+            Err(Error::Io { source, .. })
+                if matches!(
+                    Errno::from_io_error(&source),
+                    Some(Errno::NOTDIR | Errno::LOOP | Errno::NAMETOOLONG)
+                ) =>
+            {
+                Ok(Look::NOTHING)
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    pub(crate) fn stat(&self, rel: &RelPath) -> Option<Stat> {
+        let place = self.place(rel).ok()??;
+        place.stat().ok()
+    }
+
+    /// Makes what happened in the directory of `rel` durable.
+    pub(crate) fn sync_parent(&self, rel: &RelPath) {
+        if let Ok(dir) = self.dir(rel.split().0) {
+            let synced = rustix::fs::fsync(dir);
+            drop(synced);
+        }
+    }
+}
+
+impl Place<'_> {
+    fn stat(&self) -> Result<Stat, Errno> {
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        rustix::fs::statx(&self.dir, self.name, flags, WANTED).map(|s| Stat::new(&s))
+    }
+
+    pub(crate) fn look(&self) -> Result<Look> {
+        // a file that changes under the reader is read again; one that never rests is taken as it was last
+        let mut last = None;
+        for _ in 0..5 {
+            let stat = match self.stat() {
+                Ok(stat) => stat,
+                Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Look::NOTHING),
+                Err(e) => return Err(e).at("look at", &self.shown),
+            };
+            let look = self.read(stat)?;
+            match self.stat() {
+                Ok(after) if Stat { racy: true, ..after } == Stat { racy: true, ..stat } => return Ok(look),
+                _ => last = Some(look),
+            }
+        }
+        Ok(last.map_or(Look::NOTHING, |mut look| {
+            if let Some(stat) = &mut look.stat {
+                stat.racy = true;
+            }
+            look
+        }))
+    }
+
+    fn read(&self, stat: Stat) -> Result<Look> {
+        let opaque = |why| Look { image: Image::Opaque(why), stat: Some(stat), bytes: None, is_dir: false };
+        match stat.kind() {
+            FileType::Directory => Ok(Look { is_dir: true, stat: Some(stat), ..Look::NOTHING }),
+            FileType::Symlink => match rustix::fs::readlinkat(&self.dir, self.name, Vec::new()) {
+                Ok(target) => {
+                    let bytes = target.into_bytes();
+                    Ok(Look {
+                        image: Image::Symlink { content: ContentId::of(&bytes) },
+                        stat: Some(stat),
+                        bytes: Some(bytes),
+                        is_dir: false,
+                    })
+                }
+                Err(Errno::NOENT | Errno::INVAL) => Ok(Look::NOTHING),
+                Err(_) => Ok(opaque(Opaque::Unreadable)),
+            },
+            FileType::RegularFile if u64::try_from(stat.size).unwrap_or(0) > MAX_FILE => {
+                Ok(opaque(Opaque::TooLarge))
+            }
+            FileType::RegularFile => {
+                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+                match rustix::fs::openat(&self.dir, self.name, flags, Mode::empty()) {
+                    Ok(fd) => Ok(read_whole(fd.into(), stat)),
+                    Err(Errno::NOENT | Errno::LOOP) => Ok(Look::NOTHING),
+                    Err(_) => Ok(opaque(Opaque::Unreadable)),
+                }
+            }
+            _ => Ok(opaque(Opaque::Special)),
+        }
+    }
+
+    /// Writes a new file or link of this name; it must not exist. The content is durable afterwards.
+    pub(crate) fn create(&self, image: &Image, bytes: &[u8]) -> Result<()> {
+        match image {
+            Image::Symlink { .. } => {
+                rustix::fs::symlinkat(bytes_path(bytes), &self.dir, self.name).at("link", &self.shown)
+            }
+            Image::File { mode, .. } => {
+                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                let fd = rustix::fs::openat(&self.dir, self.name, flags, Mode::from_raw_mode(0o600))
+                    .at("create", &self.shown)?;
+                let mut file = std::fs::File::from(fd);
+                file.write_all(bytes).at("write", &self.shown)?;
+                rustix::fs::fchmod(&file, Mode::from_raw_mode(*mode)).at("set the mode of", &self.shown)?;
+                file.sync_all().at("sync", &self.shown)
+            }
+            Image::Absent | Image::Opaque(_) => Ok(()),
+        }
+    }
+
+    pub(crate) fn remove(&self) -> Result<()> {
+        match rustix::fs::unlinkat(&self.dir, self.name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(e) => Err(e).at("remove", &self.shown),
+        }
+    }
+
+    /// The same directory, another name.
+    pub(crate) fn sibling<'n>(&self, name: &'n [u8]) -> Result<Place<'n>> {
+        let dir = self.dir.try_clone().at("open the directory of", &self.shown)?;
+        Ok(Place { dir, name, shown: self.shown.with_file_name(bytes_path(name)) })
+    }
+
+    /// Swaps two names of one directory, as one step where the platform can.
+    pub(crate) fn exchange(&self, other: &Place<'_>) -> Result<()> {
+        rustix::fs::renameat_with(&self.dir, self.name, &other.dir, other.name, RenameFlags::EXCHANGE)
+            .at("exchange", &self.shown)
+    }
+
+    /// Gives this file another name that must be free. `false`: it is not, or this one is gone.
+    pub(crate) fn rename_to_free(&self, other: &Place<'_>) -> Result<bool> {
+        match rustix::fs::renameat_with(&self.dir, self.name, &other.dir, other.name, RenameFlags::NOREPLACE) {
+            Ok(()) => Ok(true),
+            Err(Errno::EXIST | Errno::NOENT) => Ok(false),
+            Err(e) => Err(e).at("rename", &self.shown),
+        }
+    }
+
+    pub(crate) fn exists(&self) -> bool {
+        self.stat().is_ok()
+    }
+}
+
+fn read_whole(file: std::fs::File, stat: Stat) -> Look {
+    let mut bytes = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0) + 1);
+    // it may have grown since; a little above the limit tells
+    match file.take(MAX_FILE + 1).read_to_end(&mut bytes) {
+        Ok(_) if bytes.len() as u64 > MAX_FILE => {
+            Look { image: Image::Opaque(Opaque::TooLarge), stat: Some(stat), bytes: None, is_dir: false }
+        }
+        Ok(_) => Look {
+            image: Image::File {
+                mode: u32::try_from(stat.mode).unwrap_or(0o644) & 0o777,
+                content: ContentId::of(&bytes),
+                size: bytes.len() as u64,
+            },
+            stat: Some(stat),
+            bytes: Some(bytes),
+            is_dir: false,
+        },
+        Err(_) => {
+            Look { image: Image::Opaque(Opaque::Unreadable), stat: Some(stat), bytes: None, is_dir: false }
+        }
+    }
+}
+
+/// Looks at a path by its full name, for the walk, which has just listed it.
+pub(crate) fn stat_path(path: &Path) -> Option<Stat> {
+    rustix::fs::statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, WANTED).ok().map(|s| Stat::new(&s))
+}

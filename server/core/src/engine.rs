@@ -1,0 +1,328 @@
+//! The engine: one opened store of one workspace. The faces talk to this alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{OptionalExtension, params};
+
+use crate::disk::Root;
+use crate::error::{Context, Error, Result};
+use crate::history::{self, Ancestry, BranchInfo, Entry, Here, LogFilter, Operation};
+use crate::known;
+use crate::model::{
+    BranchId, ContentId, Coverage, FileId, FileState, Image, NodeId, OpId, Placed, RelPath, RootId, os_bytes,
+};
+use crate::store::{self, Durable, Store};
+use crate::workspace::Workspace;
+
+pub type Tree = BTreeMap<RelPath, Image>;
+
+/// How far a long piece of work is.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    pub what: &'static str,
+    pub done: u64,
+    pub total: Option<u64>,
+}
+
+/// A file at two points of the history; the paths differ where it was renamed between them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delta {
+    pub old: FileState,
+    pub new: FileState,
+}
+
+#[derive(Clone, Debug)]
+pub struct Status {
+    pub root: PathBuf,
+    pub store: PathBuf,
+    pub store_bytes: u64,
+    pub branch: String,
+    pub head: Option<NodeId>,
+    pub nodes: i64,
+    pub turns: i64,
+    pub sessions: i64,
+    pub tracked_files: i64,
+    /// Microseconds since 1970.
+    pub last_scan: Option<i64>,
+    pub coverage: Coverage,
+    pub open_calls: i64,
+    pub open_operation: Option<OpId>,
+}
+
+#[derive(Debug)]
+pub struct Engine {
+    pub(crate) store: Store,
+    pub(crate) root: Root,
+    pub(crate) here: Here,
+}
+
+impl Engine {
+    /// Opens the store of a workspace, which is made at the first time. What a process left half done
+    /// when it died is finished or undone before anything else.
+    pub fn open(workspace: &Workspace) -> Result<Self> {
+        let root = Root::open(&workspace.root)?;
+        let mut store = Store::open(&workspace.store_dir)?;
+        let path = os_bytes(workspace.root.as_os_str());
+        let found = |conn: &rusqlite::Connection| -> Result<Option<Here>> {
+            Ok(conn
+                .prepare_cached("SELECT id, branch FROM root WHERE path = ?1")?
+                .query_row([&path], |r| Ok(Here { root: r.get(0)?, branch: r.get(1)? }))
+                .optional()?)
+        };
+        let here = match found(&store.conn)? {
+            Some(here) => here,
+            None => store.write(Durable::Power, |conn| match found(conn)? {
+                Some(here) => Ok(here),
+                None => {
+                    conn.execute(
+                        "INSERT OR IGNORE INTO branch (name, created) VALUES ('main', ?1)",
+                        [store::now()],
+                    )?;
+                    let branch: BranchId =
+                        conn.query_row("SELECT id FROM branch WHERE name = 'main'", [], |r| r.get(0))?;
+                    conn.execute("INSERT INTO root (path, branch) VALUES (?1,?2)", params![path, branch])?;
+                    Ok(Here { root: RootId(conn.last_insert_rowid()), branch })
+                }
+            })?,
+        };
+        let mut engine = Self { store, root, here };
+        engine.recover()?;
+        Ok(engine)
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root.path
+    }
+
+    pub fn head(&self) -> Result<Option<NodeId>> {
+        history::head(&self.store.conn, self.here.branch)
+    }
+
+    pub fn branch_name(&self) -> Result<String> {
+        Ok(self
+            .store
+            .conn
+            .query_row("SELECT name FROM branch WHERE id = ?1", [self.here.branch], |r| r.get(0))?)
+    }
+
+    pub fn branches(&self) -> Result<Vec<BranchInfo>> {
+        history::branches(&self.store.conn, self.here)
+    }
+
+    /// The timeline, newest first.
+    pub fn log(&self, filter: &LogFilter) -> Result<Vec<Entry>> {
+        history::log(&self.store, self.here, filter)
+    }
+
+    pub fn entry(&self, id: NodeId) -> Result<Entry> {
+        history::entry(&self.store, self.here, id)
+    }
+
+    /// The node that a reference means: `c12`, `c12^`, `t4`, `@`, `@~2`, a tag, a branch, a label.
+    pub fn resolve(&self, rev: &str) -> Result<NodeId> {
+        history::resolve(&self.store.conn, self.here, rev)
+    }
+
+    pub fn resolve_op(&self, op: &str) -> Result<OpId> {
+        history::resolve_op(&self.store.conn, op)
+    }
+
+    /// Operations, newest first.
+    pub fn operations(&self) -> Result<Vec<Operation>> {
+        history::operations(&self.store.conn)
+    }
+
+    /// The nodes of steps that belong to the turn of this node, oldest first.
+    pub fn turn_steps(&self, node: NodeId) -> Result<Vec<NodeId>> {
+        let mut select = self.store.conn.prepare_cached(
+            "SELECT id FROM node WHERE turn = (SELECT turn FROM node WHERE id = ?1) AND kind = 'step'
+             ORDER BY id",
+        )?;
+        let rows = select.query_map([node], |r| r.get(0))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    pub fn content(&self, id: &ContentId) -> Result<Vec<u8>> {
+        self.store.content(id)
+    }
+
+    /// The whole tracked tree at a node. What was not known at the time is not in it.
+    pub fn tree_at(&self, id: NodeId) -> Result<Tree> {
+        Ok(self.placed_at(id)?.into_iter().map(|(path, (image, _))| (path, image)).collect())
+    }
+
+    pub(crate) fn placed_at(&self, id: NodeId) -> Result<BTreeMap<RelPath, (Image, Option<FileId>)>> {
+        let conn = &self.store.conn;
+        let ancestry = Ancestry::new(conn);
+        let mut tree: BTreeMap<RelPath, (Image, Option<FileId>)> = BTreeMap::new();
+        for (path, row) in known::all(conn, self.here.root)? {
+            let known_then = match (row.file, row.since) {
+                (None, Some(since)) => ancestry.is_ancestor(since, id)?,
+                _ => true,
+            };
+            if known_then {
+                tree.insert(path, (row.image, row.file));
+            }
+        }
+        let Some(head) = self.head()? else { return Ok(tree) };
+        let moved = self.files_between(&ancestry, head, id)?;
+        tree.retain(|_, (_, file)| file.is_none_or(|f| !moved.contains(&f)));
+        for file in moved {
+            if !self.known_at(&ancestry, file, id)? {
+                continue;
+            }
+            if let Some(Placed { path, image }) = history::state_at(&ancestry, file, id)? {
+                tree.insert(path, (image, Some(file)));
+            }
+        }
+        Ok(tree)
+    }
+
+    /// Whether a file's state was known at a node.
+    pub(crate) fn known_at(&self, ancestry: &Ancestry<'_>, file: FileId, node: NodeId) -> Result<bool> {
+        let since: Option<NodeId> = self
+            .store
+            .conn
+            .prepare_cached("SELECT since FROM file WHERE id = ?1")?
+            .query_row([file], |r| r.get(0))?;
+        since.map_or(Ok(true), |since| ancestry.is_ancestor(since, node))
+    }
+
+    /// Files with changes on the way from one node to another.
+    pub(crate) fn files_between(
+        &self,
+        ancestry: &Ancestry<'_>,
+        a: NodeId,
+        b: NodeId,
+    ) -> Result<BTreeSet<FileId>> {
+        let common = ancestry.common(a, b)?;
+        let mut files = BTreeSet::new();
+        let mut select = self.store.conn.prepare_cached("SELECT file FROM change WHERE node = ?1")?;
+        for node in ancestry.after(common, a)?.into_iter().chain(ancestry.after(common, b)?) {
+            for file in select.query_map([node], |r| r.get(0))? {
+                files.insert(file?);
+            }
+        }
+        Ok(files)
+    }
+
+    pub fn image_at(&self, id: NodeId, path: &RelPath) -> Result<Image> {
+        Ok(self.tree_at(id)?.get(path).copied().unwrap_or(Image::Absent))
+    }
+
+    /// What differs between two nodes, by path.
+    pub fn compare(&self, from: NodeId, to: NodeId) -> Result<Vec<Delta>> {
+        let ancestry = Ancestry::new(&self.store.conn);
+        let mut deltas = Vec::new();
+        for file in self.files_between(&ancestry, from, to)? {
+            let old = history::state_at(&ancestry, file, from)?;
+            let new = history::state_at(&ancestry, file, to)?;
+            if old != new {
+                deltas.push(Delta { old, new });
+            }
+        }
+        deltas.sort_by(|a, b| {
+            let key = |d: &Delta| d.new.as_ref().or(d.old.as_ref()).map(|p| p.path.clone());
+            key(a).cmp(&key(b))
+        });
+        Ok(deltas)
+    }
+
+    /// What differs between a node and the disk, which is looked at now: what has changed there becomes
+    /// a node like any other find.
+    pub fn compare_with_disk(&mut self, from: NodeId) -> Result<Vec<Delta>> {
+        self.look()?;
+        match self.head()? {
+            Some(head) => self.compare(from, head),
+            None => Ok(Vec::new()),
+        }
+    }
+
+    /// Writes the whole tracked tree at a node into an empty directory. The number of files written.
+    pub fn materialize(&self, id: NodeId, into: &Path, progress: &mut dyn FnMut(Progress)) -> Result<u64> {
+        std::fs::create_dir_all(into).at("make", into)?;
+        if std::fs::read_dir(into).at("read", into)?.next().is_some() {
+            return Err(Error::refused(
+                format!("{} is not empty", into.display()),
+                "name an empty or a new directory",
+            ));
+        }
+        let place = into.canonicalize().at("open", into)?;
+        if place.starts_with(&self.root.path) {
+            return Err(Error::refused(
+                format!("{} lies inside the workspace", into.display()),
+                "name a directory outside of it, else its files become part of the history",
+            ));
+        }
+        let target = Root::open(&place)?;
+        let tree = self.tree_at(id)?;
+        let total = Some(tree.len() as u64);
+        let mut done = 0;
+        for (path, image) in &tree {
+            let Some(content) = image.content() else { continue };
+            target.make_parents(path)?;
+            if let Some(place) = target.place(path)? {
+                place.create(image, &self.store.content(&content)?)?;
+            }
+            done += 1;
+            progress(Progress { what: "writing", done, total });
+        }
+        Ok(done)
+    }
+
+    pub fn status(&self) -> Result<Status> {
+        let conn = &self.store.conn;
+        let count = |sql: &str| -> Result<i64> { Ok(conn.query_row(sql, [], |r| r.get(0))?) };
+        let (last_scan, coverage): (Option<i64>, String) =
+            conn.query_row("SELECT scanned, coverage FROM root WHERE id = ?1", [self.here.root], |r| {
+                Ok((r.get(0)?, r.get(1)?))
+            })?;
+        Ok(Status {
+            root: self.root.path.clone(),
+            store: self.store.dir.clone(),
+            store_bytes: disk_use(&self.store.dir),
+            branch: self.branch_name()?,
+            head: self.head()?,
+            nodes: count("SELECT COUNT(*) FROM node")?,
+            turns: count("SELECT COUNT(*) FROM turn")?,
+            sessions: count("SELECT COUNT(*) FROM session")?,
+            tracked_files: conn.query_row(
+                "SELECT COUNT(*) FROM file_state WHERE root = ?1",
+                [self.here.root],
+                |r| r.get(0),
+            )?,
+            last_scan,
+            coverage: serde_json::from_str(&coverage).unwrap_or_default(),
+            open_calls: count("SELECT COUNT(*) FROM call WHERE closed IS NULL")?,
+            open_operation: conn
+                .query_row("SELECT id FROM operation WHERE state IN ('open','backwards')", [], |r| r.get(0))
+                .optional()?,
+        })
+    }
+
+    /// Housekeeping that a hook has no time for.
+    pub fn tidy(&mut self) {
+        self.store.tidy();
+    }
+
+    pub(crate) const RESTORE_WAIT: Duration = Duration::from_secs(10);
+}
+
+/// Notes a gap where the store itself cannot be used. `false`: not even that was possible.
+pub fn record_gap(workspace: &Workspace, what: &str) -> bool {
+    store::gaps::append(&workspace.store_dir, what)
+}
+
+fn disk_use(dir: &Path) -> u64 {
+    let Ok(entries) = std::fs::read_dir(dir) else { return 0 };
+    entries
+        .flatten()
+        .map(|e| match e.metadata() {
+            Ok(m) if m.is_dir() => disk_use(&e.path()),
+            Ok(m) => m.len(),
+            Err(_) => 0,
+        })
+        .sum()
+}

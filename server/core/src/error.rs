@@ -1,0 +1,101 @@
+//! What can go wrong, in words for the person at the keyboard: the thing, the reason, the next step.
+
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("{what}: {source}")]
+    Io { what: String, source: std::io::Error },
+    #[error("the store's database: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    #[error("store {}: {reason}", .path.display())]
+    Damaged { path: PathBuf, reason: String },
+    #[error("store {}: made by a newer Backstitch (schema {found}, this one knows {known})", .path.display())]
+    TooNew { path: PathBuf, found: i64, known: i64 },
+    #[error("content {hash}: {reason}")]
+    Blob { hash: String, reason: String },
+    #[error("no checkpoint `{0}`")]
+    NoRevision(String),
+    #[error("{what} `{name}` not found")]
+    NotFound { what: &'static str, name: String },
+    #[error("{0}")]
+    Usage(String),
+    #[error("{reason}")]
+    Refused { reason: String, hint: Option<String> },
+}
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorKind {
+    Refused,
+    Usage,
+    NotFound,
+    /// The store is damaged or too new.
+    Store,
+    Other,
+}
+
+impl Error {
+    pub fn kind(&self) -> ErrorKind {
+        match self {
+            Self::Refused { .. } => ErrorKind::Refused,
+            Self::Usage(_) => ErrorKind::Usage,
+            Self::NoRevision(_) | Self::NotFound { .. } => ErrorKind::NotFound,
+            Self::Damaged { .. } | Self::TooNew { .. } | Self::Blob { .. } => ErrorKind::Store,
+            Self::Sqlite(source) => match source.sqlite_error_code() {
+                Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => {
+                    ErrorKind::Store
+                }
+                _ => ErrorKind::Other,
+            },
+            Self::Io { .. } => ErrorKind::Other,
+        }
+    }
+
+    /// The next step, where there is one to name.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Refused { hint, .. } => hint.clone(),
+            Self::NoRevision(_) => {
+                Some("`backstitch log` lists what there is; c12, t4, @~2, a tag, a branch or a label name one".into())
+            }
+            Self::TooNew { .. } => Some("install the newer version, or use another --store-dir".into()),
+            Self::Damaged { .. } | Self::Blob { .. } => {
+                Some("`backstitch verify` says what is still readable".into())
+            }
+            Self::Sqlite(source) => match source.sqlite_error_code() {
+                Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => {
+                    Some("`backstitch verify` says what is still readable".into())
+                }
+                Some(rusqlite::ErrorCode::DiskFull) => Some("free some disk space and try again".into()),
+                Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => {
+                    Some("another process works on the store; try again".into())
+                }
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    pub(crate) fn refused(reason: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Refused { reason: reason.into(), hint: Some(hint.into()) }
+    }
+}
+
+/// Names the file in an I/O error.
+pub(crate) trait Context<T> {
+    fn at(self, verb: &str, path: &Path) -> Result<T>;
+}
+
+impl<T> Context<T> for std::io::Result<T> {
+    fn at(self, verb: &str, path: &Path) -> Result<T> {
+        self.map_err(|source| Error::Io { what: format!("{verb} {}", path.display()), source })
+    }
+}
+
+impl<T> Context<T> for rustix::io::Result<T> {
+    fn at(self, verb: &str, path: &Path) -> Result<T> {
+        self.map_err(|e| Error::Io { what: format!("{verb} {}", path.display()), source: e.into() })
+    }
+}

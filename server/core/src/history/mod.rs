@@ -1,0 +1,329 @@
+//! The history: nodes with parents, changes of files in nodes, and what is in force where. Owns what is
+//! recorded and how it is read back; how it comes to be is the capture's, what to do with it the restore's.
+
+mod revs;
+mod sets;
+mod timeline;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::error::{Error, Result};
+use crate::model::{
+    BranchId, Change, ChangeId, Coverage, FileId, FileState, GitHead, Kind, Node, NodeId, Origin, Role,
+    RootId,
+};
+use crate::store::{now, state_columns, state_from};
+
+pub(crate) use revs::{resolve, resolve_op};
+pub(crate) use sets::{SetHash, in_force, set_at, state_at, version};
+pub use timeline::{BranchInfo, Entry, EntryChange, LogFilter, OpKind, OpState, Operation};
+pub(crate) use timeline::{branches, call, entry, log, operation, operations, session, turn};
+
+/// Where new nodes go.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Here {
+    pub root: RootId,
+    pub branch: BranchId,
+}
+
+pub(crate) struct NewNode<'a> {
+    pub kind: Kind,
+    pub session: Option<crate::model::SessionId>,
+    pub turn: Option<crate::model::TurnId>,
+    pub call: Option<crate::model::CallId>,
+    pub label: Option<&'a str>,
+    pub git: &'a GitHead,
+    pub coverage: &'a Coverage,
+}
+
+pub(crate) fn head(conn: &Connection, branch: BranchId) -> Result<Option<NodeId>> {
+    Ok(conn
+        .prepare_cached("SELECT head FROM branch WHERE id = ?1")?
+        .query_row([branch], |r| r.get(0))?)
+}
+
+/// Adds a node at the head of the branch and moves the head to it.
+pub(crate) fn insert_node(conn: &Connection, here: Here, new: &NewNode<'_>) -> Result<NodeId> {
+    let parent = head(conn, here.branch)?;
+    let (depth, jump) = match parent {
+        None => (0, None),
+        Some(parent) => {
+            let (depth, jump) = link(conn, parent)?;
+            // every node can reach any ancestor in O(log n) hops: the jump doubles where two equal ones meet
+            let far = match jump {
+                Some(j) => {
+                    let (jump_depth, jump_of_jump) = link(conn, j)?;
+                    match jump_of_jump {
+                        Some(k) if depth - jump_depth == jump_depth - link(conn, k)?.0 => Some(k),
+                        _ => None,
+                    }
+                }
+                None => None,
+            };
+            (depth + 1, Some(far.unwrap_or(parent)))
+        }
+    };
+    let coverage = serde_json::to_string(new.coverage).unwrap_or_default();
+    conn.prepare_cached(
+        "INSERT INTO node (parent, depth, jump, kind, branch, root, session, turn, call, label, time,
+           git_head, git_branch, coverage) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
+    )?
+    .execute(params![
+        parent,
+        depth,
+        jump,
+        new.kind,
+        here.branch,
+        here.root,
+        new.session,
+        new.turn,
+        new.call,
+        new.label,
+        now(),
+        new.git.head,
+        new.git.branch,
+        coverage
+    ])?;
+    let id = NodeId(conn.last_insert_rowid());
+    conn.prepare_cached("UPDATE branch SET head = ?1 WHERE id = ?2")?.execute(params![id, here.branch])?;
+    Ok(id)
+}
+
+fn link(conn: &Connection, id: NodeId) -> Result<(i64, Option<NodeId>)> {
+    Ok(conn
+        .prepare_cached("SELECT depth, jump FROM node WHERE id = ?1")?
+        .query_row([id], |r| Ok((r.get(0)?, r.get(1)?)))?)
+}
+
+pub(crate) struct NewChange<'a> {
+    pub node: NodeId,
+    pub file: FileId,
+    pub before: &'a FileState,
+    pub after: &'a FileState,
+    pub origin: Origin,
+    pub provisional: bool,
+    pub made_dirs: u32,
+}
+
+/// Records somebody's edit. `head` is the node before: the chain on which the file's set is looked up.
+pub(crate) fn insert_edit(conn: &Connection, head: Option<NodeId>, new: &NewChange<'_>) -> Result<ChangeId> {
+    let before = match head {
+        Some(head) => set_at(conn, new.file, head)?,
+        None => SetHash::EMPTY,
+    };
+    sets::remember(conn, new.file, before, new.before)?;
+    let id = insert_change(conn, new, Role::Edit, before)?;
+    let after = before.toggled(id);
+    conn.prepare_cached("UPDATE change SET set_after = ?1 WHERE id = ?2")?.execute(params![after, id])?;
+    sets::remember(conn, new.file, after, new.after)?;
+    Ok(id)
+}
+
+/// Records what a restore did to a file: which edits it took out of force and which it put back.
+pub(crate) fn insert_restore(
+    conn: &Connection,
+    head: NodeId,
+    new: &NewChange<'_>,
+    taken_out: &[ChangeId],
+    put_back: &[ChangeId],
+) -> Result<ChangeId> {
+    let before = set_at(conn, new.file, head)?;
+    sets::remember(conn, new.file, before, new.before)?;
+    let after = taken_out.iter().chain(put_back).fold(before, |set, member| set.toggled(*member));
+    let id = insert_change(conn, new, Role::Restore, after)?;
+    let mut moved = conn.prepare_cached("INSERT INTO moved (change, member, sign) VALUES (?1,?2,?3)")?;
+    for member in taken_out {
+        moved.execute(params![id, member, -1])?;
+    }
+    for member in put_back {
+        moved.execute(params![id, member, 1])?;
+    }
+    sets::remember(conn, new.file, after, new.after)?;
+    Ok(id)
+}
+
+fn insert_change(conn: &Connection, new: &NewChange<'_>, role: Role, set: SetHash) -> Result<ChangeId> {
+    let (before_path, before_image) = state_columns(new.before);
+    let (after_path, after_image) = state_columns(new.after);
+    conn.prepare_cached(
+        "INSERT INTO change (node, file, role, before_path, before_image, after_path, after_image,
+           session, call, session_certainty, step_certainty, provisional, made_dirs, set_after)
+         VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
+    )?
+    .execute(params![
+        new.node,
+        new.file,
+        i64::from(role == Role::Restore),
+        before_path,
+        before_image,
+        after_path,
+        after_image,
+        new.origin.session,
+        new.origin.call,
+        new.origin.session_certainty,
+        new.origin.step_certainty,
+        new.provisional,
+        new.made_dirs,
+        set
+    ])?;
+    Ok(ChangeId(conn.last_insert_rowid()))
+}
+
+const CHANGE: &str = "id, node, file, role, before_path, before_image, after_path, after_image, session, call,
+    session_certainty, step_certainty, made_dirs";
+
+fn change_from(r: &Row<'_>) -> rusqlite::Result<Change> {
+    Ok(Change {
+        id: r.get(0)?,
+        node: r.get(1)?,
+        file: r.get(2)?,
+        role: if r.get::<_, i64>(3)? == 0 { Role::Edit } else { Role::Restore },
+        before: state_from(r, 4)?,
+        after: state_from(r, 6)?,
+        origin: Origin {
+            session: r.get(8)?,
+            call: r.get(9)?,
+            session_certainty: r.get(10)?,
+            step_certainty: r.get(11)?,
+        },
+        made_dirs: r.get(12)?,
+    })
+}
+
+fn changes_where(conn: &Connection, clause: &str, key: i64) -> Result<Vec<Change>> {
+    let sql = format!("SELECT {CHANGE} FROM change WHERE {clause} = ?1 ORDER BY id");
+    let mut select = conn.prepare_cached(&sql)?;
+    let rows = select.query_map([key], change_from)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+pub(crate) fn changes_of_node(conn: &Connection, node: NodeId) -> Result<Vec<Change>> {
+    changes_where(conn, "node", node.0)
+}
+
+pub(crate) fn changes_of_file(conn: &Connection, file: FileId) -> Result<Vec<Change>> {
+    changes_where(conn, "file", file.0)
+}
+
+pub(crate) fn change(conn: &Connection, id: ChangeId) -> Result<Change> {
+    let mut found = changes_where(conn, "id", id.0)?;
+    found.pop().ok_or_else(|| Error::NotFound { what: "change", name: id.0.to_string() })
+}
+
+pub(crate) fn node(conn: &Connection, id: NodeId) -> Result<Node> {
+    conn.prepare_cached(
+        "SELECT id, parent, depth, kind, branch, session, turn, call, label, time, git_head, git_branch,
+           coverage FROM node WHERE id = ?1",
+    )?
+    .query_row([id], |r| {
+        let coverage: Option<String> = r.get(12)?;
+        Ok(Node {
+            id: r.get(0)?,
+            parent: r.get(1)?,
+            depth: r.get(2)?,
+            kind: r.get(3)?,
+            branch: r.get(4)?,
+            session: r.get(5)?,
+            turn: r.get(6)?,
+            call: r.get(7)?,
+            label: r.get(8)?,
+            time: r.get(9)?,
+            git: GitHead { head: r.get(10)?, branch: r.get(11)? },
+            coverage: coverage.and_then(|c| serde_json::from_str(&c).ok()).unwrap_or_default(),
+        })
+    })
+    .optional()?
+    .ok_or_else(|| Error::NoRevision(id.to_string()))
+}
+
+/// A node's place: parent, depth, jump.
+#[derive(Clone, Copy)]
+struct Place {
+    parent: Option<NodeId>,
+    depth: i64,
+    jump: Option<NodeId>,
+}
+
+/// Answers questions of ancestry, remembering what it has read.
+pub(crate) struct Ancestry<'c> {
+    conn: &'c Connection,
+    places: RefCell<HashMap<NodeId, Place>>,
+}
+
+impl<'c> Ancestry<'c> {
+    pub(crate) fn new(conn: &'c Connection) -> Self {
+        Self { conn, places: RefCell::new(HashMap::new()) }
+    }
+
+    fn place(&self, id: NodeId) -> Result<Place> {
+        if let Some(place) = self.places.borrow().get(&id) {
+            return Ok(*place);
+        }
+        let place = self
+            .conn
+            .prepare_cached("SELECT parent, depth, jump FROM node WHERE id = ?1")?
+            .query_row([id], |r| Ok(Place { parent: r.get(0)?, depth: r.get(1)?, jump: r.get(2)? }))
+            .optional()?
+            .ok_or_else(|| Error::NoRevision(id.to_string()))?;
+        self.places.borrow_mut().insert(id, place);
+        Ok(place)
+    }
+
+    pub(crate) fn parent(&self, id: NodeId) -> Result<Option<NodeId>> {
+        Ok(self.place(id)?.parent)
+    }
+
+    /// Whether `ancestor` is `of` or stands above it.
+    pub(crate) fn is_ancestor(&self, ancestor: NodeId, of: NodeId) -> Result<bool> {
+        let depth = self.place(ancestor)?.depth;
+        Ok(self.climb(of, depth)? == Some(ancestor))
+    }
+
+    /// The node of the chain of `from` at this depth.
+    fn climb(&self, from: NodeId, depth: i64) -> Result<Option<NodeId>> {
+        let mut at = from;
+        loop {
+            let place = self.place(at)?;
+            if place.depth <= depth {
+                return Ok((place.depth == depth).then_some(at));
+            }
+            at = match place.jump {
+                Some(jump) if self.place(jump)?.depth >= depth => jump,
+                _ => match place.parent {
+                    Some(parent) => parent,
+                    None => return Ok(None),
+                },
+            };
+        }
+    }
+
+    /// The nearest node that both stand on.
+    pub(crate) fn common(&self, a: NodeId, b: NodeId) -> Result<Option<NodeId>> {
+        let (mut a, mut b) = (Some(a), Some(b));
+        loop {
+            let (Some(x), Some(y)) = (a, b) else { return Ok(None) };
+            if x == y {
+                return Ok(Some(x));
+            }
+            if self.place(x)?.depth >= self.place(y)?.depth {
+                a = self.place(x)?.parent;
+            } else {
+                b = self.place(y)?.parent;
+            }
+        }
+    }
+
+    /// The nodes after `base` up to `tip`, newest first; all of them where `base` is None.
+    pub(crate) fn after(&self, base: Option<NodeId>, tip: NodeId) -> Result<Vec<NodeId>> {
+        let mut nodes = Vec::new();
+        let mut at = Some(tip);
+        while let Some(id) = at.filter(|id| Some(*id) != base) {
+            nodes.push(id);
+            at = self.place(id)?.parent;
+        }
+        Ok(nodes)
+    }
+}

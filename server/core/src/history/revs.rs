@@ -1,0 +1,74 @@
+//! References that a user may type: `c12`, `c12^`, `t4`, `@`, `@~2`, a tag, a branch, a label.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::{Ancestry, Here, head};
+use crate::error::{Error, Result};
+use crate::model::{NodeId, OpId};
+
+pub(crate) fn resolve(conn: &Connection, here: Here, rev: &str) -> Result<NodeId> {
+    let missing = || Error::NoRevision(rev.to_owned());
+    // the name may itself hold ^ or ~ (a label): whole first
+    if let Some(node) = name(conn, here, rev)? {
+        return Ok(node);
+    }
+    let at = rev.rfind(['^', '~']).ok_or_else(missing)?;
+    let (base, suffix) = rev.split_at(at);
+    let steps: u32 = match suffix {
+        "^" | "~" => 1,
+        _ => suffix.strip_prefix('~').and_then(|n| n.parse().ok()).ok_or_else(missing)?,
+    };
+    let ancestry = Ancestry::new(conn);
+    let mut node = resolve(conn, here, base).map_err(|_| missing())?;
+    for _ in 0..steps {
+        node = ancestry.parent(node)?.ok_or_else(missing)?;
+    }
+    Ok(node)
+}
+
+fn name(conn: &Connection, here: Here, rev: &str) -> Result<Option<NodeId>> {
+    if rev == "@" {
+        return head(conn, here.branch);
+    }
+    let one = |sql: &str, key: &dyn rusqlite::ToSql| -> Result<Option<NodeId>> {
+        Ok(conn.prepare_cached(sql)?.query_row([key], |r| r.get(0)).optional()?.flatten())
+    };
+    let number = |prefix: char| rev.strip_prefix(prefix).and_then(|n| n.parse::<i64>().ok());
+    if let Some(n) = number('c')
+        && let Some(node) = one("SELECT id FROM node WHERE id = ?1", &n)?
+    {
+        return Ok(Some(node));
+    }
+    if let Some(n) = number('t')
+        && let Some(node) = one("SELECT node FROM turn WHERE number = ?1", &n)?
+    {
+        return Ok(Some(node));
+    }
+    if let Some(node) = one("SELECT node FROM tag WHERE name = ?1", &rev)? {
+        return Ok(Some(node));
+    }
+    if let Some(node) = one("SELECT head FROM branch WHERE name = ?1", &rev)? {
+        return Ok(Some(node));
+    }
+    let label = rev.trim_matches('"');
+    let mut select = conn.prepare_cached("SELECT id FROM node WHERE label = ?1 ORDER BY id LIMIT 3")?;
+    let found: Vec<NodeId> =
+        select.query_map([label], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
+    match found.as_slice() {
+        [] => Ok(None),
+        [only] => Ok(Some(*only)),
+        [first, second, ..] => Err(Error::Usage(format!(
+            "the label `{label}` is not unique: {first}, {second} … carry it; name the checkpoint by its number"
+        ))),
+    }
+}
+
+/// `op3` or `3`.
+pub(crate) fn resolve_op(conn: &Connection, op: &str) -> Result<OpId> {
+    let missing = || Error::NotFound { what: "operation", name: op.to_owned() };
+    let n: i64 = op.strip_prefix("op").unwrap_or(op).parse().map_err(|_| missing())?;
+    conn.prepare_cached("SELECT id FROM operation WHERE id = ?1")?
+        .query_row([n], |r| r.get(0))
+        .optional()?
+        .ok_or_else(missing)
+}

@@ -1,0 +1,119 @@
+//! What is in force: per file and node the set of edits that its content holds, and the recorded state
+//! for every set that ever was.
+
+use std::collections::BTreeSet;
+
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::{Ancestry, changes_of_file};
+use crate::error::Result;
+use crate::model::{ChangeId, FileId, FileState, NodeId, Role};
+use crate::store::{state_columns, state_from};
+
+/// Identifies a set of edits whatever the order it came about in: the exclusive or of its members' hashes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SetHash([u8; 16]);
+
+impl SetHash {
+    pub(crate) const EMPTY: Self = Self([0; 16]);
+
+    /// The set with this member added, or taken out if it was in.
+    pub(crate) fn toggled(self, member: ChangeId) -> Self {
+        let hash = blake3::hash(&member.0.to_le_bytes());
+        let mut out = self.0;
+        for (byte, with) in out.iter_mut().zip(hash.as_bytes()) {
+            *byte ^= with;
+        }
+        Self(out)
+    }
+
+    pub(crate) fn of<'a>(members: impl IntoIterator<Item = &'a ChangeId>) -> Self {
+        members.into_iter().fold(Self::EMPTY, |set, member| set.toggled(*member))
+    }
+}
+
+impl ToSql for SetHash {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(ValueRef::Blob(&self.0)))
+    }
+}
+
+impl FromSql for SetHash {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        value.as_blob()?.try_into().map(Self).map_err(|_| FromSqlError::InvalidType)
+    }
+}
+
+/// Notes the state that a file has with this set. The first one stays: a set has one state.
+pub(super) fn remember(conn: &Connection, file: FileId, set: SetHash, state: &FileState) -> Result<()> {
+    let (path, image) = state_columns(state);
+    conn.prepare_cached("INSERT OR IGNORE INTO version (file, set_hash, path, image) VALUES (?1,?2,?3,?4)")?
+        .execute(params![file, set, path, image])?;
+    Ok(())
+}
+
+/// The recorded state of the file with exactly this set, if there ever was one.
+pub(crate) fn version(conn: &Connection, file: FileId, set: SetHash) -> Result<Option<FileState>> {
+    Ok(conn
+        .prepare_cached("SELECT path, image FROM version WHERE file = ?1 AND set_hash = ?2")?
+        .query_row(params![file, set], |r| state_from(r, 0))
+        .optional()?)
+}
+
+/// The hash of the file's set at a node: that of its newest change on the node's chain.
+pub(crate) fn set_at(conn: &Connection, file: FileId, node: NodeId) -> Result<SetHash> {
+    let ancestry = Ancestry::new(conn);
+    let mut select =
+        conn.prepare_cached("SELECT node, set_after FROM change WHERE file = ?1 ORDER BY id DESC")?;
+    let mut rows = select.query([file])?;
+    while let Some(row) = rows.next()? {
+        if ancestry.is_ancestor(row.get(0)?, node)? {
+            return Ok(row.get(1)?);
+        }
+    }
+    Ok(SetHash::EMPTY)
+}
+
+/// The edits of the file that are in force at a node, oldest first.
+pub(crate) fn in_force(ancestry: &Ancestry<'_>, file: FileId, node: NodeId) -> Result<BTreeSet<ChangeId>> {
+    let conn = ancestry.conn;
+    let mut set = BTreeSet::new();
+    for change in changes_of_file(conn, file)? {
+        if !ancestry.is_ancestor(change.node, node)? {
+            continue;
+        }
+        match change.role {
+            Role::Edit => {
+                set.insert(change.id);
+            }
+            Role::Restore => {
+                let mut moved = conn.prepare_cached("SELECT member, sign FROM moved WHERE change = ?1")?;
+                let rows = moved.query_map([change.id], |r| Ok((r.get(0)?, r.get::<_, i64>(1)?)))?;
+                for row in rows {
+                    let (member, sign) = row?;
+                    if sign < 0 {
+                        set.remove(&member);
+                    } else {
+                        set.insert(member);
+                    }
+                }
+            }
+        }
+    }
+    Ok(set)
+}
+
+/// The file's state at a node: after its newest change on the chain, else as it was before the first.
+pub(crate) fn state_at(ancestry: &Ancestry<'_>, file: FileId, node: NodeId) -> Result<FileState> {
+    let mut select = ancestry
+        .conn
+        .prepare_cached("SELECT node, after_path, after_image FROM change WHERE file = ?1 ORDER BY id DESC")?;
+    let mut rows = select.query([file])?;
+    while let Some(row) = rows.next()? {
+        if ancestry.is_ancestor(row.get(0)?, node)? {
+            return Ok(state_from(row, 1)?);
+        }
+    }
+    Ok(version(ancestry.conn, file, SetHash::EMPTY)?.flatten())
+}

@@ -1,0 +1,150 @@
+//! The table of what is known to be on disk: the state of the head, path by path, with the stat that
+//! spares reading it again. Owns reading and writing of these rows.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::disk::Stat;
+use crate::error::Result;
+use crate::model::{FileId, Image, NodeId, RelPath, RootId};
+use crate::scan::{Known, KnownTree};
+
+const COLUMNS: &str =
+    "path, image, file, since, generation, size, mtime, ctime, btime, dev, inode, mode, racy";
+
+fn read(r: &Row<'_>) -> rusqlite::Result<(RelPath, Known)> {
+    Ok((
+        r.get(0)?,
+        Known {
+            image: r.get(1)?,
+            file: r.get(2)?,
+            since: r.get(3)?,
+            generation: r.get(4)?,
+            stat: Stat {
+                size: r.get(5)?,
+                mtime: r.get(6)?,
+                ctime: r.get(7)?,
+                btime: r.get(8)?,
+                dev: r.get(9)?,
+                inode: r.get(10)?,
+                mode: r.get(11)?,
+                racy: r.get(12)?,
+            },
+        },
+    ))
+}
+
+pub(crate) fn all(conn: &Connection, root: RootId) -> Result<KnownTree> {
+    let sql = format!("SELECT {COLUMNS} FROM file_state WHERE root = ?1");
+    let mut select = conn.prepare_cached(&sql)?;
+    let rows = select.query_map([root], read)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+pub(crate) fn get(conn: &Connection, root: RootId, path: &RelPath) -> Result<Option<Known>> {
+    let sql = format!("SELECT {COLUMNS} FROM file_state WHERE root = ?1 AND path = ?2");
+    let mut select = conn.prepare_cached(&sql)?;
+    Ok(select.query_row(params![root, path], read).optional()?.map(|(_, known)| known))
+}
+
+pub(crate) fn put(conn: &Connection, root: RootId, path: &RelPath, known: &Known) -> Result<()> {
+    let s = &known.stat;
+    conn.prepare_cached(
+        "INSERT OR REPLACE INTO file_state (root, path, image, file, since, generation, size, mtime, ctime,
+           btime, dev, inode, mode, racy) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
+    )?
+    .execute(params![
+        root,
+        path,
+        known.image,
+        known.file,
+        known.since,
+        known.generation,
+        s.size,
+        s.mtime,
+        s.ctime,
+        s.btime,
+        s.dev,
+        s.inode,
+        s.mode,
+        s.racy
+    ])?;
+    Ok(())
+}
+
+pub(crate) fn remove(conn: &Connection, root: RootId, path: &RelPath) -> Result<()> {
+    conn.prepare_cached("DELETE FROM file_state WHERE root = ?1 AND path = ?2")?
+        .execute(params![root, path])?;
+    Ok(())
+}
+
+/// Notes a new stat of an unchanged image, unless the row moved on meanwhile.
+pub(crate) fn restate(
+    conn: &Connection,
+    root: RootId,
+    path: &RelPath,
+    generation: i64,
+    s: &Stat,
+) -> Result<()> {
+    conn.prepare_cached(
+        "UPDATE file_state SET size=?4, mtime=?5, ctime=?6, btime=?7, dev=?8, inode=?9, mode=?10, racy=?11
+         WHERE root = ?1 AND path = ?2 AND generation = ?3",
+    )?
+    .execute(params![
+        root, path, generation, s.size, s.mtime, s.ctime, s.btime, s.dev, s.inode, s.mode, s.racy
+    ])?;
+    Ok(())
+}
+
+/// The generation of rows written from now on in this transaction.
+pub(crate) fn next_generation(conn: &Connection, root: RootId) -> Result<i64> {
+    Ok(conn
+        .prepare_cached("UPDATE root SET generation = generation + 1 WHERE id = ?1 RETURNING generation")?
+        .query_row([root], |r| r.get(0))?)
+}
+
+/// Whether any known path lies in this directory.
+pub(crate) fn directory_known(conn: &Connection, root: RootId, dir: &RelPath) -> Result<bool> {
+    let (from, to) = ([dir.bytes(), b"/"].concat(), [dir.bytes(), b"0"].concat());
+    Ok(conn
+        .prepare_cached("SELECT 1 FROM file_state WHERE root = ?1 AND path > ?2 AND path < ?3 LIMIT 1")?
+        .exists(params![root, from, to])?)
+}
+
+/// The identity that a path now absent had.
+pub(crate) fn gone(conn: &Connection, root: RootId, path: &RelPath) -> Result<Option<FileId>> {
+    Ok(conn
+        .prepare_cached("SELECT file FROM gone WHERE root = ?1 AND path = ?2")?
+        .query_row(params![root, path], |r| r.get(0))
+        .optional()?)
+}
+
+/// Where a file is now: keeps the identity of paths for when they return.
+pub(crate) fn note_identity(
+    conn: &Connection,
+    root: RootId,
+    file: FileId,
+    absent_at: Option<&RelPath>,
+) -> Result<()> {
+    conn.prepare_cached("DELETE FROM gone WHERE root = ?1 AND file = ?2")?.execute(params![root, file])?;
+    if let Some(path) = absent_at {
+        conn.prepare_cached("INSERT OR REPLACE INTO gone (root, path, file) VALUES (?1,?2,?3)")?
+            .execute(params![root, path, file])?;
+    }
+    Ok(())
+}
+
+pub(crate) fn new_file(conn: &Connection, since: Option<NodeId>) -> Result<FileId> {
+    conn.prepare_cached("INSERT INTO file (since) VALUES (?1)")?.execute([since])?;
+    Ok(FileId(conn.last_insert_rowid()))
+}
+
+/// An image's row after a change: replaced, or removed where nothing is left.
+pub(crate) fn settle(
+    conn: &Connection,
+    root: RootId,
+    path: &RelPath,
+    image: Image,
+    rest: impl FnOnce() -> Known,
+) -> Result<()> {
+    if image.is_absent() { remove(conn, root, path) } else { put(conn, root, path, &rest()) }
+}

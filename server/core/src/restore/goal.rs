@@ -1,0 +1,311 @@
+//! What a goal means: for every file the edits to take out of force and those to put back. Reads the
+//! history, decides nothing about contents.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::types::{Gap, GapKind, Goal, Request};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::history::{self, Ancestry, OpKind, OpState};
+use crate::model::{Change, ChangeId, FileId, Kind, NodeId, OpId, Role, SessionId};
+
+/// The edits of one file to move.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Moves {
+    pub take_out: BTreeSet<ChangeId>,
+    pub put_back: BTreeSet<ChangeId>,
+}
+
+/// A goal, understood.
+pub(super) struct Aim {
+    /// For people and scripts: `c12`, `op3`.
+    pub target: String,
+    /// For the timeline: what to write beside the node.
+    pub kind: OpKind,
+    pub of: Option<OpId>,
+    /// The node whose git position and gaps matter.
+    pub node: Option<NodeId>,
+    pub moves: BTreeMap<FileId, Moves>,
+    pub gaps: Vec<Gap>,
+}
+
+/// Whose edits a rewind moves.
+enum Whose {
+    Session(SessionId),
+    Agents,
+    Everyone,
+}
+
+impl Whose {
+    /// Some(false): an edit of theirs, but not for sure.
+    fn has(&self, change: &Change) -> Option<bool> {
+        let sure = !change.origin.is_uncertain();
+        match self {
+            Self::Everyone => Some(true),
+            Self::Agents => (change.origin.session.is_some() || !sure).then_some(sure),
+            Self::Session(session) => match change.origin.session {
+                Some(s) if s == *session => Some(sure),
+                None if !sure => Some(false),
+                _ => None,
+            },
+        }
+    }
+}
+
+impl Engine {
+    pub(super) fn aim(&self, r: &Request, head: NodeId) -> Result<Aim> {
+        let conn = &self.store.conn;
+        let ancestry = Ancestry::new(conn);
+        match &r.goal {
+            Goal::Rewind(target) => self.aim_rewind(r, &ancestry, *target, head),
+            Goal::Revert(nodes) => self.aim_revert(r, &ancestry, nodes, head),
+            Goal::Undo(op) => {
+                let op = match op {
+                    Some(op) => *op,
+                    None => self.newest_to_undo(&ancestry, head)?,
+                };
+                let done = history::operation(conn, op)?;
+                if done.undone_by.is_some() {
+                    return Err(Error::refused(format!("{op} is undone already"), "`backstitch redo` brings it back"));
+                }
+                self.aim_operation(&ancestry, op, head, OpKind::Undo)
+            }
+            Goal::Redo => {
+                let op = newest_to_redo(conn)?;
+                self.aim_operation(&ancestry, op, head, OpKind::Redo)
+            }
+        }
+    }
+
+    fn aim_rewind(&self, r: &Request, ancestry: &Ancestry<'_>, target: NodeId, head: NodeId) -> Result<Aim> {
+        let conn = &self.store.conn;
+        let node = history::node(conn, target)?;
+        if !r.exact && !ancestry.is_ancestor(target, head)? {
+            return Err(Error::refused(
+                format!("{target} is not in the history of the current state, but on another line of it"),
+                format!("`backstitch rewind {target} --exact` makes the files equal to it all the same"),
+            ));
+        }
+        let whose = match (&r.session, r.exact, node.kind, node.session) {
+            (Some(name), ..) => Whose::Session(find_session(conn, name)?),
+            (None, true, ..) => Whose::Everyone,
+            (None, false, Kind::Turn | Kind::Step, Some(session)) => Whose::Session(session),
+            _ => Whose::Agents,
+        };
+        let mut moves = BTreeMap::new();
+        let mut gaps = Vec::new();
+        for file in self.files_between(ancestry, head, target)? {
+            let now = history::in_force(ancestry, file, head)?;
+            let then = history::in_force(ancestry, file, target)?;
+            let mut m = Moves::default();
+            for (from, other, into) in [(&now, &then, true), (&then, &now, false)] {
+                for id in from.difference(other) {
+                    let change = history::change(conn, *id)?;
+                    match whose.has(&change) {
+                        Some(sure) if sure || r.take_uncertain => {
+                            if into { m.take_out.insert(*id) } else { m.put_back.insert(*id) };
+                        }
+                        Some(_) if into => gaps.push(uncertain(&change)),
+                        _ => {}
+                    }
+                }
+            }
+            if r.exact && !self.known_at(ancestry, file, target)? {
+                gaps.push(Gap {
+                    path: history::state_at(ancestry, file, head)?.map(|p| p.path.bytes().to_vec()),
+                    kind: GapKind::Unknown,
+                    detail: format!("its state at {target} is not known; the earliest known one is restored"),
+                });
+            }
+            moves.insert(file, m);
+        }
+        Ok(Aim {
+            target: target.to_string(),
+            kind: OpKind::Rewind,
+            of: None,
+            node: Some(target),
+            moves,
+            gaps,
+        })
+    }
+
+    fn aim_revert(&self, r: &Request, ancestry: &Ancestry<'_>, nodes: &[NodeId], head: NodeId) -> Result<Aim> {
+        let conn = &self.store.conn;
+        let mut moves: BTreeMap<FileId, Moves> = BTreeMap::new();
+        let mut gaps = Vec::new();
+        let mut names = Vec::new();
+        for id in nodes {
+            let node = history::node(conn, *id)?;
+            names.push(id.to_string());
+            let whole = match (node.kind, node.turn, node.call) {
+                (Kind::Turn, Some(turn), _) => nodes_where(conn, "turn = ?1 AND kind = 'step'", turn.0)?,
+                (Kind::Step, _, Some(call)) => nodes_where(
+                    conn,
+                    "call IN (SELECT id FROM call WHERE id = ?1 OR grp = (SELECT COALESCE(grp, id) FROM call WHERE id = ?1)
+                       OR id = (SELECT grp FROM call WHERE id = ?1))",
+                    call.0,
+                )?,
+                _ => vec![*id],
+            };
+            for id in whole {
+                for change in history::changes_of_node(conn, id)? {
+                    let m = moves.entry(change.file).or_default();
+                    match change.role {
+                        Role::Edit if change.origin.is_uncertain() && !r.take_uncertain => {
+                            gaps.push(uncertain(&change));
+                        }
+                        Role::Edit => {
+                            m.take_out.insert(change.id);
+                        }
+                        Role::Restore => {
+                            for (member, sign) in moved(conn, change.id)? {
+                                if sign > 0 { m.take_out.insert(member) } else { m.put_back.insert(member) };
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        self.only_what_moves(ancestry, &mut moves, head)?;
+        Ok(Aim {
+            target: names.join(" "),
+            kind: OpKind::Revert,
+            of: None,
+            node: None,
+            moves,
+            gaps,
+        })
+    }
+
+    fn aim_operation(&self, ancestry: &Ancestry<'_>, op: OpId, head: NodeId, kind: OpKind) -> Result<Aim> {
+        let conn = &self.store.conn;
+        let done = history::operation(conn, op)?;
+        let mut moves: BTreeMap<FileId, Moves> = BTreeMap::new();
+        let nothing = || Error::refused(format!("{op} changed nothing"), "there is nothing to take back");
+        for change in history::changes_of_node(conn, done.node.ok_or_else(nothing)?)? {
+            let m = moves.entry(change.file).or_default();
+            let mut shift = |member: ChangeId, forward: bool| {
+                if forward == (kind == OpKind::Redo) { m.put_back.insert(member) } else { m.take_out.insert(member) };
+            };
+            match change.role {
+                // a conflict resolved or hunks chosen: the outcome was an edit of its own
+                Role::Edit => shift(change.id, true),
+                Role::Restore => {
+                    for (member, sign) in moved(conn, change.id)? {
+                        shift(member, sign > 0);
+                    }
+                }
+            }
+        }
+        self.only_what_moves(ancestry, &mut moves, head)?;
+        Ok(Aim { target: op.to_string(), kind, of: Some(op), node: None, moves, gaps: Vec::new() })
+    }
+
+    /// Leaves only edits that are in force to take out, and others to put back.
+    fn only_what_moves(
+        &self,
+        ancestry: &Ancestry<'_>,
+        moves: &mut BTreeMap<FileId, Moves>,
+        head: NodeId,
+    ) -> Result<()> {
+        for (file, m) in moves {
+            let now = history::in_force(ancestry, *file, head)?;
+            m.take_out.retain(|c| now.contains(c));
+            m.put_back.retain(|c| !now.contains(c));
+        }
+        Ok(())
+    }
+
+    /// The newest operation of the chain that stands; refused where a turn began after it.
+    fn newest_to_undo(&self, ancestry: &Ancestry<'_>, head: NodeId) -> Result<OpId> {
+        let conn = &self.store.conn;
+        for op in history::operations(conn)? {
+            let finished = matches!(op.state, OpState::Done | OpState::Incomplete);
+            let Some(node) = op.node.filter(|_| finished) else { continue };
+            if op.undone_by.is_some() || op.kind == OpKind::Undo || !ancestry.is_ancestor(node, head)? {
+                continue;
+            }
+            // a redo stands for the operation that it brought back
+            let op = match (op.kind, op.of) {
+                (OpKind::Redo, Some(of)) => history::operation(conn, of)?,
+                _ => op,
+            };
+            if op.undone_by.is_some() {
+                continue;
+            }
+            let later: Option<i64> = conn
+                .query_row("SELECT MAX(number) FROM turn WHERE node > ?1", [node], |r| r.get(0))
+                .optional()?
+                .flatten();
+            return match later {
+                None => Ok(op.id),
+                Some(turn) => Err(Error::refused(
+                    format!("turn t{turn} began after the newest operation, {}", op.id),
+                    format!(
+                        "`backstitch undo {}` undoes that operation all the same; `backstitch rewind t{turn}` takes out the turn",
+                        op.id
+                    ),
+                )),
+            };
+        }
+        Err(Error::refused("there is no operation to undo", "`backstitch rewind t<N>` takes out what an agent did; `backstitch log` shows the turns"))
+    }
+}
+
+/// The newest undo that stands, unless a new operation came after it.
+fn newest_to_redo(conn: &Connection) -> Result<OpId> {
+    let nothing = || Error::refused("there is nothing to redo", "only an undo with no operation after it can be redone");
+    let mut redone = BTreeSet::new();
+    for op in history::operations(conn)? {
+        if !matches!(op.state, OpState::Done | OpState::Incomplete) {
+            continue;
+        }
+        match (op.kind, op.of) {
+            (OpKind::Redo, Some(of)) => {
+                redone.insert(of);
+            }
+            (OpKind::Undo, Some(of)) if !redone.remove(&of) => return Ok(of),
+            (OpKind::Undo, _) => {}
+            _ => return Err(nothing()),
+        }
+    }
+    Err(nothing())
+}
+
+fn uncertain(change: &Change) -> Gap {
+    let at = change.after.as_ref().or(change.before.as_ref());
+    Gap {
+        path: at.map(|p| p.path.bytes().to_vec()),
+        kind: GapKind::Uncertain,
+        detail: format!("who changed it in {} is not certain; it stays (--uncertain take takes it too)", change.node),
+    }
+}
+
+fn moved(conn: &Connection, change: ChangeId) -> Result<Vec<(ChangeId, i64)>> {
+    let mut select = conn.prepare_cached("SELECT member, sign FROM moved WHERE change = ?1")?;
+    let rows = select.query_map([change], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn nodes_where(conn: &Connection, clause: &str, key: i64) -> Result<Vec<NodeId>> {
+    let mut select = conn.prepare_cached(&format!("SELECT id FROM node WHERE {clause} ORDER BY id"))?;
+    let rows = select.query_map([key], |r| r.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// A session by the agent's own id of it, or a start that only one has.
+fn find_session(conn: &Connection, name: &str) -> Result<SessionId> {
+    let mut select = conn.prepare_cached(
+        "SELECT id, native FROM session WHERE native = ?1 OR substr(native, 1, length(?1)) = ?1 ORDER BY native = ?1 DESC",
+    )?;
+    let found: Vec<(SessionId, String)> =
+        select.query_map(params![name], |r| Ok((r.get(0)?, r.get(1)?)))?.collect::<rusqlite::Result<_>>()?;
+    match found.as_slice() {
+        [] => Err(Error::NotFound { what: "session", name: name.to_owned() }),
+        [(id, _)] => Ok(*id),
+        [(id, native), ..] if native == name => Ok(*id),
+        _ => Err(Error::Usage(format!("`{name}` is the start of several session ids; give more of it"))),
+    }
+}

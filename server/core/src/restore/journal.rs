@@ -1,0 +1,187 @@
+//! The journal of a restore under way: what each path was and is to be, durable before a file is
+//! touched. Whoever finds an open one, finishes it from here alone.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::types::FilePlan;
+use crate::error::Result;
+use crate::history::{Here, OpKind};
+use crate::model::{ChangeId, FileId, FileState, Image, OpId, RelPath};
+use crate::store::{now, state_columns, state_from};
+
+/// One path of a restore.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    pub path: RelPath,
+    pub before: Image,
+    pub after: Image,
+    /// Creating: how many directories come with it. Deleting: how many go with it.
+    pub made_dirs: u32,
+    /// Our name beside it while the exchange is under way.
+    pub temp: Vec<u8>,
+    /// It was left alone: another writer had it, or a link stood in the way.
+    pub left: bool,
+    pub detail: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// Exchanging, forwards.
+    Open,
+    /// Taking back what was exchanged.
+    Backwards,
+    /// The node is recorded; our names beside the files remain to be removed.
+    Recorded,
+}
+
+impl Phase {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Backwards => "backwards",
+            Self::Recorded => "recorded",
+        }
+    }
+}
+
+pub(super) struct Begin<'a> {
+    pub kind: OpKind,
+    pub of: Option<OpId>,
+    pub target: &'a str,
+    pub files: &'a [FilePlan],
+    pub lines: &'a [Line],
+}
+
+/// Writes the whole journal. `temp` names are made from the operation's number.
+pub(super) fn begin(conn: &Connection, here: Here, b: &Begin<'_>) -> Result<OpId> {
+    conn.execute(
+        "INSERT INTO operation (kind, root, branch, of, target, time, state) VALUES (?1,?2,?3,?4,?5,?6,'open')",
+        params![b.kind.name(), here.root, here.branch, b.of, b.target, now()],
+    )?;
+    let op = OpId(conn.last_insert_rowid());
+    for part in b.files {
+        let (before_path, before_image) = state_columns(&part.before);
+        let (after_path, after_image) = state_columns(&part.after);
+        conn.prepare_cached(
+            "INSERT INTO journal_file (operation, file, before_path, before_image, after_path, after_image,
+               as_user, taken_out, put_back) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)",
+        )?
+        .execute(params![
+            op,
+            part.file,
+            before_path,
+            before_image,
+            after_path,
+            after_image,
+            part.as_user,
+            serde_json::to_string(&part.taken_out).unwrap_or_default(),
+            serde_json::to_string(&part.put_back).unwrap_or_default()
+        ])?;
+    }
+    for (at, line) in b.lines.iter().enumerate() {
+        let temp = format!("{}{}-{at}", String::from_utf8_lossy(crate::disk::TEMP_PREFIX), op.0);
+        conn.prepare_cached(
+            "INSERT INTO journal (operation, path, before, after, made_dirs, temp, state)
+             VALUES (?1,?2,?3,?4,?5,?6,'planned')",
+        )?
+        .execute(params![op, line.path, line.before, line.after, line.made_dirs, temp])?;
+    }
+    Ok(op)
+}
+
+pub(super) fn lines(conn: &Connection, op: OpId) -> Result<Vec<Line>> {
+    let mut select = conn.prepare_cached(
+        "SELECT path, before, after, made_dirs, temp, state, detail FROM journal WHERE operation = ?1 ORDER BY path",
+    )?;
+    let rows = select.query_map([op], |r| {
+        Ok(Line {
+            path: r.get(0)?,
+            before: r.get(1)?,
+            after: r.get(2)?,
+            made_dirs: r.get(3)?,
+            temp: r.get::<_, String>(4)?.into_bytes(),
+            left: r.get::<_, String>(5)? == "left",
+            detail: r.get(6)?,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// A file of a restore, as the journal holds it.
+#[derive(Clone, Debug)]
+pub(super) struct JournalFile {
+    pub file: FileId,
+    pub before: FileState,
+    pub after: FileState,
+    pub as_user: bool,
+    pub taken_out: Vec<ChangeId>,
+    pub put_back: Vec<ChangeId>,
+}
+
+pub(super) fn files(conn: &Connection, op: OpId) -> Result<Vec<JournalFile>> {
+    let ids = |r: &Row<'_>, at: usize| -> rusqlite::Result<Vec<ChangeId>> {
+        Ok(serde_json::from_str(&r.get::<_, String>(at)?).unwrap_or_default())
+    };
+    let mut select = conn.prepare_cached(
+        "SELECT file, before_path, before_image, after_path, after_image, as_user, taken_out, put_back
+         FROM journal_file WHERE operation = ?1 ORDER BY file",
+    )?;
+    let rows = select.query_map([op], |r| {
+        Ok(JournalFile {
+            file: r.get(0)?,
+            before: state_from(r, 1)?,
+            after: state_from(r, 3)?,
+            as_user: r.get(5)?,
+            taken_out: ids(r, 6)?,
+            put_back: ids(r, 7)?,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The restore that was cut off, if there is one.
+pub(super) fn open(conn: &Connection, here: Here) -> Result<Option<(OpId, Phase)>> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT id, state FROM operation WHERE state IN ('open','backwards','recorded') AND root = ?1
+             ORDER BY id LIMIT 1",
+        )?
+        .query_row([here.root], |r| {
+            let state: String = r.get(1)?;
+            let phase = match state.as_str() {
+                "backwards" => Phase::Backwards,
+                "recorded" => Phase::Recorded,
+                _ => Phase::Open,
+            };
+            Ok((r.get(0)?, phase))
+        })
+        .optional()?)
+}
+
+pub(super) fn leave(conn: &Connection, op: OpId, path: &RelPath, why: &str) -> Result<()> {
+    conn.prepare_cached("UPDATE journal SET state = 'left', detail = ?3 WHERE operation = ?1 AND path = ?2")?
+        .execute(params![op, path, why])?;
+    Ok(())
+}
+
+pub(super) fn set_state(conn: &Connection, op: OpId, state: &str, detail: &str) -> Result<()> {
+    conn.prepare_cached("UPDATE operation SET state = ?2, detail = ?3 WHERE id = ?1")?
+        .execute(params![op, state, detail])?;
+    Ok(())
+}
+
+/// What happens at each path when these files go from before to after.
+pub(super) fn transitions(files: &[FilePlan]) -> BTreeMap<RelPath, (Image, Image)> {
+    let mut by_path: BTreeMap<RelPath, (Image, Image)> = BTreeMap::new();
+    for part in files.iter().filter(|f| f.before != f.after) {
+        if let Some(from) = &part.before {
+            by_path.entry(from.path.clone()).or_insert((Image::Absent, Image::Absent)).0 = from.image;
+        }
+        if let Some(to) = &part.after {
+            by_path.entry(to.path.clone()).or_insert((Image::Absent, Image::Absent)).1 = to.image;
+        }
+    }
+    by_path
+}

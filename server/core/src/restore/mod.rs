@@ -1,0 +1,13 @@
+//! Restore: what a rewind, revert, undo or redo would do (a pure plan), doing it so that it can be cut
+//! off anywhere, and finishing what was cut off.
+
+mod apply;
+mod goal;
+mod journal;
+mod plan;
+mod replay;
+mod types;
+
+pub use types::{
+    Action, ActionKind, Applied, Conflict, ConflictSpan, Gap, GapKind, Goal, OnConflict, Plan, Request,
+};

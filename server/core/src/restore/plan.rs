@@ -1,0 +1,438 @@
+//! The plan: what a request would do to every file, as a value. Touches nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::goal::{Aim, Moves};
+use super::replay::{Outcome, Replay};
+use super::types::{Action, ActionKind, Conflict, FilePlan, Gap, GapKind, Goal, OnConflict, Plan, Request};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::history::{self, Ancestry};
+use crate::known;
+use crate::model::{
+    ChangeId, ContentId, FileId, FileState, Image, NodeId, Opaque, Placed, Reason, RelPath,
+};
+
+impl Engine {
+    /// What the request would do. The disk is looked at first, so that nothing of it is unrecorded.
+    pub fn plan(&mut self, r: &Request) -> Result<Plan> {
+        self.look()?;
+        self.plan_recorded(r)
+    }
+
+    /// The plan from the recorded state alone.
+    pub(crate) fn plan_recorded(&self, r: &Request) -> Result<Plan> {
+        let head = self.head()?.ok_or_else(|| {
+            Error::refused("there is no checkpoint yet", "`backstitch init` takes the first one")
+        })?;
+        let aim = self.aim(r, head)?;
+        let mut draft = Draft {
+            engine: self,
+            r,
+            head,
+            plan: Plan {
+                target: aim.target.clone(),
+                head,
+                actions: Vec::new(),
+                conflicts: Vec::new(),
+                gaps: aim.gaps.clone(),
+                git_moved: None,
+                fingerprint: String::new(),
+                files: Vec::new(),
+            },
+            hunks_met: BTreeSet::new(),
+        };
+        draft.fill(&aim)?;
+        Ok(draft.plan)
+    }
+}
+
+struct Draft<'a> {
+    engine: &'a Engine,
+    r: &'a Request,
+    head: NodeId,
+    plan: Plan,
+    hunks_met: BTreeSet<String>,
+}
+
+impl Draft<'_> {
+    fn fill(&mut self, aim: &Aim) -> Result<()> {
+        let conn = &self.engine.store.conn;
+        let ancestry = Ancestry::new(conn);
+        for (file, moves) in &aim.moves {
+            if moves.take_out.is_empty() && moves.put_back.is_empty() {
+                continue;
+            }
+            self.file(&ancestry, aim, *file, moves)?;
+        }
+        if !self.r.hunks.is_empty() {
+            let unknown: Vec<&str> =
+                self.r.hunks.iter().filter(|h| !self.hunks_met.contains(*h)).map(String::as_str).collect();
+            if !unknown.is_empty() {
+                return Err(Error::refused(
+                    format!("no hunk {} in what would be restored", unknown.join(", ")),
+                    "`backstitch diff REV --json` gives the ids of hunks; they change with the content",
+                ));
+            }
+        }
+        self.collisions()?;
+        self.gaps(&ancestry, aim)?;
+        self.actions();
+        self.plan.fingerprint = self.fingerprint();
+        Ok(())
+    }
+
+    fn within_scope(&self, states: &[&FileState]) -> bool {
+        self.r.paths.is_empty()
+            || states
+                .iter()
+                .filter_map(|s| s.as_ref())
+                .any(|p| self.r.paths.iter().any(|scope| p.path.within(scope.bytes())))
+    }
+
+    fn file(&mut self, ancestry: &Ancestry<'_>, aim: &Aim, file: FileId, moves: &Moves) -> Result<()> {
+        let current = history::state_at(ancestry, file, self.head)?;
+        let now = history::in_force(ancestry, file, self.head)?;
+        let mut wanted: BTreeSet<ChangeId> = now.difference(&moves.take_out).copied().collect();
+        wanted.extend(&moves.put_back);
+        let replay = Replay {
+            store: &self.engine.store,
+            file,
+            current: &current,
+            now: &now,
+            wanted: &wanted,
+            on_conflict: self.r.on_conflict,
+            target: &aim.target,
+        };
+        let outcome = replay.run()?;
+        if !self.within_scope(&[&current, &outcome.state]) {
+            return Ok(());
+        }
+        if let Some(why) = outcome.opaque.or_else(|| opaque(&current)) {
+            let path = current.as_ref().or(outcome.state.as_ref()).map(|p| p.path.clone());
+            if let Some(path) = path.filter(|_| current != outcome.state) {
+                self.skip(path, gap_of(why), "its content is not kept; it stays as it is");
+            }
+            return Ok(());
+        }
+        let Outcome { state, merged, content, conflicts, .. } = outcome;
+        let decided = !conflicts.is_empty();
+        if decided && self.r.on_conflict == OnConflict::Fail {
+            self.plan.conflicts.extend(conflicts);
+            return Ok(());
+        }
+        let mut part = FilePlan {
+            file,
+            before: current,
+            after: state,
+            taken_out: moves.take_out.iter().copied().collect(),
+            put_back: moves.put_back.iter().copied().collect(),
+            as_user: decided,
+            merged,
+            new_content: content,
+        };
+        if !self.r.hunks.is_empty() && !self.pick(&mut part)? {
+            return Ok(());
+        }
+        if part.as_user && part.before == part.after {
+            return Ok(());
+        }
+        self.plan.files.push(part);
+        Ok(())
+    }
+
+    /// Narrows a file's outcome to the chosen hunks. `false`: none of them is in it.
+    fn pick(&mut self, part: &mut FilePlan) -> Result<bool> {
+        let store = &self.engine.store;
+        let bytes = |state: &FileState| -> Result<Vec<u8>> {
+            match state.as_ref().and_then(|p| p.image.content()) {
+                Some(content) => store.content(&content),
+                None => Ok(Vec::new()),
+            }
+        };
+        let old = bytes(&part.before)?;
+        let new = match &part.new_content {
+            Some(content) => content.clone(),
+            None => bytes(&part.after)?,
+        };
+        let side = |state: &'_ FileState| state.as_ref().map(|p| p.path.bytes().to_vec());
+        let path = match (side(&part.before), side(&part.after)) {
+            (Some(a), Some(b)) => a.min(b),
+            (Some(a), None) | (None, Some(a)) => a,
+            (None, None) => return Ok(false),
+        };
+        let mut any = false;
+        for hunk in &self.r.hunks {
+            if crate::diff::pick(&old, &new, &path, &[hunk.as_str()]).1 > 0 {
+                self.hunks_met.insert(hunk.clone());
+                any = true;
+            }
+        }
+        if !any {
+            return Ok(false);
+        }
+        let ids: Vec<&str> = self.r.hunks.iter().map(String::as_str).collect();
+        let (picked, _) = crate::diff::pick(&old, &new, &path, &ids);
+        if picked == new {
+            return Ok(true);
+        }
+        // a part of what the plan would do: the outcome is the user's own choice
+        let (Some(placed), mode) = (&part.before, mode_of(&part.before).or(mode_of(&part.after))) else {
+            return Ok(true);
+        };
+        part.after = Some(Placed {
+            path: placed.path.clone(),
+            image: Image::File {
+                mode: mode.unwrap_or(0o644),
+                content: ContentId::of(&picked),
+                size: picked.len() as u64,
+            },
+        });
+        part.new_content = Some(picked);
+        part.as_user = true;
+        part.merged = true;
+        Ok(true)
+    }
+
+    fn skip(&mut self, path: RelPath, kind: GapKind, why: &str) {
+        self.plan.gaps.push(Gap { path: Some(path.bytes().to_vec()), kind, detail: why.into() });
+        self.plan.actions.push(Action {
+            path,
+            kind: ActionKind::Skip,
+            from: None,
+            reason: Some(why.into()),
+            before: Image::Absent,
+            after: Image::Absent,
+        });
+    }
+
+    /// What is in the way: another file at the path, a file where a directory is needed, a directory
+    /// where a file goes, something untracked, a link on the way out of the root.
+    fn collisions(&mut self) -> Result<()> {
+        loop {
+            let mut found = None;
+            {
+                let leaving: BTreeSet<&RelPath> = self
+                    .plan
+                    .files
+                    .iter()
+                    .filter_map(|f| f.before.as_ref().map(|p| &p.path))
+                    .collect();
+                let mut arriving: BTreeMap<&RelPath, usize> = BTreeMap::new();
+                for (at, part) in self.plan.files.iter().enumerate() {
+                    let Some(to) = &part.after else { continue };
+                    if let Some(other) = arriving.insert(&to.path, at) {
+                        found = Some((at.max(other), "another file is restored to the same path".to_owned(), false));
+                        break;
+                    }
+                }
+                if found.is_none() {
+                    for (at, part) in self.plan.files.iter().enumerate() {
+                        if let Some((why, escape)) = self.in_the_way(part, &leaving, &arriving)? {
+                            found = Some((at, why, escape));
+                            break;
+                        }
+                    }
+                }
+            }
+            let Some((at, why, escape)) = found else { return Ok(()) };
+            let part = self.plan.files.remove(at);
+            let Some(path) = part.after.or(part.before).map(|p| p.path) else { continue };
+            if escape {
+                self.skip(path, GapKind::Outside, &why);
+            } else if self.r.on_conflict == OnConflict::Fail {
+                self.plan.conflicts.push(Conflict { path, reason: why, hunks: Vec::new() });
+            } else {
+                self.skip(path, GapKind::Failed, &why);
+            }
+        }
+    }
+
+    fn in_the_way(
+        &self,
+        part: &FilePlan,
+        leaving: &BTreeSet<&RelPath>,
+        arriving: &BTreeMap<&RelPath, usize>,
+    ) -> Result<Option<(String, bool)>> {
+        let (root, conn) = (&self.engine.root, &self.engine.store.conn);
+        for state in [&part.before, &part.after].into_iter().flatten() {
+            let mut dir = state.path.parent();
+            while let Some(at) = dir {
+                let file_there = root.stat(&at).is_some_and(|s| s.kind() != rustix::fs::FileType::Directory);
+                if file_there && !leaving.contains(&at) {
+                    let link = root.stat(&at).is_some_and(|s| s.kind() == rustix::fs::FileType::Symlink);
+                    let why = if link { "a link stands where its directory was" } else { "a file stands where its directory is needed" };
+                    return Ok(Some((format!("{why}: {}", at.display()), link)));
+                }
+                if arriving.contains_key(&at) {
+                    return Ok(Some((format!("a file is restored where its directory is needed: {}", at.display()), false)));
+                }
+                dir = at.parent();
+            }
+        }
+        let Some(to) = &part.after else { return Ok(None) };
+        if part.before.as_ref().is_some_and(|b| b.path == to.path) {
+            return Ok(None);
+        }
+        match known::get(conn, self.engine.here.root, &to.path)? {
+            Some(_) if leaving.contains(&to.path) => Ok(None),
+            Some(_) => Ok(Some(("another file stands at its path".into(), false))),
+            None => {
+                let look = root.look(&to.path)?;
+                if look.is_dir {
+                    let full = root.path.join(to.path.to_path());
+                    return Ok(first_that_stays(&full, &to.path, leaving)
+                        .map(|held| (format!("a directory stands at its path, with {held} in it"), false)));
+                }
+                Ok((!look.image.is_absent())
+                    .then(|| ("something untracked stands at its path".to_owned(), false)))
+            }
+        }
+    }
+
+    fn gaps(&mut self, ancestry: &Ancestry<'_>, aim: &Aim) -> Result<()> {
+        let Some(target) = aim.node else { return Ok(()) };
+        let conn = &self.engine.store.conn;
+        let common = ancestry.common(target, self.head)?;
+        for id in ancestry.after(common, self.head)? {
+            let node = history::node(conn, id)?;
+            if node.coverage.pending {
+                self.plan.gaps.push(Gap {
+                    path: None,
+                    kind: GapKind::Pending,
+                    detail: format!("the scan of {id} is still going on"),
+                });
+            }
+            for item in &node.coverage.items {
+                // a large file that nobody changed hides nothing
+                if item.detail.is_empty() && item.reason != Reason::Failed {
+                    continue;
+                }
+                let kind = match item.reason {
+                    Reason::TooLarge => GapKind::TooLarge,
+                    Reason::Outside => GapKind::Outside,
+                    Reason::Unreadable => GapKind::Unreadable,
+                    Reason::Special => GapKind::Special,
+                    Reason::Failed => GapKind::Failed,
+                };
+                let path = (kind != GapKind::Failed).then(|| item.path.clone());
+                if !self.plan.gaps.iter().any(|g| g.path == path && g.kind == kind && (path.is_some() || g.detail == item.detail)) {
+                    let detail = if path.is_some() { format!("not captured in {id}: {}", item.detail) } else { item.detail.clone() };
+                    self.plan.gaps.push(Gap { path, kind, detail });
+                }
+            }
+        }
+        let then = history::node(conn, target)?.git;
+        let now = crate::git::head(&self.engine.root.path);
+        if then != now && (then.head.is_some() || then.branch.is_some()) {
+            self.plan.gaps.push(Gap {
+                path: None,
+                kind: GapKind::GitHead,
+                detail: "git's HEAD or branch has moved since; git itself is not rewound".into(),
+            });
+            self.plan.git_moved = Some((then, now));
+        }
+        if matches!(self.r.goal, Goal::Rewind(_)) && self.r.exact {
+            let unknown = known::all(conn, self.engine.here.root)?;
+            for (path, row) in unknown {
+                if let (None, Some(since)) = (row.file, row.since)
+                    && !ancestry.is_ancestor(since, target)?
+                    && self.within_scope(&[&Some(Placed { path: path.clone(), image: row.image })])
+                {
+                    self.plan.gaps.push(Gap {
+                        path: Some(path.bytes().to_vec()),
+                        kind: GapKind::Unknown,
+                        detail: format!("its state at {target} is not known; it stays as it is"),
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn actions(&mut self) {
+        for part in &self.plan.files {
+            let image = |s: &FileState| s.as_ref().map_or(Image::Absent, |p| p.image);
+            let (before, after) = (image(&part.before), image(&part.after));
+            let kind = match (&part.before, &part.after) {
+                (a, b) if a == b => continue,
+                (None, _) => ActionKind::Create,
+                (_, None) => ActionKind::Delete,
+                _ if part.merged => ActionKind::Merge,
+                (Some(a), Some(b)) if a.path == b.path && before.content() == after.content() => ActionKind::Chmod,
+                _ => ActionKind::Write,
+            };
+            let Some(at) = part.after.as_ref().or(part.before.as_ref()) else { continue };
+            let from = part.before.as_ref().filter(|b| b.path != at.path).map(|b| b.path.clone());
+            self.plan.actions.push(Action { path: at.path.clone(), kind, from, reason: None, before, after });
+        }
+        self.plan.actions.sort_by(|a, b| a.path.cmp(&b.path));
+        self.plan.conflicts.sort_by(|a, b| a.path.cmp(&b.path));
+        self.plan.gaps.sort_by(|a, b| (&a.path, a.kind.name()).cmp(&(&b.path, b.kind.name())));
+    }
+
+    fn fingerprint(&self) -> String {
+        let mut hash = blake3::Hasher::new();
+        let mut add = |bytes: &[u8]| {
+            hash.update(&(bytes.len() as u64).to_le_bytes());
+            hash.update(bytes);
+        };
+        add(self.plan.target.as_bytes());
+        add(format!("{:?} {:?}", self.r.exact, self.r.on_conflict).as_bytes());
+        for part in &self.plan.files {
+            for state in [&part.before, &part.after] {
+                match state {
+                    None => add(b"-"),
+                    Some(p) => {
+                        add(p.path.bytes());
+                        add(&p.image.encode());
+                    }
+                }
+            }
+            add(format!("{:?} {:?} {}", part.taken_out, part.put_back, part.as_user).as_bytes());
+        }
+        for conflict in &self.plan.conflicts {
+            add(conflict.path.bytes());
+            add(conflict.reason.as_bytes());
+        }
+        hash.finalize().to_hex()[..16].to_owned()
+    }
+}
+
+/// Something in a directory that the plan does not take away.
+fn first_that_stays(full: &std::path::Path, dir: &RelPath, leaving: &BTreeSet<&RelPath>) -> Option<String> {
+    for entry in std::fs::read_dir(full).ok()?.flatten() {
+        let name = crate::model::os_bytes(&entry.file_name());
+        let path = RelPath::new([dir.bytes(), b"/", &name].concat())?;
+        if entry.file_type().is_ok_and(|t| t.is_dir()) {
+            if let Some(held) = first_that_stays(&entry.path(), &path, leaving) {
+                return Some(held);
+            }
+        } else if !leaving.contains(&path) {
+            return Some(path.display());
+        }
+    }
+    None
+}
+
+fn mode_of(state: &FileState) -> Option<u32> {
+    match state.as_ref()?.image {
+        Image::File { mode, .. } => Some(mode),
+        _ => None,
+    }
+}
+
+fn opaque(state: &FileState) -> Option<Opaque> {
+    match state.as_ref()?.image {
+        Image::Opaque(why) => Some(why),
+        _ => None,
+    }
+}
+
+fn gap_of(why: Opaque) -> GapKind {
+    match why {
+        Opaque::TooLarge => GapKind::TooLarge,
+        Opaque::Unreadable => GapKind::Unreadable,
+        Opaque::Special => GapKind::Special,
+    }
+}

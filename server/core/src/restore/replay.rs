@@ -1,0 +1,343 @@
+//! One file's content for a wanted set of edits: recorded, or merged up from the longest recorded state
+//! that the set begins with. Pure: contents in, outcome out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::types::{Conflict, ConflictSpan, OnConflict};
+use crate::error::Result;
+use crate::history::{self, SetHash};
+use crate::merge::{ConflictKind, Favor, merge3};
+use crate::model::{Change, ChangeId, ContentId, FileId, FileState, Image, Opaque, Placed};
+use crate::store::Store;
+
+/// What a wanted set comes to.
+#[derive(Debug)]
+pub(super) struct Outcome {
+    pub state: FileState,
+    pub merged: bool,
+    /// The content of `state`, where the store does not have it.
+    pub content: Option<Vec<u8>>,
+    /// Conflicts met; `state` holds what the chosen resolution makes of them.
+    pub conflicts: Vec<Conflict>,
+    /// It meets a content that is not kept.
+    pub opaque: Option<Opaque>,
+}
+
+pub(super) struct Replay<'a> {
+    pub store: &'a Store,
+    pub file: FileId,
+    pub current: &'a FileState,
+    /// In force now.
+    pub now: &'a BTreeSet<ChangeId>,
+    /// To be in force, oldest first.
+    pub wanted: &'a BTreeSet<ChangeId>,
+    pub on_conflict: OnConflict,
+    /// What to call the side of the target in conflict markers.
+    pub target: &'a str,
+}
+
+/// A state under construction, with its content at hand once it is merged.
+#[derive(Clone)]
+struct Built {
+    state: FileState,
+    bytes: Option<Vec<u8>>,
+}
+
+enum Met {
+    Clean(Built),
+    /// The two sides collide; the first is what the resolution makes of it.
+    Conflict(Built, Conflict),
+    /// They collide in a way that only leaving the file alone resolves.
+    Stuck(Conflict),
+}
+
+impl Replay<'_> {
+    pub(super) fn run(&self) -> Result<Outcome> {
+        let conn = &self.store.conn;
+        let done = |state: FileState| Outcome {
+            opaque: opaque(&state),
+            state,
+            merged: false,
+            content: None,
+            conflicts: Vec::new(),
+        };
+        if let Some(state) = history::version(conn, self.file, SetHash::of(self.wanted))? {
+            return Ok(done(state));
+        }
+        let wanted: Vec<Change> =
+            self.wanted.iter().map(|id| history::change(conn, *id)).collect::<Result<_>>()?;
+        // the longest recorded state that the wanted set begins with
+        let mut set = SetHash::EMPTY;
+        let mut from = 0;
+        let mut state = history::version(conn, self.file, set)?.flatten();
+        for (at, change) in wanted.iter().enumerate() {
+            set = set.toggled(change.id);
+            if let Some(found) = history::version(conn, self.file, set)? {
+                (from, state) = (at + 1, found);
+            }
+        }
+        // a kept deletion wins over whatever came before it
+        let deleted = wanted.iter().rposition(|c| c.after.is_none() && self.now.contains(&c.id));
+        if let Some(at) = deleted.filter(|at| *at >= from) {
+            (from, state) = (at + 1, None);
+        }
+        let rest = &wanted[from..];
+        if rest.is_empty() {
+            return Ok(done(state));
+        }
+        let unkept = rest.iter().flat_map(|c| [&c.before, &c.after]).chain([&state]).find_map(opaque);
+        if let Some(why) = unkept {
+            return Ok(Outcome { opaque: Some(why), ..done(state) });
+        }
+        let mut built = Built { state, bytes: None };
+        let mut conflicts = Vec::new();
+        let mut at = 0;
+        while at < rest.len() {
+            let mut end = at;
+            while end + 1 < rest.len() && rest[end].after == rest[end + 1].before {
+                end += 1;
+            }
+            let run = &rest[at..=end];
+            let returning = run.iter().all(|c| !self.now.contains(&c.id));
+            match self.join(built, &run[0].before, &run[run.len() - 1].after, returning)? {
+                Met::Clean(next) => built = next,
+                Met::Conflict(next, conflict) => {
+                    built = next;
+                    conflicts.push(conflict);
+                }
+                Met::Stuck(conflict) => {
+                    conflicts.push(conflict);
+                    return Ok(Outcome { conflicts, ..done(self.current.clone()) });
+                }
+            }
+            at = end + 1;
+        }
+        if conflicts.is_empty()
+            && let Some(conflict) = self.check(&wanted, &built)?
+        {
+            conflicts.push(conflict);
+            if self.on_conflict != OnConflict::Target {
+                return Ok(Outcome { conflicts, ..done(self.current.clone()) });
+            }
+        }
+        Ok(Outcome { merged: true, content: built.bytes, conflicts, ..done(built.state) })
+    }
+
+    fn bytes(&self, built: &Built) -> Result<Vec<u8>> {
+        match (&built.bytes, built.state.as_ref().and_then(|p| p.image.content())) {
+            (Some(bytes), _) => Ok(bytes.clone()),
+            (None, Some(content)) => self.store.content(&content),
+            (None, None) => Ok(Vec::new()),
+        }
+    }
+
+    /// Merges what led from `base` to `edit` onto what is built so far. `returning`: the edit is one
+    /// that is put back, so it stands on the target's side.
+    fn join(&self, built: Built, base: &FileState, edit: &FileState, returning: bool) -> Result<Met> {
+        if built.state == *base {
+            return Ok(Met::Clean(Built { state: edit.clone(), bytes: None }));
+        }
+        if built.state == *edit || base == edit {
+            return Ok(Met::Clean(built));
+        }
+        let named = self.current.as_ref().or(built.state.as_ref()).or(edit.as_ref()).or(base.as_ref());
+        let Some(path) = named.map(|p| p.path.clone()) else { return Ok(Met::Clean(built)) };
+        let conflict = |reason: &str, hunks| Conflict { path: path.clone(), reason: reason.into(), hunks };
+        match (&built.state, base, edit) {
+            (None, None, Some(_)) => Ok(Met::Clean(Built { state: edit.clone(), bytes: None })),
+            (_, _, None) if built.state.is_none() => Ok(Met::Clean(built)),
+            (Some(_), _, None) => {
+                let c = conflict("its deletion would come back over edits it never saw", Vec::new());
+                Ok(self.choose(c, built, Built { state: None, bytes: None }, returning))
+            }
+            (None, Some(_), Some(_)) => {
+                let c = conflict("an edit stays whose file would go: its creation is taken out, or it is deleted", Vec::new());
+                Ok(self.choose(c, built, Built { state: edit.clone(), bytes: None }, returning))
+            }
+            (Some(ours), base, Some(theirs)) => {
+                let origin = base.as_ref();
+                let path = match origin {
+                    Some(base) if theirs.path == base.path => ours.path.clone(),
+                    Some(base) if ours.path == base.path => theirs.path.clone(),
+                    _ if ours.path == theirs.path => ours.path.clone(),
+                    _ => {
+                        let c = conflict("it was renamed in two ways", Vec::new());
+                        let other = Built { state: edit.clone(), bytes: None };
+                        return Ok(self.choose(c, built, other, returning));
+                    }
+                };
+                let was = origin.map_or(Image::Absent, |b| b.image);
+                let place = |image| Some(Placed { path: path.clone(), image });
+                if theirs.image == was {
+                    return Ok(Met::Clean(Built { state: place(ours.image), bytes: built.bytes }));
+                }
+                if ours.image == was || ours.image == theirs.image {
+                    return Ok(Met::Clean(Built { state: place(theirs.image), bytes: None }));
+                }
+                let (Image::File { mode: our_mode, .. }, Image::File { mode: their_mode, .. }) =
+                    (ours.image, theirs.image)
+                else {
+                    let c = conflict("it became two different things: a link and a file, or two links", Vec::new());
+                    let other = Built { state: edit.clone(), bytes: None };
+                    return Ok(self.choose(c, built, other, returning));
+                };
+                let base_mode = match was {
+                    Image::File { mode, .. } => mode,
+                    _ => our_mode,
+                };
+                let base_bytes = match was.content() {
+                    Some(content) if matches!(was, Image::File { .. }) => self.store.content(&content)?,
+                    _ => Vec::new(),
+                };
+                let our_bytes = self.bytes(&built)?;
+                let their_bytes = self.bytes(&Built { state: edit.clone(), bytes: None })?;
+                let target = format!("target ({})", self.target);
+                let (ours_label, theirs_label) =
+                    if returning { ("kept", target.as_str()) } else { (target.as_str(), "kept") };
+                let favor = match (self.on_conflict, returning) {
+                    (OnConflict::Markers, _) => Favor::Markers { ours: ours_label, theirs: theirs_label },
+                    (OnConflict::Current, false) | (OnConflict::Target, true) => Favor::Theirs,
+                    _ => Favor::Ours,
+                };
+                let merge = merge3(&base_bytes, &our_bytes, &their_bytes, favor);
+                let mode = three_way(base_mode, our_mode, their_mode);
+                let take_theirs = matches!(favor, Favor::Theirs);
+                let image = Image::File {
+                    mode: mode.unwrap_or(if take_theirs { their_mode } else { our_mode }),
+                    content: ContentId::of(&merge.bytes),
+                    size: merge.bytes.len() as u64,
+                };
+                let next = Built { state: place(image), bytes: Some(merge.bytes) };
+                if merge.conflicts.is_empty() && mode.is_some() {
+                    return Ok(Met::Clean(next));
+                }
+                let reason = match merge.conflicts.first().map(|c| c.kind) {
+                    _ if origin.is_none() => "both sides created it, with different content",
+                    None => "both sides changed its mode",
+                    Some(ConflictKind::Binary) => "both sides changed a binary file",
+                    Some(ConflictKind::Insertions) => "both sides inserted different lines at one place",
+                    Some(ConflictKind::Moved) => "a line that was taken out on one side was moved on the other",
+                    Some(ConflictKind::LineEndings) => "both sides changed its line endings",
+                    Some(ConflictKind::FinalNewline) => "both sides changed its final newline",
+                    Some(ConflictKind::Overlap) => "both sides changed the same lines",
+                };
+                let hunks = merge
+                    .conflicts
+                    .iter()
+                    .map(|c| {
+                        let (ours, theirs) = ((c.ours.start, c.ours.end), (c.theirs.start, c.theirs.end));
+                        let (target, kept) = if returning { (theirs, ours) } else { (ours, theirs) };
+                        ConflictSpan { target, kept }
+                    })
+                    .collect();
+                Ok(Met::Conflict(next, conflict(reason, hunks)))
+            }
+            _ => Ok(Met::Clean(built)),
+        }
+    }
+
+    /// A collision without lines: one side as a whole.
+    fn choose(&self, conflict: Conflict, built: Built, edit: Built, returning: bool) -> Met {
+        match self.on_conflict {
+            OnConflict::Target => Met::Conflict(if returning { edit } else { built }, conflict),
+            OnConflict::Fail | OnConflict::Markers | OnConflict::Current => Met::Stuck(conflict),
+        }
+    }
+
+    /// The last look before a merge is offered: no line that only taken-out edits wrote may remain, and
+    /// no line of the present that only kept edits wrote may be lost.
+    fn check(&self, wanted: &[Change], built: &Built) -> Result<Option<Conflict>> {
+        let (Some(result), Some(_)) = (&built.state, self.current) else { return Ok(None) };
+        let result_bytes = self.bytes(built)?;
+        let current_bytes = self.bytes(&Built { state: self.current.clone(), bytes: None })?;
+        let after = Lines::of(&result_bytes);
+        let present = Lines::of(&current_bytes);
+        let state_bytes = |state: &FileState| self.bytes(&Built { state: state.clone(), bytes: None });
+        let start = state_bytes(&history::version(&self.store.conn, self.file, SetHash::EMPTY)?.flatten())?;
+        let mut kept_has = Lines::of(&start).owned();
+        let mut gone_has: BTreeSet<Vec<u8>> = BTreeSet::new();
+        let mut removed_again: BTreeSet<Vec<u8>> = BTreeSet::new();
+        let taken: Vec<Change> = self
+            .now
+            .difference(self.wanted)
+            .map(|id| history::change(&self.store.conn, *id))
+            .collect::<Result<_>>()?;
+        for (change, kept) in wanted.iter().map(|c| (c, true)).chain(taken.iter().map(|c| (c, false))) {
+            let (before, edited) = (state_bytes(&change.before)?, state_bytes(&change.after)?);
+            let (before, edited) = (Lines::of(&before), Lines::of(&edited));
+            for (line, count) in &edited.0 {
+                if *count > before.count(line) {
+                    if kept { kept_has.insert(line.to_vec()) } else { gone_has.insert(line.to_vec()) };
+                }
+            }
+            // taking an edit out brings back what it removed; keeping one keeps its removals
+            if kept {
+                for (line, count) in &before.0 {
+                    if *count > edited.count(line) {
+                        removed_again.insert(line.to_vec());
+                    }
+                }
+            }
+        }
+        let remains = after.0.keys().find(|l| gone_has.contains(**l) && !kept_has.contains(**l));
+        let lost = present.0.keys().find(|l| {
+            after.count(l) == 0 && kept_has.contains(**l) && !gone_has.contains(**l) && !removed_again.contains(**l)
+        });
+        let path = result.path.clone();
+        let said = |line: &[u8]| String::from_utf8_lossy(line).trim().chars().take(60).collect::<String>();
+        Ok(match (remains, lost) {
+            (Some(line), _) => Some(Conflict {
+                path,
+                reason: format!("a kept edit holds on to a line that is taken out: “{}”", said(line)),
+                hunks: Vec::new(),
+            }),
+            (None, Some(line)) => Some(Conflict {
+                path,
+                reason: format!("a line that is to be kept would be lost: “{}”", said(line)),
+                hunks: Vec::new(),
+            }),
+            (None, None) => None,
+        })
+    }
+}
+
+/// How often each line that says something stands in a text.
+struct Lines<'a>(BTreeMap<&'a [u8], usize>);
+
+impl<'a> Lines<'a> {
+    fn of(bytes: &'a [u8]) -> Self {
+        let mut counts = BTreeMap::new();
+        for line in bytes.split(|b| *b == b'\n') {
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            if line.iter().any(u8::is_ascii_alphanumeric) {
+                *counts.entry(line).or_insert(0) += 1;
+            }
+        }
+        Self(counts)
+    }
+
+    fn count(&self, line: &[u8]) -> usize {
+        self.0.get(line).copied().unwrap_or(0)
+    }
+
+    fn owned(&self) -> BTreeSet<Vec<u8>> {
+        self.0.keys().map(|l| l.to_vec()).collect()
+    }
+}
+
+fn three_way(base: u32, ours: u32, theirs: u32) -> Option<u32> {
+    if theirs == base || ours == theirs {
+        Some(ours)
+    } else if ours == base {
+        Some(theirs)
+    } else {
+        None
+    }
+}
+
+fn opaque(state: &FileState) -> Option<Opaque> {
+    match state.as_ref()?.image {
+        Image::Opaque(why) => Some(why),
+        _ => None,
+    }
+}

@@ -1,0 +1,203 @@
+//! What is asked of a restore, what it would do, and what it did: values that can be printed, compared
+//! and shown before anything is touched.
+
+use crate::model::{ChangeId, FileId, FileState, GitHead, NodeId, OpId, RelPath};
+
+/// What to restore.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub goal: Goal,
+    /// The tracked state equals the target's, everyone's edits included.
+    pub exact: bool,
+    /// Whose work is moved: the agent's own id of the session, or a unique start of it.
+    pub session: Option<String>,
+    /// Only these files or directories, relative to the root; empty means all.
+    pub paths: Vec<RelPath>,
+    /// Only these hunks, by the ids that a diff gives; empty means all.
+    pub hunks: Vec<String>,
+    /// Take out changes of uncertain origin too.
+    pub take_uncertain: bool,
+    pub on_conflict: OnConflict,
+}
+
+impl Request {
+    pub fn new(goal: Goal) -> Self {
+        Self {
+            goal,
+            exact: false,
+            session: None,
+            paths: Vec::new(),
+            hunks: Vec::new(),
+            take_uncertain: false,
+            on_conflict: OnConflict::Fail,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Goal {
+    /// Take out what came after this node.
+    Rewind(NodeId),
+    /// Take out just what these nodes did: a turn's node means the whole turn, a rewind's its effect.
+    Revert(Vec<NodeId>),
+    /// Undo this operation; None: the newest one not yet undone.
+    Undo(Option<OpId>),
+    Redo,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum OnConflict {
+    #[default]
+    Fail,
+    Markers,
+    Current,
+    Target,
+}
+
+/// What would be done. Made without touching a file.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What the goal comes to: the node rewound to, the operation undone, the nodes reverted.
+    pub target: String,
+    /// The state this plan starts from.
+    pub head: NodeId,
+    pub actions: Vec<Action>,
+    pub conflicts: Vec<Conflict>,
+    pub gaps: Vec<Gap>,
+    /// Set where git's HEAD or branch moved since the target: (then, now).
+    pub git_moved: Option<(GitHead, GitHead)>,
+    /// The plan's identity: equal only for the same target, state and outcome.
+    pub fingerprint: String,
+    pub(crate) files: Vec<FilePlan>,
+}
+
+impl Plan {
+    /// Nothing would change, neither on disk nor in what is in force.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+}
+
+/// What happens at one path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Action {
+    pub path: RelPath,
+    pub kind: ActionKind,
+    /// For a rename: where the file is now.
+    pub from: Option<RelPath>,
+    pub reason: Option<String>,
+    pub before: crate::model::Image,
+    pub after: crate::model::Image,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActionKind {
+    /// Replace the content by a recorded one.
+    Write,
+    Delete,
+    Create,
+    /// Replace the content by a merge of recorded ones.
+    Merge,
+    Chmod,
+    /// Left alone, for the reason given.
+    Skip,
+}
+
+impl ActionKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::Delete => "delete",
+            Self::Create => "create",
+            Self::Merge => "merge",
+            Self::Chmod => "chmod",
+            Self::Skip => "skip",
+        }
+    }
+}
+
+/// Why a file cannot be restored without a decision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Conflict {
+    pub path: RelPath,
+    /// In words: what collides with what.
+    pub reason: String,
+    pub hunks: Vec<ConflictSpan>,
+}
+
+/// 0-based line ranges (start, end) of one colliding region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConflictSpan {
+    /// In the state towards the target.
+    pub target: (usize, usize),
+    /// In the state that the kept edit made.
+    pub kept: (usize, usize),
+}
+
+/// What the restore does not reach, said beforehand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Gap {
+    /// None: not about one path.
+    pub path: Option<Vec<u8>>,
+    pub kind: GapKind,
+    pub detail: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum GapKind {
+    Uncertain,
+    TooLarge,
+    Outside,
+    Unreadable,
+    Special,
+    Failed,
+    Pending,
+    /// The state at the target is not known.
+    Unknown,
+    GitHead,
+}
+
+impl GapKind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Uncertain => "uncertain",
+            Self::TooLarge => "too_large",
+            Self::Outside => "outside",
+            Self::Unreadable => "unreadable",
+            Self::Special => "special",
+            Self::Failed => "failed",
+            Self::Pending => "pending",
+            Self::Unknown => "unknown",
+            Self::GitHead => "git_head",
+        }
+    }
+}
+
+/// One file's part of a plan.
+#[derive(Clone, Debug)]
+pub(crate) struct FilePlan {
+    pub file: FileId,
+    pub before: FileState,
+    pub after: FileState,
+    pub taken_out: Vec<ChangeId>,
+    pub put_back: Vec<ChangeId>,
+    /// The outcome was decided by the user (a conflict resolved, chosen hunks): the sets stay, and the
+    /// outcome is the user's own change.
+    pub as_user: bool,
+    pub merged: bool,
+    /// Bytes of a merge that are not in the store yet.
+    pub new_content: Option<Vec<u8>>,
+}
+
+/// What was done.
+#[derive(Clone, Debug)]
+pub struct Applied {
+    pub plan: Plan,
+    /// None where the plan was empty.
+    pub node: Option<NodeId>,
+    pub operation: Option<OpId>,
+    /// Paths that another writer held on to; they were left as they are.
+    pub incomplete: Vec<RelPath>,
+    /// Paths refused for safety (a link in the way), with the reason.
+    pub refused: Vec<(RelPath, String)>,
+}

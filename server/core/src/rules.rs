@@ -1,0 +1,141 @@
+//! Which paths belong: .gitignore files, `.git/info/exclude` and git's global excludes, by git's rules.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use crate::model::{RelPath, bytes_path};
+
+pub(crate) const FILE: &[u8] = b".gitignore";
+
+/// The rules in force in one directory: its own, then those of the directories above.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    own: Option<Gitignore>,
+    /// Relative to the root; empty for the root itself.
+    dir: Vec<u8>,
+    above: Option<Arc<Rules>>,
+}
+
+impl Rules {
+    /// The rules that hold everywhere: git's global excludes, weaker than `.git/info/exclude`.
+    pub(crate) fn base(excludes: &Excludes) -> Arc<Self> {
+        let global = Arc::new(Self { own: parse(&excludes.global), dir: Vec::new(), above: None });
+        Arc::new(Self { own: parse(&excludes.info), dir: Vec::new(), above: Some(global) })
+    }
+
+    /// The rules inside `dir`, which has this .gitignore.
+    pub(crate) fn below(self: &Arc<Self>, dir: &[u8], text: Option<&[u8]>) -> Arc<Self> {
+        match text.and_then(parse_bytes) {
+            Some(own) => {
+                Arc::new(Self { own: Some(own), dir: dir.to_vec(), above: Some(Arc::clone(self)) })
+            }
+            None => Arc::clone(self),
+        }
+    }
+
+    /// Whether a path directly in this directory is ignored. The directory itself is not.
+    pub(crate) fn ignores(&self, path: &[u8], is_dir: bool) -> bool {
+        let mut rules = Some(self);
+        while let Some(at) = rules {
+            if let Some(own) = &at.own {
+                let rel = path.strip_prefix(at.dir.as_slice()).unwrap_or(path);
+                let rel = rel.strip_prefix(b"/").unwrap_or(rel);
+                match own.matched(bytes_path(rel), is_dir) {
+                    Match::Ignore(_) => return true,
+                    Match::Whitelist(_) => return false,
+                    Match::None => {}
+                }
+            }
+            rules = at.above.as_deref();
+        }
+        false
+    }
+}
+
+/// Whether `path` was out of sight under the rules that `text` gives for each directory.
+pub(crate) fn was_ignored(
+    base: &Arc<Rules>,
+    path: &RelPath,
+    text: &mut dyn FnMut(&RelPath) -> Option<Vec<u8>>,
+) -> bool {
+    let mut rules = Arc::clone(base);
+    let mut dir: Vec<u8> = Vec::new();
+    let parts: Vec<&[u8]> = path.bytes().split(|b| *b == b'/').collect();
+    for (at, part) in parts.iter().enumerate() {
+        let join = |name: &[u8]| if dir.is_empty() { name.to_vec() } else { [&dir, &b"/"[..], name].concat() };
+        let own = RelPath::new(join(FILE)).and_then(|p| text(&p));
+        rules = rules.below(&dir, own.as_deref());
+        let here = join(part);
+        if rules.ignores(&here, at + 1 < parts.len()) {
+            return true;
+        }
+        dir = here;
+    }
+    false
+}
+
+/// The rules outside the tree. Kept with the scan, to tell later what was out of sight.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Excludes {
+    pub global: String,
+    pub info: String,
+}
+
+impl Excludes {
+    pub(crate) fn read(root: &Path) -> Self {
+        let text = |p: Option<PathBuf>| p.and_then(|p| std::fs::read(p).ok()).unwrap_or_default();
+        let lossy = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Self {
+            global: lossy(text(ignore::gitignore::gitconfig_excludes_path())),
+            info: lossy(text(crate::git::common_dir(root).map(|d| d.join("info/exclude")))),
+        }
+    }
+}
+
+fn parse(text: &str) -> Option<Gitignore> {
+    parse_bytes(text.as_bytes())
+}
+
+fn parse_bytes(text: &[u8]) -> Option<Gitignore> {
+    let mut builder = GitignoreBuilder::new(".");
+    for line in String::from_utf8_lossy(text).lines() {
+        // a line that git would not take either is passed over
+        let taken = builder.add_line(None, line);
+        drop(taken);
+    }
+    builder.build().ok().filter(|g| !g.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(s: &str) -> RelPath {
+        RelPath::new(s).expect("a plain path")
+    }
+
+    #[test]
+    fn inner_rules_win_and_directories_hide_what_is_below() {
+        let base = Rules::base(&Excludes { global: "*.swp\n".into(), info: "private\n".into() });
+        let root = base.below(b"", Some(b"*.log\n/build/\n"));
+        let sub = root.below(b"sub", Some(b"!keep.log\n"));
+        assert!(root.ignores(b"a.log", false));
+        assert!(root.ignores(b"build", true));
+        assert!(!root.ignores(b"build", false), "a file is no directory");
+        assert!(sub.ignores(b"sub/a.log", false));
+        assert!(!sub.ignores(b"sub/keep.log", false));
+        assert!(!sub.ignores(b"sub/build", true), "anchored at the root");
+        assert!(root.ignores(b"x.swp", false) && root.ignores(b"private", false));
+    }
+
+    #[test]
+    fn what_lay_in_an_ignored_directory_was_out_of_sight() {
+        let base = Rules::base(&Excludes::default());
+        let mut text = |p: &RelPath| (p.bytes() == b".gitignore").then(|| b"out/\n".to_vec());
+        assert!(was_ignored(&base, &path("out/a/b.txt"), &mut text));
+        assert!(!was_ignored(&base, &path("src/out.txt"), &mut text));
+    }
+}

@@ -1,0 +1,291 @@
+//! Contents by their BLAKE3 hash: compressed, against the previous version where that helps, inside the
+//! database for what one hook writes, in append-only pack files for bulk. Every read verifies the hash.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use crate::error::{Context, Error, Result};
+use crate::model::ContentId;
+
+/// How many deltas a content may lie deep.
+const MAX_DEPTH: i64 = 8;
+/// Below this a delta saves nothing worth the chain.
+const MIN_DELTA: usize = 128;
+const LEVEL: i32 = 3;
+/// The first scan compresses everything at once: speed counts.
+const BULK_LEVEL: i32 = 1;
+/// From this on the matcher needs help to find far matches.
+const LONG: usize = 4 << 20;
+
+const RAW: i64 = 0;
+const ZSTD: i64 = 1;
+const DELTA: i64 = 2;
+
+struct Row {
+    n: i64,
+    size: usize,
+    coding: i64,
+    base: Option<i64>,
+    depth: i64,
+    data: Option<Vec<u8>>,
+    place: Option<(String, u64, usize)>,
+}
+
+fn row(conn: &Connection, column: &str, key: &dyn rusqlite::ToSql) -> Result<Option<Row>> {
+    let sql = format!(
+        "SELECT n, size, coding, base, depth, data, pack, pos, len FROM blob WHERE {column} = ?1"
+    );
+    Ok(conn
+        .prepare_cached(&sql)?
+        .query_row([key], |r| {
+            let pack: Option<String> = r.get(6)?;
+            Ok(Row {
+                n: r.get(0)?,
+                size: usize::try_from(r.get::<_, i64>(1)?).unwrap_or(0),
+                coding: r.get(2)?,
+                base: r.get(3)?,
+                depth: r.get(4)?,
+                data: r.get(5)?,
+                place: match pack {
+                    Some(pack) => Some((
+                        pack,
+                        u64::try_from(r.get::<_, i64>(7)?).unwrap_or(0),
+                        usize::try_from(r.get::<_, i64>(8)?).unwrap_or(0),
+                    )),
+                    None => None,
+                },
+            })
+        })
+        .optional()?)
+}
+
+pub(crate) fn has(conn: &Connection, id: &ContentId) -> Result<bool> {
+    Ok(conn.prepare_cached("SELECT 1 FROM blob WHERE hash = ?1")?.exists([id])?)
+}
+
+/// The row number of a content, for columns that refer to it.
+pub(crate) fn number(conn: &Connection, id: &ContentId) -> Result<i64> {
+    Ok(conn.prepare_cached("SELECT n FROM blob WHERE hash = ?1")?.query_row([id], |r| r.get(0))?)
+}
+
+/// Stores a content inside the database, within the transaction of the caller.
+/// `base`: a content it probably resembles.
+pub(crate) fn put(
+    conn: &Connection,
+    dir: &Path,
+    bytes: &[u8],
+    base: Option<ContentId>,
+) -> Result<ContentId> {
+    let id = ContentId::of(bytes);
+    if has(conn, &id)? {
+        return Ok(id);
+    }
+    let mut coded = None;
+    if let Some(base) = base.filter(|_| bytes.len() >= MIN_DELTA)
+        && let Some(row) = row(conn, "hash", &base)?
+        && row.depth < MAX_DEPTH
+        // a base that cannot be read costs the delta, never the content
+        && let Ok(prefix) = read(conn, dir, &row)
+        && let Ok(delta) = compress_against(bytes, &prefix)
+        && delta.len() < bytes.len() / 2
+    {
+        coded = Some((DELTA, Some(row.n), row.depth + 1, delta));
+    }
+    let (coding, base, depth, data) = match coded {
+        Some(delta) => delta,
+        None => {
+            let (coding, data) = compress(bytes, LEVEL);
+            (coding, None, 0, data)
+        }
+    };
+    conn.prepare_cached(
+        "INSERT OR IGNORE INTO blob (hash, size, coding, base, depth, data) VALUES (?1,?2,?3,?4,?5,?6)",
+    )?
+    .execute(params![id, bytes.len(), coding, base, depth, data])?;
+    Ok(id)
+}
+
+/// Reads a content and verifies it.
+pub(crate) fn get(conn: &Connection, dir: &Path, id: &ContentId) -> Result<Vec<u8>> {
+    let blob = |reason: &str| Error::Blob { hash: id.to_string(), reason: reason.into() };
+    let row = row(conn, "hash", id)?.ok_or_else(|| blob("not in the store"))?;
+    let bytes = read(conn, dir, &row).map_err(|e| match e {
+        Error::Sqlite(_) => e,
+        other => blob(&other.to_string()),
+    })?;
+    if ContentId::of(&bytes) == *id { Ok(bytes) } else { Err(blob("does not match its hash")) }
+}
+
+fn read(conn: &Connection, dir: &Path, row: &Row) -> Result<Vec<u8>> {
+    let broken = |reason: &str| Error::Blob { hash: format!("row {}", row.n), reason: reason.into() };
+    let packed;
+    let data: &[u8] = match (&row.data, &row.place) {
+        (Some(data), _) => data,
+        (None, Some((pack, pos, len))) => {
+            let path = packs(dir).join(pack);
+            let mut file = File::open(&path).at("open", &path)?;
+            file.seek(SeekFrom::Start(*pos)).at("read", &path)?;
+            let mut buffer = vec![0; *len];
+            file.read_exact(&mut buffer).at("read", &path)?;
+            packed = buffer;
+            &packed
+        }
+        (None, None) => return Err(broken("has no data")),
+    };
+    match row.coding {
+        RAW => Ok(data.to_vec()),
+        ZSTD => decompress(data, &[], row.size).map_err(|_| broken("cannot be decompressed")),
+        DELTA => {
+            let base = row.base.ok_or_else(|| broken("has no base"))?;
+            let base = self::row(conn, "n", &base)?.ok_or_else(|| broken("its base is missing"))?;
+            if base.depth >= row.depth {
+                return Err(broken("its base is deeper than itself"));
+            }
+            let prefix = read(conn, dir, &base)?;
+            decompress(data, &prefix, row.size).map_err(|_| broken("cannot be decompressed"))
+        }
+        _ => Err(broken("is coded in an unknown way")),
+    }
+}
+
+fn window_log(len: usize) -> u32 {
+    (usize::BITS - len.max(1024).leading_zeros() + 1).min(30)
+}
+
+fn compress(bytes: &[u8], level: i32) -> (i64, Vec<u8>) {
+    match zstd::bulk::compress(bytes, level) {
+        Ok(data) if data.len() < bytes.len() => (ZSTD, data),
+        _ => (RAW, bytes.to_vec()),
+    }
+}
+
+fn compress_against(bytes: &[u8], prefix: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut encoder = zstd::stream::write::Encoder::with_ref_prefix(Vec::new(), LEVEL, prefix)?;
+    encoder.window_log(window_log(bytes.len() + prefix.len()))?;
+    if bytes.len() + prefix.len() > LONG {
+        encoder.long_distance_matching(true)?;
+    }
+    encoder.include_checksum(false)?;
+    encoder.set_pledged_src_size(Some(bytes.len() as u64))?;
+    encoder.write_all(bytes)?;
+    encoder.finish()
+}
+
+fn decompress(data: &[u8], prefix: &[u8], size: usize) -> std::io::Result<Vec<u8>> {
+    let mut out = Vec::with_capacity(size);
+    let mut decoder = zstd::stream::read::Decoder::with_ref_prefix(data, prefix)?;
+    decoder.window_log_max(31)?;
+    // one byte more than it should be is proof enough of damage
+    decoder.by_ref().take(size as u64 + 1).read_to_end(&mut out)?;
+    Ok(out)
+}
+
+pub(crate) fn packs(dir: &Path) -> PathBuf {
+    dir.join("packs")
+}
+
+/// Writes many contents into one new pack file. The rows that name them are inserted after `seal`,
+/// so a pack without rows is only an orphan.
+pub(crate) struct PackWriter {
+    name: String,
+    path: PathBuf,
+    file: std::io::BufWriter<File>,
+    pos: u64,
+    rows: Vec<PackRow>,
+}
+
+struct PackRow {
+    id: ContentId,
+    size: usize,
+    coding: i64,
+    pos: u64,
+    len: usize,
+}
+
+impl PackWriter {
+    pub(crate) fn create(dir: &Path, now: i64) -> Result<Self> {
+        let folder = packs(dir);
+        super::make_private_dir(&folder)?;
+        let name = format!("{now}-{}.pack", std::process::id());
+        let path = folder.join(&name);
+        let file = super::private_file(&path).create_new(true).open(&path).at("create", &path)?;
+        Ok(Self {
+            name,
+            path,
+            file: std::io::BufWriter::with_capacity(1 << 20, file),
+            pos: 0,
+            rows: Vec::new(),
+        })
+    }
+
+    pub(crate) fn add(&mut self, packed: Packed) -> Result<()> {
+        self.file.write_all(&packed.data).at("write", &self.path)?;
+        let len = packed.data.len();
+        self.rows.push(PackRow {
+            id: packed.id,
+            size: packed.size,
+            coding: packed.coding,
+            pos: self.pos,
+            len,
+        });
+        self.pos += len as u64;
+        Ok(())
+    }
+
+    /// Makes the contents durable. Only then may rows name them.
+    pub(crate) fn seal(mut self) -> Result<SealedPack> {
+        self.file.flush().at("write", &self.path)?;
+        self.file.get_ref().sync_all().at("sync", &self.path)?;
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        File::open(folder).and_then(|d| d.sync_all()).at("sync", folder)?;
+        Ok(SealedPack { name: self.name, rows: self.rows })
+    }
+}
+
+/// A content ready to be written: made by any thread.
+pub(crate) struct Packed {
+    pub id: ContentId,
+    size: usize,
+    coding: i64,
+    data: Vec<u8>,
+}
+
+impl Packed {
+    pub(crate) fn new(bytes: Vec<u8>) -> Self {
+        let id = ContentId::of(&bytes);
+        let size = bytes.len();
+        let (coding, data) = match zstd::bulk::compress(&bytes, BULK_LEVEL) {
+            Ok(data) if data.len() < size => (ZSTD, data),
+            _ => (RAW, bytes),
+        };
+        Self { id, size, coding, data }
+    }
+}
+
+#[must_use]
+pub(crate) struct SealedPack {
+    name: String,
+    rows: Vec<PackRow>,
+}
+
+impl SealedPack {
+    pub(crate) fn insert(&self, conn: &Connection) -> Result<()> {
+        let mut insert = conn.prepare_cached(
+            "INSERT OR IGNORE INTO blob (hash, size, coding, pack, pos, len) VALUES (?1,?2,?3,?4,?5,?6)",
+        )?;
+        for r in &self.rows {
+            insert.execute(params![
+                r.id,
+                r.size,
+                r.coding,
+                self.name,
+                i64::try_from(r.pos).unwrap_or(i64::MAX),
+                r.len
+            ])?;
+        }
+        Ok(())
+    }
+}

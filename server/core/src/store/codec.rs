@@ -1,0 +1,149 @@
+//! How images are written in the database: one tag byte, then the fields.
+
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, Value, ValueRef};
+
+use crate::model::{Certainty, ContentId, FileState, Image, Kind, Opaque, Placed, RelPath};
+
+impl Image {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(48);
+        match self {
+            Self::Absent => out.push(0),
+            Self::File { mode, content, size } => {
+                out.push(1);
+                out.extend_from_slice(&u16::try_from(*mode & 0o7777).unwrap_or(0o644).to_le_bytes());
+                out.extend_from_slice(&size.to_le_bytes());
+                out.extend_from_slice(&content.0);
+            }
+            Self::Symlink { content } => {
+                out.push(2);
+                out.extend_from_slice(&content.0);
+            }
+            Self::Opaque(why) => out.extend_from_slice(&[
+                3,
+                match why {
+                    Opaque::TooLarge => 0,
+                    Opaque::Unreadable => 1,
+                    Opaque::Special => 2,
+                },
+            ]),
+        }
+        out
+    }
+
+    pub(crate) fn decode(bytes: &[u8]) -> Option<Self> {
+        let content = |b: &[u8]| Some(ContentId(b.try_into().ok()?));
+        match bytes.split_first()? {
+            (0, []) => Some(Self::Absent),
+            (1, rest) if rest.len() == 42 => Some(Self::File {
+                mode: u32::from(u16::from_le_bytes(rest[..2].try_into().ok()?)),
+                size: u64::from_le_bytes(rest[2..10].try_into().ok()?),
+                content: content(&rest[10..])?,
+            }),
+            (2, rest) => Some(Self::Symlink { content: content(rest)? }),
+            (3, [0]) => Some(Self::Opaque(Opaque::TooLarge)),
+            (3, [1]) => Some(Self::Opaque(Opaque::Unreadable)),
+            (3, [2]) => Some(Self::Opaque(Opaque::Special)),
+            _ => None,
+        }
+    }
+}
+
+impl ToSql for Image {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Owned(Value::Blob(self.encode())))
+    }
+}
+
+impl FromSql for Image {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        Self::decode(value.as_blob()?).ok_or(FromSqlError::InvalidType)
+    }
+}
+
+impl ToSql for RelPath {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(ValueRef::Blob(self.bytes())))
+    }
+}
+
+impl FromSql for RelPath {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        Self::new(value.as_blob()?).ok_or(FromSqlError::InvalidType)
+    }
+}
+
+impl ToSql for ContentId {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(ValueRef::Blob(&self.0)))
+    }
+}
+
+impl FromSql for ContentId {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        value.as_blob()?.try_into().map(Self).map_err(|_| FromSqlError::InvalidType)
+    }
+}
+
+macro_rules! sql_id {
+    ($($name:ident),*) => {$(
+        impl ToSql for crate::model::$name {
+            fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+                self.0.to_sql()
+            }
+        }
+        impl FromSql for crate::model::$name {
+            fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+                i64::column_result(value).map(Self)
+            }
+        }
+    )*};
+}
+sql_id!(NodeId, ChangeId, FileId, SessionId, TurnId, CallId, OpId, RootId, BranchId);
+
+impl ToSql for Kind {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(self.name().into())
+    }
+}
+
+impl FromSql for Kind {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let name = value.as_str()?;
+        Self::ALL.into_iter().find(|k| k.name() == name).ok_or(FromSqlError::InvalidType)
+    }
+}
+
+impl ToSql for Certainty {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(match self {
+            Self::Certain => 0,
+            Self::Group => 1,
+            Self::Uncertain => 2,
+        }
+        .into())
+    }
+}
+
+impl FromSql for Certainty {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        match value.as_i64()? {
+            0 => Ok(Self::Certain),
+            1 => Ok(Self::Group),
+            2 => Ok(Self::Uncertain),
+            _ => Err(FromSqlError::InvalidType),
+        }
+    }
+}
+
+/// The two columns of a file's state.
+pub(crate) fn state_columns(state: &FileState) -> (Option<&RelPath>, Option<&Image>) {
+    (state.as_ref().map(|p| &p.path), state.as_ref().map(|p| &p.image))
+}
+
+/// Reads a file's state from the columns `at` and `at + 1`.
+pub(crate) fn state_from(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<FileState> {
+    let path: Option<RelPath> = row.get(at)?;
+    let image: Option<Image> = row.get(at + 1)?;
+    Ok(path.zip(image).map(|(path, image)| Placed { path, image }))
+}

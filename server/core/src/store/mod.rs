@@ -1,0 +1,158 @@
+//! The store: one SQLite database per workspace, its pack files, its locks and its bell. Owns how
+//! things become durable; what they mean is the history's.
+
+mod blobs;
+mod codec;
+pub(crate) mod gaps;
+mod migrate;
+
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+pub(crate) use blobs::{PackWriter, Packed, SealedPack, get, has, number, packs, put};
+pub(crate) use codec::{state_columns, state_from};
+
+use crate::error::{Context, Error, Result};
+
+/// A WAL above this is checkpointed by whoever has the time.
+const WAL_LIMIT: u64 = 4 << 20;
+const BUSY: Duration = Duration::from_secs(20);
+
+#[derive(Debug)]
+pub(crate) struct Store {
+    pub conn: Connection,
+    pub dir: PathBuf,
+}
+
+/// What a commit must survive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Durable {
+    /// The death of the process.
+    Process,
+    /// The loss of power too: before-images, journals.
+    Power,
+}
+
+impl Store {
+    /// Opens the store in `dir`, which is made where it is missing.
+    pub(crate) fn open(dir: &Path) -> Result<Self> {
+        make_private_dir(dir)?;
+        let path = dir.join("store.db");
+        if !path.exists() {
+            // private before SQLite writes a byte
+            private_file(&path).create(true).append(true).open(&path).at("create", &path)?;
+        }
+        let conn = Connection::open_with_flags(
+            &path,
+            OpenFlags::SQLITE_OPEN_READ_WRITE
+                | OpenFlags::SQLITE_OPEN_CREATE
+                | OpenFlags::SQLITE_OPEN_NO_MUTEX,
+        )?;
+        conn.busy_timeout(BUSY)?;
+        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        conn.set_prepared_statement_cache_capacity(128);
+        migrate::run(&conn, &path)?;
+        conn.execute_batch("PRAGMA foreign_keys=ON; PRAGMA wal_autocheckpoint=0;")?;
+        Ok(Self { conn, dir: dir.to_path_buf() })
+    }
+
+    /// Runs `f` in one transaction that sees no other writer; rings the bell when it is done.
+    pub(crate) fn write<T>(
+        &mut self,
+        durable: Durable,
+        f: impl FnOnce(&Connection) -> Result<T>,
+    ) -> Result<T> {
+        let level = match durable {
+            Durable::Process => "PRAGMA synchronous=NORMAL",
+            Durable::Power => "PRAGMA synchronous=FULL",
+        };
+        self.conn.execute_batch(level)?;
+        let tx = self.conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let value = f(&tx)?;
+        tx.commit()?;
+        self.ring();
+        Ok(value)
+    }
+
+    /// Tells watchers that there is news. Losing one ring is harmless: they look from time to time.
+    fn ring(&self) {
+        let stamp = format!("{} {}\n", now(), std::process::id());
+        let path = self.dir.join("bell");
+        let written = private_file(&path)
+            .create(true)
+            .truncate(true)
+            .write(true)
+            .open(&path)
+            .and_then(|mut f| std::io::Write::write_all(&mut f, stamp.as_bytes()));
+        drop(written);
+    }
+
+    /// Moves the WAL into the database when it has grown; never waits for readers.
+    pub(crate) fn tidy(&self) {
+        let wal = self.dir.join("store.db-wal");
+        if std::fs::metadata(&wal).is_ok_and(|m| m.len() > WAL_LIMIT) {
+            let moved = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
+            drop(moved);
+        }
+    }
+
+    pub(crate) fn content(&self, id: &crate::model::ContentId) -> Result<Vec<u8>> {
+        get(&self.conn, &self.dir, id)
+    }
+
+    /// Takes the lock between captures (shared) and restores (exclusive). None: not within `wait`.
+    pub(crate) fn restore_lock(&self, exclusive: bool, wait: Duration) -> Result<Option<Lock>> {
+        let path = self.dir.join("restore.lock");
+        let file = private_file(&path).create(true).append(true).read(true).open(&path).at("open", &path)?;
+        let start = Instant::now();
+        loop {
+            let taken = if exclusive { file.try_lock() } else { file.try_lock_shared() };
+            match taken {
+                Ok(()) => return Ok(Some(Lock { _file: file })),
+                Err(std::fs::TryLockError::WouldBlock) if start.elapsed() < wait => {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                Err(std::fs::TryLockError::WouldBlock) => return Ok(None),
+                Err(std::fs::TryLockError::Error(source)) => {
+                    return Err(Error::Io { what: format!("lock {}", path.display()), source });
+                }
+            }
+        }
+    }
+}
+
+/// Held until dropped; the kernel frees it when the process dies.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    _file: File,
+}
+
+/// Microseconds since 1970.
+pub(crate) fn now() -> i64 {
+    std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .map_or(0, |d| i64::try_from(d.as_micros()).unwrap_or(i64::MAX))
+}
+
+pub(crate) fn make_private_dir(dir: &Path) -> Result<()> {
+    if dir.is_dir() {
+        return Ok(());
+    }
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(dir).at("create", dir)
+}
+
+/// Options for a file that only the user may read.
+pub(crate) fn private_file(_path: &Path) -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
