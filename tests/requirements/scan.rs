@@ -31,6 +31,9 @@ pub fn repository(root: &Path) -> io::Result<Vec<Mention>> {
 fn directory(root: &Path, path: &Path, mentions: &mut Vec<Mention>) -> io::Result<()> {
     let mut entries = fs::read_dir(path)?.collect::<Result<Vec<_>, _>>()?;
     entries.sort_by_key(fs::DirEntry::file_name);
+    let roots =
+        ["main.rs", "lib.rs", "mod.rs"].map(|name| fs::read_to_string(path.join(name)).ok());
+    let roots: Vec<_> = roots.into_iter().flatten().collect();
     for entry in entries {
         let (path, name) = (entry.path(), entry.file_name());
         let name = name.to_string_lossy();
@@ -48,7 +51,9 @@ fn directory(root: &Path, path: &Path, mentions: &mut Vec<Mention>) -> io::Resul
             .to_string_lossy()
             .into_owned();
         match path.extension().and_then(|e| e.to_str()) {
-            Some("rs") => mentions.extend(rust(&shown, &fs::read_to_string(&path)?)),
+            Some("rs") if !is_orphan(&name, &roots) => {
+                mentions.extend(rust(&shown, &fs::read_to_string(&path)?));
+            }
             Some("py" | "lua" | "ts") if is_test_file(&shown) => {
                 mentions.extend(other(&shown, &fs::read_to_string(&path)?));
             }
@@ -56,6 +61,17 @@ fn directory(root: &Path, path: &Path, mentions: &mut Vec<Mention>) -> io::Resul
         }
     }
     Ok(())
+}
+
+/// A Rust file that no `mod` names is not compiled: its tests never run and cover nothing.
+fn is_orphan(name: &str, roots: &[String]) -> bool {
+    let module = name.trim_end_matches(".rs");
+    let declares = |line: &str| {
+        let words = line.trim().trim_end_matches(';').split(' ');
+        !line.trim().starts_with("//") && words.rev().take(2).eq([module, "mod"])
+    };
+    let is_root = ["main", "lib", "mod"].contains(&module);
+    !roots.is_empty() && !is_root && !roots.iter().any(|text| text.lines().any(declares))
 }
 
 /// A file of tests by its own name or that of a folder.
@@ -160,6 +176,14 @@ pub fn a_third() {}
             "U-07 x.rs:19 a_third",
         ];
         assert_eq!(places(&rust("x.rs", text)), expected);
+    }
+
+    #[test]
+    fn a_file_that_no_module_names_is_an_orphan() {
+        let roots = ["mod a;\n  pub(crate) mod b;\n// mod c;\n".to_owned()];
+        let orphans = ["a.rs", "b.rs", "c.rs", "main.rs"].map(|name| is_orphan(name, &roots));
+        assert_eq!(orphans, [false, false, true, false]);
+        assert!(!is_orphan("c.rs", &[]));
     }
 
     #[test]

@@ -15,7 +15,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::{fmt, fs, thread};
+use std::{fmt, fs, iter, thread};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -146,7 +146,7 @@ impl World {
     #[track_caller]
     pub fn json<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Value {
         let args = args.into_iter().map(|a| a.as_ref().to_owned());
-        let args = std::iter::once(OsString::from("--json")).chain(args);
+        let args = iter::once(OsString::from("--json")).chain(args);
         let value = self.ok(args).json();
         assert_eq!(value["schema"], 1, "{value:#}");
         value
@@ -293,7 +293,9 @@ impl fmt::Display for Output {
 
 /// Runs a command to its end with this on its standard input.
 pub fn finish(command: &mut Command, stdin: &[u8]) -> Output {
-    let shown = format!("{command:?}");
+    let words = iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(OsStr::to_string_lossy).collect();
+    let shown = words.join(" ");
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
