@@ -25,7 +25,7 @@ for a in "$@"; do
   : > "$LOG"; rm -rf "$D"; mkdir -p "$D"
   echo '{"private":true}' > "$D/package.json"
   npm install --prefix "$D" --ignore-scripts --no-audit --no-fund --no-update-notifier \
-    --loglevel=error "$p@$v" >> "$LOG" 2>&1 < /dev/null || { tail -n 25 "$LOG" >&2; exit 1; }
+    --fetch-retries=1 --fetch-timeout=60000 --loglevel=error "$p@$v" >> "$LOG" 2>&1 < /dev/null || { tail -n 25 "$LOG" >&2; exit 1; }
   case $a in    # the one install script that is needed, run by name
     claude) (cd "$D/node_modules/@anthropic-ai/claude-code" && node install.cjs) >> "$LOG" 2>&1 < /dev/null;;
   esac
