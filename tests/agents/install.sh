@@ -1,0 +1,37 @@
+#!/bin/sh
+# install.sh [DEST] [agent...] - the coding agents that the tests run, in pinned versions from
+# npm: each in DEST/<agent>, started through DEST/bin/<agent>. DEST is tests/.cache/agents unless
+# given. Run it again at will: what is there already is left alone. No root needed.
+#   agents: claude (all that there are so far)
+#   Another version: CLAUDE_VERSION=…
+# Needs: npm and Node.js 18 or newer.
+set -eu
+HERE=$(cd "$(dirname "$0")" && pwd)
+DEST=${1:-$HERE/../.cache/agents}
+[ $# -eq 0 ] || shift
+[ $# -gt 0 ] || set -- claude
+mkdir -p "$DEST/bin"; DEST=$(cd "$DEST" && pwd)
+
+for a in "$@"; do
+  case $a in
+    claude) p=@anthropic-ai/claude-code; v=${CLAUDE_VERSION:-2.1.329};;
+    *) echo "unknown agent '$a': claude" >&2; exit 2;;
+  esac
+  D=$DEST/$a LOG=$DEST/$a.log
+  if [ -e "$D/.done-$v" ] && [ -x "$DEST/bin/$a" ]; then
+    echo "$a $v: already there"; continue
+  fi
+  command -v npm >/dev/null || { echo "npm not found: install Node.js 18 or newer first" >&2; exit 1; }
+  : > "$LOG"; rm -rf "$D"; mkdir -p "$D"
+  echo '{"private":true}' > "$D/package.json"
+  npm install --prefix "$D" --ignore-scripts --no-audit --no-fund --no-update-notifier \
+    --fetch-retries=1 --fetch-timeout=60000 --loglevel=error "$p@$v" >> "$LOG" 2>&1 < /dev/null || { tail -n 25 "$LOG" >&2; exit 1; }
+  case $a in    # the one install script that is needed, run by name
+    claude) (cd "$D/node_modules/@anthropic-ai/claude-code" && node install.cjs) >> "$LOG" 2>&1 < /dev/null;;
+  esac
+  ln -sfn "../$a/node_modules/.bin/$a" "$DEST/bin/$a"
+  got=$(env HOME="$D" "$DEST/bin/$a" --version 2>>"$LOG" </dev/null | grep -oE '[0-9]+\.[0-9]+\.[0-9]+' | head -n 1)
+  [ "$got" = "$v" ] || { echo "$a: wanted $v, '$a --version' says '${got:-nothing}' (see $LOG)" >&2; exit 1; }
+  : > "$D/.done-$v"
+  echo "$a $v: installed, $(du -sm "$D" | cut -f1) MB"
+done

@@ -1,0 +1,320 @@
+#!/usr/bin/env python3
+"""Runs a real coding agent headless and offline against the scripted model, with a hook command registered.
+
+    run_agent.py AGENT --workspace DIR --script FILE [--dest DEST] [--hook-command 'CMD'] [--between 'CMD']
+                 [--prompt TEXT ...] [--home DIR] [--timeout S] [--env NAME=VALUE ...] [--hook-timeout S]
+                 [--model NAME] [--seed] [--no-netns]
+
+AGENT is claude, installed by install.sh into DEST. Each --prompt is one turn of the same session (from the second on by
+the agent's own resume); without any, the script's "prompts" are used.
+The agent gets a HOME of its own with dummy keys and CMD registered for all its hook events; nothing of the caller's
+environment but PATH, LANG, TERM and --env reaches it. Settings that --home holds already are kept, so a product's own
+installer can be tried: run it with that HOME first, and leave --hook-command out. Where the system allows, everything
+runs in a network namespace that has only loopback. All that the run has started is ended at its end.
+
+Prints one JSON object: exit, seconds, turns, hooks (count by event), hooks_unfinished, model_requests, model_errors,
+expected (does the workspace hold what the script's "expect" says?), home and the logs' paths. Its own exit status is 0
+when the agent could be run to its end, whatever the agent's was; 1 when not; 2 for wrong use.
+"""
+import argparse
+import collections
+import ctypes
+import fcntl
+import json
+import os
+import re
+import shlex
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+INSIDE = "RIG_INSIDE_NETNS"
+
+CLAUDE_EVENTS = ["SessionStart", "SessionEnd", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostToolUseFailure",
+                 "PostToolBatch", "PermissionRequest", "PermissionDenied", "SubagentStart", "SubagentStop", "Stop",
+                 "StopFailure", "PreCompact", "Notification"]
+
+
+def write(path, content):
+    """Writes a file (JSON unless it is text already), its folders included."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(content if isinstance(content, str) else json.dumps(content, indent=2))
+
+
+def settle(path, settings):
+    """Writes a JSON settings file; what HOME held there already stays unless `settings` names it."""
+    held = {}
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as f:
+            held = json.load(f)
+    write(path, {**held, **settings})
+
+
+def hooks_table(events, hook):
+    """The "hooks" setting; nothing without a hook command."""
+    return {"hooks": {e: [{"hooks": [hook]}] for e in events}} if hook["command"] else {}
+
+
+# ---- the agents: each has a setup (files in HOME, environment) and a command for one turn -----------------------------
+# r: home, workspace, dest, url (http://127.0.0.1:PORT), hook (command line or None), hook_timeout (seconds), model
+
+class Claude:
+    model = ""                  # the CLI's own default
+
+    def setup(self, r):
+        hook = {"type": "command", "command": r.hook, "timeout": r.hook_timeout}
+        settle(os.path.join(r.home, ".claude", "settings.json"), hooks_table(CLAUDE_EVENTS, hook))
+        return {"ANTHROPIC_API_KEY": "dummy", "ANTHROPIC_BASE_URL": r.url, "DISABLE_TELEMETRY": "1",
+                "DISABLE_AUTOUPDATER": "1", "DISABLE_ERROR_REPORTING": "1",
+                "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
+
+    def command(self, r, prompt, session):
+        return ["-p", prompt, "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits",
+                "--allowedTools", "Bash", *(["--model", r.model] if r.model else []),
+                *(["--resume", session] if session else [])]
+
+    def session(self, stdout):
+        return found(stdout, "session_id")
+
+
+AGENTS = {"claude": Claude()}
+
+
+def found(output, key):
+    """The first value of a key in an output of JSON lines."""
+    m = re.search(r'"%s"\s*:\s*"([^"]+)"' % key, output)
+    return m and m.group(1)
+
+
+# ---- the network namespace -------------------------------------------------------------------------------------------
+
+def loopback_up():
+    """Switches the loopback interface of a fresh network namespace on."""
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    request = struct.pack("16sh14x", b"lo", 0)
+    flags = struct.unpack("16sh14x", fcntl.ioctl(s, 0x8913, request))[1]                # SIOCGIFFLAGS
+    fcntl.ioctl(s, 0x8914, struct.pack("16sh14x", b"lo", flags | 1))                    # SIOCSIFFLAGS, IFF_UP
+
+
+def enter_netns():
+    """Runs this program again in a network namespace of its own, where the system allows that."""
+    if os.environ.get(INSIDE):
+        loopback_up()
+        return True
+    if not shutil.which("unshare") or subprocess.run(["unshare", "-rn", "true"], capture_output=True).returncode:
+        return False
+    os.environ[INSIDE] = "1"
+    os.execvp("unshare", ["unshare", "-rn", sys.executable, os.path.abspath(__file__), *sys.argv[1:]])
+
+
+# ---- one run ---------------------------------------------------------------------------------------------------------
+
+def seed_workspace(workspace, files):
+    """Fills an empty workspace with the script's files, as a git repository with one commit."""
+    os.makedirs(workspace, exist_ok=True)
+    if os.listdir(workspace):
+        sys.exit(f"--seed: {workspace} is not empty")
+    for name, content in files.items():
+        write(os.path.join(workspace, name), content)
+    git = ["git", "-C", workspace, "-c", "user.email=dev@example.com", "-c", "user.name=dev"]
+    for args in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "start"]):
+        subprocess.run([*git, *args], check=True)
+
+
+def as_expected(workspace, expect):
+    """True, or what differs from the files that a script says it leaves (null: no such file)."""
+    wrong = []
+    for name, content in expect.items():
+        path = os.path.join(workspace, name)
+        there = None
+        if os.path.exists(path):
+            with open(path, encoding="utf-8", errors="replace") as f:
+                there = f.read()
+        if there != content:
+            wrong.append(name)
+    return wrong or True
+
+
+def run_turn(argv, env, workspace, log, limit):
+    """Runs one command to its end and waits for its last hooks. None: its time was up."""
+    with open(log["stdout"], "ab") as out, open(log["stderr"], "ab") as err:
+        p = subprocess.Popen(argv, cwd=workspace, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                             start_new_session=True)
+    try:
+        code = p.wait(timeout=limit)
+    except subprocess.TimeoutExpired:
+        return None
+    grace = time.time() + 5         # an agent may end before its last hook has; fake_llm.py is always there
+    while unfinished(log["hooks.jsonl"]) and len(descendants()) > 1 and time.time() < grace:
+        time.sleep(0.05)
+    return code
+
+
+def adopt_orphans():
+    """Makes this process the parent of all that its descendants leave behind, so that it can end them (Linux)."""
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)         # PR_SET_CHILD_SUBREAPER
+
+
+def descendants():
+    """The live processes below this one; the dead ones are reaped."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
+    children = collections.defaultdict(list)
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat", encoding="utf-8", errors="replace") as f:
+                state, parent = f.read().rpartition(")")[2].split()[:2]
+        except OSError:
+            continue
+        if state != "Z":
+            children[int(parent)].append(int(name))
+    found, todo = [], [os.getpid()]
+    while todo:
+        below = children[todo.pop()]
+        found += below
+        todo += below
+    return found
+
+
+def end_descendants():
+    """Ends what this run has started and left behind: hooks that agents put in sessions of their own, daemons."""
+    for sign, wait in ((signal.SIGTERM, 3), (signal.SIGKILL, 3)):
+        for pid in descendants():
+            try:
+                os.kill(pid, sign)
+            except ProcessLookupError:
+                pass
+        until = time.time() + wait
+        while descendants() and time.time() < until:
+            time.sleep(0.02)
+
+
+def json_lines(path):
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding="utf-8") as f:
+        return [json.loads(line) for line in f if line.endswith("\n")]
+
+
+def event_name(call):
+    payload = call["payload"] if isinstance(call["payload"], dict) else {}
+    return payload.get("hook_event_name") or payload.get("hookName") or "?"
+
+
+def begun(hook_log):
+    return [c for c in json_lines(hook_log) if c["at"] == "begin"]
+
+
+def unfinished(hook_log):
+    """The hook calls that began and did not end: still running, or ended by the agent."""
+    ended = {c["call"] for c in json_lines(hook_log) if c["at"] == "end"}
+    return [c for c in begun(hook_log) if c["call"] not in ended]
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("agent", choices=AGENTS)
+    p.add_argument("--dest", default=os.path.join(HERE, "..", ".cache", "agents"),
+                   help="folder that install.sh filled (tests/.cache/agents)")
+    p.add_argument("--workspace", required=True)
+    p.add_argument("--hook-command", help="run by sh for every hook event (default: only what HOME registers already)")
+    p.add_argument("--script", required=True)
+    p.add_argument("--prompt", action="append", help="one turn; repeatable")
+    p.add_argument("--between", metavar="CMD", help="run by sh in the workspace before each turn but the first, with"
+                   " TURN set to that turn's number: what a user does meanwhile")
+    p.add_argument("--home", help="HOME of the agent, kept afterwards (default: a new temporary folder, kept too)")
+    p.add_argument("--timeout", type=float, default=120, help="seconds per turn (120)")
+    p.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="for the agent and its hooks")
+    p.add_argument("--hook-timeout", type=int, default=600, help="seconds the agent is told to grant a hook (600)")
+    p.add_argument("--model", help="model name given to the agent")
+    p.add_argument("--seed", action="store_true", help="fill an empty workspace with the script's files first")
+    p.add_argument("--no-netns", action="store_true")
+    r = p.parse_args()
+    isolated = False if r.no_netns else enter_netns()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))      # through the finally clauses
+
+    agent = AGENTS[r.agent]
+    r.dest, r.workspace = os.path.abspath(r.dest), os.path.abspath(r.workspace)
+    binary = os.path.join(r.dest, "bin", r.agent)
+    if not os.access(binary, os.X_OK):
+        sys.exit(f"{r.agent} is not in {r.dest}: run install.sh {r.dest} {r.agent}")
+    with open(r.script, encoding="utf-8") as f:
+        script = json.load(f)
+    script = script if isinstance(script, dict) else {}
+    prompts = r.prompt or script.get("prompts") or ["go on"]
+    if r.seed:
+        seed_workspace(r.workspace, script.get("workspace", {}))
+    if not os.path.isdir(r.workspace):
+        sys.exit(f"no such folder: {r.workspace}")
+
+    r.home = os.path.abspath(r.home or tempfile.mkdtemp(prefix=f"rig-{r.agent}-"))
+    logs = os.path.join(r.home, "rig")
+    os.makedirs(logs, exist_ok=True)
+    log = {name: os.path.join(logs, name) for name in ("hooks.jsonl", "model.jsonl", "stdout", "stderr")}
+    for path in log.values():       # those of an earlier run with this HOME
+        if os.path.exists(path):
+            os.remove(path)
+    r.model = r.model or agent.model
+    r.hook = r.hook_command and " ".join(shlex.quote(x) for x in (
+        sys.executable, os.path.join(HERE, "hook_tee.py"), log["hooks.jsonl"], r.agent, r.hook_command))
+
+    adopt_orphans()
+    model = subprocess.Popen(
+        [sys.executable, os.path.join(HERE, "fake_llm.py"), "--script", r.script, "--log", log["model.jsonl"],
+         "--agent", r.agent, "--set", f"workspace={r.workspace}"], stdout=subprocess.PIPE, text=True)
+    try:
+        port = model.stdout.readline().strip()
+        if not port:
+            sys.exit("fake_llm.py did not start")
+        r.url = f"http://127.0.0.1:{port}"
+        env = {k: os.environ[k] for k in ("PATH", "LANG", "TERM") if k in os.environ}
+        env.update(HOME=r.home, RIG_AGENT=r.agent, **agent.setup(r))
+        env.update(pair.split("=", 1) for pair in r.env)
+
+        turns, session, began = [], None, time.time()
+        for number, prompt in enumerate(prompts, 1):
+            if r.between and number > 1:
+                subprocess.run(["sh", "-c", r.between], cwd=r.workspace, env={**env, "TURN": str(number)}, check=True,
+                               stdin=subprocess.DEVNULL, stdout=sys.stderr)
+            at = time.time()
+            seen = [os.path.getsize(log[n]) if os.path.exists(log[n]) else 0 for n in ("stdout", "stderr")]
+            code = run_turn([binary, *agent.command(r, prompt, session)], env, r.workspace, log, r.timeout)
+            output = ""
+            for name, start in zip(("stdout", "stderr"), seen):
+                with open(log[name], encoding="utf-8", errors="replace") as f:
+                    f.seek(start)
+                    output += f.read()
+            session = agent.session(output) or session
+            turns.append({"prompt": prompt, "exit": code, "seconds": round(time.time() - at, 2), "session": session})
+            if code is None or (session is None and len(prompts) > 1):
+                break
+        seconds = round(time.time() - began, 2)
+    finally:
+        end_descendants()
+
+    requests = [m for m in json_lines(log["model.jsonl"]) if m["method"] == "POST"]
+    completed = len(turns) == len(prompts) and all(t["exit"] is not None for t in turns)
+    print(json.dumps({
+        "agent": r.agent, "completed": completed, "exit": turns[-1]["exit"], "seconds": seconds, "turns": turns,
+        "hooks": dict(collections.Counter(map(event_name, begun(log["hooks.jsonl"])))),
+        "hooks_unfinished": [event_name(c) for c in unfinished(log["hooks.jsonl"])],
+        "model_requests": len(requests),
+        "model_errors": [m.get("error") or m["path"] for m in requests if m.get("error") or m.get("unhandled")],
+        "expected": as_expected(r.workspace, script["expect"]) if "expect" in script else None,
+        "network": "loopback only" if isolated else "not isolated", "home": r.home, "logs": log,
+    }))
+    sys.exit(0 if completed else 1)
+
+
+if __name__ == "__main__":
+    main()

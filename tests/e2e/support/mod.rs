@@ -1,0 +1,372 @@
+//! The fixture of the end-to-end tests: a workspace, a home and an environment that nothing else touches.
+//!
+//! [`World`] owns the directories and runs the binary; [`agent::Agent`] plays a coding agent against its hook;
+//! [`tree`] compares what is on disk.
+#![allow(dead_code, reason = "a toolbox: not every test needs every tool")]
+
+pub mod agent;
+mod binary;
+pub mod tree;
+
+use std::cell::Cell;
+use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{fmt, fs, iter, thread};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use agent::Agent;
+use tree::{GitDigest, Tree};
+
+/// A workspace with a home, a state and a configuration directory of its own. All of it goes when it is dropped.
+#[derive(Debug)]
+pub struct World {
+    _dir: TempDir,
+    /// The workspace.
+    pub root: PathBuf,
+    pub home: PathBuf,
+    /// `XDG_STATE_HOME`
+    pub state: PathBuf,
+    /// `XDG_CONFIG_HOME`
+    pub config: PathBuf,
+    agents: Cell<u32>,
+}
+
+impl World {
+    /// An empty workspace without version control.
+    pub fn new() -> Self {
+        let dir = tempfile::Builder::new()
+            .prefix("backstitch-test-")
+            .tempdir()
+            .expect("a temporary directory");
+        // as the operating system spells it, where the temporary directory is itself behind a link
+        let base = dir.path().canonicalize().expect("canonical");
+        let [root, home, state, config] = ["work", "home", "state", "config"].map(|name| {
+            let path = base.join(name);
+            fs::create_dir(&path).expect("a directory");
+            path
+        });
+        let agents = Cell::new(0);
+        Self {
+            _dir: dir,
+            root,
+            home,
+            state,
+            config,
+            agents,
+        }
+    }
+
+    /// An empty workspace that is a git repository without commits.
+    pub fn git() -> Self {
+        let world = Self::new();
+        world.git_ok(["init", "-q", "-b", "main"]);
+        world
+    }
+
+    /// A git repository with these files in one commit.
+    pub fn committed(files: &[(&str, &str)]) -> Self {
+        let world = Self::git();
+        for (path, content) in files {
+            world.write(path, content);
+        }
+        world.git_ok(["add", "-A"]);
+        world.git_ok(["commit", "-q", "-m", "start"]);
+        world
+    }
+
+    // ---- running ---------------------------------------------------------------------------------------------------
+
+    /// A command in the workspace with nothing of the caller's environment but the search path.
+    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(&self.root)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .envs(self.env())
+            .stdin(Stdio::null());
+        command
+    }
+
+    /// What makes a run hermetic.
+    pub fn env(&self) -> Vec<(&'static str, OsString)> {
+        let text = |s: &str| OsString::from(s);
+        let mut env = vec![
+            ("HOME", self.home.clone().into_os_string()),
+            ("XDG_STATE_HOME", self.state.clone().into_os_string()),
+            ("XDG_CONFIG_HOME", self.config.clone().into_os_string()),
+            ("LANG", text("C.UTF-8")),
+            ("TZ", text("UTC")),
+            ("NO_COLOR", text("1")),
+            ("GIT_CONFIG_NOSYSTEM", text("1")),
+            ("GIT_CONFIG_GLOBAL", text("/dev/null")),
+            ("GIT_TERMINAL_PROMPT", text("0")),
+        ];
+        for who in ["AUTHOR", "COMMITTER"] {
+            let [name, email, date] = match who {
+                "AUTHOR" => ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_AUTHOR_DATE"],
+                _ => [
+                    "GIT_COMMITTER_NAME",
+                    "GIT_COMMITTER_EMAIL",
+                    "GIT_COMMITTER_DATE",
+                ],
+            };
+            env.extend([
+                (name, text("Dev")),
+                (email, text("dev@example.com")),
+                (date, text("2026-01-02T03:04:05Z")),
+            ]);
+        }
+        env
+    }
+
+    /// The binary under test, ready to be given arguments.
+    pub fn backstitch(&self) -> Command {
+        self.command(binary::path())
+    }
+
+    /// Runs the binary with these arguments to its end.
+    pub fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Output {
+        finish(self.backstitch().args(args), b"")
+    }
+
+    /// Runs the binary; anything but exit status 0 fails the test.
+    #[track_caller]
+    pub fn ok<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Output {
+        self.run(args).expect_code(0)
+    }
+
+    /// Runs the binary with `--json` and reads its answer, which must be of schema 1.
+    #[track_caller]
+    pub fn json<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Value {
+        let args = args.into_iter().map(|a| a.as_ref().to_owned());
+        let args = iter::once(OsString::from("--json")).chain(args);
+        let value = self.ok(args).json();
+        assert_eq!(value["schema"], 1, "{value:#}");
+        value
+    }
+
+    /// Runs the hook of Claude Code on a payload, the way the agent does.
+    pub fn hook(&self, payload: &Value) -> Output {
+        let mut command = self.backstitch();
+        command
+            .args(["hook", "claude-code"])
+            .env("CLAUDECODE", "1")
+            .env("CLAUDE_PROJECT_DIR", &self.root);
+        finish(&mut command, payload.to_string().as_bytes())
+    }
+
+    /// A new session of a coding agent.
+    pub fn agent(&self) -> Agent<'_> {
+        self.agents.set(self.agents.get() + 1);
+        Agent::new(self, self.agents.get())
+    }
+
+    /// Runs git in the workspace.
+    pub fn git_run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Output {
+        finish(self.command("git").args(args), b"")
+    }
+
+    /// Runs git in the workspace, which must work, and gives its output.
+    #[track_caller]
+    pub fn git_ok<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> String {
+        self.git_run(args).expect_code(0).stdout
+    }
+
+    /// Runs a shell command in the workspace.
+    pub fn sh(&self, command: &str) -> Output {
+        finish(self.command("sh").args(["-c", command]), b"")
+    }
+
+    // ---- files -----------------------------------------------------------------------------------------------------
+
+    /// The path of a file in the workspace; an absolute one stays as it is.
+    pub fn path(&self, path: impl AsRef<Path>) -> PathBuf {
+        self.root.join(path)
+    }
+
+    /// Writes a file, its directories included.
+    pub fn write(&self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("directories");
+        fs::write(&path, content).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    }
+
+    /// The text of a file.
+    #[track_caller]
+    pub fn read(&self, path: impl AsRef<Path>) -> String {
+        String::from_utf8(self.bytes(path)).expect("UTF-8")
+    }
+
+    /// The content of a file.
+    #[track_caller]
+    pub fn bytes(&self, path: impl AsRef<Path>) -> Vec<u8> {
+        let path = self.path(path);
+        fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+    }
+
+    /// Whether anything has this name, a dangling link included.
+    pub fn exists(&self, path: impl AsRef<Path>) -> bool {
+        self.path(path).symlink_metadata().is_ok()
+    }
+
+    #[track_caller]
+    pub fn remove(&self, path: impl AsRef<Path>) {
+        fs::remove_file(self.path(path)).expect("a file to remove");
+    }
+
+    /// The permission bits of a file, such as 0o644.
+    #[track_caller]
+    pub fn mode(&self, path: impl AsRef<Path>) -> u32 {
+        let metadata = self.path(path).symlink_metadata().expect("a file");
+        metadata.permissions().mode() & 0o7777
+    }
+
+    #[track_caller]
+    pub fn set_mode(&self, path: impl AsRef<Path>, mode: u32) {
+        fs::set_permissions(self.path(path), fs::Permissions::from_mode(mode)).expect("a file");
+    }
+
+    #[track_caller]
+    pub fn symlink(&self, target: impl AsRef<Path>, path: impl AsRef<Path>) {
+        std::os::unix::fs::symlink(target, self.path(path)).expect("a link");
+    }
+
+    /// All that is in the workspace, `.git` excepted.
+    pub fn tree(&self) -> Tree {
+        tree::tree(&self.root)
+    }
+
+    /// All that is in `.git`, byte for byte; a rewind that "does not touch git" leaves it equal.
+    pub fn git_digest(&self) -> GitDigest {
+        tree::git_digest(&self.root.join(".git"))
+    }
+}
+
+/// How a run ended.
+#[derive(Debug, Clone)]
+pub struct Output {
+    pub command: String,
+    /// The exit status; 128 + n when signal n ended it.
+    pub code: i32,
+    pub stdout: String,
+    pub stderr: String,
+    /// Standard output as it was, where it need not be text.
+    pub bytes: Vec<u8>,
+}
+
+impl Output {
+    #[track_caller]
+    pub fn expect_code(self, code: i32) -> Self {
+        assert_eq!(self.code, code, "{self}");
+        self
+    }
+
+    /// Standard output as one JSON document.
+    #[track_caller]
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.bytes).unwrap_or_else(|e| panic!("no JSON: {e}\n{self}"))
+    }
+}
+
+impl fmt::Display for Output {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            command,
+            code,
+            stdout,
+            stderr,
+            ..
+        } = self;
+        write!(
+            f,
+            "{command}: exit status {code}\n-- stdout\n{stdout}\n-- stderr\n{stderr}"
+        )
+    }
+}
+
+/// Runs a command to its end with this on its standard input.
+pub fn finish(command: &mut Command, stdin: &[u8]) -> Output {
+    let words = iter::once(command.get_program()).chain(command.get_args());
+    let words: Vec<_> = words.map(OsStr::to_string_lossy).collect();
+    let shown = words.join(" ");
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|e| panic!("{shown}: {e}"));
+    let mut pipe = child.stdin.take().expect("a pipe");
+    let output = thread::scope(|scope| {
+        // beside the reading, else both sides may wait; who does not read its input closes it: no matter
+        scope.spawn(move || drop(pipe.write_all(stdin)));
+        child.wait_with_output().expect("an output")
+    });
+    let status = output.status;
+    Output {
+        command: shown,
+        code: status
+            .code()
+            .unwrap_or_else(|| 128 + status.signal().unwrap_or(0)),
+        stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        bytes: output.stdout,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_world_is_hermetic() {
+        let world = World::committed(&[("a.txt", "one\n")]);
+        assert_eq!(
+            world.git_ok(["log", "--format=%an %ae %s"]),
+            "Dev dev@example.com start\n"
+        );
+        let env = world.sh("env").expect_code(0).stdout;
+        let names: Vec<_> = env.lines().filter_map(|l| l.split_once('=')).collect();
+        assert!(names.contains(&("HOME", world.home.to_str().unwrap())));
+        assert!(!env.contains("CARGO"), "{env}");
+        assert!(world.root.starts_with(world.home.parent().unwrap()));
+    }
+
+    #[test]
+    fn a_run_reports_code_output_and_signal() {
+        let world = World::new();
+        let output = finish(
+            world.command("sh").args(["-c", "cat; echo no >&2; exit 3"]),
+            b"in",
+        );
+        assert_eq!(
+            (output.code, &*output.stdout, &*output.stderr),
+            (3, "in", "no\n")
+        );
+        assert_eq!(world.sh("kill -9 $$").code, 128 + 9);
+        let much = vec![b'x'; 1 << 20];
+        assert_eq!(finish(&mut world.command("cat"), &much).bytes, much);
+        assert_eq!(finish(&mut world.command("true"), &much).code, 0);
+    }
+
+    #[test]
+    fn files_are_written_read_and_moded() {
+        let world = World::new();
+        world.write("a/b.txt", "one");
+        world.set_mode("a/b.txt", 0o755);
+        world.symlink("nowhere", "dangling");
+        assert_eq!(
+            (world.read("a/b.txt").as_str(), world.mode("a/b.txt")),
+            ("one", 0o755)
+        );
+        assert!(world.exists("dangling") && !world.exists("nowhere"));
+        world.remove("dangling");
+        assert!(!world.exists("dangling"));
+    }
+}

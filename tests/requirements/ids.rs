@@ -1,0 +1,157 @@
+//! The ids of requirements, how they are written and how they are found in a text.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+/// `S3-012` or `U-07`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Id {
+    /// 1 to 9 for S1 to S9; `U` comes after them.
+    series: u8,
+    number: u16,
+}
+
+const U: u8 = 10;
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.series {
+            U => f.pad(&format!("U-{:02}", self.number)),
+            s => f.pad(&format!("S{s}-{:03}", self.number)),
+        }
+    }
+}
+
+/// The ids of a comma-separated list of ids and ranges; none if it is anything else.
+pub fn ranges(text: &str) -> Option<BTreeSet<Id>> {
+    let mut ids = BTreeSet::new();
+    for part in text.split(',') {
+        let (found, rest) = range(part.trim())?;
+        if !rest.is_empty() {
+            return None;
+        }
+        ids.extend(found);
+    }
+    Some(ids)
+}
+
+/// All ids and ranges in a text: `S3-012`, `S3-001…004`, `S3-001..S3-004`.
+pub fn in_text(text: &str) -> BTreeSet<Id> {
+    let mut ids = BTreeSet::new();
+    let mut rest = text;
+    let mut inside_word = false;
+    while let Some(c) = rest.chars().next() {
+        if !inside_word && let Some((found, after)) = range(rest) {
+            ids.extend(found);
+            rest = after;
+            inside_word = true;
+        } else {
+            inside_word = c.is_alphanumeric() || c == '_';
+            rest = &rest[c.len_utf8()..];
+        }
+    }
+    ids
+}
+
+/// The ids in a name: `s3_012_and_u_07`.
+pub fn in_name(name: &str) -> BTreeSet<Id> {
+    let parts: Vec<_> = name.split('_').collect();
+    let pairs = parts.windows(2);
+    pairs
+        .filter_map(|p| id_of(&p[0].to_uppercase(), p[1]))
+        .collect()
+}
+
+/// One id or range at the start of a text, and what follows it.
+fn range(text: &str) -> Option<(BTreeSet<Id>, &str)> {
+    let (first, rest) = one(text)?;
+    let dots = ["..=", "..", "…", "–"].iter();
+    let last = dots.filter_map(|d| rest.strip_prefix(d)).find_map(|after| {
+        one(after)
+            .filter(|(id, _)| id.series == first.series)
+            .or_else(|| {
+                let (number, rest) = digits(after);
+                let series = text.split_once('-')?.0;
+                Some((id_of(series, number)?, rest))
+            })
+    });
+    let (last, rest) = last.unwrap_or((first, rest));
+    let numbers = first.number..=last.number;
+    let ids = numbers.map(|number| Id {
+        series: first.series,
+        number,
+    });
+    Some((ids.collect(), rest))
+}
+
+/// One id at the start of a text, and what follows it.
+fn one(text: &str) -> Option<(Id, &str)> {
+    let (series, rest) = text.split_at_checked(if text.starts_with('U') { 1 } else { 2 })?;
+    let (number, rest) = digits(rest.strip_prefix('-')?);
+    Some((id_of(series, number)?, rest))
+}
+
+fn digits(text: &str) -> (&str, &str) {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
+    text.split_at(end)
+}
+
+/// An id from its parts: three digits after an S series, two after U.
+fn id_of(series: &str, number: &str) -> Option<Id> {
+    let (series, width) = match series.as_bytes() {
+        b"U" => (U, 2),
+        [b'S', n @ b'1'..=b'9'] => (n - b'0', 3),
+        _ => return None,
+    };
+    let number = (number.len() == width).then(|| number.parse().ok())??;
+    Some(Id { series, number })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn show(ids: &BTreeSet<Id>) -> String {
+        let ids: Vec<_> = ids.iter().map(Id::to_string).collect();
+        ids.join(" ")
+    }
+
+    #[test]
+    fn ids_are_found_in_text() {
+        for (text, expected) in [
+            ("S3-012: what it does", "S3-012"),
+            ("covers (S3-001…003, U-07)", "S3-001 S3-002 S3-003 U-07"),
+            (
+                "S4-001..=002 and S4-004..S4-005.",
+                "S4-001 S4-002 S4-004 S4-005",
+            ),
+            ("S3-001–002…", "S3-001 S3-002"),
+            ("S3-12 S3-0123 XS3-012 U-123 S3_012 S0-001", ""),
+            ("S3-001..S4-002", "S3-001 S4-002"),
+        ] {
+            assert_eq!(show(&in_text(text)), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn ids_are_found_in_names() {
+        for (name, expected) in [
+            ("s3_012_an_edit", "S3-012"),
+            ("rewind_s1_042_and_u_07", "S1-042 U-07"),
+            ("s3_12_as3_012_s3_0123", ""),
+        ] {
+            assert_eq!(show(&in_name(name)), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn ranges_are_whole_or_nothing() {
+        assert_eq!(
+            show(&ranges("U-29..30, S1-002").unwrap()),
+            "S1-002 U-29 U-30"
+        );
+        assert!(ranges("S3-001..").is_none() && ranges("S3").is_none() && ranges("").is_none());
+    }
+}

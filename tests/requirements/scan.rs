@@ -1,0 +1,200 @@
+//! Finds the ids that the tests of the repository name.
+
+use std::path::Path;
+use std::{fs, io};
+
+use crate::ids::{self, Id};
+
+/// One test that names an id.
+#[derive(Debug)]
+pub struct Mention {
+    pub id: Id,
+    file: String,
+    line: usize,
+    test: String,
+}
+
+impl Mention {
+    /// `file:line test`
+    pub fn place(&self) -> String {
+        format!("{}:{} {}", self.file, self.line, self.test)
+    }
+}
+
+/// All mentions in a repository, in the order of its files.
+pub fn repository(root: &Path) -> io::Result<Vec<Mention>> {
+    let mut mentions = Vec::new();
+    directory(root, root, &mut mentions)?;
+    Ok(mentions)
+}
+
+fn directory(root: &Path, path: &Path, mentions: &mut Vec<Mention>) -> io::Result<()> {
+    let mut entries = fs::read_dir(path)?.collect::<Result<Vec<_>, _>>()?;
+    entries.sort_by_key(fs::DirEntry::file_name);
+    let roots =
+        ["main.rs", "lib.rs", "mod.rs"].map(|name| fs::read_to_string(path.join(name)).ok());
+    let roots: Vec<_> = roots.into_iter().flatten().collect();
+    for entry in entries {
+        let (path, name) = (entry.path(), entry.file_name());
+        let name = name.to_string_lossy();
+        if entry.file_type()?.is_dir() {
+            // hidden ones, what is built or fetched, and this program, whose own tests are full of ids
+            let skipped = ["target", "node_modules", "dist", "out", "requirements"];
+            if !name.starts_with('.') && !skipped.contains(&&*name) {
+                directory(root, &path, mentions)?;
+            }
+            continue;
+        }
+        let shown = path
+            .strip_prefix(root)
+            .unwrap_or(&path)
+            .to_string_lossy()
+            .into_owned();
+        match path.extension().and_then(|e| e.to_str()) {
+            Some("rs") if !is_orphan(&name, &roots) => {
+                mentions.extend(rust(&shown, &fs::read_to_string(&path)?));
+            }
+            Some("py" | "lua" | "ts") if is_test_file(&shown) => {
+                mentions.extend(other(&shown, &fs::read_to_string(&path)?));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// A Rust file that no `mod` names is not compiled: its tests never run and cover nothing.
+fn is_orphan(name: &str, roots: &[String]) -> bool {
+    let module = name.trim_end_matches(".rs");
+    let declares = |line: &str| {
+        let words = line.trim().trim_end_matches(';').split(' ');
+        !line.trim().starts_with("//") && words.rev().take(2).eq([module, "mod"])
+    };
+    let is_root = ["main", "lib", "mod"].contains(&module);
+    !roots.is_empty() && !is_root && !roots.iter().any(|text| text.lines().any(declares))
+}
+
+/// A file of tests by its own name or that of a folder.
+fn is_test_file(path: &str) -> bool {
+    path.split(['/', '.', '_', '-'])
+        .any(|part| matches!(part, "test" | "tests" | "spec" | "e2e"))
+}
+
+/// Rust: the name and the comments of each `#[test]` function. A comment elsewhere covers nothing: it may well say
+/// where a rule comes from.
+pub fn rust(file: &str, text: &str) -> Vec<Mention> {
+    let mut mentions = Vec::new();
+    let (mut comments, mut is_test) = (String::new(), false);
+    for (number, line) in text.lines().enumerate() {
+        let line = line.trim();
+        if let Some(comment) = line.strip_prefix("//") {
+            comments += comment;
+            comments.push('\n');
+        } else if line.starts_with("#[") {
+            is_test |= line.contains("test]") || line.contains("::test(");
+        } else if let Some(name) = function(line).filter(|_| is_test) {
+            let mut ids = ids::in_text(&comments);
+            ids.extend(ids::in_name(name));
+            mentions.extend(ids.into_iter().map(|id| Mention {
+                id,
+                file: file.to_owned(),
+                line: number + 1,
+                test: name.to_owned(),
+            }));
+            (comments, is_test) = (String::new(), false);
+        } else {
+            (comments, is_test) = (String::new(), false);
+        }
+    }
+    mentions
+}
+
+/// The name of the function that a line begins.
+fn function(line: &str) -> Option<&str> {
+    let after = line
+        .strip_prefix("fn ")
+        .or_else(|| Some(line.split_once(" fn ")?.1))?;
+    after
+        .split(|c: char| !c.is_alphanumeric() && c != '_')
+        .next()
+}
+
+/// Another language: every line of a file of tests that names an id, in a comment, a title or a function's name.
+fn other(file: &str, text: &str) -> Vec<Mention> {
+    let mut mentions = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let mut ids = ids::in_text(line);
+        let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
+        ids.extend(words.flat_map(ids::in_name));
+        mentions.extend(ids.into_iter().map(|id| Mention {
+            id,
+            file: file.to_owned(),
+            line: number + 1,
+            test: line.trim().chars().take(80).collect(),
+        }));
+    }
+    mentions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(mentions: &[Mention]) -> Vec<String> {
+        mentions
+            .iter()
+            .map(|m| format!("{} {}", m.id, m.place()))
+            .collect()
+    }
+
+    #[test]
+    fn rust_tests_are_read_by_name_and_comment() {
+        let text = "
+//! S3-001: not a test
+/// S3-002: where the rule comes from
+fn helper() {}
+
+/// Covers S3-003…004.
+#[test]
+fn a_thing() {}
+
+#[tokio::test]
+async fn s3_005_another() {
+    // S3-006 in passing
+    let x = 1;
+}
+
+/// U-07
+#[test]
+#[should_panic(expected = \"no\")]
+pub fn a_third() {}
+";
+        let expected = [
+            "S3-003 x.rs:8 a_thing",
+            "S3-004 x.rs:8 a_thing",
+            "S3-005 x.rs:11 s3_005_another",
+            "U-07 x.rs:19 a_third",
+        ];
+        assert_eq!(places(&rust("x.rs", text)), expected);
+    }
+
+    #[test]
+    fn a_file_that_no_module_names_is_an_orphan() {
+        let roots = ["mod a;\n  pub(crate) mod b;\n// mod c;\n".to_owned()];
+        let orphans = ["a.rs", "b.rs", "c.rs", "main.rs"].map(|name| is_orphan(name, &roots));
+        assert_eq!(orphans, [false, false, true, false]);
+        assert!(!is_orphan("c.rs", &[]));
+    }
+
+    #[test]
+    fn other_tests_are_read_by_line() {
+        assert!(is_test_file("nvim-plugin/tests/a.lua") && is_test_file("src/tree.test.ts"));
+        assert!(is_test_file("client/test_repl.py") && !is_test_file("src/latest.py"));
+        let text = "def test_s5_070_values():\n    pass\nit('U-07 masks', f)\n";
+        let expected = [
+            "S5-070 t.py:1 def test_s5_070_values():",
+            "U-07 t.py:3 it('U-07 masks', f)",
+        ];
+        assert_eq!(places(&other("t.py", text)), expected);
+    }
+}

@@ -1,1 +1,0 @@
-//! End-to-end tests of Backstitch over the real binary; the tests are in `tests/`.
