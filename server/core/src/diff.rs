@@ -187,8 +187,17 @@ impl<'t> Comparison<'t> {
 
 /// Lines added and removed between two contents, and whether they are binary: (added, removed, binary).
 pub fn count(old: &[u8], new: &[u8]) -> (usize, usize, bool) {
-    let side = |bytes| Some(Side { path: b"", mode: 0o100_644, bytes });
-    let d = FileDiff { old: side(old), new: side(new) };
+    let side = |bytes| {
+        Some(Side {
+            path: b"",
+            mode: 0o100_644,
+            bytes,
+        })
+    };
+    let d = FileDiff {
+        old: side(old),
+        new: side(new),
+    };
     let (added, removed) = line_counts(&d);
     (added, removed, is_binary(&d))
 }

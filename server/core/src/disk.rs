@@ -40,8 +40,9 @@ impl Stat {
     /// Whether the file is surely what it was.
     pub(crate) fn proves(&self, now: &Self) -> bool {
         !self.racy
-            && (self.size, self.mtime, self.ctime, self.dev, self.inode, self.mode)
-                == (now.size, now.mtime, now.ctime, now.dev, now.inode, now.mode)
+            && (
+                self.size, self.mtime, self.ctime, self.dev, self.inode, self.mode,
+            ) == (now.size, now.mtime, now.ctime, now.dev, now.inode, now.mode)
     }
 
     pub(crate) fn kind(&self) -> FileType {
@@ -50,7 +51,9 @@ impl Stat {
 
     fn new(s: &rustix::fs::Statx) -> Self {
         let nanos = |t: rustix::fs::StatxTimestamp| {
-            t.tv_sec.saturating_mul(1_000_000_000).saturating_add(i64::from(t.tv_nsec))
+            t.tv_sec
+                .saturating_mul(1_000_000_000)
+                .saturating_add(i64::from(t.tv_nsec))
         };
         let (mtime, ctime) = (nanos(s.stx_mtime), nanos(s.stx_ctime));
         let now = i128::from(crate::store::now()) * 1000;
@@ -82,7 +85,12 @@ pub(crate) struct Look {
 }
 
 impl Look {
-    const NOTHING: Self = Self { image: Image::Absent, stat: None, bytes: None, is_dir: false };
+    const NOTHING: Self = Self {
+        image: Image::Absent,
+        stat: None,
+        bytes: None,
+        is_dir: false,
+    };
 }
 
 /// The root directory, held open.
@@ -101,9 +109,16 @@ pub(crate) struct Place<'p> {
 
 impl Root {
     pub(crate) fn open(path: &Path) -> Result<Self> {
-        let fd = rustix::fs::open(path, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-            .at("open the workspace", path)?;
-        Ok(Self { path: path.to_path_buf(), fd })
+        let fd = rustix::fs::open(
+            path,
+            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+        .at("open the workspace", path)?;
+        Ok(Self {
+            path: path.to_path_buf(),
+            fd,
+        })
     }
 
     /// None where a directory on the way is missing; an error where a link or a file is in the way.
@@ -113,7 +128,10 @@ impl Root {
         match self.dir(dir) {
             Ok(dir) => Ok(Some(Place { dir, name, shown })),
             Err(Errno::NOENT) => Ok(None),
-            Err(e) => Err(Error::Io { what: format!("reach {}", shown.display()), source: e.into() }),
+            Err(e) => Err(Error::Io {
+                what: format!("reach {}", shown.display()),
+                source: e.into(),
+            }),
         }
     }
 
@@ -126,7 +144,11 @@ impl Root {
 
     fn dir(&self, dir: &[u8]) -> Result<OwnedFd, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut at = self.fd.as_fd().try_clone_to_owned().map_err(|_| Errno::MFILE)?;
+        let mut at = self
+            .fd
+            .as_fd()
+            .try_clone_to_owned()
+            .map_err(|_| Errno::MFILE)?;
         for part in dir.split(|b| *b == b'/').filter(|p| !p.is_empty()) {
             at = rustix::fs::openat(&at, part, flags, Mode::empty())?;
         }
@@ -138,7 +160,11 @@ impl Root {
         let (dir, _) = rel.split();
         let shown = self.path.join(rel.to_path());
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut at = self.fd.as_fd().try_clone_to_owned().at("open", &self.path)?;
+        let mut at = self
+            .fd
+            .as_fd()
+            .try_clone_to_owned()
+            .at("open", &self.path)?;
         let mut made = 0;
         for part in dir.split(|b| *b == b'/').filter(|p| !p.is_empty()) {
             match rustix::fs::mkdirat(&at, part, Mode::from_raw_mode(0o777)) {
@@ -146,7 +172,8 @@ impl Root {
                 Err(Errno::EXIST) => {}
                 Err(e) => return Err(e).at("make the directory of", &shown),
             }
-            at = rustix::fs::openat(&at, part, flags, Mode::empty()).at("open the directory of", &shown)?;
+            at = rustix::fs::openat(&at, part, flags, Mode::empty())
+                .at("open the directory of", &shown)?;
         }
         Ok(made)
     }
@@ -156,7 +183,9 @@ impl Root {
         let mut dir = rel.parent();
         for _ in 0..count {
             let Some(at) = dir else { return };
-            let Ok(Some(place)) = self.place(&at) else { return };
+            let Ok(Some(place)) = self.place(&at) else {
+                return;
+            };
             if rustix::fs::unlinkat(&place.dir, place.name, AtFlags::REMOVEDIR).is_err() {
                 return;
             }
@@ -204,8 +233,8 @@ impl Root {
     /// Makes what happened in the directory of `rel` durable.
     pub(crate) fn sync_parent(&self, rel: &RelPath) {
         if let Ok(dir) = self.dir(rel.split().0) {
-            let synced = rustix::fs::fsync(dir);
-            drop(synced);
+            // some file systems cannot sync directories; there is nothing better to do there
+            rustix::fs::fsync(dir).ok();
         }
     }
 }
@@ -227,7 +256,14 @@ impl Place<'_> {
             };
             let look = self.read(stat)?;
             match self.stat() {
-                Ok(after) if Stat { racy: true, ..after } == Stat { racy: true, ..stat } => return Ok(look),
+                Ok(after)
+                    if Stat {
+                        racy: true,
+                        ..after
+                    } == Stat { racy: true, ..stat } =>
+                {
+                    return Ok(look);
+                }
                 _ => last = Some(look),
             }
         }
@@ -240,14 +276,25 @@ impl Place<'_> {
     }
 
     fn read(&self, stat: Stat) -> Result<Look> {
-        let opaque = |why| Look { image: Image::Opaque(why), stat: Some(stat), bytes: None, is_dir: false };
+        let opaque = |why| Look {
+            image: Image::Opaque(why),
+            stat: Some(stat),
+            bytes: None,
+            is_dir: false,
+        };
         match stat.kind() {
-            FileType::Directory => Ok(Look { is_dir: true, stat: Some(stat), ..Look::NOTHING }),
+            FileType::Directory => Ok(Look {
+                is_dir: true,
+                stat: Some(stat),
+                ..Look::NOTHING
+            }),
             FileType::Symlink => match rustix::fs::readlinkat(&self.dir, self.name, Vec::new()) {
                 Ok(target) => {
                     let bytes = target.into_bytes();
                     Ok(Look {
-                        image: Image::Symlink { content: ContentId::of(&bytes) },
+                        image: Image::Symlink {
+                            content: ContentId::of(&bytes),
+                        },
                         stat: Some(stat),
                         bytes: Some(bytes),
                         is_dir: false,
@@ -274,16 +321,21 @@ impl Place<'_> {
     /// Writes a new file or link of this name; it must not exist. The content is durable afterwards.
     pub(crate) fn create(&self, image: &Image, bytes: &[u8]) -> Result<()> {
         match image {
-            Image::Symlink { .. } => {
-                rustix::fs::symlinkat(bytes_path(bytes), &self.dir, self.name).at("link", &self.shown)
-            }
+            Image::Symlink { .. } => rustix::fs::symlinkat(bytes_path(bytes), &self.dir, self.name)
+                .at("link", &self.shown),
             Image::File { mode, .. } => {
-                let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                let fd = rustix::fs::openat(&self.dir, self.name, flags, Mode::from_raw_mode(0o600))
-                    .at("create", &self.shown)?;
+                let flags = OFlags::WRONLY
+                    | OFlags::CREATE
+                    | OFlags::EXCL
+                    | OFlags::NOFOLLOW
+                    | OFlags::CLOEXEC;
+                let fd =
+                    rustix::fs::openat(&self.dir, self.name, flags, Mode::from_raw_mode(0o600))
+                        .at("create", &self.shown)?;
                 let mut file = std::fs::File::from(fd);
                 file.write_all(bytes).at("write", &self.shown)?;
-                rustix::fs::fchmod(&file, Mode::from_raw_mode(*mode)).at("set the mode of", &self.shown)?;
+                rustix::fs::fchmod(&file, Mode::from_raw_mode(*mode))
+                    .at("set the mode of", &self.shown)?;
                 file.sync_all().at("sync", &self.shown)
             }
             Image::Absent | Image::Opaque(_) => Ok(()),
@@ -299,19 +351,38 @@ impl Place<'_> {
 
     /// The same directory, another name.
     pub(crate) fn sibling<'n>(&self, name: &'n [u8]) -> Result<Place<'n>> {
-        let dir = self.dir.try_clone().at("open the directory of", &self.shown)?;
-        Ok(Place { dir, name, shown: self.shown.with_file_name(bytes_path(name)) })
+        let dir = self
+            .dir
+            .try_clone()
+            .at("open the directory of", &self.shown)?;
+        Ok(Place {
+            dir,
+            name,
+            shown: self.shown.with_file_name(bytes_path(name)),
+        })
     }
 
     /// Swaps two names of one directory, as one step where the platform can.
     pub(crate) fn exchange(&self, other: &Place<'_>) -> Result<()> {
-        rustix::fs::renameat_with(&self.dir, self.name, &other.dir, other.name, RenameFlags::EXCHANGE)
-            .at("exchange", &self.shown)
+        rustix::fs::renameat_with(
+            &self.dir,
+            self.name,
+            &other.dir,
+            other.name,
+            RenameFlags::EXCHANGE,
+        )
+        .at("exchange", &self.shown)
     }
 
     /// Gives this file another name that must be free. `false`: it is not, or this one is gone.
     pub(crate) fn rename_to_free(&self, other: &Place<'_>) -> Result<bool> {
-        match rustix::fs::renameat_with(&self.dir, self.name, &other.dir, other.name, RenameFlags::NOREPLACE) {
+        match rustix::fs::renameat_with(
+            &self.dir,
+            self.name,
+            &other.dir,
+            other.name,
+            RenameFlags::NOREPLACE,
+        ) {
             Ok(()) => Ok(true),
             Err(Errno::EXIST | Errno::NOENT) => Ok(false),
             Err(e) => Err(e).at("rename", &self.shown),
@@ -327,9 +398,12 @@ fn read_whole(file: std::fs::File, stat: Stat) -> Look {
     let mut bytes = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0) + 1);
     // it may have grown since; a little above the limit tells
     match file.take(MAX_FILE + 1).read_to_end(&mut bytes) {
-        Ok(_) if bytes.len() as u64 > MAX_FILE => {
-            Look { image: Image::Opaque(Opaque::TooLarge), stat: Some(stat), bytes: None, is_dir: false }
-        }
+        Ok(_) if bytes.len() as u64 > MAX_FILE => Look {
+            image: Image::Opaque(Opaque::TooLarge),
+            stat: Some(stat),
+            bytes: None,
+            is_dir: false,
+        },
         Ok(_) => Look {
             image: Image::File {
                 mode: u32::try_from(stat.mode).unwrap_or(0o644) & 0o777,
@@ -340,13 +414,18 @@ fn read_whole(file: std::fs::File, stat: Stat) -> Look {
             bytes: Some(bytes),
             is_dir: false,
         },
-        Err(_) => {
-            Look { image: Image::Opaque(Opaque::Unreadable), stat: Some(stat), bytes: None, is_dir: false }
-        }
+        Err(_) => Look {
+            image: Image::Opaque(Opaque::Unreadable),
+            stat: Some(stat),
+            bytes: None,
+            is_dir: false,
+        },
     }
 }
 
 /// Looks at a path by its full name, for the walk, which has just listed it.
 pub(crate) fn stat_path(path: &Path) -> Option<Stat> {
-    rustix::fs::statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, WANTED).ok().map(|s| Stat::new(&s))
+    rustix::fs::statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, WANTED)
+        .ok()
+        .map(|s| Stat::new(&s))
 }

@@ -11,7 +11,8 @@ use crate::error::{Context, Error, Result};
 use crate::history::{self, Ancestry, BranchInfo, Entry, Here, LogFilter, Operation};
 use crate::known;
 use crate::model::{
-    BranchId, ContentId, Coverage, FileId, FileState, Image, NodeId, OpId, Placed, RelPath, RootId, os_bytes,
+    BranchId, ContentId, Coverage, FileId, FileState, Image, NodeId, OpId, Placed, RelPath, RootId,
+    os_bytes,
 };
 use crate::store::{self, Durable, Store};
 use crate::workspace::Workspace;
@@ -68,7 +69,12 @@ impl Engine {
         let found = |conn: &rusqlite::Connection| -> Result<Option<Here>> {
             Ok(conn
                 .prepare_cached("SELECT id, branch FROM root WHERE path = ?1")?
-                .query_row([&path], |r| Ok(Here { root: r.get(0)?, branch: r.get(1)? }))
+                .query_row([&path], |r| {
+                    Ok(Here {
+                        root: r.get(0)?,
+                        branch: r.get(1)?,
+                    })
+                })
                 .optional()?)
         };
         let here = match found(&store.conn)? {
@@ -81,9 +87,17 @@ impl Engine {
                         [store::now()],
                     )?;
                     let branch: BranchId =
-                        conn.query_row("SELECT id FROM branch WHERE name = 'main'", [], |r| r.get(0))?;
-                    conn.execute("INSERT INTO root (path, branch) VALUES (?1,?2)", params![path, branch])?;
-                    Ok(Here { root: RootId(conn.last_insert_rowid()), branch })
+                        conn.query_row("SELECT id FROM branch WHERE name = 'main'", [], |r| {
+                            r.get(0)
+                        })?;
+                    conn.execute(
+                        "INSERT INTO root (path, branch) VALUES (?1,?2)",
+                        params![path, branch],
+                    )?;
+                    Ok(Here {
+                        root: RootId(conn.last_insert_rowid()),
+                        branch,
+                    })
                 }
             })?,
         };
@@ -101,10 +115,11 @@ impl Engine {
     }
 
     pub fn branch_name(&self) -> Result<String> {
-        Ok(self
-            .store
-            .conn
-            .query_row("SELECT name FROM branch WHERE id = ?1", [self.here.branch], |r| r.get(0))?)
+        Ok(self.store.conn.query_row(
+            "SELECT name FROM branch WHERE id = ?1",
+            [self.here.branch],
+            |r| r.get(0),
+        )?)
     }
 
     pub fn branches(&self) -> Result<Vec<BranchInfo>> {
@@ -150,10 +165,17 @@ impl Engine {
 
     /// The whole tracked tree at a node. What was not known at the time is not in it.
     pub fn tree_at(&self, id: NodeId) -> Result<Tree> {
-        Ok(self.placed_at(id)?.into_iter().map(|(path, (image, _))| (path, image)).collect())
+        Ok(self
+            .placed_at(id)?
+            .into_iter()
+            .map(|(path, (image, _))| (path, image))
+            .collect())
     }
 
-    pub(crate) fn placed_at(&self, id: NodeId) -> Result<BTreeMap<RelPath, (Image, Option<FileId>)>> {
+    pub(crate) fn placed_at(
+        &self,
+        id: NodeId,
+    ) -> Result<BTreeMap<RelPath, (Image, Option<FileId>)>> {
         let conn = &self.store.conn;
         let ancestry = Ancestry::new(conn);
         let mut tree: BTreeMap<RelPath, (Image, Option<FileId>)> = BTreeMap::new();
@@ -166,7 +188,9 @@ impl Engine {
                 tree.insert(path, (row.image, row.file));
             }
         }
-        let Some(head) = self.head()? else { return Ok(tree) };
+        let Some(head) = self.head()? else {
+            return Ok(tree);
+        };
         let moved = self.files_between(&ancestry, head, id)?;
         tree.retain(|_, (_, file)| file.is_none_or(|f| !moved.contains(&f)));
         for file in moved {
@@ -181,7 +205,12 @@ impl Engine {
     }
 
     /// Whether a file's state was known at a node.
-    pub(crate) fn known_at(&self, ancestry: &Ancestry<'_>, file: FileId, node: NodeId) -> Result<bool> {
+    pub(crate) fn known_at(
+        &self,
+        ancestry: &Ancestry<'_>,
+        file: FileId,
+        node: NodeId,
+    ) -> Result<bool> {
         let since: Option<NodeId> = self
             .store
             .conn
@@ -199,8 +228,15 @@ impl Engine {
     ) -> Result<BTreeSet<FileId>> {
         let common = ancestry.common(a, b)?;
         let mut files = BTreeSet::new();
-        let mut select = self.store.conn.prepare_cached("SELECT file FROM change WHERE node = ?1")?;
-        for node in ancestry.after(common, a)?.into_iter().chain(ancestry.after(common, b)?) {
+        let mut select = self
+            .store
+            .conn
+            .prepare_cached("SELECT file FROM change WHERE node = ?1")?;
+        for node in ancestry
+            .after(common, a)?
+            .into_iter()
+            .chain(ancestry.after(common, b)?)
+        {
             for file in select.query_map([node], |r| r.get(0))? {
                 files.insert(file?);
             }
@@ -209,7 +245,11 @@ impl Engine {
     }
 
     pub fn image_at(&self, id: NodeId, path: &RelPath) -> Result<Image> {
-        Ok(self.tree_at(id)?.get(path).copied().unwrap_or(Image::Absent))
+        Ok(self
+            .tree_at(id)?
+            .get(path)
+            .copied()
+            .unwrap_or(Image::Absent))
     }
 
     /// What differs between two nodes, by path.
@@ -241,7 +281,12 @@ impl Engine {
     }
 
     /// Writes the whole tracked tree at a node into an empty directory. The number of files written.
-    pub fn materialize(&self, id: NodeId, into: &Path, progress: &mut dyn FnMut(Progress)) -> Result<u64> {
+    pub fn materialize(
+        &self,
+        id: NodeId,
+        into: &Path,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<u64> {
         std::fs::create_dir_all(into).at("make", into)?;
         if std::fs::read_dir(into).at("read", into)?.next().is_some() {
             return Err(Error::refused(
@@ -261,13 +306,19 @@ impl Engine {
         let total = Some(tree.len() as u64);
         let mut done = 0;
         for (path, image) in &tree {
-            let Some(content) = image.content() else { continue };
+            let Some(content) = image.content() else {
+                continue;
+            };
             target.make_parents(path)?;
             if let Some(place) = target.place(path)? {
                 place.create(image, &self.store.content(&content)?)?;
             }
             done += 1;
-            progress(Progress { what: "writing", done, total });
+            progress(Progress {
+                what: "writing",
+                done,
+                total,
+            });
         }
         Ok(done)
     }
@@ -275,10 +326,11 @@ impl Engine {
     pub fn status(&self) -> Result<Status> {
         let conn = &self.store.conn;
         let count = |sql: &str| -> Result<i64> { Ok(conn.query_row(sql, [], |r| r.get(0))?) };
-        let (last_scan, coverage): (Option<i64>, String) =
-            conn.query_row("SELECT scanned, coverage FROM root WHERE id = ?1", [self.here.root], |r| {
-                Ok((r.get(0)?, r.get(1)?))
-            })?;
+        let (last_scan, coverage): (Option<i64>, String) = conn.query_row(
+            "SELECT scanned, coverage FROM root WHERE id = ?1",
+            [self.here.root],
+            |r| Ok((r.get(0)?, r.get(1)?)),
+        )?;
         Ok(Status {
             root: self.root.path.clone(),
             store: self.store.dir.clone(),
@@ -297,7 +349,11 @@ impl Engine {
             coverage: serde_json::from_str(&coverage).unwrap_or_default(),
             open_calls: count("SELECT COUNT(*) FROM call WHERE closed IS NULL")?,
             open_operation: conn
-                .query_row("SELECT id FROM operation WHERE state IN ('open','backwards')", [], |r| r.get(0))
+                .query_row(
+                    "SELECT id FROM operation WHERE state IN ('open','backwards')",
+                    [],
+                    |r| r.get(0),
+                )
                 .optional()?,
         })
     }
@@ -316,7 +372,9 @@ pub fn record_gap(workspace: &Workspace, what: &str) -> bool {
 }
 
 fn disk_use(dir: &Path) -> u64 {
-    let Ok(entries) = std::fs::read_dir(dir) else { return 0 };
+    let Ok(entries) = std::fs::read_dir(dir) else {
+        return 0;
+    };
     entries
         .flatten()
         .map(|e| match e.metadata() {

@@ -5,13 +5,20 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{what}: {source}")]
-    Io { what: String, source: std::io::Error },
+    Io {
+        what: String,
+        source: std::io::Error,
+    },
     #[error("the store's database: {0}")]
     Sqlite(#[from] rusqlite::Error),
     #[error("store {}: {reason}", .path.display())]
     Damaged { path: PathBuf, reason: String },
     #[error("store {}: made by a newer Backstitch (schema {found}, this one knows {known})", .path.display())]
-    TooNew { path: PathBuf, found: i64, known: i64 },
+    TooNew {
+        path: PathBuf,
+        found: i64,
+        known: i64,
+    },
     #[error("content {hash}: {reason}")]
     Blob { hash: String, reason: String },
     #[error("no checkpoint `{0}`")]
@@ -21,7 +28,10 @@ pub enum Error {
     #[error("{0}")]
     Usage(String),
     #[error("{reason}")]
-    Refused { reason: String, hint: Option<String> },
+    Refused {
+        reason: String,
+        hint: Option<String>,
+    },
 }
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -79,7 +89,10 @@ impl Error {
     }
 
     pub(crate) fn refused(reason: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self::Refused { reason: reason.into(), hint: Some(hint.into()) }
+        Self::Refused {
+            reason: reason.into(),
+            hint: Some(hint.into()),
+        }
     }
 }
 
@@ -90,12 +103,18 @@ pub(crate) trait Context<T> {
 
 impl<T> Context<T> for std::io::Result<T> {
     fn at(self, verb: &str, path: &Path) -> Result<T> {
-        self.map_err(|source| Error::Io { what: format!("{verb} {}", path.display()), source })
+        self.map_err(|source| Error::Io {
+            what: format!("{verb} {}", path.display()),
+            source,
+        })
     }
 }
 
 impl<T> Context<T> for rustix::io::Result<T> {
     fn at(self, verb: &str, path: &Path) -> Result<T> {
-        self.map_err(|e| Error::Io { what: format!("{verb} {}", path.display()), source: e.into() })
+        self.map_err(|e| Error::Io {
+            what: format!("{verb} {}", path.display()),
+            source: e.into(),
+        })
     }
 }

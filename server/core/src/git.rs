@@ -25,16 +25,29 @@ pub(crate) fn common_dir(root: &Path) -> Option<PathBuf> {
 
 /// HEAD's commit and branch, read from the files: no process is started, no lock is taken.
 pub(crate) fn head(root: &Path) -> GitHead {
-    let Some(dir) = dir(root) else { return GitHead::default() };
-    let Ok(head) = std::fs::read_to_string(dir.join("HEAD")) else { return GitHead::default() };
+    let Some(dir) = dir(root) else {
+        return GitHead::default();
+    };
+    let Ok(head) = std::fs::read_to_string(dir.join("HEAD")) else {
+        return GitHead::default();
+    };
     let Some(name) = head.trim().strip_prefix("ref:").map(str::trim) else {
-        return GitHead { head: Some(head.trim().to_owned()), branch: None };
+        return GitHead {
+            head: Some(head.trim().to_owned()),
+            branch: None,
+        };
     };
     let common = common_dir(root).unwrap_or_else(|| dir.clone());
-    let loose = |d: &Path| std::fs::read_to_string(d.join(name)).ok().map(|s| s.trim().to_owned());
+    let loose = |d: &Path| {
+        std::fs::read_to_string(d.join(name))
+            .ok()
+            .map(|s| s.trim().to_owned())
+    };
     let packed = || {
         let refs = std::fs::read_to_string(common.join("packed-refs")).ok()?;
-        let line = refs.lines().find(|l| l.strip_suffix(name).is_some_and(|l| l.ends_with(' ')))?;
+        let line = refs
+            .lines()
+            .find(|l| l.strip_suffix(name).is_some_and(|l| l.ends_with(' ')))?;
         line.split(' ').next().map(str::to_owned)
     };
     GitHead {

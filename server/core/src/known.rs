@@ -5,7 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::disk::Stat;
 use crate::error::Result;
-use crate::model::{FileId, Image, NodeId, RelPath, RootId};
+use crate::model::{FileId, NodeId, RelPath, RootId};
 use crate::scan::{Known, KnownTree};
 
 const COLUMNS: &str =
@@ -43,7 +43,10 @@ pub(crate) fn all(conn: &Connection, root: RootId) -> Result<KnownTree> {
 pub(crate) fn get(conn: &Connection, root: RootId, path: &RelPath) -> Result<Option<Known>> {
     let sql = format!("SELECT {COLUMNS} FROM file_state WHERE root = ?1 AND path = ?2");
     let mut select = conn.prepare_cached(&sql)?;
-    Ok(select.query_row(params![root, path], read).optional()?.map(|(_, known)| known))
+    Ok(select
+        .query_row(params![root, path], read)
+        .optional()?
+        .map(|(_, known)| known))
 }
 
 pub(crate) fn put(conn: &Connection, root: RootId, path: &RelPath, known: &Known) -> Result<()> {
@@ -98,7 +101,9 @@ pub(crate) fn restate(
 /// The generation of rows written from now on in this transaction.
 pub(crate) fn next_generation(conn: &Connection, root: RootId) -> Result<i64> {
     Ok(conn
-        .prepare_cached("UPDATE root SET generation = generation + 1 WHERE id = ?1 RETURNING generation")?
+        .prepare_cached(
+            "UPDATE root SET generation = generation + 1 WHERE id = ?1 RETURNING generation",
+        )?
         .query_row([root], |r| r.get(0))?)
 }
 
@@ -106,7 +111,9 @@ pub(crate) fn next_generation(conn: &Connection, root: RootId) -> Result<i64> {
 pub(crate) fn directory_known(conn: &Connection, root: RootId, dir: &RelPath) -> Result<bool> {
     let (from, to) = ([dir.bytes(), b"/"].concat(), [dir.bytes(), b"0"].concat());
     Ok(conn
-        .prepare_cached("SELECT 1 FROM file_state WHERE root = ?1 AND path > ?2 AND path < ?3 LIMIT 1")?
+        .prepare_cached(
+            "SELECT 1 FROM file_state WHERE root = ?1 AND path > ?2 AND path < ?3 LIMIT 1",
+        )?
         .exists(params![root, from, to])?)
 }
 
@@ -125,7 +132,8 @@ pub(crate) fn note_identity(
     file: FileId,
     absent_at: Option<&RelPath>,
 ) -> Result<()> {
-    conn.prepare_cached("DELETE FROM gone WHERE root = ?1 AND file = ?2")?.execute(params![root, file])?;
+    conn.prepare_cached("DELETE FROM gone WHERE root = ?1 AND file = ?2")?
+        .execute(params![root, file])?;
     if let Some(path) = absent_at {
         conn.prepare_cached("INSERT OR REPLACE INTO gone (root, path, file) VALUES (?1,?2,?3)")?
             .execute(params![root, path, file])?;
@@ -134,17 +142,7 @@ pub(crate) fn note_identity(
 }
 
 pub(crate) fn new_file(conn: &Connection, since: Option<NodeId>) -> Result<FileId> {
-    conn.prepare_cached("INSERT INTO file (since) VALUES (?1)")?.execute([since])?;
+    conn.prepare_cached("INSERT INTO file (since) VALUES (?1)")?
+        .execute([since])?;
     Ok(FileId(conn.last_insert_rowid()))
-}
-
-/// An image's row after a change: replaced, or removed where nothing is left.
-pub(crate) fn settle(
-    conn: &Connection,
-    root: RootId,
-    path: &RelPath,
-    image: Image,
-    rest: impl FnOnce() -> Known,
-) -> Result<()> {
-    if image.is_absent() { remove(conn, root, path) } else { put(conn, root, path, &rest()) }
 }

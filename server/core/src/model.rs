@@ -95,7 +95,9 @@ impl RelPath {
     pub fn new(bytes: impl Into<Vec<u8>>) -> Option<Self> {
         let bytes = bytes.into();
         let plain = !bytes.contains(&0)
-            && bytes.split(|b| *b == b'/').all(|part| !matches!(part, b"" | b"." | b".."));
+            && bytes
+                .split(|b| *b == b'/')
+                .all(|part| !matches!(part, b"" | b"." | b".."));
         plain.then_some(Self(bytes))
     }
 
@@ -160,9 +162,15 @@ pub(crate) fn bytes_path(bytes: &[u8]) -> PathBuf {
 pub enum Image {
     Absent,
     /// Permission bits (0o777) and content.
-    File { mode: u32, content: ContentId, size: u64 },
+    File {
+        mode: u32,
+        content: ContentId,
+        size: u64,
+    },
     /// A link; its target is the content.
-    Symlink { content: ContentId },
+    Symlink {
+        content: ContentId,
+    },
     /// Something is there, but its content is not kept.
     Opaque(Opaque),
 }
@@ -274,8 +282,15 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Self; 7] =
-        [Self::Turn, Self::Step, Self::Manual, Self::External, Self::Rewind, Self::Squash, Self::Import];
+    pub const ALL: [Self; 7] = [
+        Self::Turn,
+        Self::Step,
+        Self::Manual,
+        Self::External,
+        Self::Rewind,
+        Self::Squash,
+        Self::Import,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -367,8 +382,16 @@ impl Coverage {
     }
 
     pub fn note(&mut self, path: &[u8], reason: Reason, detail: impl Into<String>) {
-        if !self.items.iter().any(|i| i.path == path && i.reason == reason) {
-            self.items.push(CoverageItem { path: path.to_vec(), reason, detail: detail.into() });
+        if !self
+            .items
+            .iter()
+            .any(|i| i.path == path && i.reason == reason)
+        {
+            self.items.push(CoverageItem {
+                path: path.to_vec(),
+                reason,
+                detail: detail.into(),
+            });
         }
     }
 }

@@ -22,16 +22,26 @@ pub(crate) struct Rules {
 impl Rules {
     /// The rules that hold everywhere: git's global excludes, weaker than `.git/info/exclude`.
     pub(crate) fn base(excludes: &Excludes) -> Arc<Self> {
-        let global = Arc::new(Self { own: parse(&excludes.global), dir: Vec::new(), above: None });
-        Arc::new(Self { own: parse(&excludes.info), dir: Vec::new(), above: Some(global) })
+        let global = Arc::new(Self {
+            own: parse(&excludes.global),
+            dir: Vec::new(),
+            above: None,
+        });
+        Arc::new(Self {
+            own: parse(&excludes.info),
+            dir: Vec::new(),
+            above: Some(global),
+        })
     }
 
     /// The rules inside `dir`, which has this .gitignore.
     pub(crate) fn below(self: &Arc<Self>, dir: &[u8], text: Option<&[u8]>) -> Arc<Self> {
         match text.and_then(parse_bytes) {
-            Some(own) => {
-                Arc::new(Self { own: Some(own), dir: dir.to_vec(), above: Some(Arc::clone(self)) })
-            }
+            Some(own) => Arc::new(Self {
+                own: Some(own),
+                dir: dir.to_vec(),
+                above: Some(Arc::clone(self)),
+            }),
             None => Arc::clone(self),
         }
     }
@@ -65,7 +75,13 @@ pub(crate) fn was_ignored(
     let mut dir: Vec<u8> = Vec::new();
     let parts: Vec<&[u8]> = path.bytes().split(|b| *b == b'/').collect();
     for (at, part) in parts.iter().enumerate() {
-        let join = |name: &[u8]| if dir.is_empty() { name.to_vec() } else { [&dir, &b"/"[..], name].concat() };
+        let join = |name: &[u8]| {
+            if dir.is_empty() {
+                name.to_vec()
+            } else {
+                [&dir, &b"/"[..], name].concat()
+            }
+        };
         let own = RelPath::new(join(FILE)).and_then(|p| text(&p));
         rules = rules.below(&dir, own.as_deref());
         let here = join(part);
@@ -90,7 +106,9 @@ impl Excludes {
         let lossy = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Self {
             global: lossy(text(ignore::gitignore::gitconfig_excludes_path())),
-            info: lossy(text(crate::git::common_dir(root).map(|d| d.join("info/exclude")))),
+            info: lossy(text(
+                crate::git::common_dir(root).map(|d| d.join("info/exclude")),
+            )),
         }
     }
 }
@@ -103,8 +121,7 @@ fn parse_bytes(text: &[u8]) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(".");
     for line in String::from_utf8_lossy(text).lines() {
         // a line that git would not take either is passed over
-        let taken = builder.add_line(None, line);
-        drop(taken);
+        builder.add_line(None, line).ok();
     }
     builder.build().ok().filter(|g| !g.is_empty())
 }
@@ -119,7 +136,10 @@ mod tests {
 
     #[test]
     fn inner_rules_win_and_directories_hide_what_is_below() {
-        let base = Rules::base(&Excludes { global: "*.swp\n".into(), info: "private\n".into() });
+        let base = Rules::base(&Excludes {
+            global: "*.swp\n".into(),
+            info: "private\n".into(),
+        });
         let root = base.below(b"", Some(b"*.log\n/build/\n"));
         let sub = root.below(b"sub", Some(b"!keep.log\n"));
         assert!(root.ignores(b"a.log", false));

@@ -68,14 +68,25 @@ struct Gathered {
 impl Gathered {
     /// Keeps small amounts in memory, spills to a pack file beyond.
     fn take(&mut self, path: RelPath, look: Look, packed: Option<Packed>, store: &Path) {
-        let Look { image, stat, bytes, .. } = look;
+        let Look {
+            image, stat, bytes, ..
+        } = look;
         self.out.coverage.captured += 1;
-        let mut found = Found { path, image, stat, bytes };
+        let mut found = Found {
+            path,
+            image,
+            stat,
+            bytes,
+        };
         let stored = match packed {
             Some(packed) => self.pack(packed, store),
             None => {
                 self.held += found.bytes.as_ref().map_or(0, Vec::len);
-                if self.held > INLINE_TOTAL { self.spill(&mut found, store) } else { Ok(()) }
+                if self.held > INLINE_TOTAL {
+                    self.spill(&mut found, store)
+                } else {
+                    Ok(())
+                }
             }
         };
         if let Err(e) = stored {
@@ -85,9 +96,15 @@ impl Gathered {
     }
 
     fn spill(&mut self, found: &mut Found, store: &Path) -> Result<()> {
-        let mut held: Vec<Vec<u8>> = self.out.found.iter_mut().filter_map(|f| f.bytes.take()).collect();
+        let mut held: Vec<Vec<u8>> = self
+            .out
+            .found
+            .iter_mut()
+            .filter_map(|f| f.bytes.take())
+            .collect();
         held.extend(found.bytes.take());
-        held.into_iter().try_for_each(|bytes| self.pack(Packed::new(bytes), store))
+        held.into_iter()
+            .try_for_each(|bytes| self.pack(Packed::new(bytes), store))
     }
 
     fn pack(&mut self, packed: Packed, store: &Path) -> Result<()> {
@@ -125,11 +142,19 @@ pub(crate) fn scan(
         known,
         gathered: Mutex::new(Gathered::default()),
         spilling: AtomicBool::new(false),
-        queue: Mutex::new(Queue { dirs: vec![Dir { path: Vec::new(), rules: Rules::base(excludes) }], busy: 0 }),
+        queue: Mutex::new(Queue {
+            dirs: vec![Dir {
+                path: Vec::new(),
+                rules: Rules::base(excludes),
+            }],
+            busy: 0,
+        }),
         news: Condvar::new(),
         expired: AtomicBool::new(false),
     };
-    let threads = std::thread::available_parallelism().map_or(2, usize::from).min(8);
+    let threads = std::thread::available_parallelism()
+        .map_or(2, usize::from)
+        .min(8);
     std::thread::scope(|s| {
         for _ in 1..threads {
             s.spawn(|| scan.work(&late));
@@ -157,7 +182,10 @@ pub(crate) fn scan(
         let stat = root.stat(path);
         scan.examine(path.clone(), stat);
     }
-    let gathered = scan.gathered.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let gathered = scan
+        .gathered
+        .into_inner()
+        .unwrap_or_else(PoisonError::into_inner);
     if let Some(e) = gathered.failed {
         return Err(e);
     }
@@ -219,7 +247,10 @@ impl Scan<'_> {
             } else if queue.busy == 0 {
                 return;
             } else {
-                queue = self.news.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                queue = self
+                    .news
+                    .wait(queue)
+                    .unwrap_or_else(PoisonError::into_inner);
             }
         }
     }
@@ -234,7 +265,10 @@ impl Scan<'_> {
             // gone between listing and looking: the next scan sees it right
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
             Err(e) => {
-                self.gather().out.coverage.note(&dir.path, Reason::Unreadable, e.to_string());
+                self.gather()
+                    .out
+                    .coverage
+                    .note(&dir.path, Reason::Unreadable, e.to_string());
                 return Vec::new();
             }
         };
@@ -246,12 +280,19 @@ impl Scan<'_> {
             if VCS.contains(&name.as_slice()) || name.starts_with(TEMP_PREFIX) {
                 continue;
             }
-            let path = if dir.path.is_empty() { name } else { [&dir.path, &b"/"[..], &name].concat() };
+            let path = if dir.path.is_empty() {
+                name
+            } else {
+                [&dir.path, &b"/"[..], &name].concat()
+            };
             let is_dir = entry.file_type().is_ok_and(|t| t.is_dir());
             if rules.ignores(&path, is_dir) {
                 ignored += 1;
             } else if is_dir {
-                below.push(Dir { path, rules: Arc::clone(&rules) });
+                below.push(Dir {
+                    path,
+                    rules: Arc::clone(&rules),
+                });
             } else if let Some(path) = RelPath::new(path)
                 && let Some(stat) = stat_path(&entry.path())
             {
@@ -282,7 +323,9 @@ impl Scan<'_> {
             Ok(look) => look,
             Err(e) => {
                 let mut all = self.gather();
-                all.out.coverage.note(path.bytes(), Reason::Unreadable, e.to_string());
+                all.out
+                    .coverage
+                    .note(path.bytes(), Reason::Unreadable, e.to_string());
                 all.met.insert(path);
                 return;
             }
@@ -299,7 +342,11 @@ impl Scan<'_> {
         all.met.insert(path.clone());
         if let Image::Opaque(why) = look.image {
             let changed = was.is_some() && before == look.image;
-            all.out.coverage.note(path.bytes(), reason(why), if changed { "changed" } else { "" });
+            all.out.coverage.note(
+                path.bytes(),
+                reason(why),
+                if changed { "changed" } else { "" },
+            );
             // what cannot be read now keeps the state last known
             if why != Opaque::TooLarge && before.content().is_some() {
                 return;

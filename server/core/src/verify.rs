@@ -31,7 +31,9 @@ impl Engine {
         let mut select = conn.prepare("PRAGMA foreign_key_check")?;
         let dangling = select.query_map([], |r| r.get::<_, String>(0))?.count();
         if dangling > 0 {
-            out.problems.push(format!("database: {dangling} rows refer to rows that are missing"));
+            out.problems.push(format!(
+                "database: {dangling} rows refer to rows that are missing"
+            ));
         }
         let total: u64 = conn.query_row("SELECT COUNT(*) FROM blob", [], |r| r.get(0))?;
         let mut select = conn.prepare("SELECT hash FROM blob ORDER BY n")?;
@@ -40,7 +42,11 @@ impl Engine {
                 out.problems.push(e.to_string());
             }
             out.blobs += 1;
-            progress(Progress { what: "reading contents", done: out.blobs, total: Some(total) });
+            progress(Progress {
+                what: "reading contents",
+                done: out.blobs,
+                total: Some(total),
+            });
         }
         out.nodes = conn.query_row("SELECT COUNT(*) FROM node", [], |r| r.get(0))?;
         self.verify_changes(&mut out, progress)?;
@@ -54,12 +60,18 @@ impl Engine {
         let ancestry = Ancestry::new(conn);
         let total: u64 = conn.query_row("SELECT COUNT(*) FROM change", [], |r| r.get(0))?;
         let mut select = conn.prepare("SELECT id FROM file ORDER BY id")?;
-        let files = select.query_map([], |r| r.get(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
+        let files = select
+            .query_map([], |r| r.get(0))?
+            .collect::<rusqlite::Result<Vec<_>>>()?;
         for file in files {
             let changes = history::changes_of_file(conn, file)?;
             for (at, change) in changes.iter().enumerate() {
                 out.changes += 1;
-                progress(Progress { what: "checking changes", done: out.changes, total: Some(total) });
+                progress(Progress {
+                    what: "checking changes",
+                    done: out.changes,
+                    total: Some(total),
+                });
                 let mut before: Option<&FileState> = None;
                 for earlier in changes[..at].iter().rev() {
                     if ancestry.is_ancestor(earlier.node, change.node)? {
@@ -68,16 +80,27 @@ impl Engine {
                     }
                 }
                 if before.is_some_and(|b| *b != change.before) {
-                    out.problems.push(format!("{}: a change does not begin where the one before it ended", change.node));
+                    out.problems.push(format!(
+                        "{}: a change does not begin where the one before it ended",
+                        change.node
+                    ));
                 }
-                for content in [&change.before, &change.after].into_iter().flatten().filter_map(|p| p.image.content()) {
+                for content in [&change.before, &change.after]
+                    .into_iter()
+                    .flatten()
+                    .filter_map(|p| p.image.content())
+                {
                     if !crate::store::has(conn, &content)? {
-                        out.problems.push(format!("{}: content {content} is missing", change.node));
+                        out.problems
+                            .push(format!("{}: content {content} is missing", change.node));
                     }
                 }
                 let set = history::in_force(&ancestry, file, change.node)?;
                 if history::SetHash::of(&set) != history::set_at(conn, file, change.node)? {
-                    out.problems.push(format!("{}: what is in force does not match its record", change.node));
+                    out.problems.push(format!(
+                        "{}: what is in force does not match its record",
+                        change.node
+                    ));
                 }
             }
         }
@@ -87,14 +110,17 @@ impl Engine {
     /// What is known to be on disk is the state of the head.
     fn verify_heads(&self, out: &mut Verified) -> Result<()> {
         let conn = &self.store.conn;
-        let Some(head) = self.head()? else { return Ok(()) };
+        let Some(head) = self.head()? else {
+            return Ok(());
+        };
         let ancestry = Ancestry::new(conn);
         let mut placed = HashMap::new();
         for (path, row) in known::all(conn, self.here.root)? {
             if let Some(content) = row.image.content()
                 && !crate::store::has(conn, &content)?
             {
-                out.problems.push(format!("{}: its content is missing", path.display()));
+                out.problems
+                    .push(format!("{}: its content is missing", path.display()));
             }
             if let Some(file) = row.file {
                 placed.insert(file, (path, row.image));

@@ -35,14 +35,24 @@ impl Workspace {
         let from = l.workspace.unwrap_or(l.cwd);
         let from = from.canonicalize().at("open the workspace", from)?;
         if !from.is_dir() {
-            return Err(Error::Usage(format!("{} is not a directory", from.display())));
+            return Err(Error::Usage(format!(
+                "{} is not a directory",
+                from.display()
+            )));
         }
         let base = base(l)?;
-        let at = |root: &Path| Self { root: root.to_path_buf(), store_dir: base.join(store_name(root)) };
+        let at = |root: &Path| Self {
+            root: root.to_path_buf(),
+            store_dir: base.join(store_name(root)),
+        };
         let exists = |w: &Self| w.store_dir.join("store.db").is_file();
         if l.workspace.is_some() {
             let here = at(&from);
-            return if exists(&here) || !too_wide(&from) { Ok(here) } else { Err(refusal(&from)) };
+            return if exists(&here) || !too_wide(&from) {
+                Ok(here)
+            } else {
+                Err(refusal(&from))
+            };
         }
         if let Some(known) = from.ancestors().map(at).find(exists) {
             return Ok(known);
@@ -51,18 +61,28 @@ impl Workspace {
         let versioned = || {
             from.ancestors()
                 .filter(|dir| !too_wide(dir))
-                .filter(|dir| VCS.iter().any(|v| dir.join(crate::model::bytes_path(v)).exists()))
+                .filter(|dir| {
+                    VCS.iter()
+                        .any(|v| dir.join(crate::model::bytes_path(v)).exists())
+                })
                 .last()
         };
         let root = marked.or_else(versioned).unwrap_or(&from);
-        if too_wide(root) { Err(refusal(root)) } else { Ok(at(root)) }
+        if too_wide(root) {
+            Err(refusal(root))
+        } else {
+            Ok(at(root))
+        }
     }
 
     /// Makes a directory a workspace of its own, whatever encloses it.
     pub fn init(l: &Locate<'_>, dir: &Path) -> Result<Self> {
         let root = dir.canonicalize().at("open", dir)?;
         if !root.is_dir() {
-            return Err(Error::Usage(format!("{} is not a directory", root.display())));
+            return Err(Error::Usage(format!(
+                "{} is not a directory",
+                root.display()
+            )));
         }
         let store_dir = base(l)?.join(store_name(&root));
         store::make_private_dir(&store_dir)?;
@@ -72,7 +92,11 @@ impl Workspace {
 
 /// The user's state directory of Backstitch: `$XDG_STATE_HOME/backstitch`, or the platform's own place.
 pub fn state_dir() -> Result<PathBuf> {
-    let env = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let env = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|p| p.is_absolute())
+    };
     let dir = env("XDG_STATE_HOME").or_else(|| {
         let home = env("HOME")?;
         Some(if cfg!(target_os = "macos") {
@@ -82,7 +106,10 @@ pub fn state_dir() -> Result<PathBuf> {
         })
     });
     dir.map(|d| d.join("backstitch")).ok_or_else(|| {
-        Error::refused("neither XDG_STATE_HOME nor HOME names a directory", "set HOME, or pass --store-dir")
+        Error::refused(
+            "neither XDG_STATE_HOME nor HOME names a directory",
+            "set HOME, or pass --store-dir",
+        )
     })
 }
 
@@ -100,11 +127,21 @@ fn store_name(root: &Path) -> String {
         .map(|n| n.to_string_lossy().into_owned())
         .unwrap_or_default()
         .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '_' })
+        .map(|c| {
+            if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') {
+                c
+            } else {
+                '_'
+            }
+        })
         .take(48)
         .collect();
     let hash = ContentId::of(&os_bytes(root.as_os_str())).to_string();
-    format!("{}-{}", if name.is_empty() { "root" } else { &name }, &hash[..16])
+    format!(
+        "{}-{}",
+        if name.is_empty() { "root" } else { &name },
+        &hash[..16]
+    )
 }
 
 fn too_wide(dir: &Path) -> bool {

@@ -51,23 +51,40 @@ impl Writers {
             "SELECT id, session FROM call WHERE closed IS NULL AND effect = 2
              UNION SELECT id, session FROM call WHERE closed_seq > ?1 AND effect = 2",
         )?;
-        let rows = select.query_map([since], |r| Ok(Writer { call: r.get(0)?, session: r.get(1)? }))?;
+        let rows = select.query_map([since], |r| {
+            Ok(Writer {
+                call: r.get(0)?,
+                session: r.get(1)?,
+            })
+        })?;
         let calls = rows.collect::<rusqlite::Result<_>>()?;
         let mut select = conn.prepare_cached("SELECT id FROM session WHERE background > 0")?;
         let rows = select.query_map([], |r| r.get(0))?;
-        Ok(Self { calls, background: rows.collect::<rusqlite::Result<_>>()? })
+        Ok(Self {
+            calls,
+            background: rows.collect::<rusqlite::Result<_>>()?,
+        })
     }
 
     pub(crate) fn judge(&self, found: Found) -> Verdict {
         let origin = |session, call, session_certainty, step_certainty| Verdict {
-            origin: Origin { session, call, session_certainty, step_certainty },
+            origin: Origin {
+                session,
+                call,
+                session_certainty,
+                step_certainty,
+            },
             provisional: false,
         };
         use Certainty::{Certain, Group, Uncertain};
         match found {
             Found::AtEndOf(own) => {
-                let mut others =
-                    self.calls.iter().filter(|w| w.call != own.call).map(|w| w.session).collect::<BTreeSet<_>>();
+                let mut others = self
+                    .calls
+                    .iter()
+                    .filter(|w| w.call != own.call)
+                    .map(|w| w.session)
+                    .collect::<BTreeSet<_>>();
                 let mates = others.contains(&own.session);
                 others.extend(&self.background);
                 if others.iter().any(|s| *s != own.session) {
@@ -81,11 +98,18 @@ impl Writers {
             }
             Found::Unreported(session) => origin(Some(session), None, Uncertain, Uncertain),
             Found::Between => {
-                let mut sessions = self.calls.iter().map(|w| w.session).collect::<BTreeSet<_>>();
+                let mut sessions = self
+                    .calls
+                    .iter()
+                    .map(|w| w.session)
+                    .collect::<BTreeSet<_>>();
                 let calls_alone = self.background.is_empty();
                 sessions.extend(&self.background);
                 match (sessions.first(), self.calls.first()) {
-                    (None, _) => Verdict { origin: Origin::USER, provisional: false },
+                    (None, _) => Verdict {
+                        origin: Origin::USER,
+                        provisional: false,
+                    },
                     (Some(session), Some(call)) if sessions.len() == 1 && calls_alone => Verdict {
                         provisional: true,
                         ..origin(Some(*session), Some(call.call), Uncertain, Uncertain)
@@ -108,11 +132,17 @@ pub(crate) fn session(conn: &Connection, e: &AgentEvent) -> Result<SessionId> {
              ON CONFLICT (agent, native) DO UPDATE
              SET seen = ?4, transcript = COALESCE(?3, transcript) RETURNING id",
         )?
-        .query_row(params![e.agent, e.session, e.transcript, now()], |r| r.get(0))?)
+        .query_row(params![e.agent, e.session, e.transcript, now()], |r| {
+            r.get(0)
+        })?)
 }
 
 /// The turn of an event: by the agent's own id of it, else the session's newest.
-pub(crate) fn turn(conn: &Connection, session: SessionId, prompt: Option<&str>) -> Result<Option<TurnId>> {
+pub(crate) fn turn(
+    conn: &Connection,
+    session: SessionId,
+    prompt: Option<&str>,
+) -> Result<Option<TurnId>> {
     if let Some(prompt) = prompt {
         let named = conn
             .prepare_cached("SELECT turn FROM prompt WHERE session = ?1 AND native = ?2")?
@@ -128,7 +158,12 @@ pub(crate) fn turn(conn: &Connection, session: SessionId, prompt: Option<&str>) 
         .optional()?)
 }
 
-pub(crate) fn name_turn(conn: &Connection, session: SessionId, prompt: &str, turn: TurnId) -> Result<()> {
+pub(crate) fn name_turn(
+    conn: &Connection,
+    session: SessionId,
+    prompt: &str,
+    turn: TurnId,
+) -> Result<()> {
     conn.prepare_cached("INSERT OR IGNORE INTO prompt (session, native, turn) VALUES (?1,?2,?3)")?
         .execute(params![session, prompt, turn])?;
     Ok(())
@@ -167,7 +202,8 @@ pub(crate) struct Row {
     pub presumed: bool,
 }
 
-const ROW: &str = "id, session, turn, effect, opened_seq, closed IS NOT NULL, COALESCE(outcome, 0) = 2";
+const ROW: &str =
+    "id, session, turn, effect, opened_seq, closed IS NOT NULL, COALESCE(outcome, 0) = 2";
 
 fn row(r: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
     Ok(Row {
@@ -191,7 +227,9 @@ pub(crate) fn find(
 ) -> Result<Option<Row>> {
     let found = match native {
         Some(native) => conn
-            .prepare_cached(&format!("SELECT {ROW} FROM call WHERE session = ?1 AND native = ?2"))?
+            .prepare_cached(&format!(
+                "SELECT {ROW} FROM call WHERE session = ?1 AND native = ?2"
+            ))?
             .query_row(params![session, native], row),
         None => conn
             .prepare_cached(&format!(
@@ -231,7 +269,9 @@ pub(crate) struct Opening<'a> {
 /// Opens a call. Overlapping ones of a session that may write anything become one group.
 pub(crate) fn open(conn: &Connection, o: &Opening<'_>) -> Result<CallId> {
     let iteration: i64 = conn
-        .prepare_cached("UPDATE session SET iterations = iterations + 1 WHERE id = ?1 RETURNING iterations")?
+        .prepare_cached(
+            "UPDATE session SET iterations = iterations + 1 WHERE id = ?1 RETURNING iterations",
+        )?
         .query_row([o.session], |r| r.get(0))?;
     let effect = match o.effect {
         Effect::Reads => 0,

@@ -23,9 +23,14 @@ pub struct AgentEvent {
 
 #[derive(Clone, Debug)]
 pub enum EventKind {
-    SessionStart { source: String },
+    SessionStart {
+        source: String,
+    },
     /// A prompt; a synthetic one (a notification, a continuation) makes no turn.
-    Prompt { text: String, synthetic: bool },
+    Prompt {
+        text: String,
+        synthetic: bool,
+    },
     Before(ToolCall),
     After {
         call: ToolCall,
@@ -38,7 +43,9 @@ pub enum EventKind {
     /// The thread has ended.
     SubagentStop,
     /// `background`: a shell command of the session still runs.
-    Stop { background: bool },
+    Stop {
+        background: bool,
+    },
     SessionEnd,
     /// The conversation is about to be compacted.
     Compact,
@@ -63,7 +70,9 @@ pub enum Effect {
     /// It writes these paths only; relative ones count from the event's `cwd`.
     Names(Vec<PathBuf>),
     /// It may write anything: a shell, an unknown tool. `background`: it returns while still at work.
-    Any { background: bool },
+    Any {
+        background: bool,
+    },
 }
 
 /// What an edit tool says of its own work: the most exact source there is.

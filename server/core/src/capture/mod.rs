@@ -61,9 +61,15 @@ impl Engine {
             EventKind::Other => self.note(e),
             EventKind::SessionStart { source } => {
                 // a compaction starts the session anew in the midst of its work
-                if source == "compact" { self.note(e) } else { self.thread_ended(e, None, true, deadline, |_, _| Ok(())) }
+                if source == "compact" {
+                    self.note(e)
+                } else {
+                    self.thread_ended(e, None, true, deadline, |_, _| Ok(()))
+                }
             }
-            EventKind::Prompt { synthetic: true, .. } => self.continued(e),
+            EventKind::Prompt {
+                synthetic: true, ..
+            } => self.continued(e),
             EventKind::Prompt { text, .. } => self.prompt(e, text, deadline),
             EventKind::Before(call) => match &call.effect {
                 Effect::Reads => self.open_reading(e, call),
@@ -72,13 +78,16 @@ impl Engine {
             },
             EventKind::After { call, told, failed } => self.after(e, call, told, *failed, deadline),
             EventKind::BatchEnd | EventKind::SubagentStop => {
-                self.thread_ended(e, Some(e.subagent.as_deref()), false, deadline, |_, _| Ok(()))
+                self.thread_ended(e, Some(e.subagent.as_deref()), false, deadline, |_, _| {
+                    Ok(())
+                })
             }
             EventKind::Stop { background } => {
                 let background = *background;
-                let done = self.thread_ended(e, Some(None), false, deadline, move |conn, session| {
-                    set_background(conn, session, i64::from(background))
-                })?;
+                let done =
+                    self.thread_ended(e, Some(None), false, deadline, move |conn, session| {
+                        set_background(conn, session, i64::from(background))
+                    })?;
                 self.store.tidy();
                 Ok(done)
             }
@@ -109,7 +118,9 @@ impl Engine {
     pub(crate) fn look_unlocked(&mut self) -> Result<Coverage> {
         let scanned = self.scan(None)?;
         let coverage = scanned.findings.coverage.clone();
-        self.settle(BEFORE, scanned, |desk, scanned| desk.take_in(scanned, &Cause::between()))?;
+        self.settle(BEFORE, scanned, |desk, scanned| {
+            desk.take_in(scanned, &Cause::between())
+        })?;
         Ok(coverage)
     }
 
@@ -125,9 +136,14 @@ impl Engine {
     }
 
     fn capture_lock(&self) -> Result<store::Lock> {
-        self.store.restore_lock(false, Duration::from_secs(30))?.ok_or_else(|| {
-            Error::refused("a rewind is under way", "wait until it is done, then try again")
-        })
+        self.store
+            .restore_lock(false, Duration::from_secs(30))?
+            .ok_or_else(|| {
+                Error::refused(
+                    "a rewind is under way",
+                    "wait until it is done, then try again",
+                )
+            })
     }
 
     fn scan(&self, deadline: Option<Instant>) -> Result<Scanned> {
@@ -145,7 +161,13 @@ impl Engine {
         let gaps = store::gaps::take(&self.store.dir);
         let (dir, root, here) = (self.store.dir.clone(), &self.root, self.here);
         let done = self.store.write(durable, |conn| {
-            let desk = Desk { conn, dir: &dir, root, here, git: &git };
+            let desk = Desk {
+                conn,
+                dir: &dir,
+                root,
+                here,
+                git: &git,
+            };
             if let Some(gaps) = &gaps
                 && desk.head()?.is_some()
                 && !gaps.gaps.is_empty()
@@ -154,7 +176,14 @@ impl Engine {
                 for (_, what) in &gaps.gaps {
                     coverage.note(b".", Reason::Failed, what.clone());
                 }
-                desk.node(Kind::External, None, None, None, Some("not recorded"), &coverage)?;
+                desk.node(
+                    Kind::External,
+                    None,
+                    None,
+                    None,
+                    Some("not recorded"),
+                    &coverage,
+                )?;
             }
             f(&desk, with)
         });
@@ -200,7 +229,12 @@ impl Engine {
 
     /// A turn begins: what the disk shows is settled first, so that the turn's node is the state at the
     /// moment the prompt was sent.
-    fn prompt(&mut self, e: &AgentEvent, text: &str, deadline: Option<Instant>) -> Result<Recorded> {
+    fn prompt(
+        &mut self,
+        e: &AgentEvent,
+        text: &str,
+        deadline: Option<Instant>,
+    ) -> Result<Recorded> {
         let scanned = self.scan(deadline)?;
         let pending = scanned.findings.partial;
         self.settle(BEFORE, scanned, |desk, scanned| {
@@ -213,27 +247,39 @@ impl Engine {
                     .optional()?;
                 if let Some(turn) = told {
                     calls::record_event(desk.conn, e, session, Some(turn), None)?;
-                    return Ok(Recorded { node: None, pending });
+                    return Ok(Recorded {
+                        node: None,
+                        pending,
+                    });
                 }
             }
             let seq = calls::record_event(desk.conn, e, session, None, None)?;
             let cause = presume(desk, session, Some(None), seq)?;
-            let coverage = Coverage { pending, ..scanned.findings.coverage.clone() };
+            let coverage = Coverage {
+                pending,
+                ..scanned.findings.coverage.clone()
+            };
             desk.take_in(scanned, &cause)?;
             let conn = desk.conn;
             let number: i64 =
-                conn.query_row("SELECT COALESCE(MAX(number), 0) + 1 FROM turn", [], |r| r.get(0))?;
+                conn.query_row("SELECT COALESCE(MAX(number), 0) + 1 FROM turn", [], |r| {
+                    r.get(0)
+                })?;
             let node = desk.node(Kind::Turn, Some(session), None, None, None, &coverage)?;
             conn.prepare_cached(
                 "INSERT INTO turn (number, session, prompt, node, started) VALUES (?1,?2,?3,?4,?5)",
             )?
             .execute(params![number, session, text, node, store::now()])?;
             let turn = TurnId(conn.last_insert_rowid());
-            conn.prepare_cached("UPDATE node SET turn = ?1 WHERE id = ?2")?.execute(params![turn, node])?;
+            conn.prepare_cached("UPDATE node SET turn = ?1 WHERE id = ?2")?
+                .execute(params![turn, node])?;
             if let Some(prompt) = &e.prompt_id {
                 calls::name_turn(conn, session, prompt, turn)?;
             }
-            Ok(Recorded { node: Some(node), pending })
+            Ok(Recorded {
+                node: Some(node),
+                pending,
+            })
         })
     }
 
@@ -248,7 +294,10 @@ impl Engine {
             desk.take_in(scanned, &Cause::between())?;
             let label = Some("before compaction");
             let node = desk.node(Kind::Manual, Some(session), turn, None, label, &coverage)?;
-            Ok(Recorded { node: Some(node), pending })
+            Ok(Recorded {
+                node: Some(node),
+                pending,
+            })
         })
     }
 
@@ -261,7 +310,12 @@ impl Engine {
     }
 
     /// Before a tool that may write anything: what has changed until now is not its doing.
-    fn open_writing(&mut self, e: &AgentEvent, call: &ToolCall, deadline: Option<Instant>) -> Result<Recorded> {
+    fn open_writing(
+        &mut self,
+        e: &AgentEvent,
+        call: &ToolCall,
+        deadline: Option<Instant>,
+    ) -> Result<Recorded> {
         let scanned = self.scan(deadline)?;
         let pending = scanned.findings.partial;
         self.settle(BEFORE, scanned, |desk, scanned| {
@@ -284,7 +338,9 @@ impl Engine {
             // the very first event: there is no start yet to stand on
             let scanned = self.scan(deadline)?;
             pending = scanned.findings.partial;
-            self.settle(BEFORE, scanned, |desk, scanned| desk.take_in(scanned, &Cause::between()))?;
+            self.settle(BEFORE, scanned, |desk, scanned| {
+                desk.take_in(scanned, &Cause::between())
+            })?;
         }
         let mut looks = Vec::new();
         let mut coverage = Coverage::default();
@@ -293,7 +349,11 @@ impl Engine {
                 match named {
                     Named::Inside(path) => {
                         let look = self.root.look(&path)?;
-                        let missing = if look.image.is_absent() { self.root.missing_parents(&path) } else { 0 };
+                        let missing = if look.image.is_absent() {
+                            self.root.missing_parents(&path)
+                        } else {
+                            0
+                        };
                         looks.push((path, look, missing));
                     }
                     Named::Outside(path, why) => coverage.note(&path, Reason::Outside, why),
@@ -334,7 +394,13 @@ impl Engine {
             Effect::Reads => self.store.write(AFTER, |conn| {
                 let session = calls::session(conn, e)?;
                 let turn = calls::turn(conn, session, e.prompt_id.as_deref())?;
-                let row = calls::find(conn, session, call.id.as_deref(), e.subagent.as_deref(), &call.tool)?;
+                let row = calls::find(
+                    conn,
+                    session,
+                    call.id.as_deref(),
+                    e.subagent.as_deref(),
+                    &call.tool,
+                )?;
                 let seq = calls::record_event(conn, e, session, turn, row.as_ref().map(|r| r.id))?;
                 if let Some(row) = row.filter(|r| !r.closed) {
                     calls::close(conn, row.id, seq, outcome(failed))?;
@@ -348,15 +414,26 @@ impl Engine {
                 self.settle(AFTER, scanned, |desk, scanned| {
                     let conn = desk.conn;
                     let (row, opened_now) = reported(desk, e, call)?;
-                    let Some(row) = row else { return Ok(Recorded { node: None, pending }) };
+                    let Some(row) = row else {
+                        return Ok(Recorded {
+                            node: None,
+                            pending,
+                        });
+                    };
                     let seq = calls::record_event(conn, e, row.session, row.turn, Some(row.id))?;
-                    let own = Writer { call: row.id, session: row.session };
+                    let own = Writer {
+                        call: row.id,
+                        session: row.session,
+                    };
                     let situation = if opened_now {
                         Situation::Unreported(row.session)
                     } else {
                         Situation::AtEndOf(own)
                     };
-                    let cause = Cause { situation, ..Cause::between() };
+                    let cause = Cause {
+                        situation,
+                        ..Cause::between()
+                    };
                     let node = desk.take_in(scanned, &cause)?;
                     calls::confirm(conn, row.id)?;
                     calls::close(conn, row.id, seq, outcome(failed))?;
@@ -390,9 +467,12 @@ impl Engine {
         self.settle(AFTER, looks, |desk, mut looks| {
             let conn = desk.conn;
             let (row, opened_now) = reported(desk, e, call)?;
-            let Some(row) = row else { return Ok(Recorded::default()) };
+            let Some(row) = row else {
+                return Ok(Recorded::default());
+            };
             let mut made = BTreeMap::new();
-            let mut select = conn.prepare_cached("SELECT path, made_dirs FROM reserved WHERE call = ?1")?;
+            let mut select =
+                conn.prepare_cached("SELECT path, made_dirs FROM reserved WHERE call = ?1")?;
             let mut rows = select.query([row.id])?;
             while let Some(r) = rows.next()? {
                 let path: RelPath = r.get(0)?;
@@ -406,18 +486,33 @@ impl Engine {
             let mut steps = Vec::new();
             let mut coverage = Coverage::default();
             for (path, look) in looks {
-                let work = Work { row: &row, opened_now, told, failed, excludes: &excludes };
+                let work = Work {
+                    row: &row,
+                    opened_now,
+                    told,
+                    failed,
+                    excludes: &excludes,
+                };
                 let dirs = made.get(&path).copied().unwrap_or(0);
                 steps.extend(work.step(desk, path, look, dirs, &mut coverage)?);
             }
             // closed before it is recorded: its own reservation must not hold it up
             calls::close(conn, row.id, seq, outcome(failed))?;
-            let own = Writer { call: row.id, session: row.session };
-            let cause = Cause { situation: Situation::AtEndOf(own), ..Cause::between() };
+            let own = Writer {
+                call: row.id,
+                session: row.session,
+            };
+            let cause = Cause {
+                situation: Situation::AtEndOf(own),
+                ..Cause::between()
+            };
             let generation = known::next_generation(conn, desk.here.root)?;
             let news = !coverage.items.is_empty();
             let node = desk.record(&steps, &cause, &coverage, news, generation)?;
-            Ok(Recorded { node, pending: false })
+            Ok(Recorded {
+                node,
+                pending: false,
+            })
         })
     }
 
@@ -470,7 +565,11 @@ impl Engine {
 }
 
 fn outcome(failed: bool) -> Outcome {
-    if failed { Outcome::Failed } else { Outcome::Done }
+    if failed {
+        Outcome::Failed
+    } else {
+        Outcome::Done
+    }
 }
 
 fn set_background(conn: &Connection, session: SessionId, running: i64) -> Result<()> {
@@ -480,10 +579,17 @@ fn set_background(conn: &Connection, session: SessionId, running: i64) -> Result
 }
 
 /// Closes calls that never reported; the cause under which what they left is settled.
-fn presume(desk: &Desk<'_>, session: SessionId, thread: Option<Option<&str>>, seq: i64) -> Result<Cause> {
+fn presume(
+    desk: &Desk<'_>,
+    session: SessionId,
+    thread: Option<Option<&str>>,
+    seq: i64,
+) -> Result<Cause> {
     let mut cause = Cause::between();
     for call in calls::open_of(desk.conn, session, thread)? {
-        let mut select = desk.conn.prepare_cached("SELECT path FROM reserved WHERE call = ?1")?;
+        let mut select = desk
+            .conn
+            .prepare_cached("SELECT path FROM reserved WHERE call = ?1")?;
         for path in select.query_map([call.id], |r| r.get::<_, RelPath>(0))? {
             cause.unreported.insert(path?, session);
         }
@@ -505,15 +611,28 @@ fn open(
     let session = calls::session(conn, e)?;
     let turn = calls::turn(conn, session, e.prompt_id.as_deref())?;
     if call.id.is_some()
-        && calls::find(conn, session, call.id.as_deref(), e.subagent.as_deref(), &call.tool)?.is_some()
+        && calls::find(
+            conn,
+            session,
+            call.id.as_deref(),
+            e.subagent.as_deref(),
+            &call.tool,
+        )?
+        .is_some()
     {
         return Ok(None);
     }
     let seq = calls::record_event(conn, e, session, turn, None)?;
-    let native = call.id.clone().unwrap_or_else(|| format!("{}#{seq}", call.tool));
+    let native = call
+        .id
+        .clone()
+        .unwrap_or_else(|| format!("{}#{seq}", call.tool));
     let input = match call.input.is_empty() {
         true => None,
-        false => Some(store::number(conn, &store::put(conn, dir, &call.input, None)?)?),
+        false => Some(store::number(
+            conn,
+            &store::put(conn, dir, &call.input, None)?,
+        )?),
     };
     let id = calls::open(
         conn,
@@ -533,9 +652,21 @@ fn open(
 
 /// The call that an "after" event reports on. One never heard of is opened now (`true`); one that has
 /// reported already is None: the event was told twice.
-fn reported(desk: &Desk<'_>, e: &AgentEvent, call: &ToolCall) -> Result<(Option<calls::Row>, bool)> {
+fn reported(
+    desk: &Desk<'_>,
+    e: &AgentEvent,
+    call: &ToolCall,
+) -> Result<(Option<calls::Row>, bool)> {
     let session = calls::session(desk.conn, e)?;
-    let find = || calls::find(desk.conn, session, call.id.as_deref(), e.subagent.as_deref(), &call.tool);
+    let find = || {
+        calls::find(
+            desk.conn,
+            session,
+            call.id.as_deref(),
+            e.subagent.as_deref(),
+            &call.tool,
+        )
+    };
     match find()? {
         Some(row) if !row.closed || row.presumed => Ok((Some(row), false)),
         Some(_) => Ok((None, false)),
@@ -566,7 +697,11 @@ fn named(root: &Path, cwd: Option<&Path>, path: &Path) -> Vec<Named> {
         }
     };
     let mut places = Vec::new();
-    let parent_real = full.parent().and_then(real).zip(full.file_name()).map(|(dir, name)| dir.join(name));
+    let parent_real = full
+        .parent()
+        .and_then(real)
+        .zip(full.file_name())
+        .map(|(dir, name)| dir.join(name));
     for place in parent_real.into_iter().chain(real(&full)) {
         if !places.contains(&place) {
             places.push(place);
@@ -576,8 +711,15 @@ fn named(root: &Path, cwd: Option<&Path>, path: &Path) -> Vec<Named> {
         let outside = |why| Named::Outside(crate::model::os_bytes(place.as_os_str()), why);
         match place.strip_prefix(root).ok().and_then(RelPath::from_path) {
             Some(path) => {
-                let vcs = path.bytes().split(|b| *b == b'/').any(|part| crate::scan::VCS.contains(&part));
-                if vcs { outside("inside a version-control folder") } else { Named::Inside(path) }
+                let vcs = path
+                    .bytes()
+                    .split(|b| *b == b'/')
+                    .any(|part| crate::scan::VCS.contains(&part));
+                if vcs {
+                    outside("inside a version-control folder")
+                } else {
+                    Named::Inside(path)
+                }
             }
             None => outside("outside the workspace"),
         }
@@ -617,7 +759,13 @@ fn bring_up_to_date(
         return Ok(None);
     }
     let step = transition(path, row, image, look, verdict, made_dirs);
-    desk.record(&[step], &Cause::between(), &Coverage::default(), false, generation)
+    desk.record(
+        &[step],
+        &Cause::between(),
+        &Coverage::default(),
+        false,
+        generation,
+    )
 }
 
 /// What cannot be read keeps the state last known.
@@ -629,13 +777,19 @@ fn seen(before: Image, now: Image) -> Image {
 }
 
 fn out_of_sight(desk: &Desk<'_>, path: &RelPath, excludes: &Excludes) -> Result<bool> {
-    let scanned: Option<i64> =
-        desk.conn.query_row("SELECT scanned FROM root WHERE id = ?1", [desk.here.root], |r| r.get(0))?;
+    let scanned: Option<i64> = desk.conn.query_row(
+        "SELECT scanned FROM root WHERE id = ?1",
+        [desk.here.root],
+        |r| r.get(0),
+    )?;
     if scanned.is_none() {
         return Ok(true);
     }
     let mut text = |file: &RelPath| {
-        let content = known::get(desk.conn, desk.here.root, file).ok()??.image.content()?;
+        let content = known::get(desk.conn, desk.here.root, file)
+            .ok()??
+            .image
+            .content()?;
         store::get(desk.conn, desk.dir, &content).ok()
     };
     Ok(was_ignored(&Rules::base(excludes), path, &mut text))
@@ -649,7 +803,12 @@ fn transition(
     verdict: Verdict,
     made_dirs: u32,
 ) -> Step {
-    let placed = |image: Image| (!image.is_absent()).then(|| Placed { path: path.clone(), image });
+    let placed = |image: Image| {
+        (!image.is_absent()).then(|| Placed {
+            path: path.clone(),
+            image,
+        })
+    };
     Step {
         file: row.as_ref().and_then(|r| r.file),
         since: row.as_ref().and_then(|r| r.since),
@@ -689,22 +848,56 @@ impl Work<'_> {
         }
         if let Some(found) = self.found(desk, row.as_ref(), &look)? {
             // somebody wrote the file between the look before and the tool's own: not the tool's doing
-            let content = store::put(conn, desk.dir, found.as_bytes(), row.as_ref().and_then(|r| r.image.content()))?;
+            let content = store::put(
+                conn,
+                desk.dir,
+                found.as_bytes(),
+                row.as_ref().and_then(|r| r.image.content()),
+            )?;
             let mode = match (row.as_ref().map(|r| r.image), look.image) {
                 (Some(Image::File { mode, .. }), _) | (_, Image::File { mode, .. }) => mode,
                 _ => 0o644,
             };
-            let image = Image::File { mode, content, size: found.len() as u64 };
-            let verdict = Verdict { origin: Origin::USER, provisional: false };
-            let between = Look { image, stat: None, bytes: None, is_dir: false };
+            let image = Image::File {
+                mode,
+                content,
+                size: found.len() as u64,
+            };
+            let verdict = Verdict {
+                origin: Origin::USER,
+                provisional: false,
+            };
+            let between = Look {
+                image,
+                stat: None,
+                bytes: None,
+                is_dir: false,
+            };
             if row.is_none() && self.opened_now {
                 let generation = known::next_generation(conn, root)?;
                 let since = desk.head()?;
-                known::put(conn, root, &path, &Known { image, file: None, since, generation, stat: NO_STAT })?;
+                known::put(
+                    conn,
+                    root,
+                    &path,
+                    &Known {
+                        image,
+                        file: None,
+                        since,
+                        generation,
+                        stat: NO_STAT,
+                    },
+                )?;
             } else {
                 let generation = known::next_generation(conn, root)?;
                 let step = transition(&path, row, image, &between, verdict, 0);
-                desk.record(&[step], &Cause::between(), &Coverage::default(), false, generation)?;
+                desk.record(
+                    &[step],
+                    &Cause::between(),
+                    &Coverage::default(),
+                    false,
+                    generation,
+                )?;
             }
             row = known::get(conn, root, &path)?;
         }
@@ -720,14 +913,30 @@ impl Work<'_> {
         if row.is_none() && self.opened_now && !exact && out_of_sight(desk, &path, self.excludes)? {
             let (since, generation) = (desk.head()?, known::next_generation(conn, root)?);
             let stat = look.stat.unwrap_or(NO_STAT);
-            known::put(conn, root, &path, &Known { image, file: None, since, generation, stat })?;
+            known::put(
+                conn,
+                root,
+                &path,
+                &Known {
+                    image,
+                    file: None,
+                    since,
+                    generation,
+                    stat,
+                },
+            )?;
             return Ok(None);
         }
         let session = self.row.session;
         let verdict = if exact {
             settle::by_call(session, self.row.id, Certainty::Certain, Certainty::Certain)
         } else if self.failed || self.opened_now || self.row.presumed {
-            settle::by_call(session, self.row.id, Certainty::Uncertain, Certainty::Uncertain)
+            settle::by_call(
+                session,
+                self.row.id,
+                Certainty::Uncertain,
+                Certainty::Uncertain,
+            )
         } else {
             let rivals = calls::rivals(conn, self.row, &path)?;
             let (s, t) = if rivals.iter().any(|r| *r != session) {
@@ -739,13 +948,17 @@ impl Work<'_> {
             };
             settle::by_call(session, self.row.id, s, t)
         };
-        Ok(Some(transition(&path, row, image, &look, verdict, made_dirs)))
+        Ok(Some(transition(
+            &path, row, image, &look, verdict, made_dirs,
+        )))
     }
 
     /// The text that the tool found, where it differs from the record. Told in LF whatever the file has,
     /// so a file with other line endings says nothing here.
     fn found(&self, desk: &Desk<'_>, row: Option<&Known>, look: &Look) -> Result<Option<String>> {
-        let Some(found) = self.told.found.as_ref().filter(|_| !self.failed) else { return Ok(None) };
+        let Some(found) = self.told.found.as_ref().filter(|_| !self.failed) else {
+            return Ok(None);
+        };
         if found.contains('\r') || look.bytes.as_ref().is_some_and(|b| b.contains(&b'\r')) {
             return Ok(None);
         }
@@ -768,12 +981,17 @@ impl Work<'_> {
         Ok(match wrote {
             Wrote::Whole(text) => text.as_bytes() == now.as_slice(),
             Wrote::Replace { old, new, all } => {
-                let Some(content) = before.content() else { return Ok(false) };
+                let Some(content) = before.content() else {
+                    return Ok(false);
+                };
                 let Ok(text) = String::from_utf8(store::get(desk.conn, desk.dir, &content)?) else {
                     return Ok(false);
                 };
-                let after =
-                    if *all { text.replace(old.as_str(), new) } else { text.replacen(old.as_str(), new, 1) };
+                let after = if *all {
+                    text.replace(old.as_str(), new)
+                } else {
+                    text.replacen(old.as_str(), new, 1)
+                };
                 after.as_bytes() == now.as_slice()
             }
         })

@@ -12,8 +12,8 @@ use crate::error::Result;
 use crate::history::{self, Here, NewChange, NewNode};
 use crate::known;
 use crate::model::{
-    CallId, Certainty, Coverage, FileId, FileState, GitHead, Image, Kind, NodeId, Origin, Placed, RelPath,
-    SessionId, TurnId,
+    CallId, Certainty, Coverage, FileId, FileState, GitHead, Image, Kind, NodeId, Origin, Placed,
+    RelPath, SessionId, TurnId,
 };
 use crate::rules::{Excludes, Rules, was_ignored};
 use crate::scan::{Findings, Found, Known, KnownTree};
@@ -85,8 +85,20 @@ impl Desk<'_> {
 
     /// Takes in a scan. The node made, if any.
     pub(crate) fn take_in(&self, scanned: Scanned, cause: &Cause) -> Result<Option<NodeId>> {
-        let Scanned { findings, known, excludes, since } = scanned;
-        let Findings { found, restated, pack, coverage, partial, bare_dirs } = findings;
+        let Scanned {
+            findings,
+            known,
+            excludes,
+            since,
+        } = scanned;
+        let Findings {
+            found,
+            restated,
+            pack,
+            coverage,
+            partial,
+            bare_dirs,
+        } = findings;
         if let Some(pack) = &pack {
             pack.insert(self.conn)?;
         }
@@ -104,7 +116,12 @@ impl Desk<'_> {
             if row.as_ref().map(|r| r.generation) != then.map(|k| k.generation) {
                 // somebody else recorded this path meanwhile: what was seen then says nothing now
                 let now = self.root.look(&found.path)?;
-                found = Found { path: found.path, image: now.image, stat: now.stat, bytes: now.bytes };
+                found = Found {
+                    path: found.path,
+                    image: now.image,
+                    stat: now.stat,
+                    bytes: now.bytes,
+                };
             }
             let before = row.as_ref().map_or(Image::Absent, |r| r.image);
             if found.image == before || calls::reserved(self.conn, &found.path)?.is_some() {
@@ -115,9 +132,15 @@ impl Desk<'_> {
                 adopted.push(found);
                 continue;
             }
-            let made_dirs = if row.is_none() { look.made_dirs(&found.path)? } else { 0 };
-            let situation =
-                cause.unreported.get(&found.path).map_or(cause.situation, |s| Situation::Unreported(*s));
+            let made_dirs = if row.is_none() {
+                look.made_dirs(&found.path)?
+            } else {
+                0
+            };
+            let situation = cause
+                .unreported
+                .get(&found.path)
+                .map_or(cause.situation, |s| Situation::Unreported(*s));
             steps.push(step(found, row, writers.judge(situation), made_dirs));
         }
         self.follow_renames(&mut steps, &known)?;
@@ -173,7 +196,15 @@ impl Desk<'_> {
         label: Option<&str>,
         coverage: &Coverage,
     ) -> Result<NodeId> {
-        let new = NewNode { kind, session, turn, call, label, git: self.git, coverage };
+        let new = NewNode {
+            kind,
+            session,
+            turn,
+            call,
+            label,
+            git: self.git,
+            coverage,
+        };
         history::insert_node(self.conn, self.here, &new)
     }
 
@@ -191,7 +222,8 @@ impl Desk<'_> {
         }
         // changes of the call that ends are its step; others stand before it, in a node of their own
         let mut last = None;
-        let owners: BTreeSet<Option<CallId>> = steps.iter().map(|s| s.verdict.origin.call).collect();
+        let owners: BTreeSet<Option<CallId>> =
+            steps.iter().map(|s| s.verdict.origin.call).collect();
         let end_of = match cause.situation {
             Situation::AtEndOf(writer) => Some(writer.call),
             _ => None,
@@ -200,12 +232,23 @@ impl Desk<'_> {
             .iter()
             .copied()
             .filter(|o| end_of.is_none() || *o != end_of)
-            .chain(end_of.filter(|_| news || owners.contains(&end_of)).map(Some))
+            .chain(
+                end_of
+                    .filter(|_| news || owners.contains(&end_of))
+                    .map(Some),
+            )
             .collect::<Vec<_>>();
-        let ordered = if ordered.is_empty() { vec![None] } else { ordered };
+        let ordered = if ordered.is_empty() {
+            vec![None]
+        } else {
+            ordered
+        };
         let whole = ordered.len() - 1;
         for (at, owner) in ordered.into_iter().enumerate() {
-            let mine: Vec<&Step> = steps.iter().filter(|s| s.verdict.origin.call == owner).collect();
+            let mine: Vec<&Step> = steps
+                .iter()
+                .filter(|s| s.verdict.origin.call == owner)
+                .collect();
             let head = self.head()?;
             let (kind, session, turn, call) = match owner {
                 Some(call) => {
@@ -228,7 +271,13 @@ impl Desk<'_> {
         Ok(last)
     }
 
-    fn record_step(&self, node: NodeId, head: Option<NodeId>, step: &Step, generation: i64) -> Result<()> {
+    fn record_step(
+        &self,
+        node: NodeId,
+        head: Option<NodeId>,
+        step: &Step,
+        generation: i64,
+    ) -> Result<()> {
         let root = self.here.root;
         let path = |state: &FileState| state.as_ref().map(|p| p.path.clone());
         let (from, to) = (path(&step.before), path(&step.after));
@@ -311,7 +360,8 @@ impl Desk<'_> {
         }
         let taken: BTreeSet<usize> = pairs.iter().flat_map(|(a, b)| [*a, *b]).collect();
         for (content, gone) in &gone_with {
-            if let ([from], Some([to])) = (gone.as_slice(), come_with.get(content).map(Vec::as_slice))
+            if let ([from], Some([to])) =
+                (gone.as_slice(), come_with.get(content).map(Vec::as_slice))
                 && !taken.contains(from)
                 && !taken.contains(to)
             {
@@ -345,13 +395,22 @@ fn has_news(coverage: &Coverage) -> bool {
     use crate::model::Reason;
     coverage.pending
         || coverage.items.iter().any(|i| {
-            matches!(i.reason, Reason::Failed | Reason::Outside) || i.detail == "changed" || i.detail == "named"
+            matches!(i.reason, Reason::Failed | Reason::Outside)
+                || i.detail == "changed"
+                || i.detail == "named"
         })
 }
 
 fn step(found: Found, row: Option<Known>, verdict: Verdict, made_dirs: u32) -> Step {
-    let Found { path, image, stat, .. } = found;
-    let placed = |image: Image| (!image.is_absent()).then(|| Placed { path: path.clone(), image });
+    let Found {
+        path, image, stat, ..
+    } = found;
+    let placed = |image: Image| {
+        (!image.is_absent()).then(|| Placed {
+            path: path.clone(),
+            image,
+        })
+    };
     Step {
         file: row.as_ref().and_then(|r| r.file),
         since: row.as_ref().and_then(|r| r.since),
@@ -364,8 +423,16 @@ fn step(found: Found, row: Option<Known>, verdict: Verdict, made_dirs: u32) -> S
 }
 
 /// A row that proves nothing: the path is read again at the next scan.
-pub(crate) const NO_STAT: Stat =
-    Stat { size: -1, mtime: 0, ctime: 0, btime: 0, dev: 0, inode: 0, mode: 0, racy: true };
+pub(crate) const NO_STAT: Stat = Stat {
+    size: -1,
+    mtime: 0,
+    ctime: 0,
+    btime: 0,
+    dev: 0,
+    inode: 0,
+    mode: 0,
+    racy: true,
+};
 
 /// What the last scan could see: decides between created since and only come into sight.
 struct Sight<'a> {
@@ -378,14 +445,21 @@ struct Sight<'a> {
 }
 
 impl<'a> Sight<'a> {
-    fn new(desk: &'a Desk<'a>, known: &'a KnownTree, now: &Excludes, found: &[Found]) -> Result<Self> {
+    fn new(
+        desk: &'a Desk<'a>,
+        known: &'a KnownTree,
+        now: &Excludes,
+        found: &[Found],
+    ) -> Result<Self> {
         let (excludes, coverage, bare): (Option<String>, String, Option<Vec<u8>>) = desk
             .conn
             .prepare_cached("SELECT excludes, coverage, bare_dirs FROM root WHERE id = ?1")?
             .query_row([desk.here.root], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
             .optional()?
             .unwrap_or_default();
-        let then: Excludes = excludes.and_then(|e| serde_json::from_str(&e).ok()).unwrap_or_default();
+        let then: Excludes = excludes
+            .and_then(|e| serde_json::from_str(&e).ok())
+            .unwrap_or_default();
         let rule_file = |f: &Found| f.path.split().1 == crate::rules::FILE;
         let changed = then != *now || found.iter().any(rule_file);
         let coverage: Coverage = serde_json::from_str(&coverage).unwrap_or_default();
@@ -399,7 +473,11 @@ impl<'a> Sight<'a> {
                 .filter(|i| i.reason == crate::model::Reason::Unreadable)
                 .map(|i| i.path)
                 .collect(),
-            bare: bare.unwrap_or_default().split(|b| *b == 0).map(<[u8]>::to_vec).collect(),
+            bare: bare
+                .unwrap_or_default()
+                .split(|b| *b == 0)
+                .map(<[u8]>::to_vec)
+                .collect(),
         })
     }
 
@@ -408,7 +486,9 @@ impl<'a> Sight<'a> {
         if self.unreadable.iter().any(|dir| path.within(dir)) {
             return Ok(true);
         }
-        let Some(rules) = &self.then else { return Ok(false) };
+        let Some(rules) = &self.then else {
+            return Ok(false);
+        };
         let (desk, known) = (self.desk, self.known);
         let mut text = |file: &RelPath| {
             let content = known.get(file)?.image.content()?;
@@ -435,7 +515,12 @@ impl<'a> Sight<'a> {
 }
 
 /// A change made for sure by this call.
-pub(crate) fn by_call(session: SessionId, call: CallId, session_c: Certainty, step_c: Certainty) -> Verdict {
+pub(crate) fn by_call(
+    session: SessionId,
+    call: CallId,
+    session_c: Certainty,
+    step_c: Certainty,
+) -> Verdict {
     Verdict {
         origin: Origin {
             session: Some(session),
@@ -458,7 +543,12 @@ pub(crate) fn scan(
     let known = known::all(&store.conn, here.root)?;
     let excludes = Excludes::read(&root.path);
     let findings = crate::scan::scan(root, &store.dir, &known, &excludes, deadline)?;
-    Ok(Scanned { findings, known, excludes, since })
+    Ok(Scanned {
+        findings,
+        known,
+        excludes,
+        since,
+    })
 }
 
 /// What a commit of this must survive: the death of the machine where content would be lost otherwise.

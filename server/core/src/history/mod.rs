@@ -12,15 +12,15 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::{Error, Result};
 use crate::model::{
-    BranchId, Change, ChangeId, Coverage, FileId, FileState, GitHead, Kind, Node, NodeId, Origin, Role,
-    RootId,
+    BranchId, Change, ChangeId, Coverage, FileId, FileState, GitHead, Kind, Node, NodeId, Origin,
+    Role, RootId,
 };
 use crate::store::{now, state_columns, state_from};
 
 pub(crate) use revs::{resolve, resolve_op};
 pub(crate) use sets::{SetHash, in_force, set_at, state_at, version};
 pub use timeline::{BranchInfo, Entry, EntryChange, LogFilter, OpKind, OpState, Operation};
-pub(crate) use timeline::{branches, call, entry, log, operation, operations, session, turn};
+pub(crate) use timeline::{branches, entry, log, operation, operations};
 
 /// Where new nodes go.
 #[derive(Clone, Copy, Debug)]
@@ -88,7 +88,8 @@ pub(crate) fn insert_node(conn: &Connection, here: Here, new: &NewNode<'_>) -> R
         coverage
     ])?;
     let id = NodeId(conn.last_insert_rowid());
-    conn.prepare_cached("UPDATE branch SET head = ?1 WHERE id = ?2")?.execute(params![id, here.branch])?;
+    conn.prepare_cached("UPDATE branch SET head = ?1 WHERE id = ?2")?
+        .execute(params![id, here.branch])?;
     Ok(id)
 }
 
@@ -109,7 +110,11 @@ pub(crate) struct NewChange<'a> {
 }
 
 /// Records somebody's edit. `head` is the node before: the chain on which the file's set is looked up.
-pub(crate) fn insert_edit(conn: &Connection, head: Option<NodeId>, new: &NewChange<'_>) -> Result<ChangeId> {
+pub(crate) fn insert_edit(
+    conn: &Connection,
+    head: Option<NodeId>,
+    new: &NewChange<'_>,
+) -> Result<ChangeId> {
     let before = match head {
         Some(head) => set_at(conn, new.file, head)?,
         None => SetHash::EMPTY,
@@ -117,7 +122,8 @@ pub(crate) fn insert_edit(conn: &Connection, head: Option<NodeId>, new: &NewChan
     sets::remember(conn, new.file, before, new.before)?;
     let id = insert_change(conn, new, Role::Edit, before)?;
     let after = before.toggled(id);
-    conn.prepare_cached("UPDATE change SET set_after = ?1 WHERE id = ?2")?.execute(params![after, id])?;
+    conn.prepare_cached("UPDATE change SET set_after = ?1 WHERE id = ?2")?
+        .execute(params![after, id])?;
     sets::remember(conn, new.file, after, new.after)?;
     Ok(id)
 }
@@ -132,9 +138,13 @@ pub(crate) fn insert_restore(
 ) -> Result<ChangeId> {
     let before = set_at(conn, new.file, head)?;
     sets::remember(conn, new.file, before, new.before)?;
-    let after = taken_out.iter().chain(put_back).fold(before, |set, member| set.toggled(*member));
+    let after = taken_out
+        .iter()
+        .chain(put_back)
+        .fold(before, |set, member| set.toggled(*member));
     let id = insert_change(conn, new, Role::Restore, after)?;
-    let mut moved = conn.prepare_cached("INSERT INTO moved (change, member, sign) VALUES (?1,?2,?3)")?;
+    let mut moved =
+        conn.prepare_cached("INSERT INTO moved (change, member, sign) VALUES (?1,?2,?3)")?;
     for member in taken_out {
         moved.execute(params![id, member, -1])?;
     }
@@ -145,7 +155,12 @@ pub(crate) fn insert_restore(
     Ok(id)
 }
 
-fn insert_change(conn: &Connection, new: &NewChange<'_>, role: Role, set: SetHash) -> Result<ChangeId> {
+fn insert_change(
+    conn: &Connection,
+    new: &NewChange<'_>,
+    role: Role,
+    set: SetHash,
+) -> Result<ChangeId> {
     let (before_path, before_image) = state_columns(new.before);
     let (after_path, after_image) = state_columns(new.after);
     conn.prepare_cached(
@@ -172,7 +187,8 @@ fn insert_change(conn: &Connection, new: &NewChange<'_>, role: Role, set: SetHas
     Ok(ChangeId(conn.last_insert_rowid()))
 }
 
-const CHANGE: &str = "id, node, file, role, before_path, before_image, after_path, after_image, session, call,
+const CHANGE: &str =
+    "id, node, file, role, before_path, before_image, after_path, after_image, session, call,
     session_certainty, step_certainty, made_dirs";
 
 fn change_from(r: &Row<'_>) -> rusqlite::Result<Change> {
@@ -180,7 +196,11 @@ fn change_from(r: &Row<'_>) -> rusqlite::Result<Change> {
         id: r.get(0)?,
         node: r.get(1)?,
         file: r.get(2)?,
-        role: if r.get::<_, i64>(3)? == 0 { Role::Edit } else { Role::Restore },
+        role: if r.get::<_, i64>(3)? == 0 {
+            Role::Edit
+        } else {
+            Role::Restore
+        },
         before: state_from(r, 4)?,
         after: state_from(r, 6)?,
         origin: Origin {
@@ -210,7 +230,10 @@ pub(crate) fn changes_of_file(conn: &Connection, file: FileId) -> Result<Vec<Cha
 
 pub(crate) fn change(conn: &Connection, id: ChangeId) -> Result<Change> {
     let mut found = changes_where(conn, "id", id.0)?;
-    found.pop().ok_or_else(|| Error::NotFound { what: "change", name: id.0.to_string() })
+    found.pop().ok_or_else(|| Error::NotFound {
+        what: "change",
+        name: id.0.to_string(),
+    })
 }
 
 pub(crate) fn node(conn: &Connection, id: NodeId) -> Result<Node> {
@@ -255,7 +278,10 @@ pub(crate) struct Ancestry<'c> {
 
 impl<'c> Ancestry<'c> {
     pub(crate) fn new(conn: &'c Connection) -> Self {
-        Self { conn, places: RefCell::new(HashMap::new()) }
+        Self {
+            conn,
+            places: RefCell::new(HashMap::new()),
+        }
     }
 
     fn place(&self, id: NodeId) -> Result<Place> {
@@ -265,7 +291,13 @@ impl<'c> Ancestry<'c> {
         let place = self
             .conn
             .prepare_cached("SELECT parent, depth, jump FROM node WHERE id = ?1")?
-            .query_row([id], |r| Ok(Place { parent: r.get(0)?, depth: r.get(1)?, jump: r.get(2)? }))
+            .query_row([id], |r| {
+                Ok(Place {
+                    parent: r.get(0)?,
+                    depth: r.get(1)?,
+                    jump: r.get(2)?,
+                })
+            })
             .optional()?
             .ok_or_else(|| Error::NoRevision(id.to_string()))?;
         self.places.borrow_mut().insert(id, place);
@@ -304,7 +336,9 @@ impl<'c> Ancestry<'c> {
     pub(crate) fn common(&self, a: NodeId, b: NodeId) -> Result<Option<NodeId>> {
         let (mut a, mut b) = (Some(a), Some(b));
         loop {
-            let (Some(x), Some(y)) = (a, b) else { return Ok(None) };
+            let (Some(x), Some(y)) = (a, b) else {
+                return Ok(None);
+            };
             if x == y {
                 return Ok(Some(x));
             }

@@ -16,7 +16,10 @@ pub(crate) fn resolve(conn: &Connection, here: Here, rev: &str) -> Result<NodeId
     let (base, suffix) = rev.split_at(at);
     let steps: u32 = match suffix {
         "^" | "~" => 1,
-        _ => suffix.strip_prefix('~').and_then(|n| n.parse().ok()).ok_or_else(missing)?,
+        _ => suffix
+            .strip_prefix('~')
+            .and_then(|n| n.parse().ok())
+            .ok_or_else(missing)?,
     };
     let ancestry = Ancestry::new(conn);
     let mut node = resolve(conn, here, base).map_err(|_| missing())?;
@@ -31,7 +34,11 @@ fn name(conn: &Connection, here: Here, rev: &str) -> Result<Option<NodeId>> {
         return head(conn, here.branch);
     }
     let one = |sql: &str, key: &dyn rusqlite::ToSql| -> Result<Option<NodeId>> {
-        Ok(conn.prepare_cached(sql)?.query_row([key], |r| r.get(0)).optional()?.flatten())
+        Ok(conn
+            .prepare_cached(sql)?
+            .query_row([key], |r| r.get(0))
+            .optional()?
+            .flatten())
     };
     let number = |prefix: char| rev.strip_prefix(prefix).and_then(|n| n.parse::<i64>().ok());
     if let Some(n) = number('c')
@@ -51,9 +58,11 @@ fn name(conn: &Connection, here: Here, rev: &str) -> Result<Option<NodeId>> {
         return Ok(Some(node));
     }
     let label = rev.trim_matches('"');
-    let mut select = conn.prepare_cached("SELECT id FROM node WHERE label = ?1 ORDER BY id LIMIT 3")?;
-    let found: Vec<NodeId> =
-        select.query_map([label], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let mut select =
+        conn.prepare_cached("SELECT id FROM node WHERE label = ?1 ORDER BY id LIMIT 3")?;
+    let found: Vec<NodeId> = select
+        .query_map([label], |r| r.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
     match found.as_slice() {
         [] => Ok(None),
         [only] => Ok(Some(*only)),
@@ -65,8 +74,15 @@ fn name(conn: &Connection, here: Here, rev: &str) -> Result<Option<NodeId>> {
 
 /// `op3` or `3`.
 pub(crate) fn resolve_op(conn: &Connection, op: &str) -> Result<OpId> {
-    let missing = || Error::NotFound { what: "operation", name: op.to_owned() };
-    let n: i64 = op.strip_prefix("op").unwrap_or(op).parse().map_err(|_| missing())?;
+    let missing = || Error::NotFound {
+        what: "operation",
+        name: op.to_owned(),
+    };
+    let n: i64 = op
+        .strip_prefix("op")
+        .unwrap_or(op)
+        .parse()
+        .map_err(|_| missing())?;
     conn.prepare_cached("SELECT id FROM operation WHERE id = ?1")?
         .query_row([n], |r| r.get(0))
         .optional()?

@@ -29,7 +29,9 @@ impl SetHash {
     }
 
     pub(crate) fn of<'a>(members: impl IntoIterator<Item = &'a ChangeId>) -> Self {
-        members.into_iter().fold(Self::EMPTY, |set, member| set.toggled(*member))
+        members
+            .into_iter()
+            .fold(Self::EMPTY, |set, member| set.toggled(*member))
     }
 }
 
@@ -41,15 +43,26 @@ impl ToSql for SetHash {
 
 impl FromSql for SetHash {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        value.as_blob()?.try_into().map(Self).map_err(|_| FromSqlError::InvalidType)
+        value
+            .as_blob()?
+            .try_into()
+            .map(Self)
+            .map_err(|_| FromSqlError::InvalidType)
     }
 }
 
 /// Notes the state that a file has with this set. The first one stays: a set has one state.
-pub(super) fn remember(conn: &Connection, file: FileId, set: SetHash, state: &FileState) -> Result<()> {
+pub(super) fn remember(
+    conn: &Connection,
+    file: FileId,
+    set: SetHash,
+    state: &FileState,
+) -> Result<()> {
     let (path, image) = state_columns(state);
-    conn.prepare_cached("INSERT OR IGNORE INTO version (file, set_hash, path, image) VALUES (?1,?2,?3,?4)")?
-        .execute(params![file, set, path, image])?;
+    conn.prepare_cached(
+        "INSERT OR IGNORE INTO version (file, set_hash, path, image) VALUES (?1,?2,?3,?4)",
+    )?
+    .execute(params![file, set, path, image])?;
     Ok(())
 }
 
@@ -76,7 +89,11 @@ pub(crate) fn set_at(conn: &Connection, file: FileId, node: NodeId) -> Result<Se
 }
 
 /// The edits of the file that are in force at a node, oldest first.
-pub(crate) fn in_force(ancestry: &Ancestry<'_>, file: FileId, node: NodeId) -> Result<BTreeSet<ChangeId>> {
+pub(crate) fn in_force(
+    ancestry: &Ancestry<'_>,
+    file: FileId,
+    node: NodeId,
+) -> Result<BTreeSet<ChangeId>> {
     let conn = ancestry.conn;
     let mut set = BTreeSet::new();
     for change in changes_of_file(conn, file)? {
@@ -88,8 +105,10 @@ pub(crate) fn in_force(ancestry: &Ancestry<'_>, file: FileId, node: NodeId) -> R
                 set.insert(change.id);
             }
             Role::Restore => {
-                let mut moved = conn.prepare_cached("SELECT member, sign FROM moved WHERE change = ?1")?;
-                let rows = moved.query_map([change.id], |r| Ok((r.get(0)?, r.get::<_, i64>(1)?)))?;
+                let mut moved =
+                    conn.prepare_cached("SELECT member, sign FROM moved WHERE change = ?1")?;
+                let rows =
+                    moved.query_map([change.id], |r| Ok((r.get(0)?, r.get::<_, i64>(1)?)))?;
                 for row in rows {
                     let (member, sign) = row?;
                     if sign < 0 {
@@ -106,9 +125,9 @@ pub(crate) fn in_force(ancestry: &Ancestry<'_>, file: FileId, node: NodeId) -> R
 
 /// The file's state at a node: after its newest change on the chain, else as it was before the first.
 pub(crate) fn state_at(ancestry: &Ancestry<'_>, file: FileId, node: NodeId) -> Result<FileState> {
-    let mut select = ancestry
-        .conn
-        .prepare_cached("SELECT node, after_path, after_image FROM change WHERE file = ?1 ORDER BY id DESC")?;
+    let mut select = ancestry.conn.prepare_cached(
+        "SELECT node, after_path, after_image FROM change WHERE file = ?1 ORDER BY id DESC",
+    )?;
     let mut rows = select.query([file])?;
     while let Some(row) = rows.next()? {
         if ancestry.is_ancestor(row.get(0)?, node)? {

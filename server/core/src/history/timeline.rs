@@ -7,8 +7,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::{Ancestry, Here, changes_of_node, head, in_force, node};
 use crate::error::Result;
 use crate::model::{
-    BranchId, Call, CallId, Change, ChangeId, FileId, FileState, Node, NodeId, OpId, RelPath, Role, Session,
-    SessionId, Turn, TurnId,
+    BranchId, Call, CallId, Change, ChangeId, FileId, FileState, Node, NodeId, OpId, RelPath, Role,
+    Session, SessionId, Turn, TurnId,
 };
 use crate::store::Store;
 
@@ -124,7 +124,12 @@ pub(crate) fn session(conn: &Connection, id: SessionId) -> Result<Session> {
     Ok(conn
         .prepare_cached("SELECT id, agent, native, transcript FROM session WHERE id = ?1")?
         .query_row([id], |r| {
-            Ok(Session { id: r.get(0)?, agent: r.get(1)?, native: r.get(2)?, transcript: r.get(3)? })
+            Ok(Session {
+                id: r.get(0)?,
+                agent: r.get(1)?,
+                native: r.get(2)?,
+                transcript: r.get(3)?,
+            })
         })?)
 }
 
@@ -195,7 +200,9 @@ pub(crate) fn operations(conn: &Connection) -> Result<Vec<Operation>> {
 }
 
 pub(crate) fn operation(conn: &Connection, id: OpId) -> Result<Operation> {
-    Ok(conn.prepare_cached(&format!("{OPERATION} WHERE o.id = ?1"))?.query_row([id], operation_from)?)
+    Ok(conn
+        .prepare_cached(&format!("{OPERATION} WHERE o.id = ?1"))?
+        .query_row([id], operation_from)?)
 }
 
 pub(crate) fn branches(conn: &Connection, here: Here) -> Result<Vec<BranchInfo>> {
@@ -238,7 +245,9 @@ pub(crate) fn log(store: &Store, here: Here, filter: &LogFilter) -> Result<Vec<E
         }
         if let Some(path) = &filter.path {
             let within = |s: &FileState| s.as_ref().is_some_and(|p| p.path.within(path.bytes()));
-            return Ok(changes_of_node(conn, id)?.iter().any(|c| within(&c.before) || within(&c.after)));
+            return Ok(changes_of_node(conn, id)?
+                .iter()
+                .any(|c| within(&c.before) || within(&c.after)));
         }
         Ok(true)
     };
@@ -282,7 +291,10 @@ struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     fn new(store: &'a Store, here: Here) -> Result<Self> {
-        let branches = branches(&store.conn, here)?.into_iter().map(|b| (b.id, b.name)).collect();
+        let branches = branches(&store.conn, here)?
+            .into_iter()
+            .map(|b| (b.id, b.name))
+            .collect();
         Ok(Self {
             store,
             ancestry: Ancestry::new(&store.conn),
@@ -308,8 +320,11 @@ impl<'a> Rows<'a> {
                 standing += usize::from(self.in_force[&change.file].contains(&change.id));
             }
         }
-        let mut select = conn.prepare_cached("SELECT name FROM tag WHERE node = ?1 ORDER BY name")?;
-        let tags = select.query_map([id], |r| r.get(0))?.collect::<rusqlite::Result<_>>()?;
+        let mut select =
+            conn.prepare_cached("SELECT name FROM tag WHERE node = ?1 ORDER BY name")?;
+        let tags = select
+            .query_map([id], |r| r.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
         let made_by: Option<OpId> = conn
             .prepare_cached("SELECT id FROM operation WHERE node = ?1")?
             .query_row(params![id], |r| r.get(0))
@@ -320,7 +335,10 @@ impl<'a> Rows<'a> {
             session: node.session.map(|s| session(conn, s)).transpose()?,
             turn: node.turn.map(|t| turn(conn, t)).transpose()?,
             call: node.call.map(|c| call(conn, c)).transpose()?,
-            changes: changes.into_iter().map(|c| self.counted(c)).collect::<Result<_>>()?,
+            changes: changes
+                .into_iter()
+                .map(|c| self.counted(c))
+                .collect::<Result<_>>()?,
             taken_out: edits > 0 && standing == 0,
             operation: made_by.map(|o| operation(conn, o)).transpose()?,
             node,
@@ -336,10 +354,20 @@ impl<'a> Rows<'a> {
         };
         let content = |state: &FileState| state.as_ref().and_then(|p| p.image.content());
         if content(&change.before) == content(&change.after) {
-            return Ok(EntryChange { change, added: 0, removed: 0, binary: false });
+            return Ok(EntryChange {
+                change,
+                added: 0,
+                removed: 0,
+                binary: false,
+            });
         }
         let (old, new) = (bytes(&change.before)?, bytes(&change.after)?);
         let (added, removed, binary) = crate::diff::count(&old, &new);
-        Ok(EntryChange { change, added, removed, binary })
+        Ok(EntryChange {
+            change,
+            added,
+            removed,
+            binary,
+        })
     }
 }

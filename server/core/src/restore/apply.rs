@@ -38,7 +38,10 @@ impl Engine {
     ) -> Result<Applied> {
         let lock = self.store.restore_lock(true, Self::RESTORE_WAIT)?;
         let _lock = lock.ok_or_else(|| {
-            Error::refused("another rewind is under way, or a capture that does not end", "try again in a moment")
+            Error::refused(
+                "another rewind is under way, or a capture that does not end",
+                "try again in a moment",
+            )
         })?;
         self.recover_locked()?;
         self.look_unlocked()?;
@@ -51,19 +54,34 @@ impl Engine {
         }
         if !plan.conflicts.is_empty() {
             return Err(Error::refused(
-                format!("{} in the way; nothing was changed", counted(plan.conflicts.len(), "conflict")),
+                format!(
+                    "{} in the way; nothing was changed",
+                    counted(plan.conflicts.len(), "conflict")
+                ),
                 "choose with --on-conflict markers|current|target, narrow it with --path, or take the state as it was with --exact",
             ));
         }
         if plan.is_empty() {
-            return Ok(Applied { plan, node: None, operation: None, incomplete: Vec::new(), refused: Vec::new() });
+            return Ok(Applied {
+                plan,
+                node: None,
+                operation: None,
+                incomplete: Vec::new(),
+                refused: Vec::new(),
+            });
         }
         let aim = self.aim(r, plan.head)?;
         let op = self.begin(&plan, &aim)?;
         self.forwards(op, false, progress)?;
         let node = self.record_restore(op)?;
         let incomplete = self.clean_up(op)?;
-        Ok(Applied { plan, node: Some(node), operation: Some(op), incomplete, refused: Vec::new() })
+        Ok(Applied {
+            plan,
+            node: Some(node),
+            operation: Some(op),
+            incomplete,
+            refused: Vec::new(),
+        })
     }
 
     /// Finishes what a process left half done, if there is something and nobody is at it.
@@ -109,7 +127,15 @@ impl Engine {
                 (_, true) => self.dirs_made_with(plan, &path)?,
                 _ => 0,
             };
-            lines.push(Line { path, before, after, made_dirs, temp: Vec::new(), left: false, detail: String::new() });
+            lines.push(Line {
+                path,
+                before,
+                after,
+                made_dirs,
+                temp: Vec::new(),
+                left: false,
+                detail: String::new(),
+            });
         }
         let dir = self.store.dir.clone();
         let op = self.store.write(Durable::Power, |conn| {
@@ -122,7 +148,13 @@ impl Engine {
             journal::begin(
                 conn,
                 here,
-                &Begin { kind: aim.kind, of: aim.of, target: &aim.target, files: &plan.files, lines: &lines },
+                &Begin {
+                    kind: aim.kind,
+                    of: aim.of,
+                    target: &aim.target,
+                    files: &plan.files,
+                    lines: &lines,
+                },
             )
         })?;
         crate::fault::point("journal written");
@@ -131,7 +163,11 @@ impl Engine {
 
     /// How many directories came into being with the file that now leaves this path.
     fn dirs_made_with(&self, plan: &Plan, path: &RelPath) -> Result<u32> {
-        let Some(part) = plan.files.iter().find(|f| f.before.as_ref().is_some_and(|p| p.path == *path)) else {
+        let Some(part) = plan
+            .files
+            .iter()
+            .find(|f| f.before.as_ref().is_some_and(|p| p.path == *path))
+        else {
             return Ok(0);
         };
         let changes = history::changes_of_file(&self.store.conn, part.file)?;
@@ -145,7 +181,12 @@ impl Engine {
 
     /// Exchanges every path of the journal. While recovering, what another writer has is left alone;
     /// otherwise it ends the whole restore, and everything is taken back.
-    fn forwards(&mut self, op: OpId, recovering: bool, progress: &mut dyn FnMut(Progress)) -> Result<()> {
+    fn forwards(
+        &mut self,
+        op: OpId,
+        recovering: bool,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<()> {
         let lines = journal::lines(&self.store.conn, op)?;
         let total = Some(lines.len() as u64);
         // what goes makes room for what comes
@@ -157,23 +198,37 @@ impl Engine {
                 continue;
             }
             crate::fault::point("before exchange");
-            let outcome = Exchange { root: &self.root, store: &self.store, line, from: line.before, to: line.after }.run();
+            let outcome = Exchange {
+                root: &self.root,
+                store: &self.store,
+                line,
+                from: line.before,
+                to: line.after,
+            }
+            .run();
             crate::fault::point("after exchange");
             match outcome {
                 Ok(Step::Done) => {}
                 Ok(Step::Surprise(why)) if recovering => {
-                    self.store.write(Durable::Power, |conn| journal::leave(conn, op, &line.path, &why))?;
+                    self.store.write(Durable::Power, |conn| {
+                        journal::leave(conn, op, &line.path, &why)
+                    })?;
                 }
                 Ok(Step::Surprise(why)) => {
                     surprise = Some(Error::refused(
-                        format!("{} {why}; everything was put back as it was", line.path.display()),
+                        format!(
+                            "{} {why}; everything was put back as it was",
+                            line.path.display()
+                        ),
                         "close what writes to it, or leave it out with --path, and try again",
                     ));
                     break;
                 }
                 Err(e) if recovering => {
                     let why = e.to_string();
-                    self.store.write(Durable::Power, |conn| journal::leave(conn, op, &line.path, &why))?;
+                    self.store.write(Durable::Power, |conn| {
+                        journal::leave(conn, op, &line.path, &why)
+                    })?;
                 }
                 Err(e) => {
                     surprise = Some(Error::refused(
@@ -184,7 +239,11 @@ impl Engine {
                 }
             }
             done += 1;
-            progress(Progress { what: "restoring", done, total });
+            progress(Progress {
+                what: "restoring",
+                done,
+                total,
+            });
         }
         if let Some(error) = surprise {
             self.store.write(Durable::Power, |conn| {
@@ -205,7 +264,13 @@ impl Engine {
         let lines = journal::lines(&self.store.conn, op)?;
         let mut left = Vec::new();
         for line in &lines {
-            let back = Exchange { root: &self.root, store: &self.store, line, from: line.after, to: line.before };
+            let back = Exchange {
+                root: &self.root,
+                store: &self.store,
+                line,
+                from: line.after,
+                to: line.before,
+            };
             match back.run() {
                 Ok(Step::Done) => {}
                 Ok(Step::Surprise(why)) => left.push(format!("{}: {why}", line.path.display())),
@@ -219,7 +284,9 @@ impl Engine {
             }
             self.root.sync_parent(&line.path);
         }
-        self.store.write(Durable::Power, |conn| journal::set_state(conn, op, "rolled back", &left.join("; ")))
+        self.store.write(Durable::Power, |conn| {
+            journal::set_state(conn, op, "rolled back", &left.join("; "))
+        })
     }
 
     /// Records what a restore did as a node at the head, by its journal.
@@ -229,11 +296,14 @@ impl Engine {
         let made = history::operation(&self.store.conn, op)?;
         let git = crate::git::head(&self.root.path);
         let (root, here) = (&self.root, self.here);
-        let stats: Vec<(RelPath, Option<crate::disk::Stat>)> =
-            lines.iter().map(|l| (l.path.clone(), root.stat(&l.path))).collect();
+        let stats: Vec<(RelPath, Option<crate::disk::Stat>)> = lines
+            .iter()
+            .map(|l| (l.path.clone(), root.stat(&l.path)))
+            .collect();
         let node = self.store.write(Durable::Power, |conn| {
-            let head = history::head(conn, here.branch)?
-                .ok_or_else(|| Error::refused("the history has no head", "`backstitch verify` says more"))?;
+            let head = history::head(conn, here.branch)?.ok_or_else(|| {
+                Error::refused("the history has no head", "`backstitch verify` says more")
+            })?;
             let label = made.kind.name();
             let label = format!("{label} {}", made.target);
             let new = NewNode {
@@ -248,7 +318,8 @@ impl Engine {
             let node = history::insert_node(conn, here, &new)?;
             let generation = known::next_generation(conn, here.root)?;
             let left = |p: &Option<crate::model::Placed>| {
-                p.as_ref().is_some_and(|p| lines.iter().any(|l| l.left && l.path == p.path))
+                p.as_ref()
+                    .is_some_and(|p| lines.iter().any(|l| l.left && l.path == p.path))
             };
             let mut incomplete = false;
             let whole: Vec<&JournalFile> = files
@@ -260,7 +331,10 @@ impl Engine {
                 })
                 .collect();
             for part in &whole {
-                let arrives = part.after.as_ref().filter(|a| part.before.as_ref().is_none_or(|b| b.path != a.path));
+                let arrives = part
+                    .after
+                    .as_ref()
+                    .filter(|a| part.before.as_ref().is_none_or(|b| b.path != a.path));
                 let made_dirs = arrives
                     .and_then(|a| lines.iter().find(|l| l.path == a.path))
                     .map_or(0, |l| l.made_dirs);
@@ -291,7 +365,10 @@ impl Engine {
                     .query_row([part.file], |r| r.get(0))?;
                 match &part.after {
                     Some(to) => {
-                        let stat = stats.iter().find(|(p, _)| *p == to.path).and_then(|(_, s)| *s);
+                        let stat = stats
+                            .iter()
+                            .find(|(p, _)| *p == to.path)
+                            .and_then(|(_, s)| *s);
                         let row = Known {
                             image: to.image,
                             file: Some(part.file),
@@ -311,7 +388,12 @@ impl Engine {
             }
             conn.execute(
                 "UPDATE operation SET node = ?2, state = ?3, detail = ?4 WHERE id = ?1",
-                params![op, node, Phase::Recorded.name(), if incomplete { "incomplete" } else { "" }],
+                params![
+                    op,
+                    node,
+                    Phase::Recorded.name(),
+                    if incomplete { "incomplete" } else { "" }
+                ],
             )?;
             Ok(node)
         })?;
@@ -328,15 +410,25 @@ impl Engine {
                 self.root.remove_parents(&line.path, line.made_dirs);
             }
         }
-        let left: Vec<RelPath> = lines.iter().filter(|l| l.left).map(|l| l.path.clone()).collect();
-        let state = if left.is_empty() { "done" } else { "incomplete" };
+        let left: Vec<RelPath> = lines
+            .iter()
+            .filter(|l| l.left)
+            .map(|l| l.path.clone())
+            .collect();
+        let state = if left.is_empty() {
+            "done"
+        } else {
+            "incomplete"
+        };
         let detail = lines
             .iter()
             .filter(|l| l.left)
             .map(|l| format!("{}: {}", l.path.display(), l.detail))
             .collect::<Vec<_>>()
             .join("; ");
-        self.store.write(Durable::Process, |conn| journal::set_state(conn, op, state, &detail))?;
+        self.store.write(Durable::Process, |conn| {
+            journal::set_state(conn, op, state, &detail)
+        })?;
         Ok(left)
     }
 
@@ -344,7 +436,9 @@ impl Engine {
     /// given a name that shows.
     fn remove_temp(&self, line: &Line, expected: Image) {
         let gone = || -> Result<()> {
-            let Some(place) = self.root.place(&line.path)? else { return Ok(()) };
+            let Some(place) = self.root.place(&line.path)? else {
+                return Ok(());
+            };
             let staging = staging(&line.temp);
             place.sibling(&staging)?.remove()?;
             let temp = place.sibling(&line.temp)?;
@@ -354,14 +448,18 @@ impl Engine {
             }
             if !image.is_absent() {
                 let (_, name) = line.path.split();
-                let saved = [name, SAVED.as_bytes(), &line.temp[crate::disk::TEMP_PREFIX.len()..]].concat();
+                let saved = [
+                    name,
+                    SAVED.as_bytes(),
+                    &line.temp[crate::disk::TEMP_PREFIX.len()..],
+                ]
+                .concat();
                 temp.rename_to_free(&place.sibling(&saved)?)?;
             }
             Ok(())
         };
         // what cannot be removed stays hidden and harmless
-        let removed = gone();
-        drop(removed);
+        gone().ok();
     }
 }
 
@@ -387,12 +485,16 @@ impl Exchange<'_> {
             return self.already_there();
         }
         if was_there.image != self.from {
-            return Ok(Step::Surprise("was changed by someone else meanwhile".into()));
+            return Ok(Step::Surprise(
+                "was changed by someone else meanwhile".into(),
+            ));
         }
         if !self.to.is_absent() {
             self.root.make_parents(path)?;
         }
-        let Some(place) = self.root.place(path)? else { return Ok(Step::Done) };
+        let Some(place) = self.root.place(path)? else {
+            return Ok(Step::Done);
+        };
         let temp = place.sibling(&self.line.temp)?;
         if was_there.is_dir {
             // only what is empty by now is in the way: whatever held something was a conflict
@@ -411,21 +513,27 @@ impl Exchange<'_> {
             }),
             (false, true) => {
                 if !place.rename_to_free(&temp)? {
-                    return Ok(Step::Surprise("was removed by someone else meanwhile".into()));
+                    return Ok(Step::Surprise(
+                        "was removed by someone else meanwhile".into(),
+                    ));
                 }
                 crate::fault::point("displaced");
                 if temp.look()?.image == self.from {
                     return Ok(Step::Done);
                 }
                 temp.rename_to_free(&place)?;
-                Ok(Step::Surprise("was changed by someone else meanwhile".into()))
+                Ok(Step::Surprise(
+                    "was changed by someone else meanwhile".into(),
+                ))
             }
             (false, false) => {
                 match temp.exchange(&place) {
                     Ok(()) => {}
                     Err(_) if !place.exists() => {
                         temp.remove()?;
-                        return Ok(Step::Surprise("was removed by someone else meanwhile".into()));
+                        return Ok(Step::Surprise(
+                            "was removed by someone else meanwhile".into(),
+                        ));
                     }
                     Err(e) => return Err(e),
                 }
@@ -434,7 +542,9 @@ impl Exchange<'_> {
                     return Ok(Step::Done);
                 }
                 temp.exchange(&place)?;
-                Ok(Step::Surprise("was changed by someone else meanwhile".into()))
+                Ok(Step::Surprise(
+                    "was changed by someone else meanwhile".into(),
+                ))
             }
         }
     }
@@ -442,14 +552,22 @@ impl Exchange<'_> {
     /// The path is what it is to be, by an earlier run of this. If that run was cut off before it looked
     /// at what it displaced, that is looked at now.
     fn already_there(&self) -> Result<Step> {
-        let Some(place) = self.root.place(&self.line.path)? else { return Ok(Step::Done) };
+        let Some(place) = self.root.place(&self.line.path)? else {
+            return Ok(Step::Done);
+        };
         let temp = place.sibling(&self.line.temp)?;
         let displaced = temp.look()?.image;
         if displaced.is_absent() || displaced == self.from || displaced == self.to {
             return Ok(Step::Done);
         }
-        if self.to.is_absent() { drop(temp.rename_to_free(&place)?) } else { temp.exchange(&place)? }
-        Ok(Step::Surprise("was changed by someone else meanwhile".into()))
+        if self.to.is_absent() {
+            temp.rename_to_free(&place)?;
+        } else {
+            temp.exchange(&place)?;
+        }
+        Ok(Step::Surprise(
+            "was changed by someone else meanwhile".into(),
+        ))
     }
 
     /// Puts the new content beside the target, whole or not at all under its name.
@@ -460,14 +578,22 @@ impl Exchange<'_> {
         }
         if !there.is_absent() {
             return Err(Error::refused(
-                format!("{} holds something unknown under a name of Backstitch", self.line.path.display()),
+                format!(
+                    "{} holds something unknown under a name of Backstitch",
+                    self.line.path.display()
+                ),
                 "move that file away, then try again",
             ));
         }
         let staging = staging(&self.line.temp);
         let part = place.sibling(&staging)?;
         part.remove()?;
-        let content = self.to.content().map(|c| self.store.content(&c)).transpose()?.unwrap_or_default();
+        let content = self
+            .to
+            .content()
+            .map(|c| self.store.content(&c))
+            .transpose()?
+            .unwrap_or_default();
         part.create(&self.to, &content)?;
         crate::fault::point("staged");
         part.rename_to_free(temp)?;
@@ -482,15 +608,21 @@ fn blocked(look: &Look) -> bool {
 
 fn remove_empty(dir: &std::path::Path) {
     if let Ok(entries) = std::fs::read_dir(dir) {
-        for entry in entries.flatten().filter(|e| e.file_type().is_ok_and(|t| t.is_dir())) {
+        for entry in entries
+            .flatten()
+            .filter(|e| e.file_type().is_ok_and(|t| t.is_dir()))
+        {
             remove_empty(&entry.path());
         }
     }
     // only ever an empty one
-    let removed = std::fs::remove_dir(dir);
-    drop(removed);
+    std::fs::remove_dir(dir).ok();
 }
 
 fn counted(n: usize, what: &str) -> String {
-    if n == 1 { format!("1 {what} is") } else { format!("{n} {what}s are") }
+    if n == 1 {
+        format!("1 {what} is")
+    } else {
+        format!("{n} {what}s are")
+    }
 }

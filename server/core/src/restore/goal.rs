@@ -68,7 +68,10 @@ impl Engine {
                 };
                 let done = history::operation(conn, op)?;
                 if done.undone_by.is_some() {
-                    return Err(Error::refused(format!("{op} is undone already"), "`backstitch redo` brings it back"));
+                    return Err(Error::refused(
+                        format!("{op} is undone already"),
+                        "`backstitch redo` brings it back",
+                    ));
                 }
                 self.aim_operation(&ancestry, op, head, OpKind::Undo)
             }
@@ -79,13 +82,23 @@ impl Engine {
         }
     }
 
-    fn aim_rewind(&self, r: &Request, ancestry: &Ancestry<'_>, target: NodeId, head: NodeId) -> Result<Aim> {
+    fn aim_rewind(
+        &self,
+        r: &Request,
+        ancestry: &Ancestry<'_>,
+        target: NodeId,
+        head: NodeId,
+    ) -> Result<Aim> {
         let conn = &self.store.conn;
         let node = history::node(conn, target)?;
         if !r.exact && !ancestry.is_ancestor(target, head)? {
             return Err(Error::refused(
-                format!("{target} is not in the history of the current state, but on another line of it"),
-                format!("`backstitch rewind {target} --exact` makes the files equal to it all the same"),
+                format!(
+                    "{target} is not in the history of the current state, but on another line of it"
+                ),
+                format!(
+                    "`backstitch rewind {target} --exact` makes the files equal to it all the same"
+                ),
             ));
         }
         let whose = match (&r.session, r.exact, node.kind, node.session) {
@@ -105,7 +118,11 @@ impl Engine {
                     let change = history::change(conn, *id)?;
                     match whose.has(&change) {
                         Some(sure) if sure || r.take_uncertain => {
-                            if into { m.take_out.insert(*id) } else { m.put_back.insert(*id) };
+                            if into {
+                                m.take_out.insert(*id)
+                            } else {
+                                m.put_back.insert(*id)
+                            };
                         }
                         Some(_) if into => gaps.push(uncertain(&change)),
                         _ => {}
@@ -116,7 +133,9 @@ impl Engine {
                 gaps.push(Gap {
                     path: history::state_at(ancestry, file, head)?.map(|p| p.path.bytes().to_vec()),
                     kind: GapKind::Unknown,
-                    detail: format!("its state at {target} is not known; the earliest known one is restored"),
+                    detail: format!(
+                        "its state at {target} is not known; the earliest known one is restored"
+                    ),
                 });
             }
             moves.insert(file, m);
@@ -131,7 +150,13 @@ impl Engine {
         })
     }
 
-    fn aim_revert(&self, r: &Request, ancestry: &Ancestry<'_>, nodes: &[NodeId], head: NodeId) -> Result<Aim> {
+    fn aim_revert(
+        &self,
+        r: &Request,
+        ancestry: &Ancestry<'_>,
+        nodes: &[NodeId],
+        head: NodeId,
+    ) -> Result<Aim> {
         let conn = &self.store.conn;
         let mut moves: BTreeMap<FileId, Moves> = BTreeMap::new();
         let mut gaps = Vec::new();
@@ -161,7 +186,11 @@ impl Engine {
                         }
                         Role::Restore => {
                             for (member, sign) in moved(conn, change.id)? {
-                                if sign > 0 { m.take_out.insert(member) } else { m.put_back.insert(member) };
+                                if sign > 0 {
+                                    m.take_out.insert(member)
+                                } else {
+                                    m.put_back.insert(member)
+                                };
                             }
                         }
                     }
@@ -179,15 +208,30 @@ impl Engine {
         })
     }
 
-    fn aim_operation(&self, ancestry: &Ancestry<'_>, op: OpId, head: NodeId, kind: OpKind) -> Result<Aim> {
+    fn aim_operation(
+        &self,
+        ancestry: &Ancestry<'_>,
+        op: OpId,
+        head: NodeId,
+        kind: OpKind,
+    ) -> Result<Aim> {
         let conn = &self.store.conn;
         let done = history::operation(conn, op)?;
         let mut moves: BTreeMap<FileId, Moves> = BTreeMap::new();
-        let nothing = || Error::refused(format!("{op} changed nothing"), "there is nothing to take back");
+        let nothing = || {
+            Error::refused(
+                format!("{op} changed nothing"),
+                "there is nothing to take back",
+            )
+        };
         for change in history::changes_of_node(conn, done.node.ok_or_else(nothing)?)? {
             let m = moves.entry(change.file).or_default();
             let mut shift = |member: ChangeId, forward: bool| {
-                if forward == (kind == OpKind::Redo) { m.put_back.insert(member) } else { m.take_out.insert(member) };
+                if forward == (kind == OpKind::Redo) {
+                    m.put_back.insert(member)
+                } else {
+                    m.take_out.insert(member)
+                };
             };
             match change.role {
                 // a conflict resolved or hunks chosen: the outcome was an edit of its own
@@ -200,7 +244,14 @@ impl Engine {
             }
         }
         self.only_what_moves(ancestry, &mut moves, head)?;
-        Ok(Aim { target: op.to_string(), kind, of: Some(op), node: None, moves, gaps: Vec::new() })
+        Ok(Aim {
+            target: op.to_string(),
+            kind,
+            of: Some(op),
+            node: None,
+            moves,
+            gaps: Vec::new(),
+        })
     }
 
     /// Leaves only edits that are in force to take out, and others to put back.
@@ -223,8 +274,13 @@ impl Engine {
         let conn = &self.store.conn;
         for op in history::operations(conn)? {
             let finished = matches!(op.state, OpState::Done | OpState::Incomplete);
-            let Some(node) = op.node.filter(|_| finished) else { continue };
-            if op.undone_by.is_some() || op.kind == OpKind::Undo || !ancestry.is_ancestor(node, head)? {
+            let Some(node) = op.node.filter(|_| finished) else {
+                continue;
+            };
+            if op.undone_by.is_some()
+                || op.kind == OpKind::Undo
+                || !ancestry.is_ancestor(node, head)?
+            {
                 continue;
             }
             // a redo stands for the operation that it brought back
@@ -236,7 +292,11 @@ impl Engine {
                 continue;
             }
             let later: Option<i64> = conn
-                .query_row("SELECT MAX(number) FROM turn WHERE node > ?1", [node], |r| r.get(0))
+                .query_row(
+                    "SELECT MAX(number) FROM turn WHERE node > ?1",
+                    [node],
+                    |r| r.get(0),
+                )
                 .optional()?
                 .flatten();
             return match later {
@@ -250,13 +310,21 @@ impl Engine {
                 )),
             };
         }
-        Err(Error::refused("there is no operation to undo", "`backstitch rewind t<N>` takes out what an agent did; `backstitch log` shows the turns"))
+        Err(Error::refused(
+            "there is no operation to undo",
+            "`backstitch rewind t<N>` takes out what an agent did; `backstitch log` shows the turns",
+        ))
     }
 }
 
 /// The newest undo that stands, unless a new operation came after it.
 fn newest_to_redo(conn: &Connection) -> Result<OpId> {
-    let nothing = || Error::refused("there is nothing to redo", "only an undo with no operation after it can be redone");
+    let nothing = || {
+        Error::refused(
+            "there is nothing to redo",
+            "only an undo with no operation after it can be redone",
+        )
+    };
     let mut redone = BTreeSet::new();
     for op in history::operations(conn)? {
         if !matches!(op.state, OpState::Done | OpState::Incomplete) {
@@ -279,7 +347,10 @@ fn uncertain(change: &Change) -> Gap {
     Gap {
         path: at.map(|p| p.path.bytes().to_vec()),
         kind: GapKind::Uncertain,
-        detail: format!("who changed it in {} is not certain; it stays (--uncertain take takes it too)", change.node),
+        detail: format!(
+            "who changed it in {} is not certain; it stays (--uncertain take takes it too)",
+            change.node
+        ),
     }
 }
 
@@ -290,7 +361,8 @@ fn moved(conn: &Connection, change: ChangeId) -> Result<Vec<(ChangeId, i64)>> {
 }
 
 fn nodes_where(conn: &Connection, clause: &str, key: i64) -> Result<Vec<NodeId>> {
-    let mut select = conn.prepare_cached(&format!("SELECT id FROM node WHERE {clause} ORDER BY id"))?;
+    let mut select =
+        conn.prepare_cached(&format!("SELECT id FROM node WHERE {clause} ORDER BY id"))?;
     let rows = select.query_map([key], |r| r.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
@@ -300,12 +372,18 @@ fn find_session(conn: &Connection, name: &str) -> Result<SessionId> {
     let mut select = conn.prepare_cached(
         "SELECT id, native FROM session WHERE native = ?1 OR substr(native, 1, length(?1)) = ?1 ORDER BY native = ?1 DESC",
     )?;
-    let found: Vec<(SessionId, String)> =
-        select.query_map(params![name], |r| Ok((r.get(0)?, r.get(1)?)))?.collect::<rusqlite::Result<_>>()?;
+    let found: Vec<(SessionId, String)> = select
+        .query_map(params![name], |r| Ok((r.get(0)?, r.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
     match found.as_slice() {
-        [] => Err(Error::NotFound { what: "session", name: name.to_owned() }),
+        [] => Err(Error::NotFound {
+            what: "session",
+            name: name.to_owned(),
+        }),
         [(id, _)] => Ok(*id),
         [(id, native), ..] if native == name => Ok(*id),
-        _ => Err(Error::Usage(format!("`{name}` is the start of several session ids; give more of it"))),
+        _ => Err(Error::Usage(format!(
+            "`{name}` is the start of several session ids; give more of it"
+        ))),
     }
 }

@@ -81,12 +81,23 @@ pub(super) fn begin(conn: &Connection, here: Here, b: &Begin<'_>) -> Result<OpId
         ])?;
     }
     for (at, line) in b.lines.iter().enumerate() {
-        let temp = format!("{}{}-{at}", String::from_utf8_lossy(crate::disk::TEMP_PREFIX), op.0);
+        let temp = format!(
+            "{}{}-{at}",
+            String::from_utf8_lossy(crate::disk::TEMP_PREFIX),
+            op.0
+        );
         conn.prepare_cached(
             "INSERT INTO journal (operation, path, before, after, made_dirs, temp, state)
              VALUES (?1,?2,?3,?4,?5,?6,'planned')",
         )?
-        .execute(params![op, line.path, line.before, line.after, line.made_dirs, temp])?;
+        .execute(params![
+            op,
+            line.path,
+            line.before,
+            line.after,
+            line.made_dirs,
+            temp
+        ])?;
     }
     Ok(op)
 }
@@ -161,8 +172,10 @@ pub(super) fn open(conn: &Connection, here: Here) -> Result<Option<(OpId, Phase)
 }
 
 pub(super) fn leave(conn: &Connection, op: OpId, path: &RelPath, why: &str) -> Result<()> {
-    conn.prepare_cached("UPDATE journal SET state = 'left', detail = ?3 WHERE operation = ?1 AND path = ?2")?
-        .execute(params![op, path, why])?;
+    conn.prepare_cached(
+        "UPDATE journal SET state = 'left', detail = ?3 WHERE operation = ?1 AND path = ?2",
+    )?
+    .execute(params![op, path, why])?;
     Ok(())
 }
 
@@ -177,10 +190,16 @@ pub(super) fn transitions(files: &[FilePlan]) -> BTreeMap<RelPath, (Image, Image
     let mut by_path: BTreeMap<RelPath, (Image, Image)> = BTreeMap::new();
     for part in files.iter().filter(|f| f.before != f.after) {
         if let Some(from) = &part.before {
-            by_path.entry(from.path.clone()).or_insert((Image::Absent, Image::Absent)).0 = from.image;
+            by_path
+                .entry(from.path.clone())
+                .or_insert((Image::Absent, Image::Absent))
+                .0 = from.image;
         }
         if let Some(to) = &part.after {
-            by_path.entry(to.path.clone()).or_insert((Image::Absent, Image::Absent)).1 = to.image;
+            by_path
+                .entry(to.path.clone())
+                .or_insert((Image::Absent, Image::Absent))
+                .1 = to.image;
         }
     }
     by_path

@@ -9,5 +9,6 @@ mod replay;
 mod types;
 
 pub use types::{
-    Action, ActionKind, Applied, Conflict, ConflictSpan, Gap, GapKind, Goal, OnConflict, Plan, Request,
+    Action, ActionKind, Applied, Conflict, ConflictSpan, Gap, GapKind, Goal, OnConflict, Plan,
+    Request,
 };

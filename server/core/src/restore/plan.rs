@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::goal::{Aim, Moves};
 use super::replay::{Outcome, Replay};
-use super::types::{Action, ActionKind, Conflict, FilePlan, Gap, GapKind, Goal, OnConflict, Plan, Request};
+use super::types::{
+    Action, ActionKind, Conflict, FilePlan, Gap, GapKind, Goal, OnConflict, Plan, Request,
+};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::history::{self, Ancestry};
@@ -23,7 +25,10 @@ impl Engine {
     /// The plan from the recorded state alone.
     pub(crate) fn plan_recorded(&self, r: &Request) -> Result<Plan> {
         let head = self.head()?.ok_or_else(|| {
-            Error::refused("there is no checkpoint yet", "`backstitch init` takes the first one")
+            Error::refused(
+                "there is no checkpoint yet",
+                "`backstitch init` takes the first one",
+            )
         })?;
         let aim = self.aim(r, head)?;
         let mut draft = Draft {
@@ -66,8 +71,13 @@ impl Draft<'_> {
             self.file(&ancestry, aim, *file, moves)?;
         }
         if !self.r.hunks.is_empty() {
-            let unknown: Vec<&str> =
-                self.r.hunks.iter().filter(|h| !self.hunks_met.contains(*h)).map(String::as_str).collect();
+            let unknown: Vec<&str> = self
+                .r
+                .hunks
+                .iter()
+                .filter(|h| !self.hunks_met.contains(*h))
+                .map(String::as_str)
+                .collect();
             if !unknown.is_empty() {
                 return Err(Error::refused(
                     format!("no hunk {} in what would be restored", unknown.join(", ")),
@@ -84,13 +94,21 @@ impl Draft<'_> {
 
     fn within_scope(&self, states: &[&FileState]) -> bool {
         self.r.paths.is_empty()
-            || states
-                .iter()
-                .filter_map(|s| s.as_ref())
-                .any(|p| self.r.paths.iter().any(|scope| p.path.within(scope.bytes())))
+            || states.iter().filter_map(|s| s.as_ref()).any(|p| {
+                self.r
+                    .paths
+                    .iter()
+                    .any(|scope| p.path.within(scope.bytes()))
+            })
     }
 
-    fn file(&mut self, ancestry: &Ancestry<'_>, aim: &Aim, file: FileId, moves: &Moves) -> Result<()> {
+    fn file(
+        &mut self,
+        ancestry: &Ancestry<'_>,
+        aim: &Aim,
+        file: FileId,
+        moves: &Moves,
+    ) -> Result<()> {
         let current = history::state_at(ancestry, file, self.head)?;
         let now = history::in_force(ancestry, file, self.head)?;
         let mut wanted: BTreeSet<ChangeId> = now.difference(&moves.take_out).copied().collect();
@@ -109,13 +127,26 @@ impl Draft<'_> {
             return Ok(());
         }
         if let Some(why) = outcome.opaque.or_else(|| opaque(&current)) {
-            let path = current.as_ref().or(outcome.state.as_ref()).map(|p| p.path.clone());
+            let path = current
+                .as_ref()
+                .or(outcome.state.as_ref())
+                .map(|p| p.path.clone());
             if let Some(path) = path.filter(|_| current != outcome.state) {
-                self.skip(path, gap_of(why), "its content is not kept; it stays as it is");
+                self.skip(
+                    path,
+                    gap_of(why),
+                    "its content is not kept; it stays as it is",
+                );
             }
             return Ok(());
         }
-        let Outcome { state, merged, content, conflicts, .. } = outcome;
+        let Outcome {
+            state,
+            merged,
+            content,
+            conflicts,
+            ..
+        } = outcome;
         let decided = !conflicts.is_empty();
         if decided && self.r.on_conflict == OnConflict::Fail {
             self.plan.conflicts.extend(conflicts);
@@ -177,7 +208,8 @@ impl Draft<'_> {
             return Ok(true);
         }
         // a part of what the plan would do: the outcome is the user's own choice
-        let (Some(placed), mode) = (&part.before, mode_of(&part.before).or(mode_of(&part.after))) else {
+        let (Some(placed), mode) = (&part.before, mode_of(&part.before).or(mode_of(&part.after)))
+        else {
             return Ok(true);
         };
         part.after = Some(Placed {
@@ -195,7 +227,11 @@ impl Draft<'_> {
     }
 
     fn skip(&mut self, path: RelPath, kind: GapKind, why: &str) {
-        self.plan.gaps.push(Gap { path: Some(path.bytes().to_vec()), kind, detail: why.into() });
+        self.plan.gaps.push(Gap {
+            path: Some(path.bytes().to_vec()),
+            kind,
+            detail: why.into(),
+        });
         self.plan.actions.push(Action {
             path,
             kind: ActionKind::Skip,
@@ -222,7 +258,11 @@ impl Draft<'_> {
                 for (at, part) in self.plan.files.iter().enumerate() {
                     let Some(to) = &part.after else { continue };
                     if let Some(other) = arriving.insert(&to.path, at) {
-                        found = Some((at.max(other), "another file is restored to the same path".to_owned(), false));
+                        found = Some((
+                            at.max(other),
+                            "another file is restored to the same path".to_owned(),
+                            false,
+                        ));
                         break;
                     }
                 }
@@ -235,13 +275,21 @@ impl Draft<'_> {
                     }
                 }
             }
-            let Some((at, why, escape)) = found else { return Ok(()) };
+            let Some((at, why, escape)) = found else {
+                return Ok(());
+            };
             let part = self.plan.files.remove(at);
-            let Some(path) = part.after.or(part.before).map(|p| p.path) else { continue };
+            let Some(path) = part.after.or(part.before).map(|p| p.path) else {
+                continue;
+            };
             if escape {
                 self.skip(path, GapKind::Outside, &why);
             } else if self.r.on_conflict == OnConflict::Fail {
-                self.plan.conflicts.push(Conflict { path, reason: why, hunks: Vec::new() });
+                self.plan.conflicts.push(Conflict {
+                    path,
+                    reason: why,
+                    hunks: Vec::new(),
+                });
             } else {
                 self.skip(path, GapKind::Failed, &why);
             }
@@ -258,19 +306,35 @@ impl Draft<'_> {
         for state in [&part.before, &part.after].into_iter().flatten() {
             let mut dir = state.path.parent();
             while let Some(at) = dir {
-                let file_there = root.stat(&at).is_some_and(|s| s.kind() != rustix::fs::FileType::Directory);
+                let file_there = root
+                    .stat(&at)
+                    .is_some_and(|s| s.kind() != rustix::fs::FileType::Directory);
                 if file_there && !leaving.contains(&at) {
-                    let link = root.stat(&at).is_some_and(|s| s.kind() == rustix::fs::FileType::Symlink);
-                    let why = if link { "a link stands where its directory was" } else { "a file stands where its directory is needed" };
+                    let link = root
+                        .stat(&at)
+                        .is_some_and(|s| s.kind() == rustix::fs::FileType::Symlink);
+                    let why = if link {
+                        "a link stands where its directory was"
+                    } else {
+                        "a file stands where its directory is needed"
+                    };
                     return Ok(Some((format!("{why}: {}", at.display()), link)));
                 }
                 if arriving.contains_key(&at) {
-                    return Ok(Some((format!("a file is restored where its directory is needed: {}", at.display()), false)));
+                    return Ok(Some((
+                        format!(
+                            "a file is restored where its directory is needed: {}",
+                            at.display()
+                        ),
+                        false,
+                    )));
                 }
                 dir = at.parent();
             }
         }
-        let Some(to) = &part.after else { return Ok(None) };
+        let Some(to) = &part.after else {
+            return Ok(None);
+        };
         if part.before.as_ref().is_some_and(|b| b.path == to.path) {
             return Ok(None);
         }
@@ -281,8 +345,12 @@ impl Draft<'_> {
                 let look = root.look(&to.path)?;
                 if look.is_dir {
                     let full = root.path.join(to.path.to_path());
-                    return Ok(first_that_stays(&full, &to.path, leaving)
-                        .map(|held| (format!("a directory stands at its path, with {held} in it"), false)));
+                    return Ok(first_that_stays(&full, &to.path, leaving).map(|held| {
+                        (
+                            format!("a directory stands at its path, with {held} in it"),
+                            false,
+                        )
+                    }));
                 }
                 Ok((!look.image.is_absent())
                     .then(|| ("something untracked stands at its path".to_owned(), false)))
@@ -291,7 +359,9 @@ impl Draft<'_> {
     }
 
     fn gaps(&mut self, ancestry: &Ancestry<'_>, aim: &Aim) -> Result<()> {
-        let Some(target) = aim.node else { return Ok(()) };
+        let Some(target) = aim.node else {
+            return Ok(());
+        };
         let conn = &self.engine.store.conn;
         let common = ancestry.common(target, self.head)?;
         for id in ancestry.after(common, self.head)? {
@@ -316,8 +386,14 @@ impl Draft<'_> {
                     Reason::Failed => GapKind::Failed,
                 };
                 let path = (kind != GapKind::Failed).then(|| item.path.clone());
-                if !self.plan.gaps.iter().any(|g| g.path == path && g.kind == kind && (path.is_some() || g.detail == item.detail)) {
-                    let detail = if path.is_some() { format!("not captured in {id}: {}", item.detail) } else { item.detail.clone() };
+                if !self.plan.gaps.iter().any(|g| {
+                    g.path == path && g.kind == kind && (path.is_some() || g.detail == item.detail)
+                }) {
+                    let detail = if path.is_some() {
+                        format!("not captured in {id}: {}", item.detail)
+                    } else {
+                        item.detail.clone()
+                    };
                     self.plan.gaps.push(Gap { path, kind, detail });
                 }
             }
@@ -337,7 +413,10 @@ impl Draft<'_> {
             for (path, row) in unknown {
                 if let (None, Some(since)) = (row.file, row.since)
                     && !ancestry.is_ancestor(since, target)?
-                    && self.within_scope(&[&Some(Placed { path: path.clone(), image: row.image })])
+                    && self.within_scope(&[&Some(Placed {
+                        path: path.clone(),
+                        image: row.image,
+                    })])
                 {
                     self.plan.gaps.push(Gap {
                         path: Some(path.bytes().to_vec()),
@@ -359,16 +438,33 @@ impl Draft<'_> {
                 (None, _) => ActionKind::Create,
                 (_, None) => ActionKind::Delete,
                 _ if part.merged => ActionKind::Merge,
-                (Some(a), Some(b)) if a.path == b.path && before.content() == after.content() => ActionKind::Chmod,
+                (Some(a), Some(b)) if a.path == b.path && before.content() == after.content() => {
+                    ActionKind::Chmod
+                }
                 _ => ActionKind::Write,
             };
-            let Some(at) = part.after.as_ref().or(part.before.as_ref()) else { continue };
-            let from = part.before.as_ref().filter(|b| b.path != at.path).map(|b| b.path.clone());
-            self.plan.actions.push(Action { path: at.path.clone(), kind, from, reason: None, before, after });
+            let Some(at) = part.after.as_ref().or(part.before.as_ref()) else {
+                continue;
+            };
+            let from = part
+                .before
+                .as_ref()
+                .filter(|b| b.path != at.path)
+                .map(|b| b.path.clone());
+            self.plan.actions.push(Action {
+                path: at.path.clone(),
+                kind,
+                from,
+                reason: None,
+                before,
+                after,
+            });
         }
         self.plan.actions.sort_by(|a, b| a.path.cmp(&b.path));
         self.plan.conflicts.sort_by(|a, b| a.path.cmp(&b.path));
-        self.plan.gaps.sort_by(|a, b| (&a.path, a.kind.name()).cmp(&(&b.path, b.kind.name())));
+        self.plan
+            .gaps
+            .sort_by(|a, b| (&a.path, a.kind.name()).cmp(&(&b.path, b.kind.name())));
     }
 
     fn fingerprint(&self) -> String {
@@ -400,7 +496,11 @@ impl Draft<'_> {
 }
 
 /// Something in a directory that the plan does not take away.
-fn first_that_stays(full: &std::path::Path, dir: &RelPath, leaving: &BTreeSet<&RelPath>) -> Option<String> {
+fn first_that_stays(
+    full: &std::path::Path,
+    dir: &RelPath,
+    leaving: &BTreeSet<&RelPath>,
+) -> Option<String> {
     for entry in std::fs::read_dir(full).ok()?.flatten() {
         let name = crate::model::os_bytes(&entry.file_name());
         let path = RelPath::new([dir.bytes(), b"/", &name].concat())?;

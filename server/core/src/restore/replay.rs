@@ -64,8 +64,11 @@ impl Replay<'_> {
         if let Some(state) = history::version(conn, self.file, SetHash::of(self.wanted))? {
             return Ok(done(state));
         }
-        let wanted: Vec<Change> =
-            self.wanted.iter().map(|id| history::change(conn, *id)).collect::<Result<_>>()?;
+        let wanted: Vec<Change> = self
+            .wanted
+            .iter()
+            .map(|id| history::change(conn, *id))
+            .collect::<Result<_>>()?;
         // the longest recorded state that the wanted set begins with
         let mut set = SetHash::EMPTY;
         let mut from = 0;
@@ -77,7 +80,9 @@ impl Replay<'_> {
             }
         }
         // a kept deletion wins over whatever came before it
-        let deleted = wanted.iter().rposition(|c| c.after.is_none() && self.now.contains(&c.id));
+        let deleted = wanted
+            .iter()
+            .rposition(|c| c.after.is_none() && self.now.contains(&c.id));
         if let Some(at) = deleted.filter(|at| *at >= from) {
             (from, state) = (at + 1, None);
         }
@@ -85,9 +90,16 @@ impl Replay<'_> {
         if rest.is_empty() {
             return Ok(done(state));
         }
-        let unkept = rest.iter().flat_map(|c| [&c.before, &c.after]).chain([&state]).find_map(opaque);
+        let unkept = rest
+            .iter()
+            .flat_map(|c| [&c.before, &c.after])
+            .chain([&state])
+            .find_map(opaque);
         if let Some(why) = unkept {
-            return Ok(Outcome { opaque: Some(why), ..done(state) });
+            return Ok(Outcome {
+                opaque: Some(why),
+                ..done(state)
+            });
         }
         let mut built = Built { state, bytes: None };
         let mut conflicts = Vec::new();
@@ -107,7 +119,10 @@ impl Replay<'_> {
                 }
                 Met::Stuck(conflict) => {
                     conflicts.push(conflict);
-                    return Ok(Outcome { conflicts, ..done(self.current.clone()) });
+                    return Ok(Outcome {
+                        conflicts,
+                        ..done(self.current.clone())
+                    });
                 }
             }
             at = end + 1;
@@ -117,14 +132,25 @@ impl Replay<'_> {
         {
             conflicts.push(conflict);
             if self.on_conflict != OnConflict::Target {
-                return Ok(Outcome { conflicts, ..done(self.current.clone()) });
+                return Ok(Outcome {
+                    conflicts,
+                    ..done(self.current.clone())
+                });
             }
         }
-        Ok(Outcome { merged: true, content: built.bytes, conflicts, ..done(built.state) })
+        Ok(Outcome {
+            merged: true,
+            content: built.bytes,
+            conflicts,
+            ..done(built.state)
+        })
     }
 
     fn bytes(&self, built: &Built) -> Result<Vec<u8>> {
-        match (&built.bytes, built.state.as_ref().and_then(|p| p.image.content())) {
+        match (
+            &built.bytes,
+            built.state.as_ref().and_then(|p| p.image.content()),
+        ) {
             (Some(bytes), _) => Ok(bytes.clone()),
             (None, Some(content)) => self.store.content(&content),
             (None, None) => Ok(Vec::new()),
@@ -133,26 +159,71 @@ impl Replay<'_> {
 
     /// Merges what led from `base` to `edit` onto what is built so far. `returning`: the edit is one
     /// that is put back, so it stands on the target's side.
-    fn join(&self, built: Built, base: &FileState, edit: &FileState, returning: bool) -> Result<Met> {
+    fn join(
+        &self,
+        built: Built,
+        base: &FileState,
+        edit: &FileState,
+        returning: bool,
+    ) -> Result<Met> {
         if built.state == *base {
-            return Ok(Met::Clean(Built { state: edit.clone(), bytes: None }));
+            return Ok(Met::Clean(Built {
+                state: edit.clone(),
+                bytes: None,
+            }));
         }
         if built.state == *edit || base == edit {
             return Ok(Met::Clean(built));
         }
-        let named = self.current.as_ref().or(built.state.as_ref()).or(edit.as_ref()).or(base.as_ref());
-        let Some(path) = named.map(|p| p.path.clone()) else { return Ok(Met::Clean(built)) };
-        let conflict = |reason: &str, hunks| Conflict { path: path.clone(), reason: reason.into(), hunks };
+        let named = self
+            .current
+            .as_ref()
+            .or(built.state.as_ref())
+            .or(edit.as_ref())
+            .or(base.as_ref());
+        let Some(path) = named.map(|p| p.path.clone()) else {
+            return Ok(Met::Clean(built));
+        };
+        let conflict = |reason: &str, hunks| Conflict {
+            path: path.clone(),
+            reason: reason.into(),
+            hunks,
+        };
         match (&built.state, base, edit) {
-            (None, None, Some(_)) => Ok(Met::Clean(Built { state: edit.clone(), bytes: None })),
+            (None, None, Some(_)) => Ok(Met::Clean(Built {
+                state: edit.clone(),
+                bytes: None,
+            })),
             (_, _, None) if built.state.is_none() => Ok(Met::Clean(built)),
             (Some(_), _, None) => {
-                let c = conflict("its deletion would come back over edits it never saw", Vec::new());
-                Ok(self.choose(c, built, Built { state: None, bytes: None }, returning))
+                let c = conflict(
+                    "its deletion would come back over edits it never saw",
+                    Vec::new(),
+                );
+                Ok(self.choose(
+                    c,
+                    built,
+                    Built {
+                        state: None,
+                        bytes: None,
+                    },
+                    returning,
+                ))
             }
             (None, Some(_), Some(_)) => {
-                let c = conflict("an edit stays whose file would go: its creation is taken out, or it is deleted", Vec::new());
-                Ok(self.choose(c, built, Built { state: edit.clone(), bytes: None }, returning))
+                let c = conflict(
+                    "an edit stays whose file would go: its creation is taken out, or it is deleted",
+                    Vec::new(),
+                );
+                Ok(self.choose(
+                    c,
+                    built,
+                    Built {
+                        state: edit.clone(),
+                        bytes: None,
+                    },
+                    returning,
+                ))
             }
             (Some(ours), base, Some(theirs)) => {
                 let origin = base.as_ref();
@@ -162,23 +233,47 @@ impl Replay<'_> {
                     _ if ours.path == theirs.path => ours.path.clone(),
                     _ => {
                         let c = conflict("it was renamed in two ways", Vec::new());
-                        let other = Built { state: edit.clone(), bytes: None };
+                        let other = Built {
+                            state: edit.clone(),
+                            bytes: None,
+                        };
                         return Ok(self.choose(c, built, other, returning));
                     }
                 };
                 let was = origin.map_or(Image::Absent, |b| b.image);
-                let place = |image| Some(Placed { path: path.clone(), image });
+                let place = |image| {
+                    Some(Placed {
+                        path: path.clone(),
+                        image,
+                    })
+                };
                 if theirs.image == was {
-                    return Ok(Met::Clean(Built { state: place(ours.image), bytes: built.bytes }));
+                    return Ok(Met::Clean(Built {
+                        state: place(ours.image),
+                        bytes: built.bytes,
+                    }));
                 }
                 if ours.image == was || ours.image == theirs.image {
-                    return Ok(Met::Clean(Built { state: place(theirs.image), bytes: None }));
+                    return Ok(Met::Clean(Built {
+                        state: place(theirs.image),
+                        bytes: None,
+                    }));
                 }
-                let (Image::File { mode: our_mode, .. }, Image::File { mode: their_mode, .. }) =
-                    (ours.image, theirs.image)
+                let (
+                    Image::File { mode: our_mode, .. },
+                    Image::File {
+                        mode: their_mode, ..
+                    },
+                ) = (ours.image, theirs.image)
                 else {
-                    let c = conflict("it became two different things: a link and a file, or two links", Vec::new());
-                    let other = Built { state: edit.clone(), bytes: None };
+                    let c = conflict(
+                        "it became two different things: a link and a file, or two links",
+                        Vec::new(),
+                    );
+                    let other = Built {
+                        state: edit.clone(),
+                        bytes: None,
+                    };
                     return Ok(self.choose(c, built, other, returning));
                 };
                 let base_mode = match was {
@@ -186,16 +281,27 @@ impl Replay<'_> {
                     _ => our_mode,
                 };
                 let base_bytes = match was.content() {
-                    Some(content) if matches!(was, Image::File { .. }) => self.store.content(&content)?,
+                    Some(content) if matches!(was, Image::File { .. }) => {
+                        self.store.content(&content)?
+                    }
                     _ => Vec::new(),
                 };
                 let our_bytes = self.bytes(&built)?;
-                let their_bytes = self.bytes(&Built { state: edit.clone(), bytes: None })?;
+                let their_bytes = self.bytes(&Built {
+                    state: edit.clone(),
+                    bytes: None,
+                })?;
                 let target = format!("target ({})", self.target);
-                let (ours_label, theirs_label) =
-                    if returning { ("kept", target.as_str()) } else { (target.as_str(), "kept") };
+                let (ours_label, theirs_label) = if returning {
+                    ("kept", target.as_str())
+                } else {
+                    (target.as_str(), "kept")
+                };
                 let favor = match (self.on_conflict, returning) {
-                    (OnConflict::Markers, _) => Favor::Markers { ours: ours_label, theirs: theirs_label },
+                    (OnConflict::Markers, _) => Favor::Markers {
+                        ours: ours_label,
+                        theirs: theirs_label,
+                    },
                     (OnConflict::Current, false) | (OnConflict::Target, true) => Favor::Theirs,
                     _ => Favor::Ours,
                 };
@@ -207,7 +313,10 @@ impl Replay<'_> {
                     content: ContentId::of(&merge.bytes),
                     size: merge.bytes.len() as u64,
                 };
-                let next = Built { state: place(image), bytes: Some(merge.bytes) };
+                let next = Built {
+                    state: place(image),
+                    bytes: Some(merge.bytes),
+                };
                 if merge.conflicts.is_empty() && mode.is_some() {
                     return Ok(Met::Clean(next));
                 }
@@ -215,8 +324,12 @@ impl Replay<'_> {
                     _ if origin.is_none() => "both sides created it, with different content",
                     None => "both sides changed its mode",
                     Some(ConflictKind::Binary) => "both sides changed a binary file",
-                    Some(ConflictKind::Insertions) => "both sides inserted different lines at one place",
-                    Some(ConflictKind::Moved) => "a line that was taken out on one side was moved on the other",
+                    Some(ConflictKind::Insertions) => {
+                        "both sides inserted different lines at one place"
+                    }
+                    Some(ConflictKind::Moved) => {
+                        "a line that was taken out on one side was moved on the other"
+                    }
                     Some(ConflictKind::LineEndings) => "both sides changed its line endings",
                     Some(ConflictKind::FinalNewline) => "both sides changed its final newline",
                     Some(ConflictKind::Overlap) => "both sides changed the same lines",
@@ -225,8 +338,13 @@ impl Replay<'_> {
                     .conflicts
                     .iter()
                     .map(|c| {
-                        let (ours, theirs) = ((c.ours.start, c.ours.end), (c.theirs.start, c.theirs.end));
-                        let (target, kept) = if returning { (theirs, ours) } else { (ours, theirs) };
+                        let (ours, theirs) =
+                            ((c.ours.start, c.ours.end), (c.theirs.start, c.theirs.end));
+                        let (target, kept) = if returning {
+                            (theirs, ours)
+                        } else {
+                            (ours, theirs)
+                        };
                         ConflictSpan { target, kept }
                     })
                     .collect();
@@ -247,13 +365,24 @@ impl Replay<'_> {
     /// The last look before a merge is offered: no line that only taken-out edits wrote may remain, and
     /// no line of the present that only kept edits wrote may be lost.
     fn check(&self, wanted: &[Change], built: &Built) -> Result<Option<Conflict>> {
-        let (Some(result), Some(_)) = (&built.state, self.current) else { return Ok(None) };
+        let (Some(result), Some(_)) = (&built.state, self.current) else {
+            return Ok(None);
+        };
         let result_bytes = self.bytes(built)?;
-        let current_bytes = self.bytes(&Built { state: self.current.clone(), bytes: None })?;
+        let current_bytes = self.bytes(&Built {
+            state: self.current.clone(),
+            bytes: None,
+        })?;
         let after = Lines::of(&result_bytes);
         let present = Lines::of(&current_bytes);
-        let state_bytes = |state: &FileState| self.bytes(&Built { state: state.clone(), bytes: None });
-        let start = state_bytes(&history::version(&self.store.conn, self.file, SetHash::EMPTY)?.flatten())?;
+        let state_bytes = |state: &FileState| {
+            self.bytes(&Built {
+                state: state.clone(),
+                bytes: None,
+            })
+        };
+        let start =
+            state_bytes(&history::version(&self.store.conn, self.file, SetHash::EMPTY)?.flatten())?;
         let mut kept_has = Lines::of(&start).owned();
         let mut gone_has: BTreeSet<Vec<u8>> = BTreeSet::new();
         let mut removed_again: BTreeSet<Vec<u8>> = BTreeSet::new();
@@ -262,12 +391,20 @@ impl Replay<'_> {
             .difference(self.wanted)
             .map(|id| history::change(&self.store.conn, *id))
             .collect::<Result<_>>()?;
-        for (change, kept) in wanted.iter().map(|c| (c, true)).chain(taken.iter().map(|c| (c, false))) {
+        for (change, kept) in wanted
+            .iter()
+            .map(|c| (c, true))
+            .chain(taken.iter().map(|c| (c, false)))
+        {
             let (before, edited) = (state_bytes(&change.before)?, state_bytes(&change.after)?);
             let (before, edited) = (Lines::of(&before), Lines::of(&edited));
             for (line, count) in &edited.0 {
                 if *count > before.count(line) {
-                    if kept { kept_has.insert(line.to_vec()) } else { gone_has.insert(line.to_vec()) };
+                    if kept {
+                        kept_has.insert(line.to_vec())
+                    } else {
+                        gone_has.insert(line.to_vec())
+                    };
                 }
             }
             // taking an edit out brings back what it removed; keeping one keeps its removals
@@ -279,16 +416,31 @@ impl Replay<'_> {
                 }
             }
         }
-        let remains = after.0.keys().find(|l| gone_has.contains(**l) && !kept_has.contains(**l));
+        let remains = after
+            .0
+            .keys()
+            .find(|l| gone_has.contains(**l) && !kept_has.contains(**l));
         let lost = present.0.keys().find(|l| {
-            after.count(l) == 0 && kept_has.contains(**l) && !gone_has.contains(**l) && !removed_again.contains(**l)
+            after.count(l) == 0
+                && kept_has.contains(**l)
+                && !gone_has.contains(**l)
+                && !removed_again.contains(**l)
         });
         let path = result.path.clone();
-        let said = |line: &[u8]| String::from_utf8_lossy(line).trim().chars().take(60).collect::<String>();
+        let said = |line: &[u8]| {
+            String::from_utf8_lossy(line)
+                .trim()
+                .chars()
+                .take(60)
+                .collect::<String>()
+        };
         Ok(match (remains, lost) {
             (Some(line), _) => Some(Conflict {
                 path,
-                reason: format!("a kept edit holds on to a line that is taken out: “{}”", said(line)),
+                reason: format!(
+                    "a kept edit holds on to a line that is taken out: “{}”",
+                    said(line)
+                ),
                 hunks: Vec::new(),
             }),
             (None, Some(line)) => Some(Conflict {

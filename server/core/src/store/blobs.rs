@@ -63,12 +63,16 @@ fn row(conn: &Connection, column: &str, key: &dyn rusqlite::ToSql) -> Result<Opt
 }
 
 pub(crate) fn has(conn: &Connection, id: &ContentId) -> Result<bool> {
-    Ok(conn.prepare_cached("SELECT 1 FROM blob WHERE hash = ?1")?.exists([id])?)
+    Ok(conn
+        .prepare_cached("SELECT 1 FROM blob WHERE hash = ?1")?
+        .exists([id])?)
 }
 
 /// The row number of a content, for columns that refer to it.
 pub(crate) fn number(conn: &Connection, id: &ContentId) -> Result<i64> {
-    Ok(conn.prepare_cached("SELECT n FROM blob WHERE hash = ?1")?.query_row([id], |r| r.get(0))?)
+    Ok(conn
+        .prepare_cached("SELECT n FROM blob WHERE hash = ?1")?
+        .query_row([id], |r| r.get(0))?)
 }
 
 /// Stores a content inside the database, within the transaction of the caller.
@@ -110,17 +114,27 @@ pub(crate) fn put(
 
 /// Reads a content and verifies it.
 pub(crate) fn get(conn: &Connection, dir: &Path, id: &ContentId) -> Result<Vec<u8>> {
-    let blob = |reason: &str| Error::Blob { hash: id.to_string(), reason: reason.into() };
+    let blob = |reason: &str| Error::Blob {
+        hash: id.to_string(),
+        reason: reason.into(),
+    };
     let row = row(conn, "hash", id)?.ok_or_else(|| blob("not in the store"))?;
     let bytes = read(conn, dir, &row).map_err(|e| match e {
         Error::Sqlite(_) => e,
         other => blob(&other.to_string()),
     })?;
-    if ContentId::of(&bytes) == *id { Ok(bytes) } else { Err(blob("does not match its hash")) }
+    if ContentId::of(&bytes) == *id {
+        Ok(bytes)
+    } else {
+        Err(blob("does not match its hash"))
+    }
 }
 
 fn read(conn: &Connection, dir: &Path, row: &Row) -> Result<Vec<u8>> {
-    let broken = |reason: &str| Error::Blob { hash: format!("row {}", row.n), reason: reason.into() };
+    let broken = |reason: &str| Error::Blob {
+        hash: format!("row {}", row.n),
+        reason: reason.into(),
+    };
     let packed;
     let data: &[u8] = match (&row.data, &row.place) {
         (Some(data), _) => data,
@@ -179,7 +193,10 @@ fn decompress(data: &[u8], prefix: &[u8], size: usize) -> std::io::Result<Vec<u8
     let mut decoder = zstd::stream::read::Decoder::with_ref_prefix(data, prefix)?;
     decoder.window_log_max(31)?;
     // one byte more than it should be is proof enough of damage
-    decoder.by_ref().take(size as u64 + 1).read_to_end(&mut out)?;
+    decoder
+        .by_ref()
+        .take(size as u64 + 1)
+        .read_to_end(&mut out)?;
     Ok(out)
 }
 
@@ -211,7 +228,10 @@ impl PackWriter {
         super::make_private_dir(&folder)?;
         let name = format!("{now}-{}.pack", std::process::id());
         let path = folder.join(&name);
-        let file = super::private_file(&path).create_new(true).open(&path).at("create", &path)?;
+        let file = super::private_file(&path)
+            .create_new(true)
+            .open(&path)
+            .at("create", &path)?;
         Ok(Self {
             name,
             path,
@@ -240,8 +260,13 @@ impl PackWriter {
         self.file.flush().at("write", &self.path)?;
         self.file.get_ref().sync_all().at("sync", &self.path)?;
         let folder = self.path.parent().unwrap_or(Path::new("."));
-        File::open(folder).and_then(|d| d.sync_all()).at("sync", folder)?;
-        Ok(SealedPack { name: self.name, rows: self.rows })
+        File::open(folder)
+            .and_then(|d| d.sync_all())
+            .at("sync", folder)?;
+        Ok(SealedPack {
+            name: self.name,
+            rows: self.rows,
+        })
     }
 }
 
@@ -261,7 +286,12 @@ impl Packed {
             Ok(data) if data.len() < size => (ZSTD, data),
             _ => (RAW, bytes),
         };
-        Self { id, size, coding, data }
+        Self {
+            id,
+            size,
+            coding,
+            data,
+        }
     }
 }
 

@@ -9,9 +9,15 @@ impl Image {
         let mut out = Vec::with_capacity(48);
         match self {
             Self::Absent => out.push(0),
-            Self::File { mode, content, size } => {
+            Self::File {
+                mode,
+                content,
+                size,
+            } => {
                 out.push(1);
-                out.extend_from_slice(&u16::try_from(*mode & 0o7777).unwrap_or(0o644).to_le_bytes());
+                out.extend_from_slice(
+                    &u16::try_from(*mode & 0o7777).unwrap_or(0o644).to_le_bytes(),
+                );
                 out.extend_from_slice(&size.to_le_bytes());
                 out.extend_from_slice(&content.0);
             }
@@ -40,7 +46,9 @@ impl Image {
                 size: u64::from_le_bytes(rest[2..10].try_into().ok()?),
                 content: content(&rest[10..])?,
             }),
-            (2, rest) => Some(Self::Symlink { content: content(rest)? }),
+            (2, rest) => Some(Self::Symlink {
+                content: content(rest)?,
+            }),
             (3, [0]) => Some(Self::Opaque(Opaque::TooLarge)),
             (3, [1]) => Some(Self::Opaque(Opaque::Unreadable)),
             (3, [2]) => Some(Self::Opaque(Opaque::Special)),
@@ -81,7 +89,11 @@ impl ToSql for ContentId {
 
 impl FromSql for ContentId {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
-        value.as_blob()?.try_into().map(Self).map_err(|_| FromSqlError::InvalidType)
+        value
+            .as_blob()?
+            .try_into()
+            .map(Self)
+            .map_err(|_| FromSqlError::InvalidType)
     }
 }
 
@@ -99,7 +111,9 @@ macro_rules! sql_id {
         }
     )*};
 }
-sql_id!(NodeId, ChangeId, FileId, SessionId, TurnId, CallId, OpId, RootId, BranchId);
+sql_id!(
+    NodeId, ChangeId, FileId, SessionId, TurnId, CallId, OpId, RootId, BranchId
+);
 
 impl ToSql for Kind {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
@@ -110,7 +124,10 @@ impl ToSql for Kind {
 impl FromSql for Kind {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         let name = value.as_str()?;
-        Self::ALL.into_iter().find(|k| k.name() == name).ok_or(FromSqlError::InvalidType)
+        Self::ALL
+            .into_iter()
+            .find(|k| k.name() == name)
+            .ok_or(FromSqlError::InvalidType)
     }
 }
 
@@ -138,7 +155,10 @@ impl FromSql for Certainty {
 
 /// The two columns of a file's state.
 pub(crate) fn state_columns(state: &FileState) -> (Option<&RelPath>, Option<&Image>) {
-    (state.as_ref().map(|p| &p.path), state.as_ref().map(|p| &p.image))
+    (
+        state.as_ref().map(|p| &p.path),
+        state.as_ref().map(|p| &p.image),
+    )
 }
 
 /// Reads a file's state from the columns `at` and `at + 1`.

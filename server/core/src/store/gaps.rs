@@ -49,7 +49,6 @@ pub(crate) struct Taken {
 
 impl Taken {
     pub(crate) fn done(self) {
-        let removed = std::fs::remove_file(self.aside);
-        drop(removed);
+        std::fs::remove_file(self.aside).ok();
     }
 }

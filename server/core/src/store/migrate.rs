@@ -21,16 +21,26 @@ pub(crate) fn run(conn: &Connection, path: &Path) -> Result<()> {
     };
     let check = |(application, version): (i64, i64)| -> Result<i64> {
         if version > known {
-            return Err(Error::TooNew { path: path.into(), found: version, known });
+            return Err(Error::TooNew {
+                path: path.into(),
+                found: version,
+                known,
+            });
         }
         if application != APPLICATION_ID && (application != 0 || version != 0) {
-            return Err(Error::Damaged { path: path.into(), reason: "not a Backstitch store".into() });
+            return Err(Error::Damaged {
+                path: path.into(),
+                reason: "not a Backstitch store".into(),
+            });
         }
         Ok(version)
     };
     let damaged = |e: rusqlite::Error| match e.sqlite_error_code() {
         Some(rusqlite::ErrorCode::NotADatabase | rusqlite::ErrorCode::DatabaseCorrupt) => {
-            Error::Damaged { path: path.into(), reason: e.to_string() }
+            Error::Damaged {
+                path: path.into(),
+                reason: e.to_string(),
+            }
         }
         _ => Error::Sqlite(e),
     };
@@ -53,8 +63,7 @@ pub(crate) fn run(conn: &Connection, path: &Path) -> Result<()> {
     match steps() {
         Ok(()) => Ok(conn.execute_batch("COMMIT")?),
         Err(e) => {
-            let rolled_back = conn.execute_batch("ROLLBACK");
-            drop(rolled_back);
+            conn.execute_batch("ROLLBACK").ok();
             Err(e)
         }
     }

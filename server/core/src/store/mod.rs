@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-pub(crate) use blobs::{PackWriter, Packed, SealedPack, get, has, number, packs, put};
+pub(crate) use blobs::{PackWriter, Packed, SealedPack, get, has, number, put};
 pub(crate) use codec::{state_columns, state_from};
 
 use crate::error::{Context, Error, Result};
@@ -44,7 +44,11 @@ impl Store {
         let path = dir.join("store.db");
         if !path.exists() {
             // private before SQLite writes a byte
-            private_file(&path).create(true).append(true).open(&path).at("create", &path)?;
+            private_file(&path)
+                .create(true)
+                .append(true)
+                .open(&path)
+                .at("create", &path)?;
         }
         let conn = Connection::open_with_flags(
             &path,
@@ -57,7 +61,10 @@ impl Store {
         conn.set_prepared_statement_cache_capacity(128);
         migrate::run(&conn, &path)?;
         conn.execute_batch("PRAGMA foreign_keys=ON; PRAGMA wal_autocheckpoint=0;")?;
-        Ok(Self { conn, dir: dir.to_path_buf() })
+        Ok(Self {
+            conn,
+            dir: dir.to_path_buf(),
+        })
     }
 
     /// Runs `f` in one transaction that sees no other writer; rings the bell when it is done.
@@ -71,7 +78,9 @@ impl Store {
             Durable::Power => "PRAGMA synchronous=FULL",
         };
         self.conn.execute_batch(level)?;
-        let tx = self.conn.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let tx = self
+            .conn
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
         let value = f(&tx)?;
         tx.commit()?;
         self.ring();
@@ -82,21 +91,22 @@ impl Store {
     fn ring(&self) {
         let stamp = format!("{} {}\n", now(), std::process::id());
         let path = self.dir.join("bell");
-        let written = private_file(&path)
+        private_file(&path)
             .create(true)
             .truncate(true)
             .write(true)
             .open(&path)
-            .and_then(|mut f| std::io::Write::write_all(&mut f, stamp.as_bytes()));
-        drop(written);
+            .and_then(|mut f| std::io::Write::write_all(&mut f, stamp.as_bytes()))
+            .ok();
     }
 
     /// Moves the WAL into the database when it has grown; never waits for readers.
     pub(crate) fn tidy(&self) {
         let wal = self.dir.join("store.db-wal");
         if std::fs::metadata(&wal).is_ok_and(|m| m.len() > WAL_LIMIT) {
-            let moved = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()));
-            drop(moved);
+            self.conn
+                .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+                .ok();
         }
     }
 
@@ -107,10 +117,19 @@ impl Store {
     /// Takes the lock between captures (shared) and restores (exclusive). None: not within `wait`.
     pub(crate) fn restore_lock(&self, exclusive: bool, wait: Duration) -> Result<Option<Lock>> {
         let path = self.dir.join("restore.lock");
-        let file = private_file(&path).create(true).append(true).read(true).open(&path).at("open", &path)?;
+        let file = private_file(&path)
+            .create(true)
+            .append(true)
+            .read(true)
+            .open(&path)
+            .at("open", &path)?;
         let start = Instant::now();
         loop {
-            let taken = if exclusive { file.try_lock() } else { file.try_lock_shared() };
+            let taken = if exclusive {
+                file.try_lock()
+            } else {
+                file.try_lock_shared()
+            };
             match taken {
                 Ok(()) => return Ok(Some(Lock { _file: file })),
                 Err(std::fs::TryLockError::WouldBlock) if start.elapsed() < wait => {
@@ -118,7 +137,10 @@ impl Store {
                 }
                 Err(std::fs::TryLockError::WouldBlock) => return Ok(None),
                 Err(std::fs::TryLockError::Error(source)) => {
-                    return Err(Error::Io { what: format!("lock {}", path.display()), source });
+                    return Err(Error::Io {
+                        what: format!("lock {}", path.display()),
+                        source,
+                    });
                 }
             }
         }
