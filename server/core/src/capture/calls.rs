@@ -10,6 +10,9 @@ use crate::error::Result;
 use crate::model::{CallId, Certainty, Origin, RelPath, SessionId, TurnId};
 use crate::store::now;
 
+/// An agent not heard of for so long is not at work any more, whatever it left open (microseconds).
+const STALE: i64 = 12 * 60 * 60 * 1_000_000;
+
 /// A call that may write anything and was at work in the time in question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Writer {
@@ -32,6 +35,8 @@ pub(crate) enum Found {
     AtEndOf(Writer),
     /// When a session went on without reporting the end of calls of its own.
     Unreported(SessionId),
+    /// By a scan that makes up for one that ran out of time: when it came about is not known.
+    Late(Option<SessionId>),
     /// At any other moment.
     Between,
 }
@@ -48,18 +53,20 @@ impl Writers {
     /// All that may have written since event `since`.
     pub(crate) fn since(conn: &Connection, since: i64) -> Result<Self> {
         let mut select = conn.prepare_cached(
-            "SELECT id, session FROM call WHERE closed IS NULL AND effect = 2
+            "SELECT id, session FROM call WHERE closed IS NULL AND effect = 2 AND opened > ?2
              UNION SELECT id, session FROM call WHERE closed_seq > ?1 AND effect = 2",
         )?;
-        let rows = select.query_map([since], |r| {
+        let alive = now() - STALE;
+        let rows = select.query_map(params![since, alive], |r| {
             Ok(Writer {
                 call: r.get(0)?,
                 session: r.get(1)?,
             })
         })?;
         let calls = rows.collect::<rusqlite::Result<_>>()?;
-        let mut select = conn.prepare_cached("SELECT id FROM session WHERE background > 0")?;
-        let rows = select.query_map([], |r| r.get(0))?;
+        let mut select =
+            conn.prepare_cached("SELECT id FROM session WHERE background > 0 AND seen > ?1")?;
+        let rows = select.query_map([alive], |r| r.get(0))?;
         Ok(Self {
             calls,
             background: rows.collect::<rusqlite::Result<_>>()?,
@@ -97,6 +104,7 @@ impl Writers {
                 }
             }
             Found::Unreported(session) => origin(Some(session), None, Uncertain, Uncertain),
+            Found::Late(session) => origin(session, None, Uncertain, Uncertain),
             Found::Between => {
                 let mut sessions = self
                     .calls
@@ -337,13 +345,18 @@ pub(crate) fn confirm(conn: &Connection, call: CallId) -> Result<()> {
 }
 
 /// The open call, if any, that has reserved this path.
-pub(crate) fn reserved(conn: &Connection, path: &RelPath) -> Result<Option<CallId>> {
+pub(crate) fn reserved(conn: &Connection, path: &RelPath) -> Result<Option<Writer>> {
     Ok(conn
         .prepare_cached(
-            "SELECT r.call FROM reserved r JOIN call c ON c.id = r.call
-             WHERE r.path = ?1 AND c.closed IS NULL LIMIT 1",
+            "SELECT r.call, c.session FROM reserved r JOIN call c ON c.id = r.call
+             WHERE r.path = ?1 AND c.closed IS NULL AND c.opened > ?2 LIMIT 1",
         )?
-        .query_row([path], |r| r.get(0))
+        .query_row(params![path, now() - STALE], |r| {
+            Ok(Writer {
+                call: r.get(0)?,
+                session: r.get(1)?,
+            })
+        })
         .optional()?)
 }
 
@@ -351,10 +364,13 @@ pub(crate) fn reserved(conn: &Connection, path: &RelPath) -> Result<Option<CallI
 pub(crate) fn rivals(conn: &Connection, call: &Row, path: &RelPath) -> Result<BTreeSet<SessionId>> {
     let mut select = conn.prepare_cached(
         "SELECT DISTINCT c.session FROM call c LEFT JOIN reserved r ON r.call = c.id AND r.path = ?3
-         WHERE c.id <> ?1 AND (c.closed IS NULL OR c.closed_seq > ?2)
+         WHERE c.id <> ?1 AND ((c.closed IS NULL AND c.opened > ?4) OR c.closed_seq > ?2)
            AND (c.effect = 2 OR r.path IS NOT NULL)
-         UNION SELECT id FROM session WHERE background > 0",
+         UNION SELECT id FROM session WHERE background > 0 AND seen > ?4",
     )?;
-    let rows = select.query_map(params![call.id, call.opened_seq, path], |r| r.get(0))?;
+    let rows = select.query_map(
+        params![call.id, call.opened_seq, path, now() - STALE],
+        |r| r.get(0),
+    )?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }

@@ -14,7 +14,6 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::disk::Look;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::history;
 use crate::known;
 use crate::model::{
     CallId, Certainty, Coverage, Image, Kind, NodeId, Opaque, Origin, Placed, Reason, RelPath,
@@ -92,7 +91,9 @@ impl Engine {
                 Ok(done)
             }
             EventKind::SessionEnd => {
-                let done = self.thread_ended(e, None, false, deadline, |_, _| Ok(()))?;
+                let done = self.thread_ended(e, None, false, deadline, |conn, session| {
+                    set_background(conn, session, 0)
+                })?;
                 self.store.tidy();
                 Ok(done)
             }
@@ -118,8 +119,12 @@ impl Engine {
     pub(crate) fn look_unlocked(&mut self) -> Result<Coverage> {
         let scanned = self.scan(None)?;
         let coverage = scanned.findings.coverage.clone();
+        let cause = Cause {
+            reserved_stay: false,
+            ..Cause::between()
+        };
         self.settle(BEFORE, scanned, |desk, scanned| {
-            desk.take_in(scanned, &Cause::between())
+            desk.take_in(scanned, &cause)
         })?;
         Ok(coverage)
     }
@@ -128,9 +133,13 @@ impl Engine {
     pub fn checkpoint(&mut self, label: Option<&str>) -> Result<NodeId> {
         let _lock = self.capture_lock()?;
         let scanned = self.scan(None)?;
+        let cause = Cause {
+            reserved_stay: false,
+            ..Cause::between()
+        };
         self.settle(BEFORE, scanned, |desk, scanned| {
             let coverage = scanned.findings.coverage.clone();
-            desk.take_in(scanned, &Cause::between())?;
+            desk.take_in(scanned, &cause)?;
             desk.node(Kind::Manual, None, None, None, label, &coverage)
         })
     }
@@ -360,7 +369,6 @@ impl Engine {
                 }
             }
         }
-        let excludes = Excludes::read(&self.root.path);
         self.settle(BEFORE, looks, |desk, looks| {
             let Some((session, id)) = open(desk.conn, desk.dir, e, call)? else {
                 return Ok(Recorded { node: None, pending });
@@ -373,7 +381,7 @@ impl Engine {
             let mut node = None;
             for (path, look, missing) in looks {
                 let verdict = writers.judge(Situation::Between);
-                node = bring_up_to_date(desk, &path, &look, verdict, missing, &excludes)?.or(node);
+                node = bring_up_to_date(desk, &path, &look, verdict, missing)?.or(node);
                 desk.conn
                     .prepare_cached("INSERT OR IGNORE INTO reserved (call, path, image, made_dirs) VALUES (?1,?2,?3,?4)")?
                     .execute(params![id, path, look.image, missing])?;
@@ -463,40 +471,43 @@ impl Engine {
                 }
             }
         }
-        let excludes = Excludes::read(&self.root.path);
         self.settle(AFTER, looks, |desk, mut looks| {
             let conn = desk.conn;
             let (row, opened_now) = reported(desk, e, call)?;
             let Some(row) = row else {
                 return Ok(Recorded::default());
             };
-            let mut made = BTreeMap::new();
+            let mut reserved = BTreeMap::new();
             let mut select =
-                conn.prepare_cached("SELECT path, made_dirs FROM reserved WHERE call = ?1")?;
+                conn.prepare_cached("SELECT path, image, made_dirs FROM reserved WHERE call = ?1")?;
             let mut rows = select.query([row.id])?;
             while let Some(r) = rows.next()? {
                 let path: RelPath = r.get(0)?;
-                made.insert(path.clone(), r.get::<_, u32>(1)?);
                 if !looks.contains_key(&path) {
-                    let look = desk.root.look(&path)?;
-                    looks.insert(path, look);
+                    looks.insert(path.clone(), desk.root.look(&path)?);
                 }
+                reserved.insert(
+                    path,
+                    Reserved {
+                        image: r.get(1)?,
+                        made_dirs: r.get(2)?,
+                    },
+                );
             }
             let seq = calls::record_event(conn, e, row.session, row.turn, Some(row.id))?;
             let mut steps = Vec::new();
             let mut coverage = Coverage::default();
             for (path, look) in looks {
+                let before = reserved.get(&path).copied();
                 let work = Work {
                     row: &row,
                     opened_now,
                     told,
                     failed,
-                    excludes: &excludes,
+                    reserved: before,
                 };
-                let dirs = made.get(&path).copied().unwrap_or(0);
-                steps.extend(work.step(desk, path, look, dirs, &mut coverage)?);
+                steps.extend(work.step(desk, path, look, &mut coverage)?);
             }
-            // closed before it is recorded: its own reservation must not hold it up
             calls::close(conn, row.id, seq, outcome(failed))?;
             let own = Writer {
                 call: row.id,
@@ -734,7 +745,6 @@ fn bring_up_to_date(
     look: &Look,
     verdict: Verdict,
     made_dirs: u32,
-    excludes: &Excludes,
 ) -> Result<Option<NodeId>> {
     let row = known::get(desk.conn, desk.here.root, path)?;
     let before = row.as_ref().map_or(Image::Absent, |r| r.image);
@@ -746,7 +756,7 @@ fn bring_up_to_date(
         store::put(desk.conn, desk.dir, bytes, before.content())?;
     }
     let generation = known::next_generation(desk.conn, desk.here.root)?;
-    if row.is_none() && out_of_sight(desk, path, excludes)? {
+    if row.is_none() && out_of_sight(desk, path)? {
         // never scanned before: its earlier state is not known, and this is not a change
         let known = Known {
             image,
@@ -776,7 +786,7 @@ fn seen(before: Image, now: Image) -> Image {
     }
 }
 
-fn out_of_sight(desk: &Desk<'_>, path: &RelPath, excludes: &Excludes) -> Result<bool> {
+fn out_of_sight(desk: &Desk<'_>, path: &RelPath) -> Result<bool> {
     let scanned: Option<i64> = desk.conn.query_row(
         "SELECT scanned FROM root WHERE id = ?1",
         [desk.here.root],
@@ -792,7 +802,11 @@ fn out_of_sight(desk: &Desk<'_>, path: &RelPath, excludes: &Excludes) -> Result<
             .content()?;
         store::get(desk.conn, desk.dir, &content).ok()
     };
-    Ok(was_ignored(&Rules::base(excludes), path, &mut text))
+    Ok(was_ignored(
+        &Rules::base(&Excludes::read(&desk.root.path)),
+        path,
+        &mut text,
+    ))
 }
 
 fn transition(
@@ -827,7 +841,14 @@ struct Work<'a> {
     opened_now: bool,
     told: &'a Told,
     failed: bool,
-    excludes: &'a Excludes,
+    reserved: Option<Reserved>,
+}
+
+/// What the "before" event noted of a path.
+#[derive(Clone, Copy)]
+struct Reserved {
+    image: Image,
+    made_dirs: u32,
 }
 
 impl Work<'_> {
@@ -837,7 +858,6 @@ impl Work<'_> {
         desk: &Desk<'_>,
         path: RelPath,
         look: Look,
-        made_dirs: u32,
         coverage: &mut Coverage,
     ) -> Result<Option<Step>> {
         let conn = desk.conn;
@@ -904,13 +924,19 @@ impl Work<'_> {
         let before = row.as_ref().map_or(Image::Absent, |r| r.image);
         let image = seen(before, look.image);
         if image == before {
+            // taken in early by somebody else's look; sure only if it is just what the tool says it wrote
+            if let Some(was) = self.reserved.filter(|r| r.image != before)
+                && self.wrote(desk, &was.image, &look)?
+            {
+                calls::confirm(conn, self.row.id)?;
+            }
             return Ok(None);
         }
         let exact = self.wrote(desk, &before, &look)?;
         if let Some(bytes) = &look.bytes {
             store::put(conn, desk.dir, bytes, before.content())?;
         }
-        if row.is_none() && self.opened_now && !exact && out_of_sight(desk, &path, self.excludes)? {
+        if row.is_none() && self.opened_now && !exact && out_of_sight(desk, &path)? {
             let (since, generation) = (desk.head()?, known::next_generation(conn, root)?);
             let stat = look.stat.unwrap_or(NO_STAT);
             known::put(
@@ -948,6 +974,7 @@ impl Work<'_> {
             };
             settle::by_call(session, self.row.id, s, t)
         };
+        let made_dirs = self.reserved.map_or(0, |r| r.made_dirs);
         Ok(Some(transition(
             &path, row, image, &look, verdict, made_dirs,
         )))
@@ -960,6 +987,11 @@ impl Work<'_> {
             return Ok(None);
         };
         if found.contains('\r') || look.bytes.as_ref().is_some_and(|b| b.contains(&b'\r')) {
+            return Ok(None);
+        }
+        // what was recorded since the look before may be this call's own work, taken in early
+        let now = row.map_or(Image::Absent, |r| r.image);
+        if self.reserved.is_some_and(|before| before.image != now) {
             return Ok(None);
         }
         let recorded = match row.and_then(|r| r.image.content()) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::calls::{self, Found as Situation, Verdict, Writers};
+use super::calls::{self, Found as Situation, Verdict, Writer, Writers};
 use crate::disk::{Root, Stat};
 use crate::error::Result;
 use crate::history::{self, Here, NewChange, NewNode};
@@ -44,8 +44,8 @@ pub(crate) struct Cause {
     /// Paths that calls of this session named and never reported on.
     pub unreported: BTreeMap<RelPath, SessionId>,
     pub coverage: Coverage,
-    /// Make a node although nothing changed.
-    pub always: bool,
+    /// Leave paths that an open edit call has reserved to that call.
+    pub reserved_stay: bool,
 }
 
 impl Cause {
@@ -54,7 +54,7 @@ impl Cause {
             situation: Situation::Between,
             unreported: BTreeMap::new(),
             coverage: Coverage::default(),
-            always: false,
+            reserved_stay: true,
         }
     }
 }
@@ -102,10 +102,14 @@ impl Desk<'_> {
         if let Some(pack) = &pack {
             pack.insert(self.conn)?;
         }
-        let scanned_before: Option<i64> = self
+        let (scanned_before, late): (Option<i64>, i64) = self
             .conn
-            .prepare_cached("SELECT scanned FROM root WHERE id = ?1")?
-            .query_row([self.here.root], |r| r.get(0))?;
+            .prepare_cached("SELECT scanned, pending FROM root WHERE id = ?1")?
+            .query_row([self.here.root], |r| Ok((r.get(0)?, r.get(1)?)))?;
+        let overall = match late {
+            0 => cause.situation,
+            session => Situation::Late((session > 0).then_some(SessionId(session))),
+        };
         let writers = Writers::since(self.conn, since)?;
         let mut steps = Vec::new();
         let mut adopted = Vec::new();
@@ -124,7 +128,11 @@ impl Desk<'_> {
                 };
             }
             let before = row.as_ref().map_or(Image::Absent, |r| r.image);
-            if found.image == before || calls::reserved(self.conn, &found.path)?.is_some() {
+            if found.image == before {
+                continue;
+            }
+            let reserved = calls::reserved(self.conn, &found.path)?;
+            if reserved.is_some() && cause.reserved_stay {
                 continue;
             }
             self.keep(&found, Some(&before))?;
@@ -137,11 +145,12 @@ impl Desk<'_> {
             } else {
                 0
             };
-            let situation = cause
-                .unreported
-                .get(&found.path)
-                .map_or(cause.situation, |s| Situation::Unreported(*s));
-            steps.push(step(found, row, writers.judge(situation), made_dirs));
+            let verdict = match (reserved, cause.unreported.get(&found.path)) {
+                (Some(by), _) => by_open_edit(by),
+                (None, Some(session)) => writers.judge(Situation::Unreported(*session)),
+                (None, None) => writers.judge(overall),
+            };
+            steps.push(step(found, row, verdict, made_dirs));
         }
         self.follow_renames(&mut steps, &known)?;
         let generation = known::next_generation(self.conn, self.here.root)?;
@@ -155,7 +164,7 @@ impl Desk<'_> {
         let node = if baseline {
             Some(self.node(Kind::Manual, None, None, None, Some("start"), &whole)?)
         } else {
-            let news = cause.always || has_news(&whole);
+            let news = has_news(&whole);
             self.record(&steps, cause, &whole, news, generation)?
         };
         let since_node = if baseline { None } else { self.head()? };
@@ -178,7 +187,7 @@ impl Desk<'_> {
             params![
                 self.here.root,
                 done,
-                partial,
+                i64::from(partial) * pending_for(cause),
                 serde_json::to_string(&whole).unwrap_or_default(),
                 serde_json::to_string(&excludes).unwrap_or_default(),
                 (!partial).then_some(bare_dirs)
@@ -388,6 +397,28 @@ impl Desk<'_> {
             !drop.contains(&(at - 1))
         });
         Ok(())
+    }
+}
+
+/// To whom what a scan missed will be put down, if for sure to nobody else: a session, or -1.
+fn pending_for(cause: &Cause) -> i64 {
+    match cause.situation {
+        Situation::AtEndOf(writer) => writer.session.0,
+        Situation::Unreported(session) | Situation::Late(Some(session)) => session.0,
+        Situation::Between | Situation::Late(None) => -1,
+    }
+}
+
+/// A find at a path that an edit call has reserved and not reported on yet.
+fn by_open_edit(by: Writer) -> Verdict {
+    Verdict {
+        provisional: true,
+        ..by_call(
+            by.session,
+            by.call,
+            Certainty::Uncertain,
+            Certainty::Uncertain,
+        )
     }
 }
 

@@ -6,6 +6,8 @@ mod goal;
 mod journal;
 mod plan;
 mod replay;
+#[cfg(test)]
+mod tests;
 mod types;
 
 pub use types::{

@@ -1,0 +1,231 @@
+//! Scenes of an agent and a user in one workspace, told over the engine itself.
+
+use std::path::{Path, PathBuf};
+
+use crate::capture::{AgentEvent, Effect, EventKind, Told, ToolCall};
+use crate::restore::{Goal, OnConflict, Request};
+use crate::{Engine, Error, ErrorKind, Workspace};
+
+struct Scene {
+    _dir: tempfile::TempDir,
+    root: PathBuf,
+    engine: Engine,
+    calls: u32,
+}
+
+impl Scene {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let root = dir
+            .path()
+            .join("project")
+            .canonicalize()
+            .unwrap_or(dir.path().join("project"));
+        std::fs::create_dir(&root).expect("made");
+        let root = root.canonicalize().expect("there");
+        for (path, text) in files {
+            write(&root, path, text);
+        }
+        let workspace = Workspace {
+            root: root.clone(),
+            store_dir: dir.path().join("store"),
+        };
+        let mut engine = Engine::open(&workspace).expect("opens");
+        engine.look().expect("first scan");
+        Self {
+            _dir: dir,
+            root,
+            engine,
+            calls: 0,
+        }
+    }
+
+    fn event(&self, kind: EventKind) -> AgentEvent {
+        AgentEvent {
+            agent: "claude-code".into(),
+            session: "s1".into(),
+            transcript: None,
+            prompt_id: None,
+            subagent: None,
+            cwd: Some(self.root.clone()),
+            name: String::new(),
+            kind,
+        }
+    }
+
+    fn tell(&mut self, kind: EventKind) {
+        let event = self.event(kind);
+        self.engine.record(&event).expect("recorded");
+    }
+
+    fn prompt(&mut self, text: &str) {
+        self.tell(EventKind::Prompt {
+            text: text.into(),
+            synthetic: false,
+        });
+    }
+
+    fn call(&mut self, tool: &str, effect: Effect, work: impl FnOnce(&Path)) {
+        self.calls += 1;
+        let call = ToolCall {
+            id: Some(format!("call{}", self.calls)),
+            tool: tool.into(),
+            input: b"{}".to_vec(),
+            effect,
+        };
+        self.tell(EventKind::Before(call.clone()));
+        work(&self.root);
+        self.tell(EventKind::After {
+            call,
+            told: Told::default(),
+            failed: false,
+        });
+    }
+
+    fn edit(&mut self, path: &str, text: &str) {
+        let full = self.root.join(path);
+        self.call("Write", Effect::Names(vec![full]), |root| {
+            write(root, path, text)
+        });
+    }
+
+    fn shell(&mut self, work: impl FnOnce(&Path)) {
+        self.call("Bash", Effect::Any { background: false }, work);
+    }
+
+    fn user(&self, path: &str, text: &str) {
+        write(&self.root, path, text);
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        std::fs::read_to_string(self.root.join(path)).ok()
+    }
+
+    fn request(&self, rev: &str) -> Request {
+        Request::new(Goal::Rewind(self.engine.resolve(rev).expect("a revision")))
+    }
+
+    fn apply(&mut self, r: &Request) -> Result<(), Error> {
+        self.engine.apply(r, None, &mut |_| {}).map(|_| ())?;
+        let verified = self.engine.verify(&mut |_| {}).expect("verifies");
+        assert_eq!(verified.problems, Vec::<String>::new());
+        Ok(())
+    }
+
+    fn rewind(&mut self, rev: &str) {
+        let r = self.request(rev);
+        self.apply(&r).expect("rewound");
+    }
+
+    fn undo(&mut self) {
+        self.apply(&Request::new(Goal::Undo(None))).expect("undone");
+    }
+}
+
+fn write(root: &Path, path: &str, text: &str) {
+    let full = root.join(path);
+    std::fs::create_dir_all(full.parent().expect("a parent")).expect("made");
+    std::fs::write(full, text).expect("written");
+}
+
+#[test]
+fn s3_033_a_rewind_takes_out_the_agents_edits_and_keeps_the_users() {
+    let mut s = Scene::new(&[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "b\n")]);
+    s.prompt("first");
+    s.edit("a.txt", "ONE\ntwo\nthree\n");
+    s.edit("new/deep/c.txt", "c\n");
+    s.user("a.txt", "ONE\ntwo\nthree\nmine\n");
+    s.prompt("second");
+    s.shell(|root| {
+        std::fs::remove_file(root.join("b.txt")).expect("removed");
+        write(root, "a.txt", "ONE\nTWO\nthree\nmine\n");
+    });
+    s.rewind("t2");
+    assert_eq!(s.text("a.txt").as_deref(), Some("ONE\ntwo\nthree\nmine\n"));
+    assert_eq!(s.text("b.txt").as_deref(), Some("b\n"));
+    s.rewind("t1");
+    assert_eq!(s.text("a.txt").as_deref(), Some("one\ntwo\nthree\nmine\n"));
+    assert!(
+        !s.root.join("new").exists(),
+        "directories that came with a file go with it"
+    );
+    s.undo();
+    assert_eq!(s.text("a.txt").as_deref(), Some("ONE\ntwo\nthree\nmine\n"));
+    assert_eq!(s.text("new/deep/c.txt").as_deref(), Some("c\n"));
+    s.undo();
+    assert_eq!(s.text("a.txt").as_deref(), Some("ONE\nTWO\nthree\nmine\n"));
+    assert_eq!(s.text("b.txt"), None);
+}
+
+#[test]
+fn u_18_a_rewind_repeated_plans_nothing() {
+    let mut s = Scene::new(&[("a.txt", "one\n")]);
+    s.prompt("first");
+    s.edit("a.txt", "two\n");
+    s.rewind("t1");
+    let again = s.request("t1");
+    assert!(s.engine.plan(&again).expect("planned").is_empty());
+}
+
+#[test]
+fn u_19_overlapping_edits_conflict_and_change_nothing() {
+    let mut s = Scene::new(&[("a.txt", "one\ntwo\n")]);
+    s.prompt("first");
+    s.edit("a.txt", "ONE\ntwo\n");
+    s.user("a.txt", "ONE, mine\ntwo\n");
+    let mut r = s.request("t1");
+    let refused = s.apply(&r).expect_err("a conflict");
+    assert_eq!(refused.kind(), ErrorKind::Refused);
+    assert_eq!(s.text("a.txt").as_deref(), Some("ONE, mine\ntwo\n"));
+    r.on_conflict = OnConflict::Markers;
+    s.apply(&r).expect("applied");
+    let text = s.text("a.txt").expect("there");
+    assert!(
+        text.contains("<<<<<<<") && text.contains("ONE, mine") && text.contains("one\n"),
+        "{text}"
+    );
+    s.undo();
+    assert_eq!(s.text("a.txt").as_deref(), Some("ONE, mine\ntwo\n"));
+}
+
+#[test]
+fn a_rename_by_the_user_is_followed() {
+    let mut s = Scene::new(&[("a.txt", "one\ntwo\nthree\n")]);
+    s.prompt("first");
+    s.edit("a.txt", "ONE\ntwo\nthree\n");
+    std::fs::rename(s.root.join("a.txt"), s.root.join("z.txt")).expect("renamed");
+    s.rewind("t1");
+    assert_eq!(s.text("z.txt").as_deref(), Some("one\ntwo\nthree\n"));
+    assert_eq!(s.text("a.txt"), None);
+}
+
+#[test]
+fn s4_017_revert_takes_out_the_middle_and_its_revert_brings_it_back() {
+    let mut s = Scene::new(&[("a.txt", "1\n2\n3\n4\n5\n")]);
+    s.prompt("first");
+    s.edit("a.txt", "1a\n2\n3\n4\n5\n");
+    s.prompt("second");
+    s.edit("a.txt", "1a\n2\n3b\n4\n5\n");
+    s.prompt("third");
+    s.edit("a.txt", "1a\n2\n3b\n4\n5c\n");
+    let turn = s.engine.resolve("t2").expect("t2");
+    s.apply(&Request::new(Goal::Revert(vec![turn])))
+        .expect("reverted");
+    assert_eq!(s.text("a.txt").as_deref(), Some("1a\n2\n3\n4\n5c\n"));
+    let node = s.engine.head().expect("head").expect("a head");
+    s.apply(&Request::new(Goal::Revert(vec![node])))
+        .expect("reverted back");
+    assert_eq!(s.text("a.txt").as_deref(), Some("1a\n2\n3b\n4\n5c\n"));
+}
+
+#[test]
+fn a_file_that_was_ignored_is_adopted_and_never_deleted() {
+    let mut s = Scene::new(&[(".gitignore", "out/\n"), ("out/keep.txt", "precious\n")]);
+    s.prompt("first");
+    s.shell(|root| write(root, ".gitignore", ""));
+    let mut r = s.request("t1");
+    r.exact = true;
+    s.apply(&r).expect("rewound");
+    assert_eq!(s.text(".gitignore").as_deref(), Some("out/\n"));
+    assert_eq!(s.text("out/keep.txt").as_deref(), Some("precious\n"));
+}
