@@ -133,9 +133,10 @@ impl From<std::io::Error> for Error {
 
 impl From<anyhow::Error> for Error {
     fn from(error: anyhow::Error) -> Self {
-        match error.downcast::<Self>() {
-            Ok(own) => own,
-            Err(error) => Self::failed(format!("{error:#}")),
+        let closed = |e: &std::io::Error| e.kind() == std::io::ErrorKind::BrokenPipe;
+        if error.root_cause().downcast_ref().is_some_and(closed) {
+            return Self::new(Kind::Closed, "nobody reads the answer");
         }
+        Self::failed(format!("{error:#}"))
     }
 }

@@ -77,7 +77,7 @@ pub fn run(desk: &mut Desk, options: &args::Log) -> Result<()> {
         text.push_str(
             &timeline
                 .paint
-                .on(DIM, "… older ones: `backstitch log --all`, or -n N\n"),
+                .on(DIM, "… older ones: `backstitch log -n N`\n"),
         );
     }
     if options.all || branches.len() > 1 {

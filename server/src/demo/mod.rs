@@ -69,9 +69,13 @@ pub fn run(options: &Options) -> Result<Report> {
         options,
         checks: Vec::new(),
     };
-    story
-        .tell()
-        .with_context(|| format!("the demo in {} failed", scratch.root().display()))?;
+    story.tell().with_context(|| {
+        if scratch.kept() {
+            format!("the demo in {} failed", scratch.root().display())
+        } else {
+            "the demo failed (with --keep its files stay to be looked at)".to_owned()
+        }
+    })?;
     let report = Report {
         workspace: scratch.workspace(),
         store: scratch.store(),
