@@ -1,0 +1,242 @@
+//! Claude Code's hook payloads. Tolerant: unknown fields, events and tools are fine, and an optional
+//! field of the wrong type counts as absent. Only the session and the event's name must be there.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+use backstitch_core::capture::event::{AgentEvent, Effect, EventKind, Told, ToolCall, Wrote};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+
+use super::ParseError;
+
+pub const NAME: &str = "claude-code";
+
+/// Tools that write no file themselves. What a subagent does is reported call by call.
+const READS: &[&str] = &[
+    "Read",
+    "Glob",
+    "Grep",
+    "LS",
+    "LSP",
+    "NotebookRead",
+    "WebFetch",
+    "WebSearch",
+    "TodoRead",
+    "TodoWrite",
+    "Task",
+    "Agent",
+    "TaskCreate",
+    "TaskGet",
+    "TaskList",
+    "TaskUpdate",
+    "TaskOutput",
+    "TaskStop",
+    "BashOutput",
+    "KillBash",
+    "KillShell",
+    "AskUserQuestion",
+    "EnterPlanMode",
+    "ExitPlanMode",
+    "SendMessage",
+    "ToolSearch",
+    "ListMcpResourcesTool",
+    "ReadMcpResourceTool",
+];
+
+/// Prompts that nobody typed: they continue a turn, they open none.
+const SYNTHETIC: &[&str] = &[
+    "<task-notification>",
+    "<system-reminder>",
+    "<local-command-stdout>",
+    "<bash-stdout>",
+    "<bash-stderr>",
+];
+
+pub fn parse(bytes: &[u8]) -> Result<AgentEvent, ParseError> {
+    let text = String::from_utf8_lossy(bytes);
+    let fields = Fields::read(&text).map_err(|e| ParseError::NotJson(e.to_string()))?;
+    let session = fields
+        .text("session_id")
+        .ok_or(ParseError::Missing("session_id"))?;
+    let name = fields
+        .text("hook_event_name")
+        .ok_or(ParseError::Missing("hook_event_name"))?;
+    Ok(AgentEvent {
+        agent: NAME.to_owned(),
+        session,
+        transcript: fields.text("transcript_path"),
+        prompt_id: fields.text("prompt_id"),
+        subagent: fields.text("agent_id"),
+        cwd: fields.text("cwd").map(PathBuf::from),
+        kind: kind(&name, &fields),
+        name,
+    })
+}
+
+fn kind(name: &str, fields: &Fields) -> EventKind {
+    match name {
+        "SessionStart" => EventKind::SessionStart {
+            source: fields.text("source").unwrap_or_default(),
+        },
+        "UserPromptSubmit" => {
+            let text: String = fields.get("prompt").unwrap_or_default();
+            let start = text.trim_start();
+            let synthetic = start.is_empty() || SYNTHETIC.iter().any(|tag| start.starts_with(tag));
+            EventKind::Prompt { text, synthetic }
+        }
+        "PreToolUse" => EventKind::Before(call(fields)),
+        "PostToolUse" => {
+            let call = call(fields);
+            let told = told(&call.tool, fields);
+            EventKind::After {
+                call,
+                told,
+                failed: false,
+            }
+        }
+        "PostToolUseFailure" => EventKind::After {
+            call: call(fields),
+            told: Told::default(),
+            failed: true,
+        },
+        // The call was announced, but it never ran.
+        "PermissionDenied" => {
+            let call = ToolCall {
+                effect: Effect::Reads,
+                ..call(fields)
+            };
+            EventKind::After {
+                call,
+                told: Told::default(),
+                failed: true,
+            }
+        }
+        "PostToolBatch" => EventKind::BatchEnd,
+        "SubagentStop" => EventKind::SubagentStop,
+        "Stop" | "StopFailure" => EventKind::Stop {
+            background: background_shells(fields),
+        },
+        "SessionEnd" => EventKind::SessionEnd,
+        "PreCompact" => EventKind::Compact,
+        _ => EventKind::Other,
+    }
+}
+
+fn call(fields: &Fields) -> ToolCall {
+    let tool = fields.text("tool_name").unwrap_or_default();
+    let input = fields.raw("tool_input");
+    let effect = effect(
+        &tool,
+        &fields.nested("tool_input"),
+        &fields.nested("tool_response"),
+    );
+    ToolCall {
+        id: fields.text("tool_use_id"),
+        tool,
+        input: input.unwrap_or_default().as_bytes().to_vec(),
+        effect,
+    }
+}
+
+fn effect(tool: &str, input: &Fields, response: &Fields) -> Effect {
+    let named = match tool {
+        "Edit" | "MultiEdit" | "Write" => input.text("file_path"),
+        "NotebookEdit" => input.text("notebook_path"),
+        _ if READS.contains(&tool) => return Effect::Reads,
+        _ => None,
+    };
+    match named {
+        Some(path) => Effect::Names(vec![PathBuf::from(path)]),
+        // A command may also be moved to the background while it runs.
+        None => Effect::Any {
+            background: input.get("run_in_background").unwrap_or(false)
+                || response.text("backgroundTaskId").is_some(),
+        },
+    }
+}
+
+/// What an edit tool says of its own work. Where the user changed the edit before accepting it, the
+/// input is not what was written, and the disk is the only witness.
+fn told(tool: &str, fields: &Fields) -> Told {
+    let input = fields.nested("tool_input");
+    let response = fields.nested("tool_response");
+    let found: Option<String> = response.get("originalFile");
+    if response.get("userModified").unwrap_or(false) {
+        return Told { found, wrote: None };
+    }
+    let wrote = match tool {
+        "Write" => input.get("content").map(Wrote::Whole),
+        "Edit" => replacement(&input, found.as_deref()),
+        _ => None,
+    };
+    Told { found, wrote }
+}
+
+fn replacement(input: &Fields, found: Option<&str>) -> Option<Wrote> {
+    let old: String = input.get("old_string")?;
+    let new: String = input.get("new_string")?;
+    if old.is_empty() {
+        // Edit's way to create a file; in a file with text it means nothing definite.
+        return found
+            .unwrap_or_default()
+            .is_empty()
+            .then_some(Wrote::Whole(new));
+    }
+    Some(Wrote::Replace {
+        old,
+        new,
+        all: input.get("replace_all").unwrap_or(false),
+    })
+}
+
+/// Whether a shell command outlives the turn. A subagent in the background reports its own calls.
+fn background_shells(fields: &Fields) -> bool {
+    let tasks: Vec<&RawValue> = fields.get_borrowed("background_tasks").unwrap_or_default();
+    tasks
+        .iter()
+        .filter_map(|task| Fields::read(task.get()).ok())
+        .any(|task| {
+            task.text("type").as_deref() != Some("subagent")
+                && task.text("status").is_none_or(|status| status == "running")
+        })
+}
+
+/// A JSON object whose values are read one by one, each for itself.
+#[derive(Default)]
+struct Fields<'a>(HashMap<Cow<'a, str>, &'a RawValue>);
+
+impl<'a> Fields<'a> {
+    fn read(text: &'a str) -> serde_json::Result<Self> {
+        serde_json::from_str(text).map(Self)
+    }
+
+    fn raw(&self, name: &str) -> Option<&'a str> {
+        self.0.get(name).map(|value| value.get())
+    }
+
+    fn get<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+        self.get_borrowed(name)
+    }
+
+    fn get_borrowed<T: Deserialize<'a>>(&self, name: &str) -> Option<T> {
+        serde_json::from_str(self.raw(name)?).ok()
+    }
+
+    /// A text that says something: not empty.
+    fn text(&self, name: &str) -> Option<String> {
+        self.get(name).filter(|text: &String| !text.is_empty())
+    }
+
+    /// An object's fields; none where it is absent or something else.
+    fn nested(&self, name: &str) -> Fields<'a> {
+        self.raw(name)
+            .and_then(|text| Fields::read(text).ok())
+            .unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests;

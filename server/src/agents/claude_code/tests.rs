@@ -1,0 +1,296 @@
+//! Recorded payloads of the real agent, and what may come beside them.
+
+use super::*;
+
+macro_rules! recorded {
+    ($name:literal) => {
+        parse(include_bytes!(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../tests/agents/payloads/claude/",
+            $name,
+            ".json"
+        )))
+        .expect("a recorded payload is an event")
+    };
+}
+
+fn before(event: AgentEvent) -> ToolCall {
+    match event.kind {
+        EventKind::Before(call) => call,
+        other => panic!("not a before event: {other:?}"),
+    }
+}
+
+fn after(event: AgentEvent) -> (ToolCall, Told, bool) {
+    match event.kind {
+        EventKind::After { call, told, failed } => (call, told, failed),
+        other => panic!("not an after event: {other:?}"),
+    }
+}
+
+#[test]
+fn common_fields() {
+    let event = recorded!("PreToolUse-Edit-in_subagent");
+    assert_eq!(event.agent, "claude-code");
+    assert_eq!(event.session, "00000000-0000-4000-8000-000000000001");
+    assert_eq!(
+        event.prompt_id.as_deref(),
+        Some("00000000-0000-4000-8000-000000000002")
+    );
+    assert_eq!(event.subagent.as_deref(), Some("a0000000000000003"));
+    assert_eq!(event.cwd, Some(PathBuf::from("/home/dev/project")));
+    assert_eq!(event.name, "PreToolUse");
+    assert!(event.transcript.is_some());
+}
+
+#[test]
+fn edit_tools_name_their_path() {
+    let call = before(recorded!("PreToolUse-Edit"));
+    assert_eq!(call.id.as_deref(), Some("toolu_1_1"));
+    assert_eq!(
+        call.effect,
+        Effect::Names(vec!["/home/dev/project/src/main.rs".into()])
+    );
+    assert!(call.input.starts_with(b"{"));
+    let call = before(recorded!("PreToolUse-Write"));
+    assert_eq!(
+        call.effect,
+        Effect::Names(vec!["/home/dev/project/src/added.rs".into()])
+    );
+}
+
+#[test]
+fn readers_and_subagents_write_nothing_themselves() {
+    for event in [
+        recorded!("PreToolUse-Read"),
+        recorded!("PreToolUse-Read-in_subagent"),
+        recorded!("PreToolUse-Agent"),
+    ] {
+        assert_eq!(before(event).effect, Effect::Reads);
+    }
+    for event in [
+        recorded!("PostToolUse-Read"),
+        recorded!("PostToolUse-Agent"),
+    ] {
+        assert_eq!(after(event).0.effect, Effect::Reads);
+    }
+}
+
+#[test]
+fn shells_and_unknown_tools_may_write_anything() {
+    assert_eq!(
+        before(recorded!("PreToolUse-Bash")).effect,
+        Effect::Any { background: false }
+    );
+    let unknown = br#"{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"mcp__x__y"}"#;
+    assert_eq!(
+        before(parse(unknown).unwrap()).effect,
+        Effect::Any { background: false }
+    );
+}
+
+#[test]
+fn a_background_command_is_known_as_such() {
+    let asked = br#"{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash",
+        "tool_input":{"command":"make","run_in_background":true}}"#;
+    assert_eq!(
+        before(parse(asked).unwrap()).effect,
+        Effect::Any { background: true }
+    );
+    let moved = br#"{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Bash",
+        "tool_input":{"command":"make"},"tool_response":{"backgroundTaskId":"b1"}}"#;
+    assert_eq!(
+        after(parse(moved).unwrap()).0.effect,
+        Effect::Any { background: true }
+    );
+}
+
+#[test]
+fn an_edit_tells_what_it_found_and_wrote() {
+    for event in [
+        recorded!("PostToolUse-Edit"),
+        recorded!("PostToolUse-Edit-in_subagent"),
+    ] {
+        let (_, told, failed) = after(event);
+        assert!(!failed);
+        assert_eq!(
+            told.found.as_deref(),
+            Some("fn main() {\n    println!(\"one\");\n}\n")
+        );
+        let Some(Wrote::Replace {
+            old,
+            new,
+            all: false,
+        }) = told.wrote
+        else {
+            panic!()
+        };
+        assert_eq!((old.as_str(), new.as_str()), ("\"one\"", "\"two\""));
+    }
+}
+
+#[test]
+fn a_write_tells_the_whole_content() {
+    let (_, told, _) = after(recorded!("PostToolUse-Write"));
+    assert!(told.found.is_none());
+    assert!(matches!(told.wrote, Some(Wrote::Whole(text)) if text == "pub fn added() {}\n"));
+}
+
+#[test]
+fn an_edit_that_the_user_changed_tells_nothing_of_what_was_written() {
+    let payload = br#"{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Write",
+        "tool_input":{"file_path":"a","content":"x"},
+        "tool_response":{"originalFile":"y","userModified":true}}"#;
+    let (_, told, _) = after(parse(payload).unwrap());
+    assert_eq!(told.found.as_deref(), Some("y"));
+    assert!(told.wrote.is_none());
+}
+
+#[test]
+fn an_edit_of_nothing_creates_the_file() {
+    let payload = br#"{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Edit",
+        "tool_input":{"file_path":"a","old_string":"","new_string":"x"},"tool_response":{}}"#;
+    let (_, told, _) = after(parse(payload).unwrap());
+    assert!(matches!(told.wrote, Some(Wrote::Whole(text)) if text == "x"));
+}
+
+#[test]
+fn failed_and_denied_calls_close() {
+    let failed = br#"{"session_id":"s","hook_event_name":"PostToolUseFailure",
+        "tool_name":"Bash","tool_use_id":"x","tool_input":{"command":"false"}}"#;
+    let (call, _, failed) = after(parse(failed).unwrap());
+    assert!(failed);
+    assert_eq!(call.effect, Effect::Any { background: false });
+    let denied = br#"{"session_id":"s","hook_event_name":"PermissionDenied",
+        "tool_name":"Bash","tool_use_id":"x"}"#;
+    let (call, _, failed) = after(parse(denied).unwrap());
+    assert!(failed);
+    assert_eq!(call.effect, Effect::Reads);
+}
+
+#[test]
+fn only_a_typed_prompt_makes_a_turn() {
+    let EventKind::Prompt {
+        text,
+        synthetic: false,
+    } = recorded!("UserPromptSubmit").kind
+    else {
+        panic!()
+    };
+    assert_eq!(text, "change one to two and add added.rs");
+    assert!(matches!(
+        recorded!("UserPromptSubmit-task-notification").kind,
+        EventKind::Prompt {
+            synthetic: true,
+            ..
+        }
+    ));
+    for prompt in [
+        "",
+        "  \\n",
+        "<system-reminder>x",
+        "<bash-stdout>x",
+        "\\n<bash-stderr>x",
+    ] {
+        let payload = format!(
+            r#"{{"session_id":"s","hook_event_name":"UserPromptSubmit","prompt":"{prompt}"}}"#
+        );
+        assert!(matches!(
+            parse(payload.as_bytes()).unwrap().kind,
+            EventKind::Prompt {
+                synthetic: true,
+                ..
+            }
+        ));
+    }
+}
+
+#[test]
+fn life_of_a_session() {
+    let EventKind::SessionStart { source } = recorded!("SessionStart-resume").kind else {
+        panic!()
+    };
+    assert_eq!(source, "resume");
+    assert!(matches!(
+        recorded!("SessionStart-startup").kind,
+        EventKind::SessionStart { source } if source == "startup"
+    ));
+    assert!(matches!(
+        recorded!("SessionEnd").kind,
+        EventKind::SessionEnd
+    ));
+    assert!(matches!(recorded!("SubagentStart").kind, EventKind::Other));
+    assert!(matches!(
+        recorded!("SubagentStop").kind,
+        EventKind::SubagentStop
+    ));
+    assert!(matches!(
+        recorded!("PostToolBatch").kind,
+        EventKind::BatchEnd
+    ));
+    assert!(matches!(
+        recorded!("PostToolBatch-in_subagent").kind,
+        EventKind::BatchEnd
+    ));
+    let compact = br#"{"session_id":"s","hook_event_name":"PreCompact","trigger":"auto"}"#;
+    assert!(matches!(parse(compact).unwrap().kind, EventKind::Compact));
+}
+
+#[test]
+fn a_stop_knows_of_shells_that_still_run() {
+    assert!(matches!(
+        recorded!("Stop").kind,
+        EventKind::Stop { background: false }
+    ));
+    let stop = |task: &str| {
+        let payload =
+            format!(r#"{{"session_id":"s","hook_event_name":"Stop","background_tasks":[{task}]}}"#);
+        match parse(payload.as_bytes()).unwrap().kind {
+            EventKind::Stop { background } => background,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(stop(r#"{"type":"shell","status":"running"}"#));
+    assert!(stop(r#"{"type":"shell"}"#));
+    assert!(!stop(r#"{"type":"shell","status":"completed"}"#));
+    assert!(!stop(r#"{"type":"subagent","status":"running"}"#));
+    assert!(!stop(r#""nonsense""#));
+}
+
+#[test]
+fn what_is_unknown_or_of_the_wrong_type_is_passed_over() {
+    let event = parse(
+        br#"{"session_id":"s","hook_event_name":"Brand New","cwd":7,"agent_id":null,
+            "prompt_id":{},"tool_input":[1],"more":{"deep":[{}]}}"#,
+    )
+    .unwrap();
+    assert!(matches!(event.kind, EventKind::Other));
+    assert!(event.cwd.is_none() && event.subagent.is_none() && event.prompt_id.is_none());
+    let odd = br#"{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Edit",
+        "tool_input":{"file_path":["a"],"old_string":1},"tool_response":"text"}"#;
+    let (call, told, _) = after(parse(odd).unwrap());
+    assert_eq!(call.effect, Effect::Any { background: false });
+    assert!(told.found.is_none() && told.wrote.is_none());
+}
+
+#[test]
+fn bytes_that_are_no_text_spoil_only_their_field() {
+    let mut payload = br#"{"session_id":"s","hook_event_name":"Stop","x":""#.to_vec();
+    payload.extend([0xff, 0xfe]);
+    payload.extend(br#""}"#);
+    assert_eq!(parse(&payload).unwrap().session, "s");
+}
+
+#[test]
+fn without_session_or_name_there_is_no_event() {
+    assert_eq!(
+        parse(br#"{"hook_event_name":"Stop"}"#).unwrap_err(),
+        ParseError::Missing("session_id")
+    );
+    assert_eq!(
+        parse(br#"{"session_id":"s"}"#).unwrap_err(),
+        ParseError::Missing("hook_event_name")
+    );
+    assert!(matches!(parse(b""), Err(ParseError::NotJson(_))));
+    assert!(matches!(parse(b"[]"), Err(ParseError::NotJson(_))));
+}

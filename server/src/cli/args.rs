@@ -1,0 +1,484 @@
+//! The command line as types: every command, its options and its help. Owns no behaviour.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+const REVISIONS: &str = "\
+A REV is c12 (a checkpoint), c12^ (its parent), t4 (the state just before turn 4), @ (now), @~2 (two \
+before), a tag, a branch, or a label in quotes.";
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "backstitch",
+    version,
+    about = "Checkpoints everything a coding agent does in a workspace, and rewinds any of it",
+    after_help = "Start here:\n  \
+        backstitch demo                 see it work in a scratch directory\n  \
+        backstitch setup claude-code    record what Claude Code does\n  \
+        backstitch log --graph          what happened in this workspace\n  \
+        backstitch rewind t4            take out what the agent did from turn 4 on\n  \
+        backstitch undo                 and back again",
+    arg_required_else_help = true,
+    max_term_width = 100
+)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Everywhere")]
+pub struct Global {
+    /// Work on this workspace [default: the one around the current directory]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub workspace: Option<PathBuf>,
+    /// Keep the history here [default: in the user's state directory]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub store_dir: Option<PathBuf>,
+    /// Answer with one JSON document
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Say only what was asked for
+    #[arg(short, long, global = true)]
+    pub quiet: bool,
+    /// Say more
+    #[arg(short, long, global = true, conflicts_with = "quiet")]
+    pub verbose: bool,
+    /// Colours
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub color: Color,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show the main job in a scratch directory: record an agent, look, rewind, undo
+    #[command(after_help = "Examples:\n  backstitch demo\n  backstitch demo --keep")]
+    Demo(Demo),
+    /// Let an agent report what it does
+    #[command(after_help = "Examples:\n  \
+        backstitch setup                          set up every agent found\n  \
+        backstitch setup claude-code --print      show what would be written\n  \
+        backstitch setup claude-code --scope project\n  \
+        backstitch setup claude-code --uninstall")]
+    Setup(Setup),
+    /// The workspace, its store, and what is not captured
+    #[command(after_help = "Examples:\n  backstitch status\n  backstitch status --json")]
+    Status,
+    /// Make a directory a workspace and record its state
+    #[command(after_help = "Examples:\n  backstitch init\n  backstitch init ~/notes")]
+    Init {
+        /// The directory [default: the current one]
+        dir: Option<PathBuf>,
+    },
+    /// Record the state now
+    #[command(
+        args_conflicts_with_subcommands = true,
+        after_help = "Examples:\n  \
+            backstitch checkpoint -m \"before the refactoring\"\n  \
+            backstitch checkpoint create green\n  \
+            backstitch checkpoint list"
+    )]
+    Checkpoint(Checkpoint),
+    /// The timeline: turns, steps, your own edits, rewinds
+    #[command(
+        visible_alias = "timeline",
+        after_help = "Examples:\n  \
+            backstitch log\n  \
+            backstitch log --graph -n 50\n  \
+            backstitch log --path src/main.rs\n  \
+            backstitch log --all --json"
+    )]
+    Log(Log),
+    /// One checkpoint: turn, prompt, agent, tool, changes, coverage
+    #[command(
+        after_help = format!("Examples:\n  \
+            backstitch show c12\n  \
+            backstitch show t4 --patch\n  \
+            backstitch show @ --name-status\n\n{REVISIONS}")
+    )]
+    Show(Show),
+    /// What changed between two states; the output is what `git apply` takes
+    #[command(
+        after_help = format!("Examples:\n  \
+            backstitch diff                   the newest checkpoint against the disk\n  \
+            backstitch diff t4                since turn 4 began\n  \
+            backstitch diff t4 t5 -- src      what turn 4 did below src\n  \
+            backstitch diff t4 --word\n\n{REVISIONS}")
+    )]
+    Diff(Diff),
+    /// A file's content at a checkpoint, byte for byte
+    #[command(
+        after_help = format!("Examples:\n  \
+            backstitch cat t4 src/main.rs\n  \
+            backstitch cat c12 logo.png > old.png\n\n{REVISIONS}")
+    )]
+    Cat { rev: String, path: OsString },
+    /// Take out what came after a checkpoint; your own edits stay
+    #[command(
+        after_help = format!("Examples:\n  \
+            backstitch rewind t4 --dry-run          what would happen\n  \
+            backstitch rewind t4                    take out the agent's work from turn 4 on\n  \
+            backstitch rewind t4 --path src/main.rs\n  \
+            backstitch rewind c12 --exact           that very state, your edits included\n  \
+            backstitch rewind --iteration 7\n  \
+            backstitch rewind \"before the refactoring\"\n\n{REVISIONS}")
+    )]
+    Rewind(Rewind),
+    /// Take out one turn or step and keep what came later
+    #[command(
+        after_help = format!("Examples:\n  \
+            backstitch revert t4\n  \
+            backstitch revert c12 c14 --dry-run\n\n{REVISIONS}")
+    )]
+    Revert(Revert),
+    /// Undo the last rewind or revert
+    #[command(after_help = "Examples:\n  backstitch undo\n  backstitch undo op3 --dry-run")]
+    Undo(Undo),
+    /// Do again what was undone
+    #[command(after_help = "Examples:\n  backstitch redo\n  backstitch redo --dry-run")]
+    Redo(Redo),
+    /// The rewinds, reverts, undos and redos so far
+    #[command(after_help = "Examples:\n  backstitch oplog\n  backstitch oplog --json")]
+    Oplog,
+    /// The whole tree of a checkpoint in another, empty directory
+    #[command(
+        after_help = format!("Examples:\n  \
+            backstitch materialize t4 --into /tmp/before\n\n{REVISIONS}")
+    )]
+    Materialize {
+        rev: String,
+        /// An empty directory, or one to be made
+        #[arg(long, value_name = "DIR")]
+        into: PathBuf,
+    },
+    /// Check that everything in the store is whole
+    #[command(after_help = "Examples:\n  backstitch verify")]
+    Verify,
+    /// Record an agent's event from stdin (agents call this; see `setup`)
+    #[command(after_help = "Examples:\n  backstitch hook claude-code < payload.json")]
+    Hook {
+        /// The agent
+        agent: String,
+    },
+    /// Completions for a shell, on stdout
+    #[command(after_help = "Examples:\n  \
+            backstitch completions bash > ~/.local/share/bash-completion/completions/backstitch\n  \
+            backstitch completions zsh > ~/.zfunc/_backstitch\n  \
+            backstitch completions fish > ~/.config/fish/completions/backstitch.fish")]
+    Completions { shell: clap_complete::Shell },
+    /// Go on with a scan that ran out of time
+    #[command(hide = true)]
+    Scan,
+}
+
+#[derive(Debug, Args)]
+pub struct Demo {
+    /// Keep the scratch directory
+    #[arg(long)]
+    pub keep: bool,
+    /// Use this directory, which must be empty or missing, and keep it
+    #[arg(long, value_name = "DIR")]
+    pub dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Setup {
+    /// What to set up: claude-code [default: the agents found]
+    #[arg(value_name = "AGENT")]
+    pub agents: Vec<String>,
+    /// For all your projects, or for this workspace alone
+    #[arg(long, default_value = "user")]
+    pub scope: Scope,
+    /// Show what would be written, write nothing
+    #[arg(long)]
+    pub print: bool,
+    /// Take out what setup wrote
+    #[arg(long)]
+    pub uninstall: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Scope {
+    User,
+    Project,
+}
+
+#[derive(Debug, Args)]
+pub struct Checkpoint {
+    /// A name to find it by
+    #[arg(short = 'm', long = "message", value_name = "LABEL")]
+    pub label: Option<String>,
+    #[command(subcommand)]
+    pub command: Option<CheckpointCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum CheckpointCommand {
+    /// Record the state now
+    Create {
+        /// A name to find it by
+        label: Option<String>,
+    },
+    /// All checkpoints, newest first
+    List {
+        /// Only those of this session
+        #[arg(short, long, value_name = "ID")]
+        session: Option<String>,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct Log {
+    /// At most so many checkpoints [default: 40; with --json or --all: no limit]
+    #[arg(short = 'n', long = "limit", value_name = "N")]
+    pub limit: Option<usize>,
+    /// Every branch, not just the current one
+    #[arg(long)]
+    pub all: bool,
+    /// Only this session (its id, or a unique start of it)
+    #[arg(short, long, value_name = "ID")]
+    pub session: Option<String>,
+    /// Only what touched this file or directory
+    #[arg(long, value_name = "PATH")]
+    pub path: Option<OsString>,
+    /// Oldest first, with the lines of history drawn
+    #[arg(long)]
+    pub graph: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Show {
+    pub rev: String,
+    #[command(flatten)]
+    pub form: ShowForm,
+}
+
+#[derive(Clone, Copy, Debug, Args)]
+#[group(multiple = false)]
+pub struct ShowForm {
+    /// Changed files with counts (the default)
+    #[arg(long)]
+    pub stat: bool,
+    /// The changes as a patch
+    #[arg(long, short)]
+    pub patch: bool,
+    /// Changed files with A, M, D, R
+    #[arg(long)]
+    pub name_status: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Diff {
+    /// From, and to [default: @ and the disk]
+    #[arg(value_name = "REV", num_args = 0..=2)]
+    pub revs: Vec<String>,
+    /// Only these files or directories
+    #[arg(last = true, value_name = "PATH")]
+    pub paths: Vec<OsString>,
+    #[command(flatten)]
+    pub form: DiffForm,
+}
+
+#[derive(Clone, Copy, Debug, Args)]
+#[group(multiple = false)]
+pub struct DiffForm {
+    /// Changed files with counts
+    #[arg(long)]
+    pub stat: bool,
+    /// Changed files with A, M, D, R
+    #[arg(long)]
+    pub name_status: bool,
+    /// Changed words instead of lines
+    #[arg(long)]
+    pub word: bool,
+}
+
+/// What every command that restores takes.
+#[derive(Clone, Debug, Args)]
+pub struct Restore {
+    /// Only this file or directory; may be given again
+    #[arg(long = "path", value_name = "PATH", num_args = 1..)]
+    pub paths: Vec<OsString>,
+    /// What to do where edits collide
+    #[arg(long, value_name = "HOW", default_value = "fail")]
+    pub on_conflict: Resolve,
+    /// Show the plan and its fingerprint, change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do exactly what the dry run with this fingerprint showed, or refuse
+    #[arg(long, value_name = "FINGERPRINT")]
+    pub plan: Option<String>,
+    /// Do not ask
+    #[arg(short, long, visible_alias = "force")]
+    pub yes: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Resolve {
+    /// Change nothing
+    Fail,
+    /// Write conflict markers
+    Markers,
+    /// Keep the file's present lines
+    Current,
+    /// Take the target's lines
+    Target,
+}
+
+/// What rewind and revert take besides.
+#[derive(Clone, Debug, Args)]
+pub struct Choice {
+    /// Files, the conversation, or both
+    #[arg(long, default_value = "code")]
+    pub scope: What,
+    /// The very state of the target, everyone's edits included
+    #[arg(long)]
+    pub exact: bool,
+    /// Move only the work of this session (its id, or a unique start of it)
+    #[arg(short, long, value_name = "ID")]
+    pub session: Option<String>,
+    /// Only this hunk, by an id of `diff --json`; may be given again
+    #[arg(long = "hunk", value_name = "ID", num_args = 1..)]
+    pub hunks: Vec<String>,
+    /// Changes of which nobody knows for sure who made them
+    #[arg(long, value_name = "WHAT", default_value = "keep")]
+    pub uncertain: Uncertain,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum What {
+    Code,
+    Conversation,
+    Both,
+}
+
+impl What {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Code => "code",
+            Self::Conversation => "conversation",
+            Self::Both => "both",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Uncertain {
+    Keep,
+    Take,
+}
+
+#[derive(Debug, Args)]
+pub struct Rewind {
+    #[arg(required_unless_present = "iteration")]
+    pub rev: Option<String>,
+    /// To the state after this tool call of the session
+    #[arg(long, value_name = "N", conflicts_with = "rev")]
+    pub iteration: Option<i64>,
+    #[command(flatten)]
+    pub choice: Choice,
+    #[command(flatten)]
+    pub restore: Restore,
+}
+
+#[derive(Debug, Args)]
+pub struct Revert {
+    #[arg(required = true, value_name = "REV")]
+    pub revs: Vec<String>,
+    #[command(flatten)]
+    pub choice: Choice,
+    #[command(flatten)]
+    pub restore: Restore,
+}
+
+#[derive(Debug, Args)]
+pub struct Undo {
+    /// The operation [default: the newest one not undone]
+    pub op: Option<String>,
+    #[command(flatten)]
+    pub restore: Restore,
+}
+
+#[derive(Debug, Args)]
+pub struct Redo {
+    #[command(flatten)]
+    pub restore: Restore,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_command_has_examples() {
+        for command in Cli::command()
+            .get_subcommands()
+            .filter(|c| !c.is_hide_set())
+        {
+            let help = command
+                .get_after_help()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            assert!(
+                help.contains("Examples:"),
+                "{} has no examples",
+                command.get_name()
+            );
+        }
+    }
+
+    #[test]
+    fn diff_tells_revisions_from_paths() {
+        let cli = Cli::parse_from(["backstitch", "diff", "t1", "t2", "--", "a", "b"]);
+        let Command::Diff(diff) = cli.command else {
+            panic!()
+        };
+        assert_eq!((diff.revs.len(), diff.paths.len()), (2, 2));
+    }
+
+    #[test]
+    fn a_checkpoint_has_two_forms() {
+        for args in [
+            &["backstitch", "checkpoint", "-m", "x"][..],
+            &["backstitch", "checkpoint"],
+        ] {
+            assert!(Cli::try_parse_from(args).is_ok());
+        }
+        let cli = Cli::parse_from(["backstitch", "checkpoint", "create", "x"]);
+        let Command::Checkpoint(Checkpoint {
+            command: Some(made),
+            ..
+        }) = cli.command
+        else {
+            panic!()
+        };
+        assert!(matches!(made, CheckpointCommand::Create { label: Some(label) } if label == "x"));
+    }
+
+    #[test]
+    fn rewind_needs_exactly_one_target() {
+        let parse = |args: &[&str]| Cli::try_parse_from([&["backstitch", "rewind"], args].concat());
+        assert!(parse(&[]).is_err());
+        assert!(parse(&["t1", "--iteration", "3"]).is_err());
+        assert!(parse(&["--iteration", "3", "--force"]).is_ok());
+        assert!(parse(&["t1", "--path", "a", "b", "--hunk", "h"]).is_ok());
+    }
+}

@@ -1,0 +1,148 @@
+//! What a command works with: the opened workspace, the way out, and the reading of revisions and
+//! paths as typed.
+
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
+
+use backstitch_core::engine::{Engine, Locate, Workspace};
+use backstitch_core::model::{NodeId, RelPath};
+
+use super::args::Global;
+use super::error::{Error, Result};
+use super::out::Out;
+
+#[derive(Debug)]
+pub struct Desk<'a> {
+    pub engine: Engine,
+    pub root: PathBuf,
+    pub out: &'a Out,
+    cwd: PathBuf,
+}
+
+/// The workspace that the options and the current directory name.
+pub fn find(global: &Global) -> Result<Workspace> {
+    Ok(Workspace::find(&locate(global, &current_dir()?))?)
+}
+
+pub fn locate<'a>(global: &'a Global, cwd: &'a Path) -> Locate<'a> {
+    Locate {
+        workspace: global.workspace.as_deref(),
+        store_dir: global.store_dir.as_deref(),
+        cwd,
+    }
+}
+
+pub fn current_dir() -> Result<PathBuf> {
+    std::env::current_dir().map_err(|e| Error::failed(format!("the current directory: {e}")))
+}
+
+impl<'a> Desk<'a> {
+    pub fn open(global: &Global, out: &'a Out) -> Result<Self> {
+        let workspace = find(global)?;
+        let engine = Engine::open(&workspace)?;
+        Ok(Self {
+            engine,
+            root: workspace.root,
+            out,
+            cwd: current_dir()?,
+        })
+    }
+
+    pub fn node(&self, rev: &str) -> Result<NodeId> {
+        Ok(self.engine.resolve(rev)?)
+    }
+
+    /// The newest checkpoint, of which there may be none yet.
+    pub fn head(&self) -> Result<NodeId> {
+        self.engine.head()?.ok_or_else(|| {
+            Error::not_found("nothing has been recorded in this workspace yet")
+                .hint("`backstitch checkpoint` records the state now; `backstitch setup` lets an agent report")
+        })
+    }
+
+    /// A path as typed, relative to the root; None for the root itself.
+    pub fn path(&self, typed: &OsStr) -> Result<Option<RelPath>> {
+        relative(&self.root, &self.cwd, Path::new(typed))
+    }
+
+    /// Paths as typed; empty, which means all, where one of them is the root.
+    pub fn paths<S: AsRef<OsStr>>(&self, typed: &[S]) -> Result<Vec<RelPath>> {
+        let paths: Option<Vec<RelPath>> = typed
+            .iter()
+            .map(|path| self.path(path.as_ref()))
+            .collect::<Result<_>>()?;
+        Ok(paths.unwrap_or_default())
+    }
+}
+
+/// Outside the root, the current directory says nothing about the workspace: what is typed counts from
+/// the root.
+fn relative(root: &Path, cwd: &Path, typed: &Path) -> Result<Option<RelPath>> {
+    let base = if cwd.starts_with(root) { cwd } else { root };
+    let full = normal(&base.join(typed));
+    let inside = full.strip_prefix(root).map(Path::to_path_buf).or_else(|_| {
+        // The root may have been reached through a link.
+        let parent = full
+            .parent()
+            .and_then(|dir| dir.canonicalize().ok())
+            .unwrap_or_default();
+        let real = parent.join(full.file_name().unwrap_or_default());
+        real.strip_prefix(root).map(Path::to_path_buf)
+    });
+    let inside = inside.map_err(|_| {
+        Error::usage(format!(
+            "{} is not in the workspace {}",
+            typed.display(),
+            root.display()
+        ))
+    })?;
+    if inside.as_os_str().is_empty() {
+        return Ok(None);
+    }
+    let path = RelPath::from_path(&inside);
+    path.map(Some)
+        .ok_or_else(|| Error::usage(format!("{} is no path", typed.display())))
+}
+
+/// Without `.` and `..`, by the letters alone: what is named may no longer exist.
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                normal.pop();
+            }
+            other => normal.push(other),
+        }
+    }
+    normal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(cwd: &str, typed: &str) -> Result<Option<String>> {
+        let path = relative(Path::new("/w"), Path::new(cwd), Path::new(typed))?;
+        Ok(path.map(|path| path.display()))
+    }
+
+    #[test]
+    fn paths_count_from_the_current_directory() {
+        assert_eq!(read("/w/src", "a.rs").unwrap().as_deref(), Some("src/a.rs"));
+        assert_eq!(read("/w/src", "../b").unwrap().as_deref(), Some("b"));
+        assert_eq!(read("/w/src", "/w/c/./d/").unwrap().as_deref(), Some("c/d"));
+        assert_eq!(read("/elsewhere", "a").unwrap().as_deref(), Some("a"));
+        assert_eq!(read("/w", ".").unwrap(), None);
+    }
+
+    #[test]
+    fn what_lies_outside_is_wrong_use() {
+        assert_eq!(
+            read("/w", "../x").unwrap_err().kind,
+            super::super::error::Kind::Usage
+        );
+        assert!(read("/w", "/etc/passwd").is_err());
+    }
+}

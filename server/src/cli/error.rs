@@ -1,0 +1,142 @@
+//! What goes wrong on the command line: the exit code, and the words on stderr and in JSON.
+
+use std::fmt;
+
+use backstitch_core::error::ErrorKind;
+
+/// A failure with its kind and, where there is one to name, the next step.
+#[derive(Debug)]
+pub struct Error {
+    pub kind: Kind,
+    pub message: String,
+    pub hint: Option<String>,
+    /// The answer as far as it went, for JSON: a plan with its conflicts.
+    pub answer: Option<Box<serde_json::Value>>,
+}
+
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Not done, for a reason that lies in the state of things.
+    Refused,
+    /// Edits collide.
+    Conflict,
+    /// A check failed, or a file could not be read or written.
+    Failed,
+    Usage,
+    NotFound,
+    /// The store is damaged or made by a newer version.
+    Store,
+    /// Nobody reads the answer any more.
+    Closed,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Refused => "refused",
+            Self::Conflict => "conflict",
+            Self::Failed => "failed",
+            Self::Usage => "usage",
+            Self::NotFound => "not_found",
+            Self::Store => "store",
+            Self::Closed => "closed",
+        }
+    }
+
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::Closed => 0,
+            Self::Refused | Self::Conflict | Self::Failed => 1,
+            Self::Usage => 2,
+            Self::NotFound => 3,
+            Self::Store => 4,
+        }
+    }
+}
+
+impl Error {
+    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            hint: None,
+            answer: None,
+        }
+    }
+
+    pub fn refused(message: impl Into<String>) -> Self {
+        Self::new(Kind::Refused, message)
+    }
+
+    pub fn failed(message: impl Into<String>) -> Self {
+        Self::new(Kind::Failed, message)
+    }
+
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::new(Kind::Usage, message)
+    }
+
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self::new(Kind::NotFound, message)
+    }
+
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        Self {
+            hint: Some(hint.into()),
+            ..self
+        }
+    }
+
+    pub fn answer(self, answer: serde_json::Value) -> Self {
+        Self {
+            answer: Some(Box::new(answer)),
+            ..self
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<backstitch_core::error::Error> for Error {
+    fn from(error: backstitch_core::error::Error) -> Self {
+        let kind = match error.kind() {
+            ErrorKind::Refused => Kind::Refused,
+            ErrorKind::Usage => Kind::Usage,
+            ErrorKind::NotFound => Kind::NotFound,
+            ErrorKind::Store => Kind::Store,
+            ErrorKind::Other => Kind::Failed,
+        };
+        Self {
+            hint: error.hint(),
+            ..Self::new(kind, error.to_string())
+        }
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        let kind = match error.kind() {
+            std::io::ErrorKind::BrokenPipe => Kind::Closed,
+            _ => Kind::Failed,
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
+impl From<anyhow::Error> for Error {
+    fn from(error: anyhow::Error) -> Self {
+        let closed = |e: &std::io::Error| e.kind() == std::io::ErrorKind::BrokenPipe;
+        if error.root_cause().downcast_ref().is_some_and(closed) {
+            return Self::new(Kind::Closed, "nobody reads the answer");
+        }
+        Self::failed(format!("{error:#}"))
+    }
+}

@@ -1,0 +1,212 @@
+//! The shapes of JSON answers, fixed by the protocol: field names that scripts rely on. A path that is
+//! not UTF-8 is `{"bytes": "<base64>"}`; times are RFC 3339, UTC. Pure.
+
+use backstitch_core::engine::{BranchInfo, Entry, EntryChange, Operation};
+use backstitch_core::model::{Coverage, GitHead, Origin, Reason, Role};
+use backstitch_core::restore::types::{Action, Applied, Conflict, Gap, Plan};
+use base64::Engine as _;
+use serde_json::{Map, Value, json};
+
+use super::render::{self, What};
+
+/// Text, or its bytes where it is none.
+pub fn text(bytes: &[u8]) -> Value {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.into(),
+        Err(_) => json!({ "bytes": base64::engine::general_purpose::STANDARD.encode(bytes) }),
+    }
+}
+
+/// Microseconds since 1970 as RFC 3339.
+pub fn time(micros: i64) -> Value {
+    jiff::Timestamp::from_microsecond(micros).map_or(Value::Null, |time| time.to_string().into())
+}
+
+pub fn checkpoint(entry: &Entry) -> Value {
+    let node = &entry.node;
+    let session = entry.session.as_ref();
+    json!({
+        "id": node.id.to_string(),
+        "parent": node.parent.map(|id| id.to_string()),
+        "kind": node.kind.name(),
+        "session": session.map(|s| s.native.as_str()),
+        "agent": session.map(|s| s.agent.as_str()),
+        "turn": entry.turn.as_ref().map(|turn| format!("t{}", turn.number)),
+        "iteration": entry.call.as_ref().map(|call| call.iteration),
+        "tool": entry.call.as_ref().map(|call| call.tool.as_str()),
+        "subagent": entry.call.as_ref().and_then(|call| call.subagent.as_deref()),
+        "label": node.label,
+        "prompt": entry.turn.as_ref().map(|turn| turn.prompt.as_str()),
+        "time": time(node.time),
+        "branch": entry.branch,
+        "tags": entry.tags,
+        "taken_out": entry.taken_out,
+        "operation": entry.operation.as_ref().map(operation),
+        "git": git_head(&node.git),
+        "changes": entry.changes.iter().map(|c| change(c, entry)).collect::<Vec<_>>(),
+        "coverage": coverage(&node.coverage),
+    })
+}
+
+fn change(entry_change: &EntryChange, entry: &Entry) -> Value {
+    let change = &entry_change.change;
+    let (path, from) = render::place(&change.before, &change.after);
+    let mut object = Map::new();
+    object.insert("path".into(), text(path));
+    object.insert(
+        "kind".into(),
+        What::of(&change.before, &change.after).name().into(),
+    );
+    if let Some(from) = from {
+        object.insert("from".into(), text(from));
+    }
+    object.insert("added".into(), entry_change.added.into());
+    object.insert("removed".into(), entry_change.removed.into());
+    object.insert("origin".into(), origin(&change.origin, change.role, entry));
+    object.insert("binary".into(), entry_change.binary.into());
+    Value::Object(object)
+}
+
+/// Who made a change: `by` is `agent`, `user` or `restore`.
+fn origin(origin: &Origin, role: Role, entry: &Entry) -> Value {
+    let by = match (role, origin.session) {
+        (Role::Restore, _) => "restore",
+        (Role::Edit, Some(_)) => "agent",
+        (Role::Edit, None) => "user",
+    };
+    let session = entry
+        .session
+        .as_ref()
+        .filter(|s| origin.session == Some(s.id));
+    json!({
+        "by": by,
+        "session": session.map(|s| s.native.as_str()),
+        "session_certainty": render::certainty(origin.session_certainty),
+        "step_certainty": render::certainty(origin.step_certainty),
+    })
+}
+
+pub fn coverage(coverage: &Coverage) -> Value {
+    let item = |item: &backstitch_core::model::CoverageItem| json!({ "path": text(&item.path), "reason": item.reason.name(), "detail": item.detail });
+    json!({
+        "captured": coverage.captured,
+        "ignored": coverage.ignored,
+        "pending": coverage.pending,
+        "too_large": coverage.count(Reason::TooLarge),
+        "outside": coverage.count(Reason::Outside),
+        "unreadable": coverage.count(Reason::Unreadable),
+        "special": coverage.count(Reason::Special),
+        "failed": coverage.count(Reason::Failed),
+        "items": coverage.items.iter().map(item).collect::<Vec<_>>(),
+    })
+}
+
+pub fn git_head(git: &GitHead) -> Value {
+    json!({ "head": git.head, "branch": git.branch })
+}
+
+pub fn branch(branch: &BranchInfo) -> Value {
+    json!({
+        "name": branch.name,
+        "head": branch.head.map(|id| id.to_string()),
+        "parent": branch.parent,
+        "fork_point": branch.fork_point.map(|id| id.to_string()),
+        "created": time(branch.created),
+        "current": branch.current,
+    })
+}
+
+pub fn operation(operation: &Operation) -> Value {
+    json!({
+        "id": operation.id.to_string(),
+        "kind": operation.kind.name(),
+        "target": operation.target,
+        "checkpoint": operation.node.map(|id| id.to_string()),
+        "of": operation.of.map(|id| id.to_string()),
+        "undone_by": operation.undone_by.map(|id| id.to_string()),
+        "state": operation.state.name(),
+        "files": operation.files,
+        "time": time(operation.time),
+    })
+}
+
+/// A plan: what `--dry-run` answers, and the start of what a restore answers.
+pub fn plan(plan: &Plan, scope: &str) -> Value {
+    let mut document = json!({
+        "target": plan.target,
+        "scope": scope,
+        "actions": plan.actions.iter().map(action).collect::<Vec<_>>(),
+        "conflicts": plan.conflicts.iter().map(conflict).collect::<Vec<_>>(),
+        "gaps": plan.gaps.iter().map(gap).collect::<Vec<_>>(),
+        "plan": plan.fingerprint,
+    });
+    if let Some((then, now)) = &plan.git_moved {
+        document["git_head"] = json!({ "then": git_head(then), "now": git_head(now) });
+    }
+    document
+}
+
+pub fn applied(applied: &Applied, scope: &str) -> Value {
+    let mut document = plan(&applied.plan, scope);
+    document["checkpoint"] = json!(applied.node.map(|id| id.to_string()));
+    document["operation"] = json!(applied.operation.map(|id| id.to_string()));
+    if !applied.incomplete.is_empty() {
+        document["incomplete"] = applied.incomplete.iter().map(|p| text(p.bytes())).collect();
+    }
+    if !applied.refused.is_empty() {
+        let refused = applied.refused.iter();
+        document["refused"] = refused
+            .map(|(path, why)| json!({ "path": text(path.bytes()), "reason": why }))
+            .collect();
+    }
+    document
+}
+
+fn action(action: &Action) -> Value {
+    let mut object = Map::new();
+    object.insert("path".into(), text(action.path.bytes()));
+    object.insert("action".into(), action.kind.name().into());
+    if let Some(from) = &action.from {
+        object.insert("from".into(), text(from.bytes()));
+    }
+    if let Some(reason) = &action.reason {
+        object.insert("reason".into(), reason.as_str().into());
+    }
+    Value::Object(object)
+}
+
+/// Line ranges are 0-based, the end excluded.
+fn conflict(conflict: &Conflict) -> Value {
+    let hunks = conflict.hunks.iter();
+    json!({
+        "path": text(conflict.path.bytes()),
+        "reason": conflict.reason,
+        "hunks": hunks
+            .map(|h| json!({ "target": [h.target.0, h.target.1], "kept": [h.kept.0, h.kept.1] }))
+            .collect::<Vec<_>>(),
+    })
+}
+
+fn gap(gap: &Gap) -> Value {
+    json!({
+        "path": gap.path.as_deref().map(text),
+        "kind": gap.kind.name(),
+        "detail": gap.detail,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_is_no_text_keeps_its_bytes() {
+        assert_eq!(text("é".as_bytes()), json!("é"));
+        assert_eq!(text(b"\xff\x00"), json!({ "bytes": "/wA=" }));
+    }
+
+    #[test]
+    fn times_are_utc() {
+        assert_eq!(time(1_500_000), json!("1970-01-01T00:00:01.5Z"));
+    }
+}

@@ -1,0 +1,107 @@
+//! A line of styled pieces, cut to the width of the terminal. Pure.
+
+use anstyle::Style;
+use unicode_width::UnicodeWidthStr;
+
+use super::render::{self, DIM, PLAIN, Paint};
+
+/// Between the text and what stands at the right edge.
+const GAP: usize = 2;
+
+#[derive(Clone, Debug, Default)]
+pub struct Line {
+    pieces: Vec<(Style, String)>,
+    /// Stands at the right edge and is never cut.
+    right: String,
+    /// Taken out: said by dimming, or in words where there is no colour.
+    faded: bool,
+}
+
+impl Line {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn add(mut self, style: Style, text: impl Into<String>) -> Self {
+        self.pieces.push((style, text.into()));
+        self
+    }
+
+    pub fn plain(self, text: impl Into<String>) -> Self {
+        self.add(PLAIN, text)
+    }
+
+    /// The text, filled with spaces to `width` columns.
+    pub fn column(self, style: Style, text: &str, width: usize) -> Self {
+        let fill = " ".repeat(width.saturating_sub(text.width()));
+        self.add(style, text).plain(fill)
+    }
+
+    pub fn right(mut self, text: impl Into<String>) -> Self {
+        self.right = text.into();
+        self
+    }
+
+    pub fn faded(mut self, faded: bool) -> Self {
+        self.faded = faded;
+        self
+    }
+
+    /// The line with its end.
+    pub fn draw(mut self, paint: Paint) -> String {
+        if self.faded && !paint.color {
+            self.pieces.push((PLAIN, "  (taken out)".to_owned()));
+        }
+        let right = self.right.width();
+        let room = paint
+            .width
+            .saturating_sub(if right > 0 { right + GAP } else { 0 });
+        let mut drawn = String::new();
+        let mut used = 0;
+        for (style, text) in &self.pieces {
+            let shown = render::cut(text, room - used);
+            used += shown.width();
+            let style = if self.faded { DIM } else { *style };
+            drawn.push_str(&paint.on(style, &shown));
+            if shown.width() < text.width() {
+                break;
+            }
+        }
+        if right > 0 {
+            drawn.push_str(&" ".repeat(paint.width.saturating_sub(used + right)));
+            drawn.push_str(&paint.on(DIM, &self.right));
+        }
+        format!("{}\n", drawn.trim_end())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::render::RED;
+
+    fn paint(color: bool) -> Paint {
+        Paint {
+            color,
+            width: 20,
+            now: 0,
+        }
+    }
+
+    #[test]
+    fn what_stands_right_is_never_cut() {
+        let line = Line::new().plain("a long prompt indeed").right("2 d ago");
+        assert_eq!(line.draw(paint(false)), "a long pro…  2 d ago\n");
+        assert_eq!(
+            Line::new().plain("a").right("now").draw(paint(false)),
+            "a                now\n"
+        );
+    }
+
+    #[test]
+    fn taken_out_is_said_without_colour_and_dimmed_with_it() {
+        let line = Line::new().add(RED, "x").faded(true);
+        assert_eq!(line.clone().draw(paint(false)), "x  (taken out)\n");
+        assert_eq!(line.draw(paint(true)), "\u{1b}[2mx\u{1b}[0m\n");
+    }
+}

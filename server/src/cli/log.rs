@@ -1,0 +1,426 @@
+//! `log`: the timeline as text, as a graph and as JSON. The text runs from old to new, so that the
+//! newest stands next to the prompt; JSON is newest first.
+
+use anstyle::Style;
+use backstitch_core::engine::{BranchInfo, Entry, EntryChange, LogFilter};
+use backstitch_core::model::{Coverage, Kind, Role};
+use serde_json::json;
+use unicode_width::UnicodeWidthStr;
+
+use super::args;
+use super::desk::Desk;
+use super::error::Result;
+use super::files;
+use super::json as shape;
+use super::line::Line;
+use super::out;
+use super::render::{self, BLUE, BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, What, YELLOW};
+
+/// What fits on a screen or two.
+const LIMIT: usize = 40;
+/// Paths named below one checkpoint of the graph.
+const PATHS: usize = 6;
+/// Paths named on one line.
+const PATHS_INLINE: usize = 3;
+
+const EMPTY: &str = "\
+Nothing has been recorded in this workspace yet.
+
+  backstitch setup claude-code    let Claude Code report what it does
+  backstitch checkpoint           record the state now
+  backstitch demo                 see it all in a scratch directory
+";
+
+pub fn run(desk: &mut Desk, options: &args::Log) -> Result<()> {
+    let path = options
+        .path
+        .as_deref()
+        .map(|path| desk.path(path))
+        .transpose()?
+        .flatten();
+    let unlimited = desk.out.json || options.all;
+    let limit = options.limit.or((!unlimited).then_some(LIMIT));
+    let mut entries = desk.engine.log(&LogFilter {
+        // One more than shown tells whether there is more.
+        limit: limit.map(|n| n.saturating_add(1)),
+        session: options.session.clone(),
+        path,
+        all_branches: options.all,
+    })?;
+    let older = limit.is_some_and(|n| entries.len() > n);
+    entries.truncate(limit.unwrap_or(usize::MAX));
+    let branches = desk.engine.branches()?;
+    if desk.out.json {
+        return out::answer(json!({
+            "checkpoints": entries.iter().map(shape::checkpoint).collect::<Vec<_>>(),
+            "branches": branches.iter().map(shape::branch).collect::<Vec<_>>(),
+            "head": desk.engine.head()?.map(|id| id.to_string()),
+            "branch": desk.engine.branch_name()?,
+        }));
+    }
+    if entries.is_empty() {
+        let filtered = options.session.is_some() || options.path.is_some();
+        return desk.out.text(if filtered {
+            "No checkpoint matches.\n"
+        } else {
+            EMPTY
+        });
+    }
+    let timeline = Timeline {
+        paint: desk.out.paint,
+        graph: options.graph,
+        paths: if desk.out.verbose { usize::MAX } else { PATHS },
+        columns: Columns::of(&entries),
+    };
+    let mut text = String::new();
+    if older {
+        text.push_str(
+            &timeline
+                .paint
+                .on(DIM, "… older ones: `backstitch log -n N`\n"),
+        );
+    }
+    if options.all || branches.len() > 1 {
+        for branch in by_age(&branches) {
+            text.push_str(&branch_header(branch, timeline.paint));
+            timeline.draw(
+                entries.iter().filter(|e| e.branch == branch.name),
+                &mut text,
+            );
+        }
+    } else {
+        timeline.draw(entries.iter(), &mut text);
+    }
+    desk.out.text(&text)
+}
+
+/// The current branch last, next to the prompt.
+fn by_age(branches: &[BranchInfo]) -> Vec<&BranchInfo> {
+    let mut sorted: Vec<&BranchInfo> = branches.iter().collect();
+    sorted.sort_by_key(|branch| (branch.current, branch.created));
+    sorted
+}
+
+fn branch_header(branch: &BranchInfo, paint: Paint) -> String {
+    let mark = if branch.current { "▶ " } else { "  " };
+    let style = if branch.current { GREEN.bold() } else { BOLD };
+    let mut line = Line::new().add(style, format!("{mark}{}", branch.name));
+    if branch.current {
+        line = line.add(DIM, " (current)");
+    }
+    if let Some(point) = branch.fork_point {
+        let parent = branch.parent.as_deref().unwrap_or("?");
+        line = line.add(DIM, format!("  forked from {parent} at {point}"));
+    }
+    line.draw(paint)
+}
+
+/// Rows as `show` and the demo want them: the same look, one checkpoint after another.
+pub fn rows(oldest_first: &[Entry], paint: Paint, paths: usize) -> String {
+    let timeline = Timeline {
+        paint,
+        graph: true,
+        paths,
+        columns: Columns::of(oldest_first),
+    };
+    let mut text = String::new();
+    timeline.draw(oldest_first.iter().rev(), &mut text);
+    text
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Columns {
+    turn: usize,
+    id: usize,
+    tool: usize,
+}
+
+impl Columns {
+    fn of(entries: &[Entry]) -> Self {
+        let widest = |f: &dyn Fn(&Entry) -> usize| entries.iter().map(f).max().unwrap_or(0);
+        Self {
+            turn: widest(&|e| turn_name(e).width()) + 1,
+            id: widest(&|e| e.node.id.to_string().width()) + 2,
+            tool: widest(&|e| who(e).width()).min(16) + 2,
+        }
+    }
+}
+
+struct Timeline {
+    paint: Paint,
+    graph: bool,
+    paths: usize,
+    columns: Columns,
+}
+
+impl Timeline {
+    fn draw<'a>(
+        &self,
+        newest_first: impl DoubleEndedIterator<Item = &'a Entry>,
+        text: &mut String,
+    ) {
+        let mut entries = newest_first.rev().peekable();
+        while let Some(entry) = entries.next() {
+            self.entry(entry, entries.peek().is_none(), text);
+        }
+    }
+
+    fn entry(&self, entry: &Entry, last: bool, text: &mut String) {
+        let node = &entry.node;
+        let (mark, style) = mark(node.kind);
+        let step = node.kind == Kind::Step;
+        let lead = match (self.graph, step, last) {
+            (true, true, false) => "├─",
+            (true, true, true) => "╰─",
+            (false, true, _) => "  ",
+            (_, false, _) => "",
+        };
+        let mut line = Line::new()
+            .add(DIM, lead)
+            .column(style, mark, if step { 2 } else { 4 });
+        let named = turn_name(entry);
+        let id_style = if named.is_empty() { BLUE } else { DIM };
+        line = line.column(BOLD, &named, self.columns.turn).column(
+            id_style,
+            &node.id.to_string(),
+            self.columns.id,
+        );
+        line = self.say(line, entry);
+        for tag in &entry.tags {
+            line = line.add(YELLOW, format!("  [{}]", render::clean(tag)));
+        }
+        if !self.graph {
+            line = inline_changes(line, &entry.changes);
+            if let Some(note) = coverage_note(&node.coverage) {
+                line = line.add(YELLOW, format!("  ! {note}"));
+            }
+        }
+        text.push_str(
+            &line
+                .right(self.right(entry))
+                .faded(entry.taken_out)
+                .draw(self.paint),
+        );
+        if self.graph {
+            self.below(entry, last, text);
+        }
+    }
+
+    /// What the checkpoint is, in words.
+    fn say(&self, line: Line, entry: &Entry) -> Line {
+        let node = &entry.node;
+        let label = node.label.as_deref().map(render::clean).unwrap_or_default();
+        match node.kind {
+            Kind::Turn => line.plain(prompt(entry)),
+            Kind::Step => {
+                let line = line.column(CYAN, &who(entry), self.columns.tool);
+                let subagent = entry
+                    .call
+                    .as_ref()
+                    .is_some_and(|call| call.subagent.is_some());
+                let line = if subagent {
+                    line.add(DIM, "by a subagent  ")
+                } else {
+                    line
+                };
+                if entry.changes.is_empty() {
+                    line.add(DIM, "no changes")
+                } else {
+                    line
+                }
+            }
+            Kind::External => line.column(YELLOW, &who(entry), self.columns.tool),
+            Kind::Rewind => line.add(MAGENTA, operation_words(entry)),
+            Kind::Manual if label.is_empty() => line.plain("checkpoint"),
+            Kind::Manual => line.plain(format!("“{label}”")),
+            Kind::Squash => line.add(DIM, "older checkpoints, made one"),
+            Kind::Import => line.add(DIM, "imported"),
+        }
+    }
+
+    fn right(&self, entry: &Entry) -> String {
+        let ago = self.paint.ago(entry.node.time);
+        match (&entry.session, entry.node.kind) {
+            (Some(session), Kind::Turn) => format!("{} · {ago}", render::clean(&session.agent)),
+            _ => ago,
+        }
+    }
+
+    /// The changed paths and what was not captured, below the checkpoint.
+    fn below(&self, entry: &Entry, last: bool, text: &mut String) {
+        let indent = 4 + self.columns.turn + self.columns.id;
+        let lead = || Line::new().column(DIM, if last { "" } else { "│" }, indent);
+        let shown = if entry.changes.len() > self.paths {
+            self.paths - 1
+        } else {
+            self.paths
+        };
+        let names = entry.changes.iter().take(shown).map(change_name);
+        let width = files::name_width(names, self.paint);
+        for change in entry.changes.iter().take(shown) {
+            let what = What::of(&change.change.before, &change.change.after);
+            let name = render::cut(&change_name(change), width);
+            let line = lead()
+                .add(what.style(), what.letter().to_string())
+                .plain("  ")
+                .column(PLAIN, &name, width + 2);
+            let line = files::with_counts(line, change.binary, (change.added, change.removed));
+            text.push_str(
+                &line
+                    .faded(entry.taken_out && self.paint.color)
+                    .draw(self.paint),
+            );
+        }
+        if let Some(more) = entry
+            .changes
+            .len()
+            .checked_sub(shown)
+            .filter(|more| *more > 0)
+        {
+            text.push_str(
+                &lead()
+                    .add(DIM, format!("… and {more} more"))
+                    .draw(self.paint),
+            );
+        }
+        if let Some(note) = coverage_note(&entry.node.coverage) {
+            text.push_str(&lead().add(YELLOW, format!("! {note}")).draw(self.paint));
+        }
+    }
+}
+
+fn mark(kind: Kind) -> (&'static str, Style) {
+    match kind {
+        Kind::Turn => ("●", GREEN.bold()),
+        Kind::Step => ("○", GREEN),
+        Kind::External => ("◇", YELLOW),
+        Kind::Manual => ("◆", BLUE),
+        Kind::Rewind => ("⟲", MAGENTA),
+        Kind::Squash => ("▪", DIM),
+        Kind::Import => ("◈", BLUE),
+    }
+}
+
+/// `t4`, for the turn's own node; its steps stand below it.
+fn turn_name(entry: &Entry) -> String {
+    let turn = entry
+        .turn
+        .as_ref()
+        .filter(|_| entry.node.kind == Kind::Turn);
+    turn.map(|turn| format!("t{}", turn.number))
+        .unwrap_or_default()
+}
+
+fn prompt(entry: &Entry) -> String {
+    let prompt = entry
+        .turn
+        .as_ref()
+        .map(|turn| render::clean(&turn.prompt))
+        .unwrap_or_default();
+    if prompt.is_empty() {
+        "(no prompt)".to_owned()
+    } else {
+        prompt
+    }
+}
+
+/// The tool of a step; `you` for edits that no agent reported.
+fn who(entry: &Entry) -> String {
+    match entry.node.kind {
+        Kind::Step => {
+            let tool = entry.call.as_ref().map(|call| render::clean(&call.tool));
+            tool.filter(|tool| !tool.is_empty())
+                .unwrap_or_else(|| "step".to_owned())
+        }
+        Kind::External => "you".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// What a rewind node did: `rewind to t2 (op1)`.
+pub fn operation_words(entry: &Entry) -> String {
+    match &entry.operation {
+        Some(operation) => {
+            let to = if operation.kind.name() == "rewind" {
+                " to"
+            } else {
+                ""
+            };
+            let target = render::clean(&operation.target);
+            format!("{}{to} {target} ({})", operation.kind.name(), operation.id)
+        }
+        None => "rewind".to_owned(),
+    }
+}
+
+/// The path, where it came from, and `?` where nobody knows for sure who changed it.
+fn change_name(change: &EntryChange) -> String {
+    let (path, from) = render::place(&change.change.before, &change.change.after);
+    let name = files::name(path, from);
+    let unsure = change.change.role == Role::Edit && change.change.origin.is_uncertain();
+    if unsure { format!("{name} ?") } else { name }
+}
+
+fn inline_changes(mut line: Line, changes: &[EntryChange]) -> Line {
+    for (n, change) in changes.iter().take(PATHS_INLINE).enumerate() {
+        let what = What::of(&change.change.before, &change.change.after);
+        let name_style = if what == What::Modify {
+            PLAIN
+        } else {
+            what.style()
+        };
+        let name = change_name(change);
+        let line_with_name = line
+            .plain(if n > 0 { ", " } else { "  " })
+            .add(name_style, name);
+        let counted = change.binary || change.added + change.removed > 0;
+        let line_with_gap = line_with_name.plain(if counted { " " } else { "" });
+        line = files::with_counts(line_with_gap, change.binary, (change.added, change.removed));
+    }
+    match changes
+        .len()
+        .checked_sub(PATHS_INLINE)
+        .filter(|more| *more > 0)
+    {
+        Some(more) => line.add(DIM, format!(" and {more} more")),
+        None => line,
+    }
+}
+
+/// What a checkpoint could not capture, on one line.
+pub fn coverage_note(coverage: &Coverage) -> Option<String> {
+    let mut notes = Vec::new();
+    if let Some(first) = coverage.items.first() {
+        let reason = first.reason.name().replace('_', " ");
+        let count = coverage.items.len();
+        let path = render::path(&first.path);
+        let named = if path.is_empty() {
+            render::clean(&first.detail)
+        } else {
+            path
+        };
+        let more = if count > 1 {
+            format!(" and {} more", count - 1)
+        } else {
+            String::new()
+        };
+        notes.push(format!("not captured: {named} ({reason}){more}"));
+    }
+    if coverage.pending {
+        notes.push("a scan still goes on".to_owned());
+    }
+    (!notes.is_empty()).then(|| notes.join("; "))
+}
+
+/// A checkpoint's name as a person would type it: its turn where it is one.
+pub fn node_name(entry: &Entry) -> String {
+    let turn = turn_name(entry);
+    if turn.is_empty() {
+        entry.node.id.to_string()
+    } else {
+        turn
+    }
+}
+
+#[cfg(test)]
+mod tests;

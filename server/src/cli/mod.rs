@@ -1,0 +1,168 @@
+//! The command line: parses, hands each command to its file, reports failures. Decides nothing about
+//! the history; the engine does.
+
+mod args;
+mod desk;
+mod diff;
+mod error;
+mod files;
+mod json;
+mod line;
+mod log;
+mod out;
+mod plan;
+mod render;
+mod restore;
+mod setup;
+mod show;
+mod store;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser};
+use serde_json::json;
+
+use crate::{demo, hook};
+use args::{Cli, Command, Global};
+use desk::Desk;
+use error::{Error, Kind, Result};
+use out::Out;
+
+pub fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return wrong_use(&error),
+    };
+    let out = Out::new(&cli.global);
+    match run(cli, &out) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => report(error, &out),
+    }
+}
+
+fn run(cli: Cli, out: &Out) -> Result<()> {
+    let global = &cli.global;
+    match cli.command {
+        Command::Demo(options) => show_demo(options, out),
+        Command::Setup(options) => setup::run(&options, global, out),
+        Command::Init { dir } => store::init(global, dir.as_deref(), out),
+        Command::Completions { shell } => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut Cli::command(), "backstitch", &mut script);
+            out::content(&script)
+        }
+        Command::Hook { agent } => {
+            hook::run(hook_args(global, agent));
+            Ok(())
+        }
+        command => {
+            let mut desk = Desk::open(global, out)?;
+            let outcome = at_desk(command, &mut desk);
+            desk.engine.tidy();
+            outcome
+        }
+    }
+}
+
+/// The commands that work on an opened workspace.
+fn at_desk(command: Command, desk: &mut Desk) -> Result<()> {
+    match command {
+        Command::Status => store::status(desk),
+        Command::Checkpoint(options) => store::checkpoint(desk, options),
+        Command::Log(options) => log::run(desk, &options),
+        Command::Show(options) => show::run(desk, &options),
+        Command::Diff(options) => diff::run(desk, &options),
+        Command::Cat { rev, path } => show::cat(desk, &rev, &path),
+        Command::Rewind(options) => restore::rewind(desk, &options),
+        Command::Revert(options) => restore::revert(desk, &options),
+        Command::Undo(options) => restore::undo(desk, &options),
+        Command::Redo(options) => restore::redo(desk, &options),
+        Command::Oplog => store::oplog(desk),
+        Command::Materialize { rev, into } => store::materialize(desk, &rev, &into),
+        Command::Verify => store::verify(desk),
+        Command::Scan => Ok(desk.engine.continue_scan()?),
+        Command::Demo(_)
+        | Command::Setup(_)
+        | Command::Init { .. }
+        | Command::Completions { .. }
+        | Command::Hook { .. } => Ok(()),
+    }
+}
+
+fn show_demo(options: args::Demo, out: &Out) -> Result<()> {
+    let report = demo::run(&demo::Options {
+        dir: options.dir,
+        keep: options.keep,
+        color: out.paint.color,
+        silent: out.json || out.quiet,
+    })?;
+    if !out.json {
+        return Ok(());
+    }
+    out::answer(json!({
+        "workspace": report.workspace.to_string_lossy(),
+        "store": report.store.to_string_lossy(),
+        "kept": report.kept,
+        "checks": report.checks,
+    }))
+}
+
+/// Global options stand before the word `hook` when the parser is asked.
+fn hook_args(global: &Global, agent: String) -> impl Iterator<Item = std::ffi::OsString> {
+    let mut args = vec![agent.into()];
+    for (name, dir) in [
+        ("--workspace", &global.workspace),
+        ("--store-dir", &global.store_dir),
+    ] {
+        if let Some(dir) = dir {
+            args.extend([name.into(), dir.clone().into_os_string()]);
+        }
+    }
+    args.into_iter()
+}
+
+fn wrong_use(error: &clap::Error) -> ExitCode {
+    let _ = error.print();
+    if !error.use_stderr() {
+        return ExitCode::SUCCESS;
+    }
+    if std::env::args_os().any(|arg| arg == "--json") {
+        let text = error.to_string();
+        let message = text
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .trim_start_matches("error: ");
+        let _ = out::answer(error_fields(&Error::usage(message)));
+    }
+    ExitCode::from(Kind::Usage.exit_code())
+}
+
+fn report(mut error: Error, out: &Out) -> ExitCode {
+    let code = ExitCode::from(error.kind.exit_code());
+    if error.kind == Kind::Closed {
+        return code;
+    }
+    out.note("error", &error.message);
+    if let Some(hint) = &error.hint {
+        out.note("hint", hint);
+    }
+    if out.json {
+        let fields = error_fields(&error);
+        let mut answer = error
+            .answer
+            .take()
+            .map_or_else(|| json!({}), |answer| *answer);
+        answer["error"] = fields["error"].clone();
+        let _ = out::answer(answer);
+    }
+    code
+}
+
+fn error_fields(error: &Error) -> serde_json::Value {
+    json!({ "error": {
+        "kind": error.kind.name(),
+        "message": error.message,
+        "hint": error.hint,
+    }})
+}

@@ -1,0 +1,186 @@
+//! Where answers go: stdout with or without colour, one JSON document, or stderr. Owns the choice of
+//! colour and width; knows nothing of what is said.
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use anstream::{AutoStream, ColorChoice};
+use backstitch_core::engine::Progress;
+use serde_json::{Map, Value};
+
+use super::args::{Color, Global};
+use super::error::Result;
+use super::render::Paint;
+
+/// Work shorter than this shows no progress.
+const PROGRESS_AFTER: Duration = Duration::from_millis(300);
+const PROGRESS_EVERY: Duration = Duration::from_millis(100);
+
+#[derive(Debug)]
+pub struct Out {
+    pub json: bool,
+    pub quiet: bool,
+    pub verbose: bool,
+    choice: ColorChoice,
+    err_choice: ColorChoice,
+    pub paint: Paint,
+}
+
+impl Out {
+    pub fn new(global: &Global) -> Self {
+        let asked = match global.color {
+            Color::Auto => ColorChoice::Auto,
+            Color::Always => ColorChoice::Always,
+            Color::Never => ColorChoice::Never,
+        };
+        let decide = |auto: ColorChoice| {
+            if asked == ColorChoice::Auto {
+                auto
+            } else {
+                asked
+            }
+        };
+        let choice = decide(AutoStream::choice(&std::io::stdout()));
+        let err_choice = decide(AutoStream::choice(&std::io::stderr()));
+        Self {
+            json: global.json,
+            quiet: global.quiet,
+            verbose: global.verbose,
+            choice,
+            err_choice,
+            paint: Paint {
+                color: choice != ColorChoice::Never,
+                width: width(),
+                now: now_micros(),
+            },
+        }
+    }
+
+    /// Text on stdout.
+    pub fn text(&self, text: &str) -> Result<()> {
+        self.bytes(text.as_bytes())
+    }
+
+    /// Text that only confirms; not said with `-q`.
+    pub fn remark(&self, text: &str) -> Result<()> {
+        if self.quiet { Ok(()) } else { self.text(text) }
+    }
+
+    /// Bytes on stdout, untouched: without colour there is nothing to take out, and what looks like a
+    /// colour belongs to the content.
+    pub fn bytes(&self, bytes: &[u8]) -> Result<()> {
+        let stdout = std::io::stdout().lock();
+        if self.paint.color {
+            let mut stdout = AutoStream::new(stdout, self.choice);
+            stdout.write_all(bytes)?;
+            return Ok(stdout.flush()?);
+        }
+        write(stdout, bytes)
+    }
+
+    /// A line on stderr, such as a warning. Nothing to do where it cannot be written.
+    pub fn note(&self, word: &str, text: &str) {
+        let mut stderr = AutoStream::new(std::io::stderr().lock(), self.err_choice);
+        let style = super::render::word_style(word);
+        let _ = writeln!(stderr, "{style}{word}{style:#}: {text}");
+    }
+
+    /// Shows how far a long work has come, on a terminal.
+    pub fn progress(&self) -> impl FnMut(Progress) + use<> {
+        let shown = !self.quiet && !self.json && std::io::stderr().is_terminal();
+        let started = Instant::now();
+        let mut line = ProgressLine { last: None };
+        move |progress: Progress| {
+            if shown && started.elapsed() > PROGRESS_AFTER {
+                line.show(&progress);
+            }
+        }
+    }
+}
+
+struct ProgressLine {
+    last: Option<Instant>,
+}
+
+impl ProgressLine {
+    fn show(&mut self, progress: &Progress) {
+        if self
+            .last
+            .is_some_and(|last| last.elapsed() < PROGRESS_EVERY)
+        {
+            return;
+        }
+        self.last = Some(Instant::now());
+        let of = progress
+            .total
+            .map(|total| format!(" of {total}"))
+            .unwrap_or_default();
+        let _ = write!(
+            std::io::stderr(),
+            "\r\x1b[K{} {}{of}",
+            progress.what,
+            progress.done
+        );
+    }
+}
+
+impl Drop for ProgressLine {
+    fn drop(&mut self) {
+        if self.last.is_some() {
+            let _ = write!(std::io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+/// A file's content on stdout, whatever colours are wanted.
+pub fn content(bytes: &[u8]) -> Result<()> {
+    write(std::io::stdout().lock(), bytes)
+}
+
+fn write(mut stdout: impl Write, bytes: &[u8]) -> Result<()> {
+    stdout.write_all(bytes)?;
+    Ok(stdout.flush()?)
+}
+
+/// The one JSON document of an answer, with the version of its shape at the top.
+pub fn answer(fields: Value) -> Result<()> {
+    let mut document = Map::new();
+    document.insert("schema".into(), 1.into());
+    if let Value::Object(fields) = fields {
+        document.extend(fields);
+    }
+    content(format!("{:#}\n", Value::Object(document)).as_bytes())
+}
+
+/// Whether there is somebody to ask.
+pub fn can_ask() -> bool {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
+/// Asks a question whose answer is no unless it is yes.
+pub fn ask(question: &str) -> Result<bool> {
+    let mut stdout = std::io::stdout().lock();
+    write!(stdout, "{question} [y/N] ")?;
+    stdout.flush()?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer)?;
+    Ok(matches!(
+        answer.trim().to_ascii_lowercase().as_str(),
+        "y" | "yes"
+    ))
+}
+
+fn width() -> usize {
+    let columns = std::env::var("COLUMNS")
+        .ok()
+        .and_then(|text| text.parse().ok());
+    let terminal = || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    columns
+        .or_else(terminal)
+        .filter(|width| *width >= 20)
+        .unwrap_or(100)
+}
+
+fn now_micros() -> i64 {
+    jiff::Timestamp::now().as_microsecond()
+}

@@ -1,0 +1,232 @@
+//! A restore's plan and outcome as text: what would happen at each path, what collides, what is out of
+//! reach. Decides nothing.
+
+use std::collections::BTreeMap;
+
+use anstyle::Style;
+use backstitch_core::engine::Engine;
+use backstitch_core::model::{GitHead, RelPath};
+use backstitch_core::restore::types::{Action, ActionKind, Conflict, Gap, GapKind, Plan};
+
+use super::files;
+use super::line::Line;
+use super::render::{self, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, RED, YELLOW};
+
+/// Paths named of one kind of gap.
+const GAP_PATHS: usize = 4;
+
+/// The whole plan: git first, since it decides whether the rest makes sense.
+pub fn text(engine: &Engine, plan: &Plan, title: &str, paint: Paint) -> String {
+    let mut text = String::new();
+    if let Some((then, now)) = &plan.git_moved {
+        text.push_str(&git_moved(then, now, paint));
+    }
+    if !plan.actions.is_empty() {
+        let count = plan
+            .actions
+            .iter()
+            .filter(|a| a.kind != ActionKind::Skip)
+            .count();
+        let files = render::plural(count, "file", "files");
+        text.push_str(
+            &Line::new()
+                .add(render::BOLD, title)
+                .add(DIM, format!("  {files}"))
+                .draw(paint),
+        );
+        text.push_str(&actions(engine, &plan.actions, paint));
+    }
+    text.push_str(&conflicts(&plan.conflicts, paint));
+    text.push_str(&gaps(&plan.gaps, paint));
+    text
+}
+
+fn git_moved(then: &GitHead, now: &GitHead, paint: Paint) -> String {
+    let at = |git: &GitHead| {
+        let commit = git
+            .head
+            .as_deref()
+            .map_or("no commit", |h| h.get(..8).unwrap_or(h));
+        let branch = git.branch.as_deref().unwrap_or("detached");
+        render::clean(&format!("{branch} {commit}"))
+    };
+    Line::new()
+        .add(YELLOW, "! git moved since: ")
+        .plain(format!("{} → {}", at(then), at(now)))
+        .add(DIM, "  only files change, git's own state stays")
+        .draw(Paint {
+            width: usize::MAX,
+            ..paint
+        })
+}
+
+fn actions(engine: &Engine, actions: &[Action], paint: Paint) -> String {
+    let name = |action: &Action| {
+        files::name(
+            action.path.bytes(),
+            action.from.as_ref().map(RelPath::bytes),
+        )
+    };
+    let width = files::name_width(actions.iter().map(name), paint);
+    let mut text = String::new();
+    for action in actions {
+        let line = Line::new()
+            .plain("  ")
+            .column(style(action.kind), action.kind.name(), 8)
+            .column(PLAIN, &render::cut(&name(action), width), width + 2);
+        let line = match (action.kind, counts(engine, action)) {
+            (ActionKind::Skip | ActionKind::Chmod, _) | (_, None) => line,
+            (_, Some(counts)) => files::with_counts(line, false, counts),
+        };
+        let line = match &action.reason {
+            Some(reason) => line.add(DIM, format!("  {}", render::clean(reason))),
+            None => line,
+        };
+        text.push_str(&line.draw(paint));
+    }
+    text
+}
+
+/// None where a content cannot be read yet: a merge's result is kept only once it is applied.
+fn counts(engine: &Engine, action: &Action) -> Option<(usize, usize)> {
+    files::counts_between(engine, &action.path, &action.before, &action.after)
+}
+
+fn style(kind: ActionKind) -> Style {
+    match kind {
+        ActionKind::Write => YELLOW,
+        ActionKind::Delete => RED,
+        ActionKind::Create => GREEN,
+        ActionKind::Merge => CYAN,
+        ActionKind::Chmod => MAGENTA,
+        ActionKind::Skip => DIM,
+    }
+}
+
+fn conflicts(conflicts: &[Conflict], paint: Paint) -> String {
+    let mut text = String::new();
+    if !conflicts.is_empty() {
+        text.push_str(&Line::new().add(RED.bold(), "conflicts").draw(paint));
+    }
+    for conflict in conflicts {
+        let lines: Vec<String> = conflict
+            .hunks
+            .iter()
+            .map(|hunk| match hunk.kept {
+                (start, end) if end > start + 1 => format!("{}–{end}", start + 1),
+                (start, _) => (start + 1).to_string(),
+            })
+            .collect();
+        let mut line = Line::new()
+            .plain("  ")
+            .plain(render::path(conflict.path.bytes()));
+        line = line.add(DIM, format!("  {}", render::clean(&conflict.reason)));
+        if !lines.is_empty() {
+            line = line.add(DIM, format!(" (line {})", lines.join(", ")));
+        }
+        text.push_str(&line.draw(Paint {
+            width: usize::MAX,
+            ..paint
+        }));
+    }
+    text
+}
+
+/// Gaps of one kind and reason on one line. That git moved is said at the top.
+fn gaps(gaps: &[Gap], paint: Paint) -> String {
+    let mut grouped: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
+    for gap in gaps.iter().filter(|gap| gap.kind != GapKind::GitHead) {
+        let paths = grouped.entry((gap.kind.name(), &gap.detail)).or_default();
+        paths.extend(gap.path.as_deref().map(render::path));
+    }
+    let mut text = String::new();
+    if !grouped.is_empty() {
+        text.push_str(&Line::new().add(YELLOW.bold(), "not reached").draw(paint));
+    }
+    for ((kind, detail), paths) in grouped {
+        let mut named = paths
+            .iter()
+            .take(GAP_PATHS)
+            .cloned()
+            .collect::<Vec<_>>()
+            .join(", ");
+        if let Some(more) = paths.len().checked_sub(GAP_PATHS).filter(|more| *more > 0) {
+            named = format!("{named} and {more} more");
+        }
+        let mut line = Line::new()
+            .plain("  ")
+            .column(YELLOW, &kind.replace('_', " "), 12)
+            .plain(named);
+        if !detail.is_empty() {
+            let space = if paths.is_empty() { "" } else { "  " };
+            line = line.add(DIM, format!("{space}{}", render::clean(detail)));
+        }
+        text.push_str(&line.draw(Paint {
+            width: usize::MAX,
+            ..paint
+        }));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use backstitch_core::restore::types::ConflictSpan;
+
+    use super::*;
+
+    const PAINT: Paint = Paint {
+        color: false,
+        width: 80,
+        now: 0,
+    };
+
+    #[test]
+    fn gaps_of_one_kind_stand_together() {
+        let gap = |path: &str, kind| Gap {
+            path: Some(path.as_bytes().to_vec()),
+            kind,
+            detail: "above 10 MiB".into(),
+        };
+        let list: Vec<Gap> = ["a", "b", "c", "d", "e"]
+            .into_iter()
+            .map(|path| gap(path, GapKind::TooLarge))
+            .chain([gap("", GapKind::GitHead)])
+            .collect();
+        assert_eq!(
+            gaps(&list, PAINT),
+            "not reached\n  too large   a, b, c, d and 1 more  above 10 MiB\n"
+        );
+        assert_eq!(gaps(&[], PAINT), "");
+    }
+
+    #[test]
+    fn a_conflict_names_its_lines() {
+        let span = |start, end| ConflictSpan {
+            target: (0, 0),
+            kept: (start, end),
+        };
+        let conflict = Conflict {
+            path: RelPath::new("a.rs").unwrap(),
+            reason: "both changed these lines".into(),
+            hunks: vec![span(0, 1), span(4, 6)],
+        };
+        assert_eq!(
+            conflicts(&[conflict], PAINT),
+            "conflicts\n  a.rs  both changed these lines (line 1, 5–6)\n"
+        );
+    }
+
+    #[test]
+    fn that_git_moved_comes_first() {
+        let at = |head: &str| GitHead {
+            head: Some(head.into()),
+            branch: Some("main".into()),
+        };
+        let text = git_moved(&at("0123456789"), &GitHead::default(), PAINT);
+        assert!(
+            text.starts_with("! git moved since: main 01234567 → detached no commit"),
+            "{text}"
+        );
+    }
+}

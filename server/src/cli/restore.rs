@@ -1,0 +1,326 @@
+//! `rewind`, `revert`, `undo`, `redo`: a request, its plan shown, a question where there is somebody to
+//! ask, and the outcome. What a restore does is the engine's decision.
+
+use backstitch_core::engine::LogFilter;
+use backstitch_core::error::ErrorKind;
+use backstitch_core::model::NodeId;
+use backstitch_core::restore::types::{Applied, Goal, OnConflict, Plan, Request};
+
+use super::args::{self, Choice, Resolve, Restore, Uncertain, What};
+use super::desk::Desk;
+use super::error::{Error, Kind, Result};
+use super::json as shape;
+use super::out;
+use super::plan;
+use super::render::{self, BOLD, GREEN};
+
+/// A restore as typed, ready to be planned.
+struct Job<'a> {
+    request: Request,
+    /// `rewind`, as the title says it.
+    verb: &'static str,
+    scope: &'static str,
+    options: &'a Restore,
+}
+
+pub fn rewind(desk: &mut Desk, options: &args::Rewind) -> Result<()> {
+    only_code(options.choice.scope)?;
+    let target = match (&options.rev, options.iteration) {
+        (Some(rev), _) => desk.node(rev)?,
+        (None, Some(number)) => iteration(desk, number, options.choice.session.as_deref())?,
+        (None, None) => return Err(Error::usage("no revision named")),
+    };
+    let request = request(
+        desk,
+        Goal::Rewind(target),
+        Some(&options.choice),
+        &options.restore,
+    )?;
+    run(
+        desk,
+        &Job {
+            request,
+            verb: "rewind to",
+            scope: "code",
+            options: &options.restore,
+        },
+    )
+}
+
+pub fn revert(desk: &mut Desk, options: &args::Revert) -> Result<()> {
+    only_code(options.choice.scope)?;
+    let nodes = options
+        .revs
+        .iter()
+        .map(|rev| desk.node(rev))
+        .collect::<Result<_>>()?;
+    let request = request(
+        desk,
+        Goal::Revert(nodes),
+        Some(&options.choice),
+        &options.restore,
+    )?;
+    run(
+        desk,
+        &Job {
+            request,
+            verb: "revert",
+            scope: "code",
+            options: &options.restore,
+        },
+    )
+}
+
+pub fn undo(desk: &mut Desk, options: &args::Undo) -> Result<()> {
+    let op = options
+        .op
+        .as_deref()
+        .map(|op| desk.engine.resolve_op(op))
+        .transpose()?;
+    let request = request(desk, Goal::Undo(op), None, &options.restore)?;
+    run(
+        desk,
+        &Job {
+            request,
+            verb: "undo",
+            scope: "code",
+            options: &options.restore,
+        },
+    )
+}
+
+pub fn redo(desk: &mut Desk, options: &args::Redo) -> Result<()> {
+    let request = request(desk, Goal::Redo, None, &options.restore)?;
+    run(
+        desk,
+        &Job {
+            request,
+            verb: "redo",
+            scope: "code",
+            options: &options.restore,
+        },
+    )
+}
+
+/// Neither side is touched unless both can be.
+fn only_code(scope: What) -> Result<()> {
+    if scope == What::Code {
+        return Ok(());
+    }
+    let message = format!(
+        "--scope {}: rewinding the conversation is not supported for this agent yet",
+        scope.name()
+    );
+    Err(Error::refused(message).hint("--scope code rewinds the files alone; nothing was changed"))
+}
+
+/// The checkpoint of a tool call, by its number in the session: the one named, else the latest.
+fn iteration(desk: &Desk, number: i64, session: Option<&str>) -> Result<NodeId> {
+    let entries = desk.engine.log(&LogFilter {
+        limit: None,
+        session: session.map(str::to_owned),
+        path: None,
+        all_branches: false,
+    })?;
+    let latest = entries
+        .iter()
+        .find_map(|entry| entry.session.as_ref())
+        .map(|s| s.id);
+    let found = entries.iter().find(|entry| {
+        entry
+            .call
+            .as_ref()
+            .is_some_and(|call| call.iteration == number && Some(call.session) == latest)
+    });
+    found.map(|entry| entry.node.id).ok_or_else(|| {
+        Error::not_found(format!("no checkpoint of iteration {number}")).hint(
+            "`backstitch log --json` has the iteration of each step; --session names the session",
+        )
+    })
+}
+
+fn request(desk: &Desk, goal: Goal, choice: Option<&Choice>, options: &Restore) -> Result<Request> {
+    let mut request = Request::new(goal);
+    request.paths = desk.paths(&options.paths)?;
+    request.on_conflict = match options.on_conflict {
+        Resolve::Fail => OnConflict::Fail,
+        Resolve::Markers => OnConflict::Markers,
+        Resolve::Current => OnConflict::Current,
+        Resolve::Target => OnConflict::Target,
+    };
+    if let Some(choice) = choice {
+        request.exact = choice.exact;
+        request.session.clone_from(&choice.session);
+        request.hunks.clone_from(&choice.hunks);
+        request.take_uncertain = choice.uncertain == Uncertain::Take;
+    }
+    Ok(request)
+}
+
+fn run(desk: &mut Desk, job: &Job) -> Result<()> {
+    if job.options.dry_run {
+        let plan = desk.engine.plan(&job.request)?;
+        return dry_run(desk, job, &plan);
+    }
+    let mut fingerprint = job.options.plan.clone();
+    let asked = !job.options.yes && !desk.out.json && out::can_ask();
+    if asked {
+        let plan = desk.engine.plan(&job.request)?;
+        if let Some(conflict) = conflict(job, &plan) {
+            show(desk, job, &plan)?;
+            return Err(conflict);
+        }
+        if plan.is_empty() {
+            return nothing(desk, job, &plan);
+        }
+        show(desk, job, &plan)?;
+        let question = match plan.git_moved {
+            Some(_) => "git is not where it was then. Change the files all the same?",
+            None => "Change these files?",
+        };
+        if !out::ask(question)? {
+            return Err(Error::refused("not confirmed; nothing was changed"));
+        }
+        // What was shown is what is done.
+        fingerprint = fingerprint.or(Some(plan.fingerprint));
+    }
+    let mut progress = desk.out.progress();
+    let outcome = desk
+        .engine
+        .apply(&job.request, fingerprint.as_deref(), &mut progress);
+    drop(progress);
+    match outcome {
+        Ok(applied) => finish(desk, job, &applied, asked),
+        Err(error) if error.kind() == ErrorKind::Refused => Err(refused(desk, job, error)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+fn title(job: &Job, plan: &Plan) -> String {
+    format!("{} {}", job.verb, render::clean(&plan.target))
+}
+
+fn show(desk: &Desk, job: &Job, plan: &Plan) -> Result<()> {
+    if desk.out.json {
+        return Ok(());
+    }
+    desk.out.text(&plan::text(
+        &desk.engine,
+        plan,
+        &title(job, plan),
+        desk.out.paint,
+    ))
+}
+
+fn dry_run(desk: &Desk, job: &Job, plan: &Plan) -> Result<()> {
+    if let Some(conflict) = conflict(job, plan) {
+        show(desk, job, plan)?;
+        return Err(conflict);
+    }
+    if desk.out.json {
+        return out::answer(shape::plan(plan, job.scope));
+    }
+    if plan.is_empty() {
+        return nothing(desk, job, plan);
+    }
+    show(desk, job, plan)?;
+    let paint = desk.out.paint;
+    desk.out.remark(&format!(
+        "{} Nothing was changed. Do just this: {}\n",
+        paint.on(BOLD, &format!("plan {}", plan.fingerprint)),
+        paint.on(BOLD, &format!("--plan {}", plan.fingerprint)),
+    ))
+}
+
+fn nothing(desk: &Desk, job: &Job, plan: &Plan) -> Result<()> {
+    show(desk, job, plan)?;
+    desk.out
+        .remark("Nothing to do: the files are as they would be.\n")
+}
+
+/// The refusal that a plan with open conflicts comes to.
+fn conflict(job: &Job, plan: &Plan) -> Option<Error> {
+    let open = !plan.conflicts.is_empty() && job.request.on_conflict == OnConflict::Fail;
+    open.then(|| {
+        let files = render::plural(plan.conflicts.len(), "file", "files");
+        Error::new(
+            Kind::Conflict,
+            format!("edits collide in {files}; nothing was changed"),
+        )
+        .hint(
+            "--on-conflict markers|current|target decides them, --path leaves them out, \
+                 --exact takes the target's very state",
+        )
+        .answer(shape::plan(plan, job.scope))
+    })
+}
+
+/// A refusal of the engine: with the conflicts behind it, where these are the reason.
+fn refused(desk: &mut Desk, job: &Job, error: backstitch_core::error::Error) -> Error {
+    let plan = match desk.engine.plan(&job.request) {
+        Ok(plan)
+            if job
+                .options
+                .plan
+                .as_ref()
+                .is_none_or(|f| *f == plan.fingerprint) =>
+        {
+            plan
+        }
+        _ => return error.into(),
+    };
+    match conflict(job, &plan) {
+        Some(conflict) => match show(desk, job, &plan) {
+            Ok(()) => conflict,
+            Err(closed) => closed,
+        },
+        None => error.into(),
+    }
+}
+
+fn finish(desk: &Desk, job: &Job, applied: &Applied, shown: bool) -> Result<()> {
+    let trouble = trouble(applied);
+    if desk.out.json {
+        let answer = shape::applied(applied, job.scope);
+        return match trouble {
+            Some(trouble) => Err(trouble.answer(answer)),
+            None => out::answer(answer),
+        };
+    }
+    let (Some(node), Some(operation)) = (applied.node, applied.operation) else {
+        return match trouble {
+            Some(trouble) => Err(trouble),
+            None => nothing(desk, job, &applied.plan),
+        };
+    };
+    if !shown && !desk.out.quiet {
+        show(desk, job, &applied.plan)?;
+    }
+    let paint = desk.out.paint;
+    let back = if job.verb == "undo" {
+        "backstitch redo"
+    } else {
+        "backstitch undo"
+    };
+    desk.out.remark(&format!(
+        "{} {}: checkpoint {node}, operation {operation}. Back again: {}\n",
+        paint.on(GREEN.bold(), "done"),
+        title(job, &applied.plan),
+        paint.on(BOLD, back),
+    ))?;
+    trouble.map_or(Ok(()), Err)
+}
+
+/// What was left out of a restore that was done otherwise.
+fn trouble(applied: &Applied) -> Option<Error> {
+    let left = applied.incomplete.iter();
+    let left = left.map(|path| format!("{} (changed meanwhile)", render::path(path.bytes())));
+    let refused = applied.refused.iter();
+    let refused = refused
+        .map(|(path, why)| format!("{} ({})", render::path(path.bytes()), render::clean(why)));
+    let paths: Vec<String> = left.chain(refused).collect();
+    (!paths.is_empty()).then(|| {
+        Error::failed(format!("left as they were: {}", paths.join(", ")))
+            .hint("`backstitch oplog` has the operation; run the command again for what is left")
+    })
+}

@@ -1,0 +1,105 @@
+//! `setup` as typed: which agents, and what became of their settings, in words.
+
+use serde_json::{Value, json};
+
+use super::args::{self, Global, Scope};
+use super::desk;
+use super::error::{Error, Result};
+use super::out::{self, Out};
+use super::render::{BOLD, DIM, GREEN};
+use crate::setup::{self, Done, Outcome, Request};
+
+pub fn run(options: &args::Setup, global: &Global, out: &Out) -> Result<()> {
+    let known = setup::known();
+    if let Some(unknown) = options
+        .agents
+        .iter()
+        .find(|name| !known.contains(&name.as_str()))
+    {
+        return Err(
+            Error::usage(format!("there is nothing to set up for `{unknown}`"))
+                .hint(format!("known so far: {}", known.join(", "))),
+        );
+    }
+    let agents: Vec<(String, Option<String>)> = if options.agents.is_empty() {
+        setup::found()
+            .into_iter()
+            .map(|(name, why)| (name.to_owned(), Some(why)))
+            .collect()
+    } else {
+        options
+            .agents
+            .iter()
+            .map(|name| (name.clone(), None))
+            .collect()
+    };
+    if agents.is_empty() {
+        return Err(
+            Error::not_found("no agent was found on this machine").hint(format!(
+                "name one to set it up all the same: {}",
+                known.join(", ")
+            )),
+        );
+    }
+    let project = match options.scope {
+        Scope::User => None,
+        Scope::Project => Some(desk::find(global)?.root),
+    };
+    let request = Request {
+        project: project.as_deref(),
+        uninstall: options.uninstall,
+        print: options.print,
+    };
+    let mut all = Vec::new();
+    for (name, found) in agents {
+        all.push(setup::run(&name, found, request)?);
+    }
+    if out.json {
+        let facts: Vec<Value> = all.iter().map(setup::facts).collect();
+        return out::answer(json!({ "uninstall": options.uninstall, "agents": facts }));
+    }
+    all.iter()
+        .try_for_each(|done| say(done, options.uninstall, out))?;
+    if all.iter().any(|done| done.outcome != Outcome::Printed) && !options.uninstall {
+        out.remark("Sessions started from now on are recorded; `backstitch log` shows them.\n")?;
+    }
+    Ok(())
+}
+
+fn say(done: &Done, uninstall: bool, out: &Out) -> Result<()> {
+    let settings = done.settings.display();
+    if done.outcome == Outcome::Printed {
+        out.note(
+            "note",
+            &format!("{settings} would hold this; nothing was written"),
+        );
+        return out.text(&done.text);
+    }
+    let paint = out.paint;
+    let mut text = String::new();
+    if let Some(why) = &done.found {
+        text.push_str(&paint.on(DIM, &format!("found {} ({why})\n", done.agent)));
+    }
+    let name = paint.on(BOLD, done.agent);
+    let outcome = match (done.outcome, uninstall) {
+        (Outcome::Unchanged, true) => format!("{name}: no hooks of ours in {settings}"),
+        (Outcome::Unchanged, false) => format!("{name}: already set up in {settings}"),
+        (_, true) => format!("{name}: hooks taken out of {settings}"),
+        (_, false) => {
+            let events = done.events.len();
+            format!(
+                "{name}: {} in {settings}",
+                paint.on(GREEN, &format!("hooks for {events} events"))
+            )
+        }
+    };
+    text.push_str(&outcome);
+    text.push('\n');
+    if let Some(backup) = &done.backup {
+        text.push_str(&paint.on(
+            DIM,
+            &format!("what was there before: {}\n", backup.display()),
+        ));
+    }
+    out.remark(&text)
+}

@@ -1,0 +1,203 @@
+//! `show` and `cat`: one checkpoint, and one file of it.
+
+use std::ffi::OsStr;
+
+use backstitch_core::engine::{Delta, Entry};
+use backstitch_core::model::{Image, Kind};
+use serde_json::{Value, json};
+
+use super::args;
+use super::desk::Desk;
+use super::error::{Error, Result};
+use super::files::{self, Changed};
+use super::json as shape;
+use super::line::Line;
+use super::log;
+use super::out;
+use super::render::{self, BOLD, DIM, Paint, YELLOW};
+
+pub fn run(desk: &mut Desk, options: &args::Show) -> Result<()> {
+    let id = desk.node(&options.rev)?;
+    let entry = desk.engine.entry(id)?;
+    let mut steps = Vec::new();
+    if entry.node.kind == Kind::Turn {
+        for step in desk.engine.turn_steps(id)? {
+            steps.push(desk.engine.entry(step)?);
+        }
+    }
+    if desk.out.json {
+        return json_answer(desk, &entry, &steps, options.form.patch);
+    }
+    let own: Vec<&Entry> = std::iter::once(&entry).chain(&steps).collect();
+    if options.form.name_status || options.form.patch {
+        let mut changed = Vec::new();
+        for entry in own {
+            changed.extend(load(desk, entry)?);
+        }
+        return if options.form.patch {
+            files::patches(&changed, desk.out)
+        } else {
+            desk.out.text(&files::name_status(&changed, desk.out.paint))
+        };
+    }
+    let mut text = head(&entry, desk.out.paint);
+    if entry.node.kind == Kind::Turn {
+        text.push('\n');
+        text.push_str(&log::rows(&steps, desk.out.paint, usize::MAX));
+    } else if !entry.changes.is_empty() {
+        text.push('\n');
+        text.push_str(&files::stat(&load(desk, &entry)?, desk.out.paint));
+    }
+    desk.out.text(&text)
+}
+
+fn load(desk: &Desk, entry: &Entry) -> Result<Vec<Changed>> {
+    let delta = |change: &backstitch_core::model::Change| Delta {
+        old: change.before.clone(),
+        new: change.after.clone(),
+    };
+    entry
+        .changes
+        .iter()
+        .map(|c| Changed::load(&desk.engine, &delta(&c.change)))
+        .collect()
+}
+
+fn json_answer(desk: &Desk, entry: &Entry, steps: &[Entry], patch: bool) -> Result<()> {
+    let mut answer = shape::checkpoint(entry);
+    if entry.node.kind == Kind::Turn {
+        answer["steps"] = steps.iter().map(shape::checkpoint).collect();
+    }
+    if patch {
+        let mut all = load(desk, entry)?;
+        for step in steps {
+            all.extend(load(desk, step)?);
+        }
+        answer["files"] = all.iter().map(Changed::json).collect::<Vec<Value>>().into();
+    }
+    out::answer(answer)
+}
+
+/// What a checkpoint is: its name, and a row for each thing known of it.
+fn head(entry: &Entry, paint: Paint) -> String {
+    let node = &entry.node;
+    let mut title = Line::new()
+        .add(BOLD, log::node_name(entry))
+        .plain("  ")
+        .plain(node.kind.name());
+    if entry.taken_out {
+        title = title.faded(true);
+    }
+    let mut text = title.right(paint.ago(node.time)).draw(paint);
+    let mut row = |name: &str, value: String| {
+        if !value.is_empty() {
+            let line = Line::new().plain("  ").column(DIM, name, 12).plain(value);
+            text.push_str(&line.draw(Paint {
+                width: usize::MAX,
+                ..paint
+            }));
+        }
+    };
+    let time = shape::time(node.time);
+    row("checkpoint", node.id.to_string());
+    row(
+        "parent",
+        node.parent.map(|id| id.to_string()).unwrap_or_default(),
+    );
+    row("time", time.as_str().unwrap_or_default().to_owned());
+    row("branch", render::clean(&entry.branch));
+    row("tags", render::clean(&entry.tags.join(", ")));
+    row(
+        "label",
+        node.label.as_deref().map(render::clean).unwrap_or_default(),
+    );
+    if let Some(session) = &entry.session {
+        row("agent", render::clean(&session.agent));
+        row("session", render::clean(&session.native));
+    }
+    if let Some(turn) = &entry.turn {
+        row("turn", format!("t{}", turn.number));
+        row("prompt", render::clean(&turn.prompt));
+    }
+    if let Some(call) = &entry.call {
+        row("tool", render::clean(&call.tool));
+        row("iteration", call.iteration.to_string());
+        row(
+            "subagent",
+            call.subagent
+                .as_deref()
+                .map(render::clean)
+                .unwrap_or_default(),
+        );
+    }
+    if entry.operation.is_some() {
+        row("operation", log::operation_words(entry));
+    }
+    if let Some(head) = &node.git.head {
+        let branch = node.git.branch.as_deref().unwrap_or("detached");
+        row(
+            "git",
+            render::clean(&format!("{} ({branch})", head.get(..12).unwrap_or(head))),
+        );
+    }
+    text.push_str(&coverage(entry, paint));
+    text
+}
+
+fn coverage(entry: &Entry, paint: Paint) -> String {
+    let coverage = &entry.node.coverage;
+    let mut text = String::new();
+    for item in &coverage.items {
+        let reason = item.reason.name().replace('_', " ");
+        let mut line = Line::new()
+            .add(YELLOW, "  ! not captured: ")
+            .plain(render::path(&item.path));
+        line = line.add(DIM, format!(" ({reason})"));
+        if !item.detail.is_empty() {
+            line = line.add(DIM, format!(" {}", render::clean(&item.detail)));
+        }
+        text.push_str(&line.draw(paint));
+    }
+    if coverage.pending {
+        text.push_str(&paint.on(YELLOW, "  ! a scan still goes on in the background\n"));
+    }
+    text
+}
+
+pub fn cat(desk: &mut Desk, rev: &str, typed: &OsStr) -> Result<()> {
+    let id = desk.node(rev)?;
+    let shown = typed.to_string_lossy();
+    let is_directory = || Error::usage(format!("{shown} is a directory"));
+    let path = desk.path(typed)?.ok_or_else(is_directory)?;
+    let image = desk.engine.image_at(id, &path)?;
+    let content = match image {
+        Image::File { content, .. } | Image::Symlink { content } => {
+            desk.engine.content(&content)?
+        }
+        Image::Absent => {
+            return Err(
+                Error::not_found(format!("{} does not exist at {rev}", path.display())).hint(
+                    format!(
+                        "`backstitch log --path {}` shows when it changed",
+                        path.display()
+                    ),
+                ),
+            );
+        }
+        Image::Opaque(_) => {
+            let why = render::opaque(&image).unwrap_or_default().replace('_', " ");
+            return Err(Error::refused(format!(
+                "the content of {} at {rev} is not kept: {why}",
+                path.display()
+            )));
+        }
+    };
+    if desk.out.json {
+        return out::answer(json!({
+            "checkpoint": id.to_string(),
+            "path": shape::text(path.bytes()),
+            "content": shape::text(&content),
+        }));
+    }
+    out::content(&content)
+}

@@ -1,0 +1,309 @@
+//! The commands about the store as a whole: `status`, `init`, `checkpoint`, `oplog`, `materialize`,
+//! `verify`.
+
+use std::path::Path;
+
+use backstitch_core::engine::{Engine, LogFilter, Status, Workspace};
+use serde_json::{Value, json};
+
+use super::args::{Checkpoint, CheckpointCommand, Global};
+use super::desk::{self, Desk};
+use super::error::{Error, Kind, Result};
+use super::json as shape;
+use super::line::Line;
+use super::log;
+use super::out::{self, Out};
+use super::render::{self, BLUE, BOLD, DIM, GREEN, MAGENTA, Paint, YELLOW};
+
+pub fn status(desk: &mut Desk) -> Result<()> {
+    let status = desk.engine.status()?;
+    if desk.out.json {
+        return out::answer(json!({
+            "workspace": path(&status.root),
+            "store": path(&status.store),
+            "store_bytes": status.store_bytes,
+            "branch": status.branch,
+            "head": status.head.map(|id| id.to_string()),
+            "checkpoints": status.nodes,
+            "turns": status.turns,
+            "sessions": status.sessions,
+            "tracked_files": status.tracked_files,
+            "last_scan": status.last_scan.map(shape::time),
+            "coverage": shape::coverage(&status.coverage),
+            "open_calls": status.open_calls,
+            "open_operation": status.open_operation.map(|id| id.to_string()),
+            "gaps": status.gaps,
+        }));
+    }
+    desk.out
+        .text(&status_text(&status, desk.out.paint, desk.out.verbose))
+}
+
+fn path(path: &Path) -> Value {
+    shape::text(path.as_os_str().as_encoded_bytes())
+}
+
+fn status_text(status: &Status, paint: Paint, verbose: bool) -> String {
+    let mut text = String::new();
+    let paint = Paint {
+        width: usize::MAX,
+        ..paint
+    };
+    let mut row = |name: &str, value: String| {
+        text.push_str(&Line::new().column(DIM, name, 12).plain(value).draw(paint));
+    };
+    row("workspace", status.root.display().to_string());
+    let size = render::bytes(status.store_bytes);
+    row("store", format!("{}  {size}", status.store.display()));
+    let head = status
+        .head
+        .map_or_else(|| "nothing recorded yet".to_owned(), |id| id.to_string());
+    row("at", format!("{head} on {}", render::clean(&status.branch)));
+    let counts = [
+        (status.nodes, "checkpoint", "checkpoints"),
+        (status.turns, "turn", "turns"),
+        (status.sessions, "session", "sessions"),
+    ];
+    let counts = counts
+        .map(|(n, one, many)| render::plural(usize::try_from(n).unwrap_or_default(), one, many));
+    row("history", counts.join(", "));
+    let scanned = status
+        .last_scan
+        .map_or_else(|| "never".to_owned(), |time| paint.ago(time));
+    row(
+        "files",
+        format!("{} tracked, scanned {scanned}", status.tracked_files),
+    );
+    if status.open_calls > 0 {
+        let calls = usize::try_from(status.open_calls).unwrap_or_default();
+        row(
+            "working",
+            render::plural(calls, "open tool call", "open tool calls"),
+        );
+    }
+    let mut warn = |what: String| {
+        text.push_str(&Line::new().add(YELLOW, "! ").plain(what).draw(paint));
+    };
+    if let Some(operation) = status.open_operation {
+        warn(format!(
+            "{operation} was interrupted; the next command finishes or undoes it"
+        ));
+    }
+    if status.coverage.pending {
+        warn("a scan still goes on in the background".to_owned());
+    }
+    let shown = if verbose { usize::MAX } else { 5 };
+    for item in status.coverage.items.iter().take(shown) {
+        let reason = item.reason.name().replace('_', " ");
+        warn(format!(
+            "not captured: {} ({reason})",
+            render::path(&item.path)
+        ));
+    }
+    if let Some(more) = status
+        .coverage
+        .items
+        .len()
+        .checked_sub(shown)
+        .filter(|n| *n > 0)
+    {
+        warn(format!("and {more} more not captured (-v names them)"));
+    }
+    for gap in &status.gaps {
+        warn(format!("not recorded: {}", render::clean(gap)));
+    }
+    text
+}
+
+pub fn init(global: &Global, dir: Option<&Path>, out: &Out) -> Result<()> {
+    let cwd = desk::current_dir()?;
+    let dir = match (dir, &global.workspace) {
+        (Some(dir), _) => cwd.join(dir),
+        (None, Some(workspace)) => cwd.join(workspace),
+        (None, None) => cwd.clone(),
+    };
+    if !dir.is_dir() {
+        return Err(Error::not_found(format!(
+            "{} is no directory",
+            dir.display()
+        )));
+    }
+    let workspace = Workspace::init(&desk::locate(global, &cwd), &dir)?;
+    let mut engine = Engine::open(&workspace)?;
+    let coverage = engine.look()?;
+    let status = engine.status()?;
+    engine.tidy();
+    if out.json {
+        return out::answer(json!({
+            "workspace": path(&workspace.root),
+            "store": path(&workspace.store_dir),
+            "tracked_files": status.tracked_files,
+            "coverage": shape::coverage(&coverage),
+        }));
+    }
+    out.remark(&format!(
+        "{} is a workspace: {} files tracked.\n",
+        workspace.root.display(),
+        status.tracked_files
+    ))?;
+    if let Some(note) = log::coverage_note(&coverage) {
+        out.note("note", &note);
+    }
+    Ok(())
+}
+
+pub fn checkpoint(desk: &mut Desk, options: Checkpoint) -> Result<()> {
+    match options.command {
+        Some(CheckpointCommand::List { session }) => list(desk, session),
+        Some(CheckpointCommand::Create { label }) => create(desk, label.as_deref()),
+        None => create(desk, options.label.as_deref()),
+    }
+}
+
+fn create(desk: &mut Desk, label: Option<&str>) -> Result<()> {
+    let id = desk.engine.checkpoint(label)?;
+    let entry = desk.engine.entry(id)?;
+    if desk.out.json {
+        return out::answer(shape::checkpoint(&entry));
+    }
+    let named = label
+        .map(|label| format!(" “{}”", render::clean(label)))
+        .unwrap_or_default();
+    desk.out.text(&format!(
+        "{}{named}\n",
+        desk.out.paint.on(BLUE, &id.to_string())
+    ))?;
+    if let Some(note) = log::coverage_note(&entry.node.coverage) {
+        desk.out.note("note", &note);
+    }
+    Ok(())
+}
+
+fn list(desk: &mut Desk, session: Option<String>) -> Result<()> {
+    let filter = LogFilter {
+        session,
+        ..LogFilter::default()
+    };
+    let entries = desk.engine.log(&filter)?;
+    if desk.out.json {
+        let checkpoints: Vec<Value> = entries.iter().map(shape::checkpoint).collect();
+        return out::answer(json!({ "checkpoints": checkpoints }));
+    }
+    if entries.is_empty() {
+        return desk.out.text("No checkpoints yet.\n");
+    }
+    let mut text = String::new();
+    for entry in &entries {
+        let what = match (&entry.node.label, &entry.turn, &entry.call) {
+            (Some(label), _, _) => format!("“{}”", render::clean(label)),
+            (None, _, Some(call)) => render::clean(&call.tool),
+            (None, Some(turn), None) => {
+                format!("t{}  {}", turn.number, render::clean(&turn.prompt))
+            }
+            (None, None, None) => String::new(),
+        };
+        let line = Line::new()
+            .column(BLUE, &entry.node.id.to_string(), 8)
+            .column(DIM, entry.node.kind.name(), 10)
+            .plain(what)
+            .right(desk.out.paint.ago(entry.node.time))
+            .faded(entry.taken_out);
+        text.push_str(&line.draw(desk.out.paint));
+    }
+    desk.out.text(&text)
+}
+
+pub fn oplog(desk: &mut Desk) -> Result<()> {
+    let operations = desk.engine.operations()?;
+    if desk.out.json {
+        let operations: Vec<Value> = operations.iter().map(shape::operation).collect();
+        return out::answer(json!({ "operations": operations }));
+    }
+    if operations.is_empty() {
+        return desk
+            .out
+            .text("No operations yet: `backstitch rewind` makes the first.\n");
+    }
+    let mut text = String::new();
+    for operation in &operations {
+        let mut what = format!(
+            "{} {}",
+            operation.kind.name(),
+            render::clean(&operation.target)
+        );
+        if let Some(by) = operation.undone_by {
+            what = format!("{what}  undone by {by}");
+        }
+        let state = operation.state.name();
+        let note = if state == "done" {
+            String::new()
+        } else {
+            format!("  {state}")
+        };
+        let line = Line::new()
+            .column(MAGENTA, &operation.id.to_string(), 6)
+            .column(
+                BLUE,
+                &operation.node.map(|id| id.to_string()).unwrap_or_default(),
+                8,
+            )
+            .plain(what)
+            .add(
+                DIM,
+                format!("  {}", render::plural(operation.files, "file", "files")),
+            )
+            .add(YELLOW, note)
+            .right(desk.out.paint.ago(operation.time));
+        text.push_str(&line.draw(desk.out.paint));
+    }
+    desk.out.text(&text)
+}
+
+pub fn materialize(desk: &mut Desk, rev: &str, into: &Path) -> Result<()> {
+    let id = desk.node(rev)?;
+    let mut progress = desk.out.progress();
+    let files = desk.engine.materialize(id, into, &mut progress)?;
+    drop(progress);
+    if desk.out.json {
+        let into = path(into);
+        return out::answer(json!({
+            "checkpoint": id.to_string(), "into": into, "files": files,
+        }));
+    }
+    let count = render::plural(usize::try_from(files).unwrap_or_default(), "file", "files");
+    desk.out
+        .remark(&format!("{count} of {id} in {}\n", into.display()))
+}
+
+pub fn verify(desk: &mut Desk) -> Result<()> {
+    let mut progress = desk.out.progress();
+    let verified = desk.engine.verify(&mut progress)?;
+    drop(progress);
+    let answer = json!({
+        "ok": verified.problems.is_empty(),
+        "contents": verified.blobs,
+        "checkpoints": verified.nodes,
+        "changes": verified.changes,
+        "problems": verified.problems,
+    });
+    if !verified.problems.is_empty() {
+        for problem in &verified.problems {
+            desk.out.note("problem", &render::clean(problem));
+        }
+        let count = render::plural(verified.problems.len(), "problem", "problems");
+        return Err(Error::new(Kind::Store, format!("{count} in the store"))
+            .hint("what is not named above is whole and can be read, shown and materialized")
+            .answer(answer));
+    }
+    if desk.out.json {
+        return out::answer(answer);
+    }
+    let paint = desk.out.paint;
+    desk.out.remark(&format!(
+        "{} {} checkpoints, {} changes, {} contents\n",
+        paint.on(GREEN.bold(), "whole:"),
+        paint.on(BOLD, &verified.nodes.to_string()),
+        paint.on(BOLD, &verified.changes.to_string()),
+        paint.on(BOLD, &verified.blobs.to_string()),
+    ))
+}

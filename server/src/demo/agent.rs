@@ -1,0 +1,134 @@
+//! The demo's agent: a fixed script whose tool calls are really carried out, and reported to the real
+//! hook in Claude Code's own payloads, one process for each event.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+
+use super::scratch::Scratch;
+
+const SESSION: &str = "5eed0000-0000-4000-8000-00000000demo";
+
+pub struct Agent<'a> {
+    scratch: &'a Scratch,
+    root: PathBuf,
+    prompts: u32,
+    calls: u32,
+}
+
+impl<'a> Agent<'a> {
+    pub fn start(scratch: &'a Scratch) -> Result<Self> {
+        let agent = Self {
+            scratch,
+            root: scratch.workspace(),
+            prompts: 0,
+            calls: 0,
+        };
+        agent.tell("SessionStart", json!({ "source": "startup" }))?;
+        Ok(agent)
+    }
+
+    pub fn prompt(&mut self, text: &str) -> Result<()> {
+        self.prompts += 1;
+        self.tell("UserPromptSubmit", json!({ "prompt": text }))
+    }
+
+    pub fn edit(&mut self, path: &str, old: &str, new: &str) -> Result<()> {
+        let file = self.root.join(path);
+        let input = json!({ "file_path": file, "old_string": old, "new_string": new });
+        self.call("Edit", &input, || {
+            let text = fs::read_to_string(&file)?;
+            ensure!(
+                text.contains(old),
+                "{path} does not contain what is to be replaced"
+            );
+            fs::write(&file, text.replacen(old, new, 1))?;
+            Ok(json!({ "filePath": file, "originalFile": text, "userModified": false }))
+        })
+    }
+
+    pub fn write(&mut self, path: &str, content: &str) -> Result<()> {
+        let file = self.root.join(path);
+        let input = json!({ "file_path": file, "content": content });
+        self.call("Write", &input, || {
+            fs::write(&file, content)?;
+            Ok(json!({ "type": "create", "filePath": file, "originalFile": null }))
+        })
+    }
+
+    pub fn bash(&mut self, command: &str) -> Result<()> {
+        let root = self.root.clone();
+        self.call("Bash", &json!({ "command": command }), || {
+            let output = Command::new("sh")
+                .args(["-c", command])
+                .current_dir(root)
+                .output();
+            let output = output.context("the demo needs `sh`")?;
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            ensure!(output.status.success(), "`{command}`: {stderr}");
+            Ok(json!({ "stdout": "", "stderr": "", "interrupted": false }))
+        })
+    }
+
+    pub fn stop(&self) -> Result<()> {
+        self.tell(
+            "Stop",
+            json!({ "stop_hook_active": false, "background_tasks": [] }),
+        )
+    }
+
+    /// Announces a call, carries it out, reports it.
+    fn call(
+        &mut self,
+        tool: &str,
+        input: &Value,
+        act: impl FnOnce() -> Result<Value>,
+    ) -> Result<()> {
+        self.calls += 1;
+        let mut payload = json!({
+            "tool_name": tool,
+            "tool_input": input,
+            "tool_use_id": format!("toolu_demo_{}", self.calls),
+        });
+        self.tell("PreToolUse", payload.clone())?;
+        payload["tool_response"] = act().with_context(|| format!("the agent's {tool}"))?;
+        self.tell("PostToolUse", payload)
+    }
+
+    fn tell(&self, event: &str, mut payload: Value) -> Result<()> {
+        payload["session_id"] = SESSION.into();
+        payload["cwd"] = json!(self.root);
+        payload["hook_event_name"] = event.into();
+        if self.prompts > 0 {
+            payload["prompt_id"] = format!("prompt-{}", self.prompts).into();
+        }
+        let mut command = Command::new(std::env::current_exe()?);
+        self.scratch.environment(&mut command);
+        let mut hook = command
+            .args(["hook", "claude-code", "--workspace"])
+            .arg(&self.root)
+            .arg("--store-dir")
+            .arg(self.scratch.store())
+            .current_dir(&self.root)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .context("starting the hook")?;
+        let mut stdin = hook.stdin.take().context("the hook has no stdin")?;
+        stdin.write_all(payload.to_string().as_bytes())?;
+        drop(stdin);
+        let output = hook.wait_with_output()?;
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        ensure!(
+            output.status.success() && stderr.is_empty(),
+            "the hook at {event}: {stderr}"
+        );
+        ensure!(output.stdout.is_empty(), "the hook answered at {event}");
+        Ok(())
+    }
+}

@@ -1,0 +1,332 @@
+//! `backstitch demo`: the main job on real files, from a bare build. A scripted agent works through the
+//! real hook while a user edits by hand; then its work is looked at, rewound and brought back, and every
+//! byte is checked. Owns the story; `agent` acts, `scratch` holds the files.
+
+mod agent;
+mod scratch;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use anyhow::{Context, Result, bail, ensure};
+
+use agent::Agent;
+use scratch::{Scratch, Tree};
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const AGENT: Style = AnsiColor::Green.on_default().bold();
+const USER: Style = AnsiColor::Yellow.on_default().bold();
+const GOOD: Style = AnsiColor::Green.on_default().bold();
+
+const FIRST_PROMPT: &str = "Let sizes go up to PiB, and note what changed";
+const SECOND_PROMPT: &str = "Rename cut to shorten, tidy up, and generate test cases";
+
+/// What the agent's first turn writes into `src/render.rs`.
+const UNITS: (&str, &str) = (
+    r#"const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];"#,
+    r#"const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];"#,
+);
+const NOTES: &str = "# Notes\n\nSizes go up to PiB.\n";
+
+/// What the agent's second turn runs, as agents do: no tool call names a path.
+const COMMANDS: [&str; 3] = [
+    r"sed -i 's/\bcut(/shorten(/' src/*.rs",
+    "mkdir docs && mv NOTES.md docs/notes.md && rm LICENSE",
+    r#"for n in 1 2 3; do echo "case $n" > case-$n.txt; done; printf '\0' >> logo.png"#,
+];
+
+/// What the user adds by hand, each below the first line of a file that the agent's second turn edits
+/// further down.
+const BEFORE: (&str, &str) = ("src/render.rs", "//! By hand, before turn 2: reviewed.\n");
+const AFTER: (&str, &str) = ("src/line.rs", "//! By hand, after turn 2: keep this one.\n");
+
+#[derive(Clone, Debug)]
+pub struct Options {
+    pub dir: Option<PathBuf>,
+    pub keep: bool,
+    pub color: bool,
+    /// Say nothing; the report says it.
+    pub silent: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Report {
+    pub workspace: PathBuf,
+    pub store: PathBuf,
+    pub kept: bool,
+    /// What was checked, byte for byte; all of it held.
+    pub checks: Vec<String>,
+}
+
+pub fn run(options: &Options) -> Result<Report> {
+    let scratch = Scratch::make(options.dir.as_deref(), options.keep)?;
+    let mut story = Story {
+        scratch: &scratch,
+        options,
+        checks: Vec::new(),
+    };
+    story.tell().with_context(|| {
+        if scratch.kept() {
+            format!("the demo in {} failed", scratch.root().display())
+        } else {
+            "the demo failed (with --keep its files stay to be looked at)".to_owned()
+        }
+    })?;
+    let report = Report {
+        workspace: scratch.workspace(),
+        store: scratch.store(),
+        kept: scratch.kept(),
+        checks: story.checks,
+    };
+    Ok(report)
+}
+
+struct Story<'a> {
+    scratch: &'a Scratch,
+    options: &'a Options,
+    checks: Vec<String>,
+}
+
+impl Story<'_> {
+    fn tell(&mut self) -> Result<()> {
+        let files = self.scratch.fill()?;
+        let place = self.scratch.workspace().display().to_string();
+        self.line(&format!(
+            "{}  {}",
+            self.on(BOLD, "Backstitch demo"),
+            self.on(DIM, &format!("{files} real files in {place}"))
+        ))?;
+        self.line("")?;
+
+        let mut agent = Agent::start(self.scratch)?;
+        self.first_turn(&mut agent)?;
+        self.by_hand(BEFORE)?;
+        let before = self.scratch.snapshot()?;
+        self.second_turn(&mut agent)?;
+        self.line("")?;
+
+        self.backstitch(&["log", "--graph"])?;
+        self.backstitch(&["diff", "t2", "@", "--stat"])?;
+        self.backstitch(&["diff", "t2", "@", "--", AFTER.0])?;
+        self.by_hand(AFTER)?;
+        self.line("")?;
+        let after = self.scratch.snapshot()?;
+        self.backstitch(&["rewind", "t2", "--dry-run"])?;
+        ensure!(
+            self.scratch.snapshot()? == after,
+            "the dry run changed files"
+        );
+        self.backstitch(&["rewind", "t2", "--yes"])?;
+        self.check_rewound(before)?;
+        self.backstitch(&["undo"])?;
+        same(&after, &self.scratch.snapshot()?)?;
+        self.good("undone: every byte is back, the agent's and yours")?;
+        self.line("")?;
+        self.next()
+    }
+
+    fn first_turn(&self, agent: &mut Agent) -> Result<()> {
+        self.prompt("t1", FIRST_PROMPT)?;
+        agent.prompt(FIRST_PROMPT)?;
+        self.tool("Edit", "src/render.rs")?;
+        agent.edit("src/render.rs", UNITS.0, UNITS.1)?;
+        self.tool("Write", "NOTES.md")?;
+        agent.write("NOTES.md", NOTES)?;
+        agent.stop()
+    }
+
+    fn second_turn(&self, agent: &mut Agent) -> Result<()> {
+        self.prompt("t2", SECOND_PROMPT)?;
+        agent.prompt(SECOND_PROMPT)?;
+        for command in COMMANDS {
+            self.tool("Bash", command)?;
+            agent.bash(command)?;
+        }
+        agent.stop()
+    }
+
+    /// The user adds a line below a file's first one.
+    fn by_hand(&self, (path, line): (&str, &str)) -> Result<()> {
+        self.line(&format!(
+            "{}  adds a line to {path} by hand",
+            self.on(USER, "you")
+        ))?;
+        let file = self.scratch.workspace().join(path);
+        let text = std::fs::read_to_string(&file)?;
+        Ok(std::fs::write(&file, below_first_line(&text, line))?)
+    }
+
+    fn check_rewound(&mut self, before: Tree) -> Result<()> {
+        let mut expected = before;
+        let text = expected
+            .text(AFTER.0)
+            .context("the hand-edited file is missing")?;
+        let edited = below_first_line(&text, AFTER.1);
+        expected.put(AFTER.0, edited.into_bytes());
+        let found = self.scratch.snapshot()?;
+        same(&expected, &found)?;
+        self.good("rewound: what turn 2 did is gone, byte for byte")?;
+        for (path, line) in [BEFORE, AFTER] {
+            let text = found.text(path).unwrap_or_default();
+            ensure!(
+                text.contains(line),
+                "the hand edit in {path} did not survive"
+            );
+        }
+        self.good("kept: both lines that you added by hand, in files the agent had edited too")
+    }
+
+    /// Runs a command as the user would type it.
+    fn backstitch(&self, args: &[&str]) -> Result<()> {
+        let typed = format!("$ backstitch {}", args.join(" "));
+        self.line(&self.on(BOLD, &typed))?;
+        let mut command = Command::new(std::env::current_exe()?);
+        self.scratch.environment(&mut command);
+        let status = command
+            .args([
+                "--color",
+                if self.options.color {
+                    "always"
+                } else {
+                    "never"
+                },
+            ])
+            .arg("--workspace")
+            .arg(self.scratch.workspace())
+            .arg("--store-dir")
+            .arg(self.scratch.store())
+            .args(args)
+            .current_dir(self.scratch.workspace())
+            .stdin(Stdio::null())
+            .stdout(if self.options.silent {
+                Stdio::null()
+            } else {
+                Stdio::inherit()
+            })
+            .status()
+            .context("starting backstitch")?;
+        ensure!(status.success(), "`{}` failed: {status}", &typed[2..]);
+        self.line("")
+    }
+
+    fn next(&self) -> Result<()> {
+        self.line(&self.on(BOLD, "Next"))?;
+        let kept = self.scratch.kept();
+        let look = format!(
+            "backstitch --workspace {} --store-dir {} log",
+            self.scratch.workspace().display(),
+            self.scratch.store().display()
+        );
+        let rows = [
+            (
+                "backstitch setup claude-code",
+                "record what Claude Code does, in any directory",
+            ),
+            (
+                "backstitch log --graph",
+                "what happened in the workspace around you",
+            ),
+            ("backstitch rewind t1 --dry-run", "what a rewind would do"),
+            ("backstitch undo", "and back"),
+        ];
+        for (command, what) in rows {
+            self.line(&format!("  {command:<32}{}", self.on(DIM, what)))?;
+        }
+        if kept {
+            self.line(&format!("  {look}"))?;
+        } else {
+            self.line(&self.on(
+                DIM,
+                "The scratch directory is gone again; `demo --keep` keeps it.",
+            ))?;
+        }
+        Ok(())
+    }
+
+    fn prompt(&self, turn: &str, prompt: &str) -> Result<()> {
+        self.line(&format!("{}   “{prompt}”", self.on(AGENT, turn)))
+    }
+
+    fn tool(&self, tool: &str, what: &str) -> Result<()> {
+        self.line(&format!("     {tool:<6} {}", self.on(DIM, what)))
+    }
+
+    fn good(&mut self, what: &str) -> Result<()> {
+        self.checks.push(what.to_owned());
+        self.line(&format!("{} {what}", self.on(GOOD, "✓")))
+    }
+
+    fn on(&self, style: Style, text: &str) -> String {
+        if self.options.color {
+            format!("{style}{text}{style:#}")
+        } else {
+            text.to_owned()
+        }
+    }
+
+    fn line(&self, text: &str) -> Result<()> {
+        if self.options.silent {
+            return Ok(());
+        }
+        let choice = if self.options.color {
+            ColorChoice::Always
+        } else {
+            ColorChoice::Never
+        };
+        let mut stdout = AutoStream::new(std::io::stdout().lock(), choice);
+        // Flushed at once: the commands in between write to the same place.
+        writeln!(stdout, "{text}")?;
+        Ok(stdout.flush()?)
+    }
+}
+
+fn same(expected: &Tree, found: &Tree) -> Result<()> {
+    let differing = expected.differing(found);
+    if !differing.is_empty() {
+        bail!("not as it should be: {}", differing.join(", "));
+    }
+    Ok(())
+}
+
+fn below_first_line(text: &str, line: &str) -> String {
+    let end = text.find('\n').map_or(text.len(), |at| at + 1);
+    format!("{}{line}{}", &text[..end], &text[end..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_script_fits_the_files() {
+        let text = |name: &str| {
+            let (_, bytes) = scratch::FILES
+                .iter()
+                .find(|(path, _)| *path == name)
+                .unwrap();
+            std::str::from_utf8(bytes).unwrap()
+        };
+        assert_eq!(text("src/render.rs").matches(UNITS.0).count(), 1);
+        for file in ["src/render.rs", "src/line.rs"] {
+            let first = text(file).lines().position(|line| line.contains("cut("));
+            assert!(
+                first.is_some_and(|line| line > 8),
+                "{file}: the hand edit stays clear of sed's"
+            );
+        }
+        assert!(
+            scratch::FILES.iter().any(|(_, bytes)| bytes.contains(&0)),
+            "one file is binary"
+        );
+    }
+
+    #[test]
+    fn a_line_goes_below_the_first() {
+        assert_eq!(below_first_line("a\nb\n", "x\n"), "a\nx\nb\n");
+        assert_eq!(below_first_line("", "x\n"), "x\n");
+    }
+}

@@ -1,0 +1,178 @@
+//! A settings file: read, written whole by rename, with a backup of what was there first. Owns no shape.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io::{ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::ser::{PrettyFormatter, Serializer};
+
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The file itself, behind any link.
+    pub path: PathBuf,
+    pub value: Value,
+    /// None where there is no file.
+    text: Option<String>,
+}
+
+impl Settings {
+    pub fn read(path: &Path) -> Result<Self> {
+        let path = behind_links(path);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => Some(text),
+            Err(e) if e.kind() == ErrorKind::NotFound => None,
+            Err(e) => return Err(e).with_context(|| format!("reading {}", path.display())),
+        };
+        let value = match text.as_deref() {
+            None => Value::Object(serde_json::Map::new()),
+            Some(text) if text.trim().is_empty() => Value::Object(serde_json::Map::new()),
+            Some(text) => serde_json::from_str(text).with_context(|| {
+                format!("{} is not valid JSON and was not changed", path.display())
+            })?,
+        };
+        Ok(Self { path, value, text })
+    }
+
+    /// A value as it would stand in this file: indented as the file is.
+    pub fn text_of(&self, value: &Value) -> String {
+        let indent = self.text.as_deref().and_then(indent).unwrap_or("  ");
+        let mut bytes = Vec::new();
+        let formatter = PrettyFormatter::with_indent(indent.as_bytes());
+        let mut serializer = Serializer::with_formatter(&mut bytes, formatter);
+        // Text in memory and JSON from JSON: neither can fail.
+        let _ = value.serialize(&mut serializer);
+        let end = if self.text.as_deref().is_none_or(|text| text.ends_with('\n')) {
+            "\n"
+        } else {
+            ""
+        };
+        format!("{}{end}", String::from_utf8_lossy(&bytes))
+    }
+
+    /// Writes the file. Answers with the backup, where this call made one.
+    pub fn write(&self, value: &Value) -> Result<Option<PathBuf>> {
+        let backup = self.backup();
+        let made = self.text.is_some() && !backup.exists();
+        if made {
+            fs::copy(&self.path, &backup)
+                .with_context(|| format!("keeping a backup in {}", backup.display()))?;
+        }
+        replace(&self.path, &self.text_of(value))?;
+        Ok(made.then_some(backup))
+    }
+
+    /// Takes the way back. What means the same as the backup becomes the backup's very bytes; a file
+    /// that only we had reason to make goes.
+    pub fn restore(&self, value: &Value, meaning: impl Fn(&Value) -> Value) -> Result<()> {
+        let backup = self.backup();
+        let Ok(before) = fs::read_to_string(&backup) else {
+            return if value.as_object().is_some_and(serde_json::Map::is_empty) {
+                fs::remove_file(&self.path)
+                    .with_context(|| format!("removing {}", self.path.display()))
+            } else {
+                replace(&self.path, &self.text_of(value))
+            };
+        };
+        let parsed = if before.trim().is_empty() {
+            Ok(serde_json::json!({}))
+        } else {
+            serde_json::from_str(&before)
+        };
+        if parsed.is_ok_and(|parsed: Value| meaning(&parsed) == meaning(value)) {
+            replace(&self.path, &before)?;
+            // It equals the file now, and the next set-up makes a fresh one.
+            let _ = fs::remove_file(&backup);
+            return Ok(());
+        }
+        replace(&self.path, &self.text_of(value))
+    }
+
+    fn backup(&self) -> PathBuf {
+        let mut name = self
+            .path
+            .file_name()
+            .map_or_else(OsString::new, OsString::from);
+        name.push(".backstitch-backup");
+        self.path.with_file_name(name)
+    }
+}
+
+/// The file that a link, or a chain of links, leads to, whether it exists or not.
+fn behind_links(path: &Path) -> PathBuf {
+    let mut path = path.to_path_buf();
+    // As many links as systems follow.
+    for _ in 0..40 {
+        let Ok(target) = fs::read_link(&path) else {
+            break;
+        };
+        path = path.parent().unwrap_or(Path::new("")).join(target);
+    }
+    path
+}
+
+/// The white space before the first indented line.
+fn indent(text: &str) -> Option<&str> {
+    let line = text.lines().skip(1).find(|line| !line.trim().is_empty())?;
+    let width = line.len() - line.trim_start().len();
+    (width > 0).then(|| &line[..width])
+}
+
+fn replace(path: &Path, text: &str) -> Result<()> {
+    let doing = || format!("writing {}", path.display());
+    let dir = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(dir).with_context(doing)?;
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less the umask
+    let mut file = builder
+        .prefix(".backstitch")
+        .tempfile_in(dir)
+        .with_context(doing)?;
+    file.write_all(text.as_bytes()).with_context(doing)?;
+    if let Ok(meta) = fs::metadata(path) {
+        file.as_file()
+            .set_permissions(meta.permissions())
+            .with_context(doing)?;
+    }
+    file.as_file().sync_all().with_context(doing)?;
+    file.persist(path).with_context(doing)?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_keeps_its_indentation_and_its_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.json");
+        fs::write(&path, "{\n\t\"a\": 1\n}").unwrap();
+        let settings = Settings::read(&path).unwrap();
+        assert_eq!(settings.text_of(&settings.value), "{\n\t\"a\": 1\n}");
+        let missing = Settings::read(&dir.path().join("none")).unwrap();
+        assert_eq!(
+            missing.text_of(&serde_json::json!({ "a": 1 })),
+            "{\n  \"a\": 1\n}\n"
+        );
+    }
+
+    #[test]
+    fn the_backup_is_what_was_there_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.json");
+        fs::write(&path, "{}").unwrap();
+        let first = Settings::read(&path).unwrap();
+        let backup = first
+            .write(&serde_json::json!({ "a": 1 }))
+            .unwrap()
+            .unwrap();
+        let second = Settings::read(&path).unwrap();
+        assert_eq!(second.write(&serde_json::json!({ "a": 2 })).unwrap(), None);
+        assert_eq!(fs::read_to_string(backup).unwrap(), "{}");
+    }
+}

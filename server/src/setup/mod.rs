@@ -1,0 +1,297 @@
+//! `backstitch setup`: lets agents report what they do. Owns which agents there are, whether they are
+//! found here, and what becomes of their settings; `claude_code` owns the shape, `file` the writing.
+
+mod claude_code;
+mod file;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::agents;
+use crate::state_dir;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request<'a> {
+    /// For one project: its root. None: for all projects of the user.
+    pub project: Option<&'a Path>,
+    pub uninstall: bool,
+    /// Only say what would be written.
+    pub print: bool,
+}
+
+/// What became of one agent's settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Done {
+    pub agent: &'static str,
+    /// How the agent was found; None where it was named.
+    pub found: Option<String>,
+    pub settings: PathBuf,
+    pub outcome: Outcome,
+    pub events: &'static [&'static str],
+    /// Made by this call.
+    pub backup: Option<PathBuf>,
+    /// The whole file as it is now, or would be.
+    pub text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    Written,
+    /// It was as it should be.
+    Unchanged,
+    /// Not written, only said.
+    Printed,
+}
+
+pub fn known() -> Vec<&'static str> {
+    agents::AGENTS.iter().map(|agent| agent.name).collect()
+}
+
+/// The agents that are on this machine, and how one can tell.
+pub fn found() -> Vec<(&'static str, String)> {
+    let directory = claude_dir()
+        .filter(|dir| dir.is_dir())
+        .map(|dir| dir.display().to_string());
+    let program = || on_path("claude").map(|file| file.display().to_string());
+    directory
+        .or_else(program)
+        .map(|why| (agents::claude_code::NAME, why))
+        .into_iter()
+        .collect()
+}
+
+/// Sets up one agent.
+pub fn run(agent: &str, found: Option<String>, request: Request) -> Result<Done> {
+    let Some(agent) = agents::agent(agent) else {
+        bail!("there is nothing to set up for `{agent}`")
+    };
+    let dir = match request.project {
+        Some(root) => root.join(".claude"),
+        None => {
+            claude_dir().context("the home directory is unknown; --scope project needs none")?
+        }
+    };
+    let settings = file::Settings::read(&dir.join("settings.json"))?;
+    let mut value = settings.value.clone();
+    let edit = if request.uninstall {
+        claude_code::remove(&mut value)
+    } else {
+        claude_code::add(&mut value, &command(agent.name)?)
+    };
+    edit.with_context(|| format!("{} was not changed", settings.path.display()))?;
+    let text = settings.text_of(&value);
+    let same = value == settings.value;
+    let (outcome, backup) = match (request.print, same) {
+        (true, _) => (Outcome::Printed, None),
+        (false, true) => (Outcome::Unchanged, None),
+        (false, false) if request.uninstall => {
+            settings.restore(&value, claude_code::without_empties)?;
+            (Outcome::Written, None)
+        }
+        (false, false) => (Outcome::Written, settings.write(&value)?),
+    };
+    let events = claude_code::EVENTS;
+    Ok(Done {
+        agent: agent.name,
+        found,
+        settings: settings.path,
+        outcome,
+        events,
+        backup,
+        text,
+    })
+}
+
+/// What the agent is to run: this very binary.
+fn command(agent: &str) -> Result<String> {
+    let binary = std::env::current_exe().context("this program's own path")?;
+    let binary = binary
+        .to_str()
+        .context("this program's own path is not UTF-8")?;
+    Ok(format!("{} hook {agent}", quoted(binary)))
+}
+
+/// A word for a shell.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
+    if word.chars().all(plain) {
+        word.to_owned()
+    } else if cfg!(windows) {
+        format!("\"{word}\"")
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+fn claude_dir() -> Option<PathBuf> {
+    let named = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty());
+    named
+        .map(PathBuf::from)
+        .or_else(|| state_dir::home().map(|home| home.join(".claude")))
+}
+
+fn on_path(program: &str) -> Option<PathBuf> {
+    let name = format!("{program}{}", std::env::consts::EXE_SUFFIX);
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|dir| dir.join(&name))
+        .find(|file| file.is_file())
+}
+
+/// The facts, for JSON.
+pub fn facts(done: &Done) -> Value {
+    serde_json::json!({
+        "agent": done.agent,
+        "found": done.found,
+        "settings": done.settings.to_string_lossy(),
+        "outcome": match done.outcome {
+            Outcome::Written => "written",
+            Outcome::Unchanged => "unchanged",
+            Outcome::Printed => "printed",
+        },
+        "events": done.events,
+        "backup": done.backup.as_ref().map(|path| path.to_string_lossy()),
+        "content": (done.outcome == Outcome::Printed).then(|| {
+            serde_json::from_str::<Value>(&done.text).unwrap_or_default()
+        }),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_becomes_one_word_of_the_shell() {
+        assert_eq!(quoted("/usr/bin/backstitch"), "/usr/bin/backstitch");
+        if cfg!(unix) {
+            assert_eq!(quoted("/my tools/it's"), r"'/my tools/it'\''s'");
+        }
+    }
+
+    fn project(root: &Path) -> Request<'_> {
+        Request {
+            project: Some(root),
+            uninstall: false,
+            print: false,
+        }
+    }
+
+    #[test]
+    fn set_up_and_taken_out_again_leaves_no_trace() {
+        let root = tempfile::tempdir().unwrap();
+        let install = project(root.path());
+        let done = run("claude-code", None, install).unwrap();
+        assert_eq!(done.outcome, Outcome::Written);
+        assert_eq!(done.backup, None, "there was nothing to keep");
+        assert!(done.settings.ends_with(".claude/settings.json"));
+        assert_eq!(
+            run("claude-code", None, install).unwrap().outcome,
+            Outcome::Unchanged
+        );
+        let uninstall = Request {
+            uninstall: true,
+            ..install
+        };
+        assert_eq!(
+            run("claude-code", None, uninstall).unwrap().outcome,
+            Outcome::Written
+        );
+        assert!(
+            !done.settings.exists(),
+            "what setup made, uninstall removes"
+        );
+    }
+
+    #[test]
+    fn what_was_there_comes_back_to_the_byte() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path().join(".claude");
+        std::fs::create_dir(&dir).unwrap();
+        let settings = dir.join("settings.json");
+        let before = "{ \"model\": \"x\",\n\t\"hooks\": {\"Stop\": []} }";
+        std::fs::write(&settings, before).unwrap();
+        let done = run("claude-code", None, project(root.path())).unwrap();
+        assert_eq!(
+            std::fs::read_to_string(done.backup.unwrap()).unwrap(),
+            before
+        );
+        run(
+            "claude-code",
+            None,
+            Request {
+                uninstall: true,
+                ..project(root.path())
+            },
+        )
+        .unwrap();
+        assert_eq!(std::fs::read_to_string(&settings).unwrap(), before);
+    }
+
+    #[test]
+    fn print_writes_nothing() {
+        let root = tempfile::tempdir().unwrap();
+        let done = run(
+            "claude-code",
+            None,
+            Request {
+                print: true,
+                ..project(root.path())
+            },
+        )
+        .unwrap();
+        assert!(done.text.contains("hook claude-code"));
+        assert!(!root.path().join(".claude").exists());
+    }
+
+    #[test]
+    fn broken_settings_are_named_with_their_line_and_left_alone() {
+        let root = tempfile::tempdir().unwrap();
+        let settings = root.path().join(".claude/settings.json");
+        std::fs::create_dir(settings.parent().unwrap()).unwrap();
+        for broken in [
+            "{\n  \"a\": 1,\n}",
+            "[]",
+            "{\"hooks\": 1}",
+            "{\"hooks\": {\"Stop\": {}}}",
+        ] {
+            std::fs::write(&settings, broken).unwrap();
+            let error = format!(
+                "{:#}",
+                run("claude-code", None, project(root.path())).unwrap_err()
+            );
+            assert!(error.contains("settings.json"), "{error}");
+            assert_eq!(std::fs::read_to_string(&settings).unwrap(), broken);
+        }
+        std::fs::write(&settings, "{\n  \"a\": 1,\n}").unwrap();
+        let error = format!(
+            "{:#}",
+            run("claude-code", None, project(root.path())).unwrap_err()
+        );
+        assert!(error.contains("line 3"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_followed_and_the_mode_kept() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let root = tempfile::tempdir().unwrap();
+        let real = root.path().join("dotfiles.json");
+        std::fs::write(&real, "{}").unwrap();
+        std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o640)).unwrap();
+        std::fs::create_dir(root.path().join(".claude")).unwrap();
+        let link = root.path().join(".claude/settings.json");
+        symlink("../dotfiles.json", &link).unwrap();
+        run("claude-code", None, project(root.path())).unwrap();
+        assert!(link.is_symlink());
+        let meta = std::fs::metadata(&real).unwrap();
+        assert_eq!(meta.permissions().mode() & 0o777, 0o640);
+        assert!(
+            std::fs::read_to_string(&real)
+                .unwrap()
+                .contains("hook claude-code")
+        );
+    }
+}
