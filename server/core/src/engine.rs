@@ -50,6 +50,8 @@ pub struct Status {
     pub coverage: Coverage,
     pub open_calls: i64,
     pub open_operation: Option<OpId>,
+    /// What hooks could not record and no node has taken up yet.
+    pub gaps: Vec<String>,
 }
 
 #[derive(Debug)]
@@ -355,6 +357,7 @@ impl Engine {
                     |r| r.get(0),
                 )
                 .optional()?,
+            gaps: store::gaps::peek(&self.store.dir),
         })
     }
 

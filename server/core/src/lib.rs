@@ -9,7 +9,7 @@ mod engine;
 mod error;
 mod fault;
 mod git;
-pub mod history;
+mod history;
 mod known;
 pub mod merge;
 pub mod model;
@@ -22,5 +22,6 @@ mod workspace;
 
 pub use engine::{Delta, Engine, Progress, Status, Tree, record_gap};
 pub use error::{Error, ErrorKind, Result};
+pub use history::{BranchInfo, Entry, EntryChange, LogFilter, OpKind, OpState, Operation};
 pub use verify::Verified;
 pub use workspace::{Locate, Workspace, state_dir};

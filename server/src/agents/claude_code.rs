@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use backstitch_core::capture::event::{AgentEvent, Effect, EventKind, Told, ToolCall, Wrote};
+use backstitch_core::capture::{AgentEvent, Effect, EventKind, Told, ToolCall, Wrote};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;

@@ -2,7 +2,7 @@
 
 pub mod claude_code;
 
-use backstitch_core::capture::event::AgentEvent;
+use backstitch_core::capture::AgentEvent;
 
 /// Why a payload is no event.
 #[derive(Clone, Debug, PartialEq, Eq)]

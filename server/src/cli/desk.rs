@@ -4,8 +4,8 @@
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
-use backstitch_core::engine::{Engine, Locate, Workspace};
 use backstitch_core::model::{NodeId, RelPath};
+use backstitch_core::{Engine, Locate, Workspace};
 
 use super::args::Global;
 use super::error::{Error, Result};

@@ -1,6 +1,6 @@
 //! `diff`: what changed between two checkpoints, or between one and the disk.
 
-use backstitch_core::engine::Delta;
+use backstitch_core::Delta;
 use backstitch_core::model::{FileState, Kind, NodeId, RelPath};
 use serde_json::{Value, json};
 

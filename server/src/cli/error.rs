@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use backstitch_core::error::ErrorKind;
+use backstitch_core::ErrorKind;
 
 /// A failure with its kind and, where there is one to name, the next step.
 #[derive(Debug)]
@@ -105,8 +105,8 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
-impl From<backstitch_core::error::Error> for Error {
-    fn from(error: backstitch_core::error::Error) -> Self {
+impl From<backstitch_core::Error> for Error {
+    fn from(error: backstitch_core::Error) -> Self {
         let kind = match error.kind() {
             ErrorKind::Refused => Kind::Refused,
             ErrorKind::Usage => Kind::Usage,

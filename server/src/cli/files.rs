@@ -2,8 +2,8 @@
 //! how texts differ is the engine's business.
 
 use backstitch_core::diff::{self, FileDiff, Side};
-use backstitch_core::engine::{Delta, Engine};
 use backstitch_core::model::{FileState, Image, RelPath};
+use backstitch_core::{Delta, Engine};
 use serde_json::{Value, json};
 
 use super::error::Result;

@@ -1,9 +1,9 @@
 //! The shapes of JSON answers, fixed by the protocol: field names that scripts rely on. A path that is
 //! not UTF-8 is `{"bytes": "<base64>"}`; times are RFC 3339, UTC. Pure.
 
-use backstitch_core::engine::{BranchInfo, Entry, EntryChange, Operation};
 use backstitch_core::model::{Coverage, GitHead, Origin, Reason, Role};
-use backstitch_core::restore::types::{Action, Applied, Conflict, Gap, Plan};
+use backstitch_core::restore::{Action, Applied, Conflict, Gap, Plan};
+use backstitch_core::{BranchInfo, Entry, EntryChange, Operation};
 use base64::Engine as _;
 use serde_json::{Map, Value, json};
 

@@ -2,8 +2,8 @@
 //! newest stands next to the prompt; JSON is newest first.
 
 use anstyle::Style;
-use backstitch_core::engine::{BranchInfo, Entry, EntryChange, LogFilter};
 use backstitch_core::model::{Coverage, Kind, Role};
+use backstitch_core::{BranchInfo, Entry, EntryChange, LogFilter};
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 

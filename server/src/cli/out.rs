@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use anstream::{AutoStream, ColorChoice};
-use backstitch_core::engine::Progress;
+use backstitch_core::Progress;
 use serde_json::{Map, Value};
 
 use super::args::{Color, Global};

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 
 use anstyle::Style;
-use backstitch_core::engine::Engine;
+use backstitch_core::Engine;
 use backstitch_core::model::{GitHead, RelPath};
-use backstitch_core::restore::types::{Action, ActionKind, Conflict, Gap, GapKind, Plan};
+use backstitch_core::restore::{Action, ActionKind, Conflict, Gap, GapKind, Plan};
 
 use super::files;
 use super::line::Line;
@@ -171,7 +171,7 @@ fn gaps(gaps: &[Gap], paint: Paint) -> String {
 
 #[cfg(test)]
 mod tests {
-    use backstitch_core::restore::types::ConflictSpan;
+    use backstitch_core::restore::ConflictSpan;
 
     use super::*;
 

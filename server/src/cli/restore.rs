@@ -1,10 +1,10 @@
 //! `rewind`, `revert`, `undo`, `redo`: a request, its plan shown, a question where there is somebody to
 //! ask, and the outcome. What a restore does is the engine's decision.
 
-use backstitch_core::engine::LogFilter;
-use backstitch_core::error::ErrorKind;
+use backstitch_core::ErrorKind;
+use backstitch_core::LogFilter;
 use backstitch_core::model::NodeId;
-use backstitch_core::restore::types::{Applied, Goal, OnConflict, Plan, Request};
+use backstitch_core::restore::{Applied, Goal, OnConflict, Plan, Request};
 
 use super::args::{self, Choice, Resolve, Restore, Uncertain, What};
 use super::desk::Desk;
@@ -256,7 +256,7 @@ fn conflict(job: &Job, plan: &Plan) -> Option<Error> {
 }
 
 /// A refusal of the engine: with the conflicts behind it, where these are the reason.
-fn refused(desk: &mut Desk, job: &Job, error: backstitch_core::error::Error) -> Error {
+fn refused(desk: &mut Desk, job: &Job, error: backstitch_core::Error) -> Error {
     let plan = match desk.engine.plan(&job.request) {
         Ok(plan)
             if job

@@ -2,8 +2,8 @@
 
 use std::ffi::OsStr;
 
-use backstitch_core::engine::{Delta, Entry};
 use backstitch_core::model::{Image, Kind};
+use backstitch_core::{Delta, Entry};
 use serde_json::{Value, json};
 
 use super::args;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use backstitch_core::engine::{Engine, LogFilter, Status, Workspace};
+use backstitch_core::{Engine, LogFilter, Status, Workspace};
 use serde_json::{Value, json};
 
 use super::args::{Checkpoint, CheckpointCommand, Global};

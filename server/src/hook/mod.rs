@@ -11,8 +11,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use backstitch_core::capture::event::AgentEvent;
-use backstitch_core::engine::{Engine, Locate, Workspace, record_gap};
+use backstitch_core::capture::AgentEvent;
+use backstitch_core::{Engine, Locate, Workspace, record_gap};
 
 use crate::agents::{self, Agent};
 use crate::state_dir;
@@ -57,9 +57,6 @@ fn record(invocation: &Invocation, found: &mut Option<Workspace>) -> Result<(), 
     let workspace = found.insert(invocation.locate(agent, &event)?);
     let mut engine = Engine::open(workspace).map_err(|e| e.to_string())?;
     let recorded = engine.record(&event).map_err(|e| e.to_string())?;
-    if let Some(note) = recorded.note {
-        say(&note);
-    }
     if recorded.pending {
         scan_in_background(workspace)
             .map_err(|e| format!("the rest of the scan could not be started: {e}"))?;

@@ -42,6 +42,16 @@ pub(crate) fn take(dir: &Path) -> Option<Taken> {
     Some(Taken { gaps, aside })
 }
 
+/// What waits to be taken up.
+pub(crate) fn peek(dir: &Path) -> Vec<String> {
+    let text = std::fs::read(log(dir)).unwrap_or_default();
+    let line = |l: &str| l.split_once(' ').map(|(_, what)| what.to_owned());
+    String::from_utf8_lossy(&text)
+        .lines()
+        .filter_map(line)
+        .collect()
+}
+
 pub(crate) struct Taken {
     pub gaps: Vec<(i64, String)>,
     aside: PathBuf,
