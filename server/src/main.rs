@@ -5,7 +5,6 @@ mod cli;
 mod demo;
 mod hook;
 mod setup;
-mod state_dir;
 
 use std::process::ExitCode;
 

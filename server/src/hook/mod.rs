@@ -15,7 +15,6 @@ use backstitch_core::capture::AgentEvent;
 use backstitch_core::{Engine, Locate, Workspace, record_gap};
 
 use crate::agents::{self, Agent};
-use crate::state_dir;
 use binding::Binding;
 
 /// A payload beyond this is not read into memory.
@@ -58,7 +57,8 @@ fn record(invocation: &Invocation, found: &mut Option<Workspace>) -> Result<(), 
     let mut engine = Engine::open(workspace).map_err(|e| e.to_string())?;
     let recorded = engine.record(&event).map_err(|e| e.to_string())?;
     if recorded.pending {
-        scan_in_background(workspace)
+        invocation
+            .scan_in_background(workspace)
             .map_err(|e| format!("the rest of the scan could not be started: {e}"))?;
     }
     Ok(())
@@ -102,7 +102,7 @@ impl Invocation {
 
     /// The workspace that the session is bound to, else the one to bind it to.
     fn locate(&self, agent: &Agent, event: &AgentEvent) -> Result<Workspace, String> {
-        let state = state_dir::backstitch();
+        let state = backstitch_core::state_dir().ok();
         let binding = state.map(|dir| Binding::of(&dir, agent.name, &event.session));
         let cwd = event.cwd.clone().filter(|dir| dir.is_dir());
         let cwd = cwd.or_else(|| self.start_dir(agent.project_dir));
@@ -144,6 +144,25 @@ impl Invocation {
         Workspace::find(&locate).map_err(|e| e.to_string())
     }
 
+    /// Goes on with a scan that ran out of time, detached from the agent.
+    fn scan_in_background(&self, workspace: &Workspace) -> std::io::Result<()> {
+        let mut command = Command::new(std::env::current_exe()?);
+        command.args([OsStr::new("--workspace"), workspace.root.as_os_str()]);
+        if let Some(dir) = &self.store_dir {
+            command.arg("--store-dir").arg(std::path::absolute(dir)?);
+        }
+        command
+            .arg("scan")
+            .current_dir(&workspace.root)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        // A signal to the agent's group must not end it.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        command.spawn().map(drop)
+    }
+
     fn start_dir(&self, variable: &str) -> Option<PathBuf> {
         let named = (!variable.is_empty())
             .then(|| std::env::var_os(variable))
@@ -153,23 +172,6 @@ impl Invocation {
             .or_else(|| self.workspace.clone())
             .or_else(|| std::env::current_dir().ok())
     }
-}
-
-/// Goes on with a scan that ran out of time, detached from the agent.
-fn scan_in_background(workspace: &Workspace) -> std::io::Result<()> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command
-        .args([OsStr::new("--workspace"), workspace.root.as_os_str()])
-        .args([OsStr::new("--store-dir"), workspace.store_dir.as_os_str()])
-        .arg("scan")
-        .current_dir(&workspace.root)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null());
-    // A signal to the agent's group must not end it.
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    command.spawn().map(drop)
 }
 
 /// One line on stderr, whatever becomes of it.

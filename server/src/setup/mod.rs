@@ -10,7 +10,6 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::agents;
-use crate::state_dir;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request<'a> {
@@ -129,7 +128,11 @@ fn claude_dir() -> Option<PathBuf> {
     let named = std::env::var_os("CLAUDE_CONFIG_DIR").filter(|dir| !dir.is_empty());
     named
         .map(PathBuf::from)
-        .or_else(|| state_dir::home().map(|home| home.join(".claude")))
+        .or_else(|| home().map(|home| home.join(".claude")))
+}
+
+fn home() -> Option<PathBuf> {
+    std::env::home_dir().filter(|dir| dir.is_absolute())
 }
 
 fn on_path(program: &str) -> Option<PathBuf> {
