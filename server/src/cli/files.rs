@@ -153,13 +153,16 @@ pub fn name(path: &[u8], from: Option<&[u8]>) -> String {
     }
 }
 
-/// Counts of the lines between two images, where both contents can be read.
-pub fn counts_between(
-    engine: &Engine,
-    path: &RelPath,
-    before: &Image,
-    after: &Image,
-) -> Option<(usize, usize)> {
+/// How two images differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Difference {
+    Lines(usize, usize),
+    Binary,
+    /// A content cannot be read: it is not kept, or not yet.
+    Unknown,
+}
+
+pub fn difference(engine: &Engine, path: &RelPath, before: &Image, after: &Image) -> Difference {
     let side = |image: &Image| -> Option<Loaded> {
         match (image.content(), image.git_mode()) {
             (Some(id), Some(mode)) => Some(Some((
@@ -170,12 +173,18 @@ pub fn counts_between(
             _ => image.is_absent().then_some(None),
         }
     };
-    let (before, after) = (side(before)?, side(after)?);
+    let (Some(before), Some(after)) = (side(before), side(after)) else {
+        return Difference::Unknown;
+    };
     let pair = FileDiff {
         old: borrow(&before),
         new: borrow(&after),
     };
-    (!diff::is_binary(&pair)).then(|| diff::line_counts(&pair))
+    if diff::is_binary(&pair) {
+        return Difference::Binary;
+    }
+    let (added, removed) = diff::line_counts(&pair);
+    Difference::Lines(added, removed)
 }
 
 /// `M path`, as git writes it.

@@ -3,7 +3,7 @@
 
 use anstyle::Style;
 use backstitch_core::model::{Coverage, Kind, Role};
-use backstitch_core::{BranchInfo, Entry, EntryChange, LogFilter};
+use backstitch_core::{BranchInfo, Engine, Entry, EntryChange, LogFilter};
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
@@ -66,6 +66,7 @@ pub fn run(desk: &mut Desk, options: &args::Log) -> Result<()> {
             EMPTY
         });
     }
+    name_targets(&desk.engine, &mut entries);
     let timeline = Timeline {
         paint: desk.out.paint,
         graph: options.graph,
@@ -92,6 +93,16 @@ pub fn run(desk: &mut Desk, options: &args::Log) -> Result<()> {
         timeline.draw(entries.iter(), &mut text);
     }
     desk.out.text(&text)
+}
+
+/// Lets operations name turns, for people.
+pub fn name_targets(engine: &Engine, entries: &mut [Entry]) {
+    for operation in entries
+        .iter_mut()
+        .filter_map(|entry| entry.operation.as_mut())
+    {
+        operation.target = target_name(engine, &operation.target);
+    }
 }
 
 /// The current branch last, next to the prompt.
@@ -335,6 +346,20 @@ fn who(entry: &Entry) -> String {
         Kind::External => "you".to_owned(),
         _ => String::new(),
     }
+}
+
+/// Checkpoints as a person would type them: `t2` rather than the `c6` that it begins with.
+pub fn target_name(engine: &Engine, target: &str) -> String {
+    let name = |word: &str| -> Option<String> {
+        let digits = word.strip_prefix('c')?;
+        digits.bytes().all(|b| b.is_ascii_digit()).then_some(())?;
+        Some(node_name(&engine.entry(engine.resolve(word).ok()?).ok()?))
+    };
+    let words = target.split(' ');
+    let words: Vec<String> = words
+        .map(|w| name(w).unwrap_or_else(|| render::clean(w)))
+        .collect();
+    words.join(" ")
 }
 
 /// What a rewind node did: `rewind to t2 (op1)`.

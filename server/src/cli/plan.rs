@@ -8,7 +8,7 @@ use backstitch_core::Engine;
 use backstitch_core::model::{GitHead, RelPath};
 use backstitch_core::restore::{Action, ActionKind, Conflict, Gap, GapKind, Plan};
 
-use super::files;
+use super::files::{self, Difference};
 use super::line::Line;
 use super::render::{self, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, RED, YELLOW};
 
@@ -72,24 +72,30 @@ fn actions(engine: &Engine, actions: &[Action], paint: Paint) -> String {
     for action in actions {
         let line = Line::new()
             .plain("  ")
-            .column(style(action.kind), action.kind.name(), 8)
+            .column(style(action.kind), verb(action), 8)
             .column(PLAIN, &render::cut(&name(action), width), width + 2);
-        let line = match (action.kind, counts(engine, action)) {
-            (ActionKind::Skip | ActionKind::Chmod, _) | (_, None) => line,
-            (_, Some(counts)) => files::with_counts(line, false, counts),
+        let differing = files::difference(engine, &action.path, &action.before, &action.after);
+        let line = match (action.kind, differing) {
+            (ActionKind::Skip | ActionKind::Chmod, _) | (_, Difference::Unknown) => line,
+            (_, Difference::Lines(added, removed)) => {
+                files::with_counts(line, false, (added, removed))
+            }
+            (_, Difference::Binary) => files::with_counts(line, true, (0, 0)),
         };
-        let line = match &action.reason {
-            Some(reason) => line.add(DIM, format!("  {}", render::clean(reason))),
-            None => line,
+        let line = match (&action.reason, action.kind) {
+            (Some(reason), _) => line.add(DIM, format!("  {}", render::clean(reason))),
+            (None, ActionKind::Merge) => line.add(DIM, "  keeping the other edits"),
+            (None, _) => line,
         };
         text.push_str(&line.draw(paint));
     }
     text
 }
 
-/// None where a content cannot be read yet: a merge's result is kept only once it is applied.
-fn counts(engine: &Engine, action: &Action) -> Option<(usize, usize)> {
-    files::counts_between(engine, &action.path, &action.before, &action.after)
+/// The action's name; a file that only moves is not written anew.
+fn verb(action: &Action) -> &'static str {
+    let moves = action.from.is_some() && action.before == action.after;
+    if moves { "rename" } else { action.kind.name() }
 }
 
 fn style(kind: ActionKind) -> Style {

@@ -10,6 +10,7 @@ use super::args::{self, Choice, Resolve, Restore, Uncertain, What};
 use super::desk::Desk;
 use super::error::{Error, Kind, Result};
 use super::json as shape;
+use super::log;
 use super::out;
 use super::plan;
 use super::render::{self, BOLD, GREEN};
@@ -196,8 +197,12 @@ fn run(desk: &mut Desk, job: &Job) -> Result<()> {
     }
 }
 
-fn title(job: &Job, plan: &Plan) -> String {
-    format!("{} {}", job.verb, render::clean(&plan.target))
+fn title(desk: &Desk, job: &Job, plan: &Plan) -> String {
+    format!(
+        "{} {}",
+        job.verb,
+        log::target_name(&desk.engine, &plan.target)
+    )
 }
 
 fn show(desk: &Desk, job: &Job, plan: &Plan) -> Result<()> {
@@ -207,7 +212,7 @@ fn show(desk: &Desk, job: &Job, plan: &Plan) -> Result<()> {
     desk.out.text(&plan::text(
         &desk.engine,
         plan,
-        &title(job, plan),
+        &title(desk, job, plan),
         desk.out.paint,
     ))
 }
@@ -224,11 +229,12 @@ fn dry_run(desk: &Desk, job: &Job, plan: &Plan) -> Result<()> {
         return nothing(desk, job, plan);
     }
     show(desk, job, plan)?;
-    let paint = desk.out.paint;
+    let plan = desk
+        .out
+        .paint
+        .on(BOLD, &format!("--plan {}", plan.fingerprint));
     desk.out.remark(&format!(
-        "{} Nothing was changed. Do just this: {}\n",
-        paint.on(BOLD, &format!("plan {}", plan.fingerprint)),
-        paint.on(BOLD, &format!("--plan {}", plan.fingerprint)),
+        "Nothing was changed. {plan} does exactly this, or refuses.\n"
     ))
 }
 
@@ -305,7 +311,7 @@ fn finish(desk: &Desk, job: &Job, applied: &Applied, shown: bool) -> Result<()> 
     desk.out.remark(&format!(
         "{} {}: checkpoint {node}, operation {operation}. Back again: {}\n",
         paint.on(GREEN.bold(), "done"),
-        title(job, &applied.plan),
+        title(desk, job, &applied.plan),
         paint.on(BOLD, back),
     ))?;
     trouble.map_or(Ok(()), Err)

@@ -18,7 +18,7 @@ use super::render::{self, BOLD, DIM, Paint, YELLOW};
 
 pub fn run(desk: &mut Desk, options: &args::Show) -> Result<()> {
     let id = desk.node(&options.rev)?;
-    let entry = desk.engine.entry(id)?;
+    let mut entry = desk.engine.entry(id)?;
     let mut steps = Vec::new();
     if entry.node.kind == Kind::Turn {
         for step in desk.engine.turn_steps(id)? {
@@ -28,6 +28,7 @@ pub fn run(desk: &mut Desk, options: &args::Show) -> Result<()> {
     if desk.out.json {
         return json_answer(desk, &entry, &steps, options.form.patch);
     }
+    log::name_targets(&desk.engine, std::slice::from_mut(&mut entry));
     let own: Vec<&Entry> = std::iter::once(&entry).chain(&steps).collect();
     if options.form.name_status || options.form.patch {
         let mut changed = Vec::new();

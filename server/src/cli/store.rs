@@ -229,7 +229,7 @@ pub fn oplog(desk: &mut Desk) -> Result<()> {
         let mut what = format!(
             "{} {}",
             operation.kind.name(),
-            render::clean(&operation.target)
+            log::target_name(&desk.engine, &operation.target)
         );
         if let Some(by) = operation.undone_by {
             what = format!("{what}  undone by {by}");

@@ -122,6 +122,7 @@ impl Story<'_> {
         );
         self.backstitch(&["rewind", "t2", "--yes"])?;
         self.check_rewound(before)?;
+        self.line("")?;
         self.backstitch(&["undo"])?;
         same(&after, &self.scratch.snapshot()?)?;
         self.good("undone: every byte is back, the agent's and yours")?;
