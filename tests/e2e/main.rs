@@ -6,4 +6,4 @@ mod smoke;
 mod support;
 
 // Enabled with the commands it drives (setup, hook, log, cat, rewind, undo):
-// mod real_claude;
+mod real_claude;
