@@ -16,8 +16,8 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::known;
 use crate::model::{
-    CallId, Certainty, Coverage, Image, Kind, NodeId, Opaque, Origin, Placed, Reason, RelPath,
-    SessionId, TurnId,
+    CallId, Certainty, ContentId, Coverage, Image, Kind, NodeId, Opaque, Origin, Placed, Reason,
+    RelPath, SessionId, TurnId,
 };
 use crate::rules::{Excludes, Rules, was_ignored};
 use crate::scan::Known;
@@ -313,7 +313,7 @@ impl Engine {
     fn open_reading(&mut self, e: &AgentEvent, call: &ToolCall) -> Result<Recorded> {
         let dir = self.store.dir.clone();
         self.store.write(AFTER, |conn| {
-            open(conn, &dir, e, call)?;
+            open(conn, &dir, e, call, None)?;
             Ok(Recorded::default())
         })
     }
@@ -329,7 +329,7 @@ impl Engine {
         let pending = scanned.findings.partial;
         self.settle(BEFORE, scanned, |desk, scanned| {
             let node = desk.take_in(scanned, &Cause::between())?;
-            open(desk.conn, desk.dir, e, call)?;
+            open(desk.conn, desk.dir, e, call, None)?;
             Ok(Recorded { node, pending })
         })
     }
@@ -370,7 +370,10 @@ impl Engine {
             }
         }
         self.settle(BEFORE, looks, |desk, looks| {
-            let Some((session, id)) = open(desk.conn, desk.dir, e, call)? else {
+            let like = looks
+                .iter()
+                .find_map(|(_, look, _)| look.image.content());
+            let Some((session, id)) = open(desk.conn, desk.dir, e, call, like)? else {
                 return Ok(Recorded { node: None, pending });
             };
             if !coverage.items.is_empty() {
@@ -612,12 +615,14 @@ fn presume(
     Ok(cause)
 }
 
-/// Opens a call; None where it is open or over already (an event told twice).
+/// Opens a call; None where it is open or over already (an event told twice). `like`: a content that
+/// its input may hold much of.
 fn open(
     conn: &Connection,
     dir: &Path,
     e: &AgentEvent,
     call: &ToolCall,
+    like: Option<ContentId>,
 ) -> Result<Option<(SessionId, CallId)>> {
     let session = calls::session(conn, e)?;
     let turn = calls::turn(conn, session, e.prompt_id.as_deref())?;
@@ -638,12 +643,11 @@ fn open(
         .id
         .clone()
         .unwrap_or_else(|| format!("{}#{seq}", call.tool));
-    let input = match call.input.is_empty() {
-        true => None,
-        false => Some(store::number(
-            conn,
-            &store::put(conn, dir, &call.input, None)?,
-        )?),
+    let input = if call.input.is_empty() {
+        None
+    } else {
+        let id = store::put(conn, dir, &call.input, like)?;
+        Some(store::number(conn, &id)?)
     };
     let id = calls::open(
         conn,
@@ -682,7 +686,7 @@ fn reported(
         Some(row) if !row.closed || row.presumed => Ok((Some(row), false)),
         Some(_) => Ok((None, false)),
         None => {
-            open(desk.conn, desk.dir, e, call)?;
+            open(desk.conn, desk.dir, e, call, None)?;
             Ok((find()?, true))
         }
     }
