@@ -78,15 +78,14 @@ impl Gathered {
             stat,
             bytes,
         };
-        let stored = match packed {
-            Some(packed) => self.pack(packed, store),
-            None => {
-                self.held += found.bytes.as_ref().map_or(0, Vec::len);
-                if self.held > INLINE_TOTAL {
-                    self.spill(&mut found, store)
-                } else {
-                    Ok(())
-                }
+        let stored = if let Some(packed) = packed {
+            self.pack(&packed, store)
+        } else {
+            self.held += found.bytes.as_ref().map_or(0, Vec::len);
+            if self.held > INLINE_TOTAL {
+                self.spill(&mut found, store)
+            } else {
+                Ok(())
             }
         };
         if let Err(e) = stored {
@@ -104,10 +103,10 @@ impl Gathered {
             .collect();
         held.extend(found.bytes.take());
         held.into_iter()
-            .try_for_each(|bytes| self.pack(Packed::new(bytes), store))
+            .try_for_each(|bytes| self.pack(&Packed::new(bytes), store))
     }
 
-    fn pack(&mut self, packed: Packed, store: &Path) -> Result<()> {
+    fn pack(&mut self, packed: &Packed, store: &Path) -> Result<()> {
         if !self.packed.insert(packed.id) {
             return Ok(());
         }

@@ -113,7 +113,7 @@ impl Desk<'_> {
         let writers = Writers::since(self.conn, since)?;
         let mut steps = Vec::new();
         let mut adopted = Vec::new();
-        let mut look = Sight::new(self, &known, &excludes, &found)?;
+        let look = Sight::new(self, &known, &excludes, &found)?;
         for mut found in found {
             let row = known::get(self.conn, self.here.root, &found.path)?;
             let then = known.get(&found.path);
@@ -136,7 +136,7 @@ impl Desk<'_> {
                 continue;
             }
             self.keep(&found, Some(&before))?;
-            if row.is_none() && (scanned_before.is_none() || look.was_out_of_sight(&found.path)?) {
+            if row.is_none() && (scanned_before.is_none() || look.was_out_of_sight(&found.path)) {
                 adopted.push(found);
                 continue;
             }
@@ -152,7 +152,7 @@ impl Desk<'_> {
             };
             steps.push(step(found, row, verdict, made_dirs));
         }
-        self.follow_renames(&mut steps, &known)?;
+        Self::follow_renames(&mut steps, &known);
         let generation = known::next_generation(self.conn, self.here.root)?;
         for (path, stat) in &restated {
             let then = known.get(path).map_or(0, |k| k.generation);
@@ -271,11 +271,11 @@ impl Desk<'_> {
             };
             let none = Coverage::default();
             let coverage = if at == whole { coverage } else { &none };
-            let node = self.node(kind, session, turn, call, None, coverage)?;
+            let made = self.node(kind, session, turn, call, None, coverage)?;
             for step in mine {
-                self.record_step(node, head, step, generation)?;
+                self.record_step(made, head, step, generation)?;
             }
-            last = Some(node);
+            last = Some(made);
         }
         Ok(last)
     }
@@ -332,7 +332,7 @@ impl Desk<'_> {
 
     /// Joins a deletion and a creation of one step into a rename: the same inode born at the same time,
     /// or the same non-empty content with exactly one candidate on each side.
-    fn follow_renames(&self, steps: &mut Vec<Step>, known: &KnownTree) -> Result<()> {
+    fn follow_renames(steps: &mut Vec<Step>, known: &KnownTree) {
         let born = |s: &Stat| (s.dev, s.inode, s.btime);
         let size = |i: &Image| matches!(i, Image::File { size, .. } if *size > 0);
         let mut by_inode: HashMap<(i64, i64, i64), usize> = HashMap::new();
@@ -396,7 +396,6 @@ impl Desk<'_> {
             at += 1;
             !drop.contains(&(at - 1))
         });
-        Ok(())
     }
 }
 
@@ -513,19 +512,19 @@ impl<'a> Sight<'a> {
     }
 
     /// Whether the last scan could not have seen this path: then its earlier state is not known.
-    fn was_out_of_sight(&mut self, path: &RelPath) -> Result<bool> {
+    fn was_out_of_sight(&self, path: &RelPath) -> bool {
         if self.unreadable.iter().any(|dir| path.within(dir)) {
-            return Ok(true);
+            return true;
         }
         let Some(rules) = &self.then else {
-            return Ok(false);
+            return false;
         };
         let (desk, known) = (self.desk, self.known);
         let mut text = |file: &RelPath| {
             let content = known.get(file)?.image.content()?;
             store::get(desk.conn, desk.dir, &content).ok()
         };
-        Ok(was_ignored(rules, path, &mut text))
+        was_ignored(rules, path, &mut text)
     }
 
     /// How many directories above a created path did not exist before it, as far as is known.

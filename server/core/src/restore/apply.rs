@@ -325,9 +325,9 @@ impl Engine {
             let whole: Vec<&JournalFile> = files
                 .iter()
                 .filter(|f| {
-                    let stays = left(&f.before) || left(&f.after);
-                    incomplete |= stays;
-                    !stays
+                    let alone = left(&f.before) || left(&f.after);
+                    incomplete |= alone;
+                    !alone
                 })
                 .collect();
             for part in &whole {
@@ -363,27 +363,24 @@ impl Engine {
                 let since = conn
                     .prepare_cached("SELECT since FROM file WHERE id = ?1")?
                     .query_row([part.file], |r| r.get(0))?;
-                match &part.after {
-                    Some(to) => {
-                        let stat = stats
-                            .iter()
-                            .find(|(p, _)| *p == to.path)
-                            .and_then(|(_, s)| *s);
-                        let row = Known {
-                            image: to.image,
-                            file: Some(part.file),
-                            since,
-                            generation,
-                            // the content may have changed between the exchange and this look
-                            stat: stat.map_or(NO_STAT, |s| crate::disk::Stat { racy: true, ..s }),
-                        };
-                        known::put(conn, here.root, &to.path, &row)?;
-                        known::note_identity(conn, here.root, part.file, None)?;
-                    }
-                    None => {
-                        let from = part.before.as_ref().map(|p| &p.path);
-                        known::note_identity(conn, here.root, part.file, from)?;
-                    }
+                if let Some(to) = &part.after {
+                    let stat = stats
+                        .iter()
+                        .find(|(p, _)| *p == to.path)
+                        .and_then(|(_, s)| *s);
+                    let row = Known {
+                        image: to.image,
+                        file: Some(part.file),
+                        since,
+                        generation,
+                        // the content may have changed between the exchange and this look
+                        stat: stat.map_or(NO_STAT, |s| crate::disk::Stat { racy: true, ..s }),
+                    };
+                    known::put(conn, here.root, &to.path, &row)?;
+                    known::note_identity(conn, here.root, part.file, None)?;
+                } else {
+                    let from = part.before.as_ref().map(|p| &p.path);
+                    known::note_identity(conn, here.root, part.file, from)?;
                 }
             }
             conn.execute(

@@ -258,7 +258,7 @@ impl PackWriter {
         })
     }
 
-    pub(crate) fn add(&mut self, packed: Packed) -> Result<()> {
+    pub(crate) fn add(&mut self, packed: &Packed) -> Result<()> {
         self.file.write_all(&packed.data).at("write", &self.path)?;
         let len = packed.data.len();
         self.rows.push(PackRow {
