@@ -447,6 +447,16 @@ impl World {
 
     /// L5: the order of two reverts does not matter, where neither meets a conflict.
     fn revert_both(&mut self, one: NodeId, other: NodeId) -> Checked {
+        for node in [one, other] {
+            let entry = self
+                .engine
+                .entry(node)
+                .map_err(|e| format!("entry {node}: {e}"))?;
+            // what a rewind moved depends on what it moved
+            if one == other || !matches!(entry.node.kind, Kind::Step | Kind::External) {
+                return Ok(());
+            }
+        }
         let start = self.disk();
         let mut trees = Vec::new();
         for pair in [[one, other], [other, one]] {
