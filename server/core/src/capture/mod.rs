@@ -14,13 +14,12 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::disk::Look;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::history;
 use crate::known;
 use crate::model::{
     CallId, Certainty, Coverage, Image, Kind, NodeId, Opaque, Origin, Placed, Reason, RelPath,
     SessionId, TurnId,
 };
-use crate::rules::{Excludes, Rules, was_ignored};
+use crate::rules::{Rules, was_ignored};
 use crate::scan::Known;
 use crate::store::{self, Durable};
 
@@ -360,7 +359,6 @@ impl Engine {
                 }
             }
         }
-        let excludes = Excludes::read(&self.root.path);
         self.settle(BEFORE, looks, |desk, looks| {
             let Some((session, id)) = open(desk.conn, desk.dir, e, call)? else {
                 return Ok(Recorded { node: None, pending });
@@ -373,7 +371,7 @@ impl Engine {
             let mut node = None;
             for (path, look, missing) in looks {
                 let verdict = writers.judge(Situation::Between);
-                node = bring_up_to_date(desk, &path, &look, verdict, missing, &excludes)?.or(node);
+                node = bring_up_to_date(desk, &path, &look, verdict, missing)?.or(node);
                 desk.conn
                     .prepare_cached("INSERT OR IGNORE INTO reserved (call, path, image, made_dirs) VALUES (?1,?2,?3,?4)")?
                     .execute(params![id, path, look.image, missing])?;
@@ -463,7 +461,6 @@ impl Engine {
                 }
             }
         }
-        let excludes = Excludes::read(&self.root.path);
         self.settle(AFTER, looks, |desk, mut looks| {
             let conn = desk.conn;
             let (row, opened_now) = reported(desk, e, call)?;
@@ -491,7 +488,6 @@ impl Engine {
                     opened_now,
                     told,
                     failed,
-                    excludes: &excludes,
                 };
                 let dirs = made.get(&path).copied().unwrap_or(0);
                 steps.extend(work.step(desk, path, look, dirs, &mut coverage)?);
@@ -734,7 +730,6 @@ fn bring_up_to_date(
     look: &Look,
     verdict: Verdict,
     made_dirs: u32,
-    excludes: &Excludes,
 ) -> Result<Option<NodeId>> {
     let row = known::get(desk.conn, desk.here.root, path)?;
     let before = row.as_ref().map_or(Image::Absent, |r| r.image);
@@ -746,7 +741,7 @@ fn bring_up_to_date(
         store::put(desk.conn, desk.dir, bytes, before.content())?;
     }
     let generation = known::next_generation(desk.conn, desk.here.root)?;
-    if row.is_none() && out_of_sight(desk, path, excludes)? {
+    if row.is_none() && out_of_sight(desk, path)? {
         // never scanned before: its earlier state is not known, and this is not a change
         let known = Known {
             image,
@@ -776,7 +771,7 @@ fn seen(before: Image, now: Image) -> Image {
     }
 }
 
-fn out_of_sight(desk: &Desk<'_>, path: &RelPath, excludes: &Excludes) -> Result<bool> {
+fn out_of_sight(desk: &Desk<'_>, path: &RelPath) -> Result<bool> {
     let scanned: Option<i64> = desk.conn.query_row(
         "SELECT scanned FROM root WHERE id = ?1",
         [desk.here.root],
@@ -785,14 +780,18 @@ fn out_of_sight(desk: &Desk<'_>, path: &RelPath, excludes: &Excludes) -> Result<
     if scanned.is_none() {
         return Ok(true);
     }
+    let then = known::excludes(desk.conn, desk.here.root)?.unwrap_or_default();
     let mut text = |file: &RelPath| {
-        let content = known::get(desk.conn, desk.here.root, file)
-            .ok()??
-            .image
-            .content()?;
+        let content = match then.then(file) {
+            Some(content) => content?,
+            None => known::get(desk.conn, desk.here.root, file)
+                .ok()??
+                .image
+                .content()?,
+        };
         store::get(desk.conn, desk.dir, &content).ok()
     };
-    Ok(was_ignored(&Rules::base(excludes), path, &mut text))
+    Ok(was_ignored(&Rules::base(&then), path, &mut text))
 }
 
 fn transition(
@@ -827,7 +826,6 @@ struct Work<'a> {
     opened_now: bool,
     told: &'a Told,
     failed: bool,
-    excludes: &'a Excludes,
 }
 
 impl Work<'_> {
@@ -910,7 +908,7 @@ impl Work<'_> {
         if let Some(bytes) = &look.bytes {
             store::put(conn, desk.dir, bytes, before.content())?;
         }
-        if row.is_none() && self.opened_now && !exact && out_of_sight(desk, &path, self.excludes)? {
+        if row.is_none() && self.opened_now && !exact && out_of_sight(desk, &path)? {
             let (since, generation) = (desk.head()?, known::next_generation(conn, root)?);
             let stat = look.stat.unwrap_or(NO_STAT);
             known::put(
