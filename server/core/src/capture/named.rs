@@ -18,7 +18,7 @@ use crate::known;
 use crate::model::{
     Certainty, Coverage, Image, Kind, NodeId, Opaque, Origin, Placed, Reason, RelPath,
 };
-use crate::rules::{Excludes, Rules, was_ignored};
+use crate::rules::{Rules, was_ignored};
 use crate::scan::Known;
 use crate::store;
 
@@ -269,18 +269,18 @@ fn out_of_sight(desk: &Desk<'_>, path: &RelPath) -> Result<bool> {
     if scanned.is_none() {
         return Ok(true);
     }
+    let then = known::excludes(desk.conn, desk.here.root)?.unwrap_or_default();
     let mut text = |file: &RelPath| {
-        let content = known::get(desk.conn, desk.here.root, file)
-            .ok()??
-            .image
-            .content()?;
+        let content = match then.then(file) {
+            Some(content) => content?,
+            None => known::get(desk.conn, desk.here.root, file)
+                .ok()??
+                .image
+                .content()?,
+        };
         store::get(desk.conn, desk.dir, &content).ok()
     };
-    Ok(was_ignored(
-        &Rules::base(&Excludes::read(&desk.root.path)),
-        path,
-        &mut text,
-    ))
+    Ok(was_ignored(&Rules::base(&then), path, &mut text))
 }
 
 fn transition(

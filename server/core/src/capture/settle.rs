@@ -88,7 +88,7 @@ impl Desk<'_> {
         let Scanned {
             findings,
             known,
-            excludes,
+            mut excludes,
             since,
         } = scanned;
         let Findings {
@@ -133,6 +133,11 @@ impl Desk<'_> {
             }
             let reserved = calls::reserved(self.conn, &found.path)?;
             if reserved.is_some() && cause.reserved_stay {
+                if found.path.split().1 == crate::rules::FILE {
+                    // not recorded yet, but this scan went by it
+                    self.keep(&found, Some(&before))?;
+                    excludes.note(&found.path, found.image.content());
+                }
                 continue;
             }
             self.keep(&found, Some(&before))?;
@@ -182,14 +187,15 @@ impl Desk<'_> {
         }
         let done = (!partial).then(store::now);
         self.conn.execute(
-            "UPDATE root SET scanned = COALESCE(?2, scanned), pending = ?3, coverage = ?4, excludes = ?5,
+            "UPDATE root SET scanned = COALESCE(?2, scanned), pending = ?3, coverage = ?4,
+               excludes = COALESCE(?5, excludes),
                bare_dirs = COALESCE(?6, bare_dirs) WHERE id = ?1",
             params![
                 self.here.root,
                 done,
                 i64::from(partial) * pending_for(cause),
                 serde_json::to_string(&whole).unwrap_or_default(),
-                serde_json::to_string(&excludes).unwrap_or_default(),
+                (!partial).then(|| serde_json::to_string(&excludes).unwrap_or_default()),
                 (!partial).then_some(bare_dirs)
             ],
         )?;
@@ -469,7 +475,7 @@ struct Sight<'a> {
     desk: &'a Desk<'a>,
     known: &'a KnownTree,
     /// The rules of then, where they were others than now.
-    then: Option<Arc<Rules>>,
+    then: Option<(Arc<Rules>, Excludes)>,
     unreadable: Vec<Vec<u8>>,
     bare: BTreeSet<Vec<u8>>,
 }
@@ -481,22 +487,20 @@ impl<'a> Sight<'a> {
         now: &Excludes,
         found: &[Found],
     ) -> Result<Self> {
-        let (excludes, coverage, bare): (Option<String>, String, Option<Vec<u8>>) = desk
+        let (coverage, bare): (String, Option<Vec<u8>>) = desk
             .conn
-            .prepare_cached("SELECT excludes, coverage, bare_dirs FROM root WHERE id = ?1")?
-            .query_row([desk.here.root], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+            .prepare_cached("SELECT coverage, bare_dirs FROM root WHERE id = ?1")?
+            .query_row([desk.here.root], |r| Ok((r.get(0)?, r.get(1)?)))
             .optional()?
             .unwrap_or_default();
-        let then: Excludes = excludes
-            .and_then(|e| serde_json::from_str(&e).ok())
-            .unwrap_or_default();
+        let then = known::excludes(desk.conn, desk.here.root)?.unwrap_or_default();
         let rule_file = |f: &Found| f.path.split().1 == crate::rules::FILE;
         let changed = then != *now || found.iter().any(rule_file);
         let coverage: Coverage = serde_json::from_str(&coverage).unwrap_or_default();
         Ok(Self {
             desk,
             known,
-            then: changed.then(|| Rules::base(&then)),
+            then: changed.then(|| (Rules::base(&then), then)),
             unreadable: coverage
                 .items
                 .into_iter()
@@ -516,12 +520,15 @@ impl<'a> Sight<'a> {
         if self.unreadable.iter().any(|dir| path.within(dir)) {
             return true;
         }
-        let Some(rules) = &self.then else {
+        let Some((rules, then)) = &self.then else {
             return false;
         };
         let (desk, known) = (self.desk, self.known);
         let mut text = |file: &RelPath| {
-            let content = known.get(file)?.image.content()?;
+            let content = match then.then(file) {
+                Some(content) => content?,
+                None => known.get(file)?.image.content()?,
+            };
             store::get(desk.conn, desk.dir, &content).ok()
         };
         was_ignored(rules, path, &mut text)
