@@ -334,6 +334,7 @@ impl Place<'_> {
                         .at("create", &self.shown)?;
                 let mut file = std::fs::File::from(fd);
                 file.write_all(bytes).at("write", &self.shown)?;
+                crate::fault::point("content written");
                 rustix::fs::fchmod(&file, Mode::from_raw_mode(*mode))
                     .at("set the mode of", &self.shown)?;
                 file.sync_all().at("sync", &self.shown)

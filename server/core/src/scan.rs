@@ -134,6 +134,7 @@ pub(crate) fn scan(
             "nothing was recorded; bring it back, or name another with --workspace",
         ));
     }
+    crate::fault::point("scan begun");
     let late = || deadline.is_some_and(|d| Instant::now() >= d);
     let scan = Scan {
         root,
@@ -181,6 +182,7 @@ pub(crate) fn scan(
         let stat = root.stat(path);
         scan.examine(path.clone(), stat);
     }
+    crate::fault::point("scanned");
     let gathered = scan
         .gathered
         .into_inner()

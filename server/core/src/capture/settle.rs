@@ -185,6 +185,7 @@ impl Desk<'_> {
             };
             known::put(self.conn, self.here.root, &found.path, &row)?;
         }
+        crate::fault::point("found taken in");
         let done = (!partial).then(store::now);
         self.conn.execute(
             "UPDATE root SET scanned = COALESCE(?2, scanned), pending = ?3, coverage = ?4,

@@ -271,6 +271,7 @@ impl Engine {
                 from: line.after,
                 to: line.before,
             };
+            crate::fault::point("before exchanging back");
             match back.run() {
                 Ok(Step::Done) => {}
                 Ok(Step::Surprise(why)) => left.push(format!("{}: {why}", line.path.display())),
@@ -403,6 +404,7 @@ impl Engine {
         let lines = journal::lines(&self.store.conn, op)?;
         for line in &lines {
             self.remove_temp(line, line.before);
+            crate::fault::point("own name removed");
             if line.after.is_absent() && !line.left {
                 self.root.remove_parents(&line.path, line.made_dirs);
             }

@@ -275,11 +275,13 @@ impl PackWriter {
     /// Makes the contents durable. Only then may rows name them.
     pub(crate) fn seal(mut self) -> Result<SealedPack> {
         self.file.flush().at("write", &self.path)?;
+        crate::fault::point("pack written");
         self.file.get_ref().sync_all().at("sync", &self.path)?;
         let folder = self.path.parent().unwrap_or(Path::new("."));
         File::open(folder)
             .and_then(|d| d.sync_all())
             .at("sync", folder)?;
+        crate::fault::point("pack sealed");
         Ok(SealedPack {
             name: self.name,
             rows: self.rows,
