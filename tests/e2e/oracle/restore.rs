@@ -73,7 +73,7 @@ impl World {
             }
         };
         let planned = self.engine.plan(request);
-        self.scanned();
+        self.asked();
         self.settled("a plan")?;
         let plan = match planned {
             Ok(plan) => plan,

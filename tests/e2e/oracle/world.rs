@@ -333,15 +333,24 @@ impl World {
         self.calls.iter().any(|c| c.names.as_deref() == Some(path))
     }
 
-    /// The engine has looked at the whole tree.
+    /// The engine has looked at the whole tree at an agent's event: what a call has reserved is left to it.
     pub fn scanned(&mut self) {
+        self.looked(false);
+    }
+
+    /// The engine has looked at the whole tree because it was asked to.
+    pub fn asked(&mut self) {
+        self.looked(true);
+    }
+
+    fn looked(&mut self, everywhere: bool) {
         let disk = self.disk();
         let rules = disk.get(RULES_FILE).cloned();
         let paths: BTreeSet<String> = self.seen.keys().chain(disk.keys()).cloned().collect();
         let first = self.expected.is_empty();
         for path in paths {
             let known = self.seen.contains_key(&path);
-            if self.is_reserved(&path) || (!known && hides(rules.as_ref(), &path)) {
+            if (self.is_reserved(&path) && !everywhere) || (!known && hides(rules.as_ref(), &path)) {
                 continue;
             }
             if !known && !first && hides(self.rules_scanned.as_ref(), &path) {
@@ -797,14 +806,14 @@ impl World {
             }
             Op::Look => {
                 self.engine.look().map_err(|e| format!("look: {e}"))?;
-                self.scanned();
+                self.asked();
                 self.settled("a look")
             }
             Op::Checkpoint => {
                 self.engine
                     .checkpoint(None)
                     .map_err(|e| format!("checkpoint: {e}"))?;
-                self.scanned();
+                self.asked();
                 self.settled("a checkpoint")
             }
             Op::Reopen => {
