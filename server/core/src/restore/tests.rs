@@ -7,7 +7,7 @@ use crate::restore::{Goal, OnConflict, Request};
 use crate::{Engine, Error, ErrorKind, Workspace};
 
 struct Scene {
-    _dir: tempfile::TempDir,
+    dir: tempfile::TempDir,
     root: PathBuf,
     engine: Engine,
     calls: u32,
@@ -33,7 +33,7 @@ impl Scene {
         let mut engine = Engine::open(&workspace).expect("opens");
         engine.look().expect("first scan");
         Self {
-            _dir: dir,
+            dir,
             root,
             engine,
             calls: 0,
@@ -228,4 +228,28 @@ fn a_file_that_was_ignored_is_adopted_and_never_deleted() {
     s.apply(&r).expect("rewound");
     assert_eq!(s.text(".gitignore").as_deref(), Some("out/\n"));
     assert_eq!(s.text("out/keep.txt").as_deref(), Some("precious\n"));
+}
+
+#[test]
+fn contents_in_bulk_go_to_a_pack_and_come_back() {
+    let big: Vec<(String, String)> = (0..60)
+        .map(|n| {
+            let line = format!("{n} {}\n", blake3::hash(&[n]).to_hex());
+            (format!("dir{}/file{n}.txt", n % 7), line.repeat(800))
+        })
+        .collect();
+    let files: Vec<(&str, &str)> = big.iter().map(|(p, t)| (p.as_str(), t.as_str())).collect();
+    let mut s = Scene::new(&files);
+    s.prompt("first");
+    s.shell(|root| {
+        for n in 0..7 {
+            std::fs::remove_dir_all(root.join(format!("dir{n}"))).expect("removed");
+        }
+    });
+    let packs = std::fs::read_dir(s.dir.path().join("store/packs")).expect("packs").count();
+    assert_eq!(packs, 1);
+    s.rewind("t1");
+    for (path, text) in &big {
+        assert_eq!(s.text(path).as_deref(), Some(text.as_str()), "{path}");
+    }
 }
