@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, RenameFlags, StatxFlags};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, StatxFlags};
 use rustix::io::Errno;
 
 use crate::error::{Context, Error, Result};
@@ -424,9 +424,42 @@ fn read_whole(file: std::fs::File, stat: Stat) -> Look {
     }
 }
 
-/// Looks at a path by its full name, for the walk, which has just listed it.
-pub(crate) fn stat_path(path: &Path) -> Option<Stat> {
-    rustix::fs::statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, WANTED)
-        .ok()
-        .map(|s| Stat::new(&s))
+/// A directory as the walk sees it: its entries, and itself held open to look at them.
+pub(crate) struct Listed {
+    dir: OwnedFd,
+    path: PathBuf,
+    pub entries: Vec<(Vec<u8>, FileType)>,
+}
+
+impl Listed {
+    pub(crate) fn read(path: &Path) -> Result<Self, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let dir = rustix::fs::open(path, flags, Mode::empty())?;
+        let mut entries = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&dir)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                entries.push((name.to_vec(), entry.file_type()));
+            }
+        }
+        Ok(Self {
+            dir,
+            path: path.to_path_buf(),
+            entries,
+        })
+    }
+
+    pub(crate) fn stat(&self, name: &[u8]) -> Option<Stat> {
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        rustix::fs::statx(&self.dir, name, flags, WANTED)
+            .ok()
+            .map(|s| Stat::new(&s))
+    }
+
+    pub(crate) fn look(&self, name: &[u8]) -> Result<Look> {
+        let shown = self.path.join(bytes_path(name));
+        let dir = self.dir.try_clone().at("open the directory of", &shown)?;
+        Place { dir, name, shown }.look()
+    }
 }

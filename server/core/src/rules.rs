@@ -105,14 +105,20 @@ pub(crate) struct Excludes {
 }
 
 impl Excludes {
-    /// What a .gitignore held at the scan, where the record holds something else by now.
-    pub(crate) fn then(&self, file: &RelPath) -> Option<Option<ContentId>> {
-        let moved = self.moved.iter().find(|(path, _)| path == file.bytes());
-        moved.map(|(_, content)| content.map(ContentId))
+    /// The content of a .gitignore that the scan went by; `recorded`: what the record holds by now.
+    pub(crate) fn went_by(
+        &self,
+        file: &RelPath,
+        recorded: impl FnOnce() -> Option<ContentId>,
+    ) -> Option<ContentId> {
+        match self.moved.iter().find(|(path, _)| path == file.bytes()) {
+            Some((_, content)) => content.map(ContentId),
+            None => recorded(),
+        }
     }
 
     pub(crate) fn note(&mut self, file: &RelPath, content: Option<ContentId>) {
-        if self.then(file).is_none() {
+        if !self.moved.iter().any(|(path, _)| path == file.bytes()) {
             self.moved
                 .push((file.bytes().to_vec(), content.map(|c| c.0)));
         }

@@ -1,16 +1,20 @@
 //! Compares the disk with what is known of it: a parallel walk that honours .gitignore, and a look at
 //! every known path that the walk did not meet. Finds; records nothing.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crate::disk::{Look, Root, Stat, TEMP_PREFIX, stat_path};
+use rustc_hash::{FxHashMap, FxHashSet};
+use rustix::fs::FileType;
+use rustix::io::Errno;
+
+use crate::disk::{Listed, Look, Root, Stat, TEMP_PREFIX};
 use crate::error::{Error, Result};
 use crate::model::{
-    ContentId, Coverage, FileId, Image, NodeId, Opaque, Reason, RelPath, bytes_path, os_bytes,
+    ContentId, Coverage, FileId, Image, NodeId, Opaque, Reason, RelPath, bytes_path,
 };
 use crate::rules::{self, Excludes, Rules};
 use crate::store::{PackWriter, Packed, SealedPack};
@@ -29,7 +33,7 @@ pub(crate) struct Known {
     pub stat: Stat,
 }
 
-pub(crate) type KnownTree = HashMap<RelPath, Known>;
+pub(crate) type KnownTree = FxHashMap<RelPath, Known>;
 
 /// A path whose image is not the known one.
 #[derive(Debug)]
@@ -55,17 +59,19 @@ pub(crate) struct Findings {
 }
 
 #[derive(Default)]
-struct Gathered {
+struct Gathered<'k> {
     out: Findings,
-    met: HashSet<RelPath>,
-    dirs: HashSet<Vec<u8>>,
+    /// Known paths that the walk came by.
+    met: Vec<&'k RelPath>,
+    /// Directories, with whether a file was seen in them.
+    dirs: Vec<(Vec<u8>, bool)>,
     held: usize,
     pack: Option<PackWriter>,
     packed: HashSet<ContentId>,
     failed: Option<Error>,
 }
 
-impl Gathered {
+impl Gathered<'_> {
     /// Keeps small amounts in memory, spills to a pack file beyond.
     fn take(&mut self, path: RelPath, look: Look, packed: Option<Packed>, store: &Path) {
         let Look {
@@ -95,15 +101,12 @@ impl Gathered {
     }
 
     fn spill(&mut self, found: &mut Found, store: &Path) -> Result<()> {
-        let mut held: Vec<Vec<u8>> = self
-            .out
-            .found
-            .iter_mut()
-            .filter_map(|f| f.bytes.take())
-            .collect();
-        held.extend(found.bytes.take());
+        let mut held = Vec::new();
+        for found in self.out.found.iter_mut().chain([found]) {
+            held.extend(found.image.content().zip(found.bytes.take()));
+        }
         held.into_iter()
-            .try_for_each(|bytes| self.pack(&Packed::new(bytes), store))
+            .try_for_each(|(id, bytes)| self.pack(&Packed::new(id, bytes), store))
     }
 
     fn pack(&mut self, packed: &Packed, store: &Path) -> Result<()> {
@@ -162,25 +165,20 @@ pub(crate) fn scan(
         scan.work(&late);
     });
 
-    let (met, mut bare) = {
+    let (met, dirs) = {
         let mut all = scan.gather();
         (std::mem::take(&mut all.met), std::mem::take(&mut all.dirs))
     };
-    for path in &met {
-        let mut dir = path.parent();
-        while let Some(at) = dir.filter(|at| bare.remove(at.bytes())) {
-            dir = at.parent();
+    if met.len() < known.len() {
+        // what is known but was not met: gone, or ignored by now and still tracked
+        let met: FxHashSet<&RelPath> = met.into_iter().collect();
+        for path in known.keys().filter(|path| !met.contains(path)) {
+            if scan.expired.load(Ordering::Relaxed) || late() {
+                scan.expired.store(true, Ordering::Relaxed);
+                break;
+            }
+            scan.examine(path.clone(), root.stat(path), &|| root.look(path));
         }
-    }
-    bare.remove(&Vec::new());
-    // what is known but was not met: gone, or ignored by now and still tracked
-    for path in known.keys().filter(|path| !met.contains(*path)) {
-        if scan.expired.load(Ordering::Relaxed) || late() {
-            scan.expired.store(true, Ordering::Relaxed);
-            break;
-        }
-        let stat = root.stat(path);
-        scan.examine(path.clone(), stat);
     }
     crate::fault::point("scanned");
     let gathered = scan
@@ -196,8 +194,26 @@ pub(crate) fn scan(
     out.found.sort_by(|a, b| a.path.cmp(&b.path));
     out.coverage.items.sort_by(|a, b| a.path.cmp(&b.path));
     out.coverage.pending = out.partial;
-    out.bare_dirs = bare.into_iter().collect::<Vec<_>>().join(&0);
+    out.bare_dirs = bare(dirs).into_iter().collect::<Vec<_>>().join(&0);
     Ok(out)
+}
+
+/// The directories in which no file was seen at any depth.
+fn bare(dirs: Vec<(Vec<u8>, bool)>) -> BTreeSet<Vec<u8>> {
+    let (held, empty): (Vec<_>, Vec<_>) = dirs.into_iter().partition(|(_, held)| *held);
+    let mut empty: BTreeSet<Vec<u8>> = empty.into_iter().map(|(dir, _)| dir).collect();
+    if empty.is_empty() {
+        return empty;
+    }
+    for (dir, _) in held {
+        let mut above = dir.as_slice();
+        while let Some(at) = above.iter().rposition(|b| *b == b'/') {
+            above = &above[..at];
+            empty.remove(above);
+        }
+    }
+    empty.remove(&b""[..]);
+    empty
 }
 
 struct Dir {
@@ -215,7 +231,7 @@ struct Scan<'a> {
     root: &'a Root,
     store: &'a Path,
     known: &'a KnownTree,
-    gathered: Mutex<Gathered>,
+    gathered: Mutex<Gathered<'a>>,
     /// Contents go to the pack by now: compress them outside the lock.
     spilling: AtomicBool,
     queue: Mutex<Queue>,
@@ -223,8 +239,8 @@ struct Scan<'a> {
     expired: AtomicBool,
 }
 
-impl Scan<'_> {
-    fn gather(&self) -> MutexGuard<'_, Gathered> {
+impl<'a> Scan<'a> {
+    fn gather(&self) -> MutexGuard<'_, Gathered<'a>> {
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -239,7 +255,7 @@ impl Scan<'_> {
                     self.expired.store(true, Ordering::Relaxed);
                     Vec::new()
                 } else {
-                    self.list(&dir)
+                    self.list(&dir, late)
                 };
                 queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
                 queue.busy -= 1;
@@ -257,36 +273,47 @@ impl Scan<'_> {
     }
 
     /// Examines the files of one directory; gives the directories in it.
-    fn list(&self, dir: &Dir) -> Vec<Dir> {
+    fn list(&self, dir: &Dir, late: &(dyn Fn() -> bool + Sync)) -> Vec<Dir> {
         let full = self.root.path.join(bytes_path(&dir.path));
-        let own = std::fs::read(full.join(bytes_path(rules::FILE))).ok();
-        let rules = dir.rules.below(&dir.path, own.as_deref());
-        let entries = match std::fs::read_dir(&full) {
-            Ok(entries) => entries,
+        let listed = match Listed::read(&full) {
+            Ok(listed) => listed,
             // gone between listing and looking: the next scan sees it right
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Vec::new(),
+            Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Vec::new(),
             Err(e) => {
+                let said = std::io::Error::from(e).to_string();
                 self.gather()
                     .out
                     .coverage
-                    .note(&dir.path, Reason::Unreadable, e.to_string());
+                    .note(&dir.path, Reason::Unreadable, said);
                 return Vec::new();
             }
         };
+        let has_rules = listed.entries.iter().any(|(name, _)| name == rules::FILE);
+        let own = has_rules
+            .then(|| std::fs::read(full.join(bytes_path(rules::FILE))).ok())
+            .flatten();
+        let rules = dir.rules.below(&dir.path, own.as_deref());
         let mut below = Vec::new();
         let mut ignored = 0;
-        for entry in entries {
-            let Ok(entry) = entry else { continue };
-            let name = os_bytes(&entry.file_name());
+        let mut files = 0;
+        let mut met = Vec::new();
+        for (name, kind) in &listed.entries {
             if VCS.contains(&name.as_slice()) || name.starts_with(TEMP_PREFIX) {
                 continue;
             }
             let path = if dir.path.is_empty() {
-                name
+                name.clone()
             } else {
-                [&dir.path, &b"/"[..], &name].concat()
+                [&dir.path, &b"/"[..], name].concat()
             };
-            let is_dir = entry.file_type().is_ok_and(|t| t.is_dir());
+            let (is_dir, stat) = match kind {
+                FileType::Directory => (true, None),
+                FileType::Unknown => {
+                    let stat = listed.stat(name);
+                    (stat.is_some_and(|s| s.kind() == FileType::Directory), stat)
+                }
+                _ => (false, None),
+            };
             if rules.ignores(&path, is_dir) {
                 ignored += 1;
             } else if is_dir {
@@ -295,39 +322,46 @@ impl Scan<'_> {
                     rules: Arc::clone(&rules),
                 });
             } else if let Some(path) = RelPath::new(path)
-                && let Some(stat) = stat_path(&entry.path())
+                && let Some(stat) = stat.or_else(|| listed.stat(name))
             {
-                self.examine(path, Some(stat));
+                if late() {
+                    self.expired.store(true, Ordering::Relaxed);
+                    break;
+                }
+                files += 1;
+                met.extend(self.known.get_key_value(&path).map(|(path, _)| path));
+                self.examine(path, Some(stat), &|| listed.look(name));
             }
         }
         let mut all = self.gather();
         all.out.coverage.ignored += ignored;
-        all.dirs.insert(dir.path.clone());
+        all.dirs.push((dir.path.clone(), files > 0));
+        all.met.extend(met);
         drop(all);
         below
     }
 
     /// Decides about one path that stands on disk or in the known tree.
-    fn examine(&self, path: RelPath, stat: Option<Stat>) {
+    fn examine(&self, path: RelPath, stat: Option<Stat>, look: &dyn Fn() -> Result<Look>) {
         let was = self.known.get(&path);
         if let (Some(was), Some(stat)) = (was, &stat)
             && was.stat.proves(stat)
         {
-            let mut all = self.gather();
             if let Image::Opaque(why) = was.image {
-                all.out.coverage.note(path.bytes(), reason(why), "");
+                self.gather()
+                    .out
+                    .coverage
+                    .note(path.bytes(), reason(why), "");
             }
-            all.met.insert(path);
             return;
         }
-        let look = match self.root.look(&path) {
+        let look = match look() {
             Ok(look) => look,
             Err(e) => {
-                let mut all = self.gather();
-                all.out
+                self.gather()
+                    .out
                     .coverage
                     .note(path.bytes(), Reason::Unreadable, e.to_string());
-                all.met.insert(path);
                 return;
             }
         };
@@ -337,10 +371,10 @@ impl Scan<'_> {
         }
         let mut look = look;
         let packed = (look.image != before && self.spilling.load(Ordering::Relaxed))
-            .then(|| look.bytes.take().map(Packed::new))
-            .flatten();
+            .then(|| look.bytes.take().zip(look.image.content()))
+            .flatten()
+            .map(|(bytes, id)| Packed::new(id, bytes));
         let mut all = self.gather();
-        all.met.insert(path.clone());
         if let Image::Opaque(why) = look.image {
             let changed = was.is_some() && before == look.image;
             all.out.coverage.note(

@@ -271,13 +271,11 @@ fn out_of_sight(desk: &Desk<'_>, path: &RelPath) -> Result<bool> {
     }
     let then = known::excludes(desk.conn, desk.here.root)?.unwrap_or_default();
     let mut text = |file: &RelPath| {
-        let content = match then.then(file) {
-            Some(content) => content?,
-            None => known::get(desk.conn, desk.here.root, file)
-                .ok()??
-                .image
-                .content()?,
+        let recorded = || {
+            let row = known::get(desk.conn, desk.here.root, file).ok()??;
+            row.image.content()
         };
+        let content = then.went_by(file, recorded)?;
         store::get(desk.conn, desk.dir, &content).ok()
     };
     Ok(was_ignored(&Rules::base(&then), path, &mut text))

@@ -526,10 +526,7 @@ impl<'a> Sight<'a> {
         };
         let (desk, known) = (self.desk, self.known);
         let mut text = |file: &RelPath| {
-            let content = match then.then(file) {
-                Some(content) => content?,
-                None => known.get(file)?.image.content()?,
-            };
+            let content = then.went_by(file, || known.get(file)?.image.content())?;
             store::get(desk.conn, desk.dir, &content).ok()
         };
         was_ignored(rules, path, &mut text)

@@ -246,7 +246,9 @@ fn contents_in_bulk_go_to_a_pack_and_come_back() {
             std::fs::remove_dir_all(root.join(format!("dir{n}"))).expect("removed");
         }
     });
-    let packs = std::fs::read_dir(s.dir.path().join("store/packs")).expect("packs").count();
+    let packs = std::fs::read_dir(s.dir.path().join("store/packs"))
+        .expect("packs")
+        .count();
     assert_eq!(packs, 1);
     s.rewind("t1");
     for (path, text) in &big {

@@ -299,11 +299,13 @@ pub(crate) struct Packed {
 }
 
 impl Packed {
-    pub(crate) fn new(bytes: Vec<u8>) -> Self {
-        let id = ContentId::of(&bytes);
+    /// `id` is the hash of `bytes`.
+    pub(crate) fn new(id: ContentId, bytes: Vec<u8>) -> Self {
         let size = bytes.len();
-        let (coding, data) = match zstd::bulk::compress(&bytes, BULK_LEVEL) {
-            Ok(data) if data.len() < size => (ZSTD, data),
+        let compressed =
+            BULK.with_borrow_mut(|bulk| bulk.as_mut().and_then(|c| c.compress(&bytes).ok()));
+        let (coding, data) = match compressed {
+            Some(data) if data.len() < size => (ZSTD, data),
             _ => (RAW, bytes),
         };
         Self {
@@ -313,6 +315,12 @@ impl Packed {
             data,
         }
     }
+}
+
+thread_local! {
+    /// One compressor a thread: making one costs as much as compressing a small file.
+    static BULK: std::cell::RefCell<Option<zstd::bulk::Compressor<'static>>> =
+        std::cell::RefCell::new(zstd::bulk::Compressor::new(BULK_LEVEL).ok());
 }
 
 #[must_use]
