@@ -131,6 +131,14 @@ impl RelPath {
         (!dir.is_empty()).then(|| Self(dir.to_vec()))
     }
 
+    /// Another name in the same directory.
+    pub fn sibling(&self, name: &[u8]) -> Option<Self> {
+        match self.split() {
+            (b"", _) => Self::new(name),
+            (dir, _) => Self::new([dir, b"/", name].concat()),
+        }
+    }
+
     /// Whether this is `dir` itself or lies below it.
     pub fn within(&self, dir: &[u8]) -> bool {
         self.0 == dir

@@ -233,6 +233,8 @@ impl World {
                 .engine
                 .plan(request)
                 .map_err(|e| format!("L3: {what} again: {e}"))?;
+            self.scanned();
+            self.settled("a plan")?;
             if !again.is_empty() || !again.conflicts.is_empty() {
                 return Err(format!("L3: {what} again plans {again:#?}"));
             }
@@ -390,7 +392,8 @@ impl World {
                     .as_ref()
                     .is_some_and(|p| paths.iter().any(|q| q.as_bytes() == p.as_slice()))
             });
-            let untracked = paths.iter().all(|p| !self.seen.contains_key(p));
+            let unknown = |p: &String| !self.seen.contains_key(p) || self.unknown_at(p, node);
+            let untracked = paths.iter().all(unknown);
             if sure == Sure::Yes && owned.contains(&who) && at > node && !said && !untracked {
                 return Err(format!("L4: {what}: {line} of {at} remains in {paths:?}"));
             }

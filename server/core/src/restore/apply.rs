@@ -132,7 +132,7 @@ impl Engine {
                 before,
                 after,
                 made_dirs,
-                temp: Vec::new(),
+                temp: None,
                 left: false,
                 detail: String::new(),
             });
@@ -263,7 +263,9 @@ impl Engine {
         crate::fault::point("backwards");
         let lines = journal::lines(&self.store.conn, op)?;
         let mut left = Vec::new();
-        for line in &lines {
+        // what came makes room for what had gone
+        let (came, others): (Vec<_>, Vec<_>) = lines.iter().partition(|l| l.before.is_absent());
+        for line in came.into_iter().chain(others) {
             let back = Exchange {
                 root: &self.root,
                 store: &self.store,
@@ -435,25 +437,26 @@ impl Engine {
     /// given a name that shows.
     fn remove_temp(&self, line: &Line, expected: Image) {
         let gone = || -> Result<()> {
-            let Some(place) = self.root.place(&line.path)? else {
+            let Some((path, temp)) = line.temp.as_ref().zip(
+                line.temp
+                    .as_ref()
+                    .map(|t| self.root.place(t))
+                    .transpose()?
+                    .flatten(),
+            ) else {
                 return Ok(());
             };
-            let staging = staging(&line.temp);
-            place.sibling(&staging)?.remove()?;
-            let temp = place.sibling(&line.temp)?;
+            let (_, own) = path.split();
+            temp.sibling(&staging(own))?.remove()?;
             let image = temp.look()?.image;
             if image == expected || image == line.before || image == line.after {
                 return temp.remove();
             }
             if !image.is_absent() {
                 let (_, name) = line.path.split();
-                let saved = [
-                    name,
-                    SAVED.as_bytes(),
-                    &line.temp[crate::disk::TEMP_PREFIX.len()..],
-                ]
-                .concat();
-                temp.rename_to_free(&place.sibling(&saved)?)?;
+                let number = own.get(crate::disk::TEMP_PREFIX.len()..).unwrap_or(own);
+                let saved = [name, SAVED.as_bytes(), number].concat();
+                temp.rename_to_free(&temp.sibling(&saved)?)?;
             }
             Ok(())
         };
@@ -494,13 +497,15 @@ impl Exchange<'_> {
         let Some(place) = self.root.place(path)? else {
             return Ok(Step::Done);
         };
-        let temp = place.sibling(&self.line.temp)?;
+        let Some(temp) = self.temp()? else {
+            return Ok(Step::Done);
+        };
         if was_there.is_dir {
             // only what is empty by now is in the way: whatever held something was a conflict
             remove_empty(&self.root.path.join(path.to_path()));
         }
         if !self.to.is_absent() {
-            self.stage(&place, &temp)?;
+            self.stage(&temp)?;
         }
         match (self.from.is_absent(), self.to.is_absent()) {
             (true, true) => Ok(Step::Done),
@@ -551,14 +556,16 @@ impl Exchange<'_> {
     /// The path is what it is to be, by an earlier run of this. If that run was cut off before it looked
     /// at what it displaced, that is looked at now.
     fn already_there(&self) -> Result<Step> {
-        let Some(place) = self.root.place(&self.line.path)? else {
+        let Some(temp) = self.temp()? else {
             return Ok(Step::Done);
         };
-        let temp = place.sibling(&self.line.temp)?;
         let displaced = temp.look()?.image;
         if displaced.is_absent() || displaced == self.from || displaced == self.to {
             return Ok(Step::Done);
         }
+        let Some(place) = self.root.place(&self.line.path)? else {
+            return Ok(Step::Done);
+        };
         if self.to.is_absent() {
             temp.rename_to_free(&place)?;
         } else {
@@ -569,8 +576,16 @@ impl Exchange<'_> {
         ))
     }
 
+    /// Our name for it, if the directory for that is there.
+    fn temp(&self) -> Result<Option<Place<'_>>> {
+        match &self.line.temp {
+            Some(temp) => self.root.place(temp),
+            None => Ok(None),
+        }
+    }
+
     /// Puts the new content beside the target, whole or not at all under its name.
-    fn stage(&self, place: &Place<'_>, temp: &Place<'_>) -> Result<()> {
+    fn stage(&self, temp: &Place<'_>) -> Result<()> {
         let there = temp.look()?.image;
         if there == self.to {
             return Ok(());
@@ -584,8 +599,9 @@ impl Exchange<'_> {
                 "move that file away, then try again",
             ));
         }
-        let staging = staging(&self.line.temp);
-        let part = place.sibling(&staging)?;
+        let own = self.line.temp.as_ref().map_or(&b""[..], |t| t.split().1);
+        let staging = staging(own);
+        let part = temp.sibling(&staging)?;
         part.remove()?;
         let content = self
             .to

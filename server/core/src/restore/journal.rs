@@ -1,7 +1,7 @@
 //! The journal of a restore under way: what each path was and is to be, durable before a file is
 //! touched. Whoever finds an open one, finishes it from here alone.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -19,8 +19,9 @@ pub(super) struct Line {
     pub after: Image,
     /// Creating: how many directories come with it. Deleting: how many go with it.
     pub made_dirs: u32,
-    /// Our name beside it while the exchange is under way.
-    pub temp: Vec<u8>,
+    /// Our name for it while the exchange is under way: beside it, or where a file and a directory change
+    /// places, outside of that directory.
+    pub temp: Option<RelPath>,
     /// It was left alone: another writer had it, or a link stood in the way.
     pub left: bool,
     pub detail: String,
@@ -106,18 +107,31 @@ pub(super) fn lines(conn: &Connection, op: OpId) -> Result<Vec<Line>> {
     let mut select = conn.prepare_cached(
         "SELECT path, before, after, made_dirs, temp, state, detail FROM journal WHERE operation = ?1 ORDER BY path",
     )?;
+    let mut temps = Vec::new();
     let rows = select.query_map([op], |r| {
+        temps.push(r.get::<_, String>(4)?);
         Ok(Line {
             path: r.get(0)?,
             before: r.get(1)?,
             after: r.get(2)?,
             made_dirs: r.get(3)?,
-            temp: r.get::<_, String>(4)?.into_bytes(),
+            temp: None,
             left: r.get::<_, String>(5)? == "left",
             detail: r.get(6)?,
         })
     })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let mut lines = rows.collect::<rusqlite::Result<Vec<Line>>>()?;
+    let paths: BTreeSet<RelPath> = lines.iter().map(|l| l.path.clone()).collect();
+    for (line, name) in lines.iter_mut().zip(temps) {
+        let mut beside = &line.path;
+        let above: Vec<RelPath> =
+            std::iter::successors(line.path.parent(), RelPath::parent).collect();
+        if let Some(swapped) = above.iter().rev().find(|dir| paths.contains(dir)) {
+            beside = swapped;
+        }
+        line.temp = beside.sibling(name.as_bytes());
+    }
+    Ok(lines)
 }
 
 /// A file of a restore, as the journal holds it.
