@@ -246,6 +246,7 @@ impl PackWriter {
         let name = format!("{now}-{}.pack", std::process::id());
         let path = folder.join(&name);
         let file = super::private_file(&path)
+            .write(true)
             .create_new(true)
             .open(&path)
             .at("create", &path)?;
