@@ -2,8 +2,8 @@
 //!
 //! One test binary, one module per theme; `support` holds the fixture. No test sleeps: each waits for what it needs.
 
-mod oracle;
 mod kill;
+mod oracle;
 mod smoke;
 mod support;
 
