@@ -34,9 +34,16 @@ pub fn run(args: impl Iterator<Item = OsString>) {
     std::panic::set_hook(Box::new(|_| {}));
     let invocation = Invocation::read(args);
     let mut workspace = None;
-    let outcome = catch_unwind(AssertUnwindSafe(|| record(&invocation, &mut workspace)))
+    let mut remark = None;
+    let recorded = AssertUnwindSafe(|| record(&invocation, &mut workspace, &mut remark));
+    let outcome = catch_unwind(recorded)
         .unwrap_or_else(|panic| Err(format!("internal error: {}", panic_text(panic.as_ref()))));
-    let Err(trouble) = outcome else { return };
+    let Err(trouble) = outcome else {
+        if let Some(remark) = remark {
+            say(&remark);
+        }
+        return;
+    };
     say(&trouble);
     // What went wrong once may go wrong again.
     let _ = catch_unwind(AssertUnwindSafe(|| {
@@ -46,14 +53,19 @@ pub fn run(args: impl Iterator<Item = OsString>) {
     }));
 }
 
-/// Records one event. The workspace is handed out as soon as it is known, for the gap of a failure.
-fn record(invocation: &Invocation, found: &mut Option<Workspace>) -> Result<(), String> {
+/// Records one event. The workspace is handed out as soon as it is known, for the gap of a failure;
+/// the remark is what went wrong and is no gap.
+fn record(
+    invocation: &Invocation,
+    found: &mut Option<Workspace>,
+    remark: &mut Option<String>,
+) -> Result<(), String> {
     let payload = read_payload(std::io::stdin().lock())?;
     let name = invocation.agent.as_deref().ok_or("hook: no agent named")?;
     let agent = agents::agent(name).ok_or_else(|| format!("hook: unknown agent `{name}`"))?;
     let event = (agent.parse)(&payload).map_err(|e| e.to_string())?;
     drop(payload);
-    let workspace = found.insert(invocation.locate(agent, &event)?);
+    let workspace = found.insert(invocation.locate(agent, &event, remark)?);
     let mut engine = Engine::open(workspace).map_err(|e| e.to_string())?;
     let recorded = engine.record(&event).map_err(|e| e.to_string())?;
     if recorded.pending {
@@ -101,7 +113,12 @@ impl Invocation {
     }
 
     /// The workspace that the session is bound to, else the one to bind it to.
-    fn locate(&self, agent: &Agent, event: &AgentEvent) -> Result<Workspace, String> {
+    fn locate(
+        &self,
+        agent: &Agent,
+        event: &AgentEvent,
+        remark: &mut Option<String>,
+    ) -> Result<Workspace, String> {
         let state = backstitch_core::state_dir().ok();
         let binding = state.map(|dir| Binding::of(&dir, agent.name, &event.session));
         let cwd = event.cwd.clone().filter(|dir| dir.is_dir());
@@ -117,7 +134,7 @@ impl Invocation {
         if let Some(binding) = binding
             && let Err(error) = binding.write(&workspace.root)
         {
-            say(&format!(
+            *remark = Some(format!(
                 "the session could not be bound to its workspace: {error}"
             ));
         }

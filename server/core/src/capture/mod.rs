@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::model::{CallId, ContentId, Coverage, Kind, NodeId, Reason, RelPath, SessionId, TurnId};
+use crate::model::{CallId, ContentId, Coverage, Kind, NodeId, OpId, RelPath, SessionId, TurnId};
 use crate::store::{self, Durable};
 
 use calls::{Found as Situation, Outcome, Threads, Writer};
@@ -35,7 +35,7 @@ pub struct Recorded {
 impl Engine {
     /// Takes in one event of an agent.
     pub fn record(&mut self, e: &AgentEvent) -> Result<Recorded> {
-        let lock = self.store.restore_lock(false, DEADLINE)?;
+        let lock = self.quiet_lock(DEADLINE)?;
         if lock.is_none() {
             return Err(Error::refused(
                 "a rewind is under way and did not end within 2 s",
@@ -96,11 +96,26 @@ impl Engine {
 
     /// Goes on with a scan that ran out of time, until it is done.
     pub fn continue_scan(&mut self) -> Result<()> {
-        let scanned = self.scan(None)?;
-        self.settle(AFTER, scanned, |desk, scanned| {
-            desk.take_in(scanned, &Cause::between())?;
-            Ok(())
-        })
+        loop {
+            let newest = {
+                let _lock = self.capture_lock()?;
+                self.newest_operation()?
+            };
+            // it may take long, and no rewind is to wait for it
+            let scanned = self.scan(None)?;
+            let _lock = self.capture_lock()?;
+            if self.newest_operation()? == newest {
+                return self.settle(AFTER, scanned, |desk, scanned| {
+                    desk.take_in(scanned, &Cause::between())?;
+                    Ok(())
+                });
+            }
+        }
+    }
+
+    fn newest_operation(&self) -> Result<Option<OpId>> {
+        let newest = "SELECT MAX(id) FROM operation";
+        Ok(self.store.conn.query_row(newest, [], |r| r.get(0))?)
     }
 
     /// Looks at the disk; what has changed becomes a node.
@@ -137,15 +152,13 @@ impl Engine {
         })
     }
 
-    fn capture_lock(&self) -> Result<store::Lock> {
-        self.store
-            .restore_lock(false, Duration::from_secs(30))?
-            .ok_or_else(|| {
-                Error::refused(
-                    "a rewind is under way",
-                    "wait until it is done, then try again",
-                )
-            })
+    fn capture_lock(&mut self) -> Result<store::Lock> {
+        self.quiet_lock(Duration::from_secs(30))?.ok_or_else(|| {
+            Error::refused(
+                "a rewind is under way",
+                "wait until it is done, then try again",
+            )
+        })
     }
 
     fn scan(&self, deadline: Option<Instant>) -> Result<Scanned> {
@@ -160,9 +173,9 @@ impl Engine {
         f: impl FnOnce(&Desk<'_>, S) -> Result<T>,
     ) -> Result<T> {
         let git = crate::git::head(&self.root.path);
-        let gaps = store::gaps::take(&self.store.dir);
         let (dir, root, here) = (self.store.dir.clone(), &self.root, self.here);
-        let done = self.store.write(durable, |conn| {
+        let mut gaps = None;
+        let value = self.store.write(durable, |conn| {
             let desk = Desk {
                 conn,
                 dir: &dir,
@@ -170,41 +183,22 @@ impl Engine {
                 here,
                 git: &git,
             };
-            if let Some(gaps) = &gaps
-                && desk.head()?.is_some()
-                && !gaps.gaps.is_empty()
-            {
-                let mut coverage = Coverage::default();
-                for (_, what) in &gaps.gaps {
-                    coverage.note(b".", Reason::Failed, what.clone());
-                }
-                desk.node(
-                    Kind::External,
-                    None,
-                    None,
-                    None,
-                    Some("not recorded"),
-                    &coverage,
-                )?;
+            // a gap is older than what is recorded now, but a history begins with its start
+            let first = desk.head()?.is_some();
+            if first {
+                gaps = desk.take_in_gaps()?;
             }
-            f(&desk, with)
-        });
-        match (done, gaps) {
-            (Ok(value), Some(gaps)) => {
-                gaps.done();
-                Ok(value)
+            let value = f(&desk, with)?;
+            if !first && desk.head()?.is_some() {
+                gaps = desk.take_in_gaps()?;
             }
-            (Ok(value), None) => Ok(value),
-            (Err(e), gaps) => {
-                for (_, what) in gaps.iter().flat_map(|g| &g.gaps) {
-                    store::gaps::append(&self.store.dir, what);
-                }
-                if let Some(gaps) = gaps {
-                    gaps.done();
-                }
-                Err(e)
-            }
+            Ok(value)
+        })?;
+        if let Some(gaps) = gaps {
+            crate::fault::point("gaps taken in");
+            gaps.done();
         }
+        Ok(value)
     }
 
     fn note(&mut self, e: &AgentEvent) -> Result<Recorded> {

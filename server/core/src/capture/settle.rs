@@ -13,7 +13,7 @@ use crate::history::{self, Here, NewChange, NewNode};
 use crate::known;
 use crate::model::{
     CallId, Certainty, Coverage, FileId, FileState, GitHead, Image, Kind, NodeId, Origin, Placed,
-    RelPath, SessionId, TurnId,
+    Reason, RelPath, SessionId, TurnId,
 };
 use crate::rules::{Excludes, Rules, was_ignored};
 use crate::scan::{Findings, Found, Known, KnownTree};
@@ -201,6 +201,22 @@ impl Desk<'_> {
             ],
         )?;
         Ok(node)
+    }
+
+    /// Takes in what hooks could not record, as a node of its own.
+    pub(crate) fn take_in_gaps(&self) -> Result<Option<store::gaps::Taken>> {
+        let Some(gaps) = store::gaps::take(self.dir) else {
+            return Ok(None);
+        };
+        let mut coverage = Coverage::default();
+        for what in &gaps.gaps {
+            coverage.note(b".", Reason::Failed, what.clone());
+        }
+        if !coverage.items.is_empty() {
+            let label = Some("not recorded");
+            self.node(Kind::External, None, None, None, label, &coverage)?;
+        }
+        Ok(Some(gaps))
     }
 
     pub(crate) fn node(
@@ -429,7 +445,6 @@ fn by_open_edit(by: Writer) -> Verdict {
 }
 
 fn has_news(coverage: &Coverage) -> bool {
-    use crate::model::Reason;
     coverage.pending
         || coverage.items.iter().any(|i| {
             matches!(i.reason, Reason::Failed | Reason::Outside)

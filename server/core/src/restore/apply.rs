@@ -1,7 +1,7 @@
 //! Carrying out a plan: journal, stage beside the targets, exchange one by one, look at what was
 //! displaced, record the node. And recovery: from the journal alone, forwards or backwards.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::params;
 
@@ -93,6 +93,26 @@ impl Engine {
             Some(_lock) => self.recover_locked(),
             // whoever holds the lock is the one who works on it
             None => Ok(()),
+        }
+    }
+
+    /// The lock under which captures look at the disk. A restore whose process died, maybe while this
+    /// waited for it, is finished first: nobody records a tree that is half done.
+    pub(crate) fn quiet_lock(&mut self, wait: Duration) -> Result<Option<store::Lock>> {
+        let until = Instant::now() + wait;
+        let left = || until.saturating_duration_since(Instant::now());
+        loop {
+            let Some(lock) = self.store.restore_lock(false, left())? else {
+                return Ok(None);
+            };
+            if journal::open(&self.store.conn, self.here)?.is_none() {
+                return Ok(Some(lock));
+            }
+            drop(lock);
+            match self.store.restore_lock(true, left())? {
+                Some(_lock) => self.recover_locked()?,
+                None => return Ok(None),
+            }
         }
     }
 

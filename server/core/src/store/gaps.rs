@@ -22,43 +22,61 @@ pub(crate) fn append(dir: &Path, what: &str) -> bool {
             .is_ok()
 }
 
-/// Takes the gaps out of the log: (time, what). The file is moved aside first, so that a gap written
-/// meanwhile is in one or the other; `done` removes it.
+/// Files set aside by `take`, oldest first.
+fn aside(dir: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = std::fs::read_dir(dir)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|e| {
+            let name = e.file_name();
+            let name = name.to_string_lossy();
+            name.starts_with("gaps.") && name != "gaps.log"
+        })
+        .map(|e| e.path())
+        .collect();
+    found.sort();
+    found
+}
+
+fn read(path: &Path) -> Vec<String> {
+    let text = std::fs::read(path).unwrap_or_default();
+    String::from_utf8_lossy(&text)
+        .lines()
+        .filter_map(|line| line.split_once(' ').map(|(_, what)| what.to_owned()))
+        .collect()
+}
+
+/// Reads the gaps, for who holds the store's only write transaction. The log is moved aside first, so
+/// that a gap written meanwhile is in one or the other; `done` removes what was read. Where that never
+/// comes, since the process died or its transaction was rolled back, the next one finds it again.
 pub(crate) fn take(dir: &Path) -> Option<Taken> {
     let from = log(dir);
-    if !from.exists() {
-        return None;
+    if from.exists() {
+        let name = format!("gaps.{}.{}", super::now(), std::process::id());
+        std::fs::rename(&from, dir.join(name)).ok();
     }
-    let aside = dir.join(format!("gaps.{}.{}", super::now(), std::process::id()));
-    std::fs::rename(&from, &aside).ok()?;
-    let text = String::from_utf8_lossy(&std::fs::read(&aside).ok()?).into_owned();
-    let gaps = text
-        .lines()
-        .filter_map(|line| {
-            let (time, what) = line.split_once(' ')?;
-            Some((time.parse().ok()?, what.to_owned()))
-        })
-        .collect();
-    Some(Taken { gaps, aside })
+    let files = aside(dir);
+    let gaps = files.iter().flat_map(|path| read(path)).collect();
+    (!files.is_empty()).then_some(Taken { gaps, files })
 }
 
 /// What waits to be taken up.
 pub(crate) fn peek(dir: &Path) -> Vec<String> {
-    let text = std::fs::read(log(dir)).unwrap_or_default();
-    let line = |l: &str| l.split_once(' ').map(|(_, what)| what.to_owned());
-    String::from_utf8_lossy(&text)
-        .lines()
-        .filter_map(line)
-        .collect()
+    let mut files = aside(dir);
+    files.push(log(dir));
+    files.iter().flat_map(|path| read(path)).collect()
 }
 
 pub(crate) struct Taken {
-    pub gaps: Vec<(i64, String)>,
-    aside: PathBuf,
+    pub gaps: Vec<String>,
+    files: Vec<PathBuf>,
 }
 
 impl Taken {
     pub(crate) fn done(self) {
-        std::fs::remove_file(self.aside).ok();
+        for file in self.files {
+            std::fs::remove_file(file).ok();
+        }
     }
 }

@@ -1,0 +1,149 @@
+//! The kill test: `kill -9` at hundreds of moments of capture, scan, rewind, undo, revert and recovery.
+//!
+//! Whatever the moment: the store is whole, no operation stays open, every path is as before, as after, or as another
+//! writer made it, nothing of Backstitch lies in the workspace, and what was recorded earlier is there byte for byte.
+//!
+//! `BACKSTITCH_KILLS` is the number of kills in all, `BACKSTITCH_SEED` repeats a run.
+
+mod story;
+
+use std::io::Write as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use crate::support::rng::{Rng, number};
+use crate::support::{World, finish};
+use story::Story;
+
+/// How the processes of a run are killed; how far they get is learned while it goes.
+#[derive(Debug)]
+struct Killer {
+    kind: Kind,
+    /// Per kind of run: beyond this it has ended by itself.
+    reach: std::collections::BTreeMap<&'static str, u64>,
+    kills: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// At the n-th fault point that it reaches.
+    Points,
+    /// After so many microseconds.
+    Clock,
+}
+
+impl Killer {
+    fn new(kind: Kind) -> Self {
+        Self {
+            kind,
+            reach: std::collections::BTreeMap::new(),
+            kills: 0,
+        }
+    }
+
+    /// Runs a command that is killed on the way, if it is still there by then. True: it was.
+    fn run(
+        &mut self,
+        rng: &mut Rng,
+        what: &'static str,
+        command: &mut Command,
+        input: &str,
+    ) -> bool {
+        let longest = if self.kind == Kind::Points {
+            60
+        } else {
+            30_000
+        };
+        let reach = self.reach.entry(what).or_insert(longest);
+        let at =
+            1 + u64::try_from(rng.below(usize::try_from(*reach).expect("small"))).expect("small");
+        let killed = match self.kind {
+            Kind::Points => {
+                command.env("BACKSTITCH_FAULT", at.to_string());
+                let output = finish(command, input.as_bytes());
+                assert!(output.code == 137 || output.code < 2, "{what}: {output}");
+                output.code == 137
+            }
+            Kind::Clock => kill_after(command, input, Duration::from_micros(at)),
+        };
+        *reach = if killed {
+            (*reach + 1 + *reach / 16).min(longest)
+        } else {
+            at.max(if self.kind == Kind::Points { 3 } else { 1_500 })
+        };
+        self.kills += u64::from(killed);
+        killed
+    }
+}
+
+/// The pause is no waiting for something: it is the random moment.
+fn kill_after(command: &mut Command, input: &str, pause: Duration) -> bool {
+    let mut child = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary runs");
+    let mut pipe = child.stdin.take().expect("a pipe");
+    // it may be gone before it has read anything
+    pipe.write_all(input.as_bytes()).ok();
+    drop(pipe);
+    thread::sleep(pause);
+    child.kill().expect("a child to kill");
+    child.wait().expect("an end").signal() == Some(9)
+}
+
+fn rounds(kind: Kind, share: u64) {
+    let seed = Rng::seed("BACKSTITCH_SEED", 20_261_103) ^ share;
+    let wanted = number("BACKSTITCH_KILLS", 500) * share / 100;
+    println!("BACKSTITCH_SEED={seed} {kind:?}: {wanted} kills");
+    let mut rng = Rng::new(seed);
+    let mut killer = Killer::new(kind);
+    let mut stories = 0;
+    while killer.kills < wanted {
+        let world = World::committed(&[("src/a0.txt", "zero\n")]);
+        println!("-- story {stories} after {} kills", killer.kills);
+        let mut story = Story::begin(&world, &mut rng);
+        // captures are killed in one story, restores in another: what a killed hook did not tell is nobody's for sure
+        let restores = stories % 3 != 0;
+        let end = (killer.kills + 14).min(wanted);
+        while killer.kills < end {
+            if restores {
+                story.kill_a_restore(&mut rng, &mut killer);
+            } else {
+                story.kill_a_capture(&mut rng, &mut killer);
+            }
+        }
+        story.end();
+        stories += 1;
+    }
+    println!("{} kills in {stories} stories", killer.kills);
+}
+
+/// U-20, S3-028, S4-024: at every point where it matters.
+#[test]
+fn killed_at_any_point_nothing_is_lost_or_half_done() {
+    rounds(Kind::Points, 60);
+}
+
+/// U-20, S3-028, S4-024: at any moment.
+#[test]
+fn killed_at_any_moment_nothing_is_lost_or_half_done() {
+    rounds(Kind::Clock, 40);
+}
+
+/// U-20: who waits for a rewind that dies does not record its half-done tree.
+#[test]
+fn a_hook_that_waits_for_a_dying_rewind_records_nothing_half_done() {
+    let seed = Rng::seed("BACKSTITCH_SEED", 7);
+    println!("BACKSTITCH_SEED={seed}");
+    let mut rng = Rng::new(seed);
+    let world = World::committed(&[("src/a0.txt", "zero\n")]);
+    let mut story = Story::begin(&world, &mut rng);
+    for _ in 0..25 {
+        story.rewind_dies_beside_hooks(&mut rng);
+    }
+    story.end();
+}
