@@ -83,15 +83,18 @@ impl Engine {
             }
             EventKind::Stop { background } => {
                 let background = *background;
+                // what a task left is looked at before the task is forgotten
+                let ended = !background && self.has_background(e)?;
                 let done =
-                    self.thread_ended(e, Some(None), false, deadline, move |conn, session| {
+                    self.thread_ended(e, Some(None), ended, deadline, move |conn, session| {
                         set_background(conn, session, i64::from(background))
                     })?;
                 self.store.tidy();
                 Ok(done)
             }
             EventKind::SessionEnd => {
-                let done = self.thread_ended(e, None, false, deadline, |conn, session| {
+                let ended = self.has_background(e)?;
+                let done = self.thread_ended(e, None, ended, deadline, |conn, session| {
                     set_background(conn, session, 0)
                 })?;
                 self.store.tidy();
@@ -525,6 +528,17 @@ impl Engine {
                 pending: false,
             })
         })
+    }
+
+    /// Whether shell commands of the session were at work in the background, as far as is known.
+    fn has_background(&self, e: &AgentEvent) -> Result<bool> {
+        let running = self
+            .store
+            .conn
+            .prepare_cached("SELECT background > 0 FROM session WHERE agent = ?1 AND native = ?2")?
+            .query_row(params![e.agent, e.session], |r| r.get(0))
+            .optional()?;
+        Ok(running.unwrap_or(false))
     }
 
     /// A thread is at its end (`thread`: None means all of the session): calls of it that never reported
