@@ -303,7 +303,8 @@ impl Draft<'_> {
         arriving: &BTreeMap<&RelPath, usize>,
     ) -> Result<Option<(String, bool)>> {
         let (root, conn) = (&self.engine.root, &self.engine.store.conn);
-        for state in [&part.before, &part.after].into_iter().flatten() {
+        for (stays, state) in [(false, &part.before), (true, &part.after)] {
+            let Some(state) = state else { continue };
             let mut dir = state.path.parent();
             while let Some(at) = dir {
                 let file_there = root
@@ -320,7 +321,7 @@ impl Draft<'_> {
                     };
                     return Ok(Some((format!("{why}: {}", at.display()), link)));
                 }
-                if arriving.contains_key(&at) {
+                if stays && arriving.contains_key(&at) {
                     return Ok(Some((
                         format!(
                             "a file is restored where its directory is needed: {}",
