@@ -3,6 +3,7 @@
 //! One test binary, one module per theme; `support` holds the fixture. No test sleeps: each waits for what it needs.
 
 mod capture;
+mod oracle;
 mod payloads;
 mod smoke;
 mod support;

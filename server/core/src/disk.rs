@@ -254,7 +254,7 @@ impl Place<'_> {
                 Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Look::NOTHING),
                 Err(e) => return Err(e).at("look at", &self.shown),
             };
-            let look = self.read(stat)?;
+            let look = self.read(stat);
             match self.stat() {
                 Ok(after)
                     if Stat {
@@ -275,7 +275,7 @@ impl Place<'_> {
         }))
     }
 
-    fn read(&self, stat: Stat) -> Result<Look> {
+    fn read(&self, stat: Stat) -> Look {
         let opaque = |why| Look {
             image: Image::Opaque(why),
             stat: Some(stat),
@@ -283,38 +283,38 @@ impl Place<'_> {
             is_dir: false,
         };
         match stat.kind() {
-            FileType::Directory => Ok(Look {
+            FileType::Directory => Look {
                 is_dir: true,
                 stat: Some(stat),
                 ..Look::NOTHING
-            }),
+            },
             FileType::Symlink => match rustix::fs::readlinkat(&self.dir, self.name, Vec::new()) {
                 Ok(target) => {
                     let bytes = target.into_bytes();
-                    Ok(Look {
+                    Look {
                         image: Image::Symlink {
                             content: ContentId::of(&bytes),
                         },
                         stat: Some(stat),
                         bytes: Some(bytes),
                         is_dir: false,
-                    })
+                    }
                 }
-                Err(Errno::NOENT | Errno::INVAL) => Ok(Look::NOTHING),
-                Err(_) => Ok(opaque(Opaque::Unreadable)),
+                Err(Errno::NOENT | Errno::INVAL) => Look::NOTHING,
+                Err(_) => opaque(Opaque::Unreadable),
             },
             FileType::RegularFile if u64::try_from(stat.size).unwrap_or(0) > MAX_FILE => {
-                Ok(opaque(Opaque::TooLarge))
+                opaque(Opaque::TooLarge)
             }
             FileType::RegularFile => {
                 let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
                 match rustix::fs::openat(&self.dir, self.name, flags, Mode::empty()) {
-                    Ok(fd) => Ok(read_whole(fd.into(), stat)),
-                    Err(Errno::NOENT | Errno::LOOP) => Ok(Look::NOTHING),
-                    Err(_) => Ok(opaque(Opaque::Unreadable)),
+                    Ok(fd) => read_whole(fd.into(), stat),
+                    Err(Errno::NOENT | Errno::LOOP) => Look::NOTHING,
+                    Err(_) => opaque(Opaque::Unreadable),
                 }
             }
-            _ => Ok(opaque(Opaque::Special)),
+            _ => opaque(Opaque::Special),
         }
     }
 
@@ -334,6 +334,7 @@ impl Place<'_> {
                         .at("create", &self.shown)?;
                 let mut file = std::fs::File::from(fd);
                 file.write_all(bytes).at("write", &self.shown)?;
+                crate::fault::point("content written");
                 rustix::fs::fchmod(&file, Mode::from_raw_mode(*mode))
                     .at("set the mode of", &self.shown)?;
                 file.sync_all().at("sync", &self.shown)

@@ -81,26 +81,25 @@ impl Engine {
         };
         let here = match found(&store.conn)? {
             Some(here) => here,
-            None => store.write(Durable::Power, |conn| match found(conn)? {
-                Some(here) => Ok(here),
-                None => {
-                    conn.execute(
-                        "INSERT OR IGNORE INTO branch (name, created) VALUES ('main', ?1)",
-                        [store::now()],
-                    )?;
-                    let branch: BranchId =
-                        conn.query_row("SELECT id FROM branch WHERE name = 'main'", [], |r| {
-                            r.get(0)
-                        })?;
-                    conn.execute(
-                        "INSERT INTO root (path, branch) VALUES (?1,?2)",
-                        params![path, branch],
-                    )?;
-                    Ok(Here {
-                        root: RootId(conn.last_insert_rowid()),
-                        branch,
-                    })
+            None => store.write(Durable::Power, |conn| {
+                // another process may have been first
+                if let Some(here) = found(conn)? {
+                    return Ok(here);
                 }
+                conn.execute(
+                    "INSERT OR IGNORE INTO branch (name, created) VALUES ('main', ?1)",
+                    [store::now()],
+                )?;
+                let main = "SELECT id FROM branch WHERE name = 'main'";
+                let branch: BranchId = conn.query_row(main, [], |r| r.get(0))?;
+                conn.execute(
+                    "INSERT INTO root (path, branch) VALUES (?1,?2)",
+                    params![path, branch],
+                )?;
+                Ok(Here {
+                    root: RootId(conn.last_insert_rowid()),
+                    branch,
+                })
             })?,
         };
         let mut engine = Self { store, root, here };

@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use crate::disk::Stat;
 use crate::error::Result;
 use crate::model::{FileId, NodeId, RelPath, RootId};
+use crate::rules::{self, Excludes};
 use crate::scan::{Known, KnownTree};
 
 const COLUMNS: &str =
@@ -50,6 +51,7 @@ pub(crate) fn get(conn: &Connection, root: RootId, path: &RelPath) -> Result<Opt
 }
 
 pub(crate) fn put(conn: &Connection, root: RootId, path: &RelPath, known: &Known) -> Result<()> {
+    keep_rules(conn, root, path)?;
     let s = &known.stat;
     conn.prepare_cached(
         "INSERT OR REPLACE INTO file_state (root, path, image, file, since, generation, size, mtime, ctime,
@@ -75,9 +77,37 @@ pub(crate) fn put(conn: &Connection, root: RootId, path: &RelPath, known: &Known
 }
 
 pub(crate) fn remove(conn: &Connection, root: RootId, path: &RelPath) -> Result<()> {
+    keep_rules(conn, root, path)?;
     conn.prepare_cached("DELETE FROM file_state WHERE root = ?1 AND path = ?2")?
         .execute(params![root, path])?;
     Ok(())
+}
+
+/// Before the record of a .gitignore moves on: the last scan went by the old one, which says later what
+/// that scan could not see.
+fn keep_rules(conn: &Connection, root: RootId, path: &RelPath) -> Result<()> {
+    if path.split().1 != rules::FILE {
+        return Ok(());
+    }
+    let Some(mut excludes) = excludes(conn, root)? else {
+        return Ok(());
+    };
+    let content = get(conn, root, path)?.and_then(|row| row.image.content());
+    excludes.note(path, content);
+    conn.prepare_cached("UPDATE root SET excludes = ?2 WHERE id = ?1")?
+        .execute(params![
+            root,
+            serde_json::to_string(&excludes).unwrap_or_default()
+        ])?;
+    Ok(())
+}
+
+/// The rules of the last scan; None before the first.
+pub(crate) fn excludes(conn: &Connection, root: RootId) -> Result<Option<Excludes>> {
+    let json: Option<String> = conn
+        .prepare_cached("SELECT excludes FROM root WHERE id = ?1")?
+        .query_row([root], |r| r.get(0))?;
+    Ok(json.and_then(|json| serde_json::from_str(&json).ok()))
 }
 
 /// Notes a new stat of an unchanged image, unless the row moved on meanwhile.

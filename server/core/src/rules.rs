@@ -6,7 +6,7 @@ use std::sync::Arc;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-use crate::model::{RelPath, bytes_path};
+use crate::model::{ContentId, RelPath, bytes_path};
 
 pub(crate) const FILE: &[u8] = b".gitignore";
 
@@ -98,9 +98,26 @@ pub(crate) fn was_ignored(
 pub(crate) struct Excludes {
     pub global: String,
     pub info: String,
+    /// .gitignore files whose record moved on since the scan (a named edit, a restore), each with the
+    /// content that the scan went by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moved: Vec<(Vec<u8>, Option<[u8; 32]>)>,
 }
 
 impl Excludes {
+    /// What a .gitignore held at the scan, where the record holds something else by now.
+    pub(crate) fn then(&self, file: &RelPath) -> Option<Option<ContentId>> {
+        let moved = self.moved.iter().find(|(path, _)| path == file.bytes());
+        moved.map(|(_, content)| content.map(ContentId))
+    }
+
+    pub(crate) fn note(&mut self, file: &RelPath, content: Option<ContentId>) {
+        if self.then(file).is_none() {
+            self.moved
+                .push((file.bytes().to_vec(), content.map(|c| c.0)));
+        }
+    }
+
     pub(crate) fn read(root: &Path) -> Self {
         let text = |p: Option<PathBuf>| p.and_then(|p| std::fs::read(p).ok()).unwrap_or_default();
         let lossy = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
@@ -109,6 +126,7 @@ impl Excludes {
             info: lossy(text(
                 crate::git::common_dir(root).map(|d| d.join("info/exclude")),
             )),
+            moved: Vec::new(),
         }
     }
 }
@@ -139,6 +157,7 @@ mod tests {
         let base = Rules::base(&Excludes {
             global: "*.swp\n".into(),
             info: "private\n".into(),
+            moved: Vec::new(),
         });
         let root = base.below(b"", Some(b"*.log\n/build/\n"));
         let sub = root.below(b"sub", Some(b"!keep.log\n"));

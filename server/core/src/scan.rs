@@ -78,15 +78,14 @@ impl Gathered {
             stat,
             bytes,
         };
-        let stored = match packed {
-            Some(packed) => self.pack(packed, store),
-            None => {
-                self.held += found.bytes.as_ref().map_or(0, Vec::len);
-                if self.held > INLINE_TOTAL {
-                    self.spill(&mut found, store)
-                } else {
-                    Ok(())
-                }
+        let stored = if let Some(packed) = packed {
+            self.pack(&packed, store)
+        } else {
+            self.held += found.bytes.as_ref().map_or(0, Vec::len);
+            if self.held > INLINE_TOTAL {
+                self.spill(&mut found, store)
+            } else {
+                Ok(())
             }
         };
         if let Err(e) = stored {
@@ -104,10 +103,10 @@ impl Gathered {
             .collect();
         held.extend(found.bytes.take());
         held.into_iter()
-            .try_for_each(|bytes| self.pack(Packed::new(bytes), store))
+            .try_for_each(|bytes| self.pack(&Packed::new(bytes), store))
     }
 
-    fn pack(&mut self, packed: Packed, store: &Path) -> Result<()> {
+    fn pack(&mut self, packed: &Packed, store: &Path) -> Result<()> {
         if !self.packed.insert(packed.id) {
             return Ok(());
         }
@@ -135,6 +134,7 @@ pub(crate) fn scan(
             "nothing was recorded; bring it back, or name another with --workspace",
         ));
     }
+    crate::fault::point("scan begun");
     let late = || deadline.is_some_and(|d| Instant::now() >= d);
     let scan = Scan {
         root,
@@ -182,6 +182,7 @@ pub(crate) fn scan(
         let stat = root.stat(path);
         scan.examine(path.clone(), stat);
     }
+    crate::fault::point("scanned");
     let gathered = scan
         .gathered
         .into_inner()

@@ -2,7 +2,8 @@
 //! how texts differ is the engine's business.
 
 use backstitch_core::diff::{self, FileDiff, Side};
-use backstitch_core::model::{FileState, Image, RelPath};
+use backstitch_core::model::{ContentId, FileState, Image};
+use backstitch_core::restore::{Action, Plan};
 use backstitch_core::{Delta, Engine};
 use serde_json::{Value, json};
 
@@ -162,18 +163,20 @@ pub enum Difference {
     Unknown,
 }
 
-pub fn difference(engine: &Engine, path: &RelPath, before: &Image, after: &Image) -> Difference {
+pub fn difference(engine: &Engine, plan: &Plan, action: &Action) -> Difference {
+    let content = |id: &ContentId| match plan.content(id) {
+        Some(bytes) => Some(bytes.to_vec()),
+        None => engine.content(id).ok(),
+    };
     let side = |image: &Image| -> Option<Loaded> {
         match (image.content(), image.git_mode()) {
-            (Some(id), Some(mode)) => Some(Some((
-                path.bytes().to_vec(),
-                mode,
-                engine.content(&id).ok()?,
-            ))),
+            (Some(id), Some(mode)) => {
+                Some(Some((action.path.bytes().to_vec(), mode, content(&id)?)))
+            }
             _ => image.is_absent().then_some(None),
         }
     };
-    let (Some(before), Some(after)) = (side(before), side(after)) else {
+    let (Some(before), Some(after)) = (side(&action.before), side(&action.after)) else {
         return Difference::Unknown;
     };
     let pair = FileDiff {

@@ -34,7 +34,7 @@ pub fn text(engine: &Engine, plan: &Plan, title: &str, paint: Paint) -> String {
                 .add(DIM, format!("  {files}"))
                 .draw(paint),
         );
-        text.push_str(&actions(engine, &plan.actions, paint));
+        text.push_str(&actions(engine, plan, paint));
     }
     text.push_str(&conflicts(&plan.conflicts, paint));
     text.push_str(&gaps(&plan.gaps, paint));
@@ -60,7 +60,8 @@ fn git_moved(then: &GitHead, now: &GitHead, paint: Paint) -> String {
         })
 }
 
-fn actions(engine: &Engine, actions: &[Action], paint: Paint) -> String {
+fn actions(engine: &Engine, plan: &Plan, paint: Paint) -> String {
+    let actions = &plan.actions;
     let name = |action: &Action| {
         files::name(
             action.path.bytes(),
@@ -74,7 +75,7 @@ fn actions(engine: &Engine, actions: &[Action], paint: Paint) -> String {
             .plain("  ")
             .column(style(action.kind), verb(action), 8)
             .column(PLAIN, &render::cut(&name(action), width), width + 2);
-        let differing = files::difference(engine, &action.path, &action.before, &action.after);
+        let differing = files::difference(engine, plan, action);
         let line = match (action.kind, differing) {
             (ActionKind::Skip | ActionKind::Chmod, _) | (_, Difference::Unknown) => line,
             (_, Difference::Lines(added, removed)) => {

@@ -1,10 +1,10 @@
 //! Plays Claude Code: sends its hook events, in the shapes recorded in `tests/agents/payloads`, and does the work.
 
-use std::cell::{Cell, RefCell};
 use std::fs;
 use std::io::Write as _;
 use std::path::Path;
-use std::rc::Rc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ pub struct Agent<'w> {
     world: &'w World,
     /// Numbers the sessions of a world: all ids of a session derive from it.
     number: u32,
-    shared: Rc<Shared>,
+    shared: Arc<Shared>,
     prompt: u32,
     subagent: Option<String>,
 }
@@ -26,10 +26,10 @@ pub struct Agent<'w> {
 /// What a session and its subagents have in common.
 #[derive(Debug, Default)]
 struct Shared {
-    prompts: Cell<u32>,
-    calls: Cell<u32>,
-    subagents: Cell<u32>,
-    sent: RefCell<Vec<Value>>,
+    prompts: AtomicU32,
+    calls: AtomicU32,
+    subagents: AtomicU32,
+    sent: Mutex<Vec<Value>>,
 }
 
 /// A tool call between its two events.
@@ -51,9 +51,8 @@ impl Call {
     }
 }
 
-fn next(counter: &Cell<u32>) -> u32 {
-    counter.set(counter.get() + 1);
-    counter.get()
+fn next(counter: &AtomicU32) -> u32 {
+    counter.fetch_add(1, Ordering::Relaxed) + 1
 }
 
 impl<'w> Agent<'w> {
@@ -61,7 +60,7 @@ impl<'w> Agent<'w> {
         Self {
             world,
             number,
-            shared: Rc::default(),
+            shared: Arc::default(),
             prompt: 0,
             subagent: None,
         }
@@ -96,6 +95,15 @@ impl<'w> Agent<'w> {
     /// Sends one event with these fields beside the usual ones.
     #[track_caller]
     pub fn event(&self, name: &str, fields: Value) -> Output {
+        let payload = self.payload(name, fields);
+        let output = self.world.hook(&payload).expect_code(0);
+        let sent = self.shared.sent.lock();
+        sent.unwrap_or_else(PoisonError::into_inner).push(payload);
+        output
+    }
+
+    /// One event with these fields beside the usual ones, not sent.
+    pub fn payload(&self, name: &str, fields: Value) -> Value {
         let mut payload = json!({
             "session_id": self.session(),
             "transcript_path": self.transcript(),
@@ -116,14 +124,13 @@ impl<'w> Agent<'w> {
             panic!("fields are an object")
         };
         payload.as_object_mut().expect("an object").extend(fields);
-        let output = self.world.hook(&payload).expect_code(0);
-        self.shared.sent.borrow_mut().push(payload);
-        output
+        payload
     }
 
     /// All payloads that this session has sent so far.
     pub fn sent(&self) -> Vec<Value> {
-        self.shared.sent.borrow().clone()
+        let sent = self.shared.sent.lock();
+        sent.unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The session begins.

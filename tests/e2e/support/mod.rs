@@ -7,15 +7,16 @@
 pub mod agent;
 mod binary;
 pub mod history;
+pub mod rng;
 pub mod tree;
 
-use std::cell::Cell;
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::{fmt, fs, iter, thread};
 
 use serde_json::Value;
@@ -35,7 +36,7 @@ pub struct World {
     pub state: PathBuf,
     /// `XDG_CONFIG_HOME`
     pub config: PathBuf,
-    agents: Cell<u32>,
+    agents: AtomicU32,
 }
 
 impl World {
@@ -52,7 +53,7 @@ impl World {
             fs::create_dir(&path).expect("a directory");
             path
         });
-        let agents = Cell::new(0);
+        let agents = AtomicU32::new(0);
         Self {
             _dir: dir,
             root,
@@ -155,18 +156,32 @@ impl World {
 
     /// Runs the hook of Claude Code on a payload, the way the agent does.
     pub fn hook(&self, payload: &Value) -> Output {
+        finish(&mut self.hook_command(), payload.to_string().as_bytes())
+    }
+
+    /// The hook of Claude Code, ready to be run the way the agent does.
+    pub fn hook_command(&self) -> Command {
         let mut command = self.backstitch();
         command
             .args(["hook", "claude-code"])
             .env("CLAUDECODE", "1")
             .env("CLAUDE_PROJECT_DIR", &self.root);
-        finish(&mut command, payload.to_string().as_bytes())
+        command
+    }
+
+    /// The directory of the workspace's store, once there is one.
+    #[track_caller]
+    pub fn store(&self) -> PathBuf {
+        let all = self.state.join("backstitch/workspaces");
+        let found = fs::read_dir(&all).unwrap_or_else(|e| panic!("{}: {e}", all.display()));
+        let found: Vec<_> = found.map(|e| e.expect("an entry").path()).collect();
+        assert_eq!(found.len(), 1, "{found:?}");
+        found[0].clone()
     }
 
     /// A new session of a coding agent.
     pub fn agent(&self) -> Agent<'_> {
-        self.agents.set(self.agents.get() + 1);
-        Agent::new(self, self.agents.get())
+        Agent::new(self, self.agents.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
     /// Runs git in the workspace.

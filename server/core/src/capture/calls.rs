@@ -74,6 +74,7 @@ impl Writers {
     }
 
     pub(crate) fn judge(&self, found: Found) -> Verdict {
+        use Certainty::{Certain, Group, Uncertain};
         let origin = |session, call, session_certainty, step_certainty| Verdict {
             origin: Origin {
                 session,
@@ -83,7 +84,6 @@ impl Writers {
             },
             provisional: false,
         };
-        use Certainty::{Certain, Group, Uncertain};
         match found {
             Found::AtEndOf(own) => {
                 let mut others = self
@@ -249,17 +249,28 @@ pub(crate) fn find(
     Ok(found.optional()?)
 }
 
-/// Open calls of a session: of one thread, or of all.
+/// Which threads of a session: the main one (None) or a subagent's, or all.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Threads<'a> {
+    One(Option<&'a str>),
+    All,
+}
+
+/// The open calls of a session.
 pub(crate) fn open_of(
     conn: &Connection,
     session: SessionId,
-    thread: Option<Option<&str>>,
+    threads: Threads<'_>,
 ) -> Result<Vec<Row>> {
+    let (all, one) = match threads {
+        Threads::All => (true, None),
+        Threads::One(thread) => (false, thread),
+    };
     let sql = format!(
         "SELECT {ROW} FROM call WHERE session = ?1 AND closed IS NULL AND (?2 OR subagent IS ?3) ORDER BY id"
     );
     let mut select = conn.prepare_cached(&sql)?;
-    let rows = select.query_map(params![session, thread.is_none(), thread.flatten()], row)?;
+    let rows = select.query_map(params![session, all, one], row)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 

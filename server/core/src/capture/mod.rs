@@ -3,29 +3,22 @@
 
 pub(crate) mod calls;
 mod event;
+mod named;
 pub(crate) mod settle;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::disk::Look;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::known;
-use crate::model::{
-    CallId, Certainty, Coverage, Image, Kind, NodeId, Opaque, Origin, Placed, Reason, RelPath,
-    SessionId, TurnId,
-};
-use crate::rules::{Excludes, Rules, was_ignored};
-use crate::scan::Known;
+use crate::model::{CallId, ContentId, Coverage, Kind, NodeId, Reason, RelPath, SessionId, TurnId};
 use crate::store::{self, Durable};
 
-use calls::{Found as Situation, Outcome, Verdict, Writer, Writers};
+use calls::{Found as Situation, Outcome, Threads, Writer};
 pub use event::{AgentEvent, Effect, EventKind, Told, ToolCall, Wrote};
-use settle::{AFTER, BEFORE, Cause, Desk, NO_STAT, Scanned, Step};
+use settle::{AFTER, BEFORE, Cause, Desk, Scanned};
 
 /// How long a hook may look at the tree before the rest goes on without it.
 const DEADLINE: Duration = Duration::from_secs(2);
@@ -37,12 +30,6 @@ pub struct Recorded {
     pub node: Option<NodeId>,
     /// A scan ran out of time: `backstitch scan` must go on in the background.
     pub pending: bool,
-}
-
-/// Where the paths that a tool names lie.
-enum Named {
-    Inside(RelPath),
-    Outside(Vec<u8>, &'static str),
 }
 
 impl Engine {
@@ -63,7 +50,7 @@ impl Engine {
                 if source == "compact" {
                     self.note(e)
                 } else {
-                    self.thread_ended(e, None, true, deadline, |_, _| Ok(()))
+                    self.thread_ended(e, Threads::All, true, deadline, |_, _| Ok(()))
                 }
             }
             EventKind::Prompt {
@@ -76,27 +63,33 @@ impl Engine {
                 Effect::Any { .. } => self.open_writing(e, call, deadline),
             },
             EventKind::After { call, told, failed } => self.after(e, call, told, *failed, deadline),
-            EventKind::BatchEnd | EventKind::SubagentStop => {
-                self.thread_ended(e, Some(e.subagent.as_deref()), false, deadline, |_, _| {
-                    Ok(())
-                })
-            }
+            EventKind::BatchEnd | EventKind::SubagentStop => self.thread_ended(
+                e,
+                Threads::One(e.subagent.as_deref()),
+                false,
+                deadline,
+                |_, _| Ok(()),
+            ),
             EventKind::Stop { background } => {
                 let background = *background;
                 // what a task left is looked at before the task is forgotten
                 let ended = !background && self.has_background(e)?;
-                let done =
-                    self.thread_ended(e, Some(None), ended, deadline, move |conn, session| {
-                        set_background(conn, session, i64::from(background))
-                    })?;
+                let done = self.thread_ended(
+                    e,
+                    Threads::One(None),
+                    ended,
+                    deadline,
+                    move |conn, session| set_background(conn, session, i64::from(background)),
+                )?;
                 self.store.tidy();
                 Ok(done)
             }
             EventKind::SessionEnd => {
                 let ended = self.has_background(e)?;
-                let done = self.thread_ended(e, None, ended, deadline, |conn, session| {
-                    set_background(conn, session, 0)
-                })?;
+                let done =
+                    self.thread_ended(e, Threads::All, ended, deadline, |conn, session| {
+                        set_background(conn, session, 0)
+                    })?;
                 self.store.tidy();
                 Ok(done)
             }
@@ -266,7 +259,7 @@ impl Engine {
                 }
             }
             let seq = calls::record_event(desk.conn, e, session, None, None)?;
-            let cause = presume(desk, session, Some(None), seq)?;
+            let cause = presume(desk, session, Threads::One(None), seq)?;
             let coverage = Coverage {
                 pending,
                 ..scanned.findings.coverage.clone()
@@ -316,7 +309,7 @@ impl Engine {
     fn open_reading(&mut self, e: &AgentEvent, call: &ToolCall) -> Result<Recorded> {
         let dir = self.store.dir.clone();
         self.store.write(AFTER, |conn| {
-            open(conn, &dir, e, call)?;
+            open(conn, &dir, e, call, None)?;
             Ok(Recorded::default())
         })
     }
@@ -332,63 +325,7 @@ impl Engine {
         let pending = scanned.findings.partial;
         self.settle(BEFORE, scanned, |desk, scanned| {
             let node = desk.take_in(scanned, &Cause::between())?;
-            open(desk.conn, desk.dir, e, call)?;
-            Ok(Recorded { node, pending })
-        })
-    }
-
-    /// Before a tool that names its files: their images, and nothing else, are made durable.
-    fn open_naming(
-        &mut self,
-        e: &AgentEvent,
-        call: &ToolCall,
-        paths: &[std::path::PathBuf],
-        deadline: Option<Instant>,
-    ) -> Result<Recorded> {
-        let mut pending = false;
-        if self.head()?.is_none() {
-            // the very first event: there is no start yet to stand on
-            let scanned = self.scan(deadline)?;
-            pending = scanned.findings.partial;
-            self.settle(BEFORE, scanned, |desk, scanned| {
-                desk.take_in(scanned, &Cause::between())
-            })?;
-        }
-        let mut looks = Vec::new();
-        let mut coverage = Coverage::default();
-        for path in paths {
-            for named in named(&self.root.path, e.cwd.as_deref(), path) {
-                match named {
-                    Named::Inside(path) => {
-                        let look = self.root.look(&path)?;
-                        let missing = if look.image.is_absent() {
-                            self.root.missing_parents(&path)
-                        } else {
-                            0
-                        };
-                        looks.push((path, look, missing));
-                    }
-                    Named::Outside(path, why) => coverage.note(&path, Reason::Outside, why),
-                }
-            }
-        }
-        self.settle(BEFORE, looks, |desk, looks| {
-            let Some((session, id)) = open(desk.conn, desk.dir, e, call)? else {
-                return Ok(Recorded { node: None, pending });
-            };
-            if !coverage.items.is_empty() {
-                let turn = calls::turn(desk.conn, session, e.prompt_id.as_deref())?;
-                desk.node(Kind::Step, Some(session), turn, Some(id), None, &coverage)?;
-            }
-            let writers = Writers::since(desk.conn, calls::last_event(desk.conn)?)?;
-            let mut node = None;
-            for (path, look, missing) in looks {
-                let verdict = writers.judge(Situation::Between);
-                node = bring_up_to_date(desk, &path, &look, verdict, missing)?.or(node);
-                desk.conn
-                    .prepare_cached("INSERT OR IGNORE INTO reserved (call, path, image, made_dirs) VALUES (?1,?2,?3,?4)")?
-                    .execute(params![id, path, look.image, missing])?;
-            }
+            open(desk.conn, desk.dir, e, call, None)?;
             Ok(Recorded { node, pending })
         })
     }
@@ -457,79 +394,6 @@ impl Engine {
         }
     }
 
-    fn after_naming(
-        &mut self,
-        e: &AgentEvent,
-        call: &ToolCall,
-        paths: &[std::path::PathBuf],
-        told: &Told,
-        failed: bool,
-    ) -> Result<Recorded> {
-        let mut looks = BTreeMap::new();
-        for path in paths {
-            for named in named(&self.root.path, e.cwd.as_deref(), path) {
-                if let Named::Inside(path) = named {
-                    let look = self.root.look(&path)?;
-                    looks.insert(path, look);
-                }
-            }
-        }
-        self.settle(AFTER, looks, |desk, mut looks| {
-            let conn = desk.conn;
-            let (row, opened_now) = reported(desk, e, call)?;
-            let Some(row) = row else {
-                return Ok(Recorded::default());
-            };
-            let mut reserved = BTreeMap::new();
-            let mut select =
-                conn.prepare_cached("SELECT path, image, made_dirs FROM reserved WHERE call = ?1")?;
-            let mut rows = select.query([row.id])?;
-            while let Some(r) = rows.next()? {
-                let path: RelPath = r.get(0)?;
-                if !looks.contains_key(&path) {
-                    looks.insert(path.clone(), desk.root.look(&path)?);
-                }
-                reserved.insert(
-                    path,
-                    Reserved {
-                        image: r.get(1)?,
-                        made_dirs: r.get(2)?,
-                    },
-                );
-            }
-            let seq = calls::record_event(conn, e, row.session, row.turn, Some(row.id))?;
-            let mut steps = Vec::new();
-            let mut coverage = Coverage::default();
-            for (path, look) in looks {
-                let before = reserved.get(&path).copied();
-                let work = Work {
-                    row: &row,
-                    opened_now,
-                    told,
-                    failed,
-                    reserved: before,
-                };
-                steps.extend(work.step(desk, path, look, &mut coverage)?);
-            }
-            calls::close(conn, row.id, seq, outcome(failed))?;
-            let own = Writer {
-                call: row.id,
-                session: row.session,
-            };
-            let cause = Cause {
-                situation: Situation::AtEndOf(own),
-                ..Cause::between()
-            };
-            let generation = known::next_generation(conn, desk.here.root)?;
-            let news = !coverage.items.is_empty();
-            let node = desk.record(&steps, &cause, &coverage, news, generation)?;
-            Ok(Recorded {
-                node,
-                pending: false,
-            })
-        })
-    }
-
     /// Whether shell commands of the session were at work in the background, as far as is known.
     fn has_background(&self, e: &AgentEvent) -> Result<bool> {
         let running = self
@@ -541,12 +405,11 @@ impl Engine {
         Ok(running.unwrap_or(false))
     }
 
-    /// A thread is at its end (`thread`: None means all of the session): calls of it that never reported
-    /// are over, and what they left is nobody's for sure.
+    /// Threads of a session are at their end: calls of them that never reported are over, and what they left is nobody's for sure.
     fn thread_ended(
         &mut self,
         e: &AgentEvent,
-        thread: Option<Option<&str>>,
+        threads: Threads<'_>,
         look_anyway: bool,
         deadline: Option<Instant>,
         also: impl FnOnce(&Connection, SessionId) -> Result<()>,
@@ -559,7 +422,7 @@ impl Engine {
                 .query_row(params![e.agent, e.session], |r| r.get(0))
                 .optional()?;
             match session {
-                Some(session) => calls::open_of(&self.store.conn, session, thread)?,
+                Some(session) => calls::open_of(&self.store.conn, session, threads)?,
                 None => Vec::new(),
             }
         };
@@ -581,7 +444,7 @@ impl Engine {
             let session = calls::session(desk.conn, e)?;
             let turn = calls::turn(desk.conn, session, e.prompt_id.as_deref())?;
             let seq = calls::record_event(desk.conn, e, session, turn, None)?;
-            let cause = presume(desk, session, thread, seq)?;
+            let cause = presume(desk, session, threads, seq)?;
             let node = desk.take_in(scanned, &cause)?;
             also(desk.conn, session)?;
             Ok(Recorded { node, pending })
@@ -604,14 +467,9 @@ fn set_background(conn: &Connection, session: SessionId, running: i64) -> Result
 }
 
 /// Closes calls that never reported; the cause under which what they left is settled.
-fn presume(
-    desk: &Desk<'_>,
-    session: SessionId,
-    thread: Option<Option<&str>>,
-    seq: i64,
-) -> Result<Cause> {
+fn presume(desk: &Desk<'_>, session: SessionId, threads: Threads<'_>, seq: i64) -> Result<Cause> {
     let mut cause = Cause::between();
-    for call in calls::open_of(desk.conn, session, thread)? {
+    for call in calls::open_of(desk.conn, session, threads)? {
         let mut select = desk
             .conn
             .prepare_cached("SELECT path FROM reserved WHERE call = ?1")?;
@@ -626,12 +484,14 @@ fn presume(
     Ok(cause)
 }
 
-/// Opens a call; None where it is open or over already (an event told twice).
+/// Opens a call; None where it is open or over already (an event told twice). `like`: a content that
+/// its input may hold much of.
 fn open(
     conn: &Connection,
     dir: &Path,
     e: &AgentEvent,
     call: &ToolCall,
+    like: Option<ContentId>,
 ) -> Result<Option<(SessionId, CallId)>> {
     let session = calls::session(conn, e)?;
     let turn = calls::turn(conn, session, e.prompt_id.as_deref())?;
@@ -652,12 +512,11 @@ fn open(
         .id
         .clone()
         .unwrap_or_else(|| format!("{}#{seq}", call.tool));
-    let input = match call.input.is_empty() {
-        true => None,
-        false => Some(store::number(
-            conn,
-            &store::put(conn, dir, &call.input, None)?,
-        )?),
+    let input = if call.input.is_empty() {
+        None
+    } else {
+        let id = store::put(conn, dir, &call.input, like)?;
+        Some(store::number(conn, &id)?)
     };
     let id = calls::open(
         conn,
@@ -696,352 +555,8 @@ fn reported(
         Some(row) if !row.closed || row.presumed => Ok((Some(row), false)),
         Some(_) => Ok((None, false)),
         None => {
-            open(desk.conn, desk.dir, e, call)?;
+            open(desk.conn, desk.dir, e, call, None)?;
             Ok((find()?, true))
         }
-    }
-}
-
-/// Where a named path lies: the file itself and, through a link, what it leads to.
-fn named(root: &Path, cwd: Option<&Path>, path: &Path) -> Vec<Named> {
-    let full = match cwd {
-        Some(cwd) if path.is_relative() => cwd.join(path),
-        _ if path.is_relative() => root.join(path),
-        _ => path.to_path_buf(),
-    };
-    // the part of the path that exists is made real; the rest is what the tool is about to make
-    let real = |path: &Path| -> Option<std::path::PathBuf> {
-        let mut missing = Vec::new();
-        let mut at = path;
-        loop {
-            if let Ok(real) = at.canonicalize() {
-                return Some(missing.iter().rev().fold(real, |p, name| p.join(name)));
-            }
-            missing.push(at.file_name()?.to_owned());
-            at = at.parent()?;
-        }
-    };
-    let mut places = Vec::new();
-    let parent_real = full
-        .parent()
-        .and_then(real)
-        .zip(full.file_name())
-        .map(|(dir, name)| dir.join(name));
-    for place in parent_real.into_iter().chain(real(&full)) {
-        if !places.contains(&place) {
-            places.push(place);
-        }
-    }
-    let inside = |place: &std::path::PathBuf| {
-        let outside = |why| Named::Outside(crate::model::os_bytes(place.as_os_str()), why);
-        match place.strip_prefix(root).ok().and_then(RelPath::from_path) {
-            Some(path) => {
-                let vcs = path
-                    .bytes()
-                    .split(|b| *b == b'/')
-                    .any(|part| crate::scan::VCS.contains(&part));
-                if vcs {
-                    outside("inside a version-control folder")
-                } else {
-                    Named::Inside(path)
-                }
-            }
-            None => outside("outside the workspace"),
-        }
-    };
-    places.iter().map(inside).collect()
-}
-
-/// Makes the record of one path equal to what was just seen there, before a call goes on from it.
-fn bring_up_to_date(
-    desk: &Desk<'_>,
-    path: &RelPath,
-    look: &Look,
-    verdict: Verdict,
-    made_dirs: u32,
-) -> Result<Option<NodeId>> {
-    let row = known::get(desk.conn, desk.here.root, path)?;
-    let before = row.as_ref().map_or(Image::Absent, |r| r.image);
-    let image = seen(before, look.image);
-    if before == image || calls::reserved(desk.conn, path)?.is_some() {
-        return Ok(None);
-    }
-    if let Some(bytes) = &look.bytes {
-        store::put(desk.conn, desk.dir, bytes, before.content())?;
-    }
-    let generation = known::next_generation(desk.conn, desk.here.root)?;
-    if row.is_none() && out_of_sight(desk, path)? {
-        // never scanned before: its earlier state is not known, and this is not a change
-        let known = Known {
-            image,
-            file: known::gone(desk.conn, desk.here.root, path)?,
-            since: desk.head()?,
-            generation,
-            stat: look.stat.unwrap_or(NO_STAT),
-        };
-        known::put(desk.conn, desk.here.root, path, &known)?;
-        return Ok(None);
-    }
-    let step = transition(path, row, image, look, verdict, made_dirs);
-    desk.record(
-        &[step],
-        &Cause::between(),
-        &Coverage::default(),
-        false,
-        generation,
-    )
-}
-
-/// What cannot be read keeps the state last known.
-fn seen(before: Image, now: Image) -> Image {
-    match now {
-        Image::Opaque(why) if why != Opaque::TooLarge && before.content().is_some() => before,
-        now => now,
-    }
-}
-
-fn out_of_sight(desk: &Desk<'_>, path: &RelPath) -> Result<bool> {
-    let scanned: Option<i64> = desk.conn.query_row(
-        "SELECT scanned FROM root WHERE id = ?1",
-        [desk.here.root],
-        |r| r.get(0),
-    )?;
-    if scanned.is_none() {
-        return Ok(true);
-    }
-    let mut text = |file: &RelPath| {
-        let content = known::get(desk.conn, desk.here.root, file)
-            .ok()??
-            .image
-            .content()?;
-        store::get(desk.conn, desk.dir, &content).ok()
-    };
-    Ok(was_ignored(
-        &Rules::base(&Excludes::read(&desk.root.path)),
-        path,
-        &mut text,
-    ))
-}
-
-fn transition(
-    path: &RelPath,
-    row: Option<Known>,
-    image: Image,
-    look: &Look,
-    verdict: Verdict,
-    made_dirs: u32,
-) -> Step {
-    let placed = |image: Image| {
-        (!image.is_absent()).then(|| Placed {
-            path: path.clone(),
-            image,
-        })
-    };
-    Step {
-        file: row.as_ref().and_then(|r| r.file),
-        since: row.as_ref().and_then(|r| r.since),
-        before: placed(row.as_ref().map_or(Image::Absent, |r| r.image)),
-        after: placed(image),
-        stat: look.stat,
-        verdict,
-        made_dirs: if row.is_some() { 0 } else { made_dirs },
-    }
-}
-
-/// A reported edit call at its end.
-struct Work<'a> {
-    row: &'a calls::Row,
-    /// Its "before" event never came.
-    opened_now: bool,
-    told: &'a Told,
-    failed: bool,
-    reserved: Option<Reserved>,
-}
-
-/// What the "before" event noted of a path.
-#[derive(Clone, Copy)]
-struct Reserved {
-    image: Image,
-    made_dirs: u32,
-}
-
-impl Work<'_> {
-    /// What the call did at one path, if anything.
-    fn step(
-        &self,
-        desk: &Desk<'_>,
-        path: RelPath,
-        look: Look,
-        coverage: &mut Coverage,
-    ) -> Result<Option<Step>> {
-        let conn = desk.conn;
-        let root = desk.here.root;
-        let mut row = known::get(conn, root, &path)?;
-        if let Image::Opaque(why) = look.image {
-            coverage.note(path.bytes(), crate::scan::reason(why), "named");
-        }
-        if let Some(found) = self.found(desk, row.as_ref(), &look)? {
-            // somebody wrote the file between the look before and the tool's own: not the tool's doing
-            let content = store::put(
-                conn,
-                desk.dir,
-                found.as_bytes(),
-                row.as_ref().and_then(|r| r.image.content()),
-            )?;
-            let mode = match (row.as_ref().map(|r| r.image), look.image) {
-                (Some(Image::File { mode, .. }), _) | (_, Image::File { mode, .. }) => mode,
-                _ => 0o644,
-            };
-            let image = Image::File {
-                mode,
-                content,
-                size: found.len() as u64,
-            };
-            let verdict = Verdict {
-                origin: Origin::USER,
-                provisional: false,
-            };
-            let between = Look {
-                image,
-                stat: None,
-                bytes: None,
-                is_dir: false,
-            };
-            if row.is_none() && self.opened_now {
-                let generation = known::next_generation(conn, root)?;
-                let since = desk.head()?;
-                known::put(
-                    conn,
-                    root,
-                    &path,
-                    &Known {
-                        image,
-                        file: None,
-                        since,
-                        generation,
-                        stat: NO_STAT,
-                    },
-                )?;
-            } else {
-                let generation = known::next_generation(conn, root)?;
-                let step = transition(&path, row, image, &between, verdict, 0);
-                desk.record(
-                    &[step],
-                    &Cause::between(),
-                    &Coverage::default(),
-                    false,
-                    generation,
-                )?;
-            }
-            row = known::get(conn, root, &path)?;
-        }
-        let before = row.as_ref().map_or(Image::Absent, |r| r.image);
-        let image = seen(before, look.image);
-        if image == before {
-            // taken in early by somebody else's look; sure only if it is just what the tool says it wrote
-            if let Some(was) = self.reserved.filter(|r| r.image != before)
-                && self.wrote(desk, &was.image, &look)?
-            {
-                calls::confirm(conn, self.row.id)?;
-            }
-            return Ok(None);
-        }
-        let exact = self.wrote(desk, &before, &look)?;
-        if let Some(bytes) = &look.bytes {
-            store::put(conn, desk.dir, bytes, before.content())?;
-        }
-        if row.is_none() && self.opened_now && !exact && out_of_sight(desk, &path)? {
-            let (since, generation) = (desk.head()?, known::next_generation(conn, root)?);
-            let stat = look.stat.unwrap_or(NO_STAT);
-            known::put(
-                conn,
-                root,
-                &path,
-                &Known {
-                    image,
-                    file: None,
-                    since,
-                    generation,
-                    stat,
-                },
-            )?;
-            return Ok(None);
-        }
-        let session = self.row.session;
-        let verdict = if exact {
-            settle::by_call(session, self.row.id, Certainty::Certain, Certainty::Certain)
-        } else if self.failed || self.opened_now || self.row.presumed {
-            settle::by_call(
-                session,
-                self.row.id,
-                Certainty::Uncertain,
-                Certainty::Uncertain,
-            )
-        } else {
-            let rivals = calls::rivals(conn, self.row, &path)?;
-            let (s, t) = if rivals.iter().any(|r| *r != session) {
-                (Certainty::Uncertain, Certainty::Uncertain)
-            } else if rivals.contains(&session) {
-                (Certainty::Certain, Certainty::Uncertain)
-            } else {
-                (Certainty::Certain, Certainty::Certain)
-            };
-            settle::by_call(session, self.row.id, s, t)
-        };
-        let made_dirs = self.reserved.map_or(0, |r| r.made_dirs);
-        Ok(Some(transition(
-            &path, row, image, &look, verdict, made_dirs,
-        )))
-    }
-
-    /// The text that the tool found, where it differs from the record. Told in LF whatever the file has,
-    /// so a file with other line endings says nothing here.
-    fn found(&self, desk: &Desk<'_>, row: Option<&Known>, look: &Look) -> Result<Option<String>> {
-        let Some(found) = self.told.found.as_ref().filter(|_| !self.failed) else {
-            return Ok(None);
-        };
-        if found.contains('\r') || look.bytes.as_ref().is_some_and(|b| b.contains(&b'\r')) {
-            return Ok(None);
-        }
-        // what was recorded since the look before may be this call's own work, taken in early
-        let now = row.map_or(Image::Absent, |r| r.image);
-        if self.reserved.is_some_and(|before| before.image != now) {
-            return Ok(None);
-        }
-        // through a link the tool finds the text of another file
-        let recorded = match (row.map(|r| r.image), look.image) {
-            (_, Image::Symlink { .. }) => return Ok(None),
-            (Some(Image::File { content, .. }), _) => store::get(desk.conn, desk.dir, &content)?,
-            (None, _) if self.opened_now => return Ok(Some(found.clone())),
-            _ => return Ok(None),
-        };
-        if recorded.contains(&b'\r') || String::from_utf8(recorded.clone()).is_err() {
-            return Ok(None);
-        }
-        Ok((recorded != found.as_bytes()).then(|| found.clone()))
-    }
-
-    /// Whether the file is just what the tool says it wrote, from just what it says it found.
-    fn wrote(&self, desk: &Desk<'_>, before: &Image, look: &Look) -> Result<bool> {
-        let (Some(wrote), Some(now), false) = (&self.told.wrote, &look.bytes, self.failed) else {
-            return Ok(false);
-        };
-        Ok(match wrote {
-            Wrote::Whole(text) => text.as_bytes() == now.as_slice(),
-            Wrote::Replace { old, new, all } => {
-                let Some(content) = before.content() else {
-                    return Ok(false);
-                };
-                let Ok(text) = String::from_utf8(store::get(desk.conn, desk.dir, &content)?) else {
-                    return Ok(false);
-                };
-                let after = if *all {
-                    text.replace(old.as_str(), new)
-                } else {
-                    text.replacen(old.as_str(), new, 1)
-                };
-                after.as_bytes() == now.as_slice()
-            }
-        })
     }
 }

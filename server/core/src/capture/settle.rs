@@ -88,7 +88,7 @@ impl Desk<'_> {
         let Scanned {
             findings,
             known,
-            excludes,
+            mut excludes,
             since,
         } = scanned;
         let Findings {
@@ -113,7 +113,7 @@ impl Desk<'_> {
         let writers = Writers::since(self.conn, since)?;
         let mut steps = Vec::new();
         let mut adopted = Vec::new();
-        let mut look = Sight::new(self, &known, &excludes, &found)?;
+        let look = Sight::new(self, &known, &excludes, &found)?;
         for mut found in found {
             let row = known::get(self.conn, self.here.root, &found.path)?;
             let then = known.get(&found.path);
@@ -133,10 +133,15 @@ impl Desk<'_> {
             }
             let reserved = calls::reserved(self.conn, &found.path)?;
             if reserved.is_some() && cause.reserved_stay {
+                if found.path.split().1 == crate::rules::FILE {
+                    // not recorded yet, but this scan went by it
+                    self.keep(&found, Some(&before))?;
+                    excludes.note(&found.path, found.image.content());
+                }
                 continue;
             }
             self.keep(&found, Some(&before))?;
-            if row.is_none() && (scanned_before.is_none() || look.was_out_of_sight(&found.path)?) {
+            if row.is_none() && (scanned_before.is_none() || look.was_out_of_sight(&found.path)) {
                 adopted.push(found);
                 continue;
             }
@@ -152,7 +157,7 @@ impl Desk<'_> {
             };
             steps.push(step(found, row, verdict, made_dirs));
         }
-        self.follow_renames(&mut steps, &known)?;
+        Self::follow_renames(&mut steps, &known);
         let generation = known::next_generation(self.conn, self.here.root)?;
         for (path, stat) in &restated {
             let then = known.get(path).map_or(0, |k| k.generation);
@@ -180,16 +185,18 @@ impl Desk<'_> {
             };
             known::put(self.conn, self.here.root, &found.path, &row)?;
         }
+        crate::fault::point("found taken in");
         let done = (!partial).then(store::now);
         self.conn.execute(
-            "UPDATE root SET scanned = COALESCE(?2, scanned), pending = ?3, coverage = ?4, excludes = ?5,
+            "UPDATE root SET scanned = COALESCE(?2, scanned), pending = ?3, coverage = ?4,
+               excludes = COALESCE(?5, excludes),
                bare_dirs = COALESCE(?6, bare_dirs) WHERE id = ?1",
             params![
                 self.here.root,
                 done,
                 i64::from(partial) * pending_for(cause),
                 serde_json::to_string(&whole).unwrap_or_default(),
-                serde_json::to_string(&excludes).unwrap_or_default(),
+                (!partial).then(|| serde_json::to_string(&excludes).unwrap_or_default()),
                 (!partial).then_some(bare_dirs)
             ],
         )?;
@@ -271,11 +278,11 @@ impl Desk<'_> {
             };
             let none = Coverage::default();
             let coverage = if at == whole { coverage } else { &none };
-            let node = self.node(kind, session, turn, call, None, coverage)?;
+            let made = self.node(kind, session, turn, call, None, coverage)?;
             for step in mine {
-                self.record_step(node, head, step, generation)?;
+                self.record_step(made, head, step, generation)?;
             }
-            last = Some(node);
+            last = Some(made);
         }
         Ok(last)
     }
@@ -332,7 +339,7 @@ impl Desk<'_> {
 
     /// Joins a deletion and a creation of one step into a rename: the same inode born at the same time,
     /// or the same non-empty content with exactly one candidate on each side.
-    fn follow_renames(&self, steps: &mut Vec<Step>, known: &KnownTree) -> Result<()> {
+    fn follow_renames(steps: &mut Vec<Step>, known: &KnownTree) {
         let born = |s: &Stat| (s.dev, s.inode, s.btime);
         let size = |i: &Image| matches!(i, Image::File { size, .. } if *size > 0);
         let mut by_inode: HashMap<(i64, i64, i64), usize> = HashMap::new();
@@ -396,7 +403,6 @@ impl Desk<'_> {
             at += 1;
             !drop.contains(&(at - 1))
         });
-        Ok(())
     }
 }
 
@@ -470,7 +476,7 @@ struct Sight<'a> {
     desk: &'a Desk<'a>,
     known: &'a KnownTree,
     /// The rules of then, where they were others than now.
-    then: Option<Arc<Rules>>,
+    then: Option<(Arc<Rules>, Excludes)>,
     unreadable: Vec<Vec<u8>>,
     bare: BTreeSet<Vec<u8>>,
 }
@@ -482,22 +488,20 @@ impl<'a> Sight<'a> {
         now: &Excludes,
         found: &[Found],
     ) -> Result<Self> {
-        let (excludes, coverage, bare): (Option<String>, String, Option<Vec<u8>>) = desk
+        let (coverage, bare): (String, Option<Vec<u8>>) = desk
             .conn
-            .prepare_cached("SELECT excludes, coverage, bare_dirs FROM root WHERE id = ?1")?
-            .query_row([desk.here.root], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+            .prepare_cached("SELECT coverage, bare_dirs FROM root WHERE id = ?1")?
+            .query_row([desk.here.root], |r| Ok((r.get(0)?, r.get(1)?)))
             .optional()?
             .unwrap_or_default();
-        let then: Excludes = excludes
-            .and_then(|e| serde_json::from_str(&e).ok())
-            .unwrap_or_default();
+        let then = known::excludes(desk.conn, desk.here.root)?.unwrap_or_default();
         let rule_file = |f: &Found| f.path.split().1 == crate::rules::FILE;
         let changed = then != *now || found.iter().any(rule_file);
         let coverage: Coverage = serde_json::from_str(&coverage).unwrap_or_default();
         Ok(Self {
             desk,
             known,
-            then: changed.then(|| Rules::base(&then)),
+            then: changed.then(|| (Rules::base(&then), then)),
             unreadable: coverage
                 .items
                 .into_iter()
@@ -513,19 +517,22 @@ impl<'a> Sight<'a> {
     }
 
     /// Whether the last scan could not have seen this path: then its earlier state is not known.
-    fn was_out_of_sight(&mut self, path: &RelPath) -> Result<bool> {
+    fn was_out_of_sight(&self, path: &RelPath) -> bool {
         if self.unreadable.iter().any(|dir| path.within(dir)) {
-            return Ok(true);
+            return true;
         }
-        let Some(rules) = &self.then else {
-            return Ok(false);
+        let Some((rules, then)) = &self.then else {
+            return false;
         };
         let (desk, known) = (self.desk, self.known);
         let mut text = |file: &RelPath| {
-            let content = known.get(file)?.image.content()?;
+            let content = match then.then(file) {
+                Some(content) => content?,
+                None => known.get(file)?.image.content()?,
+            };
             store::get(desk.conn, desk.dir, &content).ok()
         };
-        Ok(was_ignored(rules, path, &mut text))
+        was_ignored(rules, path, &mut text)
     }
 
     /// How many directories above a created path did not exist before it, as far as is known.

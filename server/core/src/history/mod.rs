@@ -66,7 +66,8 @@ pub(crate) fn insert_node(conn: &Connection, here: Here, new: &NewNode<'_>) -> R
             (depth + 1, Some(far.unwrap_or(parent)))
         }
     };
-    let coverage = serde_json::to_string(new.coverage).unwrap_or_default();
+    let coverage = (*new.coverage != Coverage::default())
+        .then(|| serde_json::to_string(new.coverage).unwrap_or_default());
     conn.prepare_cached(
         "INSERT INTO node (parent, depth, jump, kind, branch, root, session, turn, call, label, time,
            git_head, git_branch, coverage) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",

@@ -197,7 +197,7 @@ impl Engine {
                 }
             }
         }
-        self.only_what_moves(ancestry, &mut moves, head)?;
+        only_what_moves(ancestry, &mut moves, head)?;
         Ok(Aim {
             target: names.join(" "),
             kind: OpKind::Revert,
@@ -243,7 +243,7 @@ impl Engine {
                 }
             }
         }
-        self.only_what_moves(ancestry, &mut moves, head)?;
+        only_what_moves(ancestry, &mut moves, head)?;
         Ok(Aim {
             target: op.to_string(),
             kind,
@@ -252,21 +252,6 @@ impl Engine {
             moves,
             gaps: Vec::new(),
         })
-    }
-
-    /// Leaves only edits that are in force to take out, and others to put back.
-    fn only_what_moves(
-        &self,
-        ancestry: &Ancestry<'_>,
-        moves: &mut BTreeMap<FileId, Moves>,
-        head: NodeId,
-    ) -> Result<()> {
-        for (file, m) in moves {
-            let now = history::in_force(ancestry, *file, head)?;
-            m.take_out.retain(|c| now.contains(c));
-            m.put_back.retain(|c| !now.contains(c));
-        }
-        Ok(())
     }
 
     /// The newest operation of the chain that stands; refused where a turn began after it.
@@ -315,6 +300,20 @@ impl Engine {
             "`backstitch rewind t<N>` takes out what an agent did; `backstitch log` shows the turns",
         ))
     }
+}
+
+/// Leaves only edits that are in force to take out, and others to put back.
+fn only_what_moves(
+    ancestry: &Ancestry<'_>,
+    moves: &mut BTreeMap<FileId, Moves>,
+    head: NodeId,
+) -> Result<()> {
+    for (file, m) in moves {
+        let now = history::in_force(ancestry, *file, head)?;
+        m.take_out.retain(|c| now.contains(c));
+        m.put_back.retain(|c| !now.contains(c));
+    }
+    Ok(())
 }
 
 /// The newest undo that stands, unless a new operation came after it.

@@ -462,6 +462,20 @@ impl Draft<'_> {
             });
         }
         self.plan.actions.sort_by(|a, b| a.path.cmp(&b.path));
+        // one file goes where another comes: at the path that is one replacement
+        self.plan.actions.dedup_by(|b, a| {
+            let (goes, comes) = match (a.kind, b.kind) {
+                _ if a.path != b.path => return false,
+                (ActionKind::Delete, kind) if kind != ActionKind::Skip => (a.before, b.clone()),
+                (kind, ActionKind::Delete) if kind != ActionKind::Skip => (b.before, a.clone()),
+                _ => return false,
+            };
+            *a = comes;
+            if a.kind == ActionKind::Create {
+                (a.kind, a.before) = (ActionKind::Write, goes);
+            }
+            true
+        });
         self.plan.conflicts.sort_by(|a, b| a.path.cmp(&b.path));
         self.plan
             .gaps

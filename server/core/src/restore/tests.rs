@@ -85,7 +85,7 @@ impl Scene {
     fn edit(&mut self, path: &str, text: &str) {
         let full = self.root.join(path);
         self.call("Write", Effect::Names(vec![full]), |root| {
-            write(root, path, text)
+            write(root, path, text);
         });
     }
 
@@ -200,7 +200,7 @@ fn a_rename_by_the_user_is_followed() {
 }
 
 #[test]
-fn s4_017_revert_takes_out_the_middle_and_its_revert_brings_it_back() {
+fn revert_takes_out_the_middle_and_its_revert_brings_it_back() {
     let mut s = Scene::new(&[("a.txt", "1\n2\n3\n4\n5\n")]);
     s.prompt("first");
     s.edit("a.txt", "1a\n2\n3\n4\n5\n");

@@ -1,7 +1,7 @@
 //! What is asked of a restore, what it would do, and what it did: values that can be printed, compared
 //! and shown before anything is touched.
 
-use crate::model::{ChangeId, FileId, FileState, GitHead, NodeId, OpId, RelPath};
+use crate::model::{ChangeId, ContentId, FileId, FileState, GitHead, NodeId, OpId, RelPath};
 
 /// What to restore.
 #[derive(Clone, Debug)]
@@ -75,6 +75,17 @@ impl Plan {
     /// Nothing would change, neither on disk nor in what is in force.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
+    }
+
+    /// A content that the plan makes, which the store does not have yet.
+    pub fn content(&self, id: &ContentId) -> Option<&[u8]> {
+        let made = self
+            .files
+            .iter()
+            .filter_map(|f| Some((f.after.as_ref()?, f.new_content.as_ref()?)));
+        made.filter(|(after, _)| after.image.content() == Some(*id))
+            .map(|(_, bytes)| bytes.as_slice())
+            .next()
     }
 }
 

@@ -10,8 +10,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::error::{Context, Error, Result};
 use crate::model::ContentId;
 
-/// How many deltas a content may lie deep.
-const MAX_DEPTH: i64 = 8;
+/// After so many versions a content starts a new chain. Version n of a chain is stored against version
+/// n with its lowest set bit cleared, so at most 8 contents are read to get one, and a delta spans
+/// few edits on average.
+const CHAIN: i64 = 256;
 /// Below this a delta saves nothing worth the chain.
 const MIN_DELTA: usize = 128;
 const LEVEL: i32 = 3;
@@ -29,14 +31,15 @@ struct Row {
     size: usize,
     coding: i64,
     base: Option<i64>,
-    depth: i64,
+    /// Which version of its chain it is.
+    pos: i64,
     data: Option<Vec<u8>>,
     place: Option<(String, u64, usize)>,
 }
 
 fn row(conn: &Connection, column: &str, key: &dyn rusqlite::ToSql) -> Result<Option<Row>> {
     let sql = format!(
-        "SELECT n, size, coding, base, depth, data, pack, pos, len FROM blob WHERE {column} = ?1"
+        "SELECT n, size, coding, base, pos, data, pack, at, len FROM blob WHERE {column} = ?1"
     );
     Ok(conn
         .prepare_cached(&sql)?
@@ -47,7 +50,7 @@ fn row(conn: &Connection, column: &str, key: &dyn rusqlite::ToSql) -> Result<Opt
                 size: usize::try_from(r.get::<_, i64>(1)?).unwrap_or(0),
                 coding: r.get(2)?,
                 base: r.get(3)?,
-                depth: r.get(4)?,
+                pos: r.get(4)?,
                 data: r.get(5)?,
                 place: match pack {
                     Some(pack) => Some((
@@ -89,27 +92,41 @@ pub(crate) fn put(
     }
     let mut coded = None;
     if let Some(base) = base.filter(|_| bytes.len() >= MIN_DELTA)
-        && let Some(row) = row(conn, "hash", &base)?
-        && row.depth < MAX_DEPTH
+        && let Some(previous) = row(conn, "hash", &base)?
+        && let Some((pos, row)) = next_in_chain(conn, previous)?
         // a base that cannot be read costs the delta, never the content
         && let Ok(prefix) = read(conn, dir, &row)
         && let Ok(delta) = compress_against(bytes, &prefix)
         && delta.len() < bytes.len() / 2
     {
-        coded = Some((DELTA, Some(row.n), row.depth + 1, delta));
+        coded = Some((DELTA, Some(row.n), pos, delta));
     }
-    let (coding, base, depth, data) = match coded {
-        Some(delta) => delta,
-        None => {
-            let (coding, data) = compress(bytes, LEVEL);
-            (coding, None, 0, data)
-        }
-    };
+    let (coding, base, pos, data) = coded.unwrap_or_else(|| {
+        let (coding, data) = compress(bytes, LEVEL);
+        (coding, None, 0, data)
+    });
     conn.prepare_cached(
-        "INSERT OR IGNORE INTO blob (hash, size, coding, base, depth, data) VALUES (?1,?2,?3,?4,?5,?6)",
+        "INSERT OR IGNORE INTO blob (hash, size, coding, base, pos, data) VALUES (?1,?2,?3,?4,?5,?6)",
     )?
-    .execute(params![id, bytes.len(), coding, base, depth, data])?;
+    .execute(params![id, bytes.len(), coding, base, pos, data])?;
     Ok(id)
+}
+
+/// The place of the version after `previous`, and the version to store it against.
+fn next_in_chain(conn: &Connection, previous: Row) -> Result<Option<(i64, Row)>> {
+    let pos = previous.pos + 1;
+    if pos >= CHAIN {
+        return Ok(None);
+    }
+    let mut at = previous;
+    while at.pos > pos & (pos - 1) {
+        let Some(base) = at.base else { return Ok(None) };
+        let Some(above) = row(conn, "n", &base)? else {
+            return Ok(None);
+        };
+        at = above;
+    }
+    Ok(Some((pos, at)))
 }
 
 /// Reads a content and verifies it.
@@ -155,8 +172,8 @@ fn read(conn: &Connection, dir: &Path, row: &Row) -> Result<Vec<u8>> {
         DELTA => {
             let base = row.base.ok_or_else(|| broken("has no base"))?;
             let base = self::row(conn, "n", &base)?.ok_or_else(|| broken("its base is missing"))?;
-            if base.depth >= row.depth {
-                return Err(broken("its base is deeper than itself"));
+            if base.pos >= row.pos {
+                return Err(broken("its base comes after it"));
             }
             let prefix = read(conn, dir, &base)?;
             decompress(data, &prefix, row.size).map_err(|_| broken("cannot be decompressed"))
@@ -241,7 +258,7 @@ impl PackWriter {
         })
     }
 
-    pub(crate) fn add(&mut self, packed: Packed) -> Result<()> {
+    pub(crate) fn add(&mut self, packed: &Packed) -> Result<()> {
         self.file.write_all(&packed.data).at("write", &self.path)?;
         let len = packed.data.len();
         self.rows.push(PackRow {
@@ -258,11 +275,13 @@ impl PackWriter {
     /// Makes the contents durable. Only then may rows name them.
     pub(crate) fn seal(mut self) -> Result<SealedPack> {
         self.file.flush().at("write", &self.path)?;
+        crate::fault::point("pack written");
         self.file.get_ref().sync_all().at("sync", &self.path)?;
         let folder = self.path.parent().unwrap_or(Path::new("."));
         File::open(folder)
             .and_then(|d| d.sync_all())
             .at("sync", folder)?;
+        crate::fault::point("pack sealed");
         Ok(SealedPack {
             name: self.name,
             rows: self.rows,
@@ -304,7 +323,7 @@ pub(crate) struct SealedPack {
 impl SealedPack {
     pub(crate) fn insert(&self, conn: &Connection) -> Result<()> {
         let mut insert = conn.prepare_cached(
-            "INSERT OR IGNORE INTO blob (hash, size, coding, pack, pos, len) VALUES (?1,?2,?3,?4,?5,?6)",
+            "INSERT OR IGNORE INTO blob (hash, size, coding, pack, at, len) VALUES (?1,?2,?3,?4,?5,?6)",
         )?;
         for r in &self.rows {
             insert.execute(params![

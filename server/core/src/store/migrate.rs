@@ -56,6 +56,7 @@ pub(crate) fn run(conn: &Connection, path: &Path) -> Result<()> {
         for (at, step) in STEPS.iter().enumerate().skip(version) {
             conn.execute_batch(step)?;
             conn.execute_batch(&format!("PRAGMA user_version={}", at + 1))?;
+            crate::fault::point("migrated");
         }
         conn.execute_batch(&format!("PRAGMA application_id={APPLICATION_ID}"))?;
         Ok(())

@@ -81,8 +81,11 @@ impl Store {
         let tx = self
             .conn
             .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        crate::fault::point("transaction begun");
         let value = f(&tx)?;
+        crate::fault::point("before commit");
         tx.commit()?;
+        crate::fault::point("committed");
         self.ring();
         Ok(value)
     }

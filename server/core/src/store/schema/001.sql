@@ -10,9 +10,9 @@ CREATE TABLE blob (
   size INTEGER NOT NULL,
   coding INTEGER NOT NULL,            -- 0 raw, 1 zstd, 2 zstd with base as prefix
   base INTEGER REFERENCES blob(n),
-  depth INTEGER NOT NULL DEFAULT 0,
+  pos INTEGER NOT NULL DEFAULT 0,     -- which version of its chain; the base is pos without its lowest set bit
   data BLOB,                          -- NULL: in the pack
-  pack TEXT, pos INTEGER, len INTEGER
+  pack TEXT, at INTEGER, len INTEGER
 );
 
 CREATE TABLE root (

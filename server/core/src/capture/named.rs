@@ -1,0 +1,512 @@
+//! Edit calls: tools that name the files they write. Owns the images before and after, and the question
+//! whether a file is just what the tool says it made of it.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use rusqlite::params;
+
+use super::calls::{self, Found as Situation, Verdict, Writer, Writers};
+use super::event::{AgentEvent, Told, ToolCall, Wrote};
+use super::settle::{self, AFTER, BEFORE, Cause, Desk, NO_STAT, Step};
+use super::{Recorded, open, outcome, reported};
+use crate::disk::Look;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::known;
+use crate::model::{
+    Certainty, Coverage, Image, Kind, NodeId, Opaque, Origin, Placed, Reason, RelPath,
+};
+use crate::rules::{Rules, was_ignored};
+use crate::scan::Known;
+use crate::store;
+
+/// Where the paths that a tool names lie.
+enum Named {
+    Inside(RelPath),
+    Outside(Vec<u8>, &'static str),
+}
+
+impl Engine {
+    /// Before a tool that names its files: their images, and nothing else, are made durable.
+    pub(super) fn open_naming(
+        &mut self,
+        e: &AgentEvent,
+        call: &ToolCall,
+        paths: &[PathBuf],
+        deadline: Option<Instant>,
+    ) -> Result<Recorded> {
+        let mut pending = false;
+        if self.head()?.is_none() {
+            // the very first event: there is no start yet to stand on
+            let scanned = self.scan(deadline)?;
+            pending = scanned.findings.partial;
+            self.settle(BEFORE, scanned, |desk, scanned| {
+                desk.take_in(scanned, &Cause::between())
+            })?;
+        }
+        let mut looks = Vec::new();
+        let mut coverage = Coverage::default();
+        for path in paths {
+            for named in named(&self.root.path, e.cwd.as_deref(), path) {
+                match named {
+                    Named::Inside(path) => {
+                        let look = self.root.look(&path)?;
+                        let missing = if look.image.is_absent() {
+                            self.root.missing_parents(&path)
+                        } else {
+                            0
+                        };
+                        looks.push((path, look, missing));
+                    }
+                    Named::Outside(path, why) => coverage.note(&path, Reason::Outside, why),
+                }
+            }
+        }
+        self.settle(BEFORE, looks, |desk, looks| {
+            let like = looks
+                .iter()
+                .find_map(|(_, look, _)| look.image.content());
+            let Some((session, id)) = open(desk.conn, desk.dir, e, call, like)? else {
+                return Ok(Recorded { node: None, pending });
+            };
+            if !coverage.items.is_empty() {
+                let turn = calls::turn(desk.conn, session, e.prompt_id.as_deref())?;
+                desk.node(Kind::Step, Some(session), turn, Some(id), None, &coverage)?;
+            }
+            let writers = Writers::since(desk.conn, calls::last_event(desk.conn)?)?;
+            let mut node = None;
+            for (path, look, missing) in looks {
+                let verdict = writers.judge(Situation::Between);
+                node = bring_up_to_date(desk, &path, &look, verdict, missing)?.or(node);
+                desk.conn
+                    .prepare_cached("INSERT OR IGNORE INTO reserved (call, path, image, made_dirs) VALUES (?1,?2,?3,?4)")?
+                    .execute(params![id, path, look.image, missing])?;
+            }
+            Ok(Recorded { node, pending })
+        })
+    }
+
+    pub(super) fn after_naming(
+        &mut self,
+        e: &AgentEvent,
+        call: &ToolCall,
+        paths: &[PathBuf],
+        told: &Told,
+        failed: bool,
+    ) -> Result<Recorded> {
+        let mut looks = BTreeMap::new();
+        for path in paths {
+            for named in named(&self.root.path, e.cwd.as_deref(), path) {
+                if let Named::Inside(path) = named {
+                    let look = self.root.look(&path)?;
+                    looks.insert(path, look);
+                }
+            }
+        }
+        self.settle(AFTER, looks, |desk, mut looks| {
+            let conn = desk.conn;
+            let (row, opened_now) = reported(desk, e, call)?;
+            let Some(row) = row else {
+                return Ok(Recorded::default());
+            };
+            let mut reserved = BTreeMap::new();
+            let mut select =
+                conn.prepare_cached("SELECT path, image, made_dirs FROM reserved WHERE call = ?1")?;
+            let mut rows = select.query([row.id])?;
+            while let Some(r) = rows.next()? {
+                let path: RelPath = r.get(0)?;
+                if !looks.contains_key(&path) {
+                    looks.insert(path.clone(), desk.root.look(&path)?);
+                }
+                reserved.insert(
+                    path,
+                    Reserved {
+                        image: r.get(1)?,
+                        made_dirs: r.get(2)?,
+                    },
+                );
+            }
+            let seq = calls::record_event(conn, e, row.session, row.turn, Some(row.id))?;
+            let mut steps = Vec::new();
+            let mut coverage = Coverage::default();
+            for (path, look) in looks {
+                let before = reserved.get(&path).copied();
+                let work = Work {
+                    row: &row,
+                    opened_now,
+                    told,
+                    failed,
+                    reserved: before,
+                };
+                steps.extend(work.step(desk, &path, &look, &mut coverage)?);
+            }
+            calls::close(conn, row.id, seq, outcome(failed))?;
+            let own = Writer {
+                call: row.id,
+                session: row.session,
+            };
+            let cause = Cause {
+                situation: Situation::AtEndOf(own),
+                ..Cause::between()
+            };
+            let generation = known::next_generation(conn, desk.here.root)?;
+            let news = !coverage.items.is_empty();
+            let node = desk.record(&steps, &cause, &coverage, news, generation)?;
+            Ok(Recorded {
+                node,
+                pending: false,
+            })
+        })
+    }
+}
+
+/// Where a named path lies: the file itself and, through a link, what it leads to.
+fn named(root: &Path, cwd: Option<&Path>, path: &Path) -> Vec<Named> {
+    let full = match cwd {
+        Some(cwd) if path.is_relative() => cwd.join(path),
+        _ if path.is_relative() => root.join(path),
+        _ => path.to_path_buf(),
+    };
+    // the part of the path that exists is made real; the rest is what the tool is about to make
+    let real = |path: &Path| -> Option<PathBuf> {
+        let mut missing = Vec::new();
+        let mut at = path;
+        loop {
+            if let Ok(real) = at.canonicalize() {
+                return Some(missing.iter().rev().fold(real, |p, name| p.join(name)));
+            }
+            missing.push(at.file_name()?.to_owned());
+            at = at.parent()?;
+        }
+    };
+    let mut places = Vec::new();
+    let parent_real = full
+        .parent()
+        .and_then(real)
+        .zip(full.file_name())
+        .map(|(dir, name)| dir.join(name));
+    for place in parent_real.into_iter().chain(real(&full)) {
+        if !places.contains(&place) {
+            places.push(place);
+        }
+    }
+    let inside = |place: &PathBuf| {
+        let outside = |why| Named::Outside(crate::model::os_bytes(place.as_os_str()), why);
+        match place.strip_prefix(root).ok().and_then(RelPath::from_path) {
+            Some(path) => {
+                let vcs = path
+                    .bytes()
+                    .split(|b| *b == b'/')
+                    .any(|part| crate::scan::VCS.contains(&part));
+                if vcs {
+                    outside("inside a version-control folder")
+                } else {
+                    Named::Inside(path)
+                }
+            }
+            None => outside("outside the workspace"),
+        }
+    };
+    places.iter().map(inside).collect()
+}
+
+/// Makes the record of one path equal to what was just seen there, before a call goes on from it.
+fn bring_up_to_date(
+    desk: &Desk<'_>,
+    path: &RelPath,
+    look: &Look,
+    verdict: Verdict,
+    made_dirs: u32,
+) -> Result<Option<NodeId>> {
+    let row = known::get(desk.conn, desk.here.root, path)?;
+    let before = row.as_ref().map_or(Image::Absent, |r| r.image);
+    let image = seen(before, look.image);
+    if before == image || calls::reserved(desk.conn, path)?.is_some() {
+        return Ok(None);
+    }
+    if let Some(bytes) = &look.bytes {
+        store::put(desk.conn, desk.dir, bytes, before.content())?;
+    }
+    let generation = known::next_generation(desk.conn, desk.here.root)?;
+    if row.is_none() && out_of_sight(desk, path)? {
+        // never scanned before: its earlier state is not known, and this is not a change
+        let known = Known {
+            image,
+            file: known::gone(desk.conn, desk.here.root, path)?,
+            since: desk.head()?,
+            generation,
+            stat: look.stat.unwrap_or(NO_STAT),
+        };
+        known::put(desk.conn, desk.here.root, path, &known)?;
+        return Ok(None);
+    }
+    let step = transition(path, row.as_ref(), image, look, verdict, made_dirs);
+    desk.record(
+        &[step],
+        &Cause::between(),
+        &Coverage::default(),
+        false,
+        generation,
+    )
+}
+
+/// What cannot be read keeps the state last known.
+fn seen(before: Image, now: Image) -> Image {
+    match now {
+        Image::Opaque(why) if why != Opaque::TooLarge && before.content().is_some() => before,
+        now => now,
+    }
+}
+
+fn out_of_sight(desk: &Desk<'_>, path: &RelPath) -> Result<bool> {
+    let scanned: Option<i64> = desk.conn.query_row(
+        "SELECT scanned FROM root WHERE id = ?1",
+        [desk.here.root],
+        |r| r.get(0),
+    )?;
+    if scanned.is_none() {
+        return Ok(true);
+    }
+    let then = known::excludes(desk.conn, desk.here.root)?.unwrap_or_default();
+    let mut text = |file: &RelPath| {
+        let content = match then.then(file) {
+            Some(content) => content?,
+            None => known::get(desk.conn, desk.here.root, file)
+                .ok()??
+                .image
+                .content()?,
+        };
+        store::get(desk.conn, desk.dir, &content).ok()
+    };
+    Ok(was_ignored(&Rules::base(&then), path, &mut text))
+}
+
+fn transition(
+    path: &RelPath,
+    row: Option<&Known>,
+    image: Image,
+    look: &Look,
+    verdict: Verdict,
+    made_dirs: u32,
+) -> Step {
+    let placed = |image: Image| {
+        (!image.is_absent()).then(|| Placed {
+            path: path.clone(),
+            image,
+        })
+    };
+    Step {
+        file: row.and_then(|r| r.file),
+        since: row.and_then(|r| r.since),
+        before: placed(row.map_or(Image::Absent, |r| r.image)),
+        after: placed(image),
+        stat: look.stat,
+        verdict,
+        made_dirs: if row.is_some() { 0 } else { made_dirs },
+    }
+}
+
+/// A reported edit call at its end.
+struct Work<'a> {
+    row: &'a calls::Row,
+    /// Its "before" event never came.
+    opened_now: bool,
+    told: &'a Told,
+    failed: bool,
+    reserved: Option<Reserved>,
+}
+
+/// What the "before" event noted of a path.
+#[derive(Clone, Copy)]
+struct Reserved {
+    image: Image,
+    made_dirs: u32,
+}
+
+impl Work<'_> {
+    /// What the call did at one path, if anything.
+    fn step(
+        &self,
+        desk: &Desk<'_>,
+        path: &RelPath,
+        look: &Look,
+        coverage: &mut Coverage,
+    ) -> Result<Option<Step>> {
+        let conn = desk.conn;
+        let root = desk.here.root;
+        let mut row = known::get(conn, root, path)?;
+        if let Image::Opaque(why) = look.image {
+            coverage.note(path.bytes(), crate::scan::reason(why), "named");
+        }
+        if let Some(found) = self.found(desk, row.as_ref(), look)? {
+            // somebody wrote the file between the look before and the tool's own: not the tool's doing
+            let content = store::put(
+                conn,
+                desk.dir,
+                found.as_bytes(),
+                row.as_ref().and_then(|r| r.image.content()),
+            )?;
+            let mode = match (row.as_ref().map(|r| r.image), look.image) {
+                (Some(Image::File { mode, .. }), _) | (_, Image::File { mode, .. }) => mode,
+                _ => 0o644,
+            };
+            let image = Image::File {
+                mode,
+                content,
+                size: found.len() as u64,
+            };
+            let verdict = Verdict {
+                origin: Origin::USER,
+                provisional: false,
+            };
+            let between = Look {
+                image,
+                stat: None,
+                bytes: None,
+                is_dir: false,
+            };
+            if row.is_none() && self.opened_now {
+                let generation = known::next_generation(conn, root)?;
+                let since = desk.head()?;
+                known::put(
+                    conn,
+                    root,
+                    path,
+                    &Known {
+                        image,
+                        file: None,
+                        since,
+                        generation,
+                        stat: NO_STAT,
+                    },
+                )?;
+            } else {
+                let generation = known::next_generation(conn, root)?;
+                let step = transition(path, row.as_ref(), image, &between, verdict, 0);
+                desk.record(
+                    &[step],
+                    &Cause::between(),
+                    &Coverage::default(),
+                    false,
+                    generation,
+                )?;
+            }
+            row = known::get(conn, root, path)?;
+        }
+        let before = row.as_ref().map_or(Image::Absent, |r| r.image);
+        let image = seen(before, look.image);
+        if image == before {
+            // taken in early by somebody else's look; sure only if it is just what the tool says it wrote
+            if let Some(was) = self.reserved.filter(|r| r.image != before)
+                && self.wrote(desk, &was.image, look)?
+            {
+                calls::confirm(conn, self.row.id)?;
+            }
+            return Ok(None);
+        }
+        let exact = self.wrote(desk, &before, look)?;
+        if let Some(bytes) = &look.bytes {
+            store::put(conn, desk.dir, bytes, before.content())?;
+        }
+        if row.is_none() && self.opened_now && !exact && out_of_sight(desk, path)? {
+            let (since, generation) = (desk.head()?, known::next_generation(conn, root)?);
+            let stat = look.stat.unwrap_or(NO_STAT);
+            known::put(
+                conn,
+                root,
+                path,
+                &Known {
+                    image,
+                    file: None,
+                    since,
+                    generation,
+                    stat,
+                },
+            )?;
+            return Ok(None);
+        }
+        let session = self.row.session;
+        let verdict = if exact {
+            settle::by_call(session, self.row.id, Certainty::Certain, Certainty::Certain)
+        } else if self.failed || self.opened_now || self.row.presumed {
+            settle::by_call(
+                session,
+                self.row.id,
+                Certainty::Uncertain,
+                Certainty::Uncertain,
+            )
+        } else {
+            let rivals = calls::rivals(conn, self.row, path)?;
+            let (s, t) = if rivals.iter().any(|r| *r != session) {
+                (Certainty::Uncertain, Certainty::Uncertain)
+            } else if rivals.contains(&session) {
+                (Certainty::Certain, Certainty::Uncertain)
+            } else {
+                (Certainty::Certain, Certainty::Certain)
+            };
+            settle::by_call(session, self.row.id, s, t)
+        };
+        let made_dirs = self.reserved.map_or(0, |r| r.made_dirs);
+        Ok(Some(transition(
+            path,
+            row.as_ref(),
+            image,
+            look,
+            verdict,
+            made_dirs,
+        )))
+    }
+
+    /// The text that the tool found, where it differs from the record. Told in LF whatever the file has,
+    /// so a file with other line endings says nothing here.
+    fn found(&self, desk: &Desk<'_>, row: Option<&Known>, look: &Look) -> Result<Option<String>> {
+        let Some(found) = self.told.found.as_ref().filter(|_| !self.failed) else {
+            return Ok(None);
+        };
+        if found.contains('\r') || look.bytes.as_ref().is_some_and(|b| b.contains(&b'\r')) {
+            return Ok(None);
+        }
+        // what was recorded since the look before may be this call's own work, taken in early
+        let now = row.map_or(Image::Absent, |r| r.image);
+        if self.reserved.is_some_and(|before| before.image != now) {
+            return Ok(None);
+        }
+        // through a link the tool finds the text of another file
+        let recorded = match (row.map(|r| r.image), look.image) {
+            (_, Image::Symlink { .. }) => return Ok(None),
+            (Some(Image::File { content, .. }), _) => store::get(desk.conn, desk.dir, &content)?,
+            (None, _) if self.opened_now => return Ok(Some(found.clone())),
+            _ => return Ok(None),
+        };
+        if recorded.contains(&b'\r') || String::from_utf8(recorded.clone()).is_err() {
+            return Ok(None);
+        }
+        Ok((recorded != found.as_bytes()).then(|| found.clone()))
+    }
+
+    /// Whether the file is just what the tool says it wrote, from just what it says it found.
+    fn wrote(&self, desk: &Desk<'_>, before: &Image, look: &Look) -> Result<bool> {
+        let (Some(wrote), Some(now), false) = (&self.told.wrote, &look.bytes, self.failed) else {
+            return Ok(false);
+        };
+        Ok(match wrote {
+            Wrote::Whole(text) => text.as_bytes() == now.as_slice(),
+            Wrote::Replace { old, new, all } => {
+                let Some(content) = before.content() else {
+                    return Ok(false);
+                };
+                let Ok(text) = String::from_utf8(store::get(desk.conn, desk.dir, &content)?) else {
+                    return Ok(false);
+                };
+                let after = if *all {
+                    text.replace(old.as_str(), new)
+                } else {
+                    text.replacen(old.as_str(), new, 1)
+                };
+                after.as_bytes() == now.as_slice()
+            }
+        })
+    }
+}

@@ -1,0 +1,128 @@
+//! The oracle: generated histories over the real engine, held against a model that keeps whole copies.
+//!
+//! `ops` draws the operations, `world` carries them out and says what the engine must know, `restore` does
+//! rewinds and checks the laws, `apart` is the everyday case that must never conflict. The laws:
+//!
+//! - E: every node's tree is the one that was there, the store verifies (S3-016…018, U-21).
+//! - L1: with one writer, a default rewind equals `--exact`, also after rewinds, reverts and undos (S3-033, S3-034).
+//! - L2: undo gives the state before, redo the state after (U-20, U-24).
+//! - L3: the same rewind again plans nothing (U-18).
+//! - L4: nobody else's line is lost, nothing taken out remains without a word (U-19).
+//! - L5: a revert of a revert is nothing; the order of two reverts does not matter.
+//! - L7: `--exact` gives the recorded bytes whatever came after (S3-035, S3-036, U-23).
+//!
+//! A failure prints the seed and the shortest history found. `BACKSTITCH_ORACLE_CASES` is the number of
+//! histories in all, `BACKSTITCH_ORACLE_SEED` another set of them; `tests/oracle-long` runs many.
+
+mod apart;
+mod model;
+mod ops;
+mod regressions;
+mod restore;
+mod world;
+
+use proptest::strategy::Strategy;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+
+use ops::{Mix, Op};
+use world::{Checked, Counts, World};
+
+/// Of 100 histories, so many go to each property.
+const GENERAL: u32 = 45;
+const ALIKE: u32 = 20;
+const ALONE: u32 = 20;
+const APART: u32 = 15;
+
+/// A number from the environment.
+fn setting(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
+}
+
+/// Runs a property over its share of the histories; the same for the same seed.
+fn check<T: std::fmt::Debug>(
+    name: &str,
+    share: u32,
+    strategy: impl Strategy<Value = Vec<T>>,
+    property: impl Fn(&[T]) -> Checked,
+) {
+    let cases = setting("BACKSTITCH_ORACLE_CASES").unwrap_or(2000) * u64::from(share) / 100;
+    let seed = setting("BACKSTITCH_ORACLE_SEED").unwrap_or(0);
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let config = Config {
+        cases: u32::try_from(cases.max(1)).unwrap_or(u32::MAX),
+        max_shrink_iters: 3000,
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    let outcome = TestRunner::new_with_rng(config, rng).run(&strategy, |value| {
+        property(&value).map_err(TestCaseError::fail)
+    });
+    match outcome {
+        Ok(()) => {}
+        Err(TestError::Fail(why, history)) => {
+            let lines: Vec<String> = history.iter().map(|op| format!("  {op:?},\n")).collect();
+            panic!(
+                "{name}, BACKSTITCH_ORACLE_SEED={seed} BACKSTITCH_ORACLE_CASES={}\n{why}\n{}",
+                cases * 100 / u64::from(share),
+                lines.concat()
+            )
+        }
+        Err(e) => panic!("{name}: {e}"),
+    }
+}
+
+/// One history from its beginning, with all laws.
+fn history(mix: Mix, alike: bool, ops: &[Op]) -> Checked<Counts> {
+    let mut world = World::new(mix, alike);
+    let outcome = play(&mut world, ops);
+    outcome.map_err(|why| format!("{why}\nthe disk:\n{}", world.shown()))?;
+    Ok(std::mem::take(&mut world.counts))
+}
+
+fn play(world: &mut World, ops: &[Op]) -> Checked {
+    world.begin()?;
+    for (at, op) in ops.iter().enumerate() {
+        world
+            .run(op)
+            .map_err(|e| format!("operation {at}, {op:?}: {e}"))?;
+        if at % 10 == 9 {
+            world.all_hold()?;
+        }
+    }
+    world.run(&Op::Look)?;
+    world.all_hold()?;
+    // a few states from all over the history, the newest last
+    let nodes: Vec<_> = world.expected.keys().copied().collect();
+    let step = (nodes.len() / 4).max(1);
+    let mut sample: Vec<_> = nodes.iter().copied().step_by(step).collect();
+    sample.extend(nodes.last());
+    world.every_state_returns(&sample)?;
+    world.all_hold()
+}
+
+/// U-18, U-19, U-20, U-21, U-23, U-24, S3-016…018, S3-033…036: agents and the user at work, each line the
+/// only one of its kind.
+#[test]
+fn every_law_holds_for_histories_of_several_writers() {
+    check("several writers", GENERAL, ops::history(Mix::ALL), |ops| {
+        history(Mix::ALL, false, ops).map(|_| ())
+    });
+}
+
+/// U-18, U-20, U-21, U-23: the same where lines recur, so that merges have a choice.
+#[test]
+fn states_return_where_lines_recur() {
+    check("recurring lines", ALIKE, ops::history(Mix::ALL), |ops| {
+        history(Mix::ALL, true, ops).map(|_| ())
+    });
+}
+
+/// S3-033, S3-034, S3-035, S3-036: with one agent and nobody else, a default rewind is an exact one.
+#[test]
+fn a_rewind_of_a_lone_agent_is_exact() {
+    check("a lone agent", ALONE, ops::history(Mix::ALONE), |ops| {
+        history(Mix::ALONE, false, ops).map(|_| ())
+    });
+}

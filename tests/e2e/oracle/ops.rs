@@ -1,0 +1,382 @@
+//! The generated operations, and how they are drawn. Indices are taken modulo what exists, so that a
+//! shortened sequence stays meaningful.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::strategy::Union;
+
+use super::model::Who;
+
+/// Where a file may come to be: nested, hidden by some rules, and one name that is a directory elsewhere.
+pub const PATHS: [&str; 11] = [
+    "a.txt",
+    "b.txt",
+    "c",
+    "d/e.txt",
+    "d/f.txt",
+    "d/g/h.txt",
+    "i.log",
+    "gen/j.txt",
+    "k/l/m/n",
+    "d",
+    "o.bin",
+];
+
+pub const RULES: [&str; 4] = ["", "*.log\n", "gen/\n", "*.log\ngen/\n"];
+
+/// One change on disk.
+#[derive(Clone, Debug)]
+pub enum Edit {
+    Insert { file: u8, at: u8, lines: u8 },
+    Delete { file: u8, at: u8, lines: u8 },
+    Replace { file: u8, at: u8, lines: u8 },
+    Create { path: u8, lines: u8 },
+    Binary { path: u8 },
+    Remove { file: u8 },
+    Rename { file: u8, to: u8 },
+    Chmod { file: u8, executable: bool },
+    Link { path: u8, target: u8 },
+    FinalNewline { file: u8 },
+    Rules { rules: u8 },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Choice {
+    Fail,
+    Markers,
+    Current,
+    Target,
+}
+
+#[derive(Clone, Debug)]
+pub struct Ask {
+    pub node: u16,
+    pub exact: bool,
+    pub session: Option<Who>,
+    pub path: Option<u8>,
+    pub choice: Choice,
+    pub uncertain: bool,
+    /// Undo and redo it at once.
+    pub back: bool,
+}
+
+#[derive(Clone, Debug)]
+pub enum Op {
+    User(Vec<Edit>),
+    /// A whole call that names its file.
+    Named {
+        who: Who,
+        edit: Edit,
+        told: bool,
+    },
+    /// A whole call that may write anything.
+    Shell {
+        who: Who,
+        edits: Vec<Edit>,
+    },
+    /// A call that stays open.
+    Open {
+        who: Who,
+        edit: Option<Edit>,
+    },
+    /// The n-th open call writes.
+    Work {
+        call: u8,
+        edits: Vec<Edit>,
+    },
+    Close {
+        call: u8,
+        failed: bool,
+    },
+    Prompt(Who),
+    Stop {
+        who: Who,
+        background: bool,
+    },
+    Look,
+    Checkpoint,
+    Reopen,
+    Rewind(Ask),
+    Revert {
+        node: u16,
+        back: bool,
+    },
+    RevertBoth {
+        one: u16,
+        other: u16,
+    },
+    Undo {
+        op: Option<u8>,
+    },
+    Redo,
+}
+
+/// Which operations a property draws from.
+#[derive(Clone, Copy, Debug)]
+pub struct Mix {
+    pub user: bool,
+    pub second: bool,
+    pub rules: bool,
+    pub links_and_dirs: bool,
+    pub overlap: bool,
+    pub choices: bool,
+}
+
+impl Mix {
+    pub const ALL: Self = Self {
+        user: true,
+        second: true,
+        rules: true,
+        links_and_dirs: true,
+        overlap: true,
+        choices: true,
+    };
+    /// One agent alone, always told of.
+    pub const ALONE: Self = Self {
+        user: false,
+        second: false,
+        rules: false,
+        links_and_dirs: true,
+        overlap: false,
+        choices: false,
+    };
+}
+
+/// Like `prop_oneof`, where a weight may be 0.
+fn one_of<T: std::fmt::Debug + 'static>(options: Vec<(u32, BoxedStrategy<T>)>) -> BoxedStrategy<T> {
+    let drawn = options
+        .into_iter()
+        .filter(|(weight, _)| *weight > 0)
+        .collect();
+    Union::new_weighted(drawn).boxed()
+}
+
+fn line_edit() -> impl Strategy<Value = Edit> {
+    let place = || (any::<u8>(), any::<u8>(), 1..3_u8);
+    one_of(vec![
+        (
+            4,
+            place()
+                .prop_map(|(file, at, lines)| Edit::Insert { file, at, lines })
+                .boxed(),
+        ),
+        (
+            2,
+            place()
+                .prop_map(|(file, at, lines)| Edit::Delete { file, at, lines })
+                .boxed(),
+        ),
+        (
+            4,
+            place()
+                .prop_map(|(file, at, lines)| Edit::Replace { file, at, lines })
+                .boxed(),
+        ),
+    ])
+}
+
+fn edit(mix: Mix) -> BoxedStrategy<Edit> {
+    let plain = one_of(vec![
+        (9, line_edit().boxed()),
+        (
+            3,
+            (any::<u8>(), 0..6_u8)
+                .prop_map(|(path, lines)| Edit::Create { path, lines })
+                .boxed(),
+        ),
+        (
+            1,
+            any::<u8>().prop_map(|path| Edit::Binary { path }).boxed(),
+        ),
+        (
+            2,
+            any::<u8>().prop_map(|file| Edit::Remove { file }).boxed(),
+        ),
+        (
+            2,
+            (any::<u8>(), any::<u8>())
+                .prop_map(|(file, to)| Edit::Rename { file, to })
+                .boxed(),
+        ),
+        (
+            1,
+            (any::<u8>(), any::<bool>())
+                .prop_map(|(file, executable)| Edit::Chmod { file, executable })
+                .boxed(),
+        ),
+        (
+            1,
+            any::<u8>()
+                .prop_map(|file| Edit::FinalNewline { file })
+                .boxed(),
+        ),
+    ]);
+    let links = (any::<u8>(), any::<u8>()).prop_map(|(path, target)| Edit::Link { path, target });
+    let rules = any::<u8>().prop_map(|rules| Edit::Rules { rules });
+    one_of(vec![
+        (18, plain.boxed()),
+        (u32::from(mix.links_and_dirs), links.boxed()),
+        (u32::from(mix.rules), rules.boxed()),
+    ])
+}
+
+/// An edit that a tool which names one file can make.
+fn named(mix: Mix) -> BoxedStrategy<Edit> {
+    one_of(vec![
+        (8, line_edit().boxed()),
+        (
+            3,
+            (any::<u8>(), 0..6_u8)
+                .prop_map(|(path, lines)| Edit::Create { path, lines })
+                .boxed(),
+        ),
+        (
+            1,
+            any::<u8>().prop_map(|path| Edit::Binary { path }).boxed(),
+        ),
+        (
+            1,
+            any::<u8>().prop_map(|file| Edit::Remove { file }).boxed(),
+        ),
+        (
+            u32::from(mix.rules),
+            any::<u8>().prop_map(|rules| Edit::Rules { rules }).boxed(),
+        ),
+    ])
+}
+
+fn agent(mix: Mix) -> BoxedStrategy<Who> {
+    if mix.second {
+        one_of(vec![(2, Just(Who::A).boxed()), (1, Just(Who::B).boxed())])
+    } else {
+        Just(Who::A).boxed()
+    }
+}
+
+fn ask(mix: Mix) -> BoxedStrategy<Ask> {
+    let choice = if mix.choices {
+        one_of(vec![
+            (8, Just(Choice::Fail).boxed()),
+            (1, Just(Choice::Markers).boxed()),
+            (1, Just(Choice::Current).boxed()),
+            (1, Just(Choice::Target).boxed()),
+        ])
+    } else {
+        Just(Choice::Fail).boxed()
+    };
+    let session = one_of(vec![
+        (6, Just(None).boxed()),
+        (u32::from(mix.second), agent(mix).prop_map(Some).boxed()),
+    ]);
+    let path = one_of(vec![
+        (6, Just(None).boxed()),
+        (u32::from(mix.choices), any::<u8>().prop_map(Some).boxed()),
+    ]);
+    (
+        any::<u16>(),
+        proptest::bool::weighted(0.25),
+        session,
+        path,
+        choice,
+        proptest::bool::weighted(if mix.overlap { 0.2 } else { 0.0 }),
+        proptest::bool::weighted(0.4),
+    )
+        .prop_map(
+            |(node, exact, session, path, choice, uncertain, back)| Ask {
+                node,
+                exact,
+                session,
+                path,
+                choice,
+                uncertain,
+                back,
+            },
+        )
+        .boxed()
+}
+
+fn op(mix: Mix) -> BoxedStrategy<Op> {
+    let edits = move || vec(edit(mix), 1..4);
+    let overlap = if mix.overlap { 2 } else { 0 };
+    one_of(vec![
+        (
+            if mix.user { 6 } else { 0 },
+            edits().prop_map(Op::User).boxed(),
+        ),
+        (
+            8,
+            (agent(mix), named(mix), any::<bool>())
+                .prop_map(|(who, edit, told)| Op::Named { who, edit, told })
+                .boxed(),
+        ),
+        (
+            5,
+            (agent(mix), edits())
+                .prop_map(|(who, edits)| Op::Shell { who, edits })
+                .boxed(),
+        ),
+        (
+            overlap,
+            (agent(mix), proptest::option::of(named(mix)))
+                .prop_map(|(who, edit)| Op::Open { who, edit })
+                .boxed(),
+        ),
+        (
+            overlap,
+            (any::<u8>(), edits())
+                .prop_map(|(call, edits)| Op::Work { call, edits })
+                .boxed(),
+        ),
+        (
+            overlap,
+            (any::<u8>(), proptest::bool::weighted(0.2))
+                .prop_map(|(call, failed)| Op::Close { call, failed })
+                .boxed(),
+        ),
+        (3, agent(mix).prop_map(Op::Prompt).boxed()),
+        (
+            1,
+            (
+                agent(mix),
+                proptest::bool::weighted(if mix.overlap { 0.2 } else { 0.0 }),
+            )
+                .prop_map(|(who, background)| Op::Stop { who, background })
+                .boxed(),
+        ),
+        (1, Just(Op::Look).boxed()),
+        (1, Just(Op::Checkpoint).boxed()),
+        (1, Just(Op::Reopen).boxed()),
+        (6, ask(mix).prop_map(Op::Rewind).boxed()),
+        (
+            2,
+            (any::<u16>(), any::<bool>())
+                .prop_map(|(node, back)| Op::Revert { node, back })
+                .boxed(),
+        ),
+        (
+            1,
+            (any::<u16>(), any::<u16>())
+                .prop_map(|(one, other)| Op::RevertBoth { one, other })
+                .boxed(),
+        ),
+        (
+            2,
+            proptest::option::weighted(0.3, any::<u8>())
+                .prop_map(|op| Op::Undo { op })
+                .boxed(),
+        ),
+        (1, Just(Op::Redo).boxed()),
+    ])
+}
+
+/// 12 to 30 operations, of which a failing history loses all that it does not need.
+pub fn some_of<T: Clone + std::fmt::Debug + 'static>(
+    op: impl Strategy<Value = T>,
+) -> impl Strategy<Value = Vec<T>> {
+    vec(proptest::option::weighted(0.98, op), 12..30)
+        .prop_map(|ops| ops.into_iter().flatten().collect())
+}
+
+pub fn history(mix: Mix) -> impl Strategy<Value = Vec<Op>> {
+    some_of(op(mix))
+}

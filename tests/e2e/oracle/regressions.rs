@@ -1,0 +1,1 @@
+//! Shortest histories that once broke a law.

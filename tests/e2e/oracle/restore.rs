@@ -1,0 +1,529 @@
+//! Rewinds, reverts, undo and redo under the model, and the laws that each must keep.
+
+use std::collections::BTreeSet;
+
+use backstitch_core::ErrorKind;
+use backstitch_core::model::{Kind, NodeId, OpId, RelPath};
+use backstitch_core::restore::{ActionKind, Applied, Goal, OnConflict, Plan, Request};
+
+use super::model::{Entry, Files, Sure, Token, Who, on_disk, tokens_in, unlike};
+use super::ops::{Ask, Choice, Op, PATHS};
+use super::world::{Checked, World};
+
+/// What became of a request.
+pub enum Outcome {
+    Done(Box<Applied>),
+    /// It was refused, for these conflicts or for another reason; nothing was touched.
+    Refused(Option<Plan>),
+}
+
+pub fn exact(node: NodeId) -> Request {
+    Request {
+        exact: true,
+        ..Request::new(Goal::Rewind(node))
+    }
+}
+
+impl World {
+    pub(super) fn restore_op(&mut self, op: &Op) -> Checked {
+        match op {
+            Op::Rewind(ask) => self.rewind(ask),
+            Op::Revert { node, back } => {
+                let node = self.nth_node(*node);
+                self.revert(node, *back)
+            }
+            Op::RevertBoth { one, other } => {
+                let (one, other) = (self.nth_node(*one), self.nth_node(*other));
+                self.revert_both(one, other)
+            }
+            Op::Undo { op } => {
+                let op = match op {
+                    Some(n) => {
+                        let all = self
+                            .engine
+                            .operations()
+                            .map_err(|e| format!("operations: {e}"))?;
+                        let Some(last) = all.len().checked_sub(1) else {
+                            return Ok(());
+                        };
+                        Some(all[usize::from(*n) % (last + 1)].id)
+                    }
+                    None => None,
+                };
+                self.restore(&Request::new(Goal::Undo(op))).map(|_| ())
+            }
+            _ => self.restore(&Request::new(Goal::Redo)).map(|_| ()),
+        }
+    }
+
+    pub fn nth_node(&self, n: u16) -> NodeId {
+        let nodes: Vec<NodeId> = self.expected.keys().copied().collect();
+        nodes[usize::from(n) % nodes.len()]
+    }
+
+    /// Plans, applies, and checks what holds for every request: a plan is carried out as shown, what it does
+    /// not name is left alone to the time stamp, a refusal changes nothing, no name of our own remains.
+    pub fn restore(&mut self, request: &Request) -> Checked<Outcome> {
+        let what = format!("{request:?}");
+        let (before, marks) = on_disk(&self.root);
+        let fail = |e: backstitch_core::Error| -> Checked<Outcome> {
+            match e.kind() {
+                ErrorKind::Refused | ErrorKind::NotFound => Ok(Outcome::Refused(None)),
+                _ => Err(format!("{what}: {e}")),
+            }
+        };
+        let planned = self.engine.plan(request);
+        self.scanned();
+        self.settled("a plan")?;
+        let plan = match planned {
+            Ok(plan) => plan,
+            Err(e) => {
+                self.unchanged(&what, &before, &marks)?;
+                return fail(e);
+            }
+        };
+        let applied = match self
+            .engine
+            .apply(request, Some(&plan.fingerprint), &mut |_| {})
+        {
+            Ok(applied) => applied,
+            Err(e) => {
+                self.unchanged(&what, &before, &marks)?;
+                self.settled("a refusal")?;
+                // what an open call has reserved may have changed unseen; otherwise only conflicts refuse
+                if plan.conflicts.is_empty() && self.calls.iter().all(|c| c.names.is_none()) {
+                    return Err(format!("{what}: refused without a conflict: {e}"));
+                }
+                return match fail(e)? {
+                    Outcome::Refused(_) => Ok(Outcome::Refused(Some(plan))),
+                    done @ Outcome::Done(_) => Ok(done),
+                };
+            }
+        };
+        if !plan.conflicts.is_empty() {
+            return Err(format!("{what}: applied in spite of {:?}", plan.conflicts));
+        }
+        if plan.actions != applied.plan.actions || plan.is_empty() != applied.node.is_none() {
+            return Err(format!("{what}: another plan was carried out than shown"));
+        }
+        if !applied.incomplete.is_empty() || !applied.refused.is_empty() {
+            return Err(format!("{what}: incomplete: {applied:?}"));
+        }
+        let (after, new_marks) = on_disk(&self.root);
+        let mut named = BTreeSet::new();
+        for action in applied
+            .plan
+            .actions
+            .iter()
+            .filter(|a| a.kind != ActionKind::Skip)
+        {
+            let path = action.path.display();
+            let there = after.get(&path);
+            if !there.map_or(action.after.is_absent(), |e| e.is(&action.after)) {
+                return Err(format!("{what}: {path} is {there:?} after {action:?}"));
+            }
+            named.extend(action.from.iter().map(RelPath::display));
+            named.insert(path);
+        }
+        for path in before
+            .keys()
+            .chain(after.keys())
+            .filter(|p| !named.contains(*p))
+        {
+            if before.get(path) != after.get(path) || marks.get(path) != new_marks.get(path) {
+                return Err(format!(
+                    "{what}: {path} was touched, which the plan does not name"
+                ));
+            }
+        }
+        self.no_names_of_ours(&after)?;
+        for path in &named {
+            self.look_at(path, &after);
+        }
+        if request.on_conflict != OnConflict::Fail {
+            // a file decided by the user is the user's edit
+            for line in tokens_in(&after)
+                .into_iter()
+                .filter(|(_, paths)| paths.iter().any(|p| named.contains(p)))
+            {
+                if let Some(token) = self.tokens.get_mut(&line.0).filter(|t| t.who != Who::User) {
+                    token.sure = Sure::No;
+                }
+            }
+        }
+        self.settled(&what)?;
+        Ok(Outcome::Done(Box::new(applied)))
+    }
+
+    fn unchanged(&self, what: &str, before: &Files, marks: &super::model::Marks) -> Checked {
+        let (now, new_marks) = on_disk(&self.root);
+        if *before != now || *marks != new_marks {
+            return Err(format!(
+                "{what}: refused, yet something changed: {:#?}",
+                unlike(before, &now)
+            ));
+        }
+        Ok(())
+    }
+
+    fn no_names_of_ours(&self, files: &Files) -> Checked {
+        match files.keys().find(|p| p.contains(".backstitch-")) {
+            Some(path) => Err(format!("{path} remains")),
+            None => Ok(()),
+        }
+    }
+
+    /// Untracked files may be in the way of a restore, and reserved ones may change under it.
+    fn may_be_in_the_way(&self, files: &Files) -> bool {
+        let untracked = files.keys().any(|p| !self.seen.contains_key(p));
+        untracked || self.calls.iter().any(|c| c.names.is_some())
+    }
+
+    fn rewind(&mut self, ask: &Ask) -> Checked {
+        let node = self.nth_node(ask.node);
+        let request = Request {
+            exact: ask.exact,
+            session: ask.session.map(|s| s.session().to_owned()),
+            paths: ask
+                .path
+                .and_then(|p| RelPath::new(PATHS[usize::from(p) % PATHS.len()]))
+                .into_iter()
+                .collect(),
+            take_uncertain: ask.uncertain,
+            on_conflict: match ask.choice {
+                Choice::Fail => OnConflict::Fail,
+                Choice::Markers => OnConflict::Markers,
+                Choice::Current => OnConflict::Current,
+                Choice::Target => OnConflict::Target,
+            },
+            ..Request::new(Goal::Rewind(node))
+        };
+        self.rewind_by(&request, node, ask.back)
+    }
+
+    pub fn rewind_by(&mut self, request: &Request, node: NodeId, back: bool) -> Checked {
+        let what = format!("{request:?}");
+        let before = self.disk();
+        let owned = self.whose(request, node)?;
+        self.counts.rewinds += usize::from(!request.exact);
+        let applied = match self.restore(request)? {
+            Outcome::Done(applied) => applied,
+            Outcome::Refused(plan) => {
+                self.counts.conflicts += usize::from(!request.exact);
+                let whole = request.exact && request.session.is_none() && request.paths.is_empty();
+                if (whole || self.is_alone()) && !self.may_be_in_the_way(&before) {
+                    let conflicts = plan.map(|p| p.conflicts);
+                    return Err(format!("L1: {what}: refused: {conflicts:#?}"));
+                }
+                return Ok(());
+            }
+        };
+        let after = self.disk();
+        if (request.exact && request.session.is_none())
+            || (self.is_alone() && request.paths.is_empty())
+        {
+            self.equals(&what, request, &applied.plan, node, &after)?;
+        }
+        if !request.exact {
+            self.nobodys_lines_lost(&what, request, node, &before, &after, &owned)?;
+            self.none_remain(&what, request, node, &applied.plan, &after, &owned)?;
+        }
+        if request.on_conflict == OnConflict::Fail {
+            let again = self
+                .engine
+                .plan(request)
+                .map_err(|e| format!("L3: {what} again: {e}"))?;
+            if !again.is_empty() || !again.conflicts.is_empty() {
+                return Err(format!("L3: {what} again plans {again:#?}"));
+            }
+        }
+        if back && applied.operation.is_some() {
+            self.there_and_back(&what, &before, &after)?;
+        }
+        Ok(())
+    }
+
+    /// The lone agent of a property without anybody else.
+    fn is_alone(&self) -> bool {
+        !self.mix.user && !self.mix.overlap
+    }
+
+    /// L2: undo gives back the whole tree, redo the restored one.
+    fn there_and_back(&mut self, what: &str, before: &Files, after: &Files) -> Checked {
+        self.counts.undone += 1;
+        for (goal, tree) in [(Goal::Undo(None), before), (Goal::Redo, after)] {
+            match self.restore(&Request::new(goal.clone()))? {
+                Outcome::Done(_) => {}
+                Outcome::Refused(plan) => {
+                    if self.calls.iter().any(|c| c.names.is_some()) {
+                        return Ok(());
+                    }
+                    let conflicts = plan.map(|p| p.conflicts);
+                    return Err(format!("L2: {goal:?} of {what}: refused: {conflicts:#?}"));
+                }
+            }
+            let now = self.disk();
+            if now != *tree {
+                return Err(format!("L2: {goal:?} of {what}: {:#?}", unlike(tree, &now)));
+            }
+        }
+        Ok(())
+    }
+
+    /// L1, L7: what is tracked equals the node's tree.
+    fn equals(
+        &self,
+        what: &str,
+        request: &Request,
+        plan: &Plan,
+        node: NodeId,
+        disk: &Files,
+    ) -> Checked {
+        let skipped = |path: &str| {
+            plan.actions
+                .iter()
+                .any(|a| a.kind == ActionKind::Skip && a.path.display() == path)
+        };
+        let counts = |path: &&String| {
+            let scope = request.paths.is_empty()
+                || RelPath::new(path.as_bytes())
+                    .is_some_and(|p| request.paths.iter().any(|s| p.within(s.bytes())));
+            scope && !skipped(path) && !self.unknown_at(path, node) && !self.is_held(path)
+        };
+        let expected: &Files = &self.expected[&node];
+        let tracked: Files = disk
+            .iter()
+            .filter(|(p, _)| counts(p) && (self.seen.contains_key(*p) || expected.contains_key(*p)))
+            .map(|(p, e)| (p.clone(), e.clone()))
+            .collect();
+        let wanted: Files = expected
+            .iter()
+            .filter(|(p, _)| counts(p))
+            .map(|(p, e)| (p.clone(), e.clone()))
+            .collect();
+        if tracked == wanted {
+            Ok(())
+        } else {
+            Err(format!("L1/L7: {what}: {:#?}", unlike(&wanted, &tracked)))
+        }
+    }
+
+    fn is_held(&self, path: &str) -> bool {
+        self.calls.iter().any(|c| c.names.as_deref() == Some(path))
+    }
+
+    /// Whose work a default rewind moves.
+    fn whose(&self, request: &Request, node: NodeId) -> Checked<Vec<Who>> {
+        let entry = self
+            .engine
+            .entry(node)
+            .map_err(|e| format!("entry {node}: {e}"))?;
+        let of = |native: &str| {
+            vec![if native == Who::A.session() {
+                Who::A
+            } else {
+                Who::B
+            }]
+        };
+        Ok(match (&request.session, entry.node.kind, entry.session) {
+            (Some(name), ..) => of(name),
+            (None, Kind::Turn | Kind::Step, Some(session)) => of(&session.native),
+            _ => vec![Who::A, Who::B],
+        })
+    }
+
+    /// L4: lines of others are still there.
+    fn nobodys_lines_lost(
+        &self,
+        what: &str,
+        request: &Request,
+        node: NodeId,
+        before: &Files,
+        after: &Files,
+        owned: &[Who],
+    ) -> Checked {
+        if request.on_conflict == OnConflict::Target {
+            return Ok(());
+        }
+        let (had, has) = (tokens_in(before), tokens_in(after));
+        let then = tokens_in(&self.expected[&node]);
+        for (line, paths) in &had {
+            let Some(token) = self.tokens.get(line) else {
+                continue;
+            };
+            let kept = token.sure == Sure::Yes && !owned.contains(&token.who);
+            // an older line may go with an edit that is put back
+            let newer = token.node.is_some_and(|n| n > node) || then.contains_key(line);
+            if kept && newer && !has.contains_key(line) {
+                return Err(format!(
+                    "L4: {what}: {line} ({token:?}) was in {paths:?} and is lost"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// L4: of what is taken out, nothing remains without a word.
+    fn none_remain(
+        &self,
+        what: &str,
+        request: &Request,
+        node: NodeId,
+        plan: &Plan,
+        after: &Files,
+        owned: &[Who],
+    ) -> Checked {
+        if request.on_conflict != OnConflict::Fail || !request.paths.is_empty() {
+            return Ok(());
+        }
+        for (line, paths) in tokens_in(after) {
+            let Some(Token {
+                who,
+                sure,
+                node: Some(at),
+            }) = self.tokens.get(&line).copied()
+            else {
+                continue;
+            };
+            let said = plan.gaps.iter().any(|g| {
+                g.path
+                    .as_ref()
+                    .is_some_and(|p| paths.iter().any(|q| q.as_bytes() == p.as_slice()))
+            });
+            let untracked = paths.iter().all(|p| !self.seen.contains_key(p));
+            if sure == Sure::Yes && owned.contains(&who) && at > node && !said && !untracked {
+                return Err(format!("L4: {what}: {line} of {at} remains in {paths:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// L5: a revert, and the revert of that.
+    fn revert(&mut self, node: NodeId, back: bool) -> Checked {
+        let before = self.disk();
+        let Outcome::Done(applied) = self.restore(&Request::new(Goal::Revert(vec![node])))? else {
+            return Ok(());
+        };
+        self.counts.reverts += 1;
+        let entry = self
+            .engine
+            .entry(node)
+            .map_err(|e| format!("entry {node}: {e}"))?;
+        let after = self.disk();
+        if matches!(entry.node.kind, Kind::Step) {
+            let has = tokens_in(&after);
+            for (line, paths) in tokens_in(&before) {
+                let token = self.tokens.get(&line);
+                let user = token.is_some_and(|t| t.sure == Sure::Yes && t.who == Who::User);
+                if user && !has.contains_key(&line) {
+                    return Err(format!(
+                        "L4: revert {node}: {line} was in {paths:?} and is lost"
+                    ));
+                }
+            }
+        }
+        let Some(made) = applied.node.filter(|_| back) else {
+            return Ok(());
+        };
+        match self.restore(&Request::new(Goal::Revert(vec![made])))? {
+            Outcome::Done(_) => {}
+            Outcome::Refused(_) if self.calls.iter().any(|c| c.names.is_some()) => return Ok(()),
+            Outcome::Refused(plan) => {
+                let conflicts = plan.map(|p| p.conflicts);
+                return Err(format!(
+                    "L5: revert {made}, which reverted {node}: refused: {conflicts:#?}"
+                ));
+            }
+        }
+        let now = self.disk();
+        if now != before {
+            return Err(format!(
+                "L5: revert {node} twice: {:#?}",
+                unlike(&before, &now)
+            ));
+        }
+        Ok(())
+    }
+
+    /// L5: the order of two reverts does not matter, where neither meets a conflict.
+    fn revert_both(&mut self, one: NodeId, other: NodeId) -> Checked {
+        for node in [one, other] {
+            let entry = self
+                .engine
+                .entry(node)
+                .map_err(|e| format!("entry {node}: {e}"))?;
+            // what a rewind moved depends on what it moved
+            if one == other || !matches!(entry.node.kind, Kind::Step | Kind::External) {
+                return Ok(());
+            }
+        }
+        let start = self.disk();
+        let mut trees = Vec::new();
+        for pair in [[one, other], [other, one]] {
+            let mut made: Vec<OpId> = Vec::new();
+            let mut whole = true;
+            for node in pair {
+                match self.restore(&Request::new(Goal::Revert(vec![node])))? {
+                    Outcome::Done(applied) => made.extend(applied.operation),
+                    Outcome::Refused(_) => whole = false,
+                }
+            }
+            trees.push(whole.then(|| self.disk()));
+            for op in made.into_iter().rev() {
+                match self.restore(&Request::new(Goal::Undo(Some(op))))? {
+                    Outcome::Done(_) => {}
+                    Outcome::Refused(_) if self.calls.iter().any(|c| c.names.is_some()) => {
+                        return Ok(());
+                    }
+                    Outcome::Refused(plan) => {
+                        let conflicts = plan.map(|p| p.conflicts);
+                        return Err(format!(
+                            "L2: undo {op} of a revert: refused: {conflicts:#?}"
+                        ));
+                    }
+                }
+            }
+            let now = self.disk();
+            if now != start {
+                return Err(format!(
+                    "L2: undoing reverts of {pair:?}: {:#?}",
+                    unlike(&start, &now)
+                ));
+            }
+        }
+        match (&trees[0], &trees[1]) {
+            (Some(a), Some(b)) if a != b => Err(format!(
+                "L5: reverting {one} and {other} depends on the order: {:#?}",
+                unlike(a, b)
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// L7 and E at the end of a sequence: each of these nodes can be had back byte for byte.
+    pub fn every_state_returns(&mut self, nodes: &[NodeId]) -> Checked {
+        for node in nodes {
+            self.rewind_by(&exact(*node), *node, false)?;
+        }
+        Ok(())
+    }
+
+    /// The state of the disk, for a failure's message.
+    pub fn shown(&self) -> String {
+        let mut out = String::new();
+        for (path, entry) in self.disk() {
+            let known = if self.seen.contains_key(&path) {
+                ' '
+            } else {
+                '?'
+            };
+            out.push_str(&format!("  {known} {path}: {}\n", brief(&entry)));
+        }
+        out
+    }
+}
+
+fn brief(entry: &Entry) -> String {
+    let text = format!("{entry:?}");
+    text.chars().take(400).collect()
+}
