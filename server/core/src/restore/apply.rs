@@ -193,10 +193,11 @@ impl Engine {
         let (going, coming): (Vec<_>, Vec<_>) = lines.iter().partition(|l| l.after.is_absent());
         let mut done = 0;
         let mut surprise = None;
-        for line in going.into_iter().chain(coming) {
+        for line in going.iter().chain(&coming).copied() {
             if line.left {
                 continue;
             }
+            self.empty_directory(line, &going);
             crate::fault::point("before exchange");
             let outcome = Exchange {
                 root: &self.root,
@@ -259,6 +260,20 @@ impl Engine {
         Ok(())
     }
 
+    /// A file comes where a directory is: what went from below it is not to linger there under our names.
+    /// Its contents are in the store.
+    fn empty_directory(&self, coming: &Line, going: &[&Line]) {
+        let is_dir = |s: crate::disk::Stat| s.kind() == rustix::fs::FileType::Directory;
+        if coming.after.is_absent() || !self.root.stat(&coming.path).is_some_and(is_dir) {
+            return;
+        }
+        for line in going {
+            if line.path.within(coming.path.bytes()) && !line.left {
+                self.remove_temp(line, line.before);
+            }
+        }
+    }
+
     fn backwards(&mut self, op: OpId) -> Result<()> {
         crate::fault::point("backwards");
         let lines = journal::lines(&self.store.conn, op)?;
@@ -271,6 +286,7 @@ impl Engine {
                 from: line.after,
                 to: line.before,
             };
+            crate::fault::point("before exchanging back");
             match back.run() {
                 Ok(Step::Done) => {}
                 Ok(Step::Surprise(why)) => left.push(format!("{}: {why}", line.path.display())),
@@ -325,9 +341,9 @@ impl Engine {
             let whole: Vec<&JournalFile> = files
                 .iter()
                 .filter(|f| {
-                    let stays = left(&f.before) || left(&f.after);
-                    incomplete |= stays;
-                    !stays
+                    let alone = left(&f.before) || left(&f.after);
+                    incomplete |= alone;
+                    !alone
                 })
                 .collect();
             for part in &whole {
@@ -363,27 +379,24 @@ impl Engine {
                 let since = conn
                     .prepare_cached("SELECT since FROM file WHERE id = ?1")?
                     .query_row([part.file], |r| r.get(0))?;
-                match &part.after {
-                    Some(to) => {
-                        let stat = stats
-                            .iter()
-                            .find(|(p, _)| *p == to.path)
-                            .and_then(|(_, s)| *s);
-                        let row = Known {
-                            image: to.image,
-                            file: Some(part.file),
-                            since,
-                            generation,
-                            // the content may have changed between the exchange and this look
-                            stat: stat.map_or(NO_STAT, |s| crate::disk::Stat { racy: true, ..s }),
-                        };
-                        known::put(conn, here.root, &to.path, &row)?;
-                        known::note_identity(conn, here.root, part.file, None)?;
-                    }
-                    None => {
-                        let from = part.before.as_ref().map(|p| &p.path);
-                        known::note_identity(conn, here.root, part.file, from)?;
-                    }
+                if let Some(to) = &part.after {
+                    let stat = stats
+                        .iter()
+                        .find(|(p, _)| *p == to.path)
+                        .and_then(|(_, s)| *s);
+                    let row = Known {
+                        image: to.image,
+                        file: Some(part.file),
+                        since,
+                        generation,
+                        // the content may have changed between the exchange and this look
+                        stat: stat.map_or(NO_STAT, |s| crate::disk::Stat { racy: true, ..s }),
+                    };
+                    known::put(conn, here.root, &to.path, &row)?;
+                    known::note_identity(conn, here.root, part.file, None)?;
+                } else {
+                    let from = part.before.as_ref().map(|p| &p.path);
+                    known::note_identity(conn, here.root, part.file, from)?;
                 }
             }
             conn.execute(
@@ -406,6 +419,7 @@ impl Engine {
         let lines = journal::lines(&self.store.conn, op)?;
         for line in &lines {
             self.remove_temp(line, line.before);
+            crate::fault::point("own name removed");
             if line.after.is_absent() && !line.left {
                 self.root.remove_parents(&line.path, line.made_dirs);
             }
@@ -552,8 +566,12 @@ impl Exchange<'_> {
     /// The path is what it is to be, by an earlier run of this. If that run was cut off before it looked
     /// at what it displaced, that is looked at now.
     fn already_there(&self) -> Result<Step> {
-        let Some(place) = self.root.place(&self.line.path)? else {
-            return Ok(Step::Done);
+        let place = match self.root.place(&self.line.path) {
+            Ok(Some(place)) => place,
+            Ok(None) => return Ok(Step::Done),
+            // a file has taken the place of its directory by now
+            Err(_) if self.to.is_absent() => return Ok(Step::Done),
+            Err(e) => return Err(e),
         };
         let temp = place.sibling(&self.line.temp)?;
         let displaced = temp.look()?.image;
