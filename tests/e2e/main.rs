@@ -7,6 +7,7 @@ mod oracle;
 mod payloads;
 mod smoke;
 mod support;
+mod who;
 
 // Enabled with the commands it drives (setup, hook, log, cat, rewind, undo):
 mod real_claude;
