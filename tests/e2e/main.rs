@@ -5,6 +5,7 @@
 mod capture;
 mod oracle;
 mod payloads;
+mod rewinding;
 mod smoke;
 mod support;
 mod who;
