@@ -2,10 +2,12 @@
 //!
 //! One test binary, one module per theme; `support` holds the fixture. No test sleeps: each waits for what it needs.
 
+mod capture;
 mod kill;
 mod oracle;
+mod payloads;
+mod real_claude;
+mod rewinding;
 mod smoke;
 mod support;
-
-// Enabled with the commands it drives (setup, hook, log, cat, rewind, undo):
-mod real_claude;
+mod who;

@@ -163,13 +163,17 @@ fn effect(tool: &str, input: &Fields, response: &Fields) -> Effect {
 fn told(tool: &str, fields: &Fields) -> Told {
     let input = fields.nested("tool_input");
     let response = fields.nested("tool_response");
-    let found: Option<String> = response.get("originalFile");
+    // A notebook is rewritten whole; the response has both of its texts.
+    let found: Option<String> = response
+        .get("originalFile")
+        .or_else(|| response.get("original_file"));
     if response.get("userModified").unwrap_or(false) {
         return Told { found, wrote: None };
     }
     let wrote = match tool {
         "Write" => input.get("content").map(Wrote::Whole),
         "Edit" => replacement(&input, found.as_deref()),
+        "NotebookEdit" => response.get("updated_file").map(Wrote::Whole),
         _ => None,
     };
     Told { found, wrote }

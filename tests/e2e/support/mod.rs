@@ -6,6 +6,7 @@
 
 pub mod agent;
 mod binary;
+pub mod history;
 pub mod rng;
 pub mod tree;
 

@@ -72,10 +72,12 @@ impl Engine {
             ),
             EventKind::Stop { background } => {
                 let background = *background;
+                // what a task left is looked at before the task is forgotten
+                let ended = !background && self.has_background(e)?;
                 let done = self.thread_ended(
                     e,
                     Threads::One(None),
-                    false,
+                    ended,
                     deadline,
                     move |conn, session| set_background(conn, session, i64::from(background)),
                 )?;
@@ -83,8 +85,9 @@ impl Engine {
                 Ok(done)
             }
             EventKind::SessionEnd => {
+                let ended = self.has_background(e)?;
                 let done =
-                    self.thread_ended(e, Threads::All, false, deadline, |conn, session| {
+                    self.thread_ended(e, Threads::All, ended, deadline, |conn, session| {
                         set_background(conn, session, 0)
                     })?;
                 self.store.tidy();
@@ -383,6 +386,17 @@ impl Engine {
                 })
             }
         }
+    }
+
+    /// Whether shell commands of the session were at work in the background, as far as is known.
+    fn has_background(&self, e: &AgentEvent) -> Result<bool> {
+        let running = self
+            .store
+            .conn
+            .prepare_cached("SELECT background > 0 FROM session WHERE agent = ?1 AND native = ?2")?
+            .query_row(params![e.agent, e.session], |r| r.get(0))
+            .optional()?;
+        Ok(running.unwrap_or(false))
     }
 
     /// Threads of a session are at their end: calls of them that never reported are over, and what they left is nobody's for sure.

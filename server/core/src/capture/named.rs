@@ -471,10 +471,12 @@ impl Work<'_> {
         if self.reserved.is_some_and(|before| before.image != now) {
             return Ok(None);
         }
-        let recorded = match row.and_then(|r| r.image.content()) {
-            Some(content) => store::get(desk.conn, desk.dir, &content)?,
-            None if row.is_none() && self.opened_now => return Ok(Some(found.clone())),
-            None => return Ok(None),
+        // through a link the tool finds the text of another file
+        let recorded = match (row.map(|r| r.image), look.image) {
+            (_, Image::Symlink { .. }) => return Ok(None),
+            (Some(Image::File { content, .. }), _) => store::get(desk.conn, desk.dir, &content)?,
+            (None, _) if self.opened_now => return Ok(Some(found.clone())),
+            _ => return Ok(None),
         };
         if recorded.contains(&b'\r') || String::from_utf8(recorded.clone()).is_err() {
             return Ok(None);

@@ -137,6 +137,13 @@ fn a_write_tells_the_whole_content() {
 }
 
 #[test]
+fn a_notebook_tells_both_of_its_texts() {
+    let (_, told, _) = after(recorded!("PostToolUse-NotebookEdit"));
+    assert!(told.found.is_some_and(|t| t.contains("\"one\"")));
+    assert!(matches!(told.wrote, Some(Wrote::Whole(text)) if text.contains("\"two\"")));
+}
+
+#[test]
 fn an_edit_that_the_user_changed_tells_nothing_of_what_was_written() {
     let payload = br#"{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Write",
         "tool_input":{"file_path":"a","content":"x"},

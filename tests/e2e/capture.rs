@@ -1,0 +1,454 @@
+//! What is captured: every kind of change to a file, by tools and by the shell, and back again.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::{fs, iter};
+
+use serde_json::json;
+
+use crate::support::history::{actions, gaps};
+use crate::support::tree::assert_same;
+use crate::support::{World, finish};
+
+/// A workspace whose start is recorded, and a session whose first turn has begun.
+macro_rules! turn {
+    ($world:ident, $agent:ident) => {
+        let mut $agent = $world.agent();
+        $agent.session_start();
+        $agent.prompt("go");
+    };
+}
+
+const BIG: usize = 10 * 1024 * 1024 + 1;
+
+/// Runs a command as the agent's, checks how the timeline calls it, rewinds it, undoes the rewind, and takes it out once
+/// more by `--exact`: the tree must be as it was before or after, down to modes and links.
+#[track_caller]
+fn shell_and_back(world: &World, command: &str, expected: &[&str]) {
+    turn!(world, agent);
+    let before = world.tree();
+    let git = world.git_digest();
+    agent.bash(command).expect_code(0);
+    let after = world.tree();
+    agent.stop();
+    let lines = world.since_start();
+    let steps: Vec<_> = lines.iter().filter(|l| !l.starts_with("t1: ")).collect();
+    assert_eq!(steps, expected, "{command}");
+    for rewind in [&["rewind", "t1"][..], &["rewind", "t1", "--exact"]] {
+        world.ok(rewind);
+        assert_same(&world.tree(), &before);
+        world.ok(["undo"]);
+        assert_same(&world.tree(), &after);
+    }
+    assert_eq!(world.git_digest(), git);
+    world.ok(["verify"]);
+}
+
+fn start() -> World {
+    let world = World::committed(&[
+        ("a.txt", "one\ntwo\nthree\nfour\nfive\nsix\n"),
+        ("b.txt", "other\n"),
+        ("dir/c.txt", "deep\n"),
+    ]);
+    world.write("logo.png", b"\x89PNG\r\n\x1a\n\0\0\xff\xfe");
+    world.write("empty", b"");
+    world.write("crlf.txt", b"one\r\ntwo\r\n");
+    world.write("latin1.txt", b"caf\xe9\n");
+    world.write("run.sh", b"#!/bin/sh\n");
+    world.symlink("a.txt", "link");
+    world
+}
+
+/// S3-002, S3-018, S3-035, S3-036, S4-015, S4-016, S4-031, U-21: everything that a command can do to files.
+#[test]
+fn shell_commands_of_every_kind() {
+    for (command, expected) in [
+        ("echo new > new.txt", "t1 Bash: create new.txt"),
+        ("echo x >> a.txt", "t1 Bash: modify a.txt"),
+        ("rm b.txt", "t1 Bash: delete b.txt"),
+        ("mv a.txt z.txt", "t1 Bash: rename a.txt -> z.txt"),
+        (
+            "mkdir deep && mv a.txt deep/",
+            "t1 Bash: rename a.txt -> deep/a.txt",
+        ),
+        (
+            "mv a.txt z.txt && echo x >> z.txt",
+            "t1 Bash: rename a.txt -> z.txt",
+        ),
+        ("mv dir moved", "t1 Bash: rename dir/c.txt -> moved/c.txt"),
+        ("rm -r dir", "t1 Bash: delete dir/c.txt"),
+        ("chmod 755 run.sh", "t1 Bash: mode run.sh"),
+        ("chmod 600 a.txt", "t1 Bash: mode a.txt"),
+        ("ln -s b.txt other", "t1 Bash: create other"),
+        ("ln -s /etc/hostname away", "t1 Bash: create away"),
+        ("ln -sf b.txt link", "t1 Bash: modify link"),
+        ("rm link", "t1 Bash: delete link"),
+        ("rm link && echo file > link", "t1 Bash: modify link"),
+        ("rm b.txt && ln -s a.txt b.txt", "t1 Bash: modify b.txt"),
+        ("echo through >> link", "t1 Bash: modify a.txt"),
+        ("printf '\\0\\377' >> logo.png", "t1 Bash: modify logo.png"),
+        ("rm logo.png", "t1 Bash: delete logo.png"),
+        (
+            "printf 'three\\r\\n' >> crlf.txt",
+            "t1 Bash: modify crlf.txt",
+        ),
+        (
+            "printf '\\351\\n' >> latin1.txt",
+            "t1 Bash: modify latin1.txt",
+        ),
+        (": > new-empty", "t1 Bash: create new-empty"),
+        ("echo full > empty", "t1 Bash: modify empty"),
+        ("rm empty", "t1 Bash: delete empty"),
+        (": > a.txt", "t1 Bash: modify a.txt"),
+        ("printf 'no newline' > a.txt", "t1 Bash: modify a.txt"),
+        (
+            "mkdir -p p/q/r && echo x > p/q/r/new.txt",
+            "t1 Bash: create p/q/r/new.txt",
+        ),
+        (
+            "rm dir/c.txt && rmdir dir && echo x > dir",
+            "t1 Bash: create dir, delete dir/c.txt",
+        ),
+        (
+            "rm b.txt && mkdir b.txt && echo x > b.txt/x",
+            "t1 Bash: delete b.txt, create b.txt/x",
+        ),
+        ("mv a.txt b.txt", "t1 Bash: delete a.txt, modify b.txt"),
+        (
+            "mv a.txt t && mv b.txt a.txt && mv t b.txt",
+            "t1 Bash: modify a.txt, modify b.txt",
+        ),
+    ] {
+        shell_and_back(&start(), command, &[expected]);
+    }
+}
+
+/// A command that changes nothing has no checkpoint.
+#[test]
+fn nothing_changed_is_nothing_recorded() {
+    for command in ["true", "cat a.txt", "touch a.txt", "echo x > t; rm t"] {
+        let world = start();
+        turn!(world, agent);
+        agent.bash(command).expect_code(0);
+        agent.stop();
+        assert_eq!(world.since_start(), ["t1: go"], "{command}");
+        let rewound = world.json(["rewind", "t1"]);
+        assert!(rewound["operation"].is_null(), "{rewound}");
+    }
+}
+
+/// S3-003, U-21: the same without git.
+#[test]
+fn without_git_it_is_the_same() {
+    let world = World::new();
+    world.write("a.txt", "one\n");
+    shell_and_back(
+        &world,
+        "echo x > b; rm a.txt; mkdir d; echo y > d/y",
+        &["t1 Bash: delete a.txt, create b, create d/y"],
+    );
+    assert!(!world.exists(".git"));
+}
+
+/// Names that are no text are kept as bytes, in answers as base64.
+#[test]
+fn a_name_that_is_no_text() {
+    let world = start();
+    let name = OsStr::from_bytes(b"caf\xe9 \n.txt");
+    let line = "t1 Bash: create base64:Y2Fm6SAKLnR4dA==";
+    shell_and_back(
+        &world,
+        "printf new > \"$(printf 'caf\\351 \\n.txt')\"",
+        &[line],
+    );
+    assert_eq!(world.read(name), "new");
+    let id = world.id(line);
+    let cat = [OsStr::new("cat"), OsStr::new(&id), name];
+    assert_eq!(world.ok(cat).stdout, "new");
+    let plan = world.plan(["rewind", "t1"]);
+    let bytes = json!({"bytes": "Y2Fm6SAKLnR4dA=="});
+    assert_eq!(plan["actions"][0]["path"], bytes);
+    assert_eq!(world.json(["show", &id])["changes"][0]["path"], bytes);
+    let only = world
+        .backstitch()
+        .args(["rewind", "t1", "--path"])
+        .arg(name)
+        .output();
+    assert!(only.expect("run").status.success());
+    assert!(!world.exists(name));
+}
+
+/// S3-012, S3-017, S4-013, S4-014: edit tools, in directories that are new, through links, in files of other encodings.
+#[test]
+fn edit_tools_of_every_kind() {
+    let world = start();
+    turn!(world, agent);
+    let before = world.tree();
+    agent.write("new/deep/x.txt", "x\n");
+    agent.edit("link", "one", "ONE");
+    agent.edit("crlf.txt", "two", "TWO");
+    agent.write("empty", "full\n");
+    agent.write("b.txt", "");
+    let after = world.tree();
+    assert_eq!(
+        world.since_start(),
+        [
+            "t1: go",
+            "t1 Write: create new/deep/x.txt",
+            "t1 Edit: modify a.txt",
+            "t1 Edit: modify crlf.txt",
+            "t1 Write: modify empty",
+            "t1 Write: modify b.txt",
+        ]
+    );
+    assert_eq!(world.bytes("crlf.txt"), b"one\r\nTWO\r\n");
+    world.ok(["rewind", "t1"]);
+    assert_same(&world.tree(), &before);
+    world.ok(["undo"]);
+    assert_same(&world.tree(), &after);
+}
+
+/// Above the limit: said where it happens and before a rewind, and left alone by it.
+#[test]
+fn a_file_above_the_limit_is_a_gap() {
+    let world = start();
+    turn!(world, agent);
+    agent.bash("head -c 10485761 /dev/zero > big; echo x > small");
+    let step = world.checkpoint("t1 Bash: create big, create small");
+    assert_eq!(step.not_captured(), ["too_large big"]);
+    assert_eq!(step.json["coverage"]["too_large"], 1);
+    let text = world.ok(["log"]).stdout;
+    assert!(text.contains("not captured: big (too large)"), "{text}");
+
+    let plan = world.plan(["rewind", "t1"]);
+    assert_eq!(gaps(&plan), ["too_large big"]);
+    assert_eq!(actions(&plan), ["skip big", "delete small"]);
+    let text = world.ok(["rewind", "t1", "--dry-run"]).stdout;
+    assert!(
+        text.contains("not reached") && text.contains("big"),
+        "{text}"
+    );
+    world.ok(["rewind", "t1"]);
+    assert!(world.bytes("big").len() == BIG && !world.exists("small"));
+}
+
+/// A large file that shrinks below the limit, or grows beyond it, has an image on one side only.
+#[test]
+fn a_file_that_crosses_the_limit() {
+    let world = start();
+    world.write("big", vec![b'x'; BIG]);
+    turn!(world, agent);
+    agent.bash("echo small > big");
+    agent.bash("head -c 10485761 /dev/zero > b.txt");
+    let plan = world.plan(["rewind", "t1"]);
+    assert_eq!(gaps(&plan), ["too_large b.txt", "too_large big"]);
+    world.ok(["rewind", "t1"]);
+    assert_eq!(world.read("big"), "small\n");
+    assert_eq!(world.bytes("b.txt").len(), BIG);
+    world.ok(["verify"]);
+}
+
+/// Ignored files are left alone unless an edit tool names them; then they are rewound like any other.
+#[test]
+fn an_ignored_file_that_a_tool_names() {
+    let world = World::committed(&[(".gitignore", "*.log\nout/\n"), ("a.txt", "one\n")]);
+    world.write("old.log", "one\ntwo\n");
+    world.write("out/keep", "keep\n");
+    turn!(world, agent);
+    agent.edit("old.log", "two", "TWO");
+    agent.write("out/made", "made\n");
+    agent.bash("echo x > by-shell.log; echo x >> out/keep; echo y >> a.txt; echo three >> old.log");
+    assert_eq!(
+        world.since_start(),
+        [
+            "t1: go",
+            "t1 Edit: modify old.log",
+            "t1 Write: create out/made",
+            "t1 Bash: modify a.txt, modify old.log",
+        ]
+    );
+    let ignored = |line: &str| world.checkpoint(line).json["coverage"]["ignored"].as_u64();
+    assert!(ignored("t1 Bash: modify a.txt, modify old.log") > Some(0));
+    world.ok(["rewind", "t1"]);
+    assert_eq!(world.read("old.log"), "one\ntwo\n");
+    assert_eq!(world.read("a.txt"), "one\n");
+    assert_eq!(world.read("out/keep"), "keep\nx\n");
+    assert!(!world.exists("out/made") && world.exists("by-shell.log"));
+}
+
+/// What only comes into sight because a rule goes has an unknown past: no rewind deletes it.
+#[test]
+fn a_file_no_longer_ignored_is_adopted() {
+    for exact in [&["--exact"][..], &[]] {
+        let world = World::committed(&[(".gitignore", "secret\n*.log\n"), ("a.txt", "one\n")]);
+        world.write("secret", "secret\n");
+        world.write("x.log", "log\n");
+        turn!(world, agent);
+        agent.bash("echo > .gitignore; echo two >> a.txt");
+        agent.bash("echo more >> secret");
+        assert_eq!(
+            world.since_start(),
+            [
+                "t1: go",
+                "t1 Bash: modify .gitignore, modify a.txt",
+                "t1 Bash: modify secret",
+            ]
+        );
+        world.ok(["rewind", "t1"].iter().chain(exact));
+        assert_eq!(world.read("secret"), "secret\n");
+        assert_eq!(world.read("x.log"), "log\n");
+        assert_eq!(world.read(".gitignore"), "secret\n*.log\n");
+        assert_eq!(world.read("a.txt"), "one\n");
+    }
+}
+
+/// A tracked file stays tracked when a rule comes to ignore it.
+#[test]
+fn a_file_that_comes_to_be_ignored_stays_tracked() {
+    let world = World::committed(&[("a.txt", "one\n"), ("b.txt", "one\n")]);
+    turn!(world, agent);
+    agent.bash("echo a.txt > .gitignore");
+    agent.bash("echo two >> a.txt");
+    agent.bash("rm a.txt");
+    assert_eq!(
+        world.since_start(),
+        [
+            "t1: go",
+            "t1 Bash: create .gitignore",
+            "t1 Bash: modify a.txt",
+            "t1 Bash: delete a.txt",
+        ]
+    );
+    world.ok(["rewind", "t1"]);
+    assert_eq!(world.read("a.txt"), "one\n");
+}
+
+/// U-21: sockets, pipes and what cannot be read are named, never waited for.
+#[test]
+fn what_is_no_file_is_named() {
+    let world = start();
+    turn!(world, agent);
+    agent.bash("mkfifo pipe; echo x > x.txt");
+    let steps = world.checkpoints();
+    let step = steps.last().expect("a step");
+    assert_eq!(step.not_captured(), ["special pipe"], "{}", step.line);
+    let plan = world.plan(["rewind", "t1"]);
+    assert_eq!(gaps(&plan), ["special pipe"]);
+    world.ok(["rewind", "t1"]);
+    assert!(world.exists("pipe") && !world.exists("x.txt"));
+}
+
+/// U-21: a hard link is a second name of a file; both get their contents back.
+#[test]
+fn hard_links_get_their_contents_back() {
+    let world = start();
+    fs::hard_link(world.path("a.txt"), world.path("twin.txt")).expect("a hard link");
+    turn!(world, agent);
+    let before = world.tree();
+    agent.bash("echo x >> a.txt");
+    let line = "t1 Bash: modify a.txt, modify twin.txt";
+    assert_eq!(world.since_start(), ["t1: go", line]);
+    world.ok(["rewind", "t1"]);
+    assert_same(&world.tree(), &before);
+}
+
+/// Nested repositories are captured like any other directory, their `.git` never.
+#[test]
+fn a_repository_within() {
+    let world = start();
+    world
+        .sh("git init -q inner && echo one > inner/x.txt")
+        .expect_code(0);
+    let inner = crate::support::tree::git_digest(&world.path("inner/.git"));
+    turn!(world, agent);
+    agent.bash("echo two > inner/x.txt");
+    agent.write("inner/y.txt", "y\n");
+    assert_eq!(
+        world.since_start(),
+        [
+            "t1: go",
+            "t1 Bash: modify inner/x.txt",
+            "t1 Write: create inner/y.txt"
+        ]
+    );
+    world.ok(["rewind", "t1"]);
+    assert_eq!(world.read("inner/x.txt"), "one\n");
+    assert!(!world.exists("inner/y.txt"));
+    assert_eq!(
+        crate::support::tree::git_digest(&world.path("inner/.git")),
+        inner
+    );
+}
+
+/// S3-014: capture is in one place: what the hook is told and sees is the whole of it, whatever the tool's name.
+#[test]
+fn an_unknown_tool_is_captured_as_a_shell_is() {
+    let world = start();
+    turn!(world, agent);
+    let call = agent.pre("mcp__files__move", json!({"from": "a.txt"}));
+    fs::rename(world.path("a.txt"), world.path("moved.txt")).expect("a move");
+    agent.post(&call, &json!("moved"));
+    assert_eq!(
+        world.since_start(),
+        ["t1: go", "t1 mcp__files__move: rename a.txt -> moved.txt"]
+    );
+}
+
+/// S3-013: tools that only read make no checkpoint, however many.
+#[test]
+fn reading_makes_no_checkpoint() {
+    let world = start();
+    turn!(world, agent);
+    for path in ["a.txt", "b.txt", "dir/c.txt"] {
+        agent.read(path);
+    }
+    assert_eq!(world.since_start(), ["t1: go"]);
+    agent.edit("a.txt", "one", "1");
+    let edit = world.checkpoint("t1 Edit: modify a.txt");
+    assert_eq!(edit.json["iteration"], 4, "calls count all the same");
+}
+
+/// S3-015, S3-016, S3-034: a file touched many times goes back to what it was when the turn began.
+#[test]
+fn many_touches_and_one_way_back() {
+    let world = start();
+    turn!(world, agent);
+    let before = world.read("a.txt");
+    agent.edit("a.txt", "one", "1");
+    agent.bash("sed -i s/two/2/ a.txt");
+    agent.write("a.txt", "all new\n");
+    agent.bash("rm a.txt");
+    agent.write("a.txt", "born again\n");
+    agent.stop();
+    let steps = world.since_start().len();
+    assert_eq!(steps, 6);
+    assert_eq!(world.at("t1", "a.txt").as_deref(), Some(before.as_str()));
+    for (rev, text) in iter::zip(["@~4", "@~3", "@~2", "@~1"], ["1\ntwo", "1\n2", "all", ""]) {
+        let then = world.at(rev, "a.txt");
+        match text {
+            "" => assert_eq!(then, None),
+            text => assert!(then.is_some_and(|t| t.starts_with(text)), "{rev}"),
+        }
+    }
+    world.ok(["rewind", "t1"]);
+    assert_eq!(world.read("a.txt"), before);
+}
+
+/// A hook that is given nonsense still lets the agent go on, in one line, and the gap is shown.
+#[test]
+fn trouble_of_the_hook_is_a_gap() {
+    let world = start();
+    turn!(world, agent);
+    let mut hook = world.backstitch();
+    hook.args(["hook", "claude-code"]);
+    let output = finish(&mut hook, b"{nonsense").expect_code(0);
+    assert_eq!(output.stdout, "");
+    assert_eq!(output.stderr.lines().count(), 1, "{output}");
+    let gaps = world.json(["status"])["gaps"].clone();
+    assert_eq!(gaps.as_array().map(Vec::len), Some(1), "{gaps}");
+    agent.edit("a.txt", "one", "1");
+    let missed = world.checkpoint("you (not recorded)");
+    assert_eq!(missed.not_captured(), ["failed ."]);
+    let plan = world.plan(["rewind", "t1"]);
+    assert_eq!(crate::support::history::gaps(&plan), ["failed"]);
+}

@@ -1,0 +1,529 @@
+//! Rewinding as a user does it: whole, in part, exactly, with collisions, back and forth again.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::agent::Agent;
+use crate::support::history::{actions, conflicts, gaps};
+use crate::support::tree::assert_same;
+use crate::support::{Output, World};
+
+const A: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n";
+
+/// Two turns of one session, an edit of the user between them:
+/// t1 edits line one and makes b.txt; the user edits line nine; t2 edits line five and deletes c.txt.
+fn story() -> World {
+    let world = World::committed(&[("a.txt", A), ("c.txt", "c\n"), ("src/d.txt", "d\n")]);
+    let mut agent = world.agent();
+    agent.session_start();
+    first(&mut agent);
+    world.write("a.txt", world.read("a.txt").replace("nine", "NINE (mine)"));
+    agent.prompt("second");
+    agent.edit("a.txt", "five", "5");
+    agent.bash("rm c.txt");
+    agent.stop();
+    world
+}
+
+fn first(agent: &mut Agent<'_>) {
+    agent.prompt("first");
+    agent.edit("a.txt", "one", "1");
+    agent.write("b.txt", "b\n");
+    agent.stop();
+}
+
+fn with(edits: &[(&str, &str)]) -> String {
+    edits
+        .iter()
+        .fold(A.to_owned(), |text, (from, to)| text.replace(from, to))
+}
+
+fn refused(world: &World, args: &[&str], words: &[&str]) -> Output {
+    let (tree, history) = (world.tree(), world.history());
+    let output = world.run(args).expect_code(1);
+    for word in words {
+        assert!(output.stderr.contains(word), "no {word:?} in {output}");
+    }
+    assert_same(&world.tree(), &tree);
+    assert_eq!(world.history(), history, "{output}");
+    output
+}
+
+/// S3-001, S3-032, S3-033, S4-018, S4-032: to a turn; the user's edit stays. The answer says what was done.
+#[test]
+fn to_a_turn() {
+    let world = story();
+    let git = world.git_digest();
+    let after = world.tree();
+    let plan = world.plan(["rewind", "t2"]);
+    assert_eq!(gaps(&plan), Vec::<String>::new());
+    assert_same(&world.tree(), &after);
+    let done = world.json(["rewind", "t2", "--scope", "code"]);
+    for name in ["target", "scope", "actions", "conflicts", "gaps", "plan"] {
+        assert_eq!(plan[name], done[name], "{name}");
+    }
+    assert_eq!(done["scope"], "code");
+    assert_eq!(actions(&done), ["write a.txt", "create c.txt"]);
+    assert_eq!(done["operation"], "op1");
+    let node = world.checkpoints().pop().expect("a checkpoint");
+    assert_eq!(
+        (done["checkpoint"].as_str(), node.json["kind"].as_str()),
+        (Some(&*node.id), Some("rewind"))
+    );
+    assert_eq!(
+        world.read("a.txt"),
+        with(&[("one", "1"), ("nine", "NINE (mine)")])
+    );
+    assert_eq!(world.read("c.txt"), "c\n");
+
+    world.ok(["rewind", "t1"]);
+    assert_eq!(world.read("a.txt"), with(&[("nine", "NINE (mine)")]));
+    assert!(!world.exists("b.txt"));
+    assert_eq!(world.git_digest(), git);
+}
+
+/// S4-017, S4-033: to the newest checkpoint, whatever its number is.
+#[test]
+fn to_the_last_checkpoint() {
+    let world = story();
+    world.ok(["checkpoint", "-m", "good"]);
+    let good = world.tree();
+    let mut agent = world.agent();
+    agent.prompt("spoil it");
+    agent.bash("echo > a.txt; rm -r src");
+    world.ok(["rewind", "good"]);
+    assert_same(&world.tree(), &good);
+}
+
+/// `@`, `@~2`, `c12^`, a label in quotes, and what does not exist.
+#[test]
+fn places_in_history() {
+    let world = story();
+    world.ok(["checkpoint", "-m", "two words"]);
+    let ids: Vec<_> = world.checkpoints().into_iter().map(|c| c.id).collect();
+    let at = |back: usize| ids[ids.len() - 1 - back].clone();
+    let parent = format!("{}^", at(1));
+    for (rev, id) in [
+        ("@", at(0)),
+        ("@~2", at(2)),
+        ("@^", at(1)),
+        (parent.as_str(), at(2)),
+        ("two words", at(0)),
+        ("\"two words\"", at(0)),
+        ("main", at(0)),
+        ("main~3", at(3)),
+    ] {
+        assert_eq!(world.plan(["rewind", rev])["target"], id.as_str(), "{rev}");
+        assert_eq!(world.json(["show", rev])["id"], id.as_str(), "{rev}");
+    }
+    for rev in ["c999", "t9", "@~99", "nobody", "c1^^"] {
+        for command in ["rewind", "show", "diff", "revert"] {
+            let output = world.run([command, rev]).expect_code(3);
+            assert!(output.stderr.contains(rev), "{output}");
+            assert!(output.stderr.contains("hint: "), "{output}");
+        }
+    }
+    world.ok(["checkpoint", "-m", "two words"]);
+    let output = world.run(["show", "two words"]).expect_code(2);
+    assert!(output.stderr.contains("not unique"), "{output}");
+    world.ok(["rewind", "@~4"]);
+    assert_eq!(world.read("c.txt"), "c\n");
+}
+
+/// To a tool call, by its number in the session.
+#[test]
+fn to_an_iteration() {
+    let world = story();
+    world.ok(["rewind", "--iteration", "3"]);
+    assert!(world.exists("c.txt"));
+    assert!(world.read("a.txt").contains("\n5\n"));
+    world.ok(["rewind", "--iteration", "1"]);
+    assert_eq!(
+        world.read("a.txt"),
+        with(&[("one", "1"), ("nine", "NINE (mine)")])
+    );
+    let output = world.run(["rewind", "--iteration", "99"]).expect_code(3);
+    assert!(output.stderr.contains("iteration 99"), "{output}");
+    world.run(["rewind"]).expect_code(2);
+    world
+        .run(["rewind", "t1", "--iteration", "1"])
+        .expect_code(2);
+}
+
+/// U-18: once more is harmless, and the timeline stays as it is.
+#[test]
+fn u_18_again_and_again() {
+    let world = story();
+    world.ok(["rewind", "t1"]);
+    let (tree, history) = (world.tree(), world.history());
+    for _ in 0..2 {
+        let again = world.json(["rewind", "t1"]);
+        assert!(
+            again["operation"].is_null() && again["checkpoint"].is_null(),
+            "{again}"
+        );
+        let text = world.ok(["rewind", "t1"]).stdout;
+        assert!(text.contains("Nothing to do"), "{text}");
+        assert_same(&world.tree(), &tree);
+        assert_eq!(world.history(), history);
+    }
+}
+
+/// Only some paths: a file, a directory, from where one stands.
+#[test]
+fn only_some_paths() {
+    let world = story();
+    world.write("src/d.txt", "mine\n");
+    world.ok(["rewind", "t1", "--path", "b.txt", "src"]);
+    assert!(!world.exists("b.txt") && !world.exists("c.txt"));
+    assert_eq!(world.read("src/d.txt"), "mine\n");
+    assert!(world.read("a.txt").starts_with("1\n"));
+
+    let mut inside = world.backstitch();
+    inside
+        .args(["rewind", "t1", "--path", "../c.txt"])
+        .current_dir(world.path("src"));
+    assert!(run(&mut inside));
+    assert!(world.exists("c.txt"));
+    let output = world
+        .run(["rewind", "t1", "--path", "../outside"])
+        .expect_code(2);
+    assert!(output.stderr.contains("not in the workspace"), "{output}");
+}
+
+fn run(command: &mut Command) -> bool {
+    command.output().expect("a run").status.success()
+}
+
+/// The hunks of `diff --json` by their ids: one of two edits of a file is taken out.
+#[test]
+fn only_some_hunks() {
+    let world = story();
+    let diff = world.json(["diff", "@", "t1"]);
+    let hunk = |added: &str| -> String {
+        let files = diff["files"].as_array().expect("files").iter();
+        let hunks = files.flat_map(|f| f["hunks"].as_array().expect("hunks"));
+        let found: Vec<&Value> = hunks.filter(|h| h["added"][0] == added).collect();
+        assert_eq!(found.len(), 1, "{added} in {diff:#}");
+        found[0]["id"].as_str().expect("an id").to_owned()
+    };
+    world.ok(["rewind", "t1", "--hunk", &hunk("five")]);
+    assert_eq!(
+        world.read("a.txt"),
+        with(&[("one", "1"), ("nine", "NINE (mine)")])
+    );
+    assert!(world.exists("b.txt") && !world.exists("c.txt"));
+    world.ok(["undo"]);
+    assert!(world.read("a.txt").contains("\n5\n"));
+    refused(
+        &world,
+        &["rewind", "t1", "--hunk", "0000"],
+        &["no hunk 0000", "diff REV --json"],
+    );
+}
+
+/// The very state: everyone's edits go, and come back by `undo`.
+#[test]
+fn exactly() {
+    let world = story();
+    let after = world.tree();
+    world.ok(["rewind", "t1", "--exact"]);
+    assert_eq!(world.read("a.txt"), A);
+    assert!(!world.exists("b.txt") && world.exists("c.txt"));
+    world.ok(["undo"]);
+    assert_same(&world.tree(), &after);
+}
+
+/// S4-037: one turn or step in the middle; what came later stays. And the way back.
+#[test]
+fn one_turn_in_the_middle() {
+    let world = story();
+    let after = world.tree();
+    world.ok(["revert", "t1"]);
+    assert_eq!(
+        world.read("a.txt"),
+        with(&[("nine", "NINE (mine)"), ("five", "5")])
+    );
+    assert!(!world.exists("b.txt") && !world.exists("c.txt"));
+    world.ok(["undo"]);
+    assert_same(&world.tree(), &after);
+    let rm = world.id("t2 Bash: delete c.txt");
+    let five = world
+        .checkpoints()
+        .into_iter()
+        .filter(|c| c.line == "t2 Edit: modify a.txt");
+    let five = five.last().expect("a step").id;
+    world.ok(["revert", &rm, &five]);
+    assert_eq!(
+        world.read("a.txt"),
+        with(&[("one", "1"), ("nine", "NINE (mine)")])
+    );
+    assert!(world.exists("c.txt") && world.exists("b.txt"));
+}
+
+/// U-19: the user changed the very line since: a conflict, which changes nothing until it is decided.
+#[test]
+fn u_19_the_same_line() {
+    for (how, text) in [
+        ("current", with(&[("one", "1 and mine")])),
+        ("target", A.to_owned()),
+    ] {
+        let world = collision();
+        let output = refused(
+            &world,
+            &["rewind", "t1"],
+            &["collide in 1 file", "--on-conflict"],
+        );
+        assert!(output.stdout.contains("conflicts\n  a.txt"), "{output}");
+        refused(
+            &world,
+            &["rewind", "t1", "--on-conflict", "fail"],
+            &["collide"],
+        );
+        refused(&world, &["rewind", "t1", "--dry-run"], &["collide"]);
+        let answer = world.run(["--json", "rewind", "t1"]).expect_code(1).json();
+        assert_eq!(conflicts(&answer), ["a.txt"]);
+        assert_eq!(
+            answer["conflicts"][0]["hunks"][0]["kept"],
+            serde_json::json!([0, 1])
+        );
+        assert_eq!(answer["error"]["kind"], "conflict");
+
+        let before = world.tree();
+        world.ok(["rewind", "t1", "--on-conflict", how]);
+        assert_eq!(world.read("a.txt"), text, "{how}");
+        assert!(!world.exists("b.txt"));
+        world.ok(["undo"]);
+        assert_same(&world.tree(), &before);
+    }
+    let world = collision();
+    world.ok(["rewind", "t1", "--on-conflict", "markers"]);
+    let text = world.read("a.txt");
+    for part in [
+        "<<<<<<<",
+        "1 and mine\n",
+        "=======",
+        "one\n",
+        ">>>>>>>",
+        "\ntwo\n",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+fn collision() -> World {
+    let world = World::committed(&[("a.txt", A)]);
+    let mut agent = world.agent();
+    agent.session_start();
+    first(&mut agent);
+    world.write("a.txt", world.read("a.txt").replace("1\n", "1 and mine\n"));
+    world.ok(["diff"]);
+    world
+}
+
+/// Other collisions: the agent made the file that the user went on with; it deleted one that the user made anew; both
+/// changed a binary.
+#[test]
+fn other_collisions() {
+    let world = World::committed(&[("c.txt", "c\n")]);
+    world.write("pic", b"\0one");
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("go");
+    agent.write("new.txt", "agent\n");
+    agent.bash("rm c.txt; printf '\\0two' > pic");
+    agent.stop();
+    world.write("new.txt", "agent\nmine\n");
+    world.write("c.txt", "mine\n");
+    world.write("pic", b"\0three");
+    let answer = world.run(["--json", "rewind", "t1"]).expect_code(1).json();
+    let named = conflicts(&answer);
+    assert!(
+        named.contains(&"new.txt".into()) && named.contains(&"pic".into()),
+        "{answer:#}"
+    );
+    for conflict in answer["conflicts"].as_array().expect("conflicts") {
+        assert_ne!(conflict["reason"], "", "{conflict}");
+    }
+    world.ok(["rewind", "t1", "--on-conflict", "current"]);
+    assert_eq!(world.read("new.txt"), "agent\nmine\n");
+    assert_eq!(world.bytes("pic"), b"\0three");
+    assert_eq!(world.read("c.txt"), "mine\n");
+}
+
+/// `--plan`: just what was shown, or nothing.
+#[test]
+fn a_plan_holds_or_refuses() {
+    let world = story();
+    let plan = |world: &World| {
+        world.plan(["rewind", "t2"])["plan"]
+            .as_str()
+            .expect("a plan")
+            .to_owned()
+    };
+    let shown = plan(&world);
+    assert_eq!(plan(&world), shown, "the same state has the same plan");
+    let text = world.ok(["rewind", "t2", "--dry-run"]).stdout;
+    assert!(text.contains(&format!("--plan {shown}")), "{text}");
+    world.write("a.txt", with(&[("one", "1"), ("two", "2 (mine)")]));
+    world.ok(["diff"]);
+    refused(
+        &world,
+        &["rewind", "t2", "--plan", &shown],
+        &["changed since this plan", "--dry-run"],
+    );
+    refused(
+        &world,
+        &["rewind", "t1", "--plan", &shown],
+        &["changed since this plan"],
+    );
+    let fresh = plan(&world);
+    assert_ne!(fresh, shown);
+    world.ok(["rewind", "t2", "--plan", &fresh]);
+    assert_eq!(
+        world.read("a.txt"),
+        with(&[("one", "1"), ("two", "2 (mine)")])
+    );
+}
+
+/// What an agent cannot do yet is said, and neither side is touched.
+#[test]
+fn the_conversation_is_refused() {
+    let world = story();
+    for scope in ["conversation", "both"] {
+        refused(
+            &world,
+            &["rewind", "t1", "--scope", scope],
+            &["not supported for this agent yet", "--scope code"],
+        );
+        refused(
+            &world,
+            &["revert", "t1", "--scope", scope],
+            &["not supported"],
+        );
+    }
+    world
+        .run(["rewind", "t1", "--scope", "nothing"])
+        .expect_code(2);
+}
+
+/// U-20: every restore can be undone, each with a fresh process; `redo` brings it back.
+#[test]
+fn back_and_forth() {
+    let world = story();
+    let mut trees = vec![world.tree()];
+    for rev in ["t2", "t1"] {
+        world.ok(["rewind", rev]);
+        trees.push(world.tree());
+    }
+    for at in [1, 0] {
+        world.ok(["undo"]);
+        assert_same(&world.tree(), &trees[at]);
+    }
+    refused(&world, &["undo"], &["no operation to undo", "rewind t"]);
+    for at in [1, 2] {
+        world.ok(["redo"]);
+        assert_same(&world.tree(), &trees[at]);
+    }
+    refused(&world, &["redo"], &["nothing to redo"]);
+    world.ok(["undo", "op1"]);
+    refused(&world, &["undo", "op1"], &["op1 is undone already", "redo"]);
+    world.run(["undo", "op99"]).expect_code(3);
+    world.ok(["verify"]);
+}
+
+/// An operation older than the newest turn is not undone by accident.
+#[test]
+fn undo_after_a_new_turn() {
+    let world = story();
+    world.ok(["rewind", "t2"]);
+    let mut agent = world.agent();
+    agent.prompt("third");
+    agent.edit("a.txt", "two", "2");
+    agent.stop();
+    refused(
+        &world,
+        &["undo"],
+        &["t3", "`backstitch undo op1`", "`backstitch rewind t3`"],
+    );
+    world.ok(["undo", "op1"]);
+    assert_eq!(
+        world.read("a.txt"),
+        with(&[
+            ("one", "1"),
+            ("two", "2"),
+            ("five", "5"),
+            ("nine", "NINE (mine)")
+        ])
+    );
+    assert!(!world.exists("c.txt"), "what came later stays");
+}
+
+/// New work does not cost the redo, a new operation does.
+#[test]
+fn what_drops_a_redo() {
+    let world = story();
+    world.ok(["rewind", "t2"]);
+    world.ok(["undo"]);
+    world.write("e.txt", "mine\n");
+    world.ok(["checkpoint", "-m", "here"]);
+    world.ok(["redo"]);
+    assert!(world.exists("c.txt") && world.exists("e.txt"));
+    world.ok(["undo"]);
+    let step = world.id("t1 Write: create b.txt");
+    world.ok(["revert", &step]);
+    refused(
+        &world,
+        &["redo"],
+        &["nothing to redo", "no operation after it"],
+    );
+}
+
+/// U-17: `show` has what the turn did, the dry run what a rewind to it would restore.
+#[test]
+fn u_17_a_turns_own_changes_and_what_a_rewind_restores() {
+    let world = story();
+    let own = world.ok(["show", "t1", "--name-status"]).stdout;
+    assert_eq!(own, "M\ta.txt\nA\tb.txt\n");
+    let own: Vec<_> = world.json(["show", "t1"])["steps"]
+        .as_array()
+        .expect("steps")
+        .clone();
+    assert_eq!(own.len(), 2);
+    let all = actions(&world.plan(["rewind", "t1"]));
+    assert_eq!(all, ["merge a.txt", "delete b.txt", "create c.txt"]);
+}
+
+/// U-16: the turn can be rewound as soon as it ends, and even while it goes on.
+#[test]
+fn u_16_the_newest_turn() {
+    let world = World::committed(&[("a.txt", A)]);
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("go");
+    agent.edit("a.txt", "one", "1");
+    world.ok(["rewind", "t1"]);
+    assert_eq!(world.read("a.txt"), A);
+    agent.edit("a.txt", "two", "2");
+    agent.stop();
+    world.ok(["rewind", "t1"]);
+    assert_eq!(world.read("a.txt"), A);
+}
+
+/// Files that a rewind does not change keep their times: nothing is built anew for them.
+#[test]
+fn untouched_files_keep_their_times() {
+    let world = story();
+    let time = |path: &str| {
+        world
+            .path(path)
+            .metadata()
+            .expect("a file")
+            .modified()
+            .expect("a time")
+    };
+    let before = (time("src/d.txt"), time("b.txt"));
+    world.ok(["rewind", "t2"]);
+    assert_eq!((time("src/d.txt"), time("b.txt")), before);
+}
