@@ -588,11 +588,12 @@ pub(crate) fn scan(
     root: &Root,
     here: Here,
     deadline: Option<std::time::Instant>,
+    tick: &mut dyn FnMut(u64),
 ) -> Result<Scanned> {
     let since = calls::last_event(&store.conn)?;
     let known = known::all(&store.conn, here.root)?;
     let excludes = Excludes::read(&root.path);
-    let findings = crate::scan::scan(root, &store.dir, &known, &excludes, deadline)?;
+    let findings = crate::scan::scan(root, &store.dir, &known, &excludes, deadline, tick)?;
     Ok(Scanned {
         findings,
         known,
