@@ -230,6 +230,14 @@ impl Root {
         place.stat().ok()
     }
 
+    /// How many names the file has; 0 where nothing is.
+    pub(crate) fn links(&self, rel: &RelPath) -> u32 {
+        let place = self.place(rel).ok().flatten();
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        let stat = place.and_then(|p| rustix::fs::statx(&p.dir, p.name, flags, WANTED).ok());
+        stat.map_or(0, |s| s.stx_nlink)
+    }
+
     /// Makes what happened in the directory of `rel` durable.
     pub(crate) fn sync_parent(&self, rel: &RelPath) {
         if let Ok(dir) = self.dir(rel.split().0) {
