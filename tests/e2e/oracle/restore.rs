@@ -350,7 +350,7 @@ impl World {
 
     /// L4: lines of others are still there.
     fn nobodys_lines_lost(
-        &self,
+        &mut self,
         what: &str,
         request: &Request,
         node: NodeId,
@@ -370,6 +370,10 @@ impl World {
             let kept = token.sure == Sure::Yes && !owned.contains(&token.who);
             // an older line may go with an edit that is put back
             let newer = token.node.is_some_and(|n| n > node) || then.contains_key(line);
+            self.counts.lines_kept += usize::from(kept && newer);
+            let out = token.sure == Sure::Yes && owned.contains(&token.who);
+            let out = out && token.node.is_some_and(|n| n > node);
+            self.counts.lines_gone += usize::from(out && !has.contains_key(line));
             if kept && newer && !has.contains_key(line) {
                 return Err(format!(
                     "L4: {what}: {line} ({token:?}) was in {paths:?} and is lost"
