@@ -175,10 +175,10 @@ impl Desk<'_> {
         let since_node = if baseline { None } else { self.head()? };
         for found in adopted {
             // before the first whole scan is done, the start's state is what the scan finds
-            let file = known::gone(self.conn, self.here.root, &found.path)?;
+            // a file of its own: what stood here once was seen to go, and this was not seen to come
             let row = Known {
                 image: found.image,
-                file,
+                file: None,
                 since: since_node,
                 generation,
                 stat: found.stat.unwrap_or(NO_STAT),
