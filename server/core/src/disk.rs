@@ -424,6 +424,22 @@ fn read_whole(file: std::fs::File, stat: Stat) -> Look {
     }
 }
 
+/// A small regular file whole; None for anything else, such as a fifo that would never end.
+/// `follow`: through a link, too.
+pub(crate) fn read_small(path: &Path, follow: bool) -> Option<Vec<u8>> {
+    let mut flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    if !follow {
+        flags |= OFlags::NOFOLLOW;
+    }
+    let file = std::fs::File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}
+
 /// Looks at a path by its full name, for the walk, which has just listed it.
 pub(crate) fn stat_path(path: &Path) -> Option<Stat> {
     rustix::fs::statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, WANTED)

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crate::disk::{Look, Root, Stat, TEMP_PREFIX, stat_path};
+use crate::disk::{Look, Root, Stat, TEMP_PREFIX, read_small, stat_path};
 use crate::error::{Error, Result};
 use crate::model::{
     ContentId, Coverage, FileId, Image, NodeId, Opaque, Reason, RelPath, bytes_path, os_bytes,
@@ -259,7 +259,8 @@ impl Scan<'_> {
     /// Examines the files of one directory; gives the directories in it.
     fn list(&self, dir: &Dir) -> Vec<Dir> {
         let full = self.root.path.join(bytes_path(&dir.path));
-        let own = std::fs::read(full.join(bytes_path(rules::FILE))).ok();
+        // like git, not through a link
+        let own = read_small(&full.join(bytes_path(rules::FILE)), false);
         let rules = dir.rules.below(&dir.path, own.as_deref());
         let entries = match std::fs::read_dir(&full) {
             Ok(entries) => entries,
