@@ -119,32 +119,36 @@ impl Store {
 
     /// Takes the lock between captures (shared) and restores (exclusive). None: not within `wait`.
     pub(crate) fn restore_lock(&self, exclusive: bool, wait: Duration) -> Result<Option<Lock>> {
-        let path = self.dir.join("restore.lock");
-        let file = private_file(&path)
-            .create(true)
-            .append(true)
-            .read(true)
-            .open(&path)
-            .at("open", &path)?;
-        let start = Instant::now();
-        loop {
-            let taken = if exclusive {
-                file.try_lock()
-            } else {
-                file.try_lock_shared()
-            };
-            match taken {
-                Ok(()) => return Ok(Some(Lock { _file: file })),
-                Err(std::fs::TryLockError::WouldBlock) if start.elapsed() < wait => {
-                    std::thread::sleep(Duration::from_millis(2));
-                }
-                Err(std::fs::TryLockError::WouldBlock) => return Ok(None),
-                Err(std::fs::TryLockError::Error(source)) => {
-                    return Err(Error::Io {
-                        what: format!("lock {}", path.display()),
-                        source,
-                    });
-                }
+        lock(&self.dir.join("restore.lock"), exclusive, wait)
+    }
+}
+
+/// Takes a lock of the operating system on this file. None: not within `wait`.
+fn lock(path: &Path, exclusive: bool, wait: Duration) -> Result<Option<Lock>> {
+    let file = private_file(path)
+        .create(true)
+        .append(true)
+        .read(true)
+        .open(path)
+        .at("open", path)?;
+    let start = Instant::now();
+    loop {
+        let taken = if exclusive {
+            file.try_lock()
+        } else {
+            file.try_lock_shared()
+        };
+        match taken {
+            Ok(()) => return Ok(Some(Lock { _file: file })),
+            Err(std::fs::TryLockError::WouldBlock) if start.elapsed() < wait => {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            Err(std::fs::TryLockError::WouldBlock) => return Ok(None),
+            Err(std::fs::TryLockError::Error(source)) => {
+                return Err(Error::Io {
+                    what: format!("lock {}", path.display()),
+                    source,
+                });
             }
         }
     }
