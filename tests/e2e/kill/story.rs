@@ -94,7 +94,7 @@ impl<'w> Story<'w> {
             let at = rng.below(9);
             self.turn(rng, Some((at, killer)));
         }
-        self.reopen(rng, killer, &[]);
+        self.reopen(rng, killer);
         self.keep();
         if rng.once_in(4) {
             let (rev, tree) = rng.pick(&self.kept).clone();
@@ -119,8 +119,7 @@ impl<'w> Story<'w> {
         if rng.once_in(3) {
             self.interfere(rng, &before, &after, &mut foreign);
         }
-        let paths: Vec<PathBuf> = before.keys().chain(after.keys()).cloned().collect();
-        self.reopen(rng, killer, &paths);
+        self.reopen(rng, killer);
         let operations = self.operations();
         let done = operations.len() > known;
         let operation = if done {
@@ -147,6 +146,11 @@ impl<'w> Story<'w> {
             self.undo = None;
             self.redo = None;
             if done {
+                // what came to be as the restore makes it anyway is not theirs alone
+                foreign.retain(|path, theirs| {
+                    let theirs = theirs.as_ref();
+                    theirs != before.get(path) && theirs != after.get(path)
+                });
                 self.undo_beside(&foreign, &context);
             }
         }
@@ -436,7 +440,7 @@ impl<'w> Story<'w> {
     }
 
     /// The next starts: some of them die too. Then all is at rest.
-    fn reopen(&mut self, rng: &mut Rng, killer: &mut Killer, _paths: &[PathBuf]) {
+    fn reopen(&mut self, rng: &mut Rng, killer: &mut Killer) {
         for _ in 0..rng.below(3) {
             let openers: [&[&str]; 4] = [
                 &["status"],
