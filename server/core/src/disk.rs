@@ -251,7 +251,9 @@ impl Place<'_> {
         for _ in 0..5 {
             let stat = match self.stat() {
                 Ok(stat) => stat,
-                Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Look::NOTHING),
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => {
+                    return Ok(Look::NOTHING);
+                }
                 Err(e) => return Err(e).at("look at", &self.shown),
             };
             let look = self.read(stat);
