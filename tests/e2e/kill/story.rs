@@ -53,10 +53,7 @@ impl<'w> Story<'w> {
         world.symlink("src/a1.txt", "link");
         if rng.once_in(3) {
             // above what goes into the database in one piece: a pack file
-            let bytes: Vec<u8> = (0..160_000)
-                .flat_map(|_| rng.next().to_le_bytes())
-                .collect();
-            world.write("a-big.bin", bytes);
+            world.write("a-big.bin", rng.bytes(1_280_000));
         }
         let mut story = Self {
             world,
