@@ -3,6 +3,7 @@
 //! One test binary, one module per theme; `support` holds the fixture. No test sleeps: each waits for what it needs.
 
 mod capture;
+mod garbage;
 mod kill;
 mod oracle;
 mod payloads;
@@ -10,4 +11,6 @@ mod real_claude;
 mod rewinding;
 mod smoke;
 mod support;
+mod together;
+mod untouched;
 mod who;

@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use crate::disk::{Listed, Look, Root, Stat, TEMP_PREFIX};
+use crate::disk::{Listed, Look, Root, Stat, TEMP_PREFIX, read_small};
 use crate::error::{Error, Result};
 use crate::model::{
     ContentId, Coverage, FileId, Image, NodeId, Opaque, Reason, RelPath, bytes_path,
@@ -294,8 +294,9 @@ impl<'a> Scan<'a> {
             }
         };
         let has_rules = listed.entries.iter().any(|(name, _)| name == rules::FILE);
+        // like git, not through a link
         let own = has_rules
-            .then(|| std::fs::read(full.join(bytes_path(rules::FILE))).ok())
+            .then(|| read_small(&full.join(bytes_path(rules::FILE)), false))
             .flatten();
         let rules = dir.rules.below(&dir.path, own.as_deref());
         let mut below = Vec::new();

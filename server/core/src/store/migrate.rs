@@ -47,6 +47,12 @@ pub(crate) fn run(conn: &Connection, path: &Path) -> Result<()> {
     if check(facts(conn).map_err(damaged)?)? == known {
         return Ok(());
     }
+    // two that switch to WAL at once lock each other out, and no busy timeout helps
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let _lock = super::lock(&dir.join("migrate.lock"), true, super::BUSY)?;
+    if check(facts(conn).map_err(damaged)?)? == known {
+        return Ok(());
+    }
     // before the first table
     let mode = if shares_memory(path) {
         "WAL"
