@@ -303,6 +303,18 @@ impl World {
             .filter(|(p, _)| counts(p))
             .map(|(p, e)| (p.clone(), e.clone()))
             .collect();
+        // what was not known then is at its earliest known state, never gone
+        let whole = request.paths.is_empty();
+        for (path, since) in self.adopted.iter().filter(|(_, s)| whole && *s > node) {
+            let once = self.adopted.iter().filter(|(p, _)| p == path).count() == 1;
+            let earliest = self.expected.get(since).and_then(|tree| tree.get(path));
+            if once && !skipped(path) && !self.is_held(path) && disk.get(path) != earliest {
+                let found = disk.get(path);
+                return Err(format!(
+                    "U-23: {what}: {path}, not known then, was {earliest:?} and is {found:?}"
+                ));
+            }
+        }
         if tracked == wanted {
             Ok(())
         } else {
