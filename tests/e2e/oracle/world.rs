@@ -427,6 +427,11 @@ impl World {
                 if let (Some(entry), Some(tree)) =
                     (self.seen.get(&path), self.expected.get_mut(&head))
                 {
+                    for line in entry.text().unwrap_or_default().lines() {
+                        if let Some(token) = self.tokens.get_mut(line) {
+                            token.node.get_or_insert(head);
+                        }
+                    }
                     tree.insert(path, entry.clone());
                 }
             }
