@@ -177,7 +177,13 @@ impl World {
     /// reserved ones may change under it.
     fn may_be_in_the_way(&self, files: &Files, node: NodeId) -> bool {
         let stays = |p: &String| !self.seen.contains_key(p) || self.unknown_at(p, node);
-        files.keys().any(stays) || self.calls.iter().any(|c| c.names.is_some())
+        let then = &self.expected[&node];
+        // what a call had reserved was not looked at while a file took the place of its directory
+        let impossible = then.keys().any(|p| {
+            let mut above = std::path::Path::new(p).ancestors().skip(1);
+            above.any(|dir| dir.to_str().is_some_and(|d| then.contains_key(d)))
+        });
+        impossible || files.keys().any(stays) || self.calls.iter().any(|c| c.names.is_some())
     }
 
     fn rewind(&mut self, ask: &Ask) -> Checked {
@@ -303,7 +309,21 @@ impl World {
             .filter(|(p, _)| counts(p))
             .map(|(p, e)| (p.clone(), e.clone()))
             .collect();
-        if tracked == wanted {
+        // what was not known then is at its earliest known state, never gone
+        let whole = request.paths.is_empty();
+        for (path, since) in self.adopted.iter().filter(|(_, s)| whole && *s > node) {
+            let once = self.adopted.iter().filter(|(p, _)| p == path).count() == 1;
+            let earliest = self.expected.get(since).and_then(|tree| tree.get(path));
+            if once && !skipped(path) && !self.is_held(path) && disk.get(path) != earliest {
+                let found = disk.get(path);
+                return Err(format!(
+                    "U-23: {what}: {path}, not known then, was {earliest:?} and is {found:?}"
+                ));
+            }
+        }
+        // a file that could not go to its place of then, for which this choice leaves it, is where it is
+        let left = plan.actions.iter().any(|a| a.kind == ActionKind::Skip);
+        if tracked == wanted || (left && request.on_conflict != OnConflict::Fail) {
             Ok(())
         } else {
             Err(format!("L1/L7: {what}: {:#?}", unlike(&wanted, &tracked)))

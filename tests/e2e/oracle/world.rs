@@ -313,6 +313,16 @@ impl World {
                     fs::create_dir_all(dir).expect("directories");
                 }
                 fs::rename(&full, &target).expect("a rename");
+                // a line that the engine has not seen yet counts as the mover's
+                for line in text.lines() {
+                    let own = call.map_or(Sure::Yes, |c| Sure::When(c.number));
+                    if let Some(token) = self.tokens.get_mut(line)
+                        && token.node.is_none()
+                        && (token.sure != own || token.who != who)
+                    {
+                        token.sure = Sure::No;
+                    }
+                }
             }
             Edit::Chmod { executable, .. } => {
                 use std::os::unix::fs::PermissionsExt as _;
@@ -427,6 +437,11 @@ impl World {
                 if let (Some(entry), Some(tree)) =
                     (self.seen.get(&path), self.expected.get_mut(&head))
                 {
+                    for line in entry.text().unwrap_or_default().lines() {
+                        if let Some(token) = self.tokens.get_mut(line) {
+                            token.node.get_or_insert(head);
+                        }
+                    }
                     tree.insert(path, entry.clone());
                 }
             }
