@@ -131,7 +131,18 @@ impl Store {
 
     /// Takes the lock between captures (shared) and restores (exclusive). None: not within `wait`.
     pub(crate) fn restore_lock(&self, exclusive: bool, wait: Duration) -> Result<Option<Lock>> {
-        lock(&self.dir.join("restore.lock"), exclusive, wait)
+        let until = Instant::now() + wait;
+        // a restore that waits keeps the gate shut: captures that follow each other without a pause would
+        // never let it in
+        let Some(gate) = lock(&self.dir.join("restore.gate"), exclusive, wait)? else {
+            return Ok(None);
+        };
+        let left = until.saturating_duration_since(Instant::now());
+        let taken = lock(&self.dir.join("restore.lock"), exclusive, left)?;
+        Ok(taken.map(|lock| Lock {
+            _gate: exclusive.then_some(gate._file),
+            ..lock
+        }))
     }
 }
 
@@ -151,7 +162,12 @@ fn lock(path: &Path, exclusive: bool, wait: Duration) -> Result<Option<Lock>> {
             file.try_lock_shared()
         };
         match taken {
-            Ok(()) => return Ok(Some(Lock { _file: file })),
+            Ok(()) => {
+                return Ok(Some(Lock {
+                    _file: file,
+                    _gate: None,
+                }));
+            }
             Err(std::fs::TryLockError::WouldBlock) if start.elapsed() < wait => {
                 std::thread::sleep(Duration::from_millis(2));
             }
@@ -170,6 +186,7 @@ fn lock(path: &Path, exclusive: bool, wait: Duration) -> Result<Option<Lock>> {
 #[derive(Debug)]
 pub(crate) struct Lock {
     _file: File,
+    _gate: Option<File>,
 }
 
 /// Microseconds since 1970.
