@@ -178,7 +178,7 @@ fn a_name_that_is_no_text() {
     assert!(!world.exists(name));
 }
 
-/// S3-012, S3-017, S4-013, S4-014: edit tools, in directories that are new, through links, in files of other encodings.
+/// S3-012, S3-017, S3-020, S4-013, S4-014: edit tools, in directories that are new, through links, in files of other encodings.
 #[test]
 fn edit_tools_of_every_kind() {
     let world = start();
@@ -202,6 +202,7 @@ fn edit_tools_of_every_kind() {
         ]
     );
     assert_eq!(world.bytes("crlf.txt"), b"one\r\nTWO\r\n");
+    assert_eq!(world.at("t1", "new/deep/x.txt"), None);
     world.ok(["rewind", "t1"]);
     assert_same(&world.tree(), &before);
     world.ok(["undo"]);

@@ -3,14 +3,19 @@
 //! One test binary, one module per theme; `support` holds the fixture. No test sleeps: each waits for what it needs.
 
 mod capture;
+mod commands;
 mod garbage;
 mod kill;
 mod oracle;
 mod payloads;
 mod real_claude;
 mod rewinding;
+mod safety;
+mod setup;
 mod smoke;
 mod support;
+mod timeline;
 mod together;
+mod undo;
 mod untouched;
 mod who;

@@ -13,7 +13,7 @@ const A: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nnine\n";
 
 /// Two turns of one session, an edit of the user between them:
 /// t1 edits line one and makes b.txt; the user edits line nine; t2 edits line five and deletes c.txt.
-fn story() -> World {
+pub fn story() -> World {
     let world = World::committed(&[("a.txt", A), ("c.txt", "c\n"), ("src/d.txt", "d\n")]);
     let mut agent = world.agent();
     agent.session_start();
@@ -33,13 +33,13 @@ fn first(agent: &mut Agent<'_>) {
     agent.stop();
 }
 
-fn with(edits: &[(&str, &str)]) -> String {
+pub fn with(edits: &[(&str, &str)]) -> String {
     edits
         .iter()
         .fold(A.to_owned(), |text, (from, to)| text.replace(from, to))
 }
 
-fn refused(world: &World, args: &[&str], words: &[&str]) -> Output {
+pub fn refused(world: &World, args: &[&str], words: &[&str]) -> Output {
     let (tree, history) = (world.tree(), world.history());
     let output = world.run(args).expect_code(1);
     for word in words {
@@ -406,78 +406,6 @@ fn the_conversation_is_refused() {
     world
         .run(["rewind", "t1", "--scope", "nothing"])
         .expect_code(2);
-}
-
-/// U-20: every restore can be undone, each with a fresh process; `redo` brings it back.
-#[test]
-fn back_and_forth() {
-    let world = story();
-    let mut trees = vec![world.tree()];
-    for rev in ["t2", "t1"] {
-        world.ok(["rewind", rev]);
-        trees.push(world.tree());
-    }
-    for at in [1, 0] {
-        world.ok(["undo"]);
-        assert_same(&world.tree(), &trees[at]);
-    }
-    refused(&world, &["undo"], &["no operation to undo", "rewind t"]);
-    for at in [1, 2] {
-        world.ok(["redo"]);
-        assert_same(&world.tree(), &trees[at]);
-    }
-    refused(&world, &["redo"], &["nothing to redo"]);
-    world.ok(["undo", "op1"]);
-    refused(&world, &["undo", "op1"], &["op1 is undone already", "redo"]);
-    world.run(["undo", "op99"]).expect_code(3);
-    world.ok(["verify"]);
-}
-
-/// An operation older than the newest turn is not undone by accident.
-#[test]
-fn undo_after_a_new_turn() {
-    let world = story();
-    world.ok(["rewind", "t2"]);
-    let mut agent = world.agent();
-    agent.prompt("third");
-    agent.edit("a.txt", "two", "2");
-    agent.stop();
-    refused(
-        &world,
-        &["undo"],
-        &["t3", "`backstitch undo op1`", "`backstitch rewind t3`"],
-    );
-    world.ok(["undo", "op1"]);
-    assert_eq!(
-        world.read("a.txt"),
-        with(&[
-            ("one", "1"),
-            ("two", "2"),
-            ("five", "5"),
-            ("nine", "NINE (mine)")
-        ])
-    );
-    assert!(!world.exists("c.txt"), "what came later stays");
-}
-
-/// New work does not cost the redo, a new operation does.
-#[test]
-fn what_drops_a_redo() {
-    let world = story();
-    world.ok(["rewind", "t2"]);
-    world.ok(["undo"]);
-    world.write("e.txt", "mine\n");
-    world.ok(["checkpoint", "-m", "here"]);
-    world.ok(["redo"]);
-    assert!(world.exists("c.txt") && world.exists("e.txt"));
-    world.ok(["undo"]);
-    let step = world.id("t1 Write: create b.txt");
-    world.ok(["revert", &step]);
-    refused(
-        &world,
-        &["redo"],
-        &["nothing to redo", "no operation after it"],
-    );
 }
 
 /// U-17: `show` has what the turn did, the dry run what a rewind to it would restore.

@@ -12,7 +12,7 @@ use super::{Output, World};
 
 /// One session of the agent, or one of its subagents.
 ///
-/// Every event must leave the hook with exit status 0: it never breaks the agent.
+/// Every event must leave the hook with exit status 0 and without a complaint.
 #[derive(Debug, Clone)]
 pub struct Agent<'w> {
     world: &'w World,
@@ -97,6 +97,7 @@ impl<'w> Agent<'w> {
     pub fn event(&self, name: &str, fields: Value) -> Output {
         let payload = self.payload(name, fields);
         let output = self.world.hook(&payload).expect_code(0);
+        assert_eq!(output.stderr, "", "the hook complains of {payload}");
         let sent = self.shared.sent.lock();
         sent.unwrap_or_else(PoisonError::into_inner).push(payload);
         output

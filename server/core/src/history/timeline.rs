@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{Ancestry, Here, changes_of_node, head, in_force, node};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{
     BranchId, Call, CallId, Change, ChangeId, FileId, FileState, Node, NodeId, OpId, RelPath, Role,
     Session, SessionId, Turn, TurnId,
@@ -229,6 +229,19 @@ pub(crate) fn branches(conn: &Connection, here: Here) -> Result<Vec<BranchInfo>>
 pub(crate) fn log(store: &Store, here: Here, filter: &LogFilter) -> Result<Vec<Entry>> {
     let conn = &store.conn;
     let limit = filter.limit.unwrap_or(usize::MAX);
+    if let Some(name) = &filter.session {
+        let known: bool = conn
+            .prepare_cached(
+                "SELECT EXISTS (SELECT 1 FROM session WHERE substr(native, 1, length(?1)) = ?1)",
+            )?
+            .query_row([name], |r| r.get(0))?;
+        if !known {
+            return Err(Error::NotFound {
+                what: "session",
+                name: name.clone(),
+            });
+        }
+    }
     let mut rows = Rows::new(store, here)?;
     let mut entries = Vec::new();
     let keep = |id: NodeId| -> Result<bool> {
@@ -361,8 +374,11 @@ impl<'a> Rows<'a> {
                 binary: false,
             });
         }
-        let (old, new) = (bytes(&change.before)?, bytes(&change.after)?);
-        let (added, removed, binary) = crate::diff::count(&old, &new);
+        // a damaged content costs its own counts, not the timeline; `verify` names it
+        let (added, removed, binary) = match (bytes(&change.before), bytes(&change.after)) {
+            (Ok(old), Ok(new)) => crate::diff::count(&old, &new),
+            _ => (0, 0, true),
+        };
         Ok(EntryChange {
             change,
             added,

@@ -256,7 +256,10 @@ impl Engine {
                 }
                 Err(e) => {
                     surprise = Some(Error::refused(
-                        format!("{e}; everything was put back as it was"),
+                        format!(
+                            "{} cannot be restored: {e}; everything was put back as it was",
+                            line.path.display()
+                        ),
                         "mend that, and try again",
                     ));
                     break;

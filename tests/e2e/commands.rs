@@ -1,0 +1,408 @@
+//! Every command as documented: text and `--json`, exit codes, and what errors say.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::history::path;
+use crate::support::tree::{assert_same, tree};
+use crate::support::{Output, World, finish};
+
+/// t1 edits a.txt, renames b.txt, changes a binary and a mode; the user adds a file; a checkpoint "green".
+pub fn story() -> World {
+    let world = World::committed(&[
+        ("a.txt", "one\ntwo\nthree\n"),
+        ("b.txt", "same\n"),
+        ("run.sh", "#!/bin/sh\n"),
+    ]);
+    world.write("pic", b"\0one");
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("make it better");
+    agent.edit("a.txt", "two", "TWO");
+    agent.bash("mv b.txt c.txt; printf '\\0two' > pic; chmod +x run.sh; printf 'no newline' > n.txt; : > empty");
+    agent.stop();
+    world.write("mine.txt", "mine\n");
+    world.ok(["checkpoint", "-m", "green"]);
+    world
+}
+
+fn keys(value: &Value) -> BTreeSet<&str> {
+    value
+        .as_object()
+        .expect("an object")
+        .keys()
+        .map(String::as_str)
+        .collect()
+}
+
+#[track_caller]
+pub fn has(value: &Value, names: &[&str]) {
+    for name in names {
+        assert!(keys(value).contains(name), "no {name} in {value:#}");
+    }
+}
+
+/// An error names the thing, and says in a second line what to do.
+#[track_caller]
+pub fn says(output: &Output, code: i32, words: &[&str]) {
+    assert_eq!(output.code, code, "{output}");
+    assert_eq!(output.stdout, "", "{output}");
+    assert!(output.stderr.starts_with("error: "), "{output}");
+    for word in words {
+        assert!(output.stderr.contains(word), "no {word:?} in {output}");
+    }
+}
+
+/// The patch is what `git apply` takes, forwards and backwards, binaries, modes and names included.
+#[test]
+fn a_diff_that_git_applies() {
+    let world = story();
+    let patch = world.home.join("patch");
+    fs::write(&patch, world.ok(["diff", "t1", "@"]).bytes).expect("written");
+    let after = world.tree();
+    let apply = |how: &[&str]| {
+        let mut git = world.command("git");
+        git.args(["apply", "--whitespace=nowarn"])
+            .args(how)
+            .arg(&patch);
+        finish(&mut git, b"").expect_code(0)
+    };
+    apply(&["-R"]);
+    assert_eq!(world.read("a.txt"), "one\ntwo\nthree\n");
+    assert_eq!(world.bytes("pic"), b"\0one");
+    assert_eq!(world.mode("run.sh") & 0o111, 0);
+    assert!(
+        world.exists("b.txt")
+            && !world.exists("c.txt")
+            && !world.exists("empty")
+            && !world.exists("mine.txt")
+    );
+    apply(&[]);
+    assert_same(&world.tree(), &after);
+
+    fs::write(&patch, world.ok(["diff", "@", "t1"]).bytes).expect("written");
+    apply(&[]);
+    assert_eq!(world.read("a.txt"), "one\ntwo\nthree\n");
+}
+
+/// Against the disk, between two places, for some paths, in each form; the same question has the same answer twice.
+#[test]
+fn a_diff_in_each_form() {
+    let world = story();
+    assert_eq!(world.ok(["diff"]).stdout, "");
+    world.write("a.txt", "one\nTWO words\nthree\n");
+    for _ in 0..2 {
+        assert_eq!(world.ok(["diff", "--name-status"]).stdout, "M\ta.txt\n");
+    }
+    let stat = world.ok(["diff", "t1", "--stat"]).stdout;
+    assert!(
+        stat.contains("a.txt") && stat.contains("+1") && stat.contains("-1"),
+        "{stat}"
+    );
+    let only = world
+        .ok(["diff", "t1", "--name-status", "--", "mine.txt"])
+        .stdout;
+    assert_eq!(only, "A\tmine.txt\n");
+    let words = world.ok(["diff", "--word"]).stdout;
+    assert!(words.contains("{+") && words.contains("words"), "{words}");
+    let answer = world.json(["diff", "t1", "--", "a.txt"]);
+    assert_eq!(
+        (&answer["to"], answer["files"].as_array().map(Vec::len)),
+        (&json!("disk"), Some(1))
+    );
+    let hunk = &answer["files"][0]["hunks"][0];
+    has(hunk, &["id", "old", "new", "removed", "added"]);
+    assert_eq!(
+        (&hunk["old"], &hunk["added"]),
+        (&json!([2, 1]), &json!(["TWO words"]))
+    );
+    says(
+        &world.run(["diff", "t1", "nowhere"]),
+        3,
+        &["nowhere", "backstitch log"],
+    );
+    let colour = world.ok(["diff", "--color", "always"]).stdout;
+    assert!(colour.contains("\u{1b}["), "{colour:?}");
+    world.run(["diff", "a", "b", "c"]).expect_code(2);
+}
+
+/// A file as it was, byte for byte.
+#[test]
+fn a_file_as_it_was() {
+    let world = story();
+    assert_eq!(world.ok(["cat", "t1", "pic"]).bytes, b"\0one");
+    assert_eq!(world.ok(["cat", "@", "n.txt"]).bytes, b"no newline");
+    let answer = world.json(["cat", "@", "a.txt"]);
+    assert_eq!(answer["content"], "one\nTWO\nthree\n");
+    assert_eq!(world.json(["cat", "t1", "pic"])["content"], "\0one");
+    says(
+        &world.run(["cat", "t1", "c.txt"]),
+        3,
+        &["c.txt does not exist at t1", "backstitch log --path c.txt"],
+    );
+    says(&world.run(["cat", "t77", "a.txt"]), 3, &["t77"]);
+    says(&world.run(["cat", "t1", "."]), 2, &["directory"]);
+}
+
+/// S4-036, S4-038: the numbers of the store, and that it is at work.
+#[test]
+fn the_status() {
+    let world = story();
+    let status = world.json(["status"]);
+    has(
+        &status,
+        &[
+            "workspace",
+            "store",
+            "store_bytes",
+            "branch",
+            "head",
+            "checkpoints",
+            "turns",
+            "sessions",
+            "tracked_files",
+            "last_scan",
+            "coverage",
+            "open_calls",
+            "open_operation",
+            "gaps",
+        ],
+    );
+    assert_eq!(
+        (
+            &status["checkpoints"],
+            &status["turns"],
+            &status["sessions"]
+        ),
+        (&json!(6), &json!(1), &json!(1))
+    );
+    assert_eq!(status["tracked_files"], 7);
+    assert!(status["store_bytes"].as_u64() > Some(1000), "{status}");
+    let text = world.ok(["status"]).stdout;
+    for part in [
+        "workspace",
+        "store",
+        "6 checkpoints, 1 turn, 1 session",
+        "7 tracked",
+    ] {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+}
+
+/// S4-008: checkpoints by hand, with a description or without.
+#[test]
+fn checkpoints_by_hand() {
+    let world = story();
+    let made = world.json(["checkpoint", "create", "by hand"]);
+    assert_eq!(
+        (&made["kind"], &made["label"]),
+        (&json!("manual"), &json!("by hand"))
+    );
+    let text = world.ok(["checkpoint"]).stdout;
+    assert_eq!(
+        text.trim(),
+        world.json(["log"])["head"].as_str().expect("an id")
+    );
+    assert_eq!(world.ok(["-q", "checkpoint", "-m", "x"]).stderr, "");
+}
+
+/// S4-024: everything is there again for a new process; `verify` finds it whole.
+#[test]
+fn verify_finds_it_whole() {
+    let world = story();
+    let answer = world.json(["verify"]);
+    assert_eq!(
+        (&answer["ok"], &answer["checkpoints"], &answer["problems"]),
+        (&json!(true), &json!(6), &json!([]))
+    );
+    let text = world.ok(["verify"]).stdout;
+    assert!(text.starts_with("whole: 6 checkpoints"), "{text}");
+}
+
+/// The whole tree of a checkpoint elsewhere; never over something.
+#[test]
+fn a_tree_elsewhere() {
+    let world = story();
+    let there = world.home.join("then");
+    let text = there.to_str().expect("UTF-8");
+    let answer = world.json(["materialize", "@", "--into", text]);
+    assert_eq!(answer["files"], 7);
+    assert_same(&tree(&there), &world.tree());
+    let output = world.run(["materialize", "t1", "--into", text]);
+    says(&output, 1, &["is not empty", "an empty or a new directory"]);
+    assert_same(&tree(&there), &world.tree());
+    says(
+        &world.run(["materialize", "t1", "--into", "inside"]),
+        1,
+        &["inside the workspace"],
+    );
+    world.run(["materialize", "t1"]).expect_code(2);
+}
+
+/// Operations, newest first.
+#[test]
+fn the_operations() {
+    let world = story();
+    let text = world.ok(["oplog"]).stdout;
+    assert!(text.contains("No operations yet"), "{text}");
+    world.ok(["rewind", "t1"]);
+    world.ok(["undo"]);
+    world.ok(["redo"]);
+    let answer = world.json(["oplog"]);
+    let kinds: Vec<_> = answer["operations"]
+        .as_array()
+        .expect("operations")
+        .iter()
+        .map(|o| {
+            has(
+                o,
+                &[
+                    "id",
+                    "kind",
+                    "target",
+                    "checkpoint",
+                    "of",
+                    "undone_by",
+                    "state",
+                    "files",
+                    "time",
+                ],
+            );
+            (
+                o["id"].as_str().expect("an id"),
+                o["kind"].as_str().expect("a kind"),
+                o["state"].as_str().expect("a state"),
+            )
+        })
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            ("op3", "redo", "done"),
+            ("op2", "undo", "done"),
+            ("op1", "rewind", "done")
+        ]
+    );
+    let text = world.ok(["oplog"]).stdout;
+    assert!(
+        text.contains("rewind t1") && text.contains("undo op1"),
+        "{text}"
+    );
+}
+
+/// A directory is made a workspace of its own; the home directory only so.
+#[test]
+fn a_workspace_is_made() {
+    let world = World::new();
+    world.write("a.txt", "one\n");
+    let answer = world.json(["init"]);
+    assert_eq!(
+        (&answer["tracked_files"], path(&answer["workspace"])),
+        (&json!(1), world.root.to_str().expect("UTF-8").to_owned())
+    );
+    assert_eq!(world.history(), ["\"start\""]);
+    let home = world.home.to_str().expect("UTF-8");
+    let output = world.run(["--workspace", home, "log"]);
+    says(&output, 1, &["home", "backstitch init"]);
+    world.ok(["init", home]);
+    world.ok(["--workspace", home, "log"]);
+    says(&world.run(["init", "nowhere"]), 3, &["nowhere"]);
+    world.write("sub/x.txt", "x\n");
+    let elsewhere = world.home.join("stores");
+    world.ok(["--store-dir", elsewhere.to_str().expect("UTF-8"), "status"]);
+    assert!(elsewhere.is_dir());
+    let mut inside = world.backstitch();
+    inside
+        .args(["--json", "status"])
+        .current_dir(world.path("sub"));
+    let status = finish(&mut inside, b"").expect_code(0).json();
+    assert_eq!(
+        path(&status["workspace"]),
+        world.root.to_str().expect("UTF-8"),
+        "the enclosing one"
+    );
+}
+
+/// Wrong use is told from not found; with `--json` every failure is one document, too.
+#[test]
+fn failures_are_told_apart() {
+    let world = story();
+    for (args, code, kind) in [
+        (&["rewind", "t9"][..], 3, "not_found"),
+        (&["undo"], 1, "refused"),
+        (&["rewind", "t1", "--bogus"], 2, "usage"),
+        (&["nonsense"], 2, "usage"),
+        (&["cat", "t1", "../x"], 2, "usage"),
+        (&["--workspace", "/nonexistent", "log"], 1, "failed"),
+    ] {
+        let output = world.run(["--json"].iter().chain(args)).expect_code(code);
+        let answer = output.json();
+        assert_eq!(
+            (&answer["schema"], &answer["error"]["kind"]),
+            (&json!(1), &json!(kind)),
+            "{output}"
+        );
+        assert_ne!(answer["error"]["message"], "", "{output}");
+        let text = world.run(args).expect_code(code);
+        assert_eq!(text.stdout, "", "{text}");
+        assert!(text.stderr.starts_with("error: "), "{text}");
+    }
+    world.run::<&str>([]).expect_code(2);
+    world.ok(["--help"]);
+    world.ok(["rewind", "--help"]);
+}
+
+/// The answer may be cut short by who reads it.
+#[test]
+fn a_reader_that_leaves_is_no_failure() {
+    let world = story();
+    let binary = world.backstitch().get_program().to_owned();
+    let script = format!("set -o pipefail; {} log --all | true", binary.display());
+    let output = finish(world.command("bash").args(["-c", &script]), b"");
+    assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output}");
+}
+
+/// Completions know the commands, and the shell that is here reads them.
+#[test]
+fn completions_of_three_shells() {
+    let world = World::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let script = world.ok(["completions", shell]).stdout;
+        for command in ["rewind", "materialize", "oplog", "--on-conflict"] {
+            let word = if shell == "fish" {
+                command.trim_start_matches("--")
+            } else {
+                command
+            };
+            assert!(script.contains(word), "{shell}: no {command}");
+        }
+        let mut check = world.command(shell);
+        check.arg("-n");
+        if check.output().is_ok() {
+            let mut check = world.command(shell);
+            finish(check.arg("-n"), script.as_bytes()).expect_code(0);
+        }
+    }
+    let complete = format!(
+        "source <({} completions bash); COMP_WORDS=(backstitch rew); COMP_CWORD=1; _backstitch backstitch rew backstitch; echo ${{COMPREPLY[@]}}",
+        world.backstitch().get_program().display()
+    );
+    let output = finish(world.command("bash").args(["-c", &complete]), b"").expect_code(0);
+    assert_eq!(output.stdout.trim(), "rewind");
+    world.run(["completions", "tcl"]).expect_code(2);
+}
+
+/// The demo from nothing: it says that each of its checks holds.
+#[test]
+fn the_demo_runs() {
+    let world = World::new();
+    let before = world.tree();
+    let text = world.ok(["demo"]).stdout;
+    assert!(text.contains("backstitch setup"), "{text}");
+    let answer = world.json(["demo"]);
+    has(&answer, &["workspace", "store", "kept", "checks"]);
+    assert_same(&world.tree(), &before);
+    assert!(!fs::exists(path(&answer["workspace"])).expect("known"));
+}

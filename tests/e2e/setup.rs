@@ -1,0 +1,164 @@
+//! `backstitch setup` over the real binary: it adds its hooks beside what is there, and takes out only its own.
+
+use std::fs;
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::support::World;
+
+const FOREIGN: &str = r#"{
+  "model": "opus",
+  "hooks": {
+    "PostToolUse": [
+      { "matcher": "Edit", "hooks": [{ "type": "command", "command": "prettier --write" }] }
+    ]
+  },
+  "permissions": { "allow": ["Bash(ls)"] }
+}
+"#;
+
+/// The commands of all hooks, with the event that each is for.
+fn hooks(settings: &Value) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    for (event, groups) in settings["hooks"].as_object().into_iter().flatten() {
+        for hook in groups
+            .as_array()
+            .into_iter()
+            .flatten()
+            .flat_map(|g| g["hooks"].as_array().into_iter().flatten())
+        {
+            found.push((
+                event.clone(),
+                hook["command"].as_str().unwrap_or("").to_owned(),
+            ));
+        }
+    }
+    found
+}
+
+#[test]
+fn twice_is_once_and_out_again_leaves_no_trace() {
+    for (scope, place) in [("user", "home"), ("project", "work")] {
+        let world = World::git();
+        let root = if place == "home" {
+            &world.home
+        } else {
+            &world.root
+        };
+        let settings = root.join(".claude/settings.json");
+        fs::create_dir(root.join(".claude")).expect("a directory");
+        fs::write(&settings, FOREIGN).expect("settings");
+        let args = ["setup", "claude-code", "--scope", scope];
+
+        let print = world.ok(args.iter().chain(&["--print"]));
+        assert_eq!(fs::read_to_string(&settings).expect("there"), FOREIGN);
+        let first = world.ok(args);
+        assert!(
+            first.stdout.contains("hooks for") && first.stdout.contains("what was there before"),
+            "{first}"
+        );
+        let written = fs::read_to_string(&settings).expect("there");
+        assert_eq!(
+            print.stdout.trim(),
+            written.trim(),
+            "--print shows what is written"
+        );
+
+        let value: Value = serde_json::from_str(&written).expect("JSON");
+        assert_eq!(value["model"], "opus");
+        assert_eq!(value["permissions"]["allow"][0], "Bash(ls)");
+        let all = hooks(&value);
+        assert!(
+            all.contains(&("PostToolUse".into(), "prettier --write".into())),
+            "{all:?}"
+        );
+        for event in [
+            "SessionStart",
+            "UserPromptSubmit",
+            "PreToolUse",
+            "PostToolUse",
+            "PostToolUseFailure",
+            "PostToolBatch",
+            "Stop",
+            "SubagentStop",
+            "SessionEnd",
+            "PreCompact",
+        ] {
+            let ours = all
+                .iter()
+                .filter(|(e, c)| e == event && c.ends_with(" hook claude-code"));
+            assert_eq!(ours.count(), 1, "{event} in {all:?}");
+        }
+
+        let again = world.ok(args);
+        assert!(again.stdout.contains("already set up"), "{again}");
+        assert_eq!(fs::read_to_string(&settings).expect("there"), written);
+        let out = world.ok(args.iter().chain(&["--uninstall"]));
+        assert!(out.stdout.contains("taken out"), "{out}");
+        assert_eq!(fs::read_to_string(&settings).expect("there"), FOREIGN);
+        let nothing = world.ok(args.iter().chain(&["--uninstall"]));
+        assert!(nothing.stdout.contains("no hooks of ours"), "{nothing}");
+    }
+}
+
+/// What the user adds after the setup stays when the hooks are taken out.
+#[test]
+fn later_entries_stay() {
+    let world = World::git();
+    world.ok(["setup", "claude-code"]);
+    let settings = world.home.join(".claude/settings.json");
+    let mut value: Value =
+        serde_json::from_slice(&fs::read(&settings).expect("there")).expect("JSON");
+    value["theme"] = "dark".into();
+    fs::write(&settings, value.to_string()).expect("written");
+    world.ok(["setup", "claude-code", "--uninstall"]);
+    let value: Value = serde_json::from_slice(&fs::read(&settings).expect("there")).expect("JSON");
+    assert_eq!(value, serde_json::json!({"theme": "dark"}));
+}
+
+/// The command that is written really records, from any directory, with nothing but the agent's environment.
+#[test]
+fn what_is_written_works() {
+    let world = World::committed(&[("a.txt", "one\n")]);
+    world.ok(["setup", "claude-code"]);
+    let settings = fs::read(world.home.join(".claude/settings.json")).expect("there");
+    let value: Value = serde_json::from_slice(&settings).expect("JSON");
+    let (_, command) = hooks(&value)
+        .into_iter()
+        .find(|(event, _)| event == "SessionStart")
+        .expect("a hook");
+    let mut shell: Command = world.command("sh");
+    shell.args(["-c", &command]).current_dir(&world.home);
+    let payload = serde_json::json!({"session_id": "s", "hook_event_name": "SessionStart", "source": "startup", "cwd": world.root});
+    let output = crate::support::finish(&mut shell, payload.to_string().as_bytes()).expect_code(0);
+    assert_eq!((output.stdout.as_str(), output.stderr.as_str()), ("", ""));
+    assert_eq!(world.history(), ["\"start\""]);
+}
+
+#[test]
+fn what_cannot_be_set_up_is_named() {
+    let world = World::git();
+    let output = world.run(["setup", "emacs"]).expect_code(2);
+    assert!(
+        output.stderr.contains("`emacs`") && output.stderr.contains("claude-code"),
+        "{output}"
+    );
+    let mut command = world.backstitch();
+    command.arg("setup").env("PATH", "/nowhere");
+    let output = crate::support::finish(&mut command, b"").expect_code(3);
+    assert!(output.stderr.contains("no agent was found"), "{output}");
+    fs::create_dir(world.home.join(".claude")).expect("a directory");
+    let found = world.json(["setup"]);
+    assert_eq!(found["agents"][0]["agent"], "claude-code");
+    assert_eq!(found["agents"][0]["outcome"], "written");
+
+    let settings = world.home.join(".claude/settings.json");
+    fs::write(&settings, "{\n  broken").expect("written");
+    let output = world.run(["setup", "claude-code"]).expect_code(1);
+    assert!(
+        output.stderr.contains("settings.json") && output.stderr.contains("line 2"),
+        "{output}"
+    );
+    assert_eq!(fs::read_to_string(&settings).expect("there"), "{\n  broken");
+}

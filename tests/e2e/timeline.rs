@@ -1,0 +1,205 @@
+//! The timeline and its checkpoints, in text and in JSON.
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use crate::commands::{has, says, story};
+use crate::support::World;
+use crate::support::history::path;
+
+/// S3-031, S4-007, S4-019…021, S4-034: all checkpoints, creation and rewind among them, without contents; for people too.
+#[test]
+fn the_timeline() {
+    let world = story();
+    world.ok(["rewind", "t1"]);
+    let log = world.json(["log"]);
+    has(
+        &log,
+        &["schema", "checkpoints", "branches", "head", "branch"],
+    );
+    let checkpoints = log["checkpoints"].as_array().expect("checkpoints");
+    assert_eq!(checkpoints[0]["id"], log["head"], "newest first");
+    assert_eq!(log["branch"], "main");
+    for checkpoint in checkpoints {
+        has(
+            checkpoint,
+            &[
+                "id",
+                "parent",
+                "kind",
+                "session",
+                "agent",
+                "turn",
+                "iteration",
+                "tool",
+                "label",
+                "prompt",
+                "time",
+                "branch",
+                "tags",
+                "changes",
+                "coverage",
+            ],
+        );
+        has(
+            &checkpoint["coverage"],
+            &[
+                "captured",
+                "ignored",
+                "too_large",
+                "outside",
+                "failed",
+                "items",
+            ],
+        );
+        for change in checkpoint["changes"].as_array().expect("changes") {
+            has(
+                change,
+                &["path", "kind", "added", "removed", "origin", "binary"],
+            );
+        }
+        if checkpoint["kind"] == "turn" {
+            assert_eq!(checkpoint["changes"], json!([]));
+        }
+    }
+    assert!(!log.to_string().contains("no newline"), "no contents");
+    let kinds: Vec<_> = checkpoints
+        .iter()
+        .rev()
+        .map(|c| c["kind"].as_str().expect("a kind"))
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            "manual", "turn", "step", "step", "external", "manual", "rewind"
+        ]
+    );
+    let step = &checkpoints[3]["changes"];
+    let kinds: BTreeSet<_> = step
+        .as_array()
+        .expect("changes")
+        .iter()
+        .map(|c| {
+            (
+                path(&c["path"]),
+                c["kind"].as_str().expect("a kind"),
+                c["binary"].as_bool().expect("a flag"),
+            )
+        })
+        .collect();
+    let expected = [
+        ("c.txt", "rename", false),
+        ("empty", "create", false),
+        ("n.txt", "create", false),
+        ("pic", "modify", true),
+        ("run.sh", "mode", false),
+    ];
+    assert_eq!(
+        kinds,
+        expected
+            .map(|(p, k, b)| (p.to_owned(), k, b))
+            .into_iter()
+            .collect()
+    );
+    assert_eq!(world.json(["timeline"]), world.json(["log"]));
+
+    let text = world.ok(["log"]).stdout;
+    for part in [
+        "“start”",
+        "t1",
+        "make it better",
+        "claude-code",
+        "Edit",
+        "a.txt +1 -1",
+        "b.txt → c.txt",
+        "you",
+        "mine.txt",
+        "“green”",
+        "rewind to t1 (op1)",
+        "just now",
+    ] {
+        assert!(text.contains(part), "no {part:?} in\n{text}");
+    }
+    assert!(
+        text.find("“start”") < text.find("“green”"),
+        "oldest first\n{text}"
+    );
+    let graph = world.ok(["log", "--graph"]).stdout;
+    assert!(graph.contains('├') && graph.contains('●'), "{graph}");
+    let list = world.ok(["checkpoint", "list"]).stdout;
+    assert_eq!(list.lines().count(), 7, "{list}");
+    let all = world.json(["checkpoint", "list"]);
+    assert_eq!(all["checkpoints"], log["checkpoints"]);
+}
+
+/// Only some of the timeline.
+#[test]
+fn a_part_of_the_timeline() {
+    let world = story();
+    let lines = |args: &[&str]| -> Vec<String> {
+        let log = world.json(["log"].iter().chain(args));
+        let all = log["checkpoints"].as_array().expect("checkpoints").clone();
+        all.iter()
+            .map(|c| c["kind"].as_str().expect("a kind").to_owned())
+            .collect()
+    };
+    assert_eq!(lines(&["-n", "2"]), ["manual", "external"]);
+    assert_eq!(lines(&["--path", "a.txt"]), ["step"]);
+    assert_eq!(lines(&["--path", "c.txt"]), ["step"]);
+    assert_eq!(lines(&["--path", "mine.txt"]), ["external"]);
+    assert_eq!(lines(&["--path", "nothing"]), Vec::<String>::new());
+    assert_eq!(lines(&["--session", "0000"]), ["step", "step", "turn"]);
+    says(&world.run(["log", "--session", "ffff"]), 3, &["ffff"]);
+    let text = world.ok(["log", "-n", "1"]).stdout;
+    assert!(text.contains("older ones"), "{text}");
+    let none = World::git();
+    let text = none.ok(["log"]).stdout;
+    assert!(
+        text.contains("Nothing has been recorded") && text.contains("backstitch setup"),
+        "{text}"
+    );
+    assert_eq!(none.json(["log"])["checkpoints"], json!([]));
+}
+
+/// One checkpoint, in each form.
+#[test]
+fn one_checkpoint() {
+    let world = story();
+    let turn = world.ok(["show", "t1"]).stdout;
+    for part in [
+        "t1",
+        "make it better",
+        "claude-code",
+        "Edit",
+        "Bash",
+        "a.txt",
+    ] {
+        assert!(turn.contains(part), "no {part:?} in\n{turn}");
+    }
+    assert!(!turn.contains("mine.txt"), "{turn}");
+    let step = world.ok(["show", "@~2", "--stat"]).stdout;
+    assert!(
+        step.contains("tool") && step.contains("Bash") && step.contains("iteration"),
+        "{step}"
+    );
+    let names = world.ok(["show", "@~2", "--name-status"]).stdout;
+    assert!(
+        names
+            .lines()
+            .any(|l| l.starts_with('R') && l.contains("b.txt") && l.contains("c.txt")),
+        "{names}"
+    );
+    let patch = world.ok(["show", "@~3", "--patch"]).stdout;
+    assert!(patch.contains("-two\n+TWO\n"), "{patch}");
+    let answer = world.json(["show", "t1"]);
+    assert_eq!(answer["steps"].as_array().map(Vec::len), Some(2));
+    assert_eq!(
+        world.json(["show", "@~3", "--patch"])["files"][0]["hunks"][0]["removed"],
+        json!(["two"])
+    );
+    world.run(["show"]).expect_code(2);
+    world
+        .run(["show", "t1", "--stat", "--patch"])
+        .expect_code(2);
+}

@@ -1,0 +1,76 @@
+//! Back and forth: what `undo` and `redo` take, and when they refuse.
+
+use crate::rewinding::{refused, story, with};
+use crate::support::tree::assert_same;
+
+/// U-20: every restore can be undone, each with a fresh process; `redo` brings it back.
+#[test]
+fn back_and_forth() {
+    let world = story();
+    let mut trees = vec![world.tree()];
+    for rev in ["t2", "t1"] {
+        world.ok(["rewind", rev]);
+        trees.push(world.tree());
+    }
+    for at in [1, 0] {
+        world.ok(["undo"]);
+        assert_same(&world.tree(), &trees[at]);
+    }
+    refused(&world, &["undo"], &["no operation to undo", "rewind t"]);
+    for at in [1, 2] {
+        world.ok(["redo"]);
+        assert_same(&world.tree(), &trees[at]);
+    }
+    refused(&world, &["redo"], &["nothing to redo"]);
+    world.ok(["undo", "op1"]);
+    refused(&world, &["undo", "op1"], &["op1 is undone already", "redo"]);
+    world.run(["undo", "op99"]).expect_code(3);
+    world.ok(["verify"]);
+}
+
+/// An operation older than the newest turn is not undone by accident.
+#[test]
+fn undo_after_a_new_turn() {
+    let world = story();
+    world.ok(["rewind", "t2"]);
+    let mut agent = world.agent();
+    agent.prompt("third");
+    agent.edit("a.txt", "two", "2");
+    agent.stop();
+    refused(
+        &world,
+        &["undo"],
+        &["t3", "`backstitch undo op1`", "`backstitch rewind t3`"],
+    );
+    world.ok(["undo", "op1"]);
+    assert_eq!(
+        world.read("a.txt"),
+        with(&[
+            ("one", "1"),
+            ("two", "2"),
+            ("five", "5"),
+            ("nine", "NINE (mine)")
+        ])
+    );
+    assert!(!world.exists("c.txt"), "what came later stays");
+}
+
+/// New work does not cost the redo, a new operation does.
+#[test]
+fn what_drops_a_redo() {
+    let world = story();
+    world.ok(["rewind", "t2"]);
+    world.ok(["undo"]);
+    world.write("e.txt", "mine\n");
+    world.ok(["checkpoint", "-m", "here"]);
+    world.ok(["redo"]);
+    assert!(world.exists("c.txt") && world.exists("e.txt"));
+    world.ok(["undo"]);
+    let step = world.id("t1 Write: create b.txt");
+    world.ok(["revert", &step]);
+    refused(
+        &world,
+        &["redo"],
+        &["nothing to redo", "no operation after it"],
+    );
+}
