@@ -72,7 +72,7 @@ impl Store {
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         conn.set_prepared_statement_cache_capacity(128);
         migrate::run(&conn, &path)?;
-        conn.execute_batch("PRAGMA foreign_keys=ON; PRAGMA wal_autocheckpoint=0;")?;
+        conn.execute_batch("PRAGMA foreign_keys=ON; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=4194304;")?;
         Ok(Self {
             conn,
             dir: dir.to_path_buf(),
@@ -120,7 +120,7 @@ impl Store {
         let wal = self.dir.join("store.db-wal");
         if std::fs::metadata(&wal).is_ok_and(|m| m.len() > WAL_LIMIT) {
             self.conn
-                .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+                .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
                 .ok();
         }
     }
@@ -140,7 +140,7 @@ impl Store {
         let left = until.saturating_duration_since(Instant::now());
         let taken = lock(&self.dir.join("restore.lock"), exclusive, left)?;
         Ok(taken.map(|lock| Lock {
-            _gate: exclusive.then_some(gate._file),
+            gate: exclusive.then_some(gate.file),
             ..lock
         }))
     }
@@ -163,10 +163,7 @@ fn lock(path: &Path, exclusive: bool, wait: Duration) -> Result<Option<Lock>> {
         };
         match taken {
             Ok(()) => {
-                return Ok(Some(Lock {
-                    _file: file,
-                    _gate: None,
-                }));
+                return Ok(Some(Lock { file, gate: None }));
             }
             Err(std::fs::TryLockError::WouldBlock) if start.elapsed() < wait => {
                 std::thread::sleep(Duration::from_millis(2));
@@ -185,8 +182,9 @@ fn lock(path: &Path, exclusive: bool, wait: Duration) -> Result<Option<Lock>> {
 /// Held until dropped; the kernel frees it when the process dies.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
-    _gate: Option<File>,
+    file: File,
+    #[expect(dead_code, reason = "held, not used")]
+    gate: Option<File>,
 }
 
 /// Microseconds since 1970.
