@@ -145,7 +145,8 @@ impl World {
         let first = self.expected.is_empty();
         for path in paths {
             let known = self.seen.contains_key(&path);
-            if (self.is_reserved(&path) && !everywhere) || (!known && hides(rules.as_ref(), &path)) {
+            if (self.is_reserved(&path) && !everywhere) || (!known && hides(rules.as_ref(), &path))
+            {
                 continue;
             }
             if !known && !first && hides(self.rules_scanned.as_ref(), &path) {
