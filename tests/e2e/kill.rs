@@ -134,6 +134,34 @@ fn killed_at_any_moment_nothing_is_lost_or_half_done() {
     rounds(Kind::Clock, 40);
 }
 
+/// U-20, S4-025: the very first event may die at every point of making the store; the next one makes it whole.
+#[test]
+fn killed_while_the_store_is_made_the_next_event_makes_it() {
+    let mut killed = 0;
+    for point in 1..40 {
+        let world = World::committed(&[("a.txt", "one\n")]);
+        world.write("big.bin", Rng::new(point).bytes(1_300_000));
+        let mut agent = world.agent();
+        let payload = agent.payload("UserPromptSubmit", serde_json::json!({"prompt": "first"}));
+        let mut hook = world.hook_command();
+        hook.env("BACKSTITCH_FAULT", point.to_string());
+        let output = finish(&mut hook, payload.to_string().as_bytes());
+        if output.code == 0 {
+            break;
+        }
+        assert_eq!(output.code, 137, "{output}");
+        killed += 1;
+        world.ok(["verify"]);
+        let output = agent.prompt("next");
+        assert_eq!(output.stderr, "", "{output}");
+        let into = world.home.join("out");
+        world.ok(["materialize", "@", "--into", into.to_str().expect("UTF-8")]);
+        assert!(crate::support::tree::tree(&into) == world.tree());
+    }
+    println!("{killed} points");
+    assert!(killed > 8, "{killed} points");
+}
+
 /// U-20: who waits for a rewind that dies does not record its half-done tree.
 #[test]
 fn a_hook_that_waits_for_a_dying_rewind_records_nothing_half_done() {

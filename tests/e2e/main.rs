@@ -4,6 +4,7 @@
 
 mod capture;
 mod commands;
+mod garbage;
 mod kill;
 mod oracle;
 mod payloads;
@@ -14,5 +15,7 @@ mod setup;
 mod smoke;
 mod support;
 mod timeline;
+mod together;
 mod undo;
+mod untouched;
 mod who;

@@ -230,6 +230,14 @@ impl Root {
         place.stat().ok()
     }
 
+    /// How many names the file has; 0 where nothing is.
+    pub(crate) fn links(&self, rel: &RelPath) -> u32 {
+        let place = self.place(rel).ok().flatten();
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        let stat = place.and_then(|p| rustix::fs::statx(&p.dir, p.name, flags, WANTED).ok());
+        stat.map_or(0, |s| s.stx_nlink)
+    }
+
     /// Makes what happened in the directory of `rel` durable.
     pub(crate) fn sync_parent(&self, rel: &RelPath) {
         if let Ok(dir) = self.dir(rel.split().0) {
@@ -251,7 +259,9 @@ impl Place<'_> {
         for _ in 0..5 {
             let stat = match self.stat() {
                 Ok(stat) => stat,
-                Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Look::NOTHING),
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => {
+                    return Ok(Look::NOTHING);
+                }
                 Err(e) => return Err(e).at("look at", &self.shown),
             };
             let look = self.read(stat);
@@ -462,4 +472,20 @@ impl Listed {
         let dir = self.dir.try_clone().at("open the directory of", &shown)?;
         Place { dir, name, shown }.look()
     }
+}
+
+/// A small regular file whole; None for anything else, such as a fifo that would never end.
+/// `follow`: through a link, too.
+pub(crate) fn read_small(path: &Path, follow: bool) -> Option<Vec<u8>> {
+    let mut flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    if !follow {
+        flags |= OFlags::NOFOLLOW;
+    }
+    let file = std::fs::File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(MAX_FILE).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
 }

@@ -59,6 +59,25 @@ pub struct Engine {
     pub(crate) store: Store,
     pub(crate) root: Root,
     pub(crate) here: Here,
+    pub(crate) told: Told,
+}
+
+/// Who wants to hear how far a scan is.
+#[derive(Default)]
+pub(crate) struct Told(Option<Box<dyn FnMut(Progress)>>);
+
+impl Told {
+    pub(crate) fn call(&mut self, progress: Progress) {
+        if let Some(tell) = &mut self.0 {
+            tell(progress);
+        }
+    }
+}
+
+impl std::fmt::Debug for Told {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Told({})", self.0.is_some())
+    }
 }
 
 impl Engine {
@@ -102,9 +121,19 @@ impl Engine {
                 })
             })?,
         };
-        let mut engine = Self { store, root, here };
+        let mut engine = Self {
+            store,
+            root,
+            here,
+            told: Told::default(),
+        };
         engine.recover()?;
         Ok(engine)
+    }
+
+    /// Has scans tell how far they are.
+    pub fn on_progress(&mut self, tell: impl FnMut(Progress) + 'static) {
+        self.told = Told(Some(Box::new(tell)));
     }
 
     pub fn root(&self) -> &Path {

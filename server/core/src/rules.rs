@@ -125,7 +125,10 @@ impl Excludes {
     }
 
     pub(crate) fn read(root: &Path) -> Self {
-        let text = |p: Option<PathBuf>| p.and_then(|p| std::fs::read(p).ok()).unwrap_or_default();
+        let text = |p: Option<PathBuf>| {
+            p.and_then(|p| crate::disk::read_small(&p, true))
+                .unwrap_or_default()
+        };
         let lossy = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Self {
             global: lossy(text(ignore::gitignore::gitconfig_excludes_path())),

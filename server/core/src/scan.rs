@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use crate::disk::{Listed, Look, Root, Stat, TEMP_PREFIX};
+use crate::disk::{Listed, Look, Root, Stat, TEMP_PREFIX, read_small};
 use crate::error::{Error, Result};
 use crate::model::{
     ContentId, Coverage, FileId, Image, NodeId, Opaque, Reason, RelPath, bytes_path,
@@ -123,13 +123,15 @@ impl Gathered<'_> {
     }
 }
 
-/// Scans the whole root. `known` is what the store knew when this began.
+/// Scans the whole root. `known` is what the store knew when this began; `tick` hears from time to time
+/// how many files were seen.
 pub(crate) fn scan(
     root: &Root,
     store: &Path,
     known: &KnownTree,
     excludes: &Excludes,
     deadline: Option<Instant>,
+    tick: &mut dyn FnMut(u64),
 ) -> Result<Findings> {
     if !root.is_there() {
         return Err(Error::refused(
@@ -154,15 +156,16 @@ pub(crate) fn scan(
         }),
         news: Condvar::new(),
         expired: AtomicBool::new(false),
+        files: AtomicU64::new(0),
     };
     let threads = std::thread::available_parallelism()
         .map_or(2, usize::from)
         .min(8);
     std::thread::scope(|s| {
         for _ in 1..threads {
-            s.spawn(|| scan.work(&late));
+            s.spawn(|| scan.work(&late, &mut |_| {}));
         }
-        scan.work(&late);
+        scan.work(&late, tick);
     });
 
     let (met, dirs) = {
@@ -237,6 +240,7 @@ struct Scan<'a> {
     queue: Mutex<Queue>,
     news: Condvar,
     expired: AtomicBool,
+    files: AtomicU64,
 }
 
 impl<'a> Scan<'a> {
@@ -245,7 +249,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Takes directories until there are none and nobody can add one.
-    fn work(&self, late: &(dyn Fn() -> bool + Sync)) {
+    fn work(&self, late: &(dyn Fn() -> bool + Sync), tick: &mut dyn FnMut(u64)) {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
             if let Some(dir) = queue.dirs.pop() {
@@ -257,6 +261,7 @@ impl<'a> Scan<'a> {
                 } else {
                     self.list(&dir, late)
                 };
+                tick(self.files.load(Ordering::Relaxed));
                 queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
                 queue.busy -= 1;
                 queue.dirs.extend(below);
@@ -289,8 +294,9 @@ impl<'a> Scan<'a> {
             }
         };
         let has_rules = listed.entries.iter().any(|(name, _)| name == rules::FILE);
+        // like git, not through a link
         let own = has_rules
-            .then(|| std::fs::read(full.join(bytes_path(rules::FILE))).ok())
+            .then(|| read_small(&full.join(bytes_path(rules::FILE)), false))
             .flatten();
         let rules = dir.rules.below(&dir.path, own.as_deref());
         let mut below = Vec::new();
@@ -333,6 +339,7 @@ impl<'a> Scan<'a> {
                 self.examine(path, Some(stat), &|| listed.look(name));
             }
         }
+        self.files.fetch_add(files, Ordering::Relaxed);
         let mut all = self.gather();
         all.out.coverage.ignored += ignored;
         all.dirs.push((dir.path.clone(), files > 0));

@@ -39,7 +39,8 @@ pub fn current_dir() -> Result<PathBuf> {
 impl<'a> Desk<'a> {
     pub fn open(global: &Global, out: &'a Out) -> Result<Self> {
         let workspace = find(global)?;
-        let engine = Engine::open(&workspace)?;
+        let mut engine = Engine::open(&workspace)?;
+        engine.on_progress(out.progress());
         Ok(Self {
             engine,
             root: workspace.root,

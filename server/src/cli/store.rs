@@ -130,6 +130,7 @@ pub fn init(global: &Global, dir: Option<&Path>, out: &Out) -> Result<()> {
     }
     let workspace = Workspace::init(&desk::locate(global, &cwd), &dir)?;
     let mut engine = Engine::open(&workspace)?;
+    engine.on_progress(out.progress());
     let coverage = engine.look()?;
     let status = engine.status()?;
     engine.tidy();

@@ -1,1 +1,122 @@
 //! Shortest histories that once broke a law.
+
+use super::model::Who::A;
+use super::ops::{Edit, Mix, Op};
+
+fn holds(ops: &[Op]) {
+    if let Err(why) = super::history(Mix::ALL, false, ops) {
+        panic!("{why}");
+    }
+}
+
+fn shell(edits: Vec<Edit>) -> Op {
+    Op::Shell { who: A, edits }
+}
+
+fn named(edit: Edit) -> Op {
+    let told = false;
+    Op::Named { who: A, edit, told }
+}
+
+/// S3-035, S3-036: what one file leaves and another takes is one action.
+#[test]
+fn a_file_comes_back_where_another_stands() {
+    holds(&[
+        Op::User(vec![
+            Edit::Create { path: 8, lines: 0 },
+            Edit::Create { path: 1, lines: 0 },
+        ]),
+        named(Edit::Remove { file: 2 }),
+        shell(vec![Edit::Rename { file: 1, to: 3 }]),
+    ]);
+}
+
+/// U-23: a rewind that takes out the `.gitignore` brings a file into sight, which nobody has created since.
+#[test]
+fn a_rewind_of_the_rules_brings_no_file_into_being() {
+    holds(&[
+        Op::User(vec![
+            Edit::Create { path: 6, lines: 0 },
+            Edit::Rules { rules: 3 },
+        ]),
+        shell(vec![Edit::Create { path: 4, lines: 0 }]),
+    ]);
+}
+
+/// U-23: the same where a tool that names its file has changed the rules.
+#[test]
+fn a_named_edit_of_the_rules_brings_no_file_into_being() {
+    holds(&[
+        Op::User(vec![
+            Edit::Create { path: 6, lines: 2 },
+            Edit::Rules { rules: 1 },
+        ]),
+        Op::Look,
+        named(Edit::Rules { rules: 0 }),
+        Op::Look,
+    ]);
+}
+
+/// U-21: a file that comes into sight is another than the one that was seen to go there.
+#[test]
+fn an_ignored_file_is_not_the_one_that_stood_there() {
+    holds(&[
+        Op::User(vec![Edit::Create { path: 6, lines: 0 }]),
+        Op::Prompt(A),
+        Op::User(vec![Edit::Rules { rules: 1 }]),
+        shell(vec![Edit::Rename { file: 2, to: 0 }]),
+        shell(vec![Edit::Binary { path: 6 }]),
+    ]);
+}
+
+/// U-21, S3-035: where a directory was, a file comes back.
+#[test]
+fn a_file_and_a_directory_change_places() {
+    holds(&[shell(vec![
+        Edit::Remove { file: 1 },
+        Edit::Rename { file: 0, to: 9 },
+    ])]);
+}
+
+/// U-20: a restore that is taken back puts back what it changed, not what somebody else had removed.
+#[test]
+fn what_the_user_removed_meanwhile_stays_removed() {
+    holds(&[
+        Op::User(vec![
+            Edit::Link { path: 4, target: 0 },
+            Edit::Chmod {
+                file: 1,
+                executable: true,
+            },
+        ]),
+        Op::Open {
+            who: A,
+            edit: Some(Edit::Delete {
+                file: 47,
+                at: 0,
+                lines: 1,
+            }),
+        },
+        Op::User(vec![Edit::Replace {
+            file: 1,
+            at: 0,
+            lines: 1,
+        }]),
+        named(Edit::Create { path: 1, lines: 0 }),
+        Op::Revert {
+            node: 0,
+            back: false,
+        },
+        shell(vec![Edit::Remove { file: 126 }]),
+        named(Edit::Remove { file: 183 }),
+        Op::Open {
+            who: A,
+            edit: Some(Edit::Insert {
+                file: 0,
+                at: 0,
+                lines: 1,
+            }),
+        },
+        Op::User(vec![Edit::Remove { file: 162 }]),
+    ]);
+}

@@ -173,10 +173,11 @@ impl World {
         }
     }
 
-    /// Untracked files may be in the way of a restore, and reserved ones may change under it.
-    fn may_be_in_the_way(&self, files: &Files) -> bool {
-        let untracked = files.keys().any(|p| !self.seen.contains_key(p));
-        untracked || self.calls.iter().any(|c| c.names.is_some())
+    /// Untracked files may be in the way of a restore, so may those whose state at the node is not known, and
+    /// reserved ones may change under it.
+    fn may_be_in_the_way(&self, files: &Files, node: NodeId) -> bool {
+        let stays = |p: &String| !self.seen.contains_key(p) || self.unknown_at(p, node);
+        files.keys().any(stays) || self.calls.iter().any(|c| c.names.is_some())
     }
 
     fn rewind(&mut self, ask: &Ask) -> Checked {
@@ -211,7 +212,7 @@ impl World {
             Outcome::Refused(plan) => {
                 self.counts.conflicts += usize::from(!request.exact);
                 let whole = request.exact && request.session.is_none() && request.paths.is_empty();
-                if (whole || self.is_alone()) && !self.may_be_in_the_way(&before) {
+                if (whole || self.is_alone()) && !self.may_be_in_the_way(&before, node) {
                     let conflicts = plan.map(|p| p.conflicts);
                     return Err(format!("L1: {what}: refused: {conflicts:#?}"));
                 }
@@ -265,9 +266,8 @@ impl World {
                 }
             }
             let now = self.disk();
-            if now != *tree {
-                return Err(format!("L2: {goal:?} of {what}: {:#?}", unlike(tree, &now)));
-            }
+            self.same(tree, &now)
+                .map_err(|e| format!("L2: {goal:?} of {what}: {e}"))?;
         }
         Ok(())
     }
@@ -310,6 +310,20 @@ impl World {
         }
     }
 
+    /// Two states of the disk are one, but for what an open call has reserved: nobody looks there meanwhile.
+    fn same(&self, expected: &Files, found: &Files) -> Checked {
+        let free = |files: &Files| -> Files {
+            let rest = files.iter().filter(|(p, _)| !self.is_held(p));
+            rest.map(|(p, e)| (p.clone(), e.clone())).collect()
+        };
+        let wrong = unlike(&free(expected), &free(found));
+        if wrong.is_empty() {
+            Ok(())
+        } else {
+            Err(format!("{wrong:#?}"))
+        }
+    }
+
     fn is_held(&self, path: &str) -> bool {
         self.calls.iter().any(|c| c.names.as_deref() == Some(path))
     }
@@ -336,7 +350,7 @@ impl World {
 
     /// L4: lines of others are still there.
     fn nobodys_lines_lost(
-        &self,
+        &mut self,
         what: &str,
         request: &Request,
         node: NodeId,
@@ -356,6 +370,10 @@ impl World {
             let kept = token.sure == Sure::Yes && !owned.contains(&token.who);
             // an older line may go with an edit that is put back
             let newer = token.node.is_some_and(|n| n > node) || then.contains_key(line);
+            self.counts.lines_kept += usize::from(kept && newer);
+            let out = token.sure == Sure::Yes && owned.contains(&token.who);
+            let out = out && token.node.is_some_and(|n| n > node);
+            self.counts.lines_gone += usize::from(out && !has.contains_key(line));
             if kept && newer && !has.contains_key(line) {
                 return Err(format!(
                     "L4: {what}: {line} ({token:?}) was in {paths:?} and is lost"
@@ -439,13 +457,8 @@ impl World {
             }
         }
         let now = self.disk();
-        if now != before {
-            return Err(format!(
-                "L5: revert {node} twice: {:#?}",
-                unlike(&before, &now)
-            ));
-        }
-        Ok(())
+        self.same(&before, &now)
+            .map_err(|e| format!("L5: revert {node} twice: {e}"))
     }
 
     /// L5: the order of two reverts does not matter, where neither meets a conflict.
@@ -487,18 +500,13 @@ impl World {
                 }
             }
             let now = self.disk();
-            if now != start {
-                return Err(format!(
-                    "L2: undoing reverts of {pair:?}: {:#?}",
-                    unlike(&start, &now)
-                ));
-            }
+            self.same(&start, &now)
+                .map_err(|e| format!("L2: undoing reverts of {pair:?}: {e}"))?;
         }
         match (&trees[0], &trees[1]) {
-            (Some(a), Some(b)) if a != b => Err(format!(
-                "L5: reverting {one} and {other} depends on the order: {:#?}",
-                unlike(a, b)
-            )),
+            (Some(a), Some(b)) => self
+                .same(a, b)
+                .map_err(|e| format!("L5: reverting {one} and {other} depends on the order: {e}")),
             _ => Ok(()),
         }
     }

@@ -30,12 +30,28 @@ pub struct Call {
     pub rival: bool,
 }
 
+/// How much was put to the test.
 #[derive(Debug, Default)]
 pub struct Counts {
+    /// Default rewinds, and those of them that were refused.
     pub rewinds: usize,
     pub conflicts: usize,
     pub undone: usize,
     pub reverts: usize,
+    /// Lines that a rewind had to keep, and lines that it had to take out and did.
+    pub lines_kept: usize,
+    pub lines_gone: usize,
+}
+
+impl Counts {
+    pub fn add(&mut self, other: &Self) {
+        self.rewinds += other.rewinds;
+        self.conflicts += other.conflicts;
+        self.undone += other.undone;
+        self.reverts += other.reverts;
+        self.lines_kept += other.lines_kept;
+        self.lines_gone += other.lines_gone;
+    }
 }
 
 pub struct World {

@@ -28,6 +28,13 @@ impl Rng {
         usize::try_from(self.next() % n).expect("below a size")
     }
 
+    /// So many bytes, rounded up to eight, that nothing compresses.
+    pub fn bytes(&mut self, count: usize) -> Vec<u8> {
+        (0..count.div_ceil(8))
+            .flat_map(|_| self.next().to_le_bytes())
+            .collect()
+    }
+
     /// True once in `n` times.
     pub fn once_in(&mut self, n: usize) -> bool {
         self.below(n) == 0

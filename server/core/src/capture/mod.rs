@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Progress};
 use crate::error::{Error, Result};
 use crate::model::{CallId, ContentId, Coverage, Kind, NodeId, OpId, RelPath, SessionId, TurnId};
 use crate::store::{self, Durable};
@@ -164,8 +164,16 @@ impl Engine {
         })
     }
 
-    fn scan(&self, deadline: Option<Instant>) -> Result<Scanned> {
-        settle::scan(&self.store, &self.root, self.here, deadline)
+    fn scan(&mut self, deadline: Option<Instant>) -> Result<Scanned> {
+        let told = &mut self.told;
+        let mut tick = |done| {
+            told.call(Progress {
+                what: "looking at files",
+                done,
+                total: None,
+            })
+        };
+        settle::scan(&self.store, &self.root, self.here, deadline, &mut tick)
     }
 
     /// One write transaction at the desk; gaps that hooks left behind are taken in with the next node.

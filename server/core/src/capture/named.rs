@@ -234,7 +234,7 @@ fn bring_up_to_date(
         // never scanned before: its earlier state is not known, and this is not a change
         let known = Known {
             image,
-            file: known::gone(desk.conn, desk.here.root, path)?,
+            file: None,
             since: desk.head()?,
             generation,
             stat: look.stat.unwrap_or(NO_STAT),

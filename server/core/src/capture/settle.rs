@@ -175,10 +175,10 @@ impl Desk<'_> {
         let since_node = if baseline { None } else { self.head()? };
         for found in adopted {
             // before the first whole scan is done, the start's state is what the scan finds
-            let file = known::gone(self.conn, self.here.root, &found.path)?;
+            // a file of its own: what stood here once was seen to go, and this was not seen to come
             let row = Known {
                 image: found.image,
-                file,
+                file: None,
                 since: since_node,
                 generation,
                 stat: found.stat.unwrap_or(NO_STAT),
@@ -588,11 +588,12 @@ pub(crate) fn scan(
     root: &Root,
     here: Here,
     deadline: Option<std::time::Instant>,
+    tick: &mut dyn FnMut(u64),
 ) -> Result<Scanned> {
     let since = calls::last_event(&store.conn)?;
     let known = known::all(&store.conn, here.root)?;
     let excludes = Excludes::read(&root.path);
-    let findings = crate::scan::scan(root, &store.dir, &known, &excludes, deadline)?;
+    let findings = crate::scan::scan(root, &store.dir, &known, &excludes, deadline, tick)?;
     Ok(Scanned {
         findings,
         known,

@@ -24,6 +24,8 @@ const SAVED: &str = ".backstitch-saved-";
 /// How one path's exchange came out.
 enum Step {
     Done,
+    /// It was so already, by somebody else's hand unless an earlier run was cut off here.
+    Already,
     /// Another writer was there first; nothing was overwritten.
     Surprise(String),
 }
@@ -212,6 +214,7 @@ impl Engine {
         // what goes makes room for what comes
         let (going, coming): (Vec<_>, Vec<_>) = lines.iter().partition(|l| l.after.is_absent());
         let mut done = 0;
+        let mut not_ours = Vec::new();
         let mut surprise = None;
         for line in going.into_iter().chain(coming) {
             if line.left {
@@ -229,6 +232,7 @@ impl Engine {
             crate::fault::point("after exchange");
             match outcome {
                 Ok(Step::Done) => {}
+                Ok(Step::Already) => not_ours.push(&line.path),
                 Ok(Step::Surprise(why)) if recovering => {
                     self.store.write(Durable::Power, |conn| {
                         journal::leave(conn, op, &line.path, &why)
@@ -270,6 +274,9 @@ impl Engine {
         }
         if let Some(error) = surprise {
             self.store.write(Durable::Power, |conn| {
+                for path in not_ours {
+                    journal::leave(conn, op, path, "was so before")?;
+                }
                 journal::set_state(conn, op, Phase::Backwards.name(), &error.to_string())
             })?;
             self.backwards(op)?;
@@ -288,7 +295,7 @@ impl Engine {
         let mut left = Vec::new();
         // what came makes room for what had gone
         let (came, others): (Vec<_>, Vec<_>) = lines.iter().partition(|l| l.before.is_absent());
-        for line in came.into_iter().chain(others) {
+        for line in came.into_iter().chain(others).filter(|l| !l.left) {
             let back = Exchange {
                 root: &self.root,
                 store: &self.store,
@@ -298,7 +305,7 @@ impl Engine {
             };
             crate::fault::point("before exchanging back");
             match back.run() {
-                Ok(Step::Done) => {}
+                Ok(Step::Done | Step::Already) => {}
                 Ok(Step::Surprise(why)) => left.push(format!("{}: {why}", line.path.display())),
                 Err(e) => left.push(e.to_string()),
             }
@@ -583,7 +590,10 @@ impl Exchange<'_> {
             return Ok(Step::Done);
         };
         let displaced = temp.look()?.image;
-        if displaced.is_absent() || displaced == self.from || displaced == self.to {
+        if displaced.is_absent() {
+            return Ok(Step::Already);
+        }
+        if displaced == self.from || displaced == self.to {
             return Ok(Step::Done);
         }
         let Some(place) = self.root.place(&self.line.path)? else {

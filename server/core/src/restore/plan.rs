@@ -360,6 +360,18 @@ impl Draft<'_> {
     }
 
     fn gaps(&mut self, ancestry: &Ancestry<'_>, aim: &Aim) -> Result<()> {
+        for part in &self.plan.files {
+            let Some(at) = part.before.as_ref().filter(|_| part.before != part.after) else {
+                continue;
+            };
+            if matches!(at.image, Image::File { .. }) && self.engine.root.links(&at.path) > 1 {
+                self.plan.gaps.push(Gap {
+                    path: Some(at.path.bytes().to_vec()),
+                    kind: GapKind::HardLink,
+                    detail: "it has other names (hard links), which keep what it holds now".into(),
+                });
+            }
+        }
         let Some(target) = aim.node else {
             return Ok(());
         };

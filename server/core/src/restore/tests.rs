@@ -255,3 +255,23 @@ fn contents_in_bulk_go_to_a_pack_and_come_back() {
         assert_eq!(s.text(path).as_deref(), Some(text.as_str()), "{path}");
     }
 }
+
+#[test]
+fn u_21_a_hard_link_is_named_as_a_gap() {
+    let mut s = Scene::new(&[("a.txt", "one\n")]);
+    std::fs::hard_link(s.root.join("a.txt"), s.root.join("b.txt")).expect("linked");
+    s.prompt("first");
+    s.shell(|root| std::fs::write(root.join("a.txt"), "two\n").expect("written"));
+    assert_eq!(s.text("b.txt").as_deref(), Some("two\n"));
+    let r = s.request("t1");
+    let plan = s.engine.plan(&r).expect("planned");
+    let linked: Vec<_> = plan
+        .gaps
+        .iter()
+        .filter(|g| g.kind.name() == "hard_link")
+        .collect();
+    assert_eq!(linked.len(), 2, "{:?}", plan.gaps);
+    s.apply(&r).expect("applied");
+    assert_eq!(s.text("a.txt").as_deref(), Some("one\n"));
+    assert_eq!(s.text("b.txt").as_deref(), Some("one\n"));
+}

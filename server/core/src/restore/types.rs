@@ -165,6 +165,8 @@ pub enum GapKind {
     Pending,
     /// The state at the target is not known.
     Unknown,
+    /// The file has other names, which keep what it holds now.
+    HardLink,
     GitHead,
 }
 
@@ -179,6 +181,7 @@ impl GapKind {
             Self::Failed => "failed",
             Self::Pending => "pending",
             Self::Unknown => "unknown",
+            Self::HardLink => "hard_link",
             Self::GitHead => "git_head",
         }
     }

@@ -1,7 +1,7 @@
 //! `gaps.log`: what a hook could not record because the store could not be opened or written. A line
 //! each, imported into the history at the next chance, so that no gap is silent.
 
-use std::io::Write;
+use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::private_file;
@@ -10,16 +10,58 @@ fn log(dir: &Path) -> PathBuf {
     dir.join("gaps.log")
 }
 
+/// Space for some gaps on a disk that is full by then.
+fn spare(dir: &Path) -> PathBuf {
+    dir.join("spare.gaps")
+}
+
+const SPARE: usize = 4096;
+
+/// Sets that space aside, for when the disk is full.
+pub(crate) fn reserve(dir: &Path) {
+    let path = spare(dir);
+    private_file(&path)
+        .create_new(true)
+        .write(true)
+        .open(&path)
+        .and_then(|mut f| f.write_all(&[b'\n'; SPARE]))
+        .ok();
+}
+
+/// What of the reserve is in use.
+fn reserved(dir: &Path) -> Vec<u8> {
+    let mut bytes = std::fs::read(spare(dir)).unwrap_or_default();
+    let used = bytes
+        .iter()
+        .rposition(|b| *b != b'\n')
+        .map_or(0, |at| at + 2);
+    bytes.truncate(used);
+    bytes
+}
+
+/// Writes over this part of the reserve. `false`: there is none, or not so much.
+fn fill_reserve(dir: &Path, at: usize, bytes: &[u8]) -> bool {
+    let fits = at + bytes.len() <= SPARE;
+    let write = || -> std::io::Result<()> {
+        let path = spare(dir);
+        let mut file = private_file(&path).write(true).open(&path)?;
+        file.seek(SeekFrom::Start(at as u64))?;
+        file.write_all(bytes)
+    };
+    fits && write().is_ok()
+}
+
 /// Appends a gap. `false` where even that is not possible (the caller still has stderr).
 pub(crate) fn append(dir: &Path, what: &str) -> bool {
     let line = format!("{} {}\n", super::now(), what.replace(['\n', '\r'], " "));
-    super::make_private_dir(dir).is_ok()
+    let logged = super::make_private_dir(dir).is_ok()
         && private_file(dir)
             .create(true)
             .append(true)
             .open(log(dir))
             .and_then(|mut f| f.write_all(line.as_bytes()))
-            .is_ok()
+            .is_ok();
+    logged || fill_reserve(dir, reserved(dir).len(), line.as_bytes())
 }
 
 /// Files set aside by `take`, oldest first.
@@ -39,12 +81,15 @@ fn aside(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-fn read(path: &Path) -> Vec<String> {
-    let text = std::fs::read(path).unwrap_or_default();
-    String::from_utf8_lossy(&text)
+fn lines(text: &[u8]) -> Vec<String> {
+    String::from_utf8_lossy(text)
         .lines()
         .filter_map(|line| line.split_once(' ').map(|(_, what)| what.to_owned()))
         .collect()
+}
+
+fn read(path: &Path) -> Vec<String> {
+    lines(&std::fs::read(path).unwrap_or_default())
 }
 
 /// Reads the gaps, for who holds the store's only write transaction. The log is moved aside first, so
@@ -57,26 +102,41 @@ pub(crate) fn take(dir: &Path) -> Option<Taken> {
         std::fs::rename(&from, dir.join(name)).ok();
     }
     let files = aside(dir);
-    let gaps = files.iter().flat_map(|path| read(path)).collect();
-    (!files.is_empty()).then_some(Taken { gaps, files })
+    let reserved = reserved(dir);
+    let mut gaps: Vec<String> = files.iter().flat_map(|path| read(path)).collect();
+    gaps.extend(lines(&reserved));
+    let taken = Taken {
+        gaps,
+        files,
+        reserved: (dir.to_path_buf(), reserved.len()),
+    };
+    (!taken.gaps.is_empty()).then_some(taken)
 }
 
 /// What waits to be taken up.
 pub(crate) fn peek(dir: &Path) -> Vec<String> {
     let mut files = aside(dir);
     files.push(log(dir));
-    files.iter().flat_map(|path| read(path)).collect()
+    let mut gaps: Vec<String> = files.iter().flat_map(|path| read(path)).collect();
+    gaps.extend(lines(&reserved(dir)));
+    gaps
 }
 
 pub(crate) struct Taken {
     pub gaps: Vec<String>,
     files: Vec<PathBuf>,
+    /// The store's directory, and how much of its reserve this is.
+    reserved: (PathBuf, usize),
 }
 
 impl Taken {
     pub(crate) fn done(self) {
         for file in self.files {
             std::fs::remove_file(file).ok();
+        }
+        let (dir, len) = self.reserved;
+        if len > 0 {
+            fill_reserve(&dir, 0, &vec![b'\n'; len.min(SPARE)]);
         }
     }
 }

@@ -47,8 +47,19 @@ pub(crate) fn run(conn: &Connection, path: &Path) -> Result<()> {
     if check(facts(conn).map_err(damaged)?)? == known {
         return Ok(());
     }
-    // WAL before the first table; where it is not to be had SQLite stays with its rollback journal
-    conn.query_row("PRAGMA journal_mode=WAL", [], |_| Ok(()))?;
+    // two that switch to WAL at once lock each other out, and no busy timeout helps
+    let dir = path.parent().unwrap_or(Path::new("."));
+    let _lock = super::lock(&dir.join("migrate.lock"), true, super::BUSY)?;
+    if check(facts(conn).map_err(damaged)?)? == known {
+        return Ok(());
+    }
+    // before the first table
+    let mode = if shares_memory(path) {
+        "WAL"
+    } else {
+        "TRUNCATE"
+    };
+    conn.query_row(&format!("PRAGMA journal_mode={mode}"), [], |_| Ok(()))?;
     conn.execute_batch("PRAGMA synchronous=FULL; BEGIN IMMEDIATE")?;
     let steps = || -> Result<()> {
         // another process may have been first
@@ -67,5 +78,33 @@ pub(crate) fn run(conn: &Connection, path: &Path) -> Result<()> {
             conn.execute_batch("ROLLBACK").ok();
             Err(e)
         }
+    }
+}
+
+/// Whether processes on this file system can share memory, as the WAL needs: not over a network, 9p or
+/// FUSE.
+fn shares_memory(path: &Path) -> bool {
+    #[cfg(target_os = "linux")]
+    {
+        // from statfs(2): NFS, SMB, SMB2, CIFS, 9p, FUSE, Ceph, AFS, Coda, NCP
+        const REMOTE: [i64; 10] = [
+            0x6969,
+            0x517B,
+            0xFE53_4D42,
+            0xFF53_4D42,
+            0x0102_1997,
+            0x6573_5546,
+            0x00C3_6400,
+            0x5346_414F,
+            0x7375_7245,
+            0x564C,
+        ];
+        let dir = path.parent().unwrap_or(path);
+        rustix::fs::statfs(dir).map_or(true, |s| !REMOTE.contains(&(s.f_type & 0xFFFF_FFFF)))
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = path;
+        true
     }
 }

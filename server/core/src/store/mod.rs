@@ -20,6 +20,7 @@ use crate::error::{Context, Error, Result};
 
 /// A WAL above this is checkpointed by whoever has the time.
 const WAL_LIMIT: u64 = 4 << 20;
+const BELL: &str = "bell";
 const BUSY: Duration = Duration::from_secs(20);
 
 #[derive(Debug)]
@@ -42,13 +43,24 @@ impl Store {
     pub(crate) fn open(dir: &Path) -> Result<Self> {
         make_private_dir(dir)?;
         let path = dir.join("store.db");
-        if !path.exists() {
-            // private before SQLite writes a byte
-            private_file(&path)
-                .create(true)
-                .append(true)
-                .open(&path)
-                .at("create", &path)?;
+        match std::fs::metadata(&path) {
+            // a commit rings the bell, and none leaves an empty file
+            Ok(m) if m.len() == 0 && dir.join(BELL).exists() => {
+                return Err(Error::Damaged {
+                    path,
+                    reason: "empty, though it was in use".into(),
+                });
+            }
+            Ok(_) => {}
+            Err(_) => {
+                // private before SQLite writes a byte
+                private_file(&path)
+                    .create(true)
+                    .append(true)
+                    .open(&path)
+                    .at("create", &path)?;
+                gaps::reserve(dir);
+            }
         }
         let conn = Connection::open_with_flags(
             &path,
@@ -93,7 +105,7 @@ impl Store {
     /// Tells watchers that there is news. Losing one ring is harmless: they look from time to time.
     fn ring(&self) {
         let stamp = format!("{} {}\n", now(), std::process::id());
-        let path = self.dir.join("bell");
+        let path = self.dir.join(BELL);
         private_file(&path)
             .create(true)
             .truncate(true)
@@ -119,32 +131,36 @@ impl Store {
 
     /// Takes the lock between captures (shared) and restores (exclusive). None: not within `wait`.
     pub(crate) fn restore_lock(&self, exclusive: bool, wait: Duration) -> Result<Option<Lock>> {
-        let path = self.dir.join("restore.lock");
-        let file = private_file(&path)
-            .create(true)
-            .append(true)
-            .read(true)
-            .open(&path)
-            .at("open", &path)?;
-        let start = Instant::now();
-        loop {
-            let taken = if exclusive {
-                file.try_lock()
-            } else {
-                file.try_lock_shared()
-            };
-            match taken {
-                Ok(()) => return Ok(Some(Lock { _file: file })),
-                Err(std::fs::TryLockError::WouldBlock) if start.elapsed() < wait => {
-                    std::thread::sleep(Duration::from_millis(2));
-                }
-                Err(std::fs::TryLockError::WouldBlock) => return Ok(None),
-                Err(std::fs::TryLockError::Error(source)) => {
-                    return Err(Error::Io {
-                        what: format!("lock {}", path.display()),
-                        source,
-                    });
-                }
+        lock(&self.dir.join("restore.lock"), exclusive, wait)
+    }
+}
+
+/// Takes a lock of the operating system on this file. None: not within `wait`.
+fn lock(path: &Path, exclusive: bool, wait: Duration) -> Result<Option<Lock>> {
+    let file = private_file(path)
+        .create(true)
+        .append(true)
+        .read(true)
+        .open(path)
+        .at("open", path)?;
+    let start = Instant::now();
+    loop {
+        let taken = if exclusive {
+            file.try_lock()
+        } else {
+            file.try_lock_shared()
+        };
+        match taken {
+            Ok(()) => return Ok(Some(Lock { _file: file })),
+            Err(std::fs::TryLockError::WouldBlock) if start.elapsed() < wait => {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            Err(std::fs::TryLockError::WouldBlock) => return Ok(None),
+            Err(std::fs::TryLockError::Error(source)) => {
+                return Err(Error::Io {
+                    what: format!("lock {}", path.display()),
+                    source,
+                });
             }
         }
     }
