@@ -96,10 +96,10 @@ fn kill_after(command: &mut Command, input: &str, pause: Duration) -> bool {
 }
 
 fn rounds(kind: Kind, share: u64) {
-    let seed = Rng::seed("BACKSTITCH_SEED", 20_261_103) ^ share;
+    let seed = Rng::seed("BACKSTITCH_SEED", 20_261_103);
     let wanted = number("BACKSTITCH_KILLS", 500) * share / 100;
     println!("BACKSTITCH_SEED={seed} {kind:?}: {wanted} kills");
-    let mut rng = Rng::new(seed);
+    let mut rng = Rng::new(seed ^ share);
     let mut killer = Killer::new(kind);
     let mut stories = 0;
     while killer.kills < wanted {

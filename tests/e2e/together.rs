@@ -229,7 +229,7 @@ fn assert_attribution(world: &World, sessions: &[Agent<'_>]) {
 /// A store is made once, whoever comes first.
 #[test]
 fn first_events_at_once_make_one_store() {
-    for _ in 0..4 {
+    for _ in 0..8 {
         let world = World::committed(&[("a.txt", "one\n")]);
         let mut agents: Vec<Agent<'_>> = (0..8).map(|_| world.agent()).collect();
         let barrier = Barrier::new(agents.len());
@@ -470,6 +470,50 @@ fn write_and_write(world: &World, agent: &Agent<'_>, n: usize) -> Vec<String> {
         quiet(agent.post(&call, &json!({})));
     }
     written
+}
+
+/// U-20: agents that never rest do not keep a rewind from its turn, nor it them.
+#[test]
+fn a_rewind_gets_its_turn_among_eight_busy_agents() {
+    let world = World::committed(&[("a.txt", "one\n")]);
+    let mut agents: Vec<Agent<'_>> = (0..8).map(|_| world.agent()).collect();
+    for agent in &mut agents {
+        quiet(agent.prompt("work"));
+    }
+    agents[0].write("a.txt", "two\n");
+    let done = AtomicBool::new(false);
+    let (world, agents, done) = (&world, &agents, &done);
+    thread::scope(|scope| {
+        for agent in agents {
+            scope.spawn(move || {
+                while !done.load(Ordering::Relaxed) {
+                    let call = agent.pre_bash("true");
+                    quiet(call.answer.clone());
+                    quiet(agent.post(&call, &json!({})));
+                }
+            });
+        }
+        let outputs: Vec<_> = [
+            ["rewind", "t1"],
+            ["undo", "--yes"],
+            ["redo", "--yes"],
+            ["rewind", "t1"],
+        ]
+        .iter()
+        .map(|command| {
+            let began = Instant::now();
+            (world.run(command), began.elapsed())
+        })
+        .collect();
+        done.store(true, Ordering::Relaxed);
+        for (output, waited) in outputs {
+            println!("{waited:?} {}", output.command);
+            assert_eq!(output.code, 0, "{output}");
+            assert!(waited < Duration::from_secs(8), "{waited:?}: {output}");
+        }
+    });
+    assert_eq!(world.read("a.txt"), "one\n");
+    world.ok(["verify"]);
 }
 
 /// A lock that does not come: the agent goes on after two seconds, and the gap shows.

@@ -1,7 +1,7 @@
 //! The oracle: generated histories over the real engine, held against a model that keeps whole copies.
 //!
-//! `ops` draws the operations, `world` carries them out and says what the engine must know, `restore` does
-//! rewinds and checks the laws, `apart` is the everyday case that must never conflict. The laws:
+//! `ops` draws the operations, `disk` and `events` carry them out, `world` says what the engine must know by then,
+//! `restore` and `laws` do rewinds and check them, `apart` is the everyday case that must never conflict. The laws:
 //!
 //! - E: every node's tree is the one that was there, the store verifies (S3-016…018, U-21).
 //! - L1: with one writer, a default rewind equals `--exact`, also after rewinds, reverts and undos (S3-033, S3-034).
@@ -15,6 +15,9 @@
 //! histories in all, `BACKSTITCH_ORACLE_SEED` another set of them; `tests/oracle-long` runs many.
 
 mod apart;
+mod disk;
+mod events;
+mod laws;
 mod model;
 mod ops;
 mod regressions;

@@ -196,7 +196,7 @@ pub fn hides(rules: Option<&Entry>, path: &str) -> bool {
         .unwrap_or_default()
         .lines()
         .any(|rule| match rule {
-            "*.log" => path.ends_with(".log"),
+            "*.log" => path.as_bytes().ends_with(b".log"),
             "gen/" => path.starts_with("gen/"),
             _ => false,
         })

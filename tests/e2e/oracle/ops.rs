@@ -112,6 +112,7 @@ pub enum Op {
 }
 
 /// Which operations a property draws from.
+#[allow(clippy::struct_excessive_bools, reason = "each is a kind of operation")]
 #[derive(Clone, Copy, Debug)]
 pub struct Mix {
     pub user: bool,

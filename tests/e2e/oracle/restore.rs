@@ -1,12 +1,13 @@
 //! Rewinds, reverts, undo and redo under the model, and the laws that each must keep.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use backstitch_core::ErrorKind;
 use backstitch_core::model::{Kind, NodeId, OpId, RelPath};
 use backstitch_core::restore::{ActionKind, Applied, Goal, OnConflict, Plan, Request};
 
-use super::model::{Entry, Files, Sure, Token, Who, on_disk, tokens_in, unlike};
+use super::model::{Entry, Files, Sure, Who, on_disk, tokens_in, unlike};
 use super::ops::{Ask, Choice, Op, PATHS};
 use super::world::{Checked, World};
 
@@ -14,7 +15,7 @@ use super::world::{Checked, World};
 pub enum Outcome {
     Done(Box<Applied>),
     /// It was refused, for these conflicts or for another reason; nothing was touched.
-    Refused(Option<Plan>),
+    Refused(Option<Box<Plan>>),
 }
 
 pub fn exact(node: NodeId) -> Request {
@@ -95,7 +96,7 @@ impl World {
                     return Err(format!("{what}: refused without a conflict: {e}"));
                 }
                 return match fail(e)? {
-                    Outcome::Refused(_) => Ok(Outcome::Refused(Some(plan))),
+                    Outcome::Refused(_) => Ok(Outcome::Refused(Some(Box::new(plan)))),
                     done @ Outcome::Done(_) => Ok(done),
                 };
             }
@@ -136,7 +137,7 @@ impl World {
                 ));
             }
         }
-        self.no_names_of_ours(&after)?;
+        Self::no_names_of_ours(&after)?;
         for path in &named {
             self.look_at(path, &after);
         }
@@ -166,18 +167,11 @@ impl World {
         Ok(())
     }
 
-    fn no_names_of_ours(&self, files: &Files) -> Checked {
+    fn no_names_of_ours(files: &Files) -> Checked {
         match files.keys().find(|p| p.contains(".backstitch-")) {
             Some(path) => Err(format!("{path} remains")),
             None => Ok(()),
         }
-    }
-
-    /// Untracked files may be in the way of a restore, so may those whose state at the node is not known, and
-    /// reserved ones may change under it.
-    fn may_be_in_the_way(&self, files: &Files, node: NodeId) -> bool {
-        let stays = |p: &String| !self.seen.contains_key(p) || self.unknown_at(p, node);
-        files.keys().any(stays) || self.calls.iter().any(|c| c.names.is_some())
     }
 
     fn rewind(&mut self, ask: &Ask) -> Checked {
@@ -246,11 +240,6 @@ impl World {
         Ok(())
     }
 
-    /// The lone agent of a property without anybody else.
-    fn is_alone(&self) -> bool {
-        !self.mix.user && !self.mix.overlap
-    }
-
     /// L2: undo gives back the whole tree, redo the restored one.
     fn there_and_back(&mut self, what: &str, before: &Files, after: &Files) -> Checked {
         self.counts.undone += 1;
@@ -268,153 +257,6 @@ impl World {
             let now = self.disk();
             self.same(tree, &now)
                 .map_err(|e| format!("L2: {goal:?} of {what}: {e}"))?;
-        }
-        Ok(())
-    }
-
-    /// L1, L7: what is tracked equals the node's tree.
-    fn equals(
-        &self,
-        what: &str,
-        request: &Request,
-        plan: &Plan,
-        node: NodeId,
-        disk: &Files,
-    ) -> Checked {
-        let skipped = |path: &str| {
-            plan.actions
-                .iter()
-                .any(|a| a.kind == ActionKind::Skip && a.path.display() == path)
-        };
-        let counts = |path: &&String| {
-            let scope = request.paths.is_empty()
-                || RelPath::new(path.as_bytes())
-                    .is_some_and(|p| request.paths.iter().any(|s| p.within(s.bytes())));
-            scope && !skipped(path) && !self.unknown_at(path, node) && !self.is_held(path)
-        };
-        let expected: &Files = &self.expected[&node];
-        let tracked: Files = disk
-            .iter()
-            .filter(|(p, _)| counts(p) && (self.seen.contains_key(*p) || expected.contains_key(*p)))
-            .map(|(p, e)| (p.clone(), e.clone()))
-            .collect();
-        let wanted: Files = expected
-            .iter()
-            .filter(|(p, _)| counts(p))
-            .map(|(p, e)| (p.clone(), e.clone()))
-            .collect();
-        if tracked == wanted {
-            Ok(())
-        } else {
-            Err(format!("L1/L7: {what}: {:#?}", unlike(&wanted, &tracked)))
-        }
-    }
-
-    /// Two states of the disk are one, but for what an open call has reserved: nobody looks there meanwhile.
-    fn same(&self, expected: &Files, found: &Files) -> Checked {
-        let free = |files: &Files| -> Files {
-            let rest = files.iter().filter(|(p, _)| !self.is_held(p));
-            rest.map(|(p, e)| (p.clone(), e.clone())).collect()
-        };
-        let wrong = unlike(&free(expected), &free(found));
-        if wrong.is_empty() {
-            Ok(())
-        } else {
-            Err(format!("{wrong:#?}"))
-        }
-    }
-
-    fn is_held(&self, path: &str) -> bool {
-        self.calls.iter().any(|c| c.names.as_deref() == Some(path))
-    }
-
-    /// Whose work a default rewind moves.
-    fn whose(&self, request: &Request, node: NodeId) -> Checked<Vec<Who>> {
-        let entry = self
-            .engine
-            .entry(node)
-            .map_err(|e| format!("entry {node}: {e}"))?;
-        let of = |native: &str| {
-            vec![if native == Who::A.session() {
-                Who::A
-            } else {
-                Who::B
-            }]
-        };
-        Ok(match (&request.session, entry.node.kind, entry.session) {
-            (Some(name), ..) => of(name),
-            (None, Kind::Turn | Kind::Step, Some(session)) => of(&session.native),
-            _ => vec![Who::A, Who::B],
-        })
-    }
-
-    /// L4: lines of others are still there.
-    fn nobodys_lines_lost(
-        &mut self,
-        what: &str,
-        request: &Request,
-        node: NodeId,
-        before: &Files,
-        after: &Files,
-        owned: &[Who],
-    ) -> Checked {
-        if request.on_conflict == OnConflict::Target {
-            return Ok(());
-        }
-        let (had, has) = (tokens_in(before), tokens_in(after));
-        let then = tokens_in(&self.expected[&node]);
-        for (line, paths) in &had {
-            let Some(token) = self.tokens.get(line) else {
-                continue;
-            };
-            let kept = token.sure == Sure::Yes && !owned.contains(&token.who);
-            // an older line may go with an edit that is put back
-            let newer = token.node.is_some_and(|n| n > node) || then.contains_key(line);
-            self.counts.lines_kept += usize::from(kept && newer);
-            let out = token.sure == Sure::Yes && owned.contains(&token.who);
-            let out = out && token.node.is_some_and(|n| n > node);
-            self.counts.lines_gone += usize::from(out && !has.contains_key(line));
-            if kept && newer && !has.contains_key(line) {
-                return Err(format!(
-                    "L4: {what}: {line} ({token:?}) was in {paths:?} and is lost"
-                ));
-            }
-        }
-        Ok(())
-    }
-
-    /// L4: of what is taken out, nothing remains without a word.
-    fn none_remain(
-        &self,
-        what: &str,
-        request: &Request,
-        node: NodeId,
-        plan: &Plan,
-        after: &Files,
-        owned: &[Who],
-    ) -> Checked {
-        if request.on_conflict != OnConflict::Fail || !request.paths.is_empty() {
-            return Ok(());
-        }
-        for (line, paths) in tokens_in(after) {
-            let Some(Token {
-                who,
-                sure,
-                node: Some(at),
-            }) = self.tokens.get(&line).copied()
-            else {
-                continue;
-            };
-            let said = plan.gaps.iter().any(|g| {
-                g.path
-                    .as_ref()
-                    .is_some_and(|p| paths.iter().any(|q| q.as_bytes() == p.as_slice()))
-            });
-            let unknown = |p: &String| !self.seen.contains_key(p) || self.unknown_at(p, node);
-            let untracked = paths.iter().all(unknown);
-            if sure == Sure::Yes && owned.contains(&who) && at > node && !said && !untracked {
-                return Err(format!("L4: {what}: {line} of {at} remains in {paths:?}"));
-            }
         }
         Ok(())
     }
@@ -528,7 +370,7 @@ impl World {
             } else {
                 '?'
             };
-            out.push_str(&format!("  {known} {path}: {}\n", brief(&entry)));
+            writeln!(out, "  {known} {path}: {}", brief(&entry)).expect("a string takes all");
         }
         out
     }

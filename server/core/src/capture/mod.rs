@@ -171,7 +171,7 @@ impl Engine {
                 what: "looking at files",
                 done,
                 total: None,
-            })
+            });
         };
         settle::scan(&self.store, &self.root, self.here, deadline, &mut tick)
     }

@@ -348,17 +348,14 @@ impl<'a> Rows<'a> {
             session: node.session.map(|s| session(conn, s)).transpose()?,
             turn: node.turn.map(|t| turn(conn, t)).transpose()?,
             call: node.call.map(|c| call(conn, c)).transpose()?,
-            changes: changes
-                .into_iter()
-                .map(|c| self.counted(c))
-                .collect::<Result<_>>()?,
+            changes: changes.into_iter().map(|c| self.counted(c)).collect(),
             taken_out: edits > 0 && standing == 0,
             operation: made_by.map(|o| operation(conn, o)).transpose()?,
             node,
         })
     }
 
-    fn counted(&self, change: Change) -> Result<EntryChange> {
+    fn counted(&self, change: Change) -> EntryChange {
         let bytes = |state: &FileState| -> Result<Vec<u8>> {
             match state.as_ref().and_then(|p| p.image.content()) {
                 Some(content) => self.store.content(&content),
@@ -367,23 +364,23 @@ impl<'a> Rows<'a> {
         };
         let content = |state: &FileState| state.as_ref().and_then(|p| p.image.content());
         if content(&change.before) == content(&change.after) {
-            return Ok(EntryChange {
+            return EntryChange {
                 change,
                 added: 0,
                 removed: 0,
                 binary: false,
-            });
+            };
         }
         // a damaged content costs its own counts, not the timeline; `verify` names it
         let (added, removed, binary) = match (bytes(&change.before), bytes(&change.after)) {
             (Ok(old), Ok(new)) => crate::diff::count(&old, &new),
             _ => (0, 0, true),
         };
-        Ok(EntryChange {
+        EntryChange {
             change,
             added,
             removed,
             binary,
-        })
+        }
     }
 }

@@ -14,10 +14,10 @@ const STEPS: [&str; 1] = [include_str!("schema/001.sql")];
 pub(crate) fn run(conn: &Connection, path: &Path) -> Result<()> {
     let known = i64::try_from(STEPS.len()).unwrap_or(i64::MAX);
     let facts = |conn: &Connection| -> rusqlite::Result<(i64, i64)> {
-        Ok((
-            conn.query_row("PRAGMA application_id", [], |r| r.get(0))?,
-            conn.query_row("PRAGMA user_version", [], |r| r.get(0))?,
-        ))
+        // in this order: both are written at once, maybe just now, and an id is there with any version
+        let version = conn.query_row("PRAGMA user_version", [], |r| r.get(0))?;
+        let application = conn.query_row("PRAGMA application_id", [], |r| r.get(0))?;
+        Ok((application, version))
     };
     let check = |(application, version): (i64, i64)| -> Result<i64> {
         if version > known {

@@ -72,7 +72,7 @@ impl Store {
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         conn.set_prepared_statement_cache_capacity(128);
         migrate::run(&conn, &path)?;
-        conn.execute_batch("PRAGMA foreign_keys=ON; PRAGMA wal_autocheckpoint=0;")?;
+        conn.execute_batch("PRAGMA foreign_keys=ON; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=4194304;")?;
         Ok(Self {
             conn,
             dir: dir.to_path_buf(),
@@ -120,7 +120,7 @@ impl Store {
         let wal = self.dir.join("store.db-wal");
         if std::fs::metadata(&wal).is_ok_and(|m| m.len() > WAL_LIMIT) {
             self.conn
-                .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+                .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
                 .ok();
         }
     }
@@ -131,7 +131,18 @@ impl Store {
 
     /// Takes the lock between captures (shared) and restores (exclusive). None: not within `wait`.
     pub(crate) fn restore_lock(&self, exclusive: bool, wait: Duration) -> Result<Option<Lock>> {
-        lock(&self.dir.join("restore.lock"), exclusive, wait)
+        let until = Instant::now() + wait;
+        // a restore that waits keeps the gate shut: captures that follow each other without a pause would
+        // never let it in
+        let Some(gate) = lock(&self.dir.join("restore.gate"), exclusive, wait)? else {
+            return Ok(None);
+        };
+        let left = until.saturating_duration_since(Instant::now());
+        let taken = lock(&self.dir.join("restore.lock"), exclusive, left)?;
+        Ok(taken.map(|lock| Lock {
+            gate: exclusive.then_some(gate.file),
+            ..lock
+        }))
     }
 }
 
@@ -151,7 +162,9 @@ fn lock(path: &Path, exclusive: bool, wait: Duration) -> Result<Option<Lock>> {
             file.try_lock_shared()
         };
         match taken {
-            Ok(()) => return Ok(Some(Lock { _file: file })),
+            Ok(()) => {
+                return Ok(Some(Lock { file, gate: None }));
+            }
             Err(std::fs::TryLockError::WouldBlock) if start.elapsed() < wait => {
                 std::thread::sleep(Duration::from_millis(2));
             }
@@ -169,7 +182,9 @@ fn lock(path: &Path, exclusive: bool, wait: Duration) -> Result<Option<Lock>> {
 /// Held until dropped; the kernel frees it when the process dies.
 #[derive(Debug)]
 pub(crate) struct Lock {
-    _file: File,
+    file: File,
+    #[expect(dead_code, reason = "held, not used")]
+    gate: Option<File>,
 }
 
 /// Microseconds since 1970.

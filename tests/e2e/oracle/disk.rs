@@ -1,0 +1,236 @@
+//! What the user and the tools of agents do to the files of the workspace.
+
+use std::fs;
+use std::path::Path;
+
+use super::model::{Entry, Files, Sure, Token, Who, on_disk};
+use super::ops::Edit;
+use super::world::{Call, RULES_FILE, World};
+
+impl World {
+    pub fn disk(&self) -> Files {
+        on_disk(&self.root).0
+    }
+
+    /// In place, or by putting another file at the name, as tools do either.
+    pub(super) fn write(&mut self, path: &str, bytes: &[u8]) {
+        let full = self.root.join(path);
+        if let Some(dir) = full.parent() {
+            fs::create_dir_all(dir).expect("directories");
+        }
+        self.counter += 1;
+        if self.counter.is_multiple_of(3) {
+            let mode = fs::metadata(&full).map(|m| m.permissions());
+            let beside = self.root.with_file_name("beside");
+            fs::write(&beside, bytes).expect("a file beside");
+            if let Ok(mode) = mode {
+                fs::set_permissions(&beside, mode).expect("its mode");
+            }
+            fs::rename(&beside, &full).expect("a rename");
+        } else {
+            fs::write(&full, bytes).expect("a write");
+        }
+    }
+
+    /// Whether a file can be at this path: no file or link stands where its directories are to be.
+    fn is_free(&self, path: &str, files: &Files) -> bool {
+        let mut above = Path::new(path).ancestors().skip(1);
+        !above.any(|dir| dir.to_str().is_some_and(|d| files.contains_key(d)))
+            && !self.root.join(path).is_dir()
+    }
+
+    pub(super) fn lines(
+        &mut self,
+        who: Who,
+        call: Option<&Call>,
+        path: &str,
+        count: u8,
+        salt: u8,
+    ) -> Vec<String> {
+        (0..count)
+            .map(|at| {
+                self.counter += 1;
+                if self.alike {
+                    return ["}\n", "\n", "x\n"][(usize::from(salt ^ at) + self.counter) % 3]
+                        .to_owned();
+                }
+                let token = format!("{}{}", who.letter(), self.counter);
+                let sure = self.sureness(who, call, path);
+                self.tokens.insert(
+                    token.clone(),
+                    Token {
+                        who,
+                        sure,
+                        node: None,
+                    },
+                );
+                token + "\n"
+            })
+            .collect()
+    }
+
+    /// Whether the engine must know who writes here and now.
+    fn sureness(&self, who: Who, call: Option<&Call>, path: &str) -> Sure {
+        let own = call.map(|c| c.number);
+        let others = self
+            .calls
+            .iter()
+            .any(|c| Some(c.number) != own && c.names.as_deref().is_none_or(|named| named == path));
+        match (call, who) {
+            _ if others || !self.background.is_empty() => Sure::No,
+            (Some(call), _) => Sure::When(call.number),
+            (None, _) => Sure::Yes,
+        }
+    }
+
+    /// The path that an edit is about, on a disk like this.
+    pub(super) fn subject(&self, edit: &Edit, files: &Files) -> Option<String> {
+        let nth = |n: u8, of: Vec<&String>| {
+            (!of.is_empty()).then(|| of[usize::from(n) % of.len()].clone())
+        };
+        let own = |p: &&String| p.as_str() != RULES_FILE;
+        match edit {
+            Edit::Insert { file, .. }
+            | Edit::Delete { file, .. }
+            | Edit::Replace { file, .. }
+            | Edit::FinalNewline { file } => nth(
+                *file,
+                files
+                    .iter()
+                    .filter(|(_, e)| e.text().is_some())
+                    .map(|(p, _)| p)
+                    .filter(own)
+                    .collect(),
+            ),
+            Edit::Remove { file } | Edit::Rename { file, .. } => {
+                nth(*file, files.keys().filter(own).collect())
+            }
+            Edit::Chmod { file, .. } => nth(
+                *file,
+                files
+                    .iter()
+                    .filter(|(_, e)| matches!(e, Entry::File { .. }))
+                    .map(|(p, _)| p)
+                    .collect(),
+            ),
+            Edit::Create { path, .. } | Edit::Binary { path } | Edit::Link { path, .. } => {
+                let path = super::ops::PATHS[usize::from(*path) % super::ops::PATHS.len()];
+                let link = matches!(files.get(path), Some(Entry::Link { .. }));
+                (self.is_free(path, files) && (!link || matches!(edit, Edit::Link { .. })))
+                    .then(|| path.to_owned())
+            }
+            Edit::Rules { .. } => Some(RULES_FILE.to_owned()),
+        }
+    }
+
+    /// Changes the disk.
+    pub(super) fn edit(&mut self, edit: &Edit, who: Who, call: Option<&Call>) {
+        let files = self.disk();
+        let Some(path) = self.subject(edit, &files) else {
+            return;
+        };
+        let full = self.root.join(&path);
+        let text = files.get(&path).and_then(Entry::text).unwrap_or_default();
+        let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
+        match edit {
+            Edit::Insert { at, lines: n, .. } => {
+                let at = usize::from(*at) % (lines.len() + 1);
+                if at == lines.len()
+                    && let Some(last) = lines.last_mut()
+                    && !last.ends_with('\n')
+                {
+                    last.push('\n');
+                }
+                let new = self.lines(who, call, &path, *n, *n);
+                lines.splice(at..at, new);
+                self.write(&path, lines.concat().as_bytes());
+            }
+            Edit::Delete { at, lines: n, .. } | Edit::Replace { at, lines: n, .. } => {
+                let at = usize::from(*at) % (lines.len() + 1);
+                let end = (at + usize::from(*n)).min(lines.len());
+                let new = if matches!(edit, Edit::Replace { .. }) {
+                    self.lines(who, call, &path, *n, *n)
+                } else {
+                    Vec::new()
+                };
+                if at == lines.len()
+                    && !new.is_empty()
+                    && let Some(last) = lines.last_mut()
+                    && !last.ends_with('\n')
+                {
+                    last.push('\n');
+                }
+                lines.splice(at..end, new);
+                self.write(&path, lines.concat().as_bytes());
+            }
+            Edit::Create { lines: n, .. } => {
+                let new = self.lines(who, call, &path, *n, *n);
+                self.write(&path, new.concat().as_bytes());
+            }
+            Edit::Binary { .. } => {
+                self.counter += 1;
+                self.write(
+                    &path,
+                    format!("\0{}\n{}", self.counter, who.letter()).as_bytes(),
+                );
+            }
+            Edit::Remove { .. } => {
+                fs::remove_file(&full).expect("a removal");
+                self.counter += 1;
+                if self.counter.is_multiple_of(2) {
+                    // as rm -r does; a directory that still holds something stays
+                    for dir in full.ancestors().skip(1).take_while(|d| *d != self.root) {
+                        fs::remove_dir(dir).ok();
+                    }
+                }
+            }
+            Edit::Rename { to, .. } => {
+                let to = super::ops::PATHS[usize::from(*to) % super::ops::PATHS.len()];
+                let target = self.root.join(to);
+                if to == path || !self.is_free(to, &files) || target.starts_with(&full) {
+                    return;
+                }
+                if let Some(dir) = target.parent() {
+                    fs::create_dir_all(dir).expect("directories");
+                }
+                fs::rename(&full, &target).expect("a rename");
+                // a line that the engine has not seen yet counts as the mover's
+                for line in text.lines() {
+                    let own = call.map_or(Sure::Yes, |c| Sure::When(c.number));
+                    if let Some(token) = self.tokens.get_mut(line)
+                        && token.node.is_none()
+                        && (token.sure != own || token.who != who)
+                    {
+                        token.sure = Sure::No;
+                    }
+                }
+            }
+            Edit::Chmod { executable, .. } => {
+                use std::os::unix::fs::PermissionsExt as _;
+                let mode = if *executable { 0o755 } else { 0o644 };
+                fs::set_permissions(&full, fs::Permissions::from_mode(mode)).expect("a mode");
+            }
+            Edit::Link { target, .. } => {
+                if full.symlink_metadata().is_ok() {
+                    fs::remove_file(&full).expect("a removal");
+                }
+                if let Some(dir) = full.parent() {
+                    fs::create_dir_all(dir).expect("directories");
+                }
+                let target = ["a.txt", "nowhere", "../outside", "gen"][usize::from(*target) % 4];
+                std::os::unix::fs::symlink(target, &full).expect("a link");
+            }
+            Edit::FinalNewline { .. } => {
+                let text = match text.strip_suffix('\n') {
+                    Some(bare) => bare.to_owned(),
+                    None => format!("{text}\n"),
+                };
+                self.write(&path, text.as_bytes());
+            }
+            Edit::Rules { rules } => {
+                let text = super::ops::RULES[usize::from(*rules) % super::ops::RULES.len()];
+                self.write(&path, text.as_bytes());
+            }
+        }
+    }
+}

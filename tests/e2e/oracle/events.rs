@@ -1,0 +1,311 @@
+//! What the engine is told: the events of agents, and one operation after another.
+
+use std::fs;
+
+use backstitch_core::Engine;
+use backstitch_core::capture::{AgentEvent, Effect, EventKind, Told, ToolCall, Wrote};
+use backstitch_core::model::NodeId;
+
+use super::model::{Entry, Sure, Who, hides};
+use super::ops::{Edit, Op};
+use super::world::{Call, Checked, World};
+
+impl World {
+    fn event(&self, who: Who, kind: EventKind) -> AgentEvent {
+        AgentEvent {
+            agent: "generated".into(),
+            session: who.session().into(),
+            transcript: None,
+            prompt_id: None,
+            subagent: None,
+            cwd: Some(self.root.clone()),
+            name: "event".into(),
+            kind,
+        }
+    }
+
+    fn tell(&mut self, who: Who, kind: EventKind) -> Checked {
+        let event = self.event(who, kind);
+        let made = self
+            .engine
+            .record(&event)
+            .map_err(|e| format!("{event:?}: {e}"))?;
+        if made.pending {
+            return Err(format!("{event:?}: a scan of so few files ran out of time"));
+        }
+        Ok(())
+    }
+
+    fn tool(&self, call: &Call) -> ToolCall {
+        ToolCall {
+            id: Some(format!("call-{}", call.number)),
+            tool: if call.names.is_some() { "Edit" } else { "Bash" }.into(),
+            input: b"{}".to_vec(),
+            effect: match &call.names {
+                Some(path) => Effect::Names(vec![self.root.join(path)]),
+                None => Effect::Any { background: false },
+            },
+        }
+    }
+
+    /// A call begins.
+    fn open(&mut self, who: Who, names: Option<String>) -> Checked<Call> {
+        self.counter += 1;
+        let mut call = Call {
+            number: self.counter,
+            who,
+            names,
+            rival: false,
+        };
+        self.tell(who, EventKind::Before(self.tool(&call)))?;
+        match &call.names {
+            None => self.scanned(),
+            Some(path) => {
+                let disk = self.disk();
+                let path = path.clone();
+                if !self.is_reserved(&path) {
+                    if !self.seen.contains_key(&path)
+                        && disk.contains_key(&path)
+                        && hides(self.rules_scanned.as_ref(), &path)
+                    {
+                        self.adopted.push((path.clone(), NodeId(i64::MAX)));
+                    }
+                    self.look_at(&path, &disk);
+                }
+            }
+        }
+        for other in &mut self.calls {
+            let meet = match (&other.names, &call.names) {
+                (Some(a), Some(b)) => a == b,
+                _ => other.who != who,
+            };
+            if meet {
+                other.rival = true;
+                call.rival = true;
+            }
+        }
+        self.calls.push(call.clone());
+        self.settled("before a call")?;
+        Ok(call)
+    }
+
+    /// A call reports its end.
+    fn close(&mut self, call: &Call, told: Told, failed: bool) -> Checked {
+        let kind = EventKind::After {
+            call: self.tool(call),
+            told,
+            failed,
+        };
+        self.tell(call.who, kind)?;
+        let call = self
+            .calls
+            .iter()
+            .position(|c| c.number == call.number)
+            .map(|at| self.calls.remove(at))
+            .ok_or("the model lost a call")?;
+        let sure = match &call.names {
+            None => true,
+            Some(_) => !call.rival && !failed && self.background.is_empty(),
+        };
+        for token in self.tokens.values_mut() {
+            if token.sure == Sure::When(call.number) {
+                token.sure = if sure { Sure::Yes } else { Sure::No };
+            }
+        }
+        match &call.names {
+            None => self.scanned(),
+            Some(path) => {
+                let disk = self.disk();
+                self.look_at(path, &disk);
+            }
+        }
+        self.settled("after a call")
+    }
+
+    /// A session's calls that never reported are over.
+    fn presumed(&mut self, who: Who) -> bool {
+        let (over, open) = std::mem::take(&mut self.calls)
+            .into_iter()
+            .partition::<Vec<_>, _>(|c| c.who == who);
+        self.calls = open;
+        for token in self.tokens.values_mut() {
+            if over.iter().any(|c| token.sure == Sure::When(c.number)) {
+                token.sure = Sure::No;
+            }
+        }
+        // what the user wrote and nobody has looked at yet is found together with theirs
+        if over.iter().any(|c| c.names.is_none()) {
+            for token in self.tokens.values_mut().filter(|t| t.node.is_none()) {
+                token.sure = Sure::No;
+            }
+        }
+        !over.is_empty()
+    }
+
+    /// Carries out one operation, other than those that restore.
+    pub fn run(&mut self, op: &Op) -> Checked {
+        match op {
+            Op::User(edits) => {
+                for edit in edits {
+                    self.edit(edit, Who::User, None);
+                }
+                Ok(())
+            }
+            Op::Named { who, edit, told } => {
+                let Some(path) = self.subject(edit, &self.disk()) else {
+                    return Ok(());
+                };
+                let call = self.open(*who, Some(path.clone()))?;
+                let found = self
+                    .disk()
+                    .get(&path)
+                    .and_then(Entry::text)
+                    .map(str::to_owned);
+                self.edit(edit, *who, Some(&call));
+                let wrote = self
+                    .disk()
+                    .get(&path)
+                    .and_then(Entry::text)
+                    .map(str::to_owned);
+                let told = match (told, wrote) {
+                    (true, Some(wrote)) => Told {
+                        found,
+                        wrote: Some(Wrote::Whole(wrote)),
+                    },
+                    _ => Told::default(),
+                };
+                self.close(&call, told, false)
+            }
+            Op::Shell { who, edits } => {
+                let call = self.open(*who, None)?;
+                for edit in edits {
+                    self.edit(edit, *who, Some(&call));
+                }
+                self.close(&call, Told::default(), false)
+            }
+            Op::Open { who, edit } => {
+                let names = match edit {
+                    Some(edit) => match self.subject(edit, &self.disk()) {
+                        None => return Ok(()),
+                        named => named,
+                    },
+                    None => None,
+                };
+                self.open(*who, names).map(|_| ())
+            }
+            Op::Work { call, edits } => {
+                let Some(call) = self.nth_call(*call) else {
+                    return Ok(());
+                };
+                for edit in edits {
+                    let subject = self.subject(edit, &self.disk());
+                    if call.names.is_none()
+                        || (call.names == subject && !matches!(edit, Edit::Rename { .. }))
+                    {
+                        self.edit(edit, call.who, Some(&call));
+                    }
+                }
+                Ok(())
+            }
+            Op::Close { call, failed } => match self.nth_call(*call) {
+                Some(call) => self.close(&call, Told::default(), *failed),
+                None => Ok(()),
+            },
+            Op::Prompt(who) => {
+                let text = "a prompt".to_owned();
+                self.tell(
+                    *who,
+                    EventKind::Prompt {
+                        text,
+                        synthetic: false,
+                    },
+                )?;
+                self.presumed(*who);
+                self.scanned();
+                self.settled("a prompt")
+            }
+            Op::Stop { who, background } => {
+                let background = *background;
+                self.tell(*who, EventKind::Stop { background })?;
+                if self.presumed(*who) {
+                    self.scanned();
+                }
+                if background {
+                    // what nobody has looked at yet may be that command's
+                    for token in self.tokens.values_mut().filter(|t| t.node.is_none()) {
+                        token.sure = Sure::No;
+                    }
+                    self.background.insert(*who);
+                } else {
+                    self.background.remove(who);
+                }
+                self.settled("a stop")
+            }
+            Op::Look => {
+                self.engine.look().map_err(|e| format!("look: {e}"))?;
+                self.scanned();
+                self.settled("a look")
+            }
+            Op::Checkpoint => {
+                self.engine
+                    .checkpoint(None)
+                    .map_err(|e| format!("checkpoint: {e}"))?;
+                self.scanned();
+                self.settled("a checkpoint")
+            }
+            Op::Reopen => {
+                self.engine = Engine::open(&self.workspace).map_err(|e| format!("open: {e}"))?;
+                self.settled("opened again")
+            }
+            Op::Rewind(_)
+            | Op::Revert { .. }
+            | Op::RevertBoth { .. }
+            | Op::Undo { .. }
+            | Op::Redo => self.restore_op(op),
+        }
+    }
+
+    fn nth_call(&self, n: u8) -> Option<Call> {
+        (!self.calls.is_empty()).then(|| self.calls[usize::from(n) % self.calls.len()].clone())
+    }
+}
+
+/// A file of regions, for the property about edits that are apart.
+impl World {
+    pub fn put(&mut self, path: &str, text: &str) {
+        self.write(path, text.as_bytes());
+    }
+
+    /// Changes lines inside one region of `file.txt`, by its owner's usual way.
+    pub fn edit_region(
+        &mut self,
+        who: Who,
+        shell: bool,
+        (region, at, gone, n): (u8, u8, u8, u8),
+    ) -> Checked {
+        const FILE: &str = "file.txt";
+        let call = match (who, shell) {
+            (Who::User, _) => None,
+            (_, true) => Some(self.open(who, None)?),
+            (_, false) => Some(self.open(who, Some(FILE.to_owned()))?),
+        };
+        let text = fs::read_to_string(self.root.join(FILE)).map_err(|e| format!("{FILE}: {e}"))?;
+        let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
+        let border = |region: u8, n: u8| format!("between {region} {n}\n");
+        let find = |line: String| lines.iter().position(|l| *l == line);
+        let start = match region.checked_sub(1) {
+            None => 0,
+            Some(above) => find(border(above, 2)).ok_or("a border is lost")? + 1,
+        };
+        let end = find(border(region, 0)).ok_or("a border is lost")?;
+        let from = start + usize::from(at) % (end - start + 1);
+        let to = (from + usize::from(gone)).min(end);
+        let new = self.lines(who, call.as_ref(), FILE, n, 0);
+        lines.splice(from..to, new);
+        self.write(FILE, lines.concat().as_bytes());
+        match call {
+            Some(call) => self.close(&call, Told::default(), false),
+            None => Ok(()),
+        }
+    }
+}
