@@ -409,7 +409,7 @@ fn reading_makes_no_checkpoint() {
     assert_eq!(edit.json["iteration"], 4, "calls count all the same");
 }
 
-/// S3-015, S3-016, S3-034: a file touched many times goes back to what it was when the turn began.
+/// S3-016, S3-034: a file touched many times goes back to what it was when the turn began.
 #[test]
 fn many_touches_and_one_way_back() {
     let world = start();

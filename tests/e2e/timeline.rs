@@ -8,7 +8,7 @@ use crate::commands::{has, says, story};
 use crate::support::World;
 use crate::support::history::path;
 
-/// S3-031, S4-007, S4-019…021, S4-034: all checkpoints, creation and rewind among them, without contents; for people too.
+/// S3-031, S4-019, S4-020, S4-034: all checkpoints, creation and rewind among them, without contents; for people too.
 #[test]
 fn the_timeline() {
     let world = story();
@@ -202,4 +202,24 @@ fn one_checkpoint() {
     world
         .run(["show", "t1", "--stat", "--patch"])
         .expect_code(2);
+}
+
+/// S4-007, S4-021: whoever watches the store hears of each checkpoint and of each rewind.
+#[test]
+fn the_bell_is_rung() {
+    let world = story();
+    let store = path(&world.json(["status"])["store"]);
+    let bell = || std::fs::read(format!("{store}/bell")).expect("a bell");
+    let mut heard = vec![bell()];
+    world.ok(["checkpoint", "-m", "x"]);
+    heard.push(bell());
+    world.ok(["rewind", "t1"]);
+    heard.push(bell());
+    let mut agent = world.agent();
+    agent.prompt("go");
+    heard.push(bell());
+    world.ok(["log"]);
+    assert_eq!(heard.last(), Some(&bell()), "looking is no news");
+    heard.dedup();
+    assert_eq!(heard.len(), 4);
 }

@@ -116,7 +116,10 @@ fn a_thousand_events_of_eight_agents_beside_two_people() {
             .enumerate()
             .map(|(n, agent)| scope.spawn(move || work(world, agent, &owned(n), 124)))
             .collect();
-        let results: Vec<_> = workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
+        let results: Vec<_> = workers
+            .into_iter()
+            .map(std::thread::ScopedJoinHandle::join)
+            .collect();
         done.store(true, Ordering::Relaxed);
         assert!(results.iter().all(Result::is_ok), "an agent failed");
     });

@@ -47,7 +47,10 @@ fn rewinds_beside_agents_lose_no_edit() {
                 }
             }
         });
-        let written: Vec<_> = workers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
+        let written: Vec<_> = workers
+            .into_iter()
+            .map(std::thread::ScopedJoinHandle::join)
+            .collect();
         done.store(true, Ordering::Relaxed);
         written
             .into_iter()
