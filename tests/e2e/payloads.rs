@@ -345,7 +345,7 @@ fn a_file_outside_is_a_gap() {
     let outside = format!("outside {}", world.home.join("outside.txt").display());
     assert_eq!(
         world.checkpoint("t1 Write").not_captured(),
-        [outside.clone()]
+        std::slice::from_ref(&outside)
     );
     let gaps = crate::support::history::gaps(&world.plan(["rewind", "t1"]));
     assert_eq!(gaps, [outside]);

@@ -249,11 +249,11 @@ fn one_turn_in_the_middle() {
     world.ok(["undo"]);
     assert_same(&world.tree(), &after);
     let rm = world.id("t2 Bash: delete c.txt");
-    let five = world
+    let mut five = world
         .checkpoints()
         .into_iter()
         .filter(|c| c.line == "t2 Edit: modify a.txt");
-    let five = five.last().expect("a step").id;
+    let five = five.next_back().expect("a step").id;
     world.ok(["revert", &rm, &five]);
     assert_eq!(
         world.read("a.txt"),
