@@ -103,7 +103,7 @@ fn rounds(kind: Kind, share: u64) {
     let mut killer = Killer::new(kind);
     let mut stories = 0;
     while killer.kills < wanted {
-        let world = World::committed(&[("src/a0.txt", "zero\n")]);
+        let world = World::in_memory();
         println!("-- story {stories} after {} kills", killer.kills);
         let mut story = Story::begin(&world, &mut rng);
         // captures are killed in one story, restores in another: what a killed hook did not tell is nobody's for sure
@@ -139,7 +139,7 @@ fn killed_at_any_moment_nothing_is_lost_or_half_done() {
 fn killed_while_the_store_is_made_the_next_event_makes_it() {
     let mut killed = 0;
     for point in 1..40 {
-        let world = World::committed(&[("a.txt", "one\n")]);
+        let world = World::in_memory();
         world.write("big.bin", Rng::new(point).bytes(1_300_000));
         let mut agent = world.agent();
         let payload = agent.payload("UserPromptSubmit", serde_json::json!({"prompt": "first"}));
@@ -168,7 +168,7 @@ fn a_hook_that_waits_for_a_dying_rewind_records_nothing_half_done() {
     let seed = Rng::seed("BACKSTITCH_SEED", 7);
     println!("BACKSTITCH_SEED={seed}");
     let mut rng = Rng::new(seed);
-    let world = World::committed(&[("src/a0.txt", "zero\n")]);
+    let world = World::in_memory();
     let mut story = Story::begin(&world, &mut rng);
     for _ in 0..25 {
         story.rewind_dies_beside_hooks(&mut rng);

@@ -37,7 +37,9 @@ type Victim<'k> = Option<(usize, &'k mut Killer)>;
 
 impl<'w> Story<'w> {
     pub fn begin(world: &'w World, rng: &mut Rng) -> Self {
+        world.git_ok(["init", "-q", "-b", "main"]);
         for name in [
+            "src/a0.txt",
             "src/a1.txt",
             "src/a2.txt",
             "deep/er/a3.txt",

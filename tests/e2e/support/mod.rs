@@ -42,9 +42,25 @@ pub struct World {
 impl World {
     /// An empty workspace without version control.
     pub fn new() -> Self {
+        Self::below(&std::env::temp_dir())
+    }
+
+    /// The same in memory, where the system has such a place: for tests that would wait for the disk's syncs most of
+    /// their time, and do not ask whether these are there.
+    pub fn in_memory() -> Self {
+        let memory = Path::new("/dev/shm");
+        let writable = tempfile::tempdir_in(memory).is_ok();
+        if writable {
+            Self::below(memory)
+        } else {
+            Self::new()
+        }
+    }
+
+    fn below(place: &Path) -> Self {
         let dir = tempfile::Builder::new()
             .prefix("backstitch-test-")
-            .tempdir()
+            .tempdir_in(place)
             .expect("a temporary directory");
         // as the operating system spells it, where the temporary directory is itself behind a link
         let base = dir.path().canonicalize().expect("canonical");

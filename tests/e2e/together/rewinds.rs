@@ -172,9 +172,10 @@ fn a_hook_waits_two_seconds_for_a_rewind_and_then_leaves_a_gap() {
         .expect("a lock");
     lock.lock().expect("the lock");
     let began = Instant::now();
-    let call = agent.pre_write("b.txt", "two\n");
+    let input = json!({"file_path": world.path("b.txt"), "content": "two\n"});
+    let fields = json!({"tool_name": "Write", "tool_input": input, "tool_use_id": "late"});
+    let answer = world.hook(&agent.payload("PreToolUse", fields.clone()));
     let waited = began.elapsed();
-    let answer = &call.answer;
     assert!(
         waited > Duration::from_millis(1500) && waited < Duration::from_secs(4),
         "{waited:?}"
@@ -195,8 +196,8 @@ fn a_hook_waits_two_seconds_for_a_rewind_and_then_leaves_a_gap() {
         "{gaps}"
     );
     lock.unlock().expect("unlocked");
-    let response = agent.apply(&call);
-    quiet(agent.post(&call, &response));
+    world.write("b.txt", "two\n");
+    quiet(world.hook(&agent.payload("PostToolUse", fields)));
     let log = checkpoints(&world);
     let gap = log
         .iter()
