@@ -393,7 +393,7 @@ fn changes_beside_a_background_command_are_uncertain() {
     }
 }
 
-/// S3-028: a session taken up again goes on where it was, also after SessionEnd.
+/// S3-028: a session taken up again goes on where it was, also after `SessionEnd`.
 #[test]
 fn a_resumed_session_goes_on() {
     let world = workspace();

@@ -191,7 +191,7 @@ fn nested_repositories_stay_as_they_are() {
     assert_no_trace(&world);
 }
 
-/// Files that a rewind does not change keep their inode and their times; those it changes come back whole.
+/// U-18: files that a rewind does not change keep their inode and their times; those it changes come back whole.
 #[test]
 fn files_that_a_rewind_does_not_change_are_not_written() {
     let world = World::committed(&[

@@ -106,8 +106,8 @@ impl<'w> Story<'w> {
         let (what, args, after) = self.choose(rng);
         let before = self.files();
         let known = self.operations().len();
-        let killed = killer.run(rng, what, self.world.backstitch().args(&args), "");
-        if !killed {
+        let died = killer.run(rng, what, self.world.backstitch().args(&args), "");
+        if !died {
             assert_same(&self.files(), &after);
             self.settled(what, before);
             return self.check(rng);
@@ -172,7 +172,7 @@ impl<'w> Story<'w> {
             .stderr(Stdio::null());
         let mut rewind = rewind.spawn().expect("a rewind");
         let hooks: Vec<_> = (0..3)
-            .map(|_| self.call("PreToolUse", "Bash", json!({"command": "true"})))
+            .map(|_| self.call("PreToolUse", "Bash", &json!({"command": "true"})))
             .collect();
         std::thread::scope(|scope| {
             for payload in &hooks {
@@ -295,9 +295,10 @@ impl<'w> Story<'w> {
             .filter(|p| before.get(*p) != after.get(*p))
             .collect();
         for _ in 0..=rng.below(2) {
-            let path = match moved.is_empty() || rng.once_in(5) {
-                true => PathBuf::from("u1.txt"),
-                false => (*rng.pick(&moved)).clone(),
+            let path = if moved.is_empty() || rng.once_in(5) {
+                PathBuf::from("u1.txt")
+            } else {
+                (*rng.pick(&moved)).clone()
             };
             let full = self.world.path(&path);
             fs::remove_file(&full).ok();
@@ -342,8 +343,8 @@ impl<'w> Story<'w> {
         let only = format!("only-{turn}.txt");
         let input =
             json!({"file_path": self.world.path(&only), "content": format!("only {turn}\n")});
-        self.act(rng, killed, "Write", input, |world| {
-            world.write(&only, format!("only {turn}\n"))
+        self.act(rng, killed, "Write", &input, |world| {
+            world.write(&only, format!("only {turn}\n"));
         });
 
         let name = *rng.pick(&["src/a0.txt", "src/a1.txt", "deep/er/a3.txt", "a4.txt"]);
@@ -351,7 +352,9 @@ impl<'w> Story<'w> {
             let old = self.world.read(name);
             let new = format!("{old}turn {turn}\n");
             let input = json!({"file_path": self.world.path(name), "content": new});
-            self.act(rng, killed, "Write", input, |world| world.write(name, &new));
+            self.act(rng, killed, "Write", &input, |world| {
+                world.write(name, &new);
+            });
         }
         let commands = [
             format!("echo sh {turn} >> src/a2.txt; echo sh {turn} > new-{turn}.txt"),
@@ -365,7 +368,7 @@ impl<'w> Story<'w> {
             format!("for i in 1 2 3 4 5 6; do echo {turn}.$i > deep/many-$i.txt; done"),
         ];
         let command = rng.pick(&commands).clone();
-        self.act(rng, killed, "Bash", json!({"command": command}), |world| {
+        self.act(rng, killed, "Bash", &json!({"command": command}), |world| {
             world.sh(&command);
         });
         self.send(
@@ -389,10 +392,10 @@ impl<'w> Story<'w> {
         rng: &mut Rng,
         killed: &mut Victim<'_>,
         tool: &str,
-        input: Value,
+        input: &Value,
         work: impl FnOnce(&World),
     ) {
-        let before = self.call("PreToolUse", tool, input.clone());
+        let before = self.call("PreToolUse", tool, input);
         let mut after = before.clone();
         after["hook_event_name"] = json!("PostToolUse");
         after["tool_response"] = json!({});
@@ -407,7 +410,7 @@ impl<'w> Story<'w> {
         payload
     }
 
-    fn call(&mut self, name: &str, tool: &str, input: Value) -> Value {
+    fn call(&mut self, name: &str, tool: &str, input: &Value) -> Value {
         self.calls += 1;
         let id = format!("call-{}", self.calls);
         self.event(

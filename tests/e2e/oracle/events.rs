@@ -243,14 +243,14 @@ impl World {
             }
             Op::Look => {
                 self.engine.look().map_err(|e| format!("look: {e}"))?;
-                self.scanned();
+                self.asked();
                 self.settled("a look")
             }
             Op::Checkpoint => {
                 self.engine
                     .checkpoint(None)
                     .map_err(|e| format!("checkpoint: {e}"))?;
-                self.scanned();
+                self.asked();
                 self.settled("a checkpoint")
             }
             Op::Reopen => {

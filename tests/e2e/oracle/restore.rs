@@ -228,7 +228,7 @@ impl World {
                 .engine
                 .plan(request)
                 .map_err(|e| format!("L3: {what} again: {e}"))?;
-            self.scanned();
+            self.asked();
             self.settled("a plan")?;
             if !again.is_empty() || !again.conflicts.is_empty() {
                 return Err(format!("L3: {what} again plans {again:#?}"));

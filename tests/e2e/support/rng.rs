@@ -1,6 +1,6 @@
 //! Random choices that a seed repeats.
 
-/// SplitMix64.
+/// `SplitMix64`.
 #[derive(Debug, Clone)]
 pub struct Rng(u64);
 
