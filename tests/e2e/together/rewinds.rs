@@ -171,6 +171,7 @@ fn a_hook_waits_two_seconds_for_a_rewind_and_then_leaves_a_gap() {
         .open(world.store().join("restore.lock"))
         .expect("a lock");
     lock.lock().expect("the lock");
+    agent.let_complain();
     let began = Instant::now();
     let input = json!({"file_path": world.path("b.txt"), "content": "two\n"});
     let fields = json!({"tool_name": "Write", "tool_input": input, "tool_use_id": "late"});
