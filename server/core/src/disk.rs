@@ -39,10 +39,14 @@ pub(crate) struct Stat {
 impl Stat {
     /// Whether the file is surely what it was.
     pub(crate) fn proves(&self, now: &Self) -> bool {
-        !self.racy
-            && (
-                self.size, self.mtime, self.ctime, self.dev, self.inode, self.mode,
-            ) == (now.size, now.mtime, now.ctime, now.dev, now.inode, now.mode)
+        !self.racy && self.is_that_of(now)
+    }
+
+    /// Whether both say the same; soon after a change that is no proof of the same content.
+    pub(crate) fn is_that_of(&self, now: &Self) -> bool {
+        (
+            self.size, self.mtime, self.ctime, self.dev, self.inode, self.mode,
+        ) == (now.size, now.mtime, now.ctime, now.dev, now.inode, now.mode)
     }
 
     pub(crate) fn kind(&self) -> FileType {

@@ -383,7 +383,10 @@ impl<'a> Scan<'a> {
             .map(|(bytes, id)| Packed::new(id, bytes));
         let mut all = self.gather();
         if let Image::Opaque(why) = look.image {
-            let changed = was.is_some() && before == look.image;
+            let changed = before == look.image
+                && was
+                    .zip(look.stat)
+                    .is_some_and(|(was, now)| !was.stat.is_that_of(&now));
             all.out.coverage.note(
                 path.bytes(),
                 reason(why),

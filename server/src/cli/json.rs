@@ -2,7 +2,7 @@
 //! not UTF-8 is `{"bytes": "<base64>"}`; times are RFC 3339, UTC. Pure.
 
 use backstitch_core::model::{Coverage, GitHead, Origin, Reason, Role};
-use backstitch_core::restore::{Action, Applied, Conflict, Gap, Plan};
+use backstitch_core::restore::{Action, Applied, Conflict, Gap, Plan, Resolution};
 use backstitch_core::{BranchInfo, Entry, EntryChange, Operation};
 use base64::Engine as _;
 use serde_json::{Map, Value, json};
@@ -181,6 +181,7 @@ fn conflict(conflict: &Conflict) -> Value {
     json!({
         "path": text(conflict.path.bytes()),
         "reason": conflict.reason,
+        "resolution": conflict.resolution.map(Resolution::name),
         "hunks": hunks
             .map(|h| json!({ "target": [h.target.0, h.target.1], "kept": [h.kept.0, h.kept.1] }))
             .collect::<Vec<_>>(),

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use anstyle::Style;
 use backstitch_core::Engine;
 use backstitch_core::model::{GitHead, RelPath};
-use backstitch_core::restore::{Action, ActionKind, Conflict, Gap, GapKind, Plan};
+use backstitch_core::restore::{Action, ActionKind, Conflict, Gap, GapKind, Plan, Resolution};
 
 use super::files::{self, Difference};
 use super::line::Line;
@@ -85,12 +85,31 @@ fn actions(engine: &Engine, plan: &Plan, paint: Paint) -> String {
         };
         let line = match (&action.reason, action.kind) {
             (Some(reason), _) => line.add(DIM, format!("  {}", render::clean(reason))),
-            (None, ActionKind::Merge) => line.add(DIM, "  keeping the other edits"),
-            (None, _) => line,
+            (None, kind) => match decided(plan, &action.path) {
+                Some(resolution) => line.add(YELLOW, format!("  {}", outcome(resolution))),
+                None if kind == ActionKind::Merge => line.add(DIM, "  keeping the other edits"),
+                None => line,
+            },
         };
         text.push_str(&line.draw(paint));
     }
     text
+}
+
+/// How the conflicts at a path are decided, if there are some.
+fn decided(plan: &Plan, path: &RelPath) -> Option<Resolution> {
+    let conflict = plan.conflicts.iter().find(|c| c.path == *path)?;
+    conflict.resolution
+}
+
+/// What a decision does to the file.
+fn outcome(resolution: Resolution) -> &'static str {
+    match resolution {
+        Resolution::Markers => "conflict markers are written into it",
+        Resolution::Current => "where edits collide the present ones stay",
+        Resolution::Target => "where edits collide the present ones are dropped",
+        Resolution::Left => "left as it is",
+    }
 }
 
 /// The action's name; a file that only moves is not written anew.
@@ -128,6 +147,9 @@ fn conflicts(conflicts: &[Conflict], paint: Paint) -> String {
             .plain("  ")
             .plain(render::path(conflict.path.bytes()));
         line = line.add(DIM, format!("  {}", render::clean(&conflict.reason)));
+        if let Some(resolution) = conflict.resolution {
+            line = line.add(YELLOW, format!(": {}", outcome(resolution)));
+        }
         if !lines.is_empty() {
             line = line.add(DIM, format!(" (line {})", lines.join(", ")));
         }
@@ -217,6 +239,7 @@ mod tests {
             path: RelPath::new("a.rs").unwrap(),
             reason: "both changed these lines".into(),
             hunks: vec![span(0, 1), span(4, 6)],
+            resolution: None,
         };
         assert_eq!(
             conflicts(&[conflict], PAINT),

@@ -145,25 +145,22 @@ pub(crate) fn session(conn: &Connection, e: &AgentEvent) -> Result<SessionId> {
         })?)
 }
 
-/// The turn of an event: by the agent's own id of it, else the session's newest.
+/// The turn of an event: by the agent's own id of it; without one, the session's newest. An id that was
+/// never heard of belongs to a prompt that was not recorded: to no turn, rather than to a wrong one.
 pub(crate) fn turn(
     conn: &Connection,
     session: SessionId,
     prompt: Option<&str>,
 ) -> Result<Option<TurnId>> {
-    if let Some(prompt) = prompt {
-        let named = conn
+    let found = match prompt {
+        Some(prompt) => conn
             .prepare_cached("SELECT turn FROM prompt WHERE session = ?1 AND native = ?2")?
-            .query_row(params![session, prompt], |r| r.get(0))
-            .optional()?;
-        if named.is_some() {
-            return Ok(named);
-        }
-    }
-    Ok(conn
-        .prepare_cached("SELECT id FROM turn WHERE session = ?1 ORDER BY id DESC LIMIT 1")?
-        .query_row([session], |r| r.get(0))
-        .optional()?)
+            .query_row(params![session, prompt], |r| r.get(0)),
+        None => conn
+            .prepare_cached("SELECT id FROM turn WHERE session = ?1 ORDER BY id DESC LIMIT 1")?
+            .query_row([session], |r| r.get(0)),
+    };
+    Ok(found.optional()?)
 }
 
 pub(crate) fn name_turn(

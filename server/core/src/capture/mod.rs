@@ -13,6 +13,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, Result};
+use crate::model::Reason;
 use crate::model::{CallId, ContentId, Coverage, Kind, NodeId, OpId, RelPath, SessionId, TurnId};
 use crate::store::{self, Durable};
 
@@ -380,8 +381,18 @@ impl Engine {
                     } else {
                         Situation::AtEndOf(own)
                     };
+                    let mut coverage = Coverage::default();
+                    if let Some(cwd) = outside(&desk.root.path, e.cwd.as_deref()) {
+                        let place = crate::model::os_bytes(cwd.as_os_str());
+                        coverage.note(
+                            &place,
+                            Reason::Outside,
+                            "a command ran outside the workspace",
+                        );
+                    }
                     let cause = Cause {
                         situation,
+                        coverage,
                         ..Cause::between()
                     };
                     let node = desk.take_in(scanned, &cause)?;
@@ -452,6 +463,12 @@ impl Engine {
             Ok(Recorded { node, pending })
         })
     }
+}
+
+/// The directory that a command ran in, where that is not in the workspace.
+fn outside(root: &Path, cwd: Option<&Path>) -> Option<std::path::PathBuf> {
+    let real = cwd?.canonicalize().ok()?;
+    (!real.starts_with(root)).then_some(real)
 }
 
 fn outcome(failed: bool) -> Outcome {

@@ -97,11 +97,15 @@ impl Engine {
         failed: bool,
     ) -> Result<Recorded> {
         let mut looks = BTreeMap::new();
+        let mut missed = Coverage::default();
         for path in paths {
             for named in named(&self.root.path, e.cwd.as_deref(), path) {
-                if let Named::Inside(path) = named {
-                    let look = self.root.look(&path)?;
-                    looks.insert(path, look);
+                match named {
+                    Named::Inside(path) => {
+                        let look = self.root.look(&path)?;
+                        looks.insert(path, look);
+                    }
+                    Named::Outside(path, why) => missed.note(&path, Reason::Outside, why),
                 }
             }
         }
@@ -110,6 +114,12 @@ impl Engine {
             let (row, opened_now) = reported(desk, e, call)?;
             let Some(row) = row else {
                 return Ok(Recorded::default());
+            };
+            // where the "before" event came, it has said so already
+            let outside = if opened_now {
+                missed
+            } else {
+                Coverage::default()
             };
             let mut reserved = BTreeMap::new();
             let mut select =
@@ -129,8 +139,10 @@ impl Engine {
                 );
             }
             let seq = calls::record_event(conn, e, row.session, row.turn, Some(row.id))?;
+            let session = row.session;
             let mut steps = Vec::new();
-            let mut coverage = Coverage::default();
+            let mut others = Vec::new();
+            let mut coverage = outside.clone();
             for (path, look) in looks {
                 let before = reserved.get(&path).copied();
                 let work = Work {
@@ -140,7 +152,14 @@ impl Engine {
                     failed,
                     reserved: before,
                 };
-                steps.extend(work.step(desk, &path, &look, &mut coverage)?);
+                match work.step(desk, &path, &look, &mut coverage)? {
+                    Done::Nothing => {}
+                    Done::All(step) => steps.push(step),
+                    Done::Part(step) => {
+                        steps.extend(step);
+                        others.push((path, look));
+                    }
+                }
             }
             calls::close(conn, row.id, seq, outcome(failed))?;
             let own = Writer {
@@ -154,12 +173,36 @@ impl Engine {
             let generation = known::next_generation(conn, desk.here.root)?;
             let news = !coverage.items.is_empty();
             let node = desk.record(&steps, &cause, &coverage, news, generation)?;
+            // what stands there beyond the tool's own words is somebody's: nobody can say whose
+            for (path, look) in others {
+                let row = known::get(conn, desk.here.root, &path)?;
+                let writers = calls::Writers::default();
+                let verdict = writers.judge(Situation::Unreported(session));
+                let image = seen(row.as_ref().map_or(Image::Absent, |r| r.image), look.image);
+                let step = transition(&path, row.as_ref(), image, &look, verdict, 0);
+                desk.record(
+                    &[step],
+                    &Cause::between(),
+                    &Coverage::default(),
+                    false,
+                    generation,
+                )?;
+            }
             Ok(Recorded {
                 node,
                 pending: false,
             })
         })
     }
+}
+
+/// What an edit call did at a path.
+enum Done {
+    Nothing,
+    /// The whole difference is its work.
+    All(Step),
+    /// Its work, if any; the rest of the difference is not.
+    Part(Option<Step>),
 }
 
 /// Where a named path lies: the file itself and, through a link, what it leads to.
@@ -331,7 +374,7 @@ impl Work<'_> {
         path: &RelPath,
         look: &Look,
         coverage: &mut Coverage,
-    ) -> Result<Option<Step>> {
+    ) -> Result<Done> {
         let conn = desk.conn;
         let root = desk.here.root;
         let mut row = known::get(conn, root, path)?;
@@ -398,13 +441,16 @@ impl Work<'_> {
         if image == before {
             // taken in early by somebody else's look; sure only if it is just what the tool says it wrote
             if let Some(was) = self.reserved.filter(|r| r.image != before)
-                && self.wrote(desk, &was.image, look)?
+                && self
+                    .left(desk, &was.image, look)?
+                    .is_some_and(|left| Some(left) == look.bytes)
             {
                 calls::confirm(conn, self.row.id)?;
             }
-            return Ok(None);
+            return Ok(Done::Nothing);
         }
-        let exact = self.wrote(desk, &before, look)?;
+        let left = self.left(desk, &before, look)?;
+        let exact = left.is_some() && left == look.bytes;
         if let Some(bytes) = &look.bytes {
             store::put(conn, desk.dir, bytes, before.content())?;
         }
@@ -423,9 +469,34 @@ impl Work<'_> {
                     stat,
                 },
             )?;
-            return Ok(None);
+            return Ok(Done::Nothing);
         }
         let session = self.row.session;
+        let made_dirs = self.reserved.map_or(0, |r| r.made_dirs);
+        if let (Some(left), false, false) = (&left, exact, self.opened_now || self.row.presumed)
+            && matches!(look.image, Image::File { .. } | Image::Absent)
+        {
+            let mode = match (look.image, before) {
+                (Image::File { mode, .. }, _) | (_, Image::File { mode, .. }) => mode,
+                _ => 0o644,
+            };
+            let content = store::put(conn, desk.dir, left, before.content())?;
+            let image = Image::File {
+                mode,
+                content,
+                size: left.len() as u64,
+            };
+            let then = Look {
+                image,
+                stat: None,
+                bytes: None,
+                is_dir: false,
+            };
+            let sure =
+                settle::by_call(session, self.row.id, Certainty::Certain, Certainty::Certain);
+            let own = transition(path, row.as_ref(), image, &then, sure, made_dirs);
+            return Ok(Done::Part((image != before).then_some(own)));
+        }
         let verdict = if exact {
             settle::by_call(session, self.row.id, Certainty::Certain, Certainty::Certain)
         } else if self.failed || self.opened_now || self.row.presumed {
@@ -446,8 +517,7 @@ impl Work<'_> {
             };
             settle::by_call(session, self.row.id, s, t)
         };
-        let made_dirs = self.reserved.map_or(0, |r| r.made_dirs);
-        Ok(Some(transition(
+        Ok(Done::All(transition(
             path,
             row.as_ref(),
             image,
@@ -484,27 +554,59 @@ impl Work<'_> {
         Ok((recorded != found.as_bytes()).then(|| found.clone()))
     }
 
-    /// Whether the file is just what the tool says it wrote, from just what it says it found.
-    fn wrote(&self, desk: &Desk<'_>, before: &Image, look: &Look) -> Result<bool> {
-        let (Some(wrote), Some(now), false) = (&self.told.wrote, &look.bytes, self.failed) else {
-            return Ok(false);
+    /// What the tool says it left in the file, where it says so. It tells its texts in LF; a file that
+    /// keeps another style gets them in that.
+    fn left(&self, desk: &Desk<'_>, before: &Image, look: &Look) -> Result<Option<Vec<u8>>> {
+        let (Some(wrote), false) = (&self.told.wrote, self.failed) else {
+            return Ok(None);
         };
-        Ok(match wrote {
-            Wrote::Whole(text) => text.as_bytes() == now.as_slice(),
+        let now = look.bytes.as_deref().unwrap_or_default();
+        match wrote {
+            Wrote::Whole(text) => Ok(Some(in_style_of(now, text))),
             Wrote::Replace { old, new, all } => {
-                let Some(content) = before.content() else {
-                    return Ok(false);
+                let was = match before.content() {
+                    Some(content) => store::get(desk.conn, desk.dir, &content)?,
+                    None => Vec::new(),
                 };
-                let Ok(text) = String::from_utf8(store::get(desk.conn, desk.dir, &content)?) else {
-                    return Ok(false);
+                let Ok(text) = String::from_utf8(was) else {
+                    return Ok(None);
                 };
+                let style = if is_crlf(text.as_bytes()) {
+                    text.clone().into_bytes()
+                } else {
+                    Vec::new()
+                };
+                let text = if style.is_empty() {
+                    text
+                } else {
+                    text.replace("\r\n", "\n")
+                };
+                // what is not there cannot have been replaced in just this way
+                if !text.contains(old.as_str()) || (old.is_empty() && !text.is_empty()) {
+                    return Ok(None);
+                }
                 let after = if *all {
                     text.replace(old.as_str(), new)
                 } else {
                     text.replacen(old.as_str(), new, 1)
                 };
-                after.as_bytes() == now.as_slice()
+                Ok(Some(in_style_of(&style, &after)))
             }
-        })
+        }
+    }
+}
+
+/// Whether every line of it ends in CR LF.
+fn is_crlf(bytes: &[u8]) -> bool {
+    let ends = bytes.iter().filter(|b| **b == b'\n').count();
+    ends > 0 && bytes.windows(2).filter(|pair| pair == b"\r\n").count() == ends
+}
+
+/// A text told in LF, in the line endings of `like`.
+fn in_style_of(like: &[u8], text: &str) -> Vec<u8> {
+    if is_crlf(like) && !text.contains('\r') {
+        text.replace('\n', "\r\n").into_bytes()
+    } else {
+        text.as_bytes().to_vec()
     }
 }

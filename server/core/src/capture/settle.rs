@@ -290,7 +290,10 @@ impl Desk<'_> {
                         .query_row([call], |r| Ok((r.get(0)?, r.get(1)?)))?;
                     (Kind::Step, Some(session), turn, Some(call))
                 }
-                None => (Kind::External, None, None, None),
+                None => {
+                    let (session, turn) = self.likely(&mine)?;
+                    (Kind::External, session, turn, None)
+                }
             };
             let none = Coverage::default();
             let coverage = if at == whole { coverage } else { &none };
@@ -301,6 +304,18 @@ impl Desk<'_> {
             last = Some(made);
         }
         Ok(last)
+    }
+
+    /// Whose work finds of an unknown writer may be: the one session that all of them point to.
+    fn likely(&self, mine: &[&Step]) -> Result<(Option<SessionId>, Option<TurnId>)> {
+        let mut sessions = mine.iter().map(|s| s.verdict.origin.session);
+        let Some(Some(session)) = sessions.next() else {
+            return Ok((None, None));
+        };
+        if sessions.any(|s| s != Some(session)) {
+            return Ok((None, None));
+        }
+        Ok((Some(session), calls::turn(self.conn, session, None)?))
     }
 
     fn record_step(

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::{Error, Result};
+use crate::model::Reason;
 use crate::model::{
     BranchId, Change, ChangeId, Coverage, FileId, FileState, GitHead, Kind, Node, NodeId, Origin,
     Role, RootId,
@@ -240,10 +241,19 @@ pub(crate) fn change(conn: &Connection, id: ChangeId) -> Result<Change> {
 pub(crate) fn node(conn: &Connection, id: NodeId) -> Result<Node> {
     conn.prepare_cached(
         "SELECT id, parent, depth, kind, branch, session, turn, call, label, time, git_head, git_branch,
-           coverage FROM node WHERE id = ?1",
+           coverage, (SELECT scanned FROM root WHERE root.id = node.root) FROM node WHERE id = ?1",
     )?
     .query_row([id], |r| {
         let coverage: Option<String> = r.get(12)?;
+        let mut coverage: Coverage =
+            coverage.and_then(|c| serde_json::from_str(&c).ok()).unwrap_or_default();
+        let (time, scanned): (i64, Option<i64>) = (r.get(9)?, r.get(13)?);
+        if coverage.pending && scanned.is_some_and(|s| s > time) {
+            // the scan that went on is over; what it found late stands in later nodes
+            coverage.pending = false;
+            let why = "the scan ran out of time: what had changed by then was found later, if at all";
+            coverage.note(b".", Reason::Failed, why);
+        }
         Ok(Node {
             id: r.get(0)?,
             parent: r.get(1)?,
@@ -254,9 +264,9 @@ pub(crate) fn node(conn: &Connection, id: NodeId) -> Result<Node> {
             turn: r.get(6)?,
             call: r.get(7)?,
             label: r.get(8)?,
-            time: r.get(9)?,
+            time,
             git: GitHead { head: r.get(10)?, branch: r.get(11)? },
-            coverage: coverage.and_then(|c| serde_json::from_str(&c).ok()).unwrap_or_default(),
+            coverage,
         })
     })
     .optional()?

@@ -54,11 +54,12 @@ impl Engine {
                 "look at the new plan (--dry-run), then confirm that one",
             ));
         }
-        if !plan.conflicts.is_empty() {
+        let open = plan.open_conflicts();
+        if open > 0 {
             return Err(Error::refused(
                 format!(
                     "{} in the way; nothing was changed",
-                    counted(plan.conflicts.len(), "conflict")
+                    counted(open, "conflict")
                 ),
                 "choose with --on-conflict markers|current|target, narrow it with --path, or take the state as it was with --exact",
             ));

@@ -165,7 +165,7 @@ impl Engine {
             let node = history::node(conn, *id)?;
             names.push(id.to_string());
             let whole = match (node.kind, node.turn, node.call) {
-                (Kind::Turn, Some(turn), _) => nodes_where(conn, "turn = ?1 AND kind = 'step'", turn.0)?,
+                (Kind::Turn, Some(turn), _) => nodes_where(conn, "turn = ?1 AND kind IN ('step', 'external')", turn.0)?,
                 (Kind::Step, _, Some(call)) => nodes_where(
                     conn,
                     "call IN (SELECT id FROM call WHERE id = ?1 OR grp = (SELECT COALESCE(grp, id) FROM call WHERE id = ?1)

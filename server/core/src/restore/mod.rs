@@ -12,5 +12,5 @@ mod types;
 
 pub use types::{
     Action, ActionKind, Applied, Conflict, ConflictSpan, Gap, GapKind, Goal, OnConflict, Plan,
-    Request,
+    Request, Resolution,
 };

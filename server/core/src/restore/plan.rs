@@ -6,6 +6,7 @@ use super::goal::{Aim, Moves};
 use super::replay::{Outcome, Replay};
 use super::types::{
     Action, ActionKind, Conflict, FilePlan, Gap, GapKind, Goal, OnConflict, Plan, Request,
+    Resolution,
 };
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -148,8 +149,24 @@ impl Draft<'_> {
             ..
         } = outcome;
         let decided = !conflicts.is_empty();
+        let resolution = match self.r.on_conflict {
+            OnConflict::Fail => None,
+            _ if decided && state == current && !merged => Some(Resolution::Left),
+            OnConflict::Markers => Some(Resolution::Markers),
+            OnConflict::Current => Some(Resolution::Current),
+            OnConflict::Target => Some(Resolution::Target),
+        };
+        if resolution == Some(Resolution::Left)
+            && let (Some(path), Some(why)) =
+                (current.as_ref().map(|p| p.path.clone()), conflicts.first())
+        {
+            let why = format!("left as it is: {}", why.reason);
+            self.skip(path, GapKind::Failed, &why);
+        }
+        self.plan
+            .conflicts
+            .extend(conflicts.into_iter().map(|c| Conflict { resolution, ..c }));
         if decided && self.r.on_conflict == OnConflict::Fail {
-            self.plan.conflicts.extend(conflicts);
             return Ok(());
         }
         let mut part = FilePlan {
@@ -284,14 +301,17 @@ impl Draft<'_> {
             };
             if escape {
                 self.skip(path, GapKind::Outside, &why);
-            } else if self.r.on_conflict == OnConflict::Fail {
+            } else {
+                let open = self.r.on_conflict == OnConflict::Fail;
+                if !open {
+                    self.skip(path.clone(), GapKind::Failed, &why);
+                }
                 self.plan.conflicts.push(Conflict {
                     path,
                     reason: why,
                     hunks: Vec::new(),
+                    resolution: (!open).then_some(Resolution::Left),
                 });
-            } else {
-                self.skip(path, GapKind::Failed, &why);
             }
         }
     }
@@ -377,7 +397,10 @@ impl Draft<'_> {
         };
         let conn = &self.engine.store.conn;
         let common = ancestry.common(target, self.head)?;
-        for id in ancestry.after(common, self.head)? {
+        let late =
+            |n: &crate::model::Node| n.coverage.pending || n.coverage.count(Reason::Failed) > 0;
+        let here = Some(target).filter(|t| history::node(conn, *t).is_ok_and(|n| late(&n)));
+        for id in ancestry.after(common, self.head)?.into_iter().chain(here) {
             let node = history::node(conn, id)?;
             if node.coverage.pending {
                 self.plan.gaps.push(Gap {
@@ -517,6 +540,7 @@ impl Draft<'_> {
         for conflict in &self.plan.conflicts {
             add(conflict.path.bytes());
             add(conflict.reason.as_bytes());
+            add(conflict.resolution.map_or("", Resolution::name).as_bytes());
         }
         hash.finalize().to_hex()[..16].to_owned()
     }

@@ -188,6 +188,7 @@ impl Replay<'_> {
             path: path.clone(),
             reason: reason.into(),
             hunks,
+            resolution: None,
         };
         match (&built.state, base, edit) {
             (None, None, Some(_)) => Ok(Met::Clean(Built {
@@ -442,11 +443,13 @@ impl Replay<'_> {
                     said(line)
                 ),
                 hunks: Vec::new(),
+                resolution: None,
             }),
             (None, Some(line)) => Some(Conflict {
                 path,
                 reason: format!("a line that is to be kept would be lost: “{}”", said(line)),
                 hunks: Vec::new(),
+                resolution: None,
             }),
             (None, None) => None,
         })

@@ -72,9 +72,17 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Nothing would change, neither on disk nor in what is in force.
+    /// No file would change.
     pub fn is_empty(&self) -> bool {
-        self.files.is_empty()
+        self.files.iter().all(|f| f.before == f.after)
+    }
+
+    /// Conflicts that wait for a decision: as long as there are some, nothing is done.
+    pub fn open_conflicts(&self) -> usize {
+        self.conflicts
+            .iter()
+            .filter(|c| c.resolution.is_none())
+            .count()
     }
 
     /// A content that the plan makes, which the store does not have yet.
@@ -134,6 +142,32 @@ pub struct Conflict {
     /// In words: what collides with what.
     pub reason: String,
     pub hunks: Vec<ConflictSpan>,
+    /// None: open, and nothing is done until it is decided.
+    pub resolution: Option<Resolution>,
+}
+
+/// How a conflict is decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Resolution {
+    /// Both sides are written into the file, between conflict markers.
+    Markers,
+    /// Where they collide the present lines stay.
+    Current,
+    /// Where they collide the target's lines replace the present ones.
+    Target,
+    /// The whole file is left as it is.
+    Left,
+}
+
+impl Resolution {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Markers => "markers",
+            Self::Current => "current",
+            Self::Target => "target",
+            Self::Left => "left",
+        }
+    }
 }
 
 /// 0-based line ranges (start, end) of one colliding region.
