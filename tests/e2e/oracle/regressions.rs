@@ -120,3 +120,37 @@ fn what_the_user_removed_meanwhile_stays_removed() {
         Op::User(vec![Edit::Remove { file: 162 }]),
     ]);
 }
+
+/// U-20: the same where the directory has gone with the file.
+#[test]
+fn what_went_with_its_directory_stays_removed() {
+    holds(&[
+        shell(vec![
+            Edit::Insert {
+                file: 0,
+                at: 0,
+                lines: 2,
+            },
+            Edit::Rename { file: 0, to: 29 },
+            Edit::Insert {
+                file: 128,
+                at: 0,
+                lines: 2,
+            },
+        ]),
+        Op::Open {
+            who: A,
+            edit: Some(Edit::Remove { file: 47 }),
+        },
+        shell(vec![Edit::Remove { file: 61 }]),
+        Op::Open {
+            who: A,
+            edit: Some(Edit::Insert {
+                file: 0,
+                at: 0,
+                lines: 1,
+            }),
+        },
+        shell(vec![Edit::Remove { file: 0 }]),
+    ]);
+}
