@@ -148,6 +148,17 @@ impl Draft<'_> {
             ..
         } = outcome;
         let decided = !conflicts.is_empty();
+        if self.r.on_conflict == OnConflict::Markers
+            && state == current
+            && let Some(conflict) = conflicts.first()
+        {
+            let why = format!(
+                "{}; markers cannot show that, it stays as it is",
+                conflict.reason
+            );
+            self.skip(conflict.path.clone(), GapKind::Failed, &why);
+            return Ok(());
+        }
         if decided && self.r.on_conflict == OnConflict::Fail {
             self.plan.conflicts.extend(conflicts);
             return Ok(());
