@@ -72,10 +72,9 @@ impl World {
     /// Whether the engine must know who writes here and now.
     fn sureness(&self, who: Who, call: Option<&Call>, path: &str) -> Sure {
         let own = call.map(|c| c.number);
-        let others = self
-            .calls
-            .iter()
-            .any(|c| Some(c.number) != own && c.names.as_deref().is_none_or(|named| named == path));
+        let others = self.calls.iter().any(|c| {
+            Some(c.number) != own && (c.names.is_none() || c.reserved.iter().any(|p| p == path))
+        });
         match (call, who) {
             _ if others || !self.background.is_empty() => Sure::No,
             (Some(call), _) => Sure::When(call.number),
@@ -232,5 +231,13 @@ impl World {
                 self.write(&path, text.as_bytes());
             }
         }
+    }
+
+    /// What a tool that names this path may write: itself and, through a link, what it leads to.
+    pub(super) fn leads_to(&self, path: &str) -> Vec<String> {
+        let end = self.root.join(path).canonicalize().ok();
+        let end = end.and_then(|e| Some(e.strip_prefix(&self.root).ok()?.to_str()?.to_owned()));
+        let other = end.filter(|e| e != path && !e.is_empty());
+        [path.to_owned()].into_iter().chain(other).collect()
     }
 }

@@ -54,29 +54,28 @@ impl World {
         let mut call = Call {
             number: self.counter,
             who,
+            reserved: names.as_ref().map_or(Vec::new(), |p| self.leads_to(p)),
             names,
             rival: false,
         };
         self.tell(who, EventKind::Before(self.tool(&call)))?;
-        match &call.names {
-            None => self.scanned(),
-            Some(path) => {
-                let disk = self.disk();
-                let path = path.clone();
-                if !self.is_reserved(&path) {
-                    if !self.seen.contains_key(&path)
-                        && disk.contains_key(&path)
-                        && hides(self.rules_scanned.as_ref(), &path)
-                    {
-                        self.adopted.push((path.clone(), NodeId(i64::MAX)));
-                    }
-                    self.look_at(&path, &disk);
-                }
+        if call.names.is_none() {
+            self.scanned();
+        }
+        let disk = self.disk();
+        for path in &call.reserved {
+            if self.is_reserved(path) {
+                continue;
             }
+            let known = self.seen.contains_key(path) || !disk.contains_key(path);
+            if !known && hides(self.rules_scanned.as_ref(), path) {
+                self.adopted.push((path.clone(), NodeId(i64::MAX)));
+            }
+            self.look_at(path, &disk);
         }
         for other in &mut self.calls {
             let meet = match (&other.names, &call.names) {
-                (Some(a), Some(b)) => a == b,
+                (Some(_), Some(_)) => other.reserved.iter().any(|p| call.reserved.contains(p)),
                 _ => other.who != who,
             };
             if meet {
@@ -116,7 +115,9 @@ impl World {
             None => self.scanned(),
             Some(path) => {
                 let disk = self.disk();
-                self.look_at(path, &disk);
+                for path in call.reserved.iter().chain(&self.leads_to(path)) {
+                    self.look_at(path, &disk);
+                }
             }
         }
         self.settled("after a call")

@@ -92,7 +92,7 @@ impl World {
     }
 
     pub(super) fn is_held(&self, path: &str) -> bool {
-        self.calls.iter().any(|c| c.names.as_deref() == Some(path))
+        self.is_reserved(path)
     }
 
     /// Whose work a default rewind moves.

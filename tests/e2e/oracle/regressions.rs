@@ -1,7 +1,7 @@
 //! Shortest histories that once broke a law.
 
 use super::model::Who::A;
-use super::ops::{Edit, Mix, Op};
+use super::ops::{Ask, Choice, Edit, Mix, Op};
 
 fn holds(ops: &[Op]) {
     if let Err(why) = super::history(Mix::ALL, false, ops) {
@@ -118,5 +118,67 @@ fn what_the_user_removed_meanwhile_stays_removed() {
             }),
         },
         Op::User(vec![Edit::Remove { file: 162 }]),
+    ]);
+}
+
+/// U-20: the same where the directory has gone with the file.
+#[test]
+fn what_went_with_its_directory_stays_removed() {
+    holds(&[
+        shell(vec![
+            Edit::Insert {
+                file: 0,
+                at: 0,
+                lines: 2,
+            },
+            Edit::Rename { file: 0, to: 29 },
+            Edit::Insert {
+                file: 128,
+                at: 0,
+                lines: 2,
+            },
+        ]),
+        Op::Open {
+            who: A,
+            edit: Some(Edit::Remove { file: 47 }),
+        },
+        shell(vec![Edit::Remove { file: 61 }]),
+        Op::Open {
+            who: A,
+            edit: Some(Edit::Insert {
+                file: 0,
+                at: 0,
+                lines: 1,
+            }),
+        },
+        shell(vec![Edit::Remove { file: 0 }]),
+    ]);
+}
+
+/// U-19: a binary can carry no conflict markers; then what the user wrote stays, and the plan says so.
+#[test]
+fn markers_drop_no_line_for_a_binary() {
+    holds(&[
+        named(Edit::Binary { path: 8 }),
+        Op::Prompt(A),
+        shell(vec![Edit::Create { path: 8, lines: 0 }]),
+        Op::User(vec![
+            Edit::Binary { path: 0 },
+            Edit::Binary { path: 3 },
+            Edit::Insert {
+                file: 0,
+                at: 0,
+                lines: 1,
+            },
+        ]),
+        Op::Rewind(Ask {
+            node: 1,
+            exact: false,
+            session: None,
+            path: None,
+            choice: Choice::Markers,
+            uncertain: false,
+            back: false,
+        }),
     ]);
 }

@@ -25,6 +25,8 @@ pub struct Call {
     pub who: Who,
     /// The file it names; None: it may write anything.
     pub names: Option<String>,
+    /// That file, and what it leads to where it is a link.
+    pub reserved: Vec<String>,
     /// Somebody else may have written what it names.
     pub rival: bool,
 }
@@ -125,7 +127,9 @@ impl World {
     }
 
     pub(super) fn is_reserved(&self, path: &str) -> bool {
-        self.calls.iter().any(|c| c.names.as_deref() == Some(path))
+        self.calls
+            .iter()
+            .any(|c| c.reserved.iter().any(|p| p == path))
     }
 
     /// The engine has looked at the whole tree at an agent's event: what a call has reserved is left to it.

@@ -588,7 +588,7 @@ impl Exchange<'_> {
     /// at what it displaced, that is looked at now.
     fn already_there(&self) -> Result<Step> {
         let Some(temp) = self.temp()? else {
-            return Ok(Step::Done);
+            return Ok(Step::Already);
         };
         let displaced = temp.look()?.image;
         if displaced.is_absent() {

@@ -349,7 +349,16 @@ impl Replay<'_> {
                         ConflictSpan { target, kept }
                     })
                     .collect();
-                Ok(Met::Conflict(next, conflict(reason, hunks)))
+                let conflict = conflict(reason, hunks);
+                // what has no lines can carry no markers: nobody's content is dropped for that
+                let binary = merge
+                    .conflicts
+                    .iter()
+                    .any(|c| c.kind == ConflictKind::Binary);
+                if binary && self.on_conflict == OnConflict::Markers {
+                    return Ok(Met::Stuck(conflict));
+                }
+                Ok(Met::Conflict(next, conflict))
             }
             _ => Ok(Met::Clean(built)),
         }
