@@ -335,7 +335,7 @@ fn prompt(entry: &Entry) -> String {
     }
 }
 
-/// The tool of a step; `you` for edits that no agent reported.
+/// The tool of a step; `you` for edits that no agent reported, unless nobody knows whose they are.
 fn who(entry: &Entry) -> String {
     match entry.node.kind {
         Kind::Step => {
@@ -343,9 +343,28 @@ fn who(entry: &Entry) -> String {
             tool.filter(|tool| !tool.is_empty())
                 .unwrap_or_else(|| "step".to_owned())
         }
+        Kind::External if is_unsure(entry) => suspect(entry),
         Kind::External => "you".to_owned(),
         _ => String::new(),
     }
+}
+
+/// It has edits, and of none it is certain who made it.
+fn is_unsure(entry: &Entry) -> bool {
+    let mut edits = entry.changes.iter().map(|c| &c.change);
+    !entry.changes.is_empty() && edits.all(|c| c.role == Role::Edit && c.origin.is_uncertain())
+}
+
+/// Who may have made the edits that are nobody's for certain.
+fn suspect(entry: &Entry) -> String {
+    let named = entry.session.as_ref().filter(|session| {
+        let mut origins = entry.changes.iter().map(|c| c.change.origin.session);
+        origins.any(|origin| origin == Some(session.id))
+    });
+    named.map_or_else(
+        || "unknown".to_owned(),
+        |session| format!("{}?", render::clean(&session.agent)),
+    )
 }
 
 /// Checkpoints as a person would type them: `t2` rather than the `c6` that it begins with.
