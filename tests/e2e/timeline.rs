@@ -103,6 +103,8 @@ fn the_timeline() {
             .collect()
     );
     assert_eq!(world.json(["timeline"]), world.json(["log"]));
+    let none = world.ok(["log", "-n", "0"]).stdout;
+    assert!(none.contains("older ones") && none.lines().count() == 1, "{none}");
 
     let text = world.ok(["log"]).stdout;
     for part in [

@@ -58,7 +58,7 @@ pub fn run(desk: &mut Desk, options: &args::Log) -> Result<()> {
             "branch": desk.engine.branch_name()?,
         }));
     }
-    if entries.is_empty() {
+    if entries.is_empty() && !older {
         let filtered = options.session.is_some() || options.path.is_some();
         return desk.out.text(if filtered {
             "No checkpoint matches.\n"
