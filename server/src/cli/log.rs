@@ -209,7 +209,7 @@ impl Timeline {
         text.push_str(
             &line
                 .right(self.right(entry))
-                .faded(entry.taken_out)
+                .faded(is_out(entry))
                 .draw(self.paint),
         );
         if self.graph {
@@ -278,7 +278,7 @@ impl Timeline {
             let line = files::with_counts(line, change.binary, (change.added, change.removed));
             text.push_str(
                 &line
-                    .faded(entry.taken_out && self.paint.color)
+                    .faded(is_out(entry) && self.paint.color)
                     .draw(self.paint),
             );
         }
@@ -297,6 +297,14 @@ impl Timeline {
         if let Some(note) = coverage_note(&entry.node.coverage) {
             text.push_str(&lead().add(YELLOW, format!("! {note}")).draw(self.paint));
         }
+    }
+}
+
+/// Its work is not in force any more: its edits were taken out, or it is an operation that was undone.
+pub fn is_out(entry: &Entry) -> bool {
+    match &entry.operation {
+        Some(operation) => operation.undone_by.is_some(),
+        None => entry.taken_out,
     }
 }
 

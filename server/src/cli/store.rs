@@ -208,7 +208,7 @@ fn list(desk: &mut Desk, session: Option<String>) -> Result<()> {
             .column(DIM, entry.node.kind.name(), 10)
             .plain(what)
             .right(desk.out.paint.ago(entry.node.time))
-            .faded(entry.taken_out);
+            .faded(log::is_out(entry));
         text.push_str(&line.draw(desk.out.paint));
     }
     desk.out.text(&text)
