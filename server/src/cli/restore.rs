@@ -1,10 +1,9 @@
 //! `rewind`, `revert`, `undo`, `redo`: a request, its plan shown, a question where there is somebody to
 //! ask, and the outcome. What a restore does is the engine's decision.
 
-use backstitch_core::ErrorKind;
-use backstitch_core::LogFilter;
-use backstitch_core::model::NodeId;
+use backstitch_core::model::{NodeId, Session};
 use backstitch_core::restore::{Applied, Goal, OnConflict, Plan, Request};
+use backstitch_core::{Entry, ErrorKind, LogFilter};
 
 use super::args::{self, Choice, Resolve, Restore, Uncertain, What};
 use super::desk::Desk;
@@ -115,7 +114,8 @@ fn only_code(scope: What) -> Result<()> {
     Err(Error::refused(message).hint("--scope code rewinds the files alone; nothing was changed"))
 }
 
-/// The checkpoint of a tool call, by its number in the session: the one named, else the latest.
+/// The checkpoint of a tool call, by its number in the session. A call that changed nothing has none of
+/// its own; the state after it is that of the newest one before.
 fn iteration(desk: &Desk, number: i64, session: Option<&str>) -> Result<NodeId> {
     let entries = desk.engine.log(&LogFilter {
         limit: None,
@@ -123,21 +123,49 @@ fn iteration(desk: &Desk, number: i64, session: Option<&str>) -> Result<NodeId> 
         path: None,
         all_branches: false,
     })?;
-    let latest = entries
-        .iter()
-        .find_map(|entry| entry.session.as_ref())
-        .map(|s| s.id);
-    let found = entries.iter().find(|entry| {
-        entry
-            .call
-            .as_ref()
-            .is_some_and(|call| call.iteration == number && Some(call.session) == latest)
-    });
-    found.map(|entry| entry.node.id).ok_or_else(|| {
-        Error::not_found(format!("no checkpoint of iteration {number}")).hint(
-            "`backstitch log --json` has the iteration of each step; --session names the session",
-        )
-    })
+    let mut reaching: Vec<&Session> = Vec::new();
+    for entry in &entries {
+        if let (Some(call), Some(session)) = (&entry.call, &entry.session)
+            && call.iteration >= number
+            && reaching.iter().all(|known| known.id != session.id)
+        {
+            reaching.push(session);
+        }
+    }
+    let session = match reaching.as_slice() {
+        [session] if number > 0 => session.id,
+        [] | [_] => {
+            return Err(
+                Error::not_found(format!("no checkpoint of iteration {number}")).hint(
+                    "`backstitch log --json` has the iteration of each step; --session names the session",
+                ),
+            );
+        }
+        several => {
+            let ids: Vec<String> = several.iter().map(|s| render::clean(&s.native)).collect();
+            return Err(Error::usage(format!(
+                "several sessions have an iteration {number}: {}",
+                ids.join(", ")
+            ))
+            .hint("--session names the one that is meant"));
+        }
+    };
+    let of_session = || {
+        let own = move |entry: &&Entry| entry.session.as_ref().is_some_and(|s| s.id == session);
+        entries.iter().filter(own)
+    };
+    let at = |entry: &&Entry| entry.call.as_ref().map(|call| call.iteration);
+    let found = of_session()
+        .find(|entry| at(entry) == Some(number))
+        .or_else(|| of_session().find(|entry| at(entry).is_some_and(|n| n < number)))
+        // Nothing of it had changed yet.
+        .or_else(|| {
+            let mut turns = of_session().filter(|entry| entry.turn.is_some() && entry.call.is_none());
+            turns.next_back()
+        });
+    found
+        .map(|entry| entry.node.id)
+        .ok_or_else(|| Error::not_found(format!("no checkpoint of iteration {number}")))
 }
 
 fn request(desk: &Desk, goal: Goal, choice: Option<&Choice>, options: &Restore) -> Result<Request> {
