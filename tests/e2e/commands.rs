@@ -335,7 +335,11 @@ fn failures_are_told_apart() {
         (&["rewind", "t1", "--bogus"], 2, "usage"),
         (&["nonsense"], 2, "usage"),
         (&["cat", "t1", "../x"], 2, "usage"),
-        (&["--workspace", "/nonexistent", "log"], 1, "failed"),
+        (&["--workspace", "/nonexistent", "log"], 3, "not_found"),
+        (&["--workspace", "a.txt", "log"], 2, "usage"),
+        (&["log", "--session", "nope"], 3, "not_found"),
+        (&["rewind", "t1", "--session", "nope"], 3, "not_found"),
+        (&["undo", "op9"], 3, "not_found"),
     ] {
         let output = world.run(["--json"].iter().chain(args)).expect_code(code);
         let answer = output.json();
@@ -348,6 +352,9 @@ fn failures_are_told_apart() {
         let text = world.run(args).expect_code(code);
         assert_eq!(text.stdout, "", "{text}");
         assert!(text.stderr.starts_with("error: "), "{text}");
+        if code == 3 || args.contains(&"../x") || args.contains(&"a.txt") {
+            assert!(text.stderr.contains("hint: "), "{text}");
+        }
     }
     world.run::<&str>([]).expect_code(2);
     world.ok(["--help"]);

@@ -2,13 +2,14 @@
 //! paths as typed.
 
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use backstitch_core::model::{NodeId, RelPath};
 use backstitch_core::{Engine, Locate, Workspace};
 
 use super::args::Global;
-use super::error::{Error, Result};
+use super::error::{Error, Kind, Result};
 use super::out::Out;
 
 #[derive(Debug)]
@@ -21,6 +22,21 @@ pub struct Desk<'a> {
 
 /// The workspace that the options and the current directory name.
 pub fn find(global: &Global) -> Result<Workspace> {
+    if let Some(named) = &global.workspace {
+        let dir = named.display();
+        let meta = std::fs::metadata(named).map_err(|error| {
+            let kind = match error.kind() {
+                ErrorKind::NotFound | ErrorKind::NotADirectory => Kind::NotFound,
+                _ => Kind::Failed,
+            };
+            Error::new(kind, format!("the workspace {dir} cannot be opened: {error}"))
+                .hint("--workspace names an existing directory; without it the current one counts")
+        })?;
+        if !meta.is_dir() {
+            return Err(Error::usage(format!("{dir} is not a directory"))
+                .hint("--workspace names the directory that the files are in"));
+        }
+    }
     Ok(Workspace::find(&locate(global, &current_dir()?))?)
 }
 
@@ -96,6 +112,7 @@ fn relative(root: &Path, cwd: &Path, typed: &Path) -> Result<Option<RelPath>> {
             typed.display(),
             root.display()
         ))
+        .hint("paths count from the current directory or from the workspace's root; --workspace names another")
     })?;
     if inside.as_os_str().is_empty() {
         return Ok(None);

@@ -126,7 +126,8 @@ pub fn init(global: &Global, dir: Option<&Path>, out: &Out) -> Result<()> {
         return Err(Error::not_found(format!(
             "{} is no directory",
             dir.display()
-        )));
+        ))
+        .hint("make it first, or name one that exists"));
     }
     let workspace = Workspace::init(&desk::locate(global, &cwd), &dir)?;
     let mut engine = Engine::open(&workspace)?;
