@@ -146,6 +146,32 @@ fn a_file_as_it_was() {
     says(&world.run(["cat", "t1", "."]), 2, &["directory"]);
 }
 
+/// In a subdirectory a path counts from there, and else from the root, as the log writes it.
+#[test]
+fn paths_below_the_root() {
+    let world = World::committed(&[("sub/a.txt", "one\n"), ("b.txt", "b\n")]);
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("x");
+    agent.edit("sub/a.txt", "one", "two");
+    agent.edit("b.txt", "b", "B");
+    agent.stop();
+    let inside = |args: &[&str]| {
+        let mut command = world.backstitch();
+        finish(command.args(args).current_dir(world.path("sub")), b"").expect_code(0)
+    };
+    for path in ["a.txt", "sub/a.txt"] {
+        assert_eq!(inside(&["cat", "@", path]).stdout, "two\n", "{path}");
+        let names = inside(&["diff", "t1", "--name-status", "--", path]).stdout;
+        assert_eq!(names, "M\tsub/a.txt\n", "{path}");
+        let log = inside(&["log", "--path", path]).stdout;
+        assert!(log.contains("sub/a.txt"), "{log}");
+    }
+    inside(&["rewind", "t1", "--path", "sub/a.txt"]);
+    assert_eq!(world.read("sub/a.txt"), "one\n");
+    assert_eq!(world.read("b.txt"), "B\n");
+}
+
 /// S4-036, S4-038: the numbers of the store, and that it is at work.
 #[test]
 fn the_status() {
