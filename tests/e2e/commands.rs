@@ -366,6 +366,7 @@ fn failures_are_told_apart() {
         (&["log", "--session", "nope"], 3, "not_found"),
         (&["rewind", "t1", "--session", "nope"], 3, "not_found"),
         (&["undo", "op9"], 3, "not_found"),
+        (&["rewind", "t1", "--path", "typo.txt"], 3, "not_found"),
     ] {
         let output = world.run(["--json"].iter().chain(args)).expect_code(code);
         let answer = output.json();

@@ -171,6 +171,13 @@ fn iteration(desk: &Desk, number: i64, session: Option<&str>) -> Result<NodeId> 
 fn request(desk: &Desk, goal: Goal, choice: Option<&Choice>, options: &Restore) -> Result<Request> {
     let mut request = Request::new(goal);
     request.paths = desk.paths(&options.paths)?;
+    for path in &request.paths {
+        if !desk.knows(path)? {
+            let path = render::path(path.bytes());
+            return Err(Error::not_found(format!("no checkpoint knows {path}"))
+                .hint("`backstitch log --all` shows the paths that changed"));
+        }
+    }
     request.on_conflict = match options.on_conflict {
         Resolve::Fail => OnConflict::Fail,
         Resolve::Markers => OnConflict::Markers,
