@@ -172,6 +172,16 @@ fn paths_below_the_root() {
     assert_eq!(world.read("b.txt"), "B\n");
 }
 
+/// A file that moves back says from where.
+#[test]
+fn a_rename_in_a_plan() {
+    let world = story();
+    let plan = world.json(["rewind", "t1", "--dry-run"]);
+    let actions = plan["actions"].as_array().expect("actions");
+    let moved = actions.iter().find(|a| a["path"] == "b.txt");
+    assert_eq!(moved.expect("b.txt")["from"], "c.txt", "{plan:#}");
+}
+
 /// S4-036, S4-038: the numbers of the store, and that it is at work.
 #[test]
 fn the_status() {

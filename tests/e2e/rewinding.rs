@@ -64,6 +64,7 @@ fn to_a_turn() {
         assert_eq!(plan[name], done[name], "{name}");
     }
     assert_eq!(done["scope"], "code");
+    assert_eq!(done["rev"], "t2");
     assert_eq!(actions(&done), ["write a.txt", "create c.txt"]);
     assert_eq!(done["operation"], "op1");
     let node = world.checkpoints().pop().expect("a checkpoint");

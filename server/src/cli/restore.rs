@@ -17,6 +17,8 @@ use super::render::{self, BOLD, GREEN};
 /// A restore as typed, ready to be planned.
 struct Job<'a> {
     request: Request,
+    /// What was typed to name the target.
+    rev: Option<String>,
     /// `rewind`, as the title says it.
     verb: &'static str,
     scope: &'static str,
@@ -40,6 +42,7 @@ pub fn rewind(desk: &mut Desk, options: &args::Rewind) -> Result<()> {
         desk,
         &Job {
             request,
+            rev: options.rev.clone(),
             verb: "rewind to",
             scope: "code",
             options: &options.restore,
@@ -64,6 +67,7 @@ pub fn revert(desk: &mut Desk, options: &args::Revert) -> Result<()> {
         desk,
         &Job {
             request,
+            rev: Some(options.revs.join(" ")),
             verb: "revert",
             scope: "code",
             options: &options.restore,
@@ -82,6 +86,7 @@ pub fn undo(desk: &mut Desk, options: &args::Undo) -> Result<()> {
         desk,
         &Job {
             request,
+            rev: options.op.clone(),
             verb: "undo",
             scope: "code",
             options: &options.restore,
@@ -95,6 +100,7 @@ pub fn redo(desk: &mut Desk, options: &args::Redo) -> Result<()> {
         desk,
         &Job {
             request,
+            rev: None,
             verb: "redo",
             scope: "code",
             options: &options.restore,
@@ -258,7 +264,7 @@ fn dry_run(desk: &Desk, job: &Job, plan: &Plan) -> Result<()> {
         return Err(conflict);
     }
     if desk.out.json {
-        return out::answer(shape::plan(plan, job.scope));
+        return out::answer(shape::plan(plan, job.rev.as_deref(), job.scope));
     }
     if plan.is_empty() {
         return nothing(desk, job, plan);
@@ -292,7 +298,7 @@ fn conflict(job: &Job, plan: &Plan) -> Option<Error> {
             "--on-conflict markers|current|target decides them, --path leaves them out, \
                  --exact takes the target's very state",
         )
-        .answer(shape::plan(plan, job.scope))
+        .answer(shape::plan(plan, job.rev.as_deref(), job.scope))
     })
 }
 
@@ -322,7 +328,7 @@ fn refused(desk: &mut Desk, job: &Job, error: backstitch_core::Error) -> Error {
 fn finish(desk: &Desk, job: &Job, applied: &Applied, shown: bool) -> Result<()> {
     let trouble = trouble(applied);
     if desk.out.json {
-        let answer = shape::applied(applied, job.scope);
+        let answer = shape::applied(applied, job.rev.as_deref(), job.scope);
         return match trouble {
             Some(trouble) => Err(trouble.answer(answer)),
             None => out::answer(answer),
