@@ -242,6 +242,13 @@ fn checkpoints_by_hand() {
         world.json(["log"])["head"].as_str().expect("an id")
     );
     assert_eq!(world.ok(["-q", "checkpoint", "-m", "x"]).stderr, "");
+    for args in [
+        &["checkpoint", "--pin"][..],
+        &["checkpoint", "create", "y", "--pin"],
+    ] {
+        let output = world.ok(args);
+        assert!(output.stderr.contains("no effect"), "{output}");
+    }
 }
 
 /// S4-024: everything is there again for a new process; `verify` finds it whole.

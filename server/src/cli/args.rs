@@ -219,6 +219,9 @@ pub struct Checkpoint {
     /// A name to find it by
     #[arg(short = 'm', long = "message", value_name = "LABEL")]
     pub label: Option<String>,
+    /// Keep it for good. Nothing is ever removed yet, so this has no effect so far
+    #[arg(long)]
+    pub pin: bool,
     #[command(subcommand)]
     pub command: Option<CheckpointCommand>,
 }
@@ -229,6 +232,9 @@ pub enum CheckpointCommand {
     Create {
         /// A name to find it by
         label: Option<String>,
+        /// Keep it for good. Nothing is ever removed yet, so this has no effect so far
+        #[arg(long)]
+        pin: bool,
     },
     /// All checkpoints, newest first
     List {
@@ -470,7 +476,7 @@ mod tests {
         else {
             panic!()
         };
-        assert!(matches!(made, CheckpointCommand::Create { label: Some(label) } if label == "x"));
+        assert!(matches!(made, CheckpointCommand::Create { label: Some(label), pin: false } if label == "x"));
     }
 
     #[test]

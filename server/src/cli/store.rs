@@ -157,13 +157,19 @@ pub fn init(global: &Global, dir: Option<&Path>, out: &Out) -> Result<()> {
 pub fn checkpoint(desk: &mut Desk, options: Checkpoint) -> Result<()> {
     match options.command {
         Some(CheckpointCommand::List { session }) => list(desk, session),
-        Some(CheckpointCommand::Create { label }) => create(desk, label.as_deref()),
-        None => create(desk, options.label.as_deref()),
+        Some(CheckpointCommand::Create { label, pin }) => create(desk, label.as_deref(), pin),
+        None => create(desk, options.label.as_deref(), options.pin),
     }
 }
 
-fn create(desk: &mut Desk, label: Option<&str>) -> Result<()> {
+fn create(desk: &mut Desk, label: Option<&str>, pin: bool) -> Result<()> {
     let id = desk.engine.checkpoint(label)?;
+    if pin && !desk.out.quiet {
+        desk.out.note(
+            "note",
+            "--pin has no effect yet: every checkpoint is kept, nothing is ever removed",
+        );
+    }
     let entry = desk.engine.entry(id)?;
     if desk.out.json {
         return out::answer(shape::checkpoint(&entry));
