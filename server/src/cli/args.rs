@@ -114,7 +114,9 @@ pub enum Command {
             backstitch diff                   the newest checkpoint against the disk\n  \
             backstitch diff t4                since turn 4 began\n  \
             backstitch diff t4 t5 -- src      what turn 4 did below src\n  \
-            backstitch diff t4 --word\n\n{REVISIONS}")
+            backstitch diff t4 --word\n\n{REVISIONS}\n\n\
+            With fewer than two revisions the disk is looked at; edits of yours that are found there are \
+            recorded as a checkpoint.")
     )]
     Diff(Diff),
     /// A file's content at a checkpoint, byte for byte
@@ -319,7 +321,8 @@ pub struct Restore {
     /// What to do where edits collide
     #[arg(long, value_name = "HOW", default_value = "fail")]
     pub on_conflict: Resolve,
-    /// Show the plan and its fingerprint, change nothing
+    /// Show the plan and its fingerprint, change no file. The disk is looked at; edits of yours that
+    /// are found there are recorded as a checkpoint
     #[arg(long)]
     pub dry_run: bool,
     /// Do exactly what the dry run with this fingerprint showed, or refuse
