@@ -121,7 +121,10 @@ fn the_timeline() {
     );
     assert_eq!(world.json(["timeline"]), world.json(["log"]));
     let none = world.ok(["log", "-n", "0"]).stdout;
-    assert!(none.contains("older ones") && none.lines().count() == 1, "{none}");
+    assert!(
+        none.contains("older ones") && none.lines().count() == 1,
+        "{none}"
+    );
 
     let text = world.ok(["log"]).stdout;
     for part in [

@@ -479,7 +479,9 @@ mod tests {
         else {
             panic!()
         };
-        assert!(matches!(made, CheckpointCommand::Create { label: Some(label), pin: false } if label == "x"));
+        assert!(
+            matches!(made, CheckpointCommand::Create { label: Some(label), pin: false } if label == "x")
+        );
     }
 
     #[test]

@@ -29,8 +29,11 @@ pub fn find(global: &Global) -> Result<Workspace> {
                 ErrorKind::NotFound | ErrorKind::NotADirectory => Kind::NotFound,
                 _ => Kind::Failed,
             };
-            Error::new(kind, format!("the workspace {dir} cannot be opened: {error}"))
-                .hint("--workspace names an existing directory; without it the current one counts")
+            Error::new(
+                kind,
+                format!("the workspace {dir} cannot be opened: {error}"),
+            )
+            .hint("--workspace names an existing directory; without it the current one counts")
         })?;
         if !meta.is_dir() {
             return Err(Error::usage(format!("{dir} is not a directory"))
@@ -100,7 +103,11 @@ impl<'a> Desk<'a> {
             return Ok(true);
         }
         if let Some(head) = self.engine.head()?
-            && self.engine.tree_at(head)?.keys().any(|p| p.within(path.bytes()))
+            && self
+                .engine
+                .tree_at(head)?
+                .keys()
+                .any(|p| p.within(path.bytes()))
         {
             return Ok(true);
         }

@@ -115,7 +115,9 @@ impl From<backstitch_core::Error> for Error {
             ErrorKind::Other => Kind::Failed,
         };
         Self {
-            hint: error.hint().or_else(|| next_step(&error).map(str::to_owned)),
+            hint: error
+                .hint()
+                .or_else(|| next_step(&error).map(str::to_owned)),
             ..Self::new(kind, error.to_string())
         }
     }

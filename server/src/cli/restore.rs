@@ -166,7 +166,8 @@ fn iteration(desk: &Desk, number: i64, session: Option<&str>) -> Result<NodeId> 
         .or_else(|| of_session().find(|entry| at(entry).is_some_and(|n| n < number)))
         // Nothing of it had changed yet.
         .or_else(|| {
-            let mut turns = of_session().filter(|entry| entry.turn.is_some() && entry.call.is_none());
+            let mut turns =
+                of_session().filter(|entry| entry.turn.is_some() && entry.call.is_none());
             turns.next_back()
         });
     found

@@ -123,11 +123,10 @@ pub fn init(global: &Global, dir: Option<&Path>, out: &Out) -> Result<()> {
         (None, None) => cwd.clone(),
     };
     if !dir.is_dir() {
-        return Err(Error::not_found(format!(
-            "{} is no directory",
-            dir.display()
-        ))
-        .hint("make it first, or name one that exists"));
+        return Err(
+            Error::not_found(format!("{} is no directory", dir.display()))
+                .hint("make it first, or name one that exists"),
+        );
     }
     let workspace = Workspace::init(&desk::locate(global, &cwd), &dir)?;
     let mut engine = Engine::open(&workspace)?;
