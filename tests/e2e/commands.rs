@@ -146,6 +146,42 @@ fn a_file_as_it_was() {
     says(&world.run(["cat", "t1", "."]), 2, &["directory"]);
 }
 
+/// In a subdirectory a path counts from there, and else from the root, as the log writes it.
+#[test]
+fn paths_below_the_root() {
+    let world = World::committed(&[("sub/a.txt", "one\n"), ("b.txt", "b\n")]);
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("x");
+    agent.edit("sub/a.txt", "one", "two");
+    agent.edit("b.txt", "b", "B");
+    agent.stop();
+    let inside = |args: &[&str]| {
+        let mut command = world.backstitch();
+        finish(command.args(args).current_dir(world.path("sub")), b"").expect_code(0)
+    };
+    for path in ["a.txt", "sub/a.txt"] {
+        assert_eq!(inside(&["cat", "@", path]).stdout, "two\n", "{path}");
+        let names = inside(&["diff", "t1", "--name-status", "--", path]).stdout;
+        assert_eq!(names, "M\tsub/a.txt\n", "{path}");
+        let log = inside(&["log", "--path", path]).stdout;
+        assert!(log.contains("sub/a.txt"), "{log}");
+    }
+    inside(&["rewind", "t1", "--path", "sub/a.txt"]);
+    assert_eq!(world.read("sub/a.txt"), "one\n");
+    assert_eq!(world.read("b.txt"), "B\n");
+}
+
+/// A file that moves back says from where.
+#[test]
+fn a_rename_in_a_plan() {
+    let world = story();
+    let plan = world.json(["rewind", "t1", "--dry-run"]);
+    let actions = plan["actions"].as_array().expect("actions");
+    let moved = actions.iter().find(|a| a["path"] == "b.txt");
+    assert_eq!(moved.expect("b.txt")["from"], "c.txt", "{plan:#}");
+}
+
 /// S4-036, S4-038: the numbers of the store, and that it is at work.
 #[test]
 fn the_status() {
@@ -206,6 +242,13 @@ fn checkpoints_by_hand() {
         world.json(["log"])["head"].as_str().expect("an id")
     );
     assert_eq!(world.ok(["-q", "checkpoint", "-m", "x"]).stderr, "");
+    for args in [
+        &["checkpoint", "--pin"][..],
+        &["checkpoint", "create", "y", "--pin"],
+    ] {
+        let output = world.ok(args);
+        assert!(output.stderr.contains("no effect"), "{output}");
+    }
 }
 
 /// S4-024: everything is there again for a new process; `verify` finds it whole.
@@ -335,7 +378,12 @@ fn failures_are_told_apart() {
         (&["rewind", "t1", "--bogus"], 2, "usage"),
         (&["nonsense"], 2, "usage"),
         (&["cat", "t1", "../x"], 2, "usage"),
-        (&["--workspace", "/nonexistent", "log"], 1, "failed"),
+        (&["--workspace", "/nonexistent", "log"], 3, "not_found"),
+        (&["--workspace", "a.txt", "log"], 2, "usage"),
+        (&["log", "--session", "nope"], 3, "not_found"),
+        (&["rewind", "t1", "--session", "nope"], 3, "not_found"),
+        (&["undo", "op9"], 3, "not_found"),
+        (&["rewind", "t1", "--path", "typo.txt"], 3, "not_found"),
     ] {
         let output = world.run(["--json"].iter().chain(args)).expect_code(code);
         let answer = output.json();
@@ -348,6 +396,9 @@ fn failures_are_told_apart() {
         let text = world.run(args).expect_code(code);
         assert_eq!(text.stdout, "", "{text}");
         assert!(text.stderr.starts_with("error: "), "{text}");
+        if code == 3 || args.contains(&"../x") || args.contains(&"a.txt") {
+            assert!(text.stderr.contains("hint: "), "{text}");
+        }
     }
     world.run::<&str>([]).expect_code(2);
     world.ok(["--help"]);

@@ -64,6 +64,7 @@ fn to_a_turn() {
         assert_eq!(plan[name], done[name], "{name}");
     }
     assert_eq!(done["scope"], "code");
+    assert_eq!(done["rev"], "t2");
     assert_eq!(actions(&done), ["write a.txt", "create c.txt"]);
     assert_eq!(done["operation"], "op1");
     let node = world.checkpoints().pop().expect("a checkpoint");
@@ -149,6 +150,32 @@ fn to_an_iteration() {
     world
         .run(["rewind", "t1", "--iteration", "1"])
         .expect_code(2);
+}
+
+/// A call that changed nothing has the state of the one before it; whose call is meant must be clear.
+#[test]
+fn to_an_iteration_without_a_checkpoint() {
+    let world = story();
+    let mut other = world.agent();
+    other.session_start();
+    other.prompt("look, then write");
+    other.read("a.txt");
+    other.write("e.txt", "e\n");
+    other.read("a.txt");
+    other.edit("e.txt", "e", "E");
+    other.stop();
+    let id = other.session();
+    let rewind = ["rewind", "--iteration", "3"];
+    let output = world.run(rewind).expect_code(2);
+    assert!(
+        output.stderr.contains("--session") && output.stderr.contains(&id),
+        "{output}"
+    );
+    world.ok(rewind.iter().chain(&["--session", &id]));
+    assert_eq!(world.read("e.txt"), "e\n");
+    world.ok(["undo"]);
+    world.ok(["rewind", "--iteration", "1", "--session", &id]);
+    assert!(!world.exists("e.txt"));
 }
 
 /// U-18: once more is harmless, and the timeline stays as it is.

@@ -8,6 +8,23 @@ use crate::commands::{has, says, story};
 use crate::support::World;
 use crate::support::history::path;
 
+/// What an operation did is marked as taken out once it is undone, and no longer once it is done again.
+#[test]
+fn an_undone_operation_is_marked() {
+    let world = story();
+    world.ok(["rewind", "t1"]);
+    let marked = || {
+        let text = world.ok(["log"]).stdout;
+        let line = text.lines().find(|l| l.contains("rewind to t1 (op1)"));
+        line.expect("the rewind").contains("(taken out)")
+    };
+    assert!(!marked());
+    world.ok(["undo"]);
+    assert!(marked());
+    world.ok(["redo"]);
+    assert!(!marked());
+}
+
 /// S3-031, S4-019, S4-020, S4-034: all checkpoints, creation and rewind among them, without contents; for people too.
 #[test]
 fn the_timeline() {
@@ -103,6 +120,11 @@ fn the_timeline() {
             .collect()
     );
     assert_eq!(world.json(["timeline"]), world.json(["log"]));
+    let none = world.ok(["log", "-n", "0"]).stdout;
+    assert!(
+        none.contains("older ones") && none.lines().count() == 1,
+        "{none}"
+    );
 
     let text = world.ok(["log"]).stdout;
     for part in [

@@ -114,7 +114,9 @@ pub enum Command {
             backstitch diff                   the newest checkpoint against the disk\n  \
             backstitch diff t4                since turn 4 began\n  \
             backstitch diff t4 t5 -- src      what turn 4 did below src\n  \
-            backstitch diff t4 --word\n\n{REVISIONS}")
+            backstitch diff t4 --word\n\n{REVISIONS}\n\n\
+            With fewer than two revisions the disk is looked at; edits of yours that are found there are \
+            recorded as a checkpoint.")
     )]
     Diff(Diff),
     /// A file's content at a checkpoint, byte for byte
@@ -219,6 +221,9 @@ pub struct Checkpoint {
     /// A name to find it by
     #[arg(short = 'm', long = "message", value_name = "LABEL")]
     pub label: Option<String>,
+    /// Keep it for good. Nothing is ever removed yet, so this has no effect so far
+    #[arg(long)]
+    pub pin: bool,
     #[command(subcommand)]
     pub command: Option<CheckpointCommand>,
 }
@@ -229,6 +234,9 @@ pub enum CheckpointCommand {
     Create {
         /// A name to find it by
         label: Option<String>,
+        /// Keep it for good. Nothing is ever removed yet, so this has no effect so far
+        #[arg(long)]
+        pin: bool,
     },
     /// All checkpoints, newest first
     List {
@@ -313,7 +321,8 @@ pub struct Restore {
     /// What to do where edits collide
     #[arg(long, value_name = "HOW", default_value = "fail")]
     pub on_conflict: Resolve,
-    /// Show the plan and its fingerprint, change nothing
+    /// Show the plan and its fingerprint, change no file. The disk is looked at; edits of yours that
+    /// are found there are recorded as a checkpoint
     #[arg(long)]
     pub dry_run: bool,
     /// Do exactly what the dry run with this fingerprint showed, or refuse
@@ -470,7 +479,9 @@ mod tests {
         else {
             panic!()
         };
-        assert!(matches!(made, CheckpointCommand::Create { label: Some(label) } if label == "x"));
+        assert!(
+            matches!(made, CheckpointCommand::Create { label: Some(label), pin: false } if label == "x")
+        );
     }
 
     #[test]

@@ -2,13 +2,14 @@
 //! paths as typed.
 
 use std::ffi::OsStr;
+use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use backstitch_core::model::{NodeId, RelPath};
-use backstitch_core::{Engine, Locate, Workspace};
+use backstitch_core::{Engine, Locate, LogFilter, Workspace};
 
 use super::args::Global;
-use super::error::{Error, Result};
+use super::error::{Error, Kind, Result};
 use super::out::Out;
 
 #[derive(Debug)]
@@ -21,6 +22,24 @@ pub struct Desk<'a> {
 
 /// The workspace that the options and the current directory name.
 pub fn find(global: &Global) -> Result<Workspace> {
+    if let Some(named) = &global.workspace {
+        let dir = named.display();
+        let meta = std::fs::metadata(named).map_err(|error| {
+            let kind = match error.kind() {
+                ErrorKind::NotFound | ErrorKind::NotADirectory => Kind::NotFound,
+                _ => Kind::Failed,
+            };
+            Error::new(
+                kind,
+                format!("the workspace {dir} cannot be opened: {error}"),
+            )
+            .hint("--workspace names an existing directory; without it the current one counts")
+        })?;
+        if !meta.is_dir() {
+            return Err(Error::usage(format!("{dir} is not a directory"))
+                .hint("--workspace names the directory that the files are in"));
+        }
+    }
     Ok(Workspace::find(&locate(global, &current_dir()?))?)
 }
 
@@ -61,9 +80,44 @@ impl<'a> Desk<'a> {
         })
     }
 
-    /// A path as typed, relative to the root; None for the root itself.
+    /// A path as typed, relative to the root; None for the root itself. It counts from the current
+    /// directory; what is not known there counts from the root, as answers write it.
     pub fn path(&self, typed: &OsStr) -> Result<Option<RelPath>> {
-        relative(&self.root, &self.cwd, Path::new(typed))
+        let typed = Path::new(typed);
+        let Some(path) = relative(&self.root, &self.cwd, typed)? else {
+            return Ok(None);
+        };
+        if let Ok(Some(other)) = relative(&self.root, &self.root, typed)
+            && other != path
+            && !self.knows(&path)?
+            && self.knows(&other)?
+        {
+            return Ok(Some(other));
+        }
+        Ok(Some(path))
+    }
+
+    /// Whether a file or directory of this name is there, or was at any checkpoint.
+    pub fn knows(&self, path: &RelPath) -> Result<bool> {
+        if self.root.join(path.to_path()).symlink_metadata().is_ok() {
+            return Ok(true);
+        }
+        if let Some(head) = self.engine.head()?
+            && self
+                .engine
+                .tree_at(head)?
+                .keys()
+                .any(|p| p.within(path.bytes()))
+        {
+            return Ok(true);
+        }
+        let ever = self.engine.log(&LogFilter {
+            limit: Some(1),
+            path: Some(path.clone()),
+            all_branches: true,
+            ..LogFilter::default()
+        })?;
+        Ok(!ever.is_empty())
     }
 
     /// Paths as typed; empty, which means all, where one of them is the root.
@@ -96,6 +150,7 @@ fn relative(root: &Path, cwd: &Path, typed: &Path) -> Result<Option<RelPath>> {
             typed.display(),
             root.display()
         ))
+        .hint("paths count from the current directory or from the workspace's root; --workspace names another")
     })?;
     if inside.as_os_str().is_empty() {
         return Ok(None);

@@ -115,9 +115,23 @@ impl From<backstitch_core::Error> for Error {
             ErrorKind::Other => Kind::Failed,
         };
         Self {
-            hint: error.hint(),
+            hint: error
+                .hint()
+                .or_else(|| next_step(&error).map(str::to_owned)),
             ..Self::new(kind, error.to_string())
         }
+    }
+}
+
+/// The command that shows what could have been named.
+fn next_step(error: &backstitch_core::Error) -> Option<&'static str> {
+    match error {
+        backstitch_core::Error::NotFound { what, .. } => match *what {
+            "session" => Some("`backstitch log --all --json` shows the sessions"),
+            "operation" => Some("`backstitch oplog` shows the operations"),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

@@ -130,9 +130,10 @@ pub fn operation(operation: &Operation) -> Value {
     })
 }
 
-/// A plan: what `--dry-run` answers, and the start of what a restore answers.
-pub fn plan(plan: &Plan, scope: &str) -> Value {
+/// A plan: what `--dry-run` answers, and the start of what a restore answers. `rev` is what was typed.
+pub fn plan(plan: &Plan, rev: Option<&str>, scope: &str) -> Value {
     let mut document = json!({
+        "rev": rev,
         "target": plan.target,
         "scope": scope,
         "actions": plan.actions.iter().map(action).collect::<Vec<_>>(),
@@ -146,8 +147,8 @@ pub fn plan(plan: &Plan, scope: &str) -> Value {
     document
 }
 
-pub fn applied(applied: &Applied, scope: &str) -> Value {
-    let mut document = plan(&applied.plan, scope);
+pub fn applied(applied: &Applied, rev: Option<&str>, scope: &str) -> Value {
+    let mut document = plan(&applied.plan, rev, scope);
     document["checkpoint"] = json!(applied.node.map(|id| id.to_string()));
     document["operation"] = json!(applied.operation.map(|id| id.to_string()));
     if !applied.incomplete.is_empty() {

@@ -58,7 +58,7 @@ pub fn run(desk: &mut Desk, options: &args::Log) -> Result<()> {
             "branch": desk.engine.branch_name()?,
         }));
     }
-    if entries.is_empty() {
+    if entries.is_empty() && !older {
         let filtered = options.session.is_some() || options.path.is_some();
         return desk.out.text(if filtered {
             "No checkpoint matches.\n"
@@ -209,7 +209,7 @@ impl Timeline {
         text.push_str(
             &line
                 .right(self.right(entry))
-                .faded(entry.taken_out)
+                .faded(is_out(entry))
                 .draw(self.paint),
         );
         if self.graph {
@@ -278,7 +278,7 @@ impl Timeline {
             let line = files::with_counts(line, change.binary, (change.added, change.removed));
             text.push_str(
                 &line
-                    .faded(entry.taken_out && self.paint.color)
+                    .faded(is_out(entry) && self.paint.color)
                     .draw(self.paint),
             );
         }
@@ -297,6 +297,14 @@ impl Timeline {
         if let Some(note) = coverage_note(&entry.node.coverage) {
             text.push_str(&lead().add(YELLOW, format!("! {note}")).draw(self.paint));
         }
+    }
+}
+
+/// Its work is not in force any more: its edits were taken out, or it is an operation that was undone.
+pub fn is_out(entry: &Entry) -> bool {
+    match &entry.operation {
+        Some(operation) => operation.undone_by.is_some(),
+        None => entry.taken_out,
     }
 }
 
@@ -335,7 +343,7 @@ fn prompt(entry: &Entry) -> String {
     }
 }
 
-/// The tool of a step; `you` for edits that no agent reported.
+/// The tool of a step; `you` for edits that no agent reported, unless nobody knows whose they are.
 fn who(entry: &Entry) -> String {
     match entry.node.kind {
         Kind::Step => {
@@ -343,9 +351,28 @@ fn who(entry: &Entry) -> String {
             tool.filter(|tool| !tool.is_empty())
                 .unwrap_or_else(|| "step".to_owned())
         }
+        Kind::External if is_unsure(entry) => suspect(entry),
         Kind::External => "you".to_owned(),
         _ => String::new(),
     }
+}
+
+/// It has edits, and of none it is certain who made it.
+fn is_unsure(entry: &Entry) -> bool {
+    let mut edits = entry.changes.iter().map(|c| &c.change);
+    !entry.changes.is_empty() && edits.all(|c| c.role == Role::Edit && c.origin.is_uncertain())
+}
+
+/// Who may have made the edits that are nobody's for certain.
+fn suspect(entry: &Entry) -> String {
+    let named = entry.session.as_ref().filter(|session| {
+        let mut origins = entry.changes.iter().map(|c| c.change.origin.session);
+        origins.any(|origin| origin == Some(session.id))
+    });
+    named.map_or_else(
+        || "unknown".to_owned(),
+        |session| format!("{}?", render::clean(&session.agent)),
+    )
 }
 
 /// Checkpoints as a person would type them: `t2` rather than the `c6` that it begins with.

@@ -56,11 +56,27 @@ fn run(cli: Cli, out: &Out) -> Result<()> {
             Ok(())
         }
         command => {
-            let mut desk = Desk::open(global, out)?;
-            let outcome = at_desk(command, &mut desk);
-            desk.engine.tidy();
-            outcome
+            let verifies = matches!(command, Command::Verify);
+            let outcome = Desk::open(global, out).and_then(|mut desk| {
+                let outcome = at_desk(command, &mut desk);
+                desk.engine.tidy();
+                outcome
+            });
+            outcome.map_err(|error| if verifies { unverified(error) } else { error })
         }
+    }
+}
+
+/// What is to be done where not even `verify` can read the store; others point to it.
+fn unverified(error: Error) -> Error {
+    let circular = |hint: &String| hint.contains("backstitch verify");
+    if error.hint.as_ref().is_some_and(circular) {
+        error.hint(
+            "the history cannot be read; your files are untouched. Move the store aside, or bring it \
+             back from a backup: recording then begins anew",
+        )
+    } else {
+        error
     }
 }
 

@@ -1,10 +1,9 @@
 //! `rewind`, `revert`, `undo`, `redo`: a request, its plan shown, a question where there is somebody to
 //! ask, and the outcome. What a restore does is the engine's decision.
 
-use backstitch_core::ErrorKind;
-use backstitch_core::LogFilter;
-use backstitch_core::model::NodeId;
+use backstitch_core::model::{NodeId, Session};
 use backstitch_core::restore::{Applied, Goal, OnConflict, Plan, Request};
+use backstitch_core::{Entry, ErrorKind, LogFilter};
 
 use super::args::{self, Choice, Resolve, Restore, Uncertain, What};
 use super::desk::Desk;
@@ -18,6 +17,8 @@ use super::render::{self, BOLD, GREEN};
 /// A restore as typed, ready to be planned.
 struct Job<'a> {
     request: Request,
+    /// What was typed to name the target.
+    rev: Option<String>,
     /// `rewind`, as the title says it.
     verb: &'static str,
     scope: &'static str,
@@ -41,6 +42,7 @@ pub fn rewind(desk: &mut Desk, options: &args::Rewind) -> Result<()> {
         desk,
         &Job {
             request,
+            rev: options.rev.clone(),
             verb: "rewind to",
             scope: "code",
             options: &options.restore,
@@ -65,6 +67,7 @@ pub fn revert(desk: &mut Desk, options: &args::Revert) -> Result<()> {
         desk,
         &Job {
             request,
+            rev: Some(options.revs.join(" ")),
             verb: "revert",
             scope: "code",
             options: &options.restore,
@@ -83,6 +86,7 @@ pub fn undo(desk: &mut Desk, options: &args::Undo) -> Result<()> {
         desk,
         &Job {
             request,
+            rev: options.op.clone(),
             verb: "undo",
             scope: "code",
             options: &options.restore,
@@ -96,6 +100,7 @@ pub fn redo(desk: &mut Desk, options: &args::Redo) -> Result<()> {
         desk,
         &Job {
             request,
+            rev: None,
             verb: "redo",
             scope: "code",
             options: &options.restore,
@@ -115,7 +120,8 @@ fn only_code(scope: What) -> Result<()> {
     Err(Error::refused(message).hint("--scope code rewinds the files alone; nothing was changed"))
 }
 
-/// The checkpoint of a tool call, by its number in the session: the one named, else the latest.
+/// The checkpoint of a tool call, by its number in the session. A call that changed nothing has none of
+/// its own; the state after it is that of the newest one before.
 fn iteration(desk: &Desk, number: i64, session: Option<&str>) -> Result<NodeId> {
     let entries = desk.engine.log(&LogFilter {
         limit: None,
@@ -123,26 +129,62 @@ fn iteration(desk: &Desk, number: i64, session: Option<&str>) -> Result<NodeId> 
         path: None,
         all_branches: false,
     })?;
-    let latest = entries
-        .iter()
-        .find_map(|entry| entry.session.as_ref())
-        .map(|s| s.id);
-    let found = entries.iter().find(|entry| {
-        entry
-            .call
-            .as_ref()
-            .is_some_and(|call| call.iteration == number && Some(call.session) == latest)
-    });
-    found.map(|entry| entry.node.id).ok_or_else(|| {
-        Error::not_found(format!("no checkpoint of iteration {number}")).hint(
-            "`backstitch log --json` has the iteration of each step; --session names the session",
-        )
-    })
+    let mut reaching: Vec<&Session> = Vec::new();
+    for entry in &entries {
+        if let (Some(call), Some(session)) = (&entry.call, &entry.session)
+            && call.iteration >= number
+            && reaching.iter().all(|known| known.id != session.id)
+        {
+            reaching.push(session);
+        }
+    }
+    let session = match reaching.as_slice() {
+        [session] if number > 0 => session.id,
+        [] | [_] => {
+            return Err(
+                Error::not_found(format!("no checkpoint of iteration {number}")).hint(
+                    "`backstitch log --json` has the iteration of each step; --session names the session",
+                ),
+            );
+        }
+        several => {
+            let ids: Vec<String> = several.iter().map(|s| render::clean(&s.native)).collect();
+            return Err(Error::usage(format!(
+                "several sessions have an iteration {number}: {}",
+                ids.join(", ")
+            ))
+            .hint("--session names the one that is meant"));
+        }
+    };
+    let of_session = || {
+        let own = move |entry: &&Entry| entry.session.as_ref().is_some_and(|s| s.id == session);
+        entries.iter().filter(own)
+    };
+    let at = |entry: &&Entry| entry.call.as_ref().map(|call| call.iteration);
+    let found = of_session()
+        .find(|entry| at(entry) == Some(number))
+        .or_else(|| of_session().find(|entry| at(entry).is_some_and(|n| n < number)))
+        // Nothing of it had changed yet.
+        .or_else(|| {
+            let mut turns =
+                of_session().filter(|entry| entry.turn.is_some() && entry.call.is_none());
+            turns.next_back()
+        });
+    found
+        .map(|entry| entry.node.id)
+        .ok_or_else(|| Error::not_found(format!("no checkpoint of iteration {number}")))
 }
 
 fn request(desk: &Desk, goal: Goal, choice: Option<&Choice>, options: &Restore) -> Result<Request> {
     let mut request = Request::new(goal);
     request.paths = desk.paths(&options.paths)?;
+    for path in &request.paths {
+        if !desk.knows(path)? {
+            let path = render::path(path.bytes());
+            return Err(Error::not_found(format!("no checkpoint knows {path}"))
+                .hint("`backstitch log --all` shows the paths that changed"));
+        }
+    }
     request.on_conflict = match options.on_conflict {
         Resolve::Fail => OnConflict::Fail,
         Resolve::Markers => OnConflict::Markers,
@@ -223,7 +265,7 @@ fn dry_run(desk: &Desk, job: &Job, plan: &Plan) -> Result<()> {
         return Err(conflict);
     }
     if desk.out.json {
-        return out::answer(shape::plan(plan, job.scope));
+        return out::answer(shape::plan(plan, job.rev.as_deref(), job.scope));
     }
     if plan.is_empty() {
         return nothing(desk, job, plan);
@@ -257,7 +299,7 @@ fn conflict(job: &Job, plan: &Plan) -> Option<Error> {
             "--on-conflict markers|current|target decides them, --path leaves them out, \
                  --exact takes the target's very state",
         )
-        .answer(shape::plan(plan, job.scope))
+        .answer(shape::plan(plan, job.rev.as_deref(), job.scope))
     })
 }
 
@@ -287,7 +329,7 @@ fn refused(desk: &mut Desk, job: &Job, error: backstitch_core::Error) -> Error {
 fn finish(desk: &Desk, job: &Job, applied: &Applied, shown: bool) -> Result<()> {
     let trouble = trouble(applied);
     if desk.out.json {
-        let answer = shape::applied(applied, job.scope);
+        let answer = shape::applied(applied, job.rev.as_deref(), job.scope);
         return match trouble {
             Some(trouble) => Err(trouble.answer(answer)),
             None => out::answer(answer),

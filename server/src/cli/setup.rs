@@ -52,7 +52,18 @@ pub fn run(options: &args::Setup, global: &Global, out: &Out) -> Result<()> {
     };
     let mut all = Vec::new();
     for (name, found) in agents {
-        all.push(setup::run(&name, found, request)?);
+        let done = setup::run(&name, found, request).map_err(|error| {
+            let by_hand = setup::is_no_json(&error) && !options.uninstall;
+            let error = Error::from(error);
+            if by_hand {
+                error.hint(format!(
+                    "comments are no JSON; `backstitch setup {name} --print` shows what to add by hand"
+                ))
+            } else {
+                error
+            }
+        })?;
+        all.push(done);
     }
     if out.json {
         let facts: Vec<Value> = all.iter().map(setup::facts).collect();
@@ -60,7 +71,7 @@ pub fn run(options: &args::Setup, global: &Global, out: &Out) -> Result<()> {
     }
     all.iter()
         .try_for_each(|done| say(done, options.uninstall, out))?;
-    if all.iter().any(|done| done.outcome != Outcome::Printed) && !options.uninstall {
+    if all.iter().any(|done| !done.outcome.is_printed()) && !options.uninstall {
         out.remark("Sessions started from now on are recorded; `backstitch log` shows them.\n")?;
     }
     Ok(())
@@ -68,12 +79,19 @@ pub fn run(options: &args::Setup, global: &Global, out: &Out) -> Result<()> {
 
 fn say(done: &Done, uninstall: bool, out: &Out) -> Result<()> {
     let settings = done.settings.display();
-    if done.outcome == Outcome::Printed {
-        out.note(
-            "note",
-            &format!("{settings} would hold this; nothing was written"),
-        );
-        return out.text(&done.text);
+    if done.outcome.is_printed() {
+        let what = if done.outcome == Outcome::PrintedAlone {
+            format!("{settings} is not valid JSON; these are the entries to add to it by hand")
+        } else {
+            format!("{settings} would hold this; nothing was written")
+        };
+        out.note("note", &what);
+        out.text(&done.text)?;
+        return if done.text.ends_with('\n') {
+            Ok(())
+        } else {
+            out.text("\n")
+        };
     }
     let paint = out.paint;
     let mut text = String::new();

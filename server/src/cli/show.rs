@@ -86,7 +86,7 @@ fn head(entry: &Entry, paint: Paint) -> String {
         .add(BOLD, log::node_name(entry))
         .plain("  ")
         .plain(node.kind.name());
-    if entry.taken_out {
+    if log::is_out(entry) {
         title = title.faded(true);
     }
     let mut text = title.right(paint.ago(node.time)).draw(paint);

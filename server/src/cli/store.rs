@@ -123,10 +123,10 @@ pub fn init(global: &Global, dir: Option<&Path>, out: &Out) -> Result<()> {
         (None, None) => cwd.clone(),
     };
     if !dir.is_dir() {
-        return Err(Error::not_found(format!(
-            "{} is no directory",
-            dir.display()
-        )));
+        return Err(
+            Error::not_found(format!("{} is no directory", dir.display()))
+                .hint("make it first, or name one that exists"),
+        );
     }
     let workspace = Workspace::init(&desk::locate(global, &cwd), &dir)?;
     let mut engine = Engine::open(&workspace)?;
@@ -156,13 +156,19 @@ pub fn init(global: &Global, dir: Option<&Path>, out: &Out) -> Result<()> {
 pub fn checkpoint(desk: &mut Desk, options: Checkpoint) -> Result<()> {
     match options.command {
         Some(CheckpointCommand::List { session }) => list(desk, session),
-        Some(CheckpointCommand::Create { label }) => create(desk, label.as_deref()),
-        None => create(desk, options.label.as_deref()),
+        Some(CheckpointCommand::Create { label, pin }) => create(desk, label.as_deref(), pin),
+        None => create(desk, options.label.as_deref(), options.pin),
     }
 }
 
-fn create(desk: &mut Desk, label: Option<&str>) -> Result<()> {
+fn create(desk: &mut Desk, label: Option<&str>, pin: bool) -> Result<()> {
     let id = desk.engine.checkpoint(label)?;
+    if pin && !desk.out.quiet {
+        desk.out.note(
+            "note",
+            "--pin has no effect yet: every checkpoint is kept, nothing is ever removed",
+        );
+    }
     let entry = desk.engine.entry(id)?;
     if desk.out.json {
         return out::answer(shape::checkpoint(&entry));
@@ -208,7 +214,7 @@ fn list(desk: &mut Desk, session: Option<String>) -> Result<()> {
             .column(DIM, entry.node.kind.name(), 10)
             .plain(what)
             .right(desk.out.paint.ago(entry.node.time))
-            .faded(entry.taken_out);
+            .faded(log::is_out(entry));
         text.push_str(&line.draw(desk.out.paint));
     }
     desk.out.text(&text)

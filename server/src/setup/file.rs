@@ -37,6 +37,15 @@ impl Settings {
         Ok(Self { path, value, text })
     }
 
+    /// The same place with nothing in it, for a file that cannot be read as JSON.
+    pub fn blank(path: &Path) -> Self {
+        Self {
+            path: behind_links(path),
+            value: Value::Object(serde_json::Map::new()),
+            text: None,
+        }
+    }
+
     /// A value as it would stand in this file: indented as the file is.
     pub fn text_of(&self, value: &Value) -> String {
         let indent = self.text.as_deref().and_then(indent).unwrap_or("  ");
@@ -159,6 +168,16 @@ mod tests {
             missing.text_of(&serde_json::json!({ "a": 1 })),
             "{\n  \"a\": 1\n}\n"
         );
+    }
+
+    #[test]
+    fn numbers_stay_as_they_are_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.json");
+        let text = "{\n  \"a\": 123456789012345678901234567890,\n  \"b\": 1.10\n}\n";
+        fs::write(&path, text).unwrap();
+        let settings = Settings::read(&path).unwrap();
+        assert_eq!(settings.text_of(&settings.value), text);
     }
 
     #[test]

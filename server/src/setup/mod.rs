@@ -42,6 +42,14 @@ pub enum Outcome {
     Unchanged,
     /// Not written, only said.
     Printed,
+    /// The entries alone are said, since the file cannot be read as JSON.
+    PrintedAlone,
+}
+
+impl Outcome {
+    pub fn is_printed(self) -> bool {
+        matches!(self, Self::Printed | Self::PrintedAlone)
+    }
 }
 
 pub fn known() -> Vec<&'static str> {
@@ -72,7 +80,13 @@ pub fn run(agent: &str, found: Option<String>, request: Request) -> Result<Done>
             claude_dir().context("the home directory is unknown; --scope project needs none")?
         }
     };
-    let settings = file::Settings::read(&dir.join("settings.json"))?;
+    let path = dir.join("settings.json");
+    let (settings, alone) = match file::Settings::read(&path) {
+        Err(error) if request.print && !request.uninstall && is_no_json(&error) => {
+            (file::Settings::blank(&path), true)
+        }
+        settings => (settings?, false),
+    };
     let mut value = settings.value.clone();
     let edit = if request.uninstall {
         claude_code::remove(&mut value)
@@ -83,10 +97,15 @@ pub fn run(agent: &str, found: Option<String>, request: Request) -> Result<Done>
     let text = settings.text_of(&value);
     let same = value == settings.value;
     let (outcome, backup) = match (request.print, same) {
+        (true, _) if alone => (Outcome::PrintedAlone, None),
         (true, _) => (Outcome::Printed, None),
         (false, true) => (Outcome::Unchanged, None),
         (false, false) if request.uninstall => {
             settings.restore(&value, claude_code::without_empties)?;
+            if request.project.is_some() && !path.exists() {
+                // Setup made it for its file; with anything else in it, it stays.
+                let _ = std::fs::remove_dir(&dir);
+            }
             (Outcome::Written, None)
         }
         (false, false) => (Outcome::Written, settings.write(&value)?),
@@ -101,6 +120,11 @@ pub fn run(agent: &str, found: Option<String>, request: Request) -> Result<Done>
         backup,
         text,
     })
+}
+
+/// Whether settings could be read, but not as JSON: they may hold comments.
+pub fn is_no_json(error: &anyhow::Error) -> bool {
+    error.root_cause().is::<serde_json::Error>()
 }
 
 /// What the agent is to run: this very binary.
@@ -152,11 +176,11 @@ pub fn facts(done: &Done) -> Value {
         "outcome": match done.outcome {
             Outcome::Written => "written",
             Outcome::Unchanged => "unchanged",
-            Outcome::Printed => "printed",
+            Outcome::Printed | Outcome::PrintedAlone => "printed",
         },
         "events": done.events,
         "backup": done.backup.as_ref().map(|path| path.to_string_lossy()),
-        "content": (done.outcome == Outcome::Printed).then(|| {
+        "content": done.outcome.is_printed().then(|| {
             serde_json::from_str::<Value>(&done.text).unwrap_or_default()
         }),
     })
@@ -206,6 +230,7 @@ mod tests {
             !done.settings.exists(),
             "what setup made, uninstall removes"
         );
+        assert!(!root.path().join(".claude").exists());
     }
 
     #[test]
@@ -274,6 +299,13 @@ mod tests {
             run("claude-code", None, project(root.path())).unwrap_err()
         );
         assert!(error.contains("line 3"), "{error}");
+        let print = Request {
+            print: true,
+            ..project(root.path())
+        };
+        let done = run("claude-code", None, print).unwrap();
+        assert_eq!(done.outcome, Outcome::PrintedAlone);
+        assert!(done.text.contains("hook claude-code"));
     }
 
     #[cfg(unix)]

@@ -149,10 +149,10 @@ fn the_graph_draws_history_from_old_to_new() {
         draw(&story(), true),
         "\
 ●   t1 c1  rename the thing              claude-code · 2 min ago
-◇      c3  you                                         2 min ago
+◇      c3  unknown                                     2 min ago
 │          A  b ?  +1
 │          ! not captured: big.bin (too large)
-├─○    c4  Bash    (taken out)                         2 min ago
+├─○    c4  Bash       (taken out)                      2 min ago
 │          M  a.rs             +2 -1
 │          R  old.rs → new.rs
 │          … and 2 more
@@ -166,9 +166,27 @@ fn the_plain_log_has_one_line_for_each_checkpoint() {
     let text = draw(&story(), false);
     assert_eq!(text.lines().count(), 4);
     assert!(
-        text.contains("  ○    c4  Bash    a.rs +2 -1, old.rs → new.rs, gone"),
+        text.contains("  ○    c4  Bash       a.rs +2 -1, old.rs → new.rs, gone"),
         "{text}"
     );
+}
+
+#[test]
+fn edits_are_yours_only_where_that_is_certain() {
+    let mut found = entry(1, Kind::External);
+    found.changes = vec![
+        change(None, state("a"), 1, 0),
+        change(None, state("b"), 1, 0),
+    ];
+    assert_eq!(who(&found), "you");
+    found.changes[0].change.origin.session_certainty = Certainty::Uncertain;
+    assert_eq!(who(&found), "you", "one of them is");
+    found.changes[1].change.origin.session_certainty = Certainty::Uncertain;
+    assert_eq!(who(&found), "unknown");
+    found.session = turn(1, 1, "x").session;
+    assert_eq!(who(&found), "unknown", "the session is not named as origin");
+    found.changes[0].change.origin.session = Some(SessionId(1));
+    assert_eq!(who(&found), "claude-code?");
 }
 
 #[test]
