@@ -283,7 +283,12 @@ impl Engine {
             return Err(error);
         }
         for line in &lines {
-            self.root.sync_parent(&line.path);
+            let made = if line.before.is_absent() {
+                line.made_dirs
+            } else {
+                0
+            };
+            self.root.sync_parents(&line.path, made);
         }
         crate::fault::point("exchanged");
         Ok(())
@@ -315,7 +320,7 @@ impl Engine {
             if line.before.is_absent() {
                 self.root.remove_parents(&line.path, line.made_dirs);
             }
-            self.root.sync_parent(&line.path);
+            self.root.sync_parents(&line.path, line.made_dirs);
         }
         self.store.write(Durable::Power, |conn| {
             journal::set_state(conn, op, "rolled back", &left.join("; "))
@@ -439,6 +444,7 @@ impl Engine {
             crate::fault::point("own name removed");
             if line.after.is_absent() && !line.left {
                 self.root.remove_parents(&line.path, line.made_dirs);
+                self.root.sync_parents(&line.path, line.made_dirs);
             }
         }
         let left: Vec<RelPath> = lines
