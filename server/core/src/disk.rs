@@ -423,7 +423,7 @@ fn read_whole(file: std::fs::File, stat: Stat) -> Look {
         },
         Ok(_) => Look {
             image: Image::File {
-                mode: u32::try_from(stat.mode).unwrap_or(0o644) & 0o777,
+                mode: u32::try_from(stat.mode).unwrap_or(0o644) & 0o7777,
                 content: ContentId::of(&bytes),
                 size: bytes.len() as u64,
             },
