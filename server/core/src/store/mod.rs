@@ -148,6 +148,25 @@ impl Store {
         }
     }
 
+    /// The lock of who scans the whole tree. None: another does.
+    pub(crate) fn scan_lock(&self) -> Result<Option<Lock>> {
+        lock(&self.dir.join("scan.lock"), true, Duration::ZERO)
+    }
+
+    /// Removes packs that no row names: what a process wrote that died before it could say so.
+    pub(crate) fn remove_orphans(&mut self) -> Result<()> {
+        let old = blobs::old_packs(&self.dir);
+        if old.is_empty() {
+            return Ok(());
+        }
+        let dir = self.dir.clone();
+        // within a transaction: nobody can name a pack meanwhile
+        self.conn.execute_batch("BEGIN IMMEDIATE")?;
+        let removed = blobs::remove_orphans(&self.conn, &dir, old);
+        self.conn.execute_batch("COMMIT")?;
+        removed
+    }
+
     pub(crate) fn content(&self, id: &crate::model::ContentId) -> Result<Vec<u8>> {
         get(&self.conn, &self.dir, id)
     }
