@@ -316,7 +316,7 @@ impl Engine {
             }
         }
         for line in &lines {
-            self.remove_temp(line, line.after);
+            left.extend(self.remove_temp(line, line.after).iter().map(saved_as));
             if line.before.is_absent() {
                 self.root.remove_parents(&line.path, line.made_dirs);
             }
@@ -439,8 +439,9 @@ impl Engine {
     /// Removes our own names beside the files; the paths that were left alone.
     fn clean_up(&mut self, op: OpId) -> Result<Vec<RelPath>> {
         let lines = journal::lines(&self.store.conn, op)?;
+        let mut saved = Vec::new();
         for line in &lines {
-            self.remove_temp(line, line.before);
+            saved.extend(self.remove_temp(line, line.before));
             crate::fault::point("own name removed");
             if line.after.is_absent() && !line.left {
                 self.root.remove_parents(&line.path, line.made_dirs);
@@ -461,6 +462,7 @@ impl Engine {
             .iter()
             .filter(|l| l.left)
             .map(|l| format!("{}: {}", l.path.display(), l.detail))
+            .chain(saved.iter().map(saved_as))
             .collect::<Vec<_>>()
             .join("; ");
         self.store.write(Durable::Process, |conn| {
@@ -470,9 +472,9 @@ impl Engine {
     }
 
     /// Removes what lies under our name, unless it is a content that nobody has recorded: that one is
-    /// given a name that shows.
-    fn remove_temp(&self, line: &Line, expected: Image) {
-        let gone = || -> Result<()> {
+    /// given a name that shows, which is returned.
+    fn remove_temp(&self, line: &Line, expected: Image) -> Option<RelPath> {
+        let gone = || -> Result<Option<RelPath>> {
             let Some((path, temp)) = line.temp.as_ref().zip(
                 line.temp
                     .as_ref()
@@ -480,25 +482,31 @@ impl Engine {
                     .transpose()?
                     .flatten(),
             ) else {
-                return Ok(());
+                return Ok(None);
             };
             let (_, own) = path.split();
             temp.sibling(&staging(own))?.remove()?;
             let image = temp.look()?.image;
             if image == expected || image == line.before || image == line.after {
-                return temp.remove();
+                return temp.remove().map(|()| None);
             }
             if !image.is_absent() {
                 let (_, name) = line.path.split();
                 let number = own.get(crate::disk::TEMP_PREFIX.len()..).unwrap_or(own);
                 let saved = [name, SAVED.as_bytes(), number].concat();
-                temp.rename_to_free(&temp.sibling(&saved)?)?;
+                if temp.rename_to_free(&temp.sibling(&saved)?)? {
+                    return Ok(path.sibling(&saved));
+                }
             }
-            Ok(())
+            Ok(None)
         };
         // what cannot be removed stays hidden and harmless
-        gone().ok();
+        gone().ok().flatten()
     }
+}
+
+fn saved_as(path: &RelPath) -> String {
+    format!("what another writer left was saved as {}", path.display())
 }
 
 /// The name under which a content is still being written.
