@@ -242,11 +242,17 @@ impl Root {
         stat.map_or(0, |s| s.stx_nlink)
     }
 
-    /// Makes what happened in the directory of `rel` durable.
-    pub(crate) fn sync_parent(&self, rel: &RelPath) {
-        if let Ok(dir) = self.dir(rel.split().0) {
-            // some file systems cannot sync directories; there is nothing better to do there
-            rustix::fs::fsync(dir).ok();
+    /// Makes what happened in the directory of `rel` durable, and in that above each of the `count`
+    /// directories that came or went with it.
+    pub(crate) fn sync_parents(&self, rel: &RelPath, count: u32) {
+        let mut at = rel.parent();
+        for _ in 0..=count {
+            if let Ok(dir) = self.dir(at.as_ref().map_or(&b""[..], RelPath::bytes)) {
+                // some file systems cannot sync directories; there is nothing better to do there
+                rustix::fs::fsync(dir).ok();
+            }
+            let Some(dir) = at else { return };
+            at = dir.parent();
         }
     }
 }
@@ -421,7 +427,7 @@ fn read_whole(file: std::fs::File, stat: Stat) -> Look {
         },
         Ok(_) => Look {
             image: Image::File {
-                mode: u32::try_from(stat.mode).unwrap_or(0o644) & 0o777,
+                mode: u32::try_from(stat.mode).unwrap_or(0o644) & 0o7777,
                 content: ContentId::of(&bytes),
                 size: bytes.len() as u64,
             },

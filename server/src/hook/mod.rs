@@ -66,7 +66,7 @@ fn record(
     let event = (agent.parse)(&payload).map_err(|e| e.to_string())?;
     drop(payload);
     let workspace = found.insert(invocation.locate(agent, &event, remark)?);
-    let mut engine = Engine::open(workspace).map_err(|e| e.to_string())?;
+    let mut engine = Engine::open_for_hook(workspace).map_err(|e| e.to_string())?;
     let recorded = engine.record(&event).map_err(|e| e.to_string())?;
     if recorded.pending {
         invocation

@@ -98,8 +98,28 @@ impl Engine {
         }
     }
 
-    /// Goes on with a scan that ran out of time, until it is done.
+    /// Goes on with a scan that ran out of time, until it is done. Where another process is at it, this
+    /// leaves it to that one.
     pub fn continue_scan(&mut self) -> Result<()> {
+        for _ in 0..2 {
+            {
+                let Some(_alone) = self.store.scan_lock()? else {
+                    return Ok(());
+                };
+                self.scan_to_the_end()?;
+                self.store.remove_orphans()?;
+            }
+            // looked at without the lock: who marks it later gets the lock
+            let pending = "SELECT pending <> 0 FROM root WHERE id = ?1";
+            let conn = &self.store.conn;
+            if !conn.query_row(pending, [self.here.root], |r| r.get(0))? {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn scan_to_the_end(&mut self) -> Result<()> {
         loop {
             let newest = {
                 let _lock = self.capture_lock()?;

@@ -284,7 +284,12 @@ impl Engine {
             return Err(error);
         }
         for line in &lines {
-            self.root.sync_parent(&line.path);
+            let made = if line.before.is_absent() {
+                line.made_dirs
+            } else {
+                0
+            };
+            self.root.sync_parents(&line.path, made);
         }
         crate::fault::point("exchanged");
         Ok(())
@@ -312,11 +317,11 @@ impl Engine {
             }
         }
         for line in &lines {
-            self.remove_temp(line, line.after);
+            left.extend(self.remove_temp(line, line.after).iter().map(saved_as));
             if line.before.is_absent() {
                 self.root.remove_parents(&line.path, line.made_dirs);
             }
-            self.root.sync_parent(&line.path);
+            self.root.sync_parents(&line.path, line.made_dirs);
         }
         self.store.write(Durable::Power, |conn| {
             journal::set_state(conn, op, "rolled back", &left.join("; "))
@@ -435,11 +440,13 @@ impl Engine {
     /// Removes our own names beside the files; the paths that were left alone.
     fn clean_up(&mut self, op: OpId) -> Result<Vec<RelPath>> {
         let lines = journal::lines(&self.store.conn, op)?;
+        let mut saved = Vec::new();
         for line in &lines {
-            self.remove_temp(line, line.before);
+            saved.extend(self.remove_temp(line, line.before));
             crate::fault::point("own name removed");
             if line.after.is_absent() && !line.left {
                 self.root.remove_parents(&line.path, line.made_dirs);
+                self.root.sync_parents(&line.path, line.made_dirs);
             }
         }
         let left: Vec<RelPath> = lines
@@ -456,6 +463,7 @@ impl Engine {
             .iter()
             .filter(|l| l.left)
             .map(|l| format!("{}: {}", l.path.display(), l.detail))
+            .chain(saved.iter().map(saved_as))
             .collect::<Vec<_>>()
             .join("; ");
         self.store.write(Durable::Process, |conn| {
@@ -465,9 +473,9 @@ impl Engine {
     }
 
     /// Removes what lies under our name, unless it is a content that nobody has recorded: that one is
-    /// given a name that shows.
-    fn remove_temp(&self, line: &Line, expected: Image) {
-        let gone = || -> Result<()> {
+    /// given a name that shows, which is returned.
+    fn remove_temp(&self, line: &Line, expected: Image) -> Option<RelPath> {
+        let gone = || -> Result<Option<RelPath>> {
             let Some((path, temp)) = line.temp.as_ref().zip(
                 line.temp
                     .as_ref()
@@ -475,25 +483,31 @@ impl Engine {
                     .transpose()?
                     .flatten(),
             ) else {
-                return Ok(());
+                return Ok(None);
             };
             let (_, own) = path.split();
             temp.sibling(&staging(own))?.remove()?;
             let image = temp.look()?.image;
             if image == expected || image == line.before || image == line.after {
-                return temp.remove();
+                return temp.remove().map(|()| None);
             }
             if !image.is_absent() {
                 let (_, name) = line.path.split();
                 let number = own.get(crate::disk::TEMP_PREFIX.len()..).unwrap_or(own);
                 let saved = [name, SAVED.as_bytes(), number].concat();
-                temp.rename_to_free(&temp.sibling(&saved)?)?;
+                if temp.rename_to_free(&temp.sibling(&saved)?)? {
+                    return Ok(path.sibling(&saved));
+                }
             }
-            Ok(())
+            Ok(None)
         };
         // what cannot be removed stays hidden and harmless
-        gone().ok();
+        gone().ok().flatten()
     }
+}
+
+fn saved_as(path: &RelPath) -> String {
+    format!("what another writer left was saved as {}", path.display())
 }
 
 /// The name under which a content is still being written.

@@ -275,3 +275,23 @@ fn u_21_a_hard_link_is_named_as_a_gap() {
     assert_eq!(s.text("a.txt").as_deref(), Some("one\n"));
     assert_eq!(s.text("b.txt").as_deref(), Some("one\n"));
 }
+
+#[test]
+fn special_mode_bits_come_back() {
+    use std::os::unix::fs::PermissionsExt;
+    let mut s = Scene::new(&[("tool", "one\n")]);
+    let path = s.root.join("tool");
+    let set = |mode| std::fs::set_permissions(&path, std::fs::Permissions::from_mode(mode));
+    let mode = || path.metadata().expect("there").permissions().mode() & 0o7777;
+    set(0o5755).expect("set");
+    s.prompt("change it");
+    s.shell(|root| {
+        write(root, "tool", "two\n");
+        let plain = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(root.join("tool"), plain).expect("set");
+    });
+    assert_eq!(mode(), 0o755);
+    s.rewind("t1");
+    assert_eq!(mode(), 0o5755);
+    assert_eq!(s.text("tool").as_deref(), Some("one\n"));
+}

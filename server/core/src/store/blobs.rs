@@ -221,6 +221,39 @@ pub(crate) fn packs(dir: &Path) -> PathBuf {
     dir.join("packs")
 }
 
+/// Another process may be writing a pack that is younger.
+const ORPHAN_AGE: std::time::Duration = std::time::Duration::from_secs(3600);
+
+/// The names of packs that nobody is writing any more.
+pub(crate) fn old_packs(dir: &Path) -> Vec<String> {
+    std::fs::read_dir(packs(dir))
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|e| {
+            let written = e.metadata().and_then(|m| m.modified()).ok();
+            written
+                .and_then(|at| at.elapsed().ok())
+                .is_some_and(|age| age > ORPHAN_AGE)
+        })
+        .filter_map(|e| e.file_name().into_string().ok())
+        .filter(|name| name.ends_with(".pack"))
+        .collect()
+}
+
+/// Removes those of these packs that no row names.
+pub(crate) fn remove_orphans(conn: &Connection, dir: &Path, old: Vec<String>) -> Result<()> {
+    let mut select =
+        conn.prepare("SELECT DISTINCT pack FROM blob WHERE data IS NULL AND pack IS NOT NULL")?;
+    let named = select
+        .query_map([], |r| r.get(0))?
+        .collect::<rusqlite::Result<std::collections::HashSet<String>>>()?;
+    for name in old.into_iter().filter(|name| !named.contains(name)) {
+        std::fs::remove_file(packs(dir).join(name)).ok();
+    }
+    Ok(())
+}
+
 /// Writes many contents into one new pack file. The rows that name them are inserted after `seal`,
 /// so a pack without rows is only an orphan.
 pub(crate) struct PackWriter {
@@ -285,6 +318,7 @@ impl PackWriter {
         crate::fault::point("pack sealed");
         Ok(SealedPack {
             name: self.name,
+            path: self.path,
             rows: self.rows,
         })
     }
@@ -326,11 +360,14 @@ thread_local! {
 #[must_use]
 pub(crate) struct SealedPack {
     name: String,
+    path: PathBuf,
     rows: Vec<PackRow>,
 }
 
 impl SealedPack {
     pub(crate) fn insert(&self, conn: &Connection) -> Result<()> {
+        // one that waited for hours to be named may have been taken for an orphan
+        std::fs::metadata(&self.path).at("find", &self.path)?;
         let mut insert = conn.prepare_cached(
             "INSERT OR IGNORE INTO blob (hash, size, coding, pack, at, len) VALUES (?1,?2,?3,?4,?5,?6)",
         )?;

@@ -3,6 +3,7 @@
 
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::private_file;
 
@@ -16,6 +17,12 @@ fn spare(dir: &Path) -> PathBuf {
 }
 
 const SPARE: usize = 4096;
+
+/// Held while a gap is written or the gaps are moved aside: nobody writes to a file that is being taken.
+/// Where it does not come in time, or at all, a gap is written without it.
+fn alone(dir: &Path) -> Option<super::Lock> {
+    super::lock(&dir.join("gap.lock"), true, Duration::from_millis(500)).ok()?
+}
 
 /// Sets that space aside, for when the disk is full.
 pub(crate) fn reserve(dir: &Path) {
@@ -54,7 +61,9 @@ fn fill_reserve(dir: &Path, at: usize, bytes: &[u8]) -> bool {
 /// Appends a gap. `false` where even that is not possible (the caller still has stderr).
 pub(crate) fn append(dir: &Path, what: &str) -> bool {
     let line = format!("{} {}\n", super::now(), what.replace(['\n', '\r'], " "));
-    let logged = super::make_private_dir(dir).is_ok()
+    let there = super::make_private_dir(dir).is_ok();
+    let _alone = alone(dir);
+    let logged = there
         && private_file(dir)
             .create(true)
             .append(true)
@@ -96,6 +105,7 @@ fn read(path: &Path) -> Vec<String> {
 /// that a gap written meanwhile is in one or the other; `done` removes what was read. Where that never
 /// comes, since the process died or its transaction was rolled back, the next one finds it again.
 pub(crate) fn take(dir: &Path) -> Option<Taken> {
+    let _alone = alone(dir);
     let from = log(dir);
     if from.exists() {
         let name = format!("gaps.{}.{}", super::now(), std::process::id());
@@ -135,6 +145,7 @@ impl Taken {
             std::fs::remove_file(file).ok();
         }
         let (dir, len) = self.reserved;
+        let _alone = alone(&dir);
         if len > 0 {
             fill_reserve(&dir, 0, &vec![b'\n'; len.min(SPARE)]);
         }

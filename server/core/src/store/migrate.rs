@@ -49,7 +49,7 @@ pub(crate) fn run(conn: &Connection, path: &Path) -> Result<()> {
     }
     // two that switch to WAL at once lock each other out, and no busy timeout helps
     let dir = path.parent().unwrap_or(Path::new("."));
-    let _lock = super::lock(&dir.join("migrate.lock"), true, super::BUSY)?;
+    let _lock = super::lock(&dir.join("migrate.lock"), true, super::busy())?;
     if check(facts(conn).map_err(damaged)?)? == known {
         return Ok(());
     }

@@ -8,6 +8,7 @@ mod migrate;
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
@@ -22,6 +23,28 @@ use crate::error::{Context, Error, Result};
 const WAL_LIMIT: u64 = 4 << 20;
 const BELL: &str = "bell";
 const BUSY: Duration = Duration::from_secs(20);
+/// A hook rather leaves a gap than hold its agent up.
+const BUSY_HOOK: Duration = Duration::from_secs(2);
+
+/// Whether this process is a hook.
+static HOOK: AtomicBool = AtomicBool::new(false);
+
+/// How long to wait for another writer.
+fn busy() -> Duration {
+    if HOOK.load(Ordering::Relaxed) {
+        BUSY_HOOK
+    } else {
+        BUSY
+    }
+}
+
+impl crate::Engine {
+    /// As `open`, for a process that must not wait long for others.
+    pub fn open_for_hook(workspace: &crate::Workspace) -> Result<Self> {
+        HOOK.store(true, Ordering::Relaxed);
+        Self::open(workspace)
+    }
+}
 
 #[derive(Debug)]
 pub(crate) struct Store {
@@ -68,7 +91,7 @@ impl Store {
                 | OpenFlags::SQLITE_OPEN_CREATE
                 | OpenFlags::SQLITE_OPEN_NO_MUTEX,
         )?;
-        conn.busy_timeout(BUSY)?;
+        conn.busy_timeout(busy())?;
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         conn.set_prepared_statement_cache_capacity(128);
         migrate::run(&conn, &path)?;
@@ -123,6 +146,25 @@ impl Store {
                 .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
                 .ok();
         }
+    }
+
+    /// The lock of who scans the whole tree. None: another does.
+    pub(crate) fn scan_lock(&self) -> Result<Option<Lock>> {
+        lock(&self.dir.join("scan.lock"), true, Duration::ZERO)
+    }
+
+    /// Removes packs that no row names: what a process wrote that died before it could say so.
+    pub(crate) fn remove_orphans(&mut self) -> Result<()> {
+        let old = blobs::old_packs(&self.dir);
+        if old.is_empty() {
+            return Ok(());
+        }
+        let dir = self.dir.clone();
+        // within a transaction: nobody can name a pack meanwhile
+        self.conn.execute_batch("BEGIN IMMEDIATE")?;
+        let removed = blobs::remove_orphans(&self.conn, &dir, old);
+        self.conn.execute_batch("COMMIT")?;
+        removed
     }
 
     pub(crate) fn content(&self, id: &crate::model::ContentId) -> Result<Vec<u8>> {
