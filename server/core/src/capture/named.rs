@@ -598,8 +598,11 @@ impl Work<'_> {
 
 /// Whether every line of it ends in CR LF.
 fn is_crlf(bytes: &[u8]) -> bool {
-    let ends = bytes.iter().filter(|b| **b == b'\n').count();
-    ends > 0 && bytes.windows(2).filter(|pair| pair == b"\r\n").count() == ends
+    let mut lines = bytes
+        .split_inclusive(|b| *b == b'\n')
+        .filter(|l| l.ends_with(b"\n"))
+        .peekable();
+    lines.peek().is_some() && lines.all(|l| l.ends_with(b"\r\n"))
 }
 
 /// A text told in LF, in the line endings of `like`.

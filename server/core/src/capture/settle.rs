@@ -282,18 +282,15 @@ impl Desk<'_> {
                 .filter(|s| s.verdict.origin.call == owner)
                 .collect();
             let head = self.head()?;
-            let (kind, session, turn, call) = match owner {
-                Some(call) => {
-                    let (session, turn): (SessionId, Option<TurnId>) = self
-                        .conn
-                        .prepare_cached("SELECT session, turn FROM call WHERE id = ?1")?
-                        .query_row([call], |r| Ok((r.get(0)?, r.get(1)?)))?;
-                    (Kind::Step, Some(session), turn, Some(call))
-                }
-                None => {
-                    let (session, turn) = self.likely(&mine)?;
-                    (Kind::External, session, turn, None)
-                }
+            let (kind, session, turn, call) = if let Some(call) = owner {
+                let (session, turn): (SessionId, Option<TurnId>) = self
+                    .conn
+                    .prepare_cached("SELECT session, turn FROM call WHERE id = ?1")?
+                    .query_row([call], |r| Ok((r.get(0)?, r.get(1)?)))?;
+                (Kind::Step, Some(session), turn, Some(call))
+            } else {
+                let (session, turn) = self.likely(&mine)?;
+                (Kind::External, session, turn, None)
             };
             let none = Coverage::default();
             let coverage = if at == whole { coverage } else { &none };

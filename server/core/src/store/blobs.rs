@@ -222,7 +222,7 @@ pub(crate) fn packs(dir: &Path) -> PathBuf {
 }
 
 /// Another process may be writing a pack that is younger.
-const ORPHAN_AGE: std::time::Duration = std::time::Duration::from_secs(3600);
+const ORPHAN_AGE: std::time::Duration = std::time::Duration::from_hours(1);
 
 /// The names of packs that nobody is writing any more.
 pub(crate) fn old_packs(dir: &Path) -> Vec<String> {
@@ -237,7 +237,7 @@ pub(crate) fn old_packs(dir: &Path) -> Vec<String> {
                 .is_some_and(|age| age > ORPHAN_AGE)
         })
         .filter_map(|e| e.file_name().into_string().ok())
-        .filter(|name| name.ends_with(".pack"))
+        .filter(|name| Path::new(name).extension().is_some_and(|e| e == "pack"))
         .collect()
 }
 
