@@ -228,7 +228,9 @@ impl World {
             Op::Stop { who, background } => {
                 let background = *background;
                 self.tell(*who, EventKind::Stop { background })?;
-                if self.presumed(*who) {
+                // the end of a background command is looked at, too: what it left is not the user's
+                let ended = !background && self.background.contains(who);
+                if self.presumed(*who) || ended {
                     self.scanned();
                 }
                 if background {
