@@ -383,36 +383,101 @@ impl Place<'_> {
         })
     }
 
-    /// Swaps two names of one directory, as one step where the platform can.
-    pub(crate) fn exchange(&self, other: &Place<'_>) -> Result<()> {
-        rustix::fs::renameat_with(
-            &self.dir,
-            self.name,
-            &other.dir,
-            other.name,
-            RenameFlags::EXCHANGE,
-        )
-        .at("exchange", &self.shown)
+    /// Swaps a name of ours (`self`) and another, as one step where the file system can. Elsewhere the
+    /// other is absent for a moment and lies under `aside`, a third name that is ours and free; a process
+    /// that dies then leaves it to `mend`.
+    pub(crate) fn exchange(&self, other: &Place<'_>, aside: &Place<'_>) -> Result<()> {
+        match self.rename_with(other, RenameFlags::EXCHANGE) {
+            Err(e) if unsupported(e) => {}
+            done => return done.at("exchange", &self.shown),
+        }
+        if aside.exists() {
+            return Err(Errno::EXIST).at("move aside", &other.shown);
+        }
+        other.rename(aside).at("move aside", &other.shown)?;
+        crate::fault::point("moved aside");
+        if !self.rename_to_free(other)? {
+            // another writer made a file there just now: that one stays
+            return Err(Errno::EXIST).at("exchange", &other.shown);
+        }
+        crate::fault::point("put in place");
+        aside.rename(self).at("rename", &aside.shown)
+    }
+
+    /// Brings an exchange in several steps that was cut off to what it was before it, or is after it.
+    pub(crate) fn mend(&self, other: &Place<'_>, aside: &Place<'_>) -> Result<()> {
+        if !aside.exists() {
+            return Ok(());
+        }
+        let there = other.look()?;
+        if there.image.is_absent() && !there.is_dir {
+            aside.rename_to_free(other)?;
+            return Ok(());
+        }
+        let ours = self.look()?.image;
+        if there.image == aside.look()?.image {
+            return aside.remove();
+        }
+        if ours == there.image {
+            self.remove()?;
+        } else if !ours.is_absent() {
+            return Ok(());
+        }
+        aside.rename(self).at("rename", &aside.shown)
     }
 
     /// Gives this file another name that must be free. `false`: it is not, or this one is gone.
     pub(crate) fn rename_to_free(&self, other: &Place<'_>) -> Result<bool> {
-        match rustix::fs::renameat_with(
-            &self.dir,
-            self.name,
-            &other.dir,
-            other.name,
-            RenameFlags::NOREPLACE,
-        ) {
+        let mut renamed = self.rename_with(other, RenameFlags::NOREPLACE);
+        if renamed.is_err_and(unsupported) {
+            renamed = self.rename_in_steps(other);
+        }
+        match renamed {
             Ok(()) => Ok(true),
             Err(Errno::EXIST | Errno::NOENT) => Ok(false),
             Err(e) => Err(e).at("rename", &self.shown),
         }
     }
 
+    fn rename_in_steps(&self, other: &Place<'_>) -> Result<(), Errno> {
+        // a name of ours is nobody else's to take
+        if !other.name.starts_with(TEMP_PREFIX) {
+            let flags = AtFlags::empty();
+            match rustix::fs::linkat(&self.dir, self.name, &other.dir, other.name, flags) {
+                Ok(()) => {
+                    crate::fault::point("linked");
+                    return rustix::fs::unlinkat(&self.dir, self.name, AtFlags::empty());
+                }
+                Err(Errno::PERM | Errno::MLINK) => {}
+                Err(e) if unsupported(e) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        if other.exists() {
+            return Err(Errno::EXIST);
+        }
+        self.rename(other)
+    }
+
+    fn rename(&self, other: &Place<'_>) -> Result<(), Errno> {
+        rustix::fs::renameat(&self.dir, self.name, &other.dir, other.name)
+    }
+
+    fn rename_with(&self, other: &Place<'_>, flags: RenameFlags) -> Result<(), Errno> {
+        if crate::fault::no_exchange() {
+            return Err(Errno::INVAL);
+        }
+        rustix::fs::renameat_with(&self.dir, self.name, &other.dir, other.name, flags)
+    }
+
     pub(crate) fn exists(&self) -> bool {
         self.stat().is_ok()
     }
+}
+
+/// What file systems say that cannot do it: NFS, 9p, some of FUSE.
+fn unsupported(e: Errno) -> bool {
+    [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP].contains(&e)
 }
 
 fn read_whole(file: std::fs::File, stat: Stat) -> Look {

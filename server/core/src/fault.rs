@@ -18,3 +18,15 @@ pub(crate) fn point(_name: &str) {
 
 #[cfg(not(debug_assertions))]
 pub(crate) fn point(_name: &str) {}
+
+/// With `BACKSTITCH_NO_EXCHANGE` in a debug build, file systems cannot exchange two names.
+#[cfg(debug_assertions)]
+pub(crate) fn no_exchange() -> bool {
+    static SET: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *SET.get_or_init(|| std::env::var_os("BACKSTITCH_NO_EXCHANGE").is_some())
+}
+
+#[cfg(not(debug_assertions))]
+pub(crate) fn no_exchange() -> bool {
+    false
+}

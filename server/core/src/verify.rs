@@ -6,7 +6,7 @@ use crate::engine::{Engine, Progress};
 use crate::error::Result;
 use crate::history::{self, Ancestry};
 use crate::known;
-use crate::model::{ContentId, FileState, Image};
+use crate::model::{ContentId, FileId, FileState, Image, Kind};
 
 #[derive(Clone, Debug, Default)]
 pub struct Verified {
@@ -16,11 +16,34 @@ pub struct Verified {
     pub problems: Vec<String>,
 }
 
+impl Verified {
+    /// Lists an error as a problem; what it does not touch is looked at all the same.
+    fn note<T>(&mut self, what: &str, result: Result<T>) -> Option<T> {
+        result
+            .map_err(|e| self.problems.push(format!("{what}: {e}")))
+            .ok()
+    }
+}
+
 impl Engine {
     /// Reads everything once. Problems are listed, not mended; what they do not name is readable.
     pub fn verify(&self, progress: &mut dyn FnMut(Progress)) -> Result<Verified> {
-        let conn = &self.store.conn;
         let mut out = Verified::default();
+        let sound = self.verify_database(&mut out);
+        out.note("database", sound);
+        let read = self.verify_contents(&mut out, progress);
+        out.note("contents", read);
+        let counted = self.verify_nodes(&mut out);
+        out.note("nodes", counted);
+        let checked = self.verify_changes(&mut out, progress);
+        out.note("changes", checked);
+        let checked = self.verify_heads(&mut out);
+        out.note("what is known of the disk", checked);
+        Ok(out)
+    }
+
+    fn verify_database(&self, out: &mut Verified) -> Result<()> {
+        let conn = &self.store.conn;
         let mut select = conn.prepare("PRAGMA integrity_check")?;
         for line in select.query_map([], |r| r.get::<_, String>(0))? {
             let line = line?;
@@ -29,79 +52,121 @@ impl Engine {
             }
         }
         let mut select = conn.prepare("PRAGMA foreign_key_check")?;
-        let dangling = select.query_map([], |r| r.get::<_, String>(0))?.count();
+        let mut dangling = 0;
+        for row in select.query_map([], |_| Ok(()))? {
+            row?;
+            dangling += 1;
+        }
         if dangling > 0 {
             out.problems.push(format!(
                 "database: {dangling} rows refer to rows that are missing"
             ));
         }
-        let total: u64 = conn.query_row("SELECT COUNT(*) FROM blob", [], |r| r.get(0))?;
+        Ok(())
+    }
+
+    /// Counts the contents that can be read.
+    fn verify_contents(
+        &self,
+        out: &mut Verified,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<()> {
+        let conn = &self.store.conn;
+        let total = conn.query_row("SELECT COUNT(*) FROM blob", [], |r| r.get(0));
+        let total: Option<u64> = out.note("contents", total.map_err(Into::into));
         let mut select = conn.prepare("SELECT hash FROM blob ORDER BY n")?;
+        let mut done = 0;
         for id in select.query_map([], |r| r.get::<_, ContentId>(0))? {
-            if let Err(e) = self.store.content(&id?) {
-                out.problems.push(e.to_string());
+            match id.map_err(Into::into).and_then(|id| self.store.content(&id)) {
+                Ok(_) => out.blobs += 1,
+                Err(e) => out.problems.push(e.to_string()),
             }
-            out.blobs += 1;
+            done += 1;
             progress(Progress {
                 what: "reading contents",
-                done: out.blobs,
-                total: Some(total),
+                done,
+                total,
             });
         }
-        out.nodes = conn.query_row("SELECT COUNT(*) FROM node", [], |r| r.get(0))?;
-        self.verify_changes(&mut out, progress)?;
-        self.verify_heads(&mut out)?;
-        Ok(out)
+        Ok(())
+    }
+
+    /// Counts the nodes that can be read.
+    fn verify_nodes(&self, out: &mut Verified) -> Result<()> {
+        let mut select = self.store.conn.prepare("SELECT kind FROM node ORDER BY id")?;
+        for kind in select.query_map([], |r| r.get::<_, Kind>(0))? {
+            if out.note("a node", kind.map_err(Into::into)).is_some() {
+                out.nodes += 1;
+            }
+        }
+        Ok(())
     }
 
     /// Every change begins where the chain before it ended, and its set is what its kind makes of it.
     fn verify_changes(&self, out: &mut Verified, progress: &mut dyn FnMut(Progress)) -> Result<()> {
         let conn = &self.store.conn;
         let ancestry = Ancestry::new(conn);
-        let total: u64 = conn.query_row("SELECT COUNT(*) FROM change", [], |r| r.get(0))?;
+        let total = conn.query_row("SELECT COUNT(*) FROM change", [], |r| r.get(0));
+        let total: Option<u64> = out.note("changes", total.map_err(Into::into));
         let mut select = conn.prepare("SELECT id FROM file ORDER BY id")?;
         let files = select
             .query_map([], |r| r.get(0))?
-            .collect::<rusqlite::Result<Vec<_>>>()?;
+            .collect::<Vec<rusqlite::Result<FileId>>>();
         for file in files {
-            let changes = history::changes_of_file(conn, file)?;
-            for (at, change) in changes.iter().enumerate() {
-                out.changes += 1;
-                progress(Progress {
-                    what: "checking changes",
-                    done: out.changes,
-                    total: Some(total),
-                });
-                let mut before: Option<&FileState> = None;
-                for earlier in changes[..at].iter().rev() {
-                    if ancestry.is_ancestor(earlier.node, change.node)? {
-                        before = Some(&earlier.after);
-                        break;
-                    }
+            let checked = file
+                .map_err(Into::into)
+                .and_then(|file| self.verify_file(&ancestry, file, total, out, progress));
+            out.note("changes of a file", checked);
+        }
+        Ok(())
+    }
+
+    fn verify_file(
+        &self,
+        ancestry: &Ancestry<'_>,
+        file: FileId,
+        total: Option<u64>,
+        out: &mut Verified,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<()> {
+        let conn = &self.store.conn;
+        let changes = history::changes_of_file(conn, file)?;
+        for (at, change) in changes.iter().enumerate() {
+            out.changes += 1;
+            progress(Progress {
+                what: "checking changes",
+                done: out.changes,
+                total,
+            });
+            let mut before: Option<&FileState> = None;
+            for earlier in changes[..at].iter().rev() {
+                if ancestry.is_ancestor(earlier.node, change.node)? {
+                    before = Some(&earlier.after);
+                    break;
                 }
-                if before.is_some_and(|b| *b != change.before) {
-                    out.problems.push(format!(
-                        "{}: a change does not begin where the one before it ended",
-                        change.node
-                    ));
+            }
+            if before.is_some_and(|b| *b != change.before) {
+                out.problems.push(format!(
+                    "{}: a change does not begin where the one before it ended",
+                    change.node
+                ));
+            }
+            for content in [&change.before, &change.after]
+                .into_iter()
+                .flatten()
+                .filter_map(|p| p.image.content())
+            {
+                if !crate::store::has(conn, &content)? {
+                    out.problems
+                        .push(format!("{}: content {content} is missing", change.node));
                 }
-                for content in [&change.before, &change.after]
-                    .into_iter()
-                    .flatten()
-                    .filter_map(|p| p.image.content())
-                {
-                    if !crate::store::has(conn, &content)? {
-                        out.problems
-                            .push(format!("{}: content {content} is missing", change.node));
-                    }
-                }
-                let set = history::in_force(&ancestry, file, change.node)?;
-                if history::SetHash::of(&set) != history::set_at(conn, file, change.node)? {
-                    out.problems.push(format!(
-                        "{}: what is in force does not match its record",
-                        change.node
-                    ));
-                }
+            }
+            let set = history::in_force(ancestry, file, change.node)?;
+            if history::SetHash::of(&set) != history::set_at(conn, file, change.node)? {
+                out.problems.push(format!(
+                    "{}: what is in force does not match its record",
+                    change.node
+                ));
             }
         }
         Ok(())
@@ -128,8 +193,12 @@ impl Engine {
         }
         let mut select = conn.prepare("SELECT DISTINCT file FROM change")?;
         for file in select.query_map([], |r| r.get(0))? {
-            let file = file?;
-            let state = history::state_at(&ancestry, file, head)?;
+            let state: Result<(FileId, FileState)> = file
+                .map_err(Into::into)
+                .and_then(|file| Ok((file, history::state_at(&ancestry, file, head)?)));
+            let Some((file, state)) = out.note("a file at the head", state) else {
+                continue;
+            };
             let known: Option<(_, Image)> = placed.get(&file).cloned();
             if state.as_ref().map(|p| (p.path.clone(), p.image)) != known {
                 out.problems.push(format!(

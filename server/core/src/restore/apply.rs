@@ -317,7 +317,7 @@ impl Engine {
             }
         }
         for line in &lines {
-            left.extend(self.remove_temp(line, line.after).iter().map(saved_as));
+            left.extend(self.remove_temps(line, line.after).iter().map(saved_as));
             if line.before.is_absent() {
                 self.root.remove_parents(&line.path, line.made_dirs);
             }
@@ -442,7 +442,7 @@ impl Engine {
         let lines = journal::lines(&self.store.conn, op)?;
         let mut saved = Vec::new();
         for line in &lines {
-            saved.extend(self.remove_temp(line, line.before));
+            saved.extend(self.remove_temps(line, line.before));
             crate::fault::point("own name removed");
             if line.after.is_absent() && !line.left {
                 self.root.remove_parents(&line.path, line.made_dirs);
@@ -472,17 +472,21 @@ impl Engine {
         Ok(left)
     }
 
+    fn remove_temps(&self, line: &Line, expected: Image) -> Vec<RelPath> {
+        let temp = line.temp.as_ref();
+        let aside = temp.and_then(|t| t.sibling(&aside(t.split().1)));
+        [temp.cloned(), aside]
+            .into_iter()
+            .flatten()
+            .filter_map(|own| self.remove_temp(line, &own, expected))
+            .collect()
+    }
+
     /// Removes what lies under our name, unless it is a content that nobody has recorded: that one is
     /// given a name that shows, which is returned.
-    fn remove_temp(&self, line: &Line, expected: Image) -> Option<RelPath> {
+    fn remove_temp(&self, line: &Line, path: &RelPath, expected: Image) -> Option<RelPath> {
         let gone = || -> Result<Option<RelPath>> {
-            let Some((path, temp)) = line.temp.as_ref().zip(
-                line.temp
-                    .as_ref()
-                    .map(|t| self.root.place(t))
-                    .transpose()?
-                    .flatten(),
-            ) else {
+            let Some(temp) = self.root.place(path)? else {
                 return Ok(None);
             };
             let (_, own) = path.split();
@@ -515,6 +519,11 @@ fn staging(temp: &[u8]) -> Vec<u8> {
     [temp, b"-part"].concat()
 }
 
+/// Where a target lies for a moment that cannot be exchanged in one step.
+fn aside(temp: &[u8]) -> Vec<u8> {
+    [temp, b"-old"].concat()
+}
+
 /// One path's way from one image to another.
 struct Exchange<'a> {
     root: &'a Root,
@@ -527,6 +536,9 @@ struct Exchange<'a> {
 impl Exchange<'_> {
     fn run(&self) -> Result<Step> {
         let path = &self.line.path;
+        if let Some((temp, place)) = self.temp()?.zip(self.root.place(path)?) {
+            temp.mend(&place, &temp.sibling(&self.aside())?)?;
+        }
         let was_there = self.root.look(path)?;
         if was_there.image == self.to && !blocked(&was_there) {
             return self.already_there();
@@ -576,7 +588,7 @@ impl Exchange<'_> {
                 ))
             }
             (false, false) => {
-                match temp.exchange(&place) {
+                match temp.exchange(&place, &temp.sibling(&self.aside())?) {
                     Ok(()) => {}
                     Err(_) if !place.exists() => {
                         temp.remove()?;
@@ -590,7 +602,7 @@ impl Exchange<'_> {
                 if temp.look()?.image == self.from {
                     return Ok(Step::Done);
                 }
-                temp.exchange(&place)?;
+                temp.exchange(&place, &temp.sibling(&self.aside())?)?;
                 Ok(Step::Surprise(
                     "was changed by someone else meanwhile".into(),
                 ))
@@ -617,7 +629,7 @@ impl Exchange<'_> {
         if self.to.is_absent() {
             temp.rename_to_free(&place)?;
         } else {
-            temp.exchange(&place)?;
+            temp.exchange(&place, &temp.sibling(&self.aside())?)?;
         }
         Ok(Step::Surprise(
             "was changed by someone else meanwhile".into(),
@@ -630,6 +642,11 @@ impl Exchange<'_> {
             Some(temp) => self.root.place(temp),
             None => Ok(None),
         }
+    }
+
+    /// The name that an exchange in steps needs beside it.
+    fn aside(&self) -> Vec<u8> {
+        aside(self.line.temp.as_ref().map_or(&b""[..], |t| t.split().1))
     }
 
     /// Puts the new content beside the target, whole or not at all under its name.

@@ -295,3 +295,18 @@ fn special_mode_bits_come_back() {
     assert_eq!(mode(), 0o5755);
     assert_eq!(s.text("tool").as_deref(), Some("one\n"));
 }
+
+/// All of these again, as on a file system that cannot exchange two names.
+#[cfg(debug_assertions)]
+#[test]
+fn without_exchange() {
+    let again = std::env::current_exe().expect("there");
+    let out = std::process::Command::new(again)
+        .args(["restore::tests", "--skip", "without_exchange"])
+        .env("BACKSTITCH_NO_EXCHANGE", "1")
+        .output()
+        .expect("runs");
+    let told = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success(), "{told}");
+    assert!(!told.contains("running 0 tests"), "{told}");
+}
