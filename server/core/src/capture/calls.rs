@@ -347,6 +347,15 @@ pub(crate) fn reserved(conn: &Connection, path: &RelPath) -> Result<Option<CallI
         .optional()?)
 }
 
+/// All paths that open calls have reserved: nobody looks there until they report.
+pub(crate) fn all_reserved(conn: &Connection) -> Result<BTreeSet<RelPath>> {
+    let mut select = conn.prepare_cached(
+        "SELECT r.path FROM reserved r JOIN call c ON c.id = r.call WHERE c.closed IS NULL",
+    )?;
+    let rows = select.query_map([], |r| r.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 /// Other calls that may have written `path` while `call` was open: (session, whether any of it).
 pub(crate) fn rivals(conn: &Connection, call: &Row, path: &RelPath) -> Result<BTreeSet<SessionId>> {
     let mut select = conn.prepare_cached(

@@ -7,6 +7,7 @@ use super::replay::{Outcome, Replay};
 use super::types::{
     Action, ActionKind, Conflict, FilePlan, Gap, GapKind, Goal, OnConflict, Plan, Request,
 };
+use crate::capture::calls;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::history::{self, Ancestry};
@@ -370,7 +371,35 @@ impl Draft<'_> {
         }
     }
 
+    /// What open calls have already written where nobody looks before they report.
+    fn unreported(&mut self) -> Result<()> {
+        let (root, conn) = (&self.engine.root, &self.engine.store.conn);
+        for path in calls::all_reserved(conn)? {
+            let known = known::get(conn, self.engine.here.root, &path)?;
+            let image = known.map_or(Image::Absent, |row| row.image);
+            let now = root.look(&path)?.image;
+            let here = |image| {
+                Some(Placed {
+                    path: path.clone(),
+                    image,
+                })
+            };
+            if now == image || !self.within_scope(&[&here(now)]) {
+                continue;
+            }
+            self.plan.gaps.push(Gap {
+                path: Some(path.bytes().to_vec()),
+                kind: GapKind::Pending,
+                detail: "a tool call that has not reported its end holds it; what changed there since is not \
+                         in this plan"
+                    .into(),
+            });
+        }
+        Ok(())
+    }
+
     fn gaps(&mut self, ancestry: &Ancestry<'_>, aim: &Aim) -> Result<()> {
+        self.unreported()?;
         let Some(target) = aim.node else {
             return Ok(());
         };
