@@ -182,3 +182,33 @@ fn markers_drop_no_line_for_a_binary() {
         }),
     ]);
 }
+
+/// U-19: what an open call holds is not looked at, and a rewind says so.
+#[test]
+fn a_rewind_names_what_an_open_call_holds() {
+    holds(&[
+        Op::Open {
+            who: A,
+            edit: Some(Edit::Insert {
+                file: 1,
+                at: 0,
+                lines: 1,
+            }),
+        },
+        named(Edit::Insert {
+            file: 0,
+            at: 0,
+            lines: 1,
+        }),
+        shell(vec![Edit::Rename { file: 0, to: 3 }]),
+        Op::Rewind(Ask {
+            node: 0,
+            exact: false,
+            session: None,
+            path: None,
+            choice: Choice::Fail,
+            uncertain: false,
+            back: false,
+        }),
+    ]);
+}
