@@ -77,7 +77,10 @@ impl Engine {
         let mut select = conn.prepare("SELECT hash FROM blob ORDER BY n")?;
         let mut done = 0;
         for id in select.query_map([], |r| r.get::<_, ContentId>(0))? {
-            match id.map_err(Into::into).and_then(|id| self.store.content(&id)) {
+            match id
+                .map_err(Into::into)
+                .and_then(|id| self.store.content(&id))
+            {
                 Ok(_) => out.blobs += 1,
                 Err(e) => out.problems.push(e.to_string()),
             }
@@ -93,7 +96,10 @@ impl Engine {
 
     /// Counts the nodes that can be read.
     fn verify_nodes(&self, out: &mut Verified) -> Result<()> {
-        let mut select = self.store.conn.prepare("SELECT kind FROM node ORDER BY id")?;
+        let mut select = self
+            .store
+            .conn
+            .prepare("SELECT kind FROM node ORDER BY id")?;
         for kind in select.query_map([], |r| r.get::<_, Kind>(0))? {
             if out.note("a node", kind.map_err(Into::into)).is_some() {
                 out.nodes += 1;

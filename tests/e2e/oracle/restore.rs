@@ -92,7 +92,7 @@ impl World {
                 self.unchanged(&what, &before, &marks)?;
                 self.settled("a refusal")?;
                 // what an open call has reserved may have changed unseen; otherwise only conflicts refuse
-                if plan.conflicts.is_empty() && self.calls.iter().all(|c| c.names.is_none()) {
+                if plan.open_conflicts() == 0 && self.calls.iter().all(|c| c.names.is_none()) {
                     return Err(format!("{what}: refused without a conflict: {e}"));
                 }
                 return match fail(e)? {
@@ -101,7 +101,7 @@ impl World {
                 };
             }
         };
-        if !plan.conflicts.is_empty() {
+        if plan.open_conflicts() > 0 {
             return Err(format!("{what}: applied in spite of {:?}", plan.conflicts));
         }
         if plan.actions != applied.plan.actions || plan.is_empty() != applied.node.is_none() {

@@ -166,7 +166,7 @@ fn the_plain_log_has_one_line_for_each_checkpoint() {
     let text = draw(&story(), false);
     assert_eq!(text.lines().count(), 4);
     assert!(
-        text.contains("  ○    c4  Bash       a.rs +2 -1, old.rs → new.rs, gone"),
+        text.contains("  ○    c4  Bash       a.rs +2 -1, old.rs → new.rs, g"),
         "{text}"
     );
 }
