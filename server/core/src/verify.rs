@@ -75,8 +75,7 @@ impl Engine {
         let total = conn.query_row("SELECT COUNT(*) FROM blob", [], |r| r.get(0));
         let total: Option<u64> = out.note("contents", total.map_err(Into::into));
         let mut select = conn.prepare("SELECT hash FROM blob ORDER BY n")?;
-        let mut done = 0;
-        for id in select.query_map([], |r| r.get::<_, ContentId>(0))? {
+        for (done, id) in (1..).zip(select.query_map([], |r| r.get::<_, ContentId>(0))?) {
             match id
                 .map_err(Into::into)
                 .and_then(|id| self.store.content(&id))
@@ -84,7 +83,6 @@ impl Engine {
                 Ok(_) => out.blobs += 1,
                 Err(e) => out.problems.push(e.to_string()),
             }
-            done += 1;
             progress(Progress {
                 what: "reading contents",
                 done,
