@@ -169,7 +169,7 @@ pub(crate) fn bytes_path(bytes: &[u8]) -> PathBuf {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Image {
     Absent,
-    /// Permission bits (0o777) and content.
+    /// Permission bits (0o7777) and content.
     File {
         mode: u32,
         content: ContentId,
