@@ -212,3 +212,41 @@ fn a_rewind_names_what_an_open_call_holds() {
         }),
     ]);
 }
+
+/// U-20: a file that the user moved away, leaving its place to a directory, is not made anew either.
+#[test]
+fn what_met_a_surprise_is_not_put_back() {
+    let insert = |lines| Edit::Insert {
+        file: 0,
+        at: 0,
+        lines,
+    };
+    holds(&[
+        Op::User(vec![
+            insert(2),
+            Edit::Remove { file: 31 },
+            Edit::Remove { file: 0 },
+        ]),
+        Op::User(vec![Edit::Create { path: 9, lines: 0 }]),
+        Op::Open {
+            who: A,
+            edit: Some(insert(1)),
+        },
+        Op::User(vec![Edit::Rename { file: 0, to: 7 }]),
+        Op::User(vec![insert(2), Edit::Binary { path: 0 }]),
+        Op::Rewind(Ask {
+            node: 0,
+            exact: false,
+            session: None,
+            path: None,
+            choice: Choice::Fail,
+            uncertain: false,
+            back: false,
+        }),
+        Op::User(vec![Edit::FinalNewline { file: 0 }]),
+        named(insert(1)),
+        named(insert(2)),
+        named(Edit::Binary { path: 3 }),
+        named(Edit::Remove { file: 4 }),
+    ]);
+}

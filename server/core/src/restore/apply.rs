@@ -240,6 +240,8 @@ impl Engine {
                     })?;
                 }
                 Ok(Step::Surprise(why)) => {
+                    // swapped back already, or never touched
+                    not_ours.push(&line.path);
                     surprise = Some(Error::refused(
                         format!(
                             "{} {why}; everything was put back as it was",
@@ -276,7 +278,7 @@ impl Engine {
         if let Some(error) = surprise {
             self.store.write(Durable::Power, |conn| {
                 for path in not_ours {
-                    journal::leave(conn, op, path, "was so before")?;
+                    journal::leave(conn, op, path, "somebody else's")?;
                 }
                 journal::set_state(conn, op, Phase::Backwards.name(), &error.to_string())
             })?;
