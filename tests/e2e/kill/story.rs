@@ -276,7 +276,7 @@ impl<'w> Story<'w> {
         for path in foreign.keys() {
             let (a, b) = (now.get(path), tree.get(path));
             assert!(
-                a == b,
+                keeps(a, b),
                 "undo took {}: {a:?} {b:?}\n{context}\n{output}",
                 path.display()
             );
@@ -574,4 +574,18 @@ fn quiet(output: Output) {
         output.stdout.is_empty() && output.stderr.is_empty(),
         "{output}"
     );
+}
+
+/// Whether nothing of what another writer left is lost: unchanged, or merged with every line of it still there.
+fn keeps(left: Option<&Entry>, now: Option<&Entry>) -> bool {
+    let (Some(left), Some(now)) = (left, now) else {
+        return left == now;
+    };
+    let lines: Vec<&[u8]> = now.bytes.split(|b| *b == b'\n').collect();
+    left == now
+        || (left.kind == now.kind
+            && left
+                .bytes
+                .split(|b| *b == b'\n')
+                .all(|l| lines.contains(&l)))
 }

@@ -45,6 +45,7 @@ impl Engine {
                 git_moved: None,
                 fingerprint: String::new(),
                 files: Vec::new(),
+                is_rewind: matches!(r.goal, Goal::Rewind(_)),
             },
             hunks_met: BTreeSet::new(),
         };

@@ -69,12 +69,16 @@ pub struct Plan {
     /// The plan's identity: equal only for the same target, state and outcome.
     pub fingerprint: String,
     pub(crate) files: Vec<FilePlan>,
+    pub(crate) is_rewind: bool,
 }
 
 impl Plan {
-    /// No file would change.
+    /// Nothing would be done. A rewind that changes no file is nothing; a revert that changes none still
+    /// takes its edits out of force, which counts for what is reverted after it.
     pub fn is_empty(&self) -> bool {
-        self.files.iter().all(|f| f.before == f.after)
+        self.files
+            .iter()
+            .all(|f| self.is_rewind && f.before == f.after)
     }
 
     /// Conflicts that wait for a decision: as long as there are some, nothing is done.
