@@ -11,7 +11,7 @@ use super::calls::{self, Found as Situation, Verdict, Writer, Writers};
 use super::event::{AgentEvent, Told, ToolCall, Wrote};
 use super::settle::{self, AFTER, BEFORE, Cause, Desk, NO_STAT, Step};
 use super::{Recorded, open, outcome, reported};
-use crate::disk::Look;
+use crate::disk::{Look, Stat};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::known;
@@ -295,6 +295,18 @@ fn bring_up_to_date(
     )
 }
 
+/// Takes up a file whose earlier state is not known: no change of anybody's.
+fn adopt(desk: &Desk<'_>, path: &RelPath, image: Image, stat: Option<Stat>) -> Result<()> {
+    let known = Known {
+        image,
+        file: None,
+        since: desk.head()?,
+        generation: known::next_generation(desk.conn, desk.here.root)?,
+        stat: stat.unwrap_or(NO_STAT),
+    };
+    known::put(desk.conn, desk.here.root, path, &known)
+}
+
 /// What cannot be read keeps the state last known.
 fn seen(before: Image, now: Image) -> Image {
     match now {
@@ -409,20 +421,7 @@ impl Work<'_> {
                 is_dir: false,
             };
             if row.is_none() && self.opened_now {
-                let generation = known::next_generation(conn, root)?;
-                let since = desk.head()?;
-                known::put(
-                    conn,
-                    root,
-                    path,
-                    &Known {
-                        image,
-                        file: None,
-                        since,
-                        generation,
-                        stat: NO_STAT,
-                    },
-                )?;
+                adopt(desk, path, image, None)?;
             } else {
                 let generation = known::next_generation(conn, root)?;
                 let step = transition(path, row.as_ref(), image, &between, verdict, 0);
@@ -455,20 +454,7 @@ impl Work<'_> {
             store::put(conn, desk.dir, bytes, before.content())?;
         }
         if row.is_none() && self.opened_now && !exact && out_of_sight(desk, path)? {
-            let (since, generation) = (desk.head()?, known::next_generation(conn, root)?);
-            let stat = look.stat.unwrap_or(NO_STAT);
-            known::put(
-                conn,
-                root,
-                path,
-                &Known {
-                    image,
-                    file: None,
-                    since,
-                    generation,
-                    stat,
-                },
-            )?;
+            adopt(desk, path, image, look.stat)?;
             return Ok(Done::Nothing);
         }
         let session = self.row.session;
