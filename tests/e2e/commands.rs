@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -354,7 +355,8 @@ fn a_workspace_is_made() {
     says(&world.run(["init", "nowhere"]), 3, &["nowhere"]);
     world.write("sub/x.txt", "x\n");
     let elsewhere = world.home.join("stores");
-    world.ok(["--store-dir", elsewhere.to_str().expect("UTF-8"), "status"]);
+    let elsewhere_arg = elsewhere.to_str().expect("UTF-8");
+    world.ok(["--store-dir", elsewhere_arg, "checkpoint"]);
     assert!(elsewhere.is_dir());
     let mut inside = world.backstitch();
     inside
@@ -366,6 +368,48 @@ fn a_workspace_is_made() {
         world.root.to_str().expect("UTF-8"),
         "the enclosing one"
     );
+}
+
+/// Who only asks makes no store: else a question asked in a directory would make it the workspace of all
+/// repositories below it.
+#[test]
+fn a_question_makes_no_workspace() {
+    let world = World::new();
+    world.write("projects/one/.git/HEAD", "ref: refs/heads/main\n");
+    world.write("projects/one/a.txt", "one\n");
+    let projects = world.path("projects");
+    let asks = |args: &[&str], dir: &Path| {
+        let mut command = world.backstitch();
+        command.args(args).current_dir(dir);
+        finish(&mut command, b"")
+    };
+    for command in ["diff", "verify", "undo"] {
+        says(
+            &asks(&[command], &projects),
+            3,
+            &["projects", "nothing has been recorded"],
+        );
+    }
+    let status = asks(&["--json", "status"], &projects).expect_code(0).json();
+    assert_eq!(
+        (&status["head"], &status["checkpoints"]),
+        (&json!(null), &json!(0))
+    );
+    asks(&["checkpoint"], &projects.join("one")).expect_code(0);
+    let status = asks(&["--json", "status"], &projects.join("one"))
+        .expect_code(0)
+        .json();
+    assert!(
+        path(&status["workspace"]).ends_with("projects/one"),
+        "{status}"
+    );
+    says(
+        &asks(&["diff"], &projects),
+        3,
+        &["nothing has been recorded"],
+    );
+    let log = asks(&["--json", "log"], &projects).expect_code(0).json();
+    assert_eq!(log["checkpoints"], json!([]));
 }
 
 /// Wrong use is told from not found; with `--json` every failure is one document, too.

@@ -250,6 +250,27 @@ fn only_some_hunks() {
     );
 }
 
+/// A conflict in another file is not in the way of a chosen hunk; in its own file it is.
+#[test]
+fn a_hunk_beside_a_conflict() {
+    let world = collision();
+    let diff = world.json(["diff", "@", "t1"]);
+    let hunk = |path: &str| -> String {
+        let files = diff["files"].as_array().expect("files");
+        let file = files.iter().find(|f| f["path"] == path).expect("the file");
+        file["hunks"][0]["id"].as_str().expect("an id").to_owned()
+    };
+    refused(
+        &world,
+        &["rewind", "t1", "--hunk", &hunk("a.txt")],
+        &["collide in 1 file"],
+    );
+    let mine = world.read("a.txt");
+    world.ok(["rewind", "t1", "--hunk", &hunk("b.txt")]);
+    assert_eq!(world.read("a.txt"), mine);
+    assert!(!world.exists("b.txt"));
+}
+
 /// The very state: everyone's edits go, and come back by `undo`.
 #[test]
 fn exactly() {

@@ -80,6 +80,28 @@ impl std::fmt::Debug for Told {
     }
 }
 
+impl Status {
+    /// Of a workspace without a store.
+    pub fn nothing(workspace: &Workspace) -> Self {
+        Self {
+            root: workspace.root.clone(),
+            store: workspace.store_dir.clone(),
+            store_bytes: 0,
+            branch: "main".into(),
+            head: None,
+            nodes: 0,
+            turns: 0,
+            sessions: 0,
+            tracked_files: 0,
+            last_scan: None,
+            coverage: Coverage::default(),
+            open_calls: 0,
+            open_operation: None,
+            gaps: store::gaps::peek(&workspace.store_dir),
+        }
+    }
+}
+
 impl Engine {
     /// Opens the store of a workspace, which is made at the first time. What a process left half done
     /// when it died is finished or undone before anything else.
@@ -129,6 +151,15 @@ impl Engine {
         };
         engine.recover()?;
         Ok(engine)
+    }
+
+    /// As `open`, for who only asks: a workspace without a store stays without one.
+    pub fn open_existing(workspace: &Workspace) -> Result<Self> {
+        if Store::exists(&workspace.store_dir)? {
+            Self::open(workspace)
+        } else {
+            Err(Error::NoStore(workspace.root.clone()))
+        }
     }
 
     /// Has scans tell how far they are.

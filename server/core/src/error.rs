@@ -21,6 +21,8 @@ pub enum Error {
     },
     #[error("content {hash}: {reason}")]
     Blob { hash: String, reason: String },
+    #[error("nothing has been recorded in {} yet", .0.display())]
+    NoStore(PathBuf),
     #[error("no checkpoint `{0}`")]
     NoRevision(String),
     #[error("{what} `{name}` not found")]
@@ -51,7 +53,7 @@ impl Error {
         match self {
             Self::Refused { .. } => ErrorKind::Refused,
             Self::Usage(_) => ErrorKind::Usage,
-            Self::NoRevision(_) | Self::NotFound { .. } => ErrorKind::NotFound,
+            Self::NoStore(_) | Self::NoRevision(_) | Self::NotFound { .. } => ErrorKind::NotFound,
             Self::Damaged { .. } | Self::TooNew { .. } | Self::Blob { .. } => ErrorKind::Store,
             Self::Sqlite(source) => match source.sqlite_error_code() {
                 Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => {
@@ -67,6 +69,9 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Refused { hint, .. } => hint.clone(),
+            Self::NoStore(_) => Some(
+                "`backstitch checkpoint` records the state now; `backstitch setup` lets an agent report".into(),
+            ),
             Self::NoRevision(_) => {
                 Some("`backstitch log` lists what there is; c12, t4, @~2, a tag, a branch or a label name one".into())
             }

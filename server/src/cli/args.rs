@@ -228,6 +228,12 @@ pub struct Checkpoint {
     pub command: Option<CheckpointCommand>,
 }
 
+impl Checkpoint {
+    pub fn records(&self) -> bool {
+        !matches!(self.command, Some(CheckpointCommand::List { .. }))
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub enum CheckpointCommand {
     /// Record the state now

@@ -56,9 +56,14 @@ pub fn current_dir() -> Result<PathBuf> {
 }
 
 impl<'a> Desk<'a> {
-    pub fn open(global: &Global, out: &'a Out) -> Result<Self> {
+    /// Only a command that records makes a store where there is none.
+    pub fn open(global: &Global, records: bool, out: &'a Out) -> Result<Self> {
         let workspace = find(global)?;
-        let mut engine = Engine::open(&workspace)?;
+        let mut engine = if records {
+            Engine::open(&workspace)?
+        } else {
+            Engine::open_existing(&workspace)?
+        };
         engine.on_progress(out.progress());
         Ok(Self {
             engine,
@@ -74,10 +79,8 @@ impl<'a> Desk<'a> {
 
     /// The newest checkpoint, of which there may be none yet.
     pub fn head(&self) -> Result<NodeId> {
-        self.engine.head()?.ok_or_else(|| {
-            Error::not_found("nothing has been recorded in this workspace yet")
-                .hint("`backstitch checkpoint` records the state now; `backstitch setup` lets an agent report")
-        })
+        let head = self.engine.head()?;
+        Ok(head.ok_or_else(|| backstitch_core::Error::NoStore(self.root.clone()))?)
     }
 
     /// A path as typed, relative to the root; None for the root itself. It counts from the current

@@ -26,6 +26,8 @@ pub enum Kind {
     Failed,
     Usage,
     NotFound,
+    /// The workspace has no history yet.
+    Unrecorded,
     /// The store is damaged or made by a newer version.
     Store,
     /// Nobody reads the answer any more.
@@ -39,7 +41,7 @@ impl Kind {
             Self::Conflict => "conflict",
             Self::Failed => "failed",
             Self::Usage => "usage",
-            Self::NotFound => "not_found",
+            Self::NotFound | Self::Unrecorded => "not_found",
             Self::Store => "store",
             Self::Closed => "closed",
         }
@@ -50,7 +52,7 @@ impl Kind {
             Self::Closed => 0,
             Self::Refused | Self::Conflict | Self::Failed => 1,
             Self::Usage => 2,
-            Self::NotFound => 3,
+            Self::NotFound | Self::Unrecorded => 3,
             Self::Store => 4,
         }
     }
@@ -108,6 +110,7 @@ impl std::error::Error for Error {}
 impl From<backstitch_core::Error> for Error {
     fn from(error: backstitch_core::Error) -> Self {
         let kind = match error.kind() {
+            _ if matches!(error, backstitch_core::Error::NoStore(_)) => Kind::Unrecorded,
             ErrorKind::Refused => Kind::Refused,
             ErrorKind::Usage => Kind::Usage,
             ErrorKind::NotFound => Kind::NotFound,

@@ -1,7 +1,7 @@
 //! The shapes of JSON answers, fixed by the protocol: field names that scripts rely on. A path that is
 //! not UTF-8 is `{"bytes": "<base64>"}`; times are RFC 3339, UTC. Pure.
 
-use backstitch_core::model::{Coverage, GitHead, Origin, Reason, Role};
+use backstitch_core::model::{Certainty, Coverage, GitHead, Origin, Reason, Role};
 use backstitch_core::restore::{Action, Applied, Conflict, Gap, Plan, Resolution};
 use backstitch_core::{BranchInfo, Entry, EntryChange, Operation};
 use base64::Engine as _;
@@ -67,11 +67,12 @@ fn change(entry_change: &EntryChange, entry: &Entry) -> Value {
     Value::Object(object)
 }
 
-/// Who made a change: `by` is `agent`, `user` or `restore`.
+/// Who made a change: `by` is `agent`, `user`, `restore`, or `unknown` where it may have been either.
 fn origin(origin: &Origin, role: Role, entry: &Entry) -> Value {
     let by = match (role, origin.session) {
         (Role::Restore, _) => "restore",
         (Role::Edit, Some(_)) => "agent",
+        (Role::Edit, None) if origin.session_certainty == Certainty::Uncertain => "unknown",
         (Role::Edit, None) => "user",
     };
     let session = entry
@@ -125,6 +126,7 @@ pub fn operation(operation: &Operation) -> Value {
         "of": operation.of.map(|id| id.to_string()),
         "undone_by": operation.undone_by.map(|id| id.to_string()),
         "state": operation.state.name(),
+        "detail": operation.detail,
         "files": operation.files,
         "time": time(operation.time),
     })
@@ -154,11 +156,8 @@ pub fn applied(applied: &Applied, rev: Option<&str>, scope: &str) -> Value {
     if !applied.incomplete.is_empty() {
         document["incomplete"] = applied.incomplete.iter().map(|p| text(p.bytes())).collect();
     }
-    if !applied.refused.is_empty() {
-        let refused = applied.refused.iter();
-        document["refused"] = refused
-            .map(|(path, why)| json!({ "path": text(path.bytes()), "reason": why }))
-            .collect();
+    if !applied.saved.is_empty() {
+        document["saved"] = applied.saved.iter().map(|p| text(p.bytes())).collect();
     }
     document
 }

@@ -13,7 +13,7 @@ use super::error::Result;
 use super::files;
 use super::json as shape;
 use super::line::Line;
-use super::out;
+use super::out::{self, Out};
 use super::render::{self, BLUE, BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, What, YELLOW};
 
 /// What fits on a screen or two.
@@ -30,6 +30,14 @@ Nothing has been recorded in this workspace yet.
   backstitch checkpoint           record the state now
   backstitch demo                 see it all in a scratch directory
 ";
+
+/// The timeline of a workspace without a store.
+pub fn nothing(out: &Out) -> Result<()> {
+    if !out.json {
+        return out.text(EMPTY);
+    }
+    out::answer(json!({ "checkpoints": [], "branches": [], "head": null, "branch": "main" }))
+}
 
 pub fn run(desk: &mut Desk, options: &args::Log) -> Result<()> {
     let path = options

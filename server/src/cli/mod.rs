@@ -55,14 +55,20 @@ fn run(cli: Cli, out: &Out) -> Result<()> {
             hook::run(hook_args(global, agent));
             Ok(())
         }
+        Command::Status => store::status(global, out),
         command => {
             let verifies = matches!(command, Command::Verify);
-            let outcome = Desk::open(global, out).and_then(|mut desk| {
+            let lists = empty_list(&command);
+            let outcome = Desk::open(global, records(&command), out).and_then(|mut desk| {
                 let outcome = at_desk(command, &mut desk);
                 desk.engine.tidy();
                 outcome
             });
-            outcome.map_err(|error| if verifies { unverified(error) } else { error })
+            match (outcome, lists) {
+                (Err(error), Some(list)) if error.kind == Kind::Unrecorded => list(out),
+                (Err(error), _) if verifies => Err(unverified(error)),
+                (outcome, _) => outcome,
+            }
         }
     }
 }
@@ -80,10 +86,28 @@ fn unverified(error: Error) -> Error {
     }
 }
 
+/// What a list of something is where nothing was ever recorded.
+fn empty_list(command: &Command) -> Option<fn(&Out) -> Result<()>> {
+    match command {
+        Command::Log(_) => Some(log::nothing),
+        Command::Oplog => Some(store::no_operations),
+        Command::Checkpoint(options) if !options.records() => Some(store::no_checkpoints),
+        _ => None,
+    }
+}
+
+/// Whether a command begins the history of a workspace that has none.
+fn records(command: &Command) -> bool {
+    match command {
+        Command::Checkpoint(options) => options.records(),
+        Command::Scan => true,
+        _ => false,
+    }
+}
+
 /// The commands that work on an opened workspace.
 fn at_desk(command: Command, desk: &mut Desk) -> Result<()> {
     match command {
-        Command::Status => store::status(desk),
         Command::Checkpoint(options) => store::checkpoint(desk, options),
         Command::Log(options) => log::run(desk, &options),
         Command::Show(options) => show::run(desk, &options),
@@ -99,6 +123,7 @@ fn at_desk(command: Command, desk: &mut Desk) -> Result<()> {
         Command::Scan => Ok(desk.engine.continue_scan()?),
         Command::Demo(_)
         | Command::Setup(_)
+        | Command::Status
         | Command::Init { .. }
         | Command::Completions { .. }
         | Command::Hook { .. } => Ok(()),

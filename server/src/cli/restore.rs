@@ -363,12 +363,24 @@ fn finish(desk: &Desk, job: &Job, applied: &Applied, shown: bool) -> Result<()> 
 fn trouble(applied: &Applied) -> Option<Error> {
     let left = applied.incomplete.iter();
     let left = left.map(|path| format!("{} (changed meanwhile)", render::path(path.bytes())));
-    let refused = applied.refused.iter();
-    let refused = refused
-        .map(|(path, why)| format!("{} ({})", render::path(path.bytes()), render::clean(why)));
-    let paths: Vec<String> = left.chain(refused).collect();
-    (!paths.is_empty()).then(|| {
-        Error::failed(format!("left as they were: {}", paths.join(", ")))
-            .hint("`backstitch oplog` has the operation; run the command again for what is left")
+    let left: Vec<String> = left.collect();
+    let saved = applied.saved.iter();
+    let saved: Vec<String> = saved.map(|path| render::path(path.bytes())).collect();
+    let mut said = Vec::new();
+    if !left.is_empty() {
+        said.push(format!("left as they were: {}", left.join(", ")));
+    }
+    if !saved.is_empty() {
+        said.push(format!(
+            "something wrote to a file while it was exchanged, and what it left was saved as {}",
+            saved.join(", ")
+        ));
+    }
+    (!said.is_empty()).then(|| {
+        Error::failed(said.join("; ")).hint(if left.is_empty() {
+            "compare it with the file, then remove it"
+        } else {
+            "`backstitch oplog` has the operation; run the command again for what is left"
+        })
     })
 }

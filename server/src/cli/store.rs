@@ -15,9 +15,14 @@ use super::log;
 use super::out::{self, Out};
 use super::render::{self, BLUE, BOLD, DIM, GREEN, MAGENTA, Paint, YELLOW};
 
-pub fn status(desk: &mut Desk) -> Result<()> {
-    let status = desk.engine.status()?;
-    if desk.out.json {
+pub fn status(global: &Global, out: &Out) -> Result<()> {
+    let workspace = desk::find(global)?;
+    let status = match Engine::open_existing(&workspace) {
+        Ok(engine) => engine.status()?,
+        Err(backstitch_core::Error::NoStore(_)) => Status::nothing(&workspace),
+        Err(error) => return Err(error.into()),
+    };
+    if out.json {
         return out::answer(json!({
             "workspace": path(&status.root),
             "store": path(&status.store),
@@ -35,8 +40,7 @@ pub fn status(desk: &mut Desk) -> Result<()> {
             "gaps": status.gaps,
         }));
     }
-    desk.out
-        .text(&status_text(&status, desk.out.paint, desk.out.verbose))
+    out.text(&status_text(&status, out.paint, out.verbose))
 }
 
 fn path(path: &Path) -> Value {
@@ -186,6 +190,13 @@ fn create(desk: &mut Desk, label: Option<&str>, pin: bool) -> Result<()> {
     Ok(())
 }
 
+pub fn no_checkpoints(out: &Out) -> Result<()> {
+    if out.json {
+        return out::answer(json!({ "checkpoints": [] }));
+    }
+    out.text("No checkpoints yet.\n")
+}
+
 fn list(desk: &mut Desk, session: Option<String>) -> Result<()> {
     let filter = LogFilter {
         session,
@@ -197,7 +208,7 @@ fn list(desk: &mut Desk, session: Option<String>) -> Result<()> {
         return out::answer(json!({ "checkpoints": checkpoints }));
     }
     if entries.is_empty() {
-        return desk.out.text("No checkpoints yet.\n");
+        return no_checkpoints(desk.out);
     }
     let mut text = String::new();
     for entry in &entries {
@@ -220,6 +231,13 @@ fn list(desk: &mut Desk, session: Option<String>) -> Result<()> {
     desk.out.text(&text)
 }
 
+pub fn no_operations(out: &Out) -> Result<()> {
+    if out.json {
+        return out::answer(json!({ "operations": [] }));
+    }
+    out.text("No operations yet: `backstitch rewind` makes the first.\n")
+}
+
 pub fn oplog(desk: &mut Desk) -> Result<()> {
     let operations = desk.engine.operations()?;
     if desk.out.json {
@@ -227,9 +245,7 @@ pub fn oplog(desk: &mut Desk) -> Result<()> {
         return out::answer(json!({ "operations": operations }));
     }
     if operations.is_empty() {
-        return desk
-            .out
-            .text("No operations yet: `backstitch rewind` makes the first.\n");
+        return no_operations(desk.out);
     }
     let mut text = String::new();
     for operation in &operations {
@@ -262,6 +278,10 @@ pub fn oplog(desk: &mut Desk) -> Result<()> {
             .add(YELLOW, note)
             .right(desk.out.paint.ago(operation.time));
         text.push_str(&line.draw(desk.out.paint));
+        if !operation.detail.is_empty() {
+            let detail = format!("      ! {}\n", render::clean(&operation.detail));
+            text.push_str(&desk.out.paint.on(YELLOW, &detail));
+        }
     }
     desk.out.text(&text)
 }

@@ -107,7 +107,7 @@ impl World {
         if plan.actions != applied.plan.actions || plan.is_empty() != applied.node.is_none() {
             return Err(format!("{what}: another plan was carried out than shown"));
         }
-        if !applied.incomplete.is_empty() || !applied.refused.is_empty() {
+        if !applied.incomplete.is_empty() || !applied.saved.is_empty() {
             return Err(format!("{what}: incomplete: {applied:?}"));
         }
         let (after, new_marks) = on_disk(&self.root);

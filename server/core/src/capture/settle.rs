@@ -205,7 +205,7 @@ impl Desk<'_> {
 
     /// Takes in what hooks could not record, as a node of its own.
     pub(crate) fn take_in_gaps(&self) -> Result<Option<store::gaps::Taken>> {
-        let Some(gaps) = store::gaps::take(self.dir) else {
+        let Some(gaps) = store::gaps::take(self.conn, self.dir)? else {
             return Ok(None);
         };
         let mut coverage = Coverage::default();

@@ -107,6 +107,8 @@ pub struct Operation {
     pub of: Option<OpId>,
     pub files: usize,
     pub undone_by: Option<OpId>,
+    /// What was left undone, and why; empty where nothing was.
+    pub detail: String,
 }
 
 #[derive(Clone, Debug)]
@@ -170,8 +172,8 @@ const OPERATION: &str = "SELECT o.id, o.kind, o.node, o.target, o.time, o.state,
     (SELECT COUNT(*) FROM journal_file f WHERE f.operation = o.id),
     (SELECT MAX(u.id) FROM operation u WHERE u.of = o.id AND u.kind = 'undo' AND u.state IN ('done','incomplete')
        AND NOT EXISTS (SELECT 1 FROM operation r WHERE r.of = o.id AND r.kind = 'redo' AND r.id > u.id
-                       AND r.state IN ('done','incomplete')))
-    FROM operation o";
+                       AND r.state IN ('done','incomplete'))),
+    o.detail FROM operation o";
 
 fn operation_from(r: &Row<'_>) -> rusqlite::Result<Operation> {
     let state: String = r.get(5)?;
@@ -190,6 +192,7 @@ fn operation_from(r: &Row<'_>) -> rusqlite::Result<Operation> {
         of: r.get(6)?,
         files: r.get(7)?,
         undone_by: r.get(8)?,
+        detail: r.get(9)?,
     })
 }
 

@@ -3,32 +3,15 @@
 
 use std::time::{Duration, Instant};
 
-use rusqlite::params;
-
+use super::exchange::{Exchange, Step, remove_temps};
 use super::goal::Aim;
-use super::journal::{self, Begin, JournalFile, Line, Phase};
+use super::journal::{self, Begin, Line, Phase};
 use super::types::{Applied, Plan, Request};
-use crate::capture::settle::NO_STAT;
-use crate::disk::{Look, Place, Root};
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, Result};
-use crate::history::{self, NewChange, NewNode};
-use crate::known;
-use crate::model::{Coverage, Image, Kind, NodeId, OpId, Origin, RelPath};
-use crate::scan::Known;
-use crate::store::{self, Durable, Store};
-
-/// A foreign content that turned up under one of our own names gets this name beside the file.
-const SAVED: &str = ".backstitch-saved-";
-
-/// How one path's exchange came out.
-enum Step {
-    Done,
-    /// It was so already, by somebody else's hand unless an earlier run was cut off here.
-    Already,
-    /// Another writer was there first; nothing was overwritten.
-    Surprise(String),
-}
+use crate::history;
+use crate::model::{OpId, RelPath};
+use crate::store::{self, Durable};
 
 impl Engine {
     /// Does what the request means. With a fingerprint: just what was shown under it, or nothing.
@@ -70,20 +53,20 @@ impl Engine {
                 node: None,
                 operation: None,
                 incomplete: Vec::new(),
-                refused: Vec::new(),
+                saved: Vec::new(),
             });
         }
         let aim = self.aim(r, plan.head)?;
         let op = self.begin(&plan, &aim)?;
         self.forwards(op, false, progress)?;
         let node = self.record_restore(op)?;
-        let incomplete = self.clean_up(op)?;
+        let (incomplete, saved) = self.clean_up(op)?;
         Ok(Applied {
             plan,
             node: Some(node),
             operation: Some(op),
             incomplete,
-            refused: Vec::new(),
+            saved,
         })
     }
 
@@ -242,11 +225,8 @@ impl Engine {
                 Ok(Step::Surprise(why)) => {
                     // swapped back already, or never touched
                     not_ours.push(&line.path);
-                    surprise = Some(Error::refused(
-                        format!(
-                            "{} {why}; everything was put back as it was",
-                            line.path.display()
-                        ),
+                    surprise = Some((
+                        format!("{} {why}", line.path.display()),
                         "close what writes to it, or leave it out with --path, and try again",
                     ));
                     break;
@@ -258,11 +238,8 @@ impl Engine {
                     })?;
                 }
                 Err(e) => {
-                    surprise = Some(Error::refused(
-                        format!(
-                            "{} cannot be restored: {e}; everything was put back as it was",
-                            line.path.display()
-                        ),
+                    surprise = Some((
+                        format!("{} cannot be restored: {e}", line.path.display()),
                         "mend that, and try again",
                     ));
                     break;
@@ -275,15 +252,22 @@ impl Engine {
                 total,
             });
         }
-        if let Some(error) = surprise {
+        if let Some((why, hint)) = surprise {
             self.store.write(Durable::Power, |conn| {
                 for path in not_ours {
                     journal::leave(conn, op, path, "somebody else's")?;
                 }
-                journal::set_state(conn, op, Phase::Backwards.name(), &error.to_string())
+                journal::set_state(conn, op, Phase::Backwards.name(), &why)
             })?;
-            self.backwards(op)?;
-            return Err(error);
+            let left = self.backwards(op)?;
+            return Err(Error::refused(
+                if left.is_empty() {
+                    format!("{why}; everything was put back as it was")
+                } else {
+                    format!("{why}; the rest was put back, but {}", left.join("; "))
+                },
+                hint,
+            ));
         }
         for line in &lines {
             let made = if line.before.is_absent() {
@@ -297,7 +281,8 @@ impl Engine {
         Ok(())
     }
 
-    fn backwards(&mut self, op: OpId) -> Result<()> {
+    /// Takes back what was exchanged; what had to be left otherwise, in words.
+    fn backwards(&mut self, op: OpId) -> Result<Vec<String>> {
         crate::fault::point("backwards");
         let lines = journal::lines(&self.store.conn, op)?;
         let mut left = Vec::new();
@@ -319,7 +304,11 @@ impl Engine {
             }
         }
         for line in &lines {
-            left.extend(self.remove_temps(line, line.after).iter().map(saved_as));
+            left.extend(
+                remove_temps(&self.root, line, line.after)
+                    .iter()
+                    .map(saved_as),
+            );
             if line.before.is_absent() {
                 self.root.remove_parents(&line.path, line.made_dirs);
             }
@@ -327,124 +316,17 @@ impl Engine {
         }
         self.store.write(Durable::Power, |conn| {
             journal::set_state(conn, op, "rolled back", &left.join("; "))
-        })
-    }
-
-    /// Records what a restore did as a node at the head, by its journal.
-    fn record_restore(&mut self, op: OpId) -> Result<NodeId> {
-        let lines = journal::lines(&self.store.conn, op)?;
-        let files = journal::files(&self.store.conn, op)?;
-        let made = history::operation(&self.store.conn, op)?;
-        let git = crate::git::head(&self.root.path);
-        let (root, here) = (&self.root, self.here);
-        let stats: Vec<(RelPath, Option<crate::disk::Stat>)> = lines
-            .iter()
-            .map(|l| (l.path.clone(), root.stat(&l.path)))
-            .collect();
-        let node = self.store.write(Durable::Power, |conn| {
-            let head = history::head(conn, here.branch)?.ok_or_else(|| {
-                Error::refused("the history has no head", "`backstitch verify` says more")
-            })?;
-            let label = made.kind.name();
-            let label = format!("{label} {}", made.target);
-            let new = NewNode {
-                kind: Kind::Rewind,
-                session: None,
-                turn: None,
-                call: None,
-                label: Some(&label),
-                git: &git,
-                coverage: &Coverage::default(),
-            };
-            let node = history::insert_node(conn, here, &new)?;
-            let generation = known::next_generation(conn, here.root)?;
-            let left = |p: &Option<crate::model::Placed>| {
-                p.as_ref()
-                    .is_some_and(|p| lines.iter().any(|l| l.left && l.path == p.path))
-            };
-            let mut incomplete = false;
-            let whole: Vec<&JournalFile> = files
-                .iter()
-                .filter(|f| {
-                    let alone = left(&f.before) || left(&f.after);
-                    incomplete |= alone;
-                    !alone
-                })
-                .collect();
-            for part in &whole {
-                let arrives = part
-                    .after
-                    .as_ref()
-                    .filter(|a| part.before.as_ref().is_none_or(|b| b.path != a.path));
-                let made_dirs = arrives
-                    .and_then(|a| lines.iter().find(|l| l.path == a.path))
-                    .map_or(0, |l| l.made_dirs);
-                let change = NewChange {
-                    node,
-                    file: part.file,
-                    before: &part.before,
-                    after: &part.after,
-                    origin: Origin::USER,
-                    provisional: false,
-                    made_dirs,
-                };
-                if part.as_user {
-                    history::insert_edit(conn, Some(head), &change)?;
-                } else {
-                    history::insert_restore(conn, head, &change, &part.taken_out, &part.put_back)?;
-                }
-            }
-            // rows: first what leaves, then what arrives, since one may take the other's place
-            for part in &whole {
-                if let Some(from) = &part.before {
-                    known::remove(conn, here.root, &from.path)?;
-                }
-            }
-            for part in &whole {
-                let since = conn
-                    .prepare_cached("SELECT since FROM file WHERE id = ?1")?
-                    .query_row([part.file], |r| r.get(0))?;
-                if let Some(to) = &part.after {
-                    let stat = stats
-                        .iter()
-                        .find(|(p, _)| *p == to.path)
-                        .and_then(|(_, s)| *s);
-                    let row = Known {
-                        image: to.image,
-                        file: Some(part.file),
-                        since,
-                        generation,
-                        // the content may have changed between the exchange and this look
-                        stat: stat.map_or(NO_STAT, |s| crate::disk::Stat { racy: true, ..s }),
-                    };
-                    known::put(conn, here.root, &to.path, &row)?;
-                    known::note_identity(conn, here.root, part.file, None)?;
-                } else {
-                    let from = part.before.as_ref().map(|p| &p.path);
-                    known::note_identity(conn, here.root, part.file, from)?;
-                }
-            }
-            conn.execute(
-                "UPDATE operation SET node = ?2, state = ?3, detail = ?4 WHERE id = ?1",
-                params![
-                    op,
-                    node,
-                    Phase::Recorded.name(),
-                    if incomplete { "incomplete" } else { "" }
-                ],
-            )?;
-            Ok(node)
         })?;
-        crate::fault::point("recorded");
-        Ok(node)
+        Ok(left)
     }
 
-    /// Removes our own names beside the files; the paths that were left alone.
-    fn clean_up(&mut self, op: OpId) -> Result<Vec<RelPath>> {
+    /// Removes our own names beside the files. The paths that were left alone, and under which names
+    /// foreign contents were saved.
+    fn clean_up(&mut self, op: OpId) -> Result<(Vec<RelPath>, Vec<RelPath>)> {
         let lines = journal::lines(&self.store.conn, op)?;
         let mut saved = Vec::new();
         for line in &lines {
-            saved.extend(self.remove_temps(line, line.before));
+            saved.extend(remove_temps(&self.root, line, line.before));
             crate::fault::point("own name removed");
             if line.after.is_absent() && !line.left {
                 self.root.remove_parents(&line.path, line.made_dirs);
@@ -471,234 +353,12 @@ impl Engine {
         self.store.write(Durable::Process, |conn| {
             journal::set_state(conn, op, state, &detail)
         })?;
-        Ok(left)
-    }
-
-    fn remove_temps(&self, line: &Line, expected: Image) -> Vec<RelPath> {
-        let temp = line.temp.as_ref();
-        let aside = temp.and_then(|t| t.sibling(&aside(t.split().1)));
-        [temp.cloned(), aside]
-            .into_iter()
-            .flatten()
-            .filter_map(|own| self.remove_temp(line, &own, expected))
-            .collect()
-    }
-
-    /// Removes what lies under our name, unless it is a content that nobody has recorded: that one is
-    /// given a name that shows, which is returned.
-    fn remove_temp(&self, line: &Line, path: &RelPath, expected: Image) -> Option<RelPath> {
-        let gone = || -> Result<Option<RelPath>> {
-            let Some(temp) = self.root.place(path)? else {
-                return Ok(None);
-            };
-            let (_, own) = path.split();
-            temp.sibling(&staging(own))?.remove()?;
-            let image = temp.look()?.image;
-            if image == expected || image == line.before || image == line.after {
-                return temp.remove().map(|()| None);
-            }
-            if !image.is_absent() {
-                let (_, name) = line.path.split();
-                let number = own.get(crate::disk::TEMP_PREFIX.len()..).unwrap_or(own);
-                let saved = [name, SAVED.as_bytes(), number].concat();
-                if temp.rename_to_free(&temp.sibling(&saved)?)? {
-                    return Ok(path.sibling(&saved));
-                }
-            }
-            Ok(None)
-        };
-        // what cannot be removed stays hidden and harmless
-        gone().ok().flatten()
+        Ok((left, saved))
     }
 }
 
 fn saved_as(path: &RelPath) -> String {
     format!("what another writer left was saved as {}", path.display())
-}
-
-/// The name under which a content is still being written.
-fn staging(temp: &[u8]) -> Vec<u8> {
-    [temp, b"-part"].concat()
-}
-
-/// Where a target lies for a moment that cannot be exchanged in one step.
-fn aside(temp: &[u8]) -> Vec<u8> {
-    [temp, b"-old"].concat()
-}
-
-/// One path's way from one image to another.
-struct Exchange<'a> {
-    root: &'a Root,
-    store: &'a Store,
-    line: &'a Line,
-    from: Image,
-    to: Image,
-}
-
-impl Exchange<'_> {
-    fn run(&self) -> Result<Step> {
-        let path = &self.line.path;
-        if let Some((temp, place)) = self.temp()?.zip(self.root.place(path)?) {
-            temp.mend(&place, &temp.sibling(&self.aside())?)?;
-        }
-        let was_there = self.root.look(path)?;
-        if was_there.image == self.to && !blocked(&was_there) {
-            return self.already_there();
-        }
-        if was_there.image != self.from {
-            return Ok(Step::Surprise(
-                "was changed by someone else meanwhile".into(),
-            ));
-        }
-        if !self.to.is_absent() {
-            self.root.make_parents(path)?;
-        }
-        let Some(place) = self.root.place(path)? else {
-            return Ok(Step::Done);
-        };
-        let Some(temp) = self.temp()? else {
-            return Ok(Step::Done);
-        };
-        if was_there.is_dir {
-            // only what is empty by now is in the way: whatever held something was a conflict
-            remove_empty(&self.root.path.join(path.to_path()));
-        }
-        if !self.to.is_absent() {
-            self.stage(&temp)?;
-        }
-        match (self.from.is_absent(), self.to.is_absent()) {
-            (true, true) => Ok(Step::Done),
-            (true, false) => Ok(if temp.rename_to_free(&place)? {
-                Step::Done
-            } else {
-                temp.remove()?;
-                Step::Surprise("was created by someone else meanwhile".into())
-            }),
-            (false, true) => {
-                if !place.rename_to_free(&temp)? {
-                    return Ok(Step::Surprise(
-                        "was removed by someone else meanwhile".into(),
-                    ));
-                }
-                crate::fault::point("displaced");
-                if temp.look()?.image == self.from {
-                    return Ok(Step::Done);
-                }
-                temp.rename_to_free(&place)?;
-                Ok(Step::Surprise(
-                    "was changed by someone else meanwhile".into(),
-                ))
-            }
-            (false, false) => {
-                match temp.exchange(&place, &temp.sibling(&self.aside())?) {
-                    Ok(()) => {}
-                    Err(_) if !place.exists() => {
-                        temp.remove()?;
-                        return Ok(Step::Surprise(
-                            "was removed by someone else meanwhile".into(),
-                        ));
-                    }
-                    Err(e) => return Err(e),
-                }
-                crate::fault::point("displaced");
-                if temp.look()?.image == self.from {
-                    return Ok(Step::Done);
-                }
-                temp.exchange(&place, &temp.sibling(&self.aside())?)?;
-                Ok(Step::Surprise(
-                    "was changed by someone else meanwhile".into(),
-                ))
-            }
-        }
-    }
-
-    /// The path is what it is to be, by an earlier run of this. If that run was cut off before it looked
-    /// at what it displaced, that is looked at now.
-    fn already_there(&self) -> Result<Step> {
-        let Some(temp) = self.temp()? else {
-            return Ok(Step::Already);
-        };
-        let displaced = temp.look()?.image;
-        if displaced.is_absent() {
-            return Ok(Step::Already);
-        }
-        if displaced == self.from || displaced == self.to {
-            return Ok(Step::Done);
-        }
-        let Some(place) = self.root.place(&self.line.path)? else {
-            return Ok(Step::Done);
-        };
-        if self.to.is_absent() {
-            temp.rename_to_free(&place)?;
-        } else {
-            temp.exchange(&place, &temp.sibling(&self.aside())?)?;
-        }
-        Ok(Step::Surprise(
-            "was changed by someone else meanwhile".into(),
-        ))
-    }
-
-    /// Our name for it, if the directory for that is there.
-    fn temp(&self) -> Result<Option<Place<'_>>> {
-        match &self.line.temp {
-            Some(temp) => self.root.place(temp),
-            None => Ok(None),
-        }
-    }
-
-    /// The name that an exchange in steps needs beside it.
-    fn aside(&self) -> Vec<u8> {
-        aside(self.line.temp.as_ref().map_or(&b""[..], |t| t.split().1))
-    }
-
-    /// Puts the new content beside the target, whole or not at all under its name.
-    fn stage(&self, temp: &Place<'_>) -> Result<()> {
-        let there = temp.look()?.image;
-        if there == self.to {
-            return Ok(());
-        }
-        if !there.is_absent() {
-            return Err(Error::refused(
-                format!(
-                    "{} holds something unknown under a name of Backstitch",
-                    self.line.path.display()
-                ),
-                "move that file away, then try again",
-            ));
-        }
-        let own = self.line.temp.as_ref().map_or(&b""[..], |t| t.split().1);
-        let staging = staging(own);
-        let part = temp.sibling(&staging)?;
-        part.remove()?;
-        let content = self
-            .to
-            .content()
-            .map(|c| self.store.content(&c))
-            .transpose()?
-            .unwrap_or_default();
-        part.create(&self.to, &content)?;
-        crate::fault::point("staged");
-        part.rename_to_free(temp)?;
-        Ok(())
-    }
-}
-
-/// A directory where nothing should be, or a file is to come.
-fn blocked(look: &Look) -> bool {
-    look.is_dir
-}
-
-fn remove_empty(dir: &std::path::Path) {
-    if let Ok(entries) = std::fs::read_dir(dir) {
-        for entry in entries
-            .flatten()
-            .filter(|e| e.file_type().is_ok_and(|t| t.is_dir()))
-        {
-            remove_empty(&entry.path());
-        }
-    }
-    // only ever an empty one
-    std::fs::remove_dir(dir).ok();
 }
 
 fn counted(n: usize, what: &str) -> String {

@@ -2,9 +2,11 @@
 //! off anywhere, and finishing what was cut off.
 
 mod apply;
+mod exchange;
 mod goal;
 mod journal;
 mod plan;
+mod record;
 mod replay;
 #[cfg(test)]
 mod tests;

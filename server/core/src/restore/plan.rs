@@ -48,6 +48,7 @@ impl Engine {
                 is_rewind: matches!(r.goal, Goal::Rewind(_)),
             },
             hunks_met: BTreeSet::new(),
+            hunks_may_be_in: Vec::new(),
         };
         draft.fill(&aim)?;
         Ok(draft.plan)
@@ -60,6 +61,8 @@ struct Draft<'a> {
     head: NodeId,
     plan: Plan,
     hunks_met: BTreeSet<String>,
+    /// Conflicts that only matter if a chosen hunk is in their file.
+    hunks_may_be_in: Vec<Conflict>,
 }
 
 impl Draft<'_> {
@@ -80,7 +83,9 @@ impl Draft<'_> {
                 .filter(|h| !self.hunks_met.contains(*h))
                 .map(String::as_str)
                 .collect();
-            if !unknown.is_empty() {
+            if !unknown.is_empty() && !self.hunks_may_be_in.is_empty() {
+                self.plan.conflicts.append(&mut self.hunks_may_be_in);
+            } else if !unknown.is_empty() {
                 return Err(Error::refused(
                     format!("no hunk {} in what would be restored", unknown.join(", ")),
                     "`backstitch diff REV --json` gives the ids of hunks; they change with the content",
@@ -157,19 +162,25 @@ impl Draft<'_> {
             OnConflict::Current => Some(Resolution::Current),
             OnConflict::Target => Some(Resolution::Target),
         };
-        if resolution == Some(Resolution::Left)
-            && let (Some(path), Some(why)) =
-                (current.as_ref().map(|p| p.path.clone()), conflicts.first())
-        {
-            let why = format!("left as it is: {}", why.reason);
-            self.skip(path, GapKind::Failed, &why);
-        }
-        self.plan
-            .conflicts
-            .extend(conflicts.into_iter().map(|c| Conflict { resolution, ..c }));
+        let conflicts = conflicts.into_iter().map(|c| Conflict { resolution, ..c });
+        let conflicts: Vec<Conflict> = conflicts.collect();
         if decided && self.r.on_conflict == OnConflict::Fail {
+            let to = if self.r.hunks.is_empty() {
+                &mut self.plan.conflicts
+            } else {
+                &mut self.hunks_may_be_in
+            };
+            to.extend(conflicts);
             return Ok(());
         }
+        let left = (resolution == Some(Resolution::Left))
+            .then(|| {
+                Some((
+                    current.as_ref()?.path.clone(),
+                    conflicts.first()?.reason.clone(),
+                ))
+            })
+            .flatten();
         let mut part = FilePlan {
             file,
             before: current,
@@ -182,6 +193,10 @@ impl Draft<'_> {
         };
         if !self.r.hunks.is_empty() && !self.pick(&mut part)? {
             return Ok(());
+        }
+        self.plan.conflicts.extend(conflicts);
+        if let Some((path, why)) = left {
+            self.skip(path, GapKind::Failed, &format!("left as it is: {why}"));
         }
         if part.as_user && part.before == part.after {
             return Ok(());

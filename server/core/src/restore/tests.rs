@@ -310,3 +310,31 @@ fn without_exchange() {
     assert!(out.status.success(), "{told}");
     assert!(!told.contains("running 0 tests"), "{told}");
 }
+
+/// A writer that has the file open while it is exchanged writes into what was displaced: that text is
+/// saved under a name that shows, and told.
+#[test]
+fn u_21_what_a_writer_adds_to_a_displaced_file_is_saved() {
+    use std::io::Write as _;
+    let mut s = Scene::new(&[("a.txt", "one\n")]);
+    s.prompt("first");
+    s.edit("a.txt", "ONE\n");
+    let open = std::fs::OpenOptions::new()
+        .append(true)
+        .open(s.root.join("a.txt"));
+    let mut open = open.expect("opens");
+    let r = s.request("t1");
+    let applied = s
+        .engine
+        .apply(&r, None, &mut |_| {
+            open.write_all(b"late\n").expect("written");
+        })
+        .expect("applied");
+    assert_eq!(s.text("a.txt").as_deref(), Some("one\n"));
+    let [saved] = applied.saved.as_slice() else {
+        panic!("{:?}", applied.saved);
+    };
+    assert_eq!(s.text(&saved.display()).as_deref(), Some("ONE\nlate\n"));
+    let detail = &s.engine.operations().expect("read")[0].detail;
+    assert!(detail.contains(&saved.display()), "{detail}");
+}

@@ -250,6 +250,6 @@ pub struct Applied {
     pub operation: Option<OpId>,
     /// Paths that another writer held on to; they were left as they are.
     pub incomplete: Vec<RelPath>,
-    /// Paths refused for safety (a link in the way), with the reason.
-    pub refused: Vec<(RelPath, String)>,
+    /// Where a content was saved that another writer left in a file while it was exchanged.
+    pub saved: Vec<RelPath>,
 }

@@ -1,11 +1,16 @@
 //! `gaps.log`: what a hook could not record because the store could not be opened or written. A line
 //! each, imported into the history at the next chance, so that no gap is silent.
 
+use std::collections::BTreeMap;
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::{Connection, OptionalExtension};
+
 use super::private_file;
+use crate::error::Result;
+use crate::model::ContentId;
 
 fn log(dir: &Path) -> PathBuf {
     dir.join("gaps.log")
@@ -101,10 +106,40 @@ fn read(path: &Path) -> Vec<String> {
     lines(&std::fs::read(path).unwrap_or_default())
 }
 
+/// Which part of a source was taken into the history already.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Part {
+    len: usize,
+    hash: String,
+}
+
+impl Part {
+    fn of(bytes: &[u8]) -> Self {
+        Self {
+            len: bytes.len(),
+            hash: ContentId::of(bytes).to_string(),
+        }
+    }
+
+    /// What of a source is new.
+    fn rest<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
+        match bytes.split_at_checked(self.len) {
+            Some((old, new)) if Self::of(old).hash == self.hash => new,
+            _ => bytes,
+        }
+    }
+}
+
+const TAKEN: &str = "gaps taken";
+
 /// Reads the gaps, for who holds the store's only write transaction. The log is moved aside first, so
-/// that a gap written meanwhile is in one or the other; `done` removes what was read. Where that never
-/// comes, since the process died or its transaction was rolled back, the next one finds it again.
-pub(crate) fn take(dir: &Path) -> Option<Taken> {
+/// that a gap written meanwhile is in one or the other; `done`, after the commit, removes what was read.
+/// Where that never comes, since the process died, the transaction's note of what it took keeps the next
+/// one from taking it twice.
+pub(crate) fn take(conn: &Connection, dir: &Path) -> Result<Option<Taken>> {
+    if !log(dir).exists() && aside(dir).is_empty() && reserved(dir).is_empty() {
+        return Ok(None);
+    }
     let _alone = alone(dir);
     let from = log(dir);
     if from.exists() {
@@ -113,14 +148,32 @@ pub(crate) fn take(dir: &Path) -> Option<Taken> {
     }
     let files = aside(dir);
     let reserved = reserved(dir);
-    let mut gaps: Vec<String> = files.iter().flat_map(|path| read(path)).collect();
-    gaps.extend(lines(&reserved));
-    let taken = Taken {
+    let noted: Option<String> = conn
+        .prepare_cached("SELECT value FROM meta WHERE key = ?1")?
+        .query_row([TAKEN], |r| r.get(0))
+        .optional()?;
+    let noted: BTreeMap<String, Part> = noted
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default();
+    let mut taken = BTreeMap::new();
+    let mut gaps = Vec::new();
+    let mut source = |path: &Path, bytes: &[u8]| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let rest = noted.get(&*name).map_or(bytes, |part| part.rest(bytes));
+        gaps.extend(lines(rest));
+        taken.insert(name.into_owned(), Part::of(bytes));
+    };
+    for path in &files {
+        source(path, &std::fs::read(path).unwrap_or_default());
+    }
+    source(&spare(dir), &reserved);
+    conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)")?
+        .execute((TAKEN, serde_json::to_string(&taken).unwrap_or_default()))?;
+    Ok(Some(Taken {
         gaps,
         files,
         reserved: (dir.to_path_buf(), reserved.len()),
-    };
-    (!taken.gaps.is_empty()).then_some(taken)
+    }))
 }
 
 /// What waits to be taken up.
@@ -149,5 +202,41 @@ impl Taken {
         if len > 0 {
             fill_reserve(&dir, 0, &vec![b'\n'; len.min(SPARE)]);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Durable, Store};
+
+    fn taken(store: &mut Store, done: bool) -> Vec<String> {
+        let dir = store.dir.clone();
+        let taken = store.write(Durable::Process, |conn| take(conn, &dir));
+        let Some(taken) = taken.expect("written") else {
+            return Vec::new();
+        };
+        let gaps = taken.gaps.clone();
+        if done {
+            taken.done();
+        }
+        gaps
+    }
+
+    /// S4-055: a process that dies between the commit and the removal makes no gap twice.
+    #[test]
+    fn a_gap_is_taken_once() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let mut store = Store::open(dir.path()).expect("opens");
+        assert!(append(dir.path(), "one"));
+        assert!(fill_reserve(dir.path(), 0, b"1 two\n"));
+        assert_eq!(taken(&mut store, false), ["one", "two"]);
+        assert_eq!(taken(&mut store, false), [""; 0]);
+        assert!(append(dir.path(), "three"));
+        assert!(fill_reserve(dir.path(), 6, b"2 four\n"));
+        assert_eq!(taken(&mut store, true), ["three", "four"]);
+        assert_eq!(peek(dir.path()), [""; 0]);
+        assert!(append(dir.path(), "five"));
+        assert_eq!(taken(&mut store, true), ["five"]);
     }
 }

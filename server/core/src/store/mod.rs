@@ -24,7 +24,7 @@ const WAL_LIMIT: u64 = 4 << 20;
 const BELL: &str = "bell";
 const BUSY: Duration = Duration::from_secs(20);
 /// A hook rather leaves a gap than hold its agent up.
-const BUSY_HOOK: Duration = Duration::from_secs(2);
+const BUSY_HOOK: Duration = Duration::from_secs(5);
 
 /// Whether this process is a hook.
 static HOOK: AtomicBool = AtomicBool::new(false);
@@ -35,6 +35,19 @@ fn busy() -> Duration {
         BUSY_HOOK
     } else {
         BUSY
+    }
+}
+
+/// Waits for another writer in short steps: SQLite's own wait grows to 100 ms a time, and among many
+/// writers who looks seldom goes away empty-handed.
+fn patience(limit: Duration) -> impl FnMut(i32) -> bool + Send + 'static {
+    let mut since = Instant::now();
+    move |tries| {
+        if tries == 0 {
+            since = Instant::now();
+        }
+        std::thread::sleep(Duration::from_millis(1));
+        since.elapsed() < limit
     }
 }
 
@@ -62,6 +75,15 @@ pub(crate) enum Durable {
 }
 
 impl Store {
+    /// Whether a store was ever made in `dir`.
+    pub(crate) fn exists(dir: &Path) -> Result<bool> {
+        let there = |name: &str| {
+            let path = dir.join(name);
+            path.try_exists().at("look for", &path)
+        };
+        Ok(there("store.db")? || there(BELL)?)
+    }
+
     /// Opens the store in `dir`, which is made where it is missing.
     pub(crate) fn open(dir: &Path) -> Result<Self> {
         make_private_dir(dir)?;
@@ -75,6 +97,12 @@ impl Store {
                 });
             }
             Ok(_) => {}
+            Err(_) if dir.join(BELL).exists() => {
+                return Err(Error::Damaged {
+                    path,
+                    reason: "gone, though it was in use".into(),
+                });
+            }
             Err(_) => {
                 // private before SQLite writes a byte
                 private_file(&path)
@@ -85,13 +113,13 @@ impl Store {
                 gaps::reserve(dir);
             }
         }
-        let conn = Connection::open_with_flags(
+        let mut conn = Connection::open_with_flags(
             &path,
             OpenFlags::SQLITE_OPEN_READ_WRITE
                 | OpenFlags::SQLITE_OPEN_CREATE
                 | OpenFlags::SQLITE_OPEN_NO_MUTEX,
         )?;
-        conn.busy_timeout(busy())?;
+        conn.busy_handler(Some(patience(busy())))?;
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         conn.set_prepared_statement_cache_capacity(128);
         migrate::run(&conn, &path)?;

@@ -1,0 +1,128 @@
+//! Recording what a restore did: one node at the head, its effects, and what is on disk by now.
+
+use std::collections::HashMap;
+
+use rusqlite::params;
+
+use super::journal::{self, JournalFile, Line, Phase};
+use crate::capture::settle::NO_STAT;
+use crate::disk::Stat;
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::history::{self, NewChange, NewNode};
+use crate::known;
+use crate::model::{Coverage, Kind, NodeId, OpId, Origin, Placed, RelPath};
+use crate::scan::Known;
+use crate::store::Durable;
+
+impl Engine {
+    /// Records what a restore did as a node at the head, by its journal.
+    pub(super) fn record_restore(&mut self, op: OpId) -> Result<NodeId> {
+        let lines = journal::lines(&self.store.conn, op)?;
+        let files = journal::files(&self.store.conn, op)?;
+        let made = history::operation(&self.store.conn, op)?;
+        let git = crate::git::head(&self.root.path);
+        let (root, here) = (&self.root, self.here);
+        // looked at before the store is held
+        let stats: HashMap<&RelPath, Stat> = lines
+            .iter()
+            .filter_map(|l| Some((&l.path, root.stat(&l.path)?)))
+            .collect();
+        let by_path: HashMap<&RelPath, &Line> = lines.iter().map(|l| (&l.path, l)).collect();
+        let node = self.store.write(Durable::Power, |conn| {
+            let head = history::head(conn, here.branch)?.ok_or_else(|| {
+                Error::refused("the history has no head", "`backstitch verify` says more")
+            })?;
+            let label = made.kind.name();
+            let label = format!("{label} {}", made.target);
+            let new = NewNode {
+                kind: Kind::Rewind,
+                session: None,
+                turn: None,
+                call: None,
+                label: Some(&label),
+                git: &git,
+                coverage: &Coverage::default(),
+            };
+            let node = history::insert_node(conn, here, &new)?;
+            let generation = known::next_generation(conn, here.root)?;
+            let left = |p: &Option<Placed>| {
+                p.as_ref()
+                    .and_then(|p| by_path.get(&p.path))
+                    .is_some_and(|l| l.left)
+            };
+            let mut incomplete = false;
+            let whole: Vec<&JournalFile> = files
+                .iter()
+                .filter(|f| {
+                    let alone = left(&f.before) || left(&f.after);
+                    incomplete |= alone;
+                    !alone
+                })
+                .collect();
+            for part in &whole {
+                let arrives = part
+                    .after
+                    .as_ref()
+                    .filter(|a| part.before.as_ref().is_none_or(|b| b.path != a.path));
+                let made_dirs = arrives
+                    .and_then(|a| by_path.get(&a.path))
+                    .map_or(0, |l| l.made_dirs);
+                let change = NewChange {
+                    node,
+                    file: part.file,
+                    before: &part.before,
+                    after: &part.after,
+                    origin: Origin::USER,
+                    provisional: false,
+                    made_dirs,
+                };
+                if part.as_user {
+                    history::insert_edit(conn, Some(head), &change)?;
+                } else {
+                    history::insert_restore(conn, head, &change, &part.taken_out, &part.put_back)?;
+                }
+            }
+            // rows: first what leaves, then what arrives, since one may take the other's place
+            for part in &whole {
+                if let Some(from) = &part.before {
+                    known::remove(conn, here.root, &from.path)?;
+                }
+            }
+            for part in &whole {
+                let since = conn
+                    .prepare_cached("SELECT since FROM file WHERE id = ?1")?
+                    .query_row([part.file], |r| r.get(0))?;
+                if let Some(to) = &part.after {
+                    let row = Known {
+                        image: to.image,
+                        file: Some(part.file),
+                        since,
+                        generation,
+                        // the content may have changed between the exchange and this look
+                        stat: stats
+                            .get(&to.path)
+                            .map_or(NO_STAT, |s| Stat { racy: true, ..*s }),
+                    };
+                    known::put(conn, here.root, &to.path, &row)?;
+                    known::note_identity(conn, here.root, part.file, None)?;
+                } else {
+                    let from = part.before.as_ref().map(|p| &p.path);
+                    known::note_identity(conn, here.root, part.file, from)?;
+                }
+            }
+            conn.execute(
+                "UPDATE operation SET node = ?2, state = ?3, detail = ?4 WHERE id = ?1",
+                params![
+                    op,
+                    node,
+                    Phase::Recorded.name(),
+                    if incomplete { "incomplete" } else { "" }
+                ],
+            )?;
+            Ok(node)
+        })?;
+        crate::fault::point("recorded");
+        Ok(node)
+    }
+}
