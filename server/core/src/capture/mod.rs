@@ -3,23 +3,26 @@
 
 pub(crate) mod calls;
 mod event;
+mod look;
 mod named;
+mod renames;
 pub(crate) mod settle;
+mod sight;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::engine::{Engine, Progress};
+use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::Reason;
-use crate::model::{CallId, ContentId, Coverage, Kind, NodeId, OpId, RelPath, SessionId, TurnId};
-use crate::store::{self, Durable};
+use crate::model::{CallId, ContentId, Coverage, Kind, NodeId, RelPath, SessionId, TurnId};
+use crate::store;
 
 use calls::{Found as Situation, Outcome, Threads, Writer};
 pub use event::{AgentEvent, Effect, EventKind, Told, ToolCall, Wrote};
-use settle::{AFTER, BEFORE, Cause, Desk, Scanned};
+use settle::{AFTER, BEFORE, Cause, Desk};
 
 /// How long a hook may look at the tree before the rest goes on without it.
 const DEADLINE: Duration = Duration::from_secs(2);
@@ -96,141 +99,6 @@ impl Engine {
             }
             EventKind::Compact => self.before_compaction(e, deadline),
         }
-    }
-
-    /// Goes on with a scan that ran out of time, until it is done. Where another process is at it, this
-    /// leaves it to that one.
-    pub fn continue_scan(&mut self) -> Result<()> {
-        for _ in 0..2 {
-            {
-                let Some(_alone) = self.store.scan_lock()? else {
-                    return Ok(());
-                };
-                self.scan_to_the_end()?;
-                self.store.remove_orphans()?;
-            }
-            // looked at without the lock: who marks it later gets the lock
-            let pending = "SELECT pending <> 0 FROM root WHERE id = ?1";
-            let conn = &self.store.conn;
-            if !conn.query_row(pending, [self.here.root], |r| r.get(0))? {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    fn scan_to_the_end(&mut self) -> Result<()> {
-        loop {
-            let newest = {
-                let _lock = self.capture_lock()?;
-                self.newest_operation()?
-            };
-            // it may take long, and no rewind is to wait for it
-            let scanned = self.scan(None)?;
-            let _lock = self.capture_lock()?;
-            if self.newest_operation()? == newest {
-                return self.settle(AFTER, scanned, |desk, scanned| {
-                    desk.take_in(scanned, &Cause::between())?;
-                    Ok(())
-                });
-            }
-        }
-    }
-
-    fn newest_operation(&self) -> Result<Option<OpId>> {
-        let newest = "SELECT MAX(id) FROM operation";
-        Ok(self.store.conn.query_row(newest, [], |r| r.get(0))?)
-    }
-
-    /// Looks at the disk; what has changed becomes a node.
-    pub fn look(&mut self) -> Result<Coverage> {
-        let _lock = self.capture_lock()?;
-        self.look_unlocked()
-    }
-
-    pub(crate) fn look_unlocked(&mut self) -> Result<Coverage> {
-        let scanned = self.scan(None)?;
-        let coverage = scanned.findings.coverage.clone();
-        let cause = Cause {
-            reserved_stay: false,
-            ..Cause::between()
-        };
-        self.settle(BEFORE, scanned, |desk, scanned| {
-            desk.take_in(scanned, &cause)
-        })?;
-        Ok(coverage)
-    }
-
-    /// A checkpoint by hand.
-    pub fn checkpoint(&mut self, label: Option<&str>) -> Result<NodeId> {
-        let _lock = self.capture_lock()?;
-        let scanned = self.scan(None)?;
-        let cause = Cause {
-            reserved_stay: false,
-            ..Cause::between()
-        };
-        self.settle(BEFORE, scanned, |desk, scanned| {
-            let coverage = scanned.findings.coverage.clone();
-            desk.take_in(scanned, &cause)?;
-            desk.node(Kind::Manual, None, None, None, label, &coverage)
-        })
-    }
-
-    fn capture_lock(&mut self) -> Result<store::Lock> {
-        self.quiet_lock(Duration::from_secs(30))?.ok_or_else(|| {
-            Error::refused(
-                "a rewind is under way",
-                "wait until it is done, then try again",
-            )
-        })
-    }
-
-    fn scan(&mut self, deadline: Option<Instant>) -> Result<Scanned> {
-        let told = &mut self.told;
-        let mut tick = |done| {
-            told.call(Progress {
-                what: "looking at files",
-                done,
-                total: None,
-            });
-        };
-        settle::scan(&self.store, &self.root, self.here, deadline, &mut tick)
-    }
-
-    /// One write transaction at the desk; gaps that hooks left behind are taken in with the next node.
-    fn settle<S, T>(
-        &mut self,
-        durable: Durable,
-        with: S,
-        f: impl FnOnce(&Desk<'_>, S) -> Result<T>,
-    ) -> Result<T> {
-        let git = crate::git::head(&self.root.path);
-        let (dir, root, here) = (self.store.dir.clone(), &self.root, self.here);
-        let mut gaps = None;
-        let value = self.store.write(durable, |conn| {
-            let desk = Desk {
-                conn,
-                dir: &dir,
-                root,
-                here,
-                git: &git,
-            };
-            // a gap is older than what is recorded now, but a history begins with its start
-            let first = desk.head()?.is_some();
-            if first {
-                gaps = desk.take_in_gaps()?;
-            }
-            let value = f(&desk, with)?;
-            if !first && desk.head()?.is_some() {
-                gaps = desk.take_in_gaps()?;
-            }
-            Ok(value)
-        })?;
-        if let Some(gaps) = gaps {
-            crate::fault::point("gaps taken in");
-            gaps.done();
-        }
-        Ok(value)
     }
 
     fn note(&mut self, e: &AgentEvent) -> Result<Recorded> {

@@ -1,12 +1,13 @@
 //! From what a look at the disk found to nodes and changes: one transaction that looks again wherever
 //! the known state moved meanwhile, follows renames, and asks who made it.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Arc;
+use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::calls::{self, Found as Situation, Verdict, Writer, Writers};
+use super::renames::follow_renames;
+use super::sight::Sight;
 use crate::disk::{Root, Stat};
 use crate::error::Result;
 use crate::history::{self, Here, NewChange, NewNode};
@@ -15,7 +16,7 @@ use crate::model::{
     CallId, Certainty, Coverage, FileId, FileState, GitHead, Image, Kind, NodeId, Origin, Placed,
     Reason, RelPath, SessionId, TurnId,
 };
-use crate::rules::{Excludes, Rules, was_ignored};
+use crate::rules::Excludes;
 use crate::scan::{Findings, Found, Known, KnownTree};
 use crate::store::{self, Durable, Store};
 
@@ -157,7 +158,7 @@ impl Desk<'_> {
             };
             steps.push(step(found, row, verdict, made_dirs));
         }
-        Self::follow_renames(&mut steps, &known);
+        follow_renames(&mut steps, &known);
         let generation = known::next_generation(self.conn, self.here.root)?;
         for (path, stat) in &restated {
             let then = known.get(path).map_or(0, |k| k.generation);
@@ -364,74 +365,6 @@ impl Desk<'_> {
         }
         Ok(())
     }
-
-    /// Joins a deletion and a creation of one step into a rename: the same inode born at the same time,
-    /// or the same non-empty content with exactly one candidate on each side.
-    fn follow_renames(steps: &mut Vec<Step>, known: &KnownTree) {
-        let born = |s: &Stat| (s.dev, s.inode, s.btime);
-        let size = |i: &Image| matches!(i, Image::File { size, .. } if *size > 0);
-        let mut by_inode: HashMap<(i64, i64, i64), usize> = HashMap::new();
-        let mut gone_with: BTreeMap<crate::model::ContentId, Vec<usize>> = BTreeMap::new();
-        let mut come_with: BTreeMap<crate::model::ContentId, Vec<usize>> = BTreeMap::new();
-        for (at, step) in steps.iter().enumerate() {
-            match (&step.before, &step.after) {
-                (Some(before), None) => {
-                    if let Some(row) = known.get(&before.path)
-                        && row.stat.btime != 0
-                    {
-                        by_inode.insert(born(&row.stat), at);
-                    }
-                    if let Some(content) = before.image.content().filter(|_| size(&before.image)) {
-                        gone_with.entry(content).or_default().push(at);
-                    }
-                }
-                (None, Some(after)) => {
-                    if let Some(content) = after.image.content().filter(|_| size(&after.image)) {
-                        come_with.entry(content).or_default().push(at);
-                    }
-                }
-                _ => {}
-            }
-        }
-        let mut pairs: Vec<(usize, usize)> = Vec::new();
-        for (at, step) in steps.iter().enumerate() {
-            if step.before.is_some() || step.after.is_none() {
-                continue;
-            }
-            if let Some(from) = step.stat.as_ref().and_then(|s| by_inode.remove(&born(s))) {
-                pairs.push((from, at));
-            }
-        }
-        let taken: BTreeSet<usize> = pairs.iter().flat_map(|(a, b)| [*a, *b]).collect();
-        for (content, gone) in &gone_with {
-            if let ([from], Some([to])) =
-                (gone.as_slice(), come_with.get(content).map(Vec::as_slice))
-                && !taken.contains(from)
-                && !taken.contains(to)
-            {
-                pairs.push((*from, *to));
-            }
-        }
-        let mut drop = BTreeSet::new();
-        for (from, to) in pairs {
-            // only what one writer did is one rename
-            if steps[from].verdict != steps[to].verdict {
-                continue;
-            }
-            let before = steps[from].before.clone();
-            let (file, since) = (steps[from].file, steps[from].since);
-            let step = &mut steps[to];
-            step.before = before;
-            step.file = file;
-            step.since = since;
-            drop.insert(from);
-        }
-        let mut at = 0;
-        steps.retain(|_| {
-            at += 1;
-            !drop.contains(&(at - 1))
-        });
-    }
 }
 
 /// To whom what a scan missed will be put down, if for sure to nobody else: a session, or -1.
@@ -497,84 +430,6 @@ pub(crate) const NO_STAT: Stat = Stat {
     mode: 0,
     racy: true,
 };
-
-/// What the last scan could see: decides between created since and only come into sight.
-struct Sight<'a> {
-    desk: &'a Desk<'a>,
-    known: &'a KnownTree,
-    /// The rules of then, where they were others than now.
-    then: Option<(Arc<Rules>, Excludes)>,
-    unreadable: Vec<Vec<u8>>,
-    bare: BTreeSet<Vec<u8>>,
-}
-
-impl<'a> Sight<'a> {
-    fn new(
-        desk: &'a Desk<'a>,
-        known: &'a KnownTree,
-        now: &Excludes,
-        found: &[Found],
-    ) -> Result<Self> {
-        let (coverage, bare): (String, Option<Vec<u8>>) = desk
-            .conn
-            .prepare_cached("SELECT coverage, bare_dirs FROM root WHERE id = ?1")?
-            .query_row([desk.here.root], |r| Ok((r.get(0)?, r.get(1)?)))
-            .optional()?
-            .unwrap_or_default();
-        let then = known::excludes(desk.conn, desk.here.root)?.unwrap_or_default();
-        let rule_file = |f: &Found| f.path.split().1 == crate::rules::FILE;
-        let changed = then != *now || found.iter().any(rule_file);
-        let coverage: Coverage = serde_json::from_str(&coverage).unwrap_or_default();
-        Ok(Self {
-            desk,
-            known,
-            then: changed.then(|| (Rules::base(&then), then)),
-            unreadable: coverage
-                .items
-                .into_iter()
-                .filter(|i| i.reason == crate::model::Reason::Unreadable)
-                .map(|i| i.path)
-                .collect(),
-            bare: bare
-                .unwrap_or_default()
-                .split(|b| *b == 0)
-                .map(<[u8]>::to_vec)
-                .collect(),
-        })
-    }
-
-    /// Whether the last scan could not have seen this path: then its earlier state is not known.
-    fn was_out_of_sight(&self, path: &RelPath) -> bool {
-        if self.unreadable.iter().any(|dir| path.within(dir)) {
-            return true;
-        }
-        let Some((rules, then)) = &self.then else {
-            return false;
-        };
-        let (desk, known) = (self.desk, self.known);
-        let mut text = |file: &RelPath| {
-            let content = then.went_by(file, || known.get(file)?.image.content())?;
-            store::get(desk.conn, desk.dir, &content).ok()
-        };
-        was_ignored(rules, path, &mut text)
-    }
-
-    /// How many directories above a created path did not exist before it, as far as is known.
-    fn made_dirs(&self, path: &RelPath) -> Result<u32> {
-        let mut made = 0;
-        let mut dir = path.parent();
-        while let Some(at) = dir {
-            if self.bare.contains(at.bytes())
-                || known::directory_known(self.desk.conn, self.desk.here.root, &at)?
-            {
-                break;
-            }
-            made += 1;
-            dir = at.parent();
-        }
-        Ok(made)
-    }
-}
 
 /// A change made for sure by this call.
 pub(crate) fn by_call(

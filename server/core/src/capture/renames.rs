@@ -1,0 +1,75 @@
+//! Renames: a deletion and a creation of one step that are one file's way. Pure.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::settle::Step;
+use crate::disk::Stat;
+use crate::model::{ContentId, Image};
+use crate::scan::KnownTree;
+
+/// Joins a deletion and a creation of one step into a rename: the same inode born at the same time,
+/// or the same non-empty content with exactly one candidate on each side.
+pub(super) fn follow_renames(steps: &mut Vec<Step>, known: &KnownTree) {
+    let born = |s: &Stat| (s.dev, s.inode, s.btime);
+    let size = |i: &Image| matches!(i, Image::File { size, .. } if *size > 0);
+    let mut by_inode: HashMap<(i64, i64, i64), usize> = HashMap::new();
+    let mut gone_with: BTreeMap<ContentId, Vec<usize>> = BTreeMap::new();
+    let mut come_with: BTreeMap<ContentId, Vec<usize>> = BTreeMap::new();
+    for (at, step) in steps.iter().enumerate() {
+        match (&step.before, &step.after) {
+            (Some(before), None) => {
+                if let Some(row) = known.get(&before.path)
+                    && row.stat.btime != 0
+                {
+                    by_inode.insert(born(&row.stat), at);
+                }
+                if let Some(content) = before.image.content().filter(|_| size(&before.image)) {
+                    gone_with.entry(content).or_default().push(at);
+                }
+            }
+            (None, Some(after)) => {
+                if let Some(content) = after.image.content().filter(|_| size(&after.image)) {
+                    come_with.entry(content).or_default().push(at);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut pairs: Vec<(usize, usize)> = Vec::new();
+    for (at, step) in steps.iter().enumerate() {
+        if step.before.is_some() || step.after.is_none() {
+            continue;
+        }
+        if let Some(from) = step.stat.as_ref().and_then(|s| by_inode.remove(&born(s))) {
+            pairs.push((from, at));
+        }
+    }
+    let taken: BTreeSet<usize> = pairs.iter().flat_map(|(a, b)| [*a, *b]).collect();
+    for (content, gone) in &gone_with {
+        if let ([from], Some([to])) = (gone.as_slice(), come_with.get(content).map(Vec::as_slice))
+            && !taken.contains(from)
+            && !taken.contains(to)
+        {
+            pairs.push((*from, *to));
+        }
+    }
+    let mut drop = BTreeSet::new();
+    for (from, to) in pairs {
+        // only what one writer did is one rename
+        if steps[from].verdict != steps[to].verdict {
+            continue;
+        }
+        let before = steps[from].before.clone();
+        let (file, since) = (steps[from].file, steps[from].since);
+        let step = &mut steps[to];
+        step.before = before;
+        step.file = file;
+        step.since = since;
+        drop.insert(from);
+    }
+    let mut at = 0;
+    steps.retain(|_| {
+        at += 1;
+        !drop.contains(&(at - 1))
+    });
+}
