@@ -2,7 +2,7 @@
 //! leaving the root. Every path is walked from the root's own descriptor and no link is followed, so a
 //! link swapped in later leads nowhere.
 
-use std::io::{Read, Write};
+use std::io::{Read, Seek, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
@@ -123,6 +123,17 @@ impl Root {
             path: path.to_path_buf(),
             fd,
         })
+    }
+
+    /// Makes all that was written below durable.
+    pub(crate) fn sync(&self) -> Result<()> {
+        #[cfg(target_os = "linux")]
+        return rustix::fs::syncfs(&self.fd).at("sync", &self.path);
+        #[cfg(not(target_os = "linux"))]
+        {
+            rustix::fs::sync();
+            Ok(())
+        }
     }
 
     /// None where a directory on the way is missing; an error where a link or a file is in the way.
@@ -340,11 +351,26 @@ impl Place<'_> {
 
     /// Writes a new file or link of this name; it must not exist. The content is durable afterwards.
     pub(crate) fn create(&self, image: &Image, bytes: &[u8]) -> Result<()> {
+        match self.create_unsynced(image, bytes, None)? {
+            Some(file) => file.sync_all().at("sync", &self.shown),
+            None => Ok(()),
+        }
+    }
+
+    /// As `create`, not durable until the file system is synced. `like`: a file that probably holds just
+    /// these bytes; where the file system can, they are shared with it.
+    pub(crate) fn create_unsynced(
+        &self,
+        image: &Image,
+        bytes: &[u8],
+        like: Option<&Place<'_>>,
+    ) -> Result<Option<std::fs::File>> {
         match image {
             Image::Symlink { .. } => rustix::fs::symlinkat(bytes_path(bytes), &self.dir, self.name)
-                .at("link", &self.shown),
+                .at("link", &self.shown)
+                .map(|()| None),
             Image::File { mode, .. } => {
-                let flags = OFlags::WRONLY
+                let flags = OFlags::RDWR
                     | OFlags::CREATE
                     | OFlags::EXCL
                     | OFlags::NOFOLLOW
@@ -353,13 +379,18 @@ impl Place<'_> {
                     rustix::fs::openat(&self.dir, self.name, flags, Mode::from_raw_mode(0o600))
                         .at("create", &self.shown)?;
                 let mut file = std::fs::File::from(fd);
-                file.write_all(bytes).at("write", &self.shown)?;
+                if !like.is_some_and(|like| shares(&mut file, like, bytes)) {
+                    file.set_len(0)
+                        .and_then(|()| file.rewind())
+                        .and_then(|()| file.write_all(bytes))
+                        .at("write", &self.shown)?;
+                }
                 crate::fault::point("content written");
                 rustix::fs::fchmod(&file, Mode::from_raw_mode(*mode))
                     .at("set the mode of", &self.shown)?;
-                file.sync_all().at("sync", &self.shown)
+                Ok(Some(file))
             }
-            Image::Absent | Image::Opaque(_) => Ok(()),
+            Image::Absent | Image::Opaque(_) => Ok(None),
         }
     }
 
@@ -547,6 +578,27 @@ impl Listed {
         let dir = self.dir.try_clone().at("open the directory of", &shown)?;
         Place { dir, name, shown }.look()
     }
+}
+
+/// Makes a new file share the blocks of another that holds just these bytes. `false`: it does not, or the
+/// file system cannot.
+#[cfg(target_os = "linux")]
+fn shares(file: &mut std::fs::File, like: &Place<'_>, bytes: &[u8]) -> bool {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let Ok(other) = rustix::fs::openat(&like.dir, like.name, flags, Mode::empty()) else {
+        return false;
+    };
+    if rustix::fs::ioctl_ficlone(&*file, &other).is_err() {
+        return false;
+    }
+    // the other may have changed since it was recorded
+    let mut now = Vec::with_capacity(bytes.len());
+    file.rewind().is_ok() && file.read_to_end(&mut now).is_ok() && now == bytes
+}
+
+#[cfg(not(target_os = "linux"))]
+fn shares(_: &mut std::fs::File, _: &Place<'_>, _: &[u8]) -> bool {
+    false
 }
 
 /// A small regular file whole; None for anything else, such as a fifo that would never end.

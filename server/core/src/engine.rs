@@ -7,7 +7,7 @@ use std::time::Duration;
 use rusqlite::{OptionalExtension, params};
 
 use crate::disk::Root;
-use crate::error::{Context, Error, Result};
+use crate::error::{Error, Result};
 use crate::history::{self, Ancestry, BranchInfo, Entry, Here, LogFilter, Operation};
 use crate::known;
 use crate::model::{
@@ -107,21 +107,39 @@ impl Engine {
     /// when it died is finished or undone before anything else.
     pub fn open(workspace: &Workspace) -> Result<Self> {
         let root = Root::open(&workspace.root)?;
+        if workspace.shared && !Store::exists(&workspace.store_dir)? {
+            return Err(Error::NotFound {
+                what: "the history that this directory was forked from, store",
+                name: workspace.store_dir.display().to_string(),
+            });
+        }
         let mut store = Store::open(&workspace.store_dir)?;
         let path = os_bytes(workspace.root.as_os_str());
         let found = |conn: &rusqlite::Connection| -> Result<Option<Here>> {
-            Ok(conn
+            let row: Option<(RootId, Option<BranchId>)> = conn
                 .prepare_cached("SELECT id, branch FROM root WHERE path = ?1")?
-                .query_row([&path], |r| {
-                    Ok(Here {
-                        root: r.get(0)?,
-                        branch: r.get(1)?,
-                    })
-                })
-                .optional()?)
+                .query_row([&path], |r| Ok((r.get(0)?, r.get(1)?)))
+                .optional()?;
+            match row {
+                Some((root, Some(branch))) => Ok(Some(Here { root, branch })),
+                Some((_, None)) => Err(Error::refused(
+                    format!(
+                        "the branch of {} went on elsewhere",
+                        workspace.root.display()
+                    ),
+                    "remove that directory, and fork again if it is needed",
+                )),
+                None => Ok(None),
+            }
         };
         let here = match found(&store.conn)? {
             Some(here) => here,
+            None if workspace.shared => {
+                return Err(Error::refused(
+                    format!("the fork into {} was cut off", workspace.root.display()),
+                    "remove that directory and fork again",
+                ));
+            }
             None => store.write(Durable::Power, |conn| {
                 // another process may have been first
                 if let Some(here) = found(conn)? {
@@ -162,6 +180,17 @@ impl Engine {
         }
     }
 
+    /// Another process may have switched to another branch. To be asked with a lock held that keeps it from
+    /// doing so again.
+    pub(crate) fn refresh(&mut self) -> Result<()> {
+        self.here.branch = self
+            .store
+            .conn
+            .prepare_cached("SELECT branch FROM root WHERE id = ?1")?
+            .query_row([self.here.root], |r| r.get(0))?;
+        Ok(())
+    }
+
     /// Has scans tell how far they are.
     pub fn on_progress(&mut self, tell: impl FnMut(Progress) + 'static) {
         self.told = Told(Some(Box::new(tell)));
@@ -184,7 +213,7 @@ impl Engine {
     }
 
     pub fn branches(&self) -> Result<Vec<BranchInfo>> {
-        history::branches(&self.store.conn, self.here)
+        history::branches::list(&self.store.conn, self.here)
     }
 
     /// The timeline, newest first.
@@ -249,10 +278,19 @@ impl Engine {
                 tree.insert(path, (row.image, row.file));
             }
         }
+        for (path, row) in known::seen_elsewhere(conn, self.here.root)? {
+            if row
+                .since
+                .map_or(Ok(false), |since| ancestry.is_ancestor(since, id))?
+            {
+                tree.entry(path).or_insert((row.image, None));
+            }
+        }
         let Some(head) = self.head()? else {
             return Ok(tree);
         };
-        let moved = self.files_between(&ancestry, head, id)?;
+        let mut moved = self.files_between(&ancestry, head, id)?;
+        moved.extend(self.adopted_between(&ancestry, head, id)?);
         tree.retain(|_, (_, file)| file.is_none_or(|f| !moved.contains(&f)));
         for file in moved {
             if !self.known_at(&ancestry, file, id)? {
@@ -272,12 +310,8 @@ impl Engine {
         file: FileId,
         node: NodeId,
     ) -> Result<bool> {
-        let since: Option<NodeId> = self
-            .store
-            .conn
-            .prepare_cached("SELECT since FROM file WHERE id = ?1")?
-            .query_row([file], |r| r.get(0))?;
-        since.map_or(Ok(true), |since| ancestry.is_ancestor(since, node))
+        history::since(&self.store.conn, file)?
+            .map_or(Ok(true), |since| ancestry.is_ancestor(since, node))
     }
 
     /// Files with changes on the way from one node to another.
@@ -287,12 +321,28 @@ impl Engine {
         a: NodeId,
         b: NodeId,
     ) -> Result<BTreeSet<FileId>> {
+        self.named_between(ancestry, (a, b), "SELECT file FROM change WHERE node = ?1")
+    }
+
+    /// Files that came into sight on the way from one node to another, and have an identity.
+    pub(crate) fn adopted_between(
+        &self,
+        ancestry: &Ancestry<'_>,
+        a: NodeId,
+        b: NodeId,
+    ) -> Result<BTreeSet<FileId>> {
+        self.named_between(ancestry, (a, b), "SELECT file FROM adopted WHERE node = ?1")
+    }
+
+    fn named_between(
+        &self,
+        ancestry: &Ancestry<'_>,
+        (a, b): (NodeId, NodeId),
+        of_node: &str,
+    ) -> Result<BTreeSet<FileId>> {
         let common = ancestry.common(a, b)?;
         let mut files = BTreeSet::new();
-        let mut select = self
-            .store
-            .conn
-            .prepare_cached("SELECT file FROM change WHERE node = ?1")?;
+        let mut select = self.store.conn.prepare_cached(of_node)?;
         for node in ancestry
             .after(common, a)?
             .into_iter()
@@ -339,49 +389,6 @@ impl Engine {
             Some(head) => self.compare(from, head),
             None => Ok(Vec::new()),
         }
-    }
-
-    /// Writes the whole tracked tree at a node into an empty directory. The number of files written.
-    pub fn materialize(
-        &self,
-        id: NodeId,
-        into: &Path,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<u64> {
-        std::fs::create_dir_all(into).at("make", into)?;
-        if std::fs::read_dir(into).at("read", into)?.next().is_some() {
-            return Err(Error::refused(
-                format!("{} is not empty", into.display()),
-                "name an empty or a new directory",
-            ));
-        }
-        let place = into.canonicalize().at("open", into)?;
-        if place.starts_with(&self.root.path) {
-            return Err(Error::refused(
-                format!("{} lies inside the workspace", into.display()),
-                "name a directory outside of it, else its files become part of the history",
-            ));
-        }
-        let target = Root::open(&place)?;
-        let tree = self.tree_at(id)?;
-        let total = Some(tree.len() as u64);
-        let mut done = 0;
-        for (path, image) in &tree {
-            let Some(content) = image.content() else {
-                continue;
-            };
-            target.make_parents(path)?;
-            if let Some(place) = target.place(path)? {
-                place.create(image, &self.store.content(&content)?)?;
-            }
-            done += 1;
-            progress(Progress {
-                what: "writing",
-                done,
-                total,
-            });
-        }
-        Ok(done)
     }
 
     pub fn status(&self) -> Result<Status> {

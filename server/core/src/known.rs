@@ -155,6 +155,13 @@ pub(crate) fn gone(conn: &Connection, root: RootId, path: &RelPath) -> Result<Op
         .optional()?)
 }
 
+/// The identities of all paths now absent.
+pub(crate) fn all_gone(conn: &Connection, root: RootId) -> Result<Vec<(RelPath, FileId)>> {
+    let mut select = conn.prepare_cached("SELECT path, file FROM gone WHERE root = ?1")?;
+    let rows = select.query_map([root], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 /// Where a file is now: keeps the identity of paths for when they return.
 pub(crate) fn note_identity(
     conn: &Connection,
@@ -169,6 +176,33 @@ pub(crate) fn note_identity(
             .execute(params![root, path, file])?;
     }
     Ok(())
+}
+
+/// Gives a file that never changed an identity, in every root that has it: what one changes is the same
+/// file as what another left alone.
+pub(crate) fn identify(conn: &Connection, path: &RelPath, since: Option<NodeId>) -> Result<FileId> {
+    let file = new_file(conn, since)?;
+    conn.prepare_cached(
+        "UPDATE file_state SET file = ?1 WHERE root IN (SELECT id FROM root) AND path = ?2
+           AND file IS NULL AND since IS ?3",
+    )?
+    .execute(params![file, path, since])?;
+    if let Some(since) = since {
+        conn.prepare_cached("INSERT INTO adopted (node, file) VALUES (?1,?2)")?
+            .execute(params![since, file])?;
+    }
+    Ok(file)
+}
+
+/// Files that came into sight in other roots, never changed since.
+pub(crate) fn seen_elsewhere(conn: &Connection, root: RootId) -> Result<Vec<(RelPath, Known)>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM file_state WHERE root IN (SELECT id FROM root WHERE id <> ?1)
+           AND file IS NULL AND since IS NOT NULL"
+    );
+    let mut select = conn.prepare_cached(&sql)?;
+    let rows = select.query_map([root], read)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 pub(crate) fn new_file(conn: &Connection, since: Option<NodeId>) -> Result<FileId> {

@@ -8,6 +8,7 @@ mod disk;
 mod engine;
 mod error;
 mod fault;
+mod forks;
 mod git;
 mod history;
 mod known;
@@ -22,6 +23,7 @@ mod workspace;
 
 pub use engine::{Delta, Engine, Progress, Status, Tree, record_gap};
 pub use error::{Error, ErrorKind, Result};
-pub use history::{BranchInfo, Entry, EntryChange, LogFilter, OpKind, OpState, Operation};
+pub use forks::Forked;
+pub use history::{BranchInfo, Entry, EntryChange, LogFilter, OpKind, OpState, Operation, Tag};
 pub use verify::Verified;
 pub use workspace::{Locate, Workspace, state_dir};

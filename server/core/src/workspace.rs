@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Context, Error, Result};
-use crate::model::{ContentId, os_bytes};
+use crate::model::{ContentId, bytes_path, os_bytes};
 use crate::scan::VCS;
 use crate::store;
 
@@ -25,7 +25,12 @@ pub struct Locate<'a> {
 pub struct Workspace {
     pub root: PathBuf,
     pub store_dir: PathBuf,
+    /// The store is that of another directory, from which this one was forked.
+    pub shared: bool,
 }
+
+/// In the place of a forked directory's own store: where its store is.
+const SHARED: &str = "shared";
 
 impl Workspace {
     /// The workspace of a path: one that exists already and encloses it; else the nearest
@@ -41,11 +46,16 @@ impl Workspace {
             )));
         }
         let base = base(l)?;
-        let at = |root: &Path| Self {
-            root: root.to_path_buf(),
-            store_dir: base.join(store_name(root)),
+        let at = |root: &Path| {
+            let own = base.join(store_name(root));
+            let shared = std::fs::read(own.join(SHARED)).ok();
+            Self {
+                root: root.to_path_buf(),
+                shared: shared.is_some(),
+                store_dir: shared.map_or(own, |other| bytes_path(&other)),
+            }
         };
-        let exists = |w: &Self| w.store_dir.join("store.db").is_file();
+        let exists = |w: &Self| w.shared || w.store_dir.join("store.db").is_file();
         if l.workspace.is_some() {
             let here = at(&from);
             return if exists(&here) || !too_wide(&from) {
@@ -85,8 +95,62 @@ impl Workspace {
             )));
         }
         let store_dir = base(l)?.join(store_name(&root));
+        if store_dir.join(SHARED).is_file() {
+            return Err(Error::refused(
+                format!(
+                    "{} is a workspace already, forked from another",
+                    root.display()
+                ),
+                "`backstitch status` there says which",
+            ));
+        }
         store::make_private_dir(&store_dir)?;
-        Ok(Self { root, store_dir })
+        Ok(Self {
+            root,
+            store_dir,
+            shared: false,
+        })
+    }
+}
+
+/// Has a directory use the store of another.
+pub(crate) fn share(root: &Path, store_dir: &Path) -> Result<()> {
+    let own = store_dir
+        .parent()
+        .unwrap_or(store_dir)
+        .join(store_name(root));
+    let other = std::fs::read(own.join(SHARED)).ok();
+    let other = other.is_some_and(|other| other != os_bytes(store_dir.as_os_str()));
+    if own.join("store.db").exists() || other {
+        return Err(Error::refused(
+            format!("{} has a history of its own", root.display()),
+            format!("name another directory, or move {} aside", own.display()),
+        ));
+    }
+    store::make_private_dir(&own)?;
+    let path = own.join(SHARED);
+    store::private_file(&path)
+        .create(true)
+        .truncate(true)
+        .write(true)
+        .open(&path)
+        .and_then(|mut file| {
+            std::io::Write::write_all(&mut file, &os_bytes(store_dir.as_os_str()))?;
+            file.sync_all()
+        })
+        .at("write", &path)
+}
+
+/// Takes that back.
+pub(crate) fn unshare(root: &Path, store_dir: &Path) {
+    let own = store_dir
+        .parent()
+        .unwrap_or(store_dir)
+        .join(store_name(root));
+    let ours = std::fs::read(own.join(SHARED)).ok();
+    if ours.is_some_and(|ours| ours == os_bytes(store_dir.as_os_str())) {
+        std::fs::remove_file(own.join(SHARED)).ok();
+        std::fs::remove_dir(own).ok();
     }
 }
 

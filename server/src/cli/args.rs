@@ -150,7 +150,50 @@ pub enum Command {
     /// Do again what was undone
     #[command(after_help = "Examples:\n  backstitch redo\n  backstitch redo --dry-run")]
     Redo(Redo),
-    /// The rewinds, reverts, undos and redos so far
+    /// Make a branch at a checkpoint, if asked in a directory of its own
+    #[command(
+        after_help = format!("Examples:\n  \
+            backstitch fork t4 idea2                       then `backstitch switch idea2`\n  \
+            backstitch fork t4 idea2 --switch\n  \
+            backstitch fork @ idea3 --into ../idea3        for a second agent, beside this one\n\n{REVISIONS}\n\n\
+            A directory made with --into shares this history. It holds the tracked files; what is ignored \
+            stays behind, and so does .git.")
+    )]
+    Fork(Fork),
+    /// Go to another branch: its files replace those here, which are recorded first
+    #[command(after_help = "Examples:\n  \
+            backstitch switch idea2\n  \
+            backstitch switch main --carry      take along what you edited since the last checkpoint\n  \
+            backstitch undo                     and back again")]
+    Switch(Switch),
+    /// List, make, rename or delete branches
+    #[command(
+        args_conflicts_with_subcommands = true,
+        after_help = "Examples:\n  \
+            backstitch branch\n  \
+            backstitch branch create idea2 --from t4\n  \
+            backstitch branch t4 idea2                the same\n  \
+            backstitch branch rename idea2 better-idea\n  \
+            backstitch branch delete idea2            its checkpoints stay, under their numbers"
+    )]
+    Branch(Branch),
+    /// List, make or delete tags: names that stay with a checkpoint
+    #[command(
+        after_help = format!("Examples:\n  \
+            backstitch tag\n  \
+            backstitch tag works            the newest checkpoint\n  \
+            backstitch tag works t4\n  \
+            backstitch tag --delete works\n\n{REVISIONS}")
+    )]
+    Tag(Tag),
+    /// The nearest checkpoint that both stand on
+    #[command(
+        after_help = format!("Examples:\n  \
+            backstitch ancestor main idea2\n  \
+            backstitch diff $(backstitch ancestor main idea2) idea2\n\n{REVISIONS}")
+    )]
+    Ancestor { a: String, b: String },
+    /// The rewinds, reverts, undos, redos and switches so far
     #[command(after_help = "Examples:\n  backstitch oplog\n  backstitch oplog --json")]
     Oplog,
     /// The whole tree of a checkpoint in another, empty directory
@@ -253,6 +296,79 @@ pub enum CheckpointCommand {
 }
 
 #[derive(Debug, Args)]
+pub struct Fork {
+    pub rev: String,
+    pub name: String,
+    /// In this empty or new directory, outside of the workspace
+    #[arg(long, value_name = "DIR")]
+    pub into: Option<PathBuf>,
+    /// What it is for
+    #[arg(short = 'm', long, value_name = "TEXT")]
+    pub description: Option<String>,
+    /// Go there at once
+    #[arg(long, conflicts_with = "into")]
+    pub switch: bool,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct Switch {
+    pub name: String,
+    /// Take along what you edited since the last checkpoint
+    #[arg(long)]
+    pub carry: bool,
+    #[command(flatten)]
+    pub act: Act,
+}
+
+#[derive(Debug, Args)]
+pub struct Branch {
+    /// Where the new branch starts
+    #[arg(requires = "name")]
+    pub rev: Option<String>,
+    /// Its name
+    pub name: Option<String>,
+    #[command(subcommand)]
+    pub command: Option<BranchCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum BranchCommand {
+    /// All branches
+    List,
+    /// Make one
+    Create {
+        name: String,
+        /// Where it starts
+        #[arg(long, value_name = "REV", default_value = "@")]
+        from: String,
+        /// What it is for
+        #[arg(short = 'm', long, value_name = "TEXT")]
+        description: Option<String>,
+    },
+    /// Go to one
+    Switch(Switch),
+    Rename {
+        from: String,
+        to: String,
+    },
+    /// Give the name up; its checkpoints stay, under their numbers
+    Delete {
+        name: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct Tag {
+    pub name: Option<String>,
+    /// [default: @]
+    #[arg(requires = "name")]
+    pub rev: Option<String>,
+    /// Take this tag away; its checkpoint stays
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["name", "rev"])]
+    pub delete: Option<String>,
+}
+
+#[derive(Debug, Args)]
 pub struct Log {
     /// At most so many checkpoints [default: 40; with --json or --all: no limit]
     #[arg(short = 'n', long = "limit", value_name = "N")]
@@ -324,6 +440,13 @@ pub struct Restore {
     /// Only this file or directory; may be given again
     #[arg(long = "path", value_name = "PATH", num_args = 1..)]
     pub paths: Vec<OsString>,
+    #[command(flatten)]
+    pub act: Act,
+}
+
+/// How anything that changes files is confirmed.
+#[derive(Clone, Debug, Args)]
+pub struct Act {
     /// What to do where edits collide
     #[arg(long, value_name = "HOW", default_value = "fail")]
     pub on_conflict: Resolve,
@@ -337,6 +460,18 @@ pub struct Restore {
     /// Do not ask
     #[arg(short, long, visible_alias = "force")]
     pub yes: bool,
+}
+
+impl Act {
+    /// As if `--yes` had been typed.
+    pub fn confirmed() -> Self {
+        Self {
+            on_conflict: Resolve::Fail,
+            dry_run: false,
+            plan: None,
+            yes: true,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -131,6 +131,8 @@ fn next_step(error: &backstitch_core::Error) -> Option<&'static str> {
     match error {
         backstitch_core::Error::NotFound { what, .. } => match *what {
             "session" => Some("`backstitch log --all --json` shows the sessions"),
+            "branch" => Some("`backstitch branch` lists the branches"),
+            "tag" => Some("`backstitch tag` lists the tags"),
             "operation" => Some("`backstitch oplog` shows the operations"),
             _ => None,
         },

@@ -113,7 +113,10 @@ pub fn branch(branch: &BranchInfo) -> Value {
         "parent": branch.parent,
         "fork_point": branch.fork_point.map(|id| id.to_string()),
         "created": time(branch.created),
+        "description": branch.description,
         "current": branch.current,
+        "deleted": branch.deleted,
+        "root": branch.root.as_ref().map(|dir| text(dir.as_os_str().as_encoded_bytes())),
     })
 }
 

@@ -2,6 +2,7 @@
 //! the history; the engine does.
 
 mod args;
+mod branch;
 mod desk;
 mod diff;
 mod error;
@@ -117,6 +118,11 @@ fn at_desk(command: Command, desk: &mut Desk) -> Result<()> {
         Command::Revert(options) => restore::revert(desk, &options),
         Command::Undo(options) => restore::undo(desk, &options),
         Command::Redo(options) => restore::redo(desk, &options),
+        Command::Fork(options) => branch::fork(desk, &options),
+        Command::Switch(options) => restore::switch(desk, &options),
+        Command::Branch(options) => branch::run(desk, &options),
+        Command::Tag(options) => branch::tag(desk, &options),
+        Command::Ancestor { a, b } => branch::ancestor(desk, &a, &b),
         Command::Oplog => store::oplog(desk),
         Command::Materialize { rev, into } => store::materialize(desk, &rev, &into),
         Command::Verify => store::verify(desk),

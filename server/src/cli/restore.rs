@@ -5,7 +5,7 @@ use backstitch_core::model::{NodeId, Session};
 use backstitch_core::restore::{Applied, Goal, OnConflict, Plan, Request};
 use backstitch_core::{Entry, ErrorKind, LogFilter};
 
-use super::args::{self, Choice, Resolve, Restore, Uncertain, What};
+use super::args::{self, Act, Choice, Resolve, Restore, Uncertain, What};
 use super::desk::Desk;
 use super::error::{Error, Kind, Result};
 use super::json as shape;
@@ -22,7 +22,7 @@ struct Job<'a> {
     /// `rewind`, as the title says it.
     verb: &'static str,
     scope: &'static str,
-    options: &'a Restore,
+    options: &'a Act,
 }
 
 pub fn rewind(desk: &mut Desk, options: &args::Rewind) -> Result<()> {
@@ -45,7 +45,7 @@ pub fn rewind(desk: &mut Desk, options: &args::Rewind) -> Result<()> {
             rev: options.rev.clone(),
             verb: "rewind to",
             scope: "code",
-            options: &options.restore,
+            options: &options.restore.act,
         },
     )
 }
@@ -70,7 +70,7 @@ pub fn revert(desk: &mut Desk, options: &args::Revert) -> Result<()> {
             rev: Some(options.revs.join(" ")),
             verb: "revert",
             scope: "code",
-            options: &options.restore,
+            options: &options.restore.act,
         },
     )
 }
@@ -89,7 +89,7 @@ pub fn undo(desk: &mut Desk, options: &args::Undo) -> Result<()> {
             rev: options.op.clone(),
             verb: "undo",
             scope: "code",
-            options: &options.restore,
+            options: &options.restore.act,
         },
     )
 }
@@ -103,7 +103,7 @@ pub fn redo(desk: &mut Desk, options: &args::Redo) -> Result<()> {
             rev: None,
             verb: "redo",
             scope: "code",
-            options: &options.restore,
+            options: &options.restore.act,
         },
     )
 }
@@ -185,12 +185,7 @@ fn request(desk: &Desk, goal: Goal, choice: Option<&Choice>, options: &Restore) 
                 .hint("`backstitch log --all` shows the paths that changed"));
         }
     }
-    request.on_conflict = match options.on_conflict {
-        Resolve::Fail => OnConflict::Fail,
-        Resolve::Markers => OnConflict::Markers,
-        Resolve::Current => OnConflict::Current,
-        Resolve::Target => OnConflict::Target,
-    };
+    request.on_conflict = on_conflict(options.act.on_conflict);
     if let Some(choice) = choice {
         request.exact = choice.exact;
         request.session.clone_from(&choice.session);
@@ -198,6 +193,33 @@ fn request(desk: &Desk, goal: Goal, choice: Option<&Choice>, options: &Restore) 
         request.take_uncertain = choice.uncertain == Uncertain::Take;
     }
     Ok(request)
+}
+
+fn on_conflict(how: Resolve) -> OnConflict {
+    match how {
+        Resolve::Fail => OnConflict::Fail,
+        Resolve::Markers => OnConflict::Markers,
+        Resolve::Current => OnConflict::Current,
+        Resolve::Target => OnConflict::Target,
+    }
+}
+
+pub fn switch(desk: &mut Desk, options: &args::Switch) -> Result<()> {
+    let mut request = Request::new(Goal::Switch {
+        branch: options.name.clone(),
+        carry: options.carry,
+    });
+    request.on_conflict = on_conflict(options.act.on_conflict);
+    run(
+        desk,
+        &Job {
+            request,
+            rev: Some(options.name.clone()),
+            verb: "switch to",
+            scope: "code",
+            options: &options.act,
+        },
+    )
 }
 
 fn run(desk: &mut Desk, job: &Job) -> Result<()> {

@@ -193,12 +193,17 @@ impl World {
                     fs::create_dir_all(dir).expect("directories");
                 }
                 fs::rename(&full, &target).expect("a rename");
-                // a line that the engine has not seen yet counts as the mover's
+                // a line that the engine has not seen yet counts as the mover's; where somebody else has
+                // announced to write, every line may be that one's
+                let own = call.map_or(Sure::Yes, |c| Sure::When(c.number));
+                let announced = self.calls.iter().any(|c| {
+                    call.is_none_or(|own| own.number != c.number)
+                        && c.reserved.iter().any(|p| p == to)
+                });
                 for line in text.lines() {
-                    let own = call.map_or(Sure::Yes, |c| Sure::When(c.number));
                     if let Some(token) = self.tokens.get_mut(line)
-                        && token.node.is_none()
-                        && (token.sure != own || token.who != who)
+                        && (announced
+                            || token.node.is_none() && (token.sure != own || token.who != who))
                     {
                         token.sure = Sure::No;
                     }

@@ -250,3 +250,36 @@ fn what_met_a_surprise_is_not_put_back() {
         named(Edit::Remove { file: 4 }),
     ]);
 }
+
+/// U-12: what the user moves to where an agent has announced to write is nobody's for sure.
+#[test]
+fn a_move_to_an_announced_place_is_nobodys_for_sure() {
+    holds(&[
+        Op::Open {
+            who: A,
+            edit: Some(Edit::Insert {
+                file: 6,
+                at: 0,
+                lines: 1,
+            }),
+        },
+        shell(vec![Edit::Remove { file: 8 }]),
+        Op::User(vec![
+            Edit::Insert {
+                file: 0,
+                at: 0,
+                lines: 1,
+            },
+            Edit::Rename { file: 0, to: 77 },
+        ]),
+        Op::Rewind(Ask {
+            node: 0,
+            exact: false,
+            session: None,
+            path: None,
+            choice: Choice::Fail,
+            uncertain: true,
+            back: false,
+        }),
+    ]);
+}

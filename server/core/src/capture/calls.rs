@@ -7,7 +7,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::event::{AgentEvent, Effect};
 use crate::error::Result;
-use crate::model::{CallId, Certainty, Origin, RelPath, SessionId, TurnId};
+use crate::model::{CallId, Certainty, Origin, RelPath, RootId, SessionId, TurnId};
 use crate::store::now;
 
 /// An agent not heard of for so long is not at work any more, whatever it left open (microseconds).
@@ -50,23 +50,24 @@ pub(crate) struct Verdict {
 }
 
 impl Writers {
-    /// All that may have written since event `since`.
-    pub(crate) fn since(conn: &Connection, since: i64) -> Result<Self> {
+    /// All that may have written below this root since event `since`.
+    pub(crate) fn since(conn: &Connection, root: RootId, since: i64) -> Result<Self> {
         let mut select = conn.prepare_cached(
-            "SELECT id, session FROM call WHERE closed IS NULL AND effect = 2 AND opened > ?2
-             UNION SELECT id, session FROM call WHERE closed_seq > ?1 AND effect = 2",
+            "SELECT id, session FROM call WHERE closed IS NULL AND effect = 2 AND opened > ?2 AND root = ?3
+             UNION SELECT id, session FROM call WHERE closed_seq > ?1 AND effect = 2 AND root = ?3",
         )?;
         let alive = now() - STALE;
-        let rows = select.query_map(params![since, alive], |r| {
+        let rows = select.query_map(params![since, alive, root], |r| {
             Ok(Writer {
                 call: r.get(0)?,
                 session: r.get(1)?,
             })
         })?;
         let calls = rows.collect::<rusqlite::Result<_>>()?;
-        let mut select =
-            conn.prepare_cached("SELECT id FROM session WHERE background > 0 AND seen > ?1")?;
-        let rows = select.query_map([alive], |r| r.get(0))?;
+        let mut select = conn.prepare_cached(
+            "SELECT id FROM session WHERE background > 0 AND seen > ?1 AND root = ?2",
+        )?;
+        let rows = select.query_map(params![alive, root], |r| r.get(0))?;
         Ok(Self {
             calls,
             background: rows.collect::<rusqlite::Result<_>>()?,
@@ -132,17 +133,18 @@ impl Writers {
     }
 }
 
-/// The session of an event, made at its first one.
-pub(crate) fn session(conn: &Connection, e: &AgentEvent) -> Result<SessionId> {
+/// The session of an event, made at its first one; it works below this root from now on.
+pub(crate) fn session(conn: &Connection, root: RootId, e: &AgentEvent) -> Result<SessionId> {
     Ok(conn
         .prepare_cached(
-            "INSERT INTO session (agent, native, transcript, started, seen) VALUES (?1,?2,?3,?4,?4)
+            "INSERT INTO session (agent, native, transcript, started, seen, root) VALUES (?1,?2,?3,?4,?4,?5)
              ON CONFLICT (agent, native) DO UPDATE
-             SET seen = ?4, transcript = COALESCE(?3, transcript) RETURNING id",
+             SET seen = ?4, transcript = COALESCE(?3, transcript), root = ?5 RETURNING id",
         )?
-        .query_row(params![e.agent, e.session, e.transcript, now()], |r| {
-            r.get(0)
-        })?)
+        .query_row(
+            params![e.agent, e.session, e.transcript, now(), root],
+            |r| r.get(0),
+        )?)
 }
 
 /// The turn of an event: by the agent's own id of it; without one, the session's newest. An id that was
@@ -272,6 +274,7 @@ pub(crate) fn open_of(
 }
 
 pub(crate) struct Opening<'a> {
+    pub root: RootId,
     pub session: SessionId,
     pub turn: Option<TurnId>,
     pub native: &'a str,
@@ -295,11 +298,11 @@ pub(crate) fn open(conn: &Connection, o: &Opening<'_>) -> Result<CallId> {
         Effect::Any { .. } => 2,
     };
     conn.prepare_cached(
-        "INSERT INTO call (session, turn, native, subagent, tool, effect, iteration, input, opened, opened_seq)
-         VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)",
+        "INSERT INTO call (session, turn, native, subagent, tool, effect, iteration, input, opened, opened_seq, root)
+         VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)",
     )?
     .execute(params![
-        o.session, o.turn, o.native, o.subagent, o.tool, effect, iteration, o.input, now(), o.seq
+        o.session, o.turn, o.native, o.subagent, o.tool, effect, iteration, o.input, now(), o.seq, o.root
     ])?;
     let id = CallId(conn.last_insert_rowid());
     if effect == 2 {
@@ -353,13 +356,13 @@ pub(crate) fn confirm(conn: &Connection, call: CallId) -> Result<()> {
 }
 
 /// The open call, if any, that has reserved this path.
-pub(crate) fn reserved(conn: &Connection, path: &RelPath) -> Result<Option<Writer>> {
+pub(crate) fn reserved(conn: &Connection, root: RootId, path: &RelPath) -> Result<Option<Writer>> {
     Ok(conn
         .prepare_cached(
             "SELECT r.call, c.session FROM reserved r JOIN call c ON c.id = r.call
-             WHERE r.path = ?1 AND c.closed IS NULL AND c.opened > ?2 LIMIT 1",
+             WHERE r.path = ?1 AND c.root = ?3 AND c.closed IS NULL AND c.opened > ?2 LIMIT 1",
         )?
-        .query_row(params![path, now() - STALE], |r| {
+        .query_row(params![path, now() - STALE, root], |r| {
             Ok(Writer {
                 call: r.get(0)?,
                 session: r.get(1)?,
@@ -369,15 +372,20 @@ pub(crate) fn reserved(conn: &Connection, path: &RelPath) -> Result<Option<Write
 }
 
 /// Other calls that may have written `path` while `call` was open: (session, whether any of it).
-pub(crate) fn rivals(conn: &Connection, call: &Row, path: &RelPath) -> Result<BTreeSet<SessionId>> {
+pub(crate) fn rivals(
+    conn: &Connection,
+    root: RootId,
+    call: &Row,
+    path: &RelPath,
+) -> Result<BTreeSet<SessionId>> {
     let mut select = conn.prepare_cached(
         "SELECT DISTINCT c.session FROM call c LEFT JOIN reserved r ON r.call = c.id AND r.path = ?3
-         WHERE c.id <> ?1 AND ((c.closed IS NULL AND c.opened > ?4) OR c.closed_seq > ?2)
+         WHERE c.id <> ?1 AND c.root = ?5 AND ((c.closed IS NULL AND c.opened > ?4) OR c.closed_seq > ?2)
            AND (c.effect = 2 OR r.path IS NOT NULL)
-         UNION SELECT id FROM session WHERE background > 0 AND seen > ?4",
+         UNION SELECT id FROM session WHERE background > 0 AND seen > ?4 AND root = ?5",
     )?;
     let rows = select.query_map(
-        params![call.id, call.opened_seq, path, now() - STALE],
+        params![call.id, call.opened_seq, path, now() - STALE, root],
         |r| r.get(0),
     )?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)

@@ -17,7 +17,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::Reason;
-use crate::model::{CallId, ContentId, Coverage, Kind, NodeId, RelPath, SessionId, TurnId};
+use crate::model::{CallId, ContentId, Coverage, Kind, NodeId, RelPath, RootId, SessionId, TurnId};
 use crate::store;
 
 use calls::{Found as Situation, Outcome, Threads, Writer};
@@ -102,8 +102,9 @@ impl Engine {
     }
 
     fn note(&mut self, e: &AgentEvent) -> Result<Recorded> {
+        let root = self.here.root;
         self.store.write(AFTER, |conn| {
-            let session = calls::session(conn, e)?;
+            let session = calls::session(conn, root, e)?;
             let turn = calls::turn(conn, session, e.prompt_id.as_deref())?;
             calls::record_event(conn, e, session, turn, None)
         })?;
@@ -112,8 +113,9 @@ impl Engine {
 
     /// A prompt that nobody typed: its id leads to the turn that it continues.
     fn continued(&mut self, e: &AgentEvent) -> Result<Recorded> {
+        let root = self.here.root;
         self.store.write(AFTER, |conn| {
-            let session = calls::session(conn, e)?;
+            let session = calls::session(conn, root, e)?;
             let turn = calls::turn(conn, session, None)?;
             if let (Some(prompt), Some(turn)) = (&e.prompt_id, turn) {
                 calls::name_turn(conn, session, prompt, turn)?;
@@ -134,7 +136,7 @@ impl Engine {
         let scanned = self.scan(deadline)?;
         let pending = scanned.findings.partial;
         self.settle(BEFORE, scanned, |desk, scanned| {
-            let session = calls::session(desk.conn, e)?;
+            let session = calls::session(desk.conn, desk.here.root, e)?;
             if let Some(prompt) = &e.prompt_id {
                 let told: Option<TurnId> = desk
                     .conn
@@ -183,7 +185,7 @@ impl Engine {
         let scanned = self.scan(deadline)?;
         let pending = scanned.findings.partial;
         self.settle(BEFORE, scanned, |desk, scanned| {
-            let session = calls::session(desk.conn, e)?;
+            let session = calls::session(desk.conn, desk.here.root, e)?;
             let turn = calls::turn(desk.conn, session, e.prompt_id.as_deref())?;
             calls::record_event(desk.conn, e, session, turn, None)?;
             let coverage = scanned.findings.coverage.clone();
@@ -198,9 +200,9 @@ impl Engine {
     }
 
     fn open_reading(&mut self, e: &AgentEvent, call: &ToolCall) -> Result<Recorded> {
-        let dir = self.store.dir.clone();
+        let (dir, root) = (self.store.dir.clone(), self.here.root);
         self.store.write(AFTER, |conn| {
-            open(conn, &dir, e, call, None)?;
+            open(conn, &dir, root, e, call, None)?;
             Ok(Recorded::default())
         })
     }
@@ -216,7 +218,7 @@ impl Engine {
         let pending = scanned.findings.partial;
         self.settle(BEFORE, scanned, |desk, scanned| {
             let node = desk.take_in(scanned, &Cause::between())?;
-            open(desk.conn, desk.dir, e, call, None)?;
+            open(desk.conn, desk.dir, desk.here.root, e, call, None)?;
             Ok(Recorded { node, pending })
         })
     }
@@ -229,9 +231,10 @@ impl Engine {
         failed: bool,
         deadline: Option<Instant>,
     ) -> Result<Recorded> {
+        let root = self.here.root;
         match &call.effect {
             Effect::Reads => self.store.write(AFTER, |conn| {
-                let session = calls::session(conn, e)?;
+                let session = calls::session(conn, root, e)?;
                 let turn = calls::turn(conn, session, e.prompt_id.as_deref())?;
                 let row = calls::find(
                     conn,
@@ -328,8 +331,9 @@ impl Engine {
             }
         };
         if !look_anyway && open.iter().all(|c| c.effect == 0) {
+            let root = self.here.root;
             self.store.write(AFTER, |conn| {
-                let session = calls::session(conn, e)?;
+                let session = calls::session(conn, root, e)?;
                 let turn = calls::turn(conn, session, e.prompt_id.as_deref())?;
                 let seq = calls::record_event(conn, e, session, turn, None)?;
                 for call in &open {
@@ -342,7 +346,7 @@ impl Engine {
         let scanned = self.scan(deadline)?;
         let pending = scanned.findings.partial;
         self.settle(BEFORE, scanned, |desk, scanned| {
-            let session = calls::session(desk.conn, e)?;
+            let session = calls::session(desk.conn, desk.here.root, e)?;
             let turn = calls::turn(desk.conn, session, e.prompt_id.as_deref())?;
             let seq = calls::record_event(desk.conn, e, session, turn, None)?;
             let cause = presume(desk, session, threads, seq)?;
@@ -396,11 +400,12 @@ fn presume(desk: &Desk<'_>, session: SessionId, threads: Threads<'_>, seq: i64) 
 fn open(
     conn: &Connection,
     dir: &Path,
+    root: RootId,
     e: &AgentEvent,
     call: &ToolCall,
     like: Option<ContentId>,
 ) -> Result<Option<(SessionId, CallId)>> {
-    let session = calls::session(conn, e)?;
+    let session = calls::session(conn, root, e)?;
     let turn = calls::turn(conn, session, e.prompt_id.as_deref())?;
     if call.id.is_some()
         && calls::find(
@@ -428,6 +433,7 @@ fn open(
     let id = calls::open(
         conn,
         &calls::Opening {
+            root,
             session,
             turn,
             native: &native,
@@ -448,7 +454,7 @@ fn reported(
     e: &AgentEvent,
     call: &ToolCall,
 ) -> Result<(Option<calls::Row>, bool)> {
-    let session = calls::session(desk.conn, e)?;
+    let session = calls::session(desk.conn, desk.here.root, e)?;
     let find = || {
         calls::find(
             desk.conn,
@@ -462,7 +468,7 @@ fn reported(
         Some(row) if !row.closed || row.presumed => Ok((Some(row), false)),
         Some(_) => Ok((None, false)),
         None => {
-            open(desk.conn, desk.dir, e, call, None)?;
+            open(desk.conn, desk.dir, desk.here.root, e, call, None)?;
             Ok((find()?, true))
         }
     }

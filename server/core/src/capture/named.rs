@@ -68,14 +68,14 @@ impl Engine {
             let like = looks
                 .iter()
                 .find_map(|(_, look, _)| look.image.content());
-            let Some((session, id)) = open(desk.conn, desk.dir, e, call, like)? else {
+            let Some((session, id)) = open(desk.conn, desk.dir, desk.here.root, e, call, like)? else {
                 return Ok(Recorded { node: None, pending });
             };
             if !coverage.items.is_empty() {
                 let turn = calls::turn(desk.conn, session, e.prompt_id.as_deref())?;
                 desk.node(Kind::Step, Some(session), turn, Some(id), None, &coverage)?;
             }
-            let writers = Writers::since(desk.conn, calls::last_event(desk.conn)?)?;
+            let writers = Writers::since(desk.conn, desk.here.root, calls::last_event(desk.conn)?)?;
             let mut node = None;
             for (path, look, missing) in looks {
                 let verdict = writers.judge(Situation::Between);
@@ -266,7 +266,7 @@ fn bring_up_to_date(
     let row = known::get(desk.conn, desk.here.root, path)?;
     let before = row.as_ref().map_or(Image::Absent, |r| r.image);
     let image = seen(before, look.image);
-    if before == image || calls::reserved(desk.conn, path)?.is_some() {
+    if before == image || calls::reserved(desk.conn, desk.here.root, path)?.is_some() {
         return Ok(None);
     }
     if let Some(bytes) = &look.bytes {
@@ -278,7 +278,7 @@ fn bring_up_to_date(
         let known = Known {
             image,
             file: None,
-            since: desk.head()?,
+            since: desk.own_head()?,
             generation,
             stat: look.stat.unwrap_or(NO_STAT),
         };
@@ -300,7 +300,7 @@ fn adopt(desk: &Desk<'_>, path: &RelPath, image: Image, stat: Option<Stat>) -> R
     let known = Known {
         image,
         file: None,
-        since: desk.head()?,
+        since: desk.own_head()?,
         generation: known::next_generation(desk.conn, desk.here.root)?,
         stat: stat.unwrap_or(NO_STAT),
     };
@@ -493,7 +493,7 @@ impl Work<'_> {
                 Certainty::Uncertain,
             )
         } else {
-            let rivals = calls::rivals(conn, self.row, path)?;
+            let rivals = calls::rivals(conn, desk.here.root, self.row, path)?;
             let (s, t) = if rivals.iter().any(|r| *r != session) {
                 (Certainty::Uncertain, Certainty::Uncertain)
             } else if rivals.contains(&session) {

@@ -76,6 +76,22 @@ impl Desk<'_> {
         history::head(self.conn, self.here.branch)
     }
 
+    /// The head, of this branch alone: what comes into sight at it concerns no other.
+    pub(crate) fn own_head(&self) -> Result<Option<NodeId>> {
+        let head = self.head()?;
+        let shared = match head {
+            Some(head) => history::branch_of(self.conn, head)? != self.here.branch,
+            None => false,
+        };
+        if !shared {
+            return Ok(head);
+        }
+        let label = Some("came into sight");
+        let none = Coverage::default();
+        self.node(Kind::External, None, None, None, label, &none)
+            .map(Some)
+    }
+
     /// Stores a found content; `like`: what it probably resembles.
     fn keep(&self, found: &Found, like: Option<&Image>) -> Result<()> {
         if let Some(bytes) = &found.bytes {
@@ -111,7 +127,7 @@ impl Desk<'_> {
             0 => cause.situation,
             session => Situation::Late((session > 0).then_some(SessionId(session))),
         };
-        let writers = Writers::since(self.conn, since)?;
+        let writers = Writers::since(self.conn, self.here.root, since)?;
         let mut steps = Vec::new();
         let mut adopted = Vec::new();
         let look = Sight::new(self, &known, &excludes, &found)?;
@@ -132,7 +148,7 @@ impl Desk<'_> {
             if found.image == before {
                 continue;
             }
-            let reserved = calls::reserved(self.conn, &found.path)?;
+            let reserved = calls::reserved(self.conn, self.here.root, &found.path)?;
             if reserved.is_some() && cause.reserved_stay {
                 if found.path.split().1 == crate::rules::FILE {
                     // not recorded yet, but this scan went by it
@@ -173,7 +189,11 @@ impl Desk<'_> {
             let news = has_news(&whole);
             self.record(&steps, cause, &whole, news, generation)?
         };
-        let since_node = if baseline { None } else { self.head()? };
+        let since_node = if adopted.is_empty() || baseline {
+            None
+        } else {
+            self.own_head()?
+        };
         for found in adopted {
             // before the first whole scan is done, the start's state is what the scan finds
             // a file of its own: what stood here once was seen to go, and this was not seen to come
@@ -332,7 +352,8 @@ impl Desk<'_> {
                 Some(file) => file,
                 None => known::new_file(self.conn, None)?,
             },
-            _ => known::new_file(self.conn, step.since)?,
+            (None, Some(at)) => known::identify(self.conn, at, step.since)?,
+            (None, None) => known::new_file(self.conn, step.since)?,
         };
         let change = NewChange {
             node,

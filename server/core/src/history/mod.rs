@@ -1,6 +1,7 @@
 //! The history: nodes with parents, changes of files in nodes, and what is in force where. Owns what is
 //! recorded and how it is read back; how it comes to be is the capture's, what to do with it the restore's.
 
+pub(crate) mod branches;
 mod revs;
 mod sets;
 mod timeline;
@@ -13,15 +14,16 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use crate::error::{Error, Result};
 use crate::model::Reason;
 use crate::model::{
-    BranchId, Change, ChangeId, Coverage, FileId, FileState, GitHead, Kind, Node, NodeId, Origin,
-    Role, RootId,
+    BranchId, Change, ChangeId, Coverage, FileId, FileState, GitHead, Image, Kind, Node, NodeId,
+    Origin, Placed, RelPath, Role, RootId,
 };
 use crate::store::{now, state_columns, state_from};
 
+pub use branches::{BranchInfo, Tag};
 pub(crate) use revs::{resolve, resolve_op};
 pub(crate) use sets::{SetHash, in_force, set_at, state_at, version};
-pub use timeline::{BranchInfo, Entry, EntryChange, LogFilter, OpKind, OpState, Operation};
-pub(crate) use timeline::{branches, entry, log, operation, operations};
+pub use timeline::{Entry, EntryChange, LogFilter, OpKind, OpState, Operation};
+pub(crate) use timeline::{entry, log, operation, operations};
 
 /// Where new nodes go.
 #[derive(Clone, Copy, Debug)]
@@ -44,6 +46,13 @@ pub(crate) fn head(conn: &Connection, branch: BranchId) -> Result<Option<NodeId>
     Ok(conn
         .prepare_cached("SELECT head FROM branch WHERE id = ?1")?
         .query_row([branch], |r| r.get(0))?)
+}
+
+/// The branch that a node was made on.
+pub(crate) fn branch_of(conn: &Connection, node: NodeId) -> Result<BranchId> {
+    Ok(conn
+        .prepare_cached("SELECT branch FROM node WHERE id = ?1")?
+        .query_row([node], |r| r.get(0))?)
 }
 
 /// Adds a node at the head of the branch and moves the head to it.
@@ -109,6 +118,27 @@ pub(crate) struct NewChange<'a> {
     pub origin: Origin,
     pub provisional: bool,
     pub made_dirs: u32,
+}
+
+/// The node at which a file was first known; None: from the start.
+pub(crate) fn since(conn: &Connection, file: FileId) -> Result<Option<NodeId>> {
+    Ok(conn
+        .prepare_cached("SELECT since FROM file WHERE id = ?1")?
+        .query_row([file], |r| r.get(0))?)
+}
+
+/// Notes what a file is without any edit.
+pub(crate) fn note_base(
+    conn: &Connection,
+    file: FileId,
+    path: &RelPath,
+    image: Image,
+) -> Result<()> {
+    let state = Some(Placed {
+        path: path.clone(),
+        image,
+    });
+    sets::remember(conn, file, SetHash::EMPTY, &state)
 }
 
 /// Records somebody's edit. `head` is the node before: the chain on which the file's set is looked up.
@@ -315,6 +345,10 @@ impl<'c> Ancestry<'c> {
         Ok(place)
     }
 
+    pub(crate) fn conn(&self) -> &'c Connection {
+        self.conn
+    }
+
     pub(crate) fn parent(&self, id: NodeId) -> Result<Option<NodeId>> {
         Ok(self.place(id)?.parent)
     }
@@ -345,7 +379,8 @@ impl<'c> Ancestry<'c> {
 
     /// The nearest node that both stand on.
     pub(crate) fn common(&self, a: NodeId, b: NodeId) -> Result<Option<NodeId>> {
-        let (mut a, mut b) = (Some(a), Some(b));
+        let depth = self.place(a)?.depth.min(self.place(b)?.depth);
+        let (mut a, mut b) = (self.climb(a, depth)?, self.climb(b, depth)?);
         loop {
             let (Some(x), Some(y)) = (a, b) else {
                 return Ok(None);
@@ -353,11 +388,13 @@ impl<'c> Ancestry<'c> {
             if x == y {
                 return Ok(Some(x));
             }
-            if self.place(x)?.depth >= self.place(y)?.depth {
-                a = self.place(x)?.parent;
+            // how far a jump goes depends on the depth alone
+            let (x, y) = (self.place(x)?, self.place(y)?);
+            (a, b) = if x.jump == y.jump {
+                (x.parent, y.parent)
             } else {
-                b = self.place(y)?.parent;
-            }
+                (x.jump, y.jump)
+            };
         }
     }
 

@@ -4,11 +4,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{Ancestry, Here, changes_of_node, head, in_force, node};
+use super::{Ancestry, Here, branches, changes_of_node, head, in_force, node};
 use crate::error::{Error, Result};
 use crate::model::{
     BranchId, Call, CallId, Change, ChangeId, FileId, FileState, Node, NodeId, OpId, RelPath, Role,
-    Session, SessionId, Turn, TurnId,
+    RootId, Session, SessionId, Turn, TurnId,
 };
 use crate::store::Store;
 
@@ -52,6 +52,10 @@ pub enum OpKind {
     Revert,
     Undo,
     Redo,
+    Switch,
+    Fork,
+    Branch,
+    Tag,
 }
 
 impl OpKind {
@@ -61,7 +65,16 @@ impl OpKind {
             Self::Revert => "revert",
             Self::Undo => "undo",
             Self::Redo => "redo",
+            Self::Switch => "switch",
+            Self::Fork => "fork",
+            Self::Branch => "branch",
+            Self::Tag => "tag",
         }
+    }
+
+    /// Whether it only named something: no file moved.
+    pub fn names_only(self) -> bool {
+        matches!(self, Self::Fork | Self::Branch | Self::Tag)
     }
 
     fn parse(name: &str) -> Self {
@@ -69,6 +82,10 @@ impl OpKind {
             "revert" => Self::Revert,
             "undo" => Self::Undo,
             "redo" => Self::Redo,
+            "switch" => Self::Switch,
+            "fork" => Self::Fork,
+            "branch" => Self::Branch,
+            "tag" => Self::Tag,
             _ => Self::Rewind,
         }
     }
@@ -109,17 +126,11 @@ pub struct Operation {
     pub undone_by: Option<OpId>,
     /// What was left undone, and why; empty where nothing was.
     pub detail: String,
-}
-
-#[derive(Clone, Debug)]
-pub struct BranchInfo {
-    pub id: BranchId,
-    pub name: String,
-    pub head: Option<NodeId>,
-    pub parent: Option<String>,
-    pub fork_point: Option<NodeId>,
-    pub created: i64,
-    pub current: bool,
+    pub root: RootId,
+    /// The branch that it was done on.
+    pub branch: BranchId,
+    /// A switch: the branch that it led to.
+    pub to_branch: Option<BranchId>,
 }
 
 pub(crate) fn session(conn: &Connection, id: SessionId) -> Result<Session> {
@@ -173,7 +184,7 @@ const OPERATION: &str = "SELECT o.id, o.kind, o.node, o.target, o.time, o.state,
     (SELECT MAX(u.id) FROM operation u WHERE u.of = o.id AND u.kind = 'undo' AND u.state IN ('done','incomplete')
        AND NOT EXISTS (SELECT 1 FROM operation r WHERE r.of = o.id AND r.kind = 'redo' AND r.id > u.id
                        AND r.state IN ('done','incomplete'))),
-    o.detail FROM operation o";
+    o.detail, o.root, o.branch, o.to_branch FROM operation o";
 
 fn operation_from(r: &Row<'_>) -> rusqlite::Result<Operation> {
     let state: String = r.get(5)?;
@@ -193,6 +204,9 @@ fn operation_from(r: &Row<'_>) -> rusqlite::Result<Operation> {
         files: r.get(7)?,
         undone_by: r.get(8)?,
         detail: r.get(9)?,
+        root: r.get(10)?,
+        branch: r.get(11)?,
+        to_branch: r.get(12)?,
     })
 }
 
@@ -206,26 +220,6 @@ pub(crate) fn operation(conn: &Connection, id: OpId) -> Result<Operation> {
     Ok(conn
         .prepare_cached(&format!("{OPERATION} WHERE o.id = ?1"))?
         .query_row([id], operation_from)?)
-}
-
-pub(crate) fn branches(conn: &Connection, here: Here) -> Result<Vec<BranchInfo>> {
-    let mut select = conn.prepare_cached(
-        "SELECT b.id, b.name, b.head, p.name, b.fork_point, b.created FROM branch b
-         LEFT JOIN branch p ON p.id = b.parent ORDER BY b.id",
-    )?;
-    let rows = select.query_map([], |r| {
-        let id: BranchId = r.get(0)?;
-        Ok(BranchInfo {
-            id,
-            name: r.get(1)?,
-            head: r.get(2)?,
-            parent: r.get(3)?,
-            fork_point: r.get(4)?,
-            created: r.get(5)?,
-            current: id == here.branch,
-        })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Rows of the timeline, newest first.
@@ -307,7 +301,7 @@ struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     fn new(store: &'a Store, here: Here) -> Result<Self> {
-        let branches = branches(&store.conn, here)?
+        let branches = branches::list(&store.conn, here)?
             .into_iter()
             .map(|b| (b.id, b.name))
             .collect();

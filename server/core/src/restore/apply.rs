@@ -4,7 +4,6 @@
 use std::time::{Duration, Instant};
 
 use super::exchange::{Exchange, Step, remove_temps};
-use super::goal::Aim;
 use super::journal::{self, Begin, Line, Phase};
 use super::types::{Applied, Plan, Request};
 use crate::engine::{Engine, Progress};
@@ -28,6 +27,7 @@ impl Engine {
                 "try again in a moment",
             )
         })?;
+        self.refresh()?;
         self.recover_locked()?;
         self.look_unlocked()?;
         let plan = self.plan_recorded(r)?;
@@ -56,10 +56,9 @@ impl Engine {
                 saved: Vec::new(),
             });
         }
-        let aim = self.aim(r, plan.head)?;
-        let op = self.begin(&plan, &aim)?;
+        let op = self.begin(&plan)?;
         self.forwards(op, false, progress)?;
-        let node = self.record_restore(op)?;
+        let node = self.record_outcome(op)?;
         let (incomplete, saved) = self.clean_up(op)?;
         Ok(Applied {
             plan,
@@ -92,6 +91,7 @@ impl Engine {
                 return Ok(None);
             };
             if journal::open(&self.store.conn, self.here)?.is_none() {
+                self.refresh()?;
                 return Ok(Some(lock));
             }
             drop(lock);
@@ -107,7 +107,7 @@ impl Engine {
             match phase {
                 Phase::Open => {
                     self.forwards(op, true, &mut |_| {})?;
-                    self.record_restore(op)?;
+                    self.record_outcome(op)?;
                     self.clean_up(op)?;
                 }
                 Phase::Backwards => {
@@ -121,7 +121,7 @@ impl Engine {
         Ok(())
     }
 
-    fn begin(&mut self, plan: &Plan, aim: &Aim) -> Result<OpId> {
+    fn begin(&mut self, plan: &Plan) -> Result<OpId> {
         let here = self.here;
         let mut lines = Vec::new();
         for (path, (before, after)) in journal::transitions(&plan.files) {
@@ -155,9 +155,10 @@ impl Engine {
                 conn,
                 here,
                 &Begin {
-                    kind: aim.kind,
-                    of: aim.of,
-                    target: &aim.target,
+                    kind: plan.kind,
+                    of: plan.of,
+                    target: &plan.target,
+                    to_branch: plan.to_branch,
                     files: &plan.files,
                     lines: &lines,
                 },

@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::{Connection, params};
 
 use super::types::{Gap, GapKind, Goal, Request};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::history::{self, Ancestry, OpKind, OpState};
-use crate::model::{Change, ChangeId, FileId, Kind, NodeId, OpId, Role, SessionId};
+use crate::history::{self, Ancestry, Here, OpKind, OpState, Operation, branches};
+use crate::model::{BranchId, Change, ChangeId, FileId, Kind, NodeId, OpId, Role, SessionId};
 
 /// The edits of one file to move.
 #[derive(Clone, Debug, Default)]
@@ -54,13 +54,37 @@ impl Whose {
     }
 }
 
+/// What a request comes to: moving edits, or moving to another branch.
+pub(super) enum Course {
+    Edits(Aim),
+    Switch(Turnout),
+}
+
+/// A switch, understood.
+pub(super) struct Turnout {
+    pub target: String,
+    pub to: BranchId,
+    pub carry: bool,
+    pub kind: OpKind,
+    pub of: Option<OpId>,
+}
+
 impl Engine {
-    pub(super) fn aim(&self, r: &Request, head: NodeId) -> Result<Aim> {
+    pub(super) fn course(&self, r: &Request, head: NodeId) -> Result<Course> {
         let conn = &self.store.conn;
         let ancestry = Ancestry::new(conn);
-        match &r.goal {
+        let edits = match &r.goal {
             Goal::Rewind(target) => self.aim_rewind(r, &ancestry, *target, head),
             Goal::Revert(nodes) => self.aim_revert(r, &ancestry, nodes, head),
+            Goal::Switch { branch, carry } => {
+                return Ok(Course::Switch(Turnout {
+                    target: branch.clone(),
+                    to: branches::find(conn, branch)?,
+                    carry: *carry,
+                    kind: OpKind::Switch,
+                    of: None,
+                }));
+            }
             Goal::Undo(op) => {
                 let op = match op {
                     Some(op) => *op,
@@ -73,13 +97,31 @@ impl Engine {
                         "`backstitch redo` brings it back",
                     ));
                 }
+                if done.kind.names_only() {
+                    return Err(Error::refused(
+                        format!("{op} changed no file: it was a {}", done.kind.name()),
+                        "`backstitch branch delete` and `backstitch tag --delete` take names back",
+                    ));
+                }
+                if done.to_branch.is_some() {
+                    return Ok(Course::Switch(Turnout::again(
+                        &done,
+                        done.branch,
+                        OpKind::Undo,
+                    )));
+                }
                 self.aim_operation(&ancestry, op, head, OpKind::Undo)
             }
             Goal::Redo => {
-                let op = newest_to_redo(conn)?;
+                let op = newest_to_redo(conn, self.here)?;
+                let done = history::operation(conn, op)?;
+                if let Some(to) = done.to_branch {
+                    return Ok(Course::Switch(Turnout::again(&done, to, OpKind::Redo)));
+                }
                 self.aim_operation(&ancestry, op, head, OpKind::Redo)
             }
-        }
+        };
+        edits.map(Course::Edits)
     }
 
     fn aim_rewind(
@@ -91,13 +133,13 @@ impl Engine {
     ) -> Result<Aim> {
         let conn = &self.store.conn;
         let node = history::node(conn, target)?;
-        if !r.exact && !ancestry.is_ancestor(target, head)? {
+        if !r.exact && r.session.is_none() && !ancestry.is_ancestor(target, head)? {
             return Err(Error::refused(
                 format!(
                     "{target} is not in the history of the current state, but on another line of it"
                 ),
                 format!(
-                    "`backstitch rewind {target} --exact` makes the files equal to it all the same"
+                    "`backstitch switch` goes to a branch; `backstitch rewind {target} --exact` makes the files equal to it here; --session S takes over the work of that session alone"
                 ),
             ));
         }
@@ -262,10 +304,12 @@ impl Engine {
             let Some(node) = op.node.filter(|_| finished) else {
                 continue;
             };
-            if op.undone_by.is_some()
-                || op.kind == OpKind::Undo
-                || !ancestry.is_ancestor(node, head)?
-            {
+            let led_here = match op.to_branch {
+                Some(to) => op.root == self.here.root && to == self.here.branch,
+                None => ancestry.is_ancestor(node, head)?,
+            };
+            let passed_over = op.kind == OpKind::Undo || op.kind.names_only();
+            if op.undone_by.is_some() || passed_over || !led_here {
                 continue;
             }
             // a redo stands for the operation that it brought back
@@ -276,15 +320,7 @@ impl Engine {
             if op.undone_by.is_some() {
                 continue;
             }
-            let later: Option<i64> = conn
-                .query_row(
-                    "SELECT MAX(number) FROM turn WHERE node > ?1",
-                    [node],
-                    |r| r.get(0),
-                )
-                .optional()?
-                .flatten();
-            return match later {
+            return match turn_after(ancestry, node, head)? {
                 None => Ok(op.id),
                 Some(turn) => Err(Error::refused(
                     format!("turn t{turn} began after the newest operation, {}", op.id),
@@ -316,8 +352,35 @@ fn only_what_moves(
     Ok(())
 }
 
+impl Turnout {
+    /// There or back, once more.
+    fn again(done: &Operation, to: BranchId, kind: OpKind) -> Self {
+        Self {
+            target: done.id.to_string(),
+            to,
+            carry: false,
+            kind,
+            of: Some(done.id),
+        }
+    }
+}
+
+/// The newest turn of the chain that began after this node.
+fn turn_after(ancestry: &Ancestry<'_>, node: NodeId, head: NodeId) -> Result<Option<i64>> {
+    let mut select = ancestry
+        .conn()
+        .prepare_cached("SELECT number, node FROM turn WHERE node > ?1 ORDER BY number DESC")?;
+    let mut rows = select.query([node])?;
+    while let Some(row) = rows.next()? {
+        if ancestry.is_ancestor(row.get(1)?, head)? {
+            return Ok(Some(row.get(0)?));
+        }
+    }
+    Ok(None)
+}
+
 /// The newest undo that stands, unless a new operation came after it.
-fn newest_to_redo(conn: &Connection) -> Result<OpId> {
+fn newest_to_redo(conn: &Connection, here: Here) -> Result<OpId> {
     let nothing = || {
         Error::refused(
             "there is nothing to redo",
@@ -326,7 +389,8 @@ fn newest_to_redo(conn: &Connection) -> Result<OpId> {
     };
     let mut redone = BTreeSet::new();
     for op in history::operations(conn)? {
-        if !matches!(op.state, OpState::Done | OpState::Incomplete) {
+        let finished = matches!(op.state, OpState::Done | OpState::Incomplete);
+        if !finished || op.kind.names_only() || op.root != here.root {
             continue;
         }
         match (op.kind, op.of) {

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::types::FilePlan;
 use crate::error::Result;
 use crate::history::{Here, OpKind};
-use crate::model::{ChangeId, FileId, FileState, Image, OpId, RelPath};
+use crate::model::{BranchId, ChangeId, FileId, FileState, Image, OpId, RelPath};
 use crate::store::{now, state_columns, state_from};
 
 /// One path of a restore.
@@ -51,6 +51,7 @@ pub(super) struct Begin<'a> {
     pub kind: OpKind,
     pub of: Option<OpId>,
     pub target: &'a str,
+    pub to_branch: Option<BranchId>,
     pub files: &'a [FilePlan],
     pub lines: &'a [Line],
 }
@@ -58,8 +59,17 @@ pub(super) struct Begin<'a> {
 /// Writes the whole journal. `temp` names are made from the operation's number.
 pub(super) fn begin(conn: &Connection, here: Here, b: &Begin<'_>) -> Result<OpId> {
     conn.execute(
-        "INSERT INTO operation (kind, root, branch, of, target, time, state) VALUES (?1,?2,?3,?4,?5,?6,'open')",
-        params![b.kind.name(), here.root, here.branch, b.of, b.target, now()],
+        "INSERT INTO operation (kind, root, branch, of, target, time, to_branch, state)
+         VALUES (?1,?2,?3,?4,?5,?6,?7,'open')",
+        params![
+            b.kind.name(),
+            here.root,
+            here.branch,
+            b.of,
+            b.target,
+            now(),
+            b.to_branch
+        ],
     )?;
     let op = OpId(conn.last_insert_rowid());
     for part in b.files {

@@ -2,12 +2,14 @@
 //! off anywhere, and finishing what was cut off.
 
 mod apply;
+mod collisions;
 mod exchange;
 mod goal;
 mod journal;
 mod plan;
 mod record;
 mod replay;
+mod switch;
 #[cfg(test)]
 mod tests;
 mod types;

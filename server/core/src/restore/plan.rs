@@ -1,8 +1,8 @@
 //! The plan: what a request would do to every file, as a value. Touches nothing.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use super::goal::{Aim, Moves};
+use super::goal::{Aim, Course, Moves};
 use super::replay::{Outcome, Replay};
 use super::types::{
     Action, ActionKind, Conflict, FilePlan, Gap, GapKind, Goal, OnConflict, Plan, Request,
@@ -31,35 +31,48 @@ impl Engine {
                 "`backstitch init` takes the first one",
             )
         })?;
-        let aim = self.aim(r, head)?;
+        let course = self.course(r, head)?;
+        let (target, kind, of, to_branch) = match &course {
+            Course::Edits(aim) => (&aim.target, aim.kind, aim.of, None),
+            Course::Switch(turnout) => {
+                let moves = turnout.to != self.here.branch;
+                let to = moves.then_some(turnout.to);
+                (&turnout.target, turnout.kind, turnout.of, to)
+            }
+        };
         let mut draft = Draft {
             engine: self,
             r,
             head,
             plan: Plan {
-                target: aim.target.clone(),
+                target: target.clone(),
                 head,
                 actions: Vec::new(),
                 conflicts: Vec::new(),
-                gaps: aim.gaps.clone(),
+                gaps: Vec::new(),
                 git_moved: None,
                 fingerprint: String::new(),
                 files: Vec::new(),
-                is_rewind: matches!(r.goal, Goal::Rewind(_)),
+                kind,
+                of,
+                to_branch,
             },
             hunks_met: BTreeSet::new(),
             hunks_may_be_in: Vec::new(),
         };
-        draft.fill(&aim)?;
+        match &course {
+            Course::Edits(aim) => draft.fill(aim)?,
+            Course::Switch(turnout) => draft.switch(turnout)?,
+        }
         Ok(draft.plan)
     }
 }
 
-struct Draft<'a> {
-    engine: &'a Engine,
-    r: &'a Request,
-    head: NodeId,
-    plan: Plan,
+pub(super) struct Draft<'a> {
+    pub engine: &'a Engine,
+    pub r: &'a Request,
+    pub head: NodeId,
+    pub plan: Plan,
     hunks_met: BTreeSet<String>,
     /// Conflicts that only matter if a chosen hunk is in their file.
     hunks_may_be_in: Vec<Conflict>,
@@ -69,6 +82,7 @@ impl Draft<'_> {
     fn fill(&mut self, aim: &Aim) -> Result<()> {
         let conn = &self.engine.store.conn;
         let ancestry = Ancestry::new(conn);
+        self.plan.gaps.clone_from(&aim.gaps);
         for (file, moves) in &aim.moves {
             if moves.take_out.is_empty() && moves.put_back.is_empty() {
                 continue;
@@ -92,8 +106,13 @@ impl Draft<'_> {
                 ));
             }
         }
+        self.finish(&ancestry, aim.node)
+    }
+
+    /// What is in the way, what the plan does not reach, and what it comes to.
+    pub(super) fn finish(&mut self, ancestry: &Ancestry<'_>, target: Option<NodeId>) -> Result<()> {
         self.collisions()?;
-        self.gaps(&ancestry, aim)?;
+        self.gaps(ancestry, target)?;
         self.actions();
         self.plan.fingerprint = self.fingerprint();
         Ok(())
@@ -259,7 +278,7 @@ impl Draft<'_> {
         Ok(true)
     }
 
-    fn skip(&mut self, path: RelPath, kind: GapKind, why: &str) {
+    pub(super) fn skip(&mut self, path: RelPath, kind: GapKind, why: &str) {
         self.plan.gaps.push(Gap {
             path: Some(path.bytes().to_vec()),
             kind,
@@ -275,127 +294,7 @@ impl Draft<'_> {
         });
     }
 
-    /// What is in the way: another file at the path, a file where a directory is needed, a directory
-    /// where a file goes, something untracked, a link on the way out of the root.
-    fn collisions(&mut self) -> Result<()> {
-        loop {
-            let mut found = None;
-            {
-                let leaving: BTreeSet<&RelPath> = self
-                    .plan
-                    .files
-                    .iter()
-                    .filter_map(|f| f.before.as_ref().map(|p| &p.path))
-                    .collect();
-                let mut arriving: BTreeMap<&RelPath, usize> = BTreeMap::new();
-                for (at, part) in self.plan.files.iter().enumerate() {
-                    let Some(to) = &part.after else { continue };
-                    if let Some(other) = arriving.insert(&to.path, at) {
-                        found = Some((
-                            at.max(other),
-                            "another file is restored to the same path".to_owned(),
-                            false,
-                        ));
-                        break;
-                    }
-                }
-                if found.is_none() {
-                    for (at, part) in self.plan.files.iter().enumerate() {
-                        if let Some((why, escape)) = self.in_the_way(part, &leaving, &arriving)? {
-                            found = Some((at, why, escape));
-                            break;
-                        }
-                    }
-                }
-            }
-            let Some((at, why, escape)) = found else {
-                return Ok(());
-            };
-            let part = self.plan.files.remove(at);
-            let Some(path) = part.after.or(part.before).map(|p| p.path) else {
-                continue;
-            };
-            if escape {
-                self.skip(path, GapKind::Outside, &why);
-            } else {
-                let open = self.r.on_conflict == OnConflict::Fail;
-                if !open {
-                    self.skip(path.clone(), GapKind::Failed, &why);
-                }
-                self.plan.conflicts.push(Conflict {
-                    path,
-                    reason: why,
-                    hunks: Vec::new(),
-                    resolution: (!open).then_some(Resolution::Left),
-                });
-            }
-        }
-    }
-
-    fn in_the_way(
-        &self,
-        part: &FilePlan,
-        leaving: &BTreeSet<&RelPath>,
-        arriving: &BTreeMap<&RelPath, usize>,
-    ) -> Result<Option<(String, bool)>> {
-        let (root, conn) = (&self.engine.root, &self.engine.store.conn);
-        for (state, stays) in [(&part.before, false), (&part.after, true)] {
-            let Some(state) = state else { continue };
-            let mut dir = state.path.parent();
-            while let Some(at) = dir {
-                let file_there = root
-                    .stat(&at)
-                    .is_some_and(|s| s.kind() != rustix::fs::FileType::Directory);
-                if file_there && !leaving.contains(&at) {
-                    let link = root
-                        .stat(&at)
-                        .is_some_and(|s| s.kind() == rustix::fs::FileType::Symlink);
-                    let why = if link {
-                        "a link stands where its directory was"
-                    } else {
-                        "a file stands where its directory is needed"
-                    };
-                    return Ok(Some((format!("{why}: {}", at.display()), link)));
-                }
-                if stays && arriving.contains_key(&at) {
-                    return Ok(Some((
-                        format!(
-                            "a file is restored where its directory is needed: {}",
-                            at.display()
-                        ),
-                        false,
-                    )));
-                }
-                dir = at.parent();
-            }
-        }
-        let Some(to) = &part.after else {
-            return Ok(None);
-        };
-        if part.before.as_ref().is_some_and(|b| b.path == to.path) {
-            return Ok(None);
-        }
-        match known::get(conn, self.engine.here.root, &to.path)? {
-            Some(_) if leaving.contains(&to.path) => Ok(None),
-            Some(_) => Ok(Some(("another file stands at its path".into(), false))),
-            None => {
-                let look = root.look(&to.path)?;
-                if look.is_dir {
-                    let full = root.path.join(to.path.to_path());
-                    return Ok(first_that_stays(&full, &to.path, leaving).map(|held| {
-                        (
-                            format!("a directory stands at its path, with {held} in it"),
-                            false,
-                        )
-                    }));
-                }
-                Ok((!look.image.is_absent())
-                    .then(|| ("something untracked stands at its path".to_owned(), false)))
-            }
-        }
-    }
-
-    fn gaps(&mut self, ancestry: &Ancestry<'_>, aim: &Aim) -> Result<()> {
+    fn gaps(&mut self, ancestry: &Ancestry<'_>, target: Option<NodeId>) -> Result<()> {
         for part in &self.plan.files {
             let Some(at) = part.before.as_ref().filter(|_| part.before != part.after) else {
                 continue;
@@ -408,7 +307,7 @@ impl Draft<'_> {
                 });
             }
         }
-        let Some(target) = aim.node else {
+        let Some(target) = target else {
             return Ok(());
         };
         let conn = &self.engine.store.conn;
@@ -540,7 +439,8 @@ impl Draft<'_> {
             hash.update(bytes);
         };
         add(self.plan.target.as_bytes());
-        add(format!("{:?} {:?}", self.r.exact, self.r.on_conflict).as_bytes());
+        let asked = (self.r.exact, self.r.on_conflict, self.plan.to_branch);
+        add(format!("{asked:?}").as_bytes());
         for part in &self.plan.files {
             for state in [&part.before, &part.after] {
                 match state {
@@ -562,26 +462,6 @@ impl Draft<'_> {
     }
 }
 
-/// Something in a directory that the plan does not take away.
-fn first_that_stays(
-    full: &std::path::Path,
-    dir: &RelPath,
-    leaving: &BTreeSet<&RelPath>,
-) -> Option<String> {
-    for entry in std::fs::read_dir(full).ok()?.flatten() {
-        let name = crate::model::os_bytes(&entry.file_name());
-        let path = RelPath::new([dir.bytes(), b"/", &name].concat())?;
-        if entry.file_type().is_ok_and(|t| t.is_dir()) {
-            if let Some(held) = first_that_stays(&entry.path(), &path, leaving) {
-                return Some(held);
-            }
-        } else if !leaving.contains(&path) {
-            return Some(path.display());
-        }
-    }
-    None
-}
-
 fn mode_of(state: &FileState) -> Option<u32> {
     match state.as_ref()?.image {
         Image::File { mode, .. } => Some(mode),
@@ -589,14 +469,14 @@ fn mode_of(state: &FileState) -> Option<u32> {
     }
 }
 
-fn opaque(state: &FileState) -> Option<Opaque> {
+pub(super) fn opaque(state: &FileState) -> Option<Opaque> {
     match state.as_ref()?.image {
         Image::Opaque(why) => Some(why),
         _ => None,
     }
 }
 
-fn gap_of(why: Opaque) -> GapKind {
+pub(super) fn gap_of(why: Opaque) -> GapKind {
     match why {
         Opaque::TooLarge => GapKind::TooLarge,
         Opaque::Unreadable => GapKind::Unreadable,

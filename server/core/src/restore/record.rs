@@ -17,7 +17,15 @@ use crate::store::Durable;
 
 impl Engine {
     /// Records what a restore did as a node at the head, by its journal.
-    pub(super) fn record_restore(&mut self, op: OpId) -> Result<NodeId> {
+    /// Records what an operation did. The node that the head is at by then.
+    pub(super) fn record_outcome(&mut self, op: OpId) -> Result<NodeId> {
+        match history::operation(&self.store.conn, op)?.to_branch {
+            Some(to) => self.record_switch(op, to),
+            None => self.record_restore(op),
+        }
+    }
+
+    fn record_restore(&mut self, op: OpId) -> Result<NodeId> {
         let lines = journal::lines(&self.store.conn, op)?;
         let files = journal::files(&self.store.conn, op)?;
         let made = history::operation(&self.store.conn, op)?;
@@ -90,9 +98,7 @@ impl Engine {
                 }
             }
             for part in &whole {
-                let since = conn
-                    .prepare_cached("SELECT since FROM file WHERE id = ?1")?
-                    .query_row([part.file], |r| r.get(0))?;
+                let since = history::since(conn, part.file)?;
                 if let Some(to) = &part.after {
                     let row = Known {
                         image: to.image,

@@ -29,6 +29,7 @@ impl Scene {
         let workspace = Workspace {
             root: root.clone(),
             store_dir: dir.path().join("store"),
+            shared: false,
         };
         let mut engine = Engine::open(&workspace).expect("opens");
         engine.look().expect("first scan");

@@ -1,7 +1,10 @@
 //! What is asked of a restore, what it would do, and what it did: values that can be printed, compared
 //! and shown before anything is touched.
 
-use crate::model::{ChangeId, ContentId, FileId, FileState, GitHead, NodeId, OpId, RelPath};
+use crate::history::OpKind;
+use crate::model::{
+    BranchId, ChangeId, ContentId, FileId, FileState, GitHead, NodeId, OpId, RelPath,
+};
 
 /// What to restore.
 #[derive(Clone, Debug)]
@@ -43,6 +46,12 @@ pub enum Goal {
     /// Undo this operation; None: the newest one not yet undone.
     Undo(Option<OpId>),
     Redo,
+    /// Go to the head of this branch.
+    Switch {
+        branch: String,
+        /// Take the user's own edits along that no checkpoint of an agent or by hand came after.
+        carry: bool,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -69,16 +78,19 @@ pub struct Plan {
     /// The plan's identity: equal only for the same target, state and outcome.
     pub fingerprint: String,
     pub(crate) files: Vec<FilePlan>,
-    pub(crate) is_rewind: bool,
+    pub(crate) kind: OpKind,
+    pub(crate) of: Option<OpId>,
+    /// A switch: the branch that it leads to.
+    pub(crate) to_branch: Option<BranchId>,
 }
 
 impl Plan {
     /// Nothing would be done. A rewind that changes no file is nothing; a revert that changes none still
     /// takes its edits out of force, which counts for what is reverted after it.
     pub fn is_empty(&self) -> bool {
-        self.files
-            .iter()
-            .all(|f| self.is_rewind && f.before == f.after)
+        let is_rewind = self.kind == OpKind::Rewind;
+        let moves = self.files.iter().any(|f| !is_rewind || f.before != f.after);
+        !moves && self.to_branch.is_none()
     }
 
     /// Conflicts that wait for a decision: as long as there are some, nothing is done.

@@ -8,6 +8,12 @@ CREATE TABLE adopted (
   PRIMARY KEY (node, file)
 ) WITHOUT ROWID;
 
+-- Directories of one store are apart: who works in one cannot have changed a file in another.
+ALTER TABLE session ADD COLUMN root INTEGER REFERENCES root(id);
+ALTER TABLE call ADD COLUMN root INTEGER REFERENCES root(id);
+UPDATE session SET root = (SELECT MIN(id) FROM root);
+UPDATE call SET root = (SELECT MIN(id) FROM root);
+
 -- A switch: where it leads. Its journal has no edits.
 ALTER TABLE operation ADD COLUMN to_branch INTEGER REFERENCES branch(id);
 

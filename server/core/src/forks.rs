@@ -1,0 +1,294 @@
+//! Branches and tags as they are asked for, and trees written elsewhere: a copy to look at, or a second
+//! directory with the same history.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use rusqlite::params;
+
+use crate::capture::settle::NO_STAT;
+use crate::disk::{Root, Stat};
+use crate::engine::{Engine, Progress, Tree};
+use crate::error::{Context, Error, Result};
+use crate::history::{self, Ancestry, BranchInfo, Here, OpKind, Tag, branches};
+use crate::known;
+use crate::model::{BranchId, FileId, NodeId, RelPath, RootId, os_bytes};
+use crate::rules::Excludes;
+use crate::scan::Known;
+use crate::store::{self, Durable};
+use crate::workspace;
+
+/// A second directory, forked off.
+#[derive(Clone, Debug)]
+pub struct Forked {
+    pub branch: BranchInfo,
+    pub root: PathBuf,
+    pub files: u64,
+}
+
+impl Engine {
+    pub fn branch(&self, name: &str) -> Result<BranchInfo> {
+        let conn = &self.store.conn;
+        branches::info(conn, self.here, branches::find(conn, name)?)
+    }
+
+    /// The checkpoints made on a branch, oldest first.
+    pub fn nodes_of(&self, branch: BranchId) -> Result<Vec<NodeId>> {
+        let mut select = self
+            .store
+            .conn
+            .prepare_cached("SELECT id FROM node WHERE branch = ?1 ORDER BY id")?;
+        let rows = select.query_map([branch], |r| r.get(0))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
+    /// Makes a branch at a node. Nothing else changes: `switch` goes there.
+    pub fn create_branch(
+        &mut self,
+        name: &str,
+        from: NodeId,
+        description: Option<&str>,
+    ) -> Result<BranchInfo> {
+        let here = self.here;
+        self.store.write(Durable::Power, |conn| {
+            let id = branches::create(conn, name, from, description)?;
+            branches::record(conn, here, OpKind::Fork, name, Some(from))?;
+            branches::info(conn, here, id)
+        })
+    }
+
+    pub fn rename_branch(&mut self, from: &str, to: &str) -> Result<BranchInfo> {
+        let here = self.here;
+        self.store.write(Durable::Power, |conn| {
+            let id = branches::find(conn, from)?;
+            branches::rename(conn, id, to)?;
+            branches::record(
+                conn,
+                here,
+                OpKind::Branch,
+                &format!("rename {from} {to}"),
+                None,
+            )?;
+            branches::info(conn, here, id)
+        })
+    }
+
+    /// Gives a branch's name up; what it had is returned. Its checkpoints stay.
+    pub fn delete_branch(&mut self, name: &str) -> Result<BranchInfo> {
+        let here = self.here;
+        self.store.write(Durable::Power, |conn| {
+            let gone = branches::delete(conn, here, branches::find(conn, name)?)?;
+            branches::record(
+                conn,
+                here,
+                OpKind::Branch,
+                &format!("delete {name}"),
+                gone.head,
+            )?;
+            Ok(gone)
+        })
+    }
+
+    pub fn tag(&mut self, name: &str, node: NodeId) -> Result<()> {
+        let here = self.here;
+        self.store.write(Durable::Power, |conn| {
+            branches::tag(conn, name, node)?;
+            branches::record(conn, here, OpKind::Tag, name, Some(node))
+        })
+    }
+
+    /// Takes a tag away; the node that had it.
+    pub fn untag(&mut self, name: &str) -> Result<NodeId> {
+        let here = self.here;
+        self.store.write(Durable::Power, |conn| {
+            let node = branches::untag(conn, name)?;
+            branches::record(
+                conn,
+                here,
+                OpKind::Tag,
+                &format!("delete {name}"),
+                Some(node),
+            )?;
+            Ok(node)
+        })
+    }
+
+    pub fn tags(&self) -> Result<Vec<Tag>> {
+        branches::tags(&self.store.conn)
+    }
+
+    /// The nearest node that both stand on.
+    pub fn ancestor(&self, a: NodeId, b: NodeId) -> Result<Option<NodeId>> {
+        Ancestry::new(&self.store.conn).common(a, b)
+    }
+
+    /// Writes the whole tracked tree at a node into an empty directory. The number of files written.
+    pub fn materialize(
+        &self,
+        id: NodeId,
+        into: &Path,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<u64> {
+        let target = self.empty_dir(into)?;
+        self.write_tree(&self.tree_at(id)?, &target, progress)
+    }
+
+    /// Makes a branch at a node, in a directory of its own: another root of this store.
+    pub fn fork_into(
+        &mut self,
+        name: &str,
+        from: NodeId,
+        description: Option<&str>,
+        into: &Path,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Forked> {
+        let target = self.empty_dir(into)?;
+        // a name that cannot be is known before the files are written
+        self.store.conn.execute_batch("SAVEPOINT trial")?;
+        let possible = branches::create(&self.store.conn, name, from, description);
+        self.store
+            .conn
+            .execute_batch("ROLLBACK TO trial; RELEASE trial")?;
+        possible?;
+        let files = self.write_tree(&self.tree_at(from)?, &target, progress)?;
+        let rows = self.rows_at(from)?;
+        let gone = self.gone_at(from, &rows)?;
+        let (here, store_dir) = (self.here, self.store.dir.clone());
+        let stats: Vec<Option<Stat>> = rows.iter().map(|(path, _)| target.stat(path)).collect();
+        let excludes = Excludes::read(&target.path);
+        let path = os_bytes(target.path.as_os_str());
+        let made = self.store.write(Durable::Power, |conn| {
+            let branch = branches::create(conn, name, from, description)?;
+            conn.execute(
+                "INSERT INTO root (path, branch, scanned, bare_dirs, excludes) VALUES (?1,?2,?3,x'',?4)",
+                params![
+                    path,
+                    branch,
+                    store::now(),
+                    serde_json::to_string(&excludes).unwrap_or_default()
+                ],
+            )?;
+            let root = RootId(conn.last_insert_rowid());
+            for ((path, row), stat) in rows.iter().zip(stats) {
+                let row = Known {
+                    stat: stat.map_or(NO_STAT, |s| Stat { racy: true, ..s }),
+                    ..*row
+                };
+                known::put(conn, root, path, &row)?;
+            }
+            for (path, file) in &gone {
+                known::note_identity(conn, root, *file, Some(path))?;
+            }
+            branches::record(conn, here, OpKind::Fork, name, Some(from))?;
+            // the last thing that can fail: with it, none of this is
+            workspace::share(&target.path, &store_dir)?;
+            crate::fault::point("shared");
+            branches::info(conn, Here { root, ..here }, branch)
+        });
+        match made {
+            Ok(branch) => Ok(Forked {
+                branch,
+                root: target.path,
+                files,
+            }),
+            Err(error) => {
+                workspace::unshare(&target.path, &self.store.dir);
+                Err(error)
+            }
+        }
+    }
+
+    /// An empty or new directory outside of the workspace.
+    fn empty_dir(&self, into: &Path) -> Result<Root> {
+        std::fs::create_dir_all(into).at("make", into)?;
+        if std::fs::read_dir(into).at("read", into)?.next().is_some() {
+            return Err(Error::refused(
+                format!("{} is not empty", into.display()),
+                "name an empty or a new directory",
+            ));
+        }
+        let place = into.canonicalize().at("open", into)?;
+        if place.starts_with(&self.root.path) {
+            return Err(Error::refused(
+                format!("{} lies inside the workspace", into.display()),
+                "name a directory outside of it, else its files become part of the history",
+            ));
+        }
+        Root::open(&place)
+    }
+
+    fn write_tree(
+        &self,
+        tree: &Tree,
+        target: &Root,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<u64> {
+        let total = Some(tree.len() as u64);
+        let mut done = 0;
+        for (path, image) in tree {
+            let Some(content) = image.content() else {
+                continue;
+            };
+            target.make_parents(path)?;
+            let row = known::get(&self.store.conn, self.here.root, path)?;
+            let same = row.is_some_and(|row| row.image.content() == Some(content));
+            let like = self.root.place(path).ok().flatten().filter(|_| same);
+            if let Some(place) = target.place(path)? {
+                place.create_unsynced(image, &self.store.content(&content)?, like.as_ref())?;
+            }
+            done += 1;
+            progress(Progress {
+                what: "writing",
+                done,
+                total,
+            });
+        }
+        target.sync()?;
+        Ok(done)
+    }
+
+    /// What is known to be on disk where the tree of a node was just written.
+    fn rows_at(&self, node: NodeId) -> Result<Vec<(RelPath, Known)>> {
+        let conn = &self.store.conn;
+        let mut rows = Vec::new();
+        for (path, (image, file)) in self.placed_at(node)? {
+            let since = match file {
+                Some(file) => history::since(conn, file)?,
+                None => known::get(conn, self.here.root, &path)?.and_then(|row| row.since),
+            };
+            let row = Known {
+                image,
+                file,
+                since,
+                generation: 0,
+                stat: NO_STAT,
+            };
+            rows.push((path, row));
+        }
+        Ok(rows)
+    }
+
+    /// Files that are not at a node, by the path that they would return to.
+    fn gone_at(&self, node: NodeId, rows: &[(RelPath, Known)]) -> Result<Vec<(RelPath, FileId)>> {
+        let conn = &self.store.conn;
+        let there: BTreeSet<FileId> = rows.iter().filter_map(|(_, row)| row.file).collect();
+        let paths: BTreeSet<&RelPath> = rows.iter().map(|(path, _)| path).collect();
+        let ancestry = Ancestry::new(conn);
+        let mut gone = known::all_gone(conn, self.here.root)?;
+        gone.extend(
+            known::all(conn, self.here.root)?
+                .into_iter()
+                .filter_map(|(path, row)| Some((path, row.file?))),
+        );
+        let mut kept = Vec::new();
+        for (path, file) in gone {
+            if !there.contains(&file)
+                && !paths.contains(&path)
+                && self.known_at(&ancestry, file, node)?
+            {
+                kept.push((path, file));
+            }
+        }
+        Ok(kept)
+    }
+}

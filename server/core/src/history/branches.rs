@@ -1,0 +1,228 @@
+//! Branches and tags: names that move with new checkpoints, and names that stay.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::{Here, OpKind, branch_of};
+use crate::error::{Error, Result};
+use crate::model::{BranchId, NodeId, RootId, bytes_path};
+use crate::store::now;
+
+#[derive(Clone, Debug)]
+pub struct BranchInfo {
+    pub id: BranchId,
+    pub name: String,
+    pub head: Option<NodeId>,
+    pub parent: Option<String>,
+    pub fork_point: Option<NodeId>,
+    /// Microseconds since 1970.
+    pub created: i64,
+    pub description: Option<String>,
+    pub current: bool,
+    /// Its name was given up; its checkpoints stay.
+    pub deleted: bool,
+    /// The directory that works on it, where that is another one than this.
+    pub root: Option<std::path::PathBuf>,
+    /// How many checkpoints were made on it.
+    pub nodes: i64,
+}
+
+#[derive(Clone, Debug)]
+pub struct Tag {
+    pub name: String,
+    pub node: NodeId,
+    pub created: i64,
+}
+
+const BRANCH: &str =
+    "SELECT b.id, b.name, b.head, p.name, b.fork_point, b.created, b.description, b.deleted IS NOT NULL,
+       (SELECT path FROM root WHERE branch = b.id AND id <> ?1),
+       (SELECT COUNT(*) FROM node WHERE node.branch = b.id)
+     FROM branch b LEFT JOIN branch p ON p.id = b.parent";
+
+fn branch_from(r: &Row<'_>, here: Here) -> rusqlite::Result<BranchInfo> {
+    let id: BranchId = r.get(0)?;
+    Ok(BranchInfo {
+        id,
+        name: r.get(1)?,
+        head: r.get(2)?,
+        parent: r.get(3)?,
+        fork_point: r.get(4)?,
+        created: r.get(5)?,
+        description: r.get(6)?,
+        current: id == here.branch,
+        deleted: r.get(7)?,
+        root: r
+            .get::<_, Option<Vec<u8>>>(8)?
+            .map(|path| bytes_path(&path))
+            .filter(|dir| dir.is_dir()),
+        nodes: r.get(9)?,
+    })
+}
+
+/// All branches, those given up too, oldest first.
+pub(crate) fn list(conn: &Connection, here: Here) -> Result<Vec<BranchInfo>> {
+    let mut select = conn.prepare_cached(&format!("{BRANCH} ORDER BY b.id"))?;
+    let rows = select.query_map([here.root], |r| branch_from(r, here))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+pub(crate) fn info(conn: &Connection, here: Here, id: BranchId) -> Result<BranchInfo> {
+    Ok(conn
+        .prepare_cached(&format!("{BRANCH} WHERE b.id = ?2"))?
+        .query_row(params![here.root, id], |r| branch_from(r, here))?)
+}
+
+pub(crate) fn find(conn: &Connection, name: &str) -> Result<BranchId> {
+    conn.prepare_cached("SELECT id FROM branch WHERE name = ?1 AND deleted IS NULL")?
+        .query_row([name], |r| r.get(0))
+        .optional()?
+        .ok_or_else(|| Error::NotFound {
+            what: "branch",
+            name: name.to_owned(),
+        })
+}
+
+/// Makes a branch whose first checkpoint stands on this node.
+pub(crate) fn create(
+    conn: &Connection,
+    name: &str,
+    from: NodeId,
+    description: Option<&str>,
+) -> Result<BranchId> {
+    free(conn, name)?;
+    let parent = branch_of(conn, from)?;
+    conn.prepare_cached(
+        "INSERT INTO branch (name, head, parent, fork_point, created, description) VALUES (?1,?2,?3,?2,?4,?5)",
+    )?
+    .execute(params![name, from, parent, now(), description])?;
+    Ok(BranchId(conn.last_insert_rowid()))
+}
+
+pub(crate) fn rename(conn: &Connection, branch: BranchId, name: &str) -> Result<()> {
+    free(conn, name)?;
+    conn.prepare_cached("UPDATE branch SET name = ?2 WHERE id = ?1")?
+        .execute(params![branch, name])?;
+    Ok(())
+}
+
+/// Gives a branch's name up. Its checkpoints stay, and can be named by their numbers.
+pub(crate) fn delete(conn: &Connection, here: Here, branch: BranchId) -> Result<BranchInfo> {
+    let gone = info(conn, here, branch)?;
+    if gone.current {
+        return Err(Error::refused(
+            format!("{} is the current branch", gone.name),
+            "`backstitch switch` to another one first",
+        ));
+    }
+    if let Some(dir) = &gone.root {
+        return Err(Error::refused(
+            format!("{} is the branch of {}", gone.name, dir.display()),
+            "switch that directory to another branch first, or remove it",
+        ));
+    }
+    conn.prepare_cached("UPDATE branch SET deleted = ?2, name = ?3 WHERE id = ?1")?
+        .execute(params![
+            branch,
+            now(),
+            // a name that cannot be typed: no branch is ever made with it
+            format!("{} (deleted, {})", gone.name, branch.0)
+        ])?;
+    Ok(gone)
+}
+
+/// A root that is gone holds no branch any more: another one takes it over.
+pub(crate) fn take_over(conn: &Connection, root: RootId, branch: BranchId) -> Result<()> {
+    conn.execute(
+        "UPDATE root SET branch = NULL WHERE branch = ?2 AND id <> ?1",
+        params![root, branch],
+    )?;
+    Ok(())
+}
+
+pub(crate) fn tag(conn: &Connection, name: &str, node: NodeId) -> Result<()> {
+    free(conn, name)?;
+    conn.prepare_cached("INSERT INTO tag (name, node, created) VALUES (?1,?2,?3)")?
+        .execute(params![name, node, now()])?;
+    Ok(())
+}
+
+/// Takes a tag away; the node that had it.
+pub(crate) fn untag(conn: &Connection, name: &str) -> Result<NodeId> {
+    conn.prepare_cached("DELETE FROM tag WHERE name = ?1 RETURNING node")?
+        .query_row([name], |r| r.get(0))
+        .optional()?
+        .ok_or_else(|| Error::NotFound {
+            what: "tag",
+            name: name.to_owned(),
+        })
+}
+
+pub(crate) fn tags(conn: &Connection) -> Result<Vec<Tag>> {
+    let mut select = conn.prepare_cached("SELECT name, node, created FROM tag ORDER BY name")?;
+    let rows = select.query_map([], |r| {
+        Ok(Tag {
+            name: r.get(0)?,
+            node: r.get(1)?,
+            created: r.get(2)?,
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Records that something was named: nothing that `undo` takes back.
+pub(crate) fn record(
+    conn: &Connection,
+    here: Here,
+    kind: OpKind,
+    target: &str,
+    node: Option<NodeId>,
+) -> Result<()> {
+    conn.prepare_cached(
+        "INSERT INTO operation (kind, root, branch, target, node, time, state, detail)
+         VALUES (?1,?2,?3,?4,NULL,?5,'done',?6)",
+    )?
+    .execute(params![
+        kind.name(),
+        here.root,
+        here.branch,
+        target,
+        now(),
+        node.map_or_else(String::new, |node| format!("at {node}"))
+    ])?;
+    Ok(())
+}
+
+/// Whether a branch or tag may be called so: it must be told from every other way to name a checkpoint.
+fn free(conn: &Connection, name: &str) -> Result<()> {
+    let refuse = |why: &str| {
+        Error::refused(
+            format!("`{name}` cannot be a name: {why}"),
+            "letters, digits, `-`, `_`, `.` and `/` make good names",
+        )
+    };
+    let number = name
+        .strip_prefix(['c', 't'])
+        .or_else(|| name.strip_prefix("op"))
+        .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
+    if name.is_empty() {
+        return Err(refuse("it is empty"));
+    }
+    if number {
+        return Err(refuse("checkpoints, turns and operations are numbered so"));
+    }
+    let odd = |c: char| c.is_whitespace() || c.is_control() || "@^~:\"'`\\".contains(c);
+    if name.starts_with('-') || name.contains(odd) {
+        return Err(refuse("it has a character that means something else"));
+    }
+    let taken = |what: &str, sql: &str| -> Result<()> {
+        if conn.prepare_cached(sql)?.exists([name])? {
+            return Err(Error::refused(
+                format!("there is a {what} `{name}` already"),
+                "choose another name, or delete that one first",
+            ));
+        }
+        Ok(())
+    };
+    taken("branch", "SELECT 1 FROM branch WHERE name = ?1")?;
+    taken("tag", "SELECT 1 FROM tag WHERE name = ?1")
+}

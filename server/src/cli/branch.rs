@@ -1,0 +1,212 @@
+//! `fork`, `branch`, `tag`, `ancestor`: names for checkpoints and lines of history.
+
+use backstitch_core::BranchInfo;
+use backstitch_core::model::NodeId;
+use serde_json::{Value, json};
+
+use super::args::{self, BranchCommand};
+use super::desk::{self, Desk};
+use super::error::{Error, Result};
+use super::json as shape;
+use super::line::Line;
+use super::out;
+use super::render::{self, BLUE, BOLD, DIM, GREEN, PLAIN};
+use super::restore;
+
+pub fn fork(desk: &mut Desk, options: &args::Fork) -> Result<()> {
+    let from = desk.node(&options.rev)?;
+    let description = options.description.as_deref();
+    let Some(dir) = &options.into else {
+        let branch = desk
+            .engine
+            .create_branch(&options.name, from, description)?;
+        if !options.switch {
+            return made(desk, &branch, from);
+        }
+        return restore::switch(
+            desk,
+            &args::Switch {
+                name: options.name.clone(),
+                carry: false,
+                act: args::Act::confirmed(),
+            },
+        );
+    };
+    let dir = desk::current_dir()?.join(dir);
+    let mut progress = desk.out.progress();
+    let forked = desk
+        .engine
+        .fork_into(&options.name, from, description, &dir, &mut progress)?;
+    drop(progress);
+    if desk.out.json {
+        let mut answer = shape::branch(&forked.branch);
+        answer["root"] = shape::text(forked.root.as_os_str().as_encoded_bytes());
+        return out::answer(json!({ "branch": answer, "files": forked.files }));
+    }
+    let files = usize::try_from(forked.files).unwrap_or(usize::MAX);
+    desk.out.remark(&format!(
+        "{} is branch {} from {from}: {}. What happens there stands in this history, too.\n",
+        forked.root.display(),
+        desk.out.paint.on(BOLD, &render::clean(&forked.branch.name)),
+        render::plural(files, "file", "files"),
+    ))
+}
+
+pub fn run(desk: &mut Desk, options: &args::Branch) -> Result<()> {
+    match (&options.command, &options.rev, &options.name) {
+        (
+            Some(BranchCommand::Create {
+                name,
+                from,
+                description,
+            }),
+            ..,
+        ) => create(desk, name, from, description.as_deref()),
+        (Some(BranchCommand::Switch(options)), ..) => restore::switch(desk, options),
+        (Some(BranchCommand::Rename { from, to }), ..) => {
+            let branch = desk.engine.rename_branch(from, to)?;
+            if desk.out.json {
+                return out::answer(json!({ "branch": shape::branch(&branch) }));
+            }
+            let (from, to) = (render::clean(from), render::clean(to));
+            desk.out.remark(&format!("{from} is now called {to}.\n"))
+        }
+        (Some(BranchCommand::Delete { name }), ..) => {
+            let gone = desk.engine.delete_branch(name)?;
+            if desk.out.json {
+                return out::answer(json!({ "branch": shape::branch(&gone) }));
+            }
+            let head = gone.head.map(|head| head.to_string()).unwrap_or_default();
+            let name = render::clean(name);
+            desk.out.remark(&format!(
+                "{name} is no branch any more. Its checkpoints stay: `backstitch branch {head} {name}` brings it back.\n"
+            ))
+        }
+        (None, Some(rev), Some(name)) => create(desk, name, rev, None),
+        (Some(BranchCommand::List) | None, ..) => list(desk),
+    }
+}
+
+fn create(desk: &mut Desk, name: &str, from: &str, description: Option<&str>) -> Result<()> {
+    let from = desk.node(from)?;
+    let branch = desk.engine.create_branch(name, from, description)?;
+    made(desk, &branch, from)
+}
+
+fn made(desk: &Desk, branch: &BranchInfo, from: NodeId) -> Result<()> {
+    if desk.out.json {
+        return out::answer(json!({ "branch": shape::branch(branch) }));
+    }
+    let paint = desk.out.paint;
+    let name = render::clean(&branch.name);
+    desk.out.remark(&format!(
+        "branch {} starts at {from}. There: {}\n",
+        paint.on(BOLD, &name),
+        paint.on(BOLD, &format!("backstitch switch {name}")),
+    ))
+}
+
+fn list(desk: &Desk) -> Result<()> {
+    let branches = desk.engine.branches()?;
+    if desk.out.json {
+        let all: Vec<Value> = branches
+            .iter()
+            .map(|branch| {
+                let mut shape = shape::branch(branch);
+                let ids = desk.engine.nodes_of(branch.id)?;
+                shape["checkpoints"] = ids.iter().map(|id| json!(id.to_string())).collect();
+                Ok(shape)
+            })
+            .collect::<Result<_>>()?;
+        return out::answer(json!({ "branches": all }));
+    }
+    let width = branches.iter().map(|b| b.name.chars().count()).max();
+    let paint = desk.out.paint;
+    let mut text = String::new();
+    for branch in branches.iter().filter(|b| !b.deleted) {
+        let style = if branch.current { GREEN } else { PLAIN };
+        let mut what = String::new();
+        if let (Some(parent), Some(point)) = (&branch.parent, branch.fork_point) {
+            what = format!("from {point} of {}", render::clean(parent));
+        }
+        if let Some(description) = &branch.description {
+            what = format!("{what}  {}", render::clean(description));
+        }
+        if let Some(dir) = &branch.root {
+            what = format!("{what}  in {}", dir.display());
+        }
+        let head = branch.head.map(|head| head.to_string());
+        let line = Line::new()
+            .add(style, if branch.current { "* " } else { "  " })
+            .column(style, &render::clean(&branch.name), width.unwrap_or(0) + 2)
+            .column(BLUE, &head.unwrap_or_default(), 8)
+            .plain(what.trim_start().to_owned())
+            .right(paint.ago(branch.created));
+        text.push_str(&line.draw(paint));
+    }
+    desk.out.text(&text)
+}
+
+pub fn tag(desk: &mut Desk, options: &args::Tag) -> Result<()> {
+    if let Some(name) = &options.delete {
+        let node = desk.engine.untag(name)?;
+        if desk.out.json {
+            return out::answer(json!({ "tag": name, "checkpoint": node.to_string() }));
+        }
+        let name = render::clean(name);
+        return desk
+            .out
+            .remark(&format!("{name} is no tag any more. It stood at {node}.\n"));
+    }
+    let Some(name) = &options.name else {
+        return tags(desk);
+    };
+    let node = desk.node(options.rev.as_deref().unwrap_or("@"))?;
+    desk.engine.tag(name, node)?;
+    if desk.out.json {
+        return out::answer(json!({ "tag": name, "checkpoint": node.to_string() }));
+    }
+    desk.out
+        .remark(&format!("{node} is tagged {}.\n", render::clean(name)))
+}
+
+fn tags(desk: &Desk) -> Result<()> {
+    let tags = desk.engine.tags()?;
+    if desk.out.json {
+        let tags = tags.iter().map(|tag| {
+            json!({ "name": tag.name, "checkpoint": tag.node.to_string(), "created": shape::time(tag.created) })
+        });
+        return out::answer(json!({ "tags": tags.collect::<Vec<_>>() }));
+    }
+    if tags.is_empty() {
+        return desk
+            .out
+            .text("No tags yet: `backstitch tag NAME` makes the first.\n");
+    }
+    let width = tags.iter().map(|tag| tag.name.chars().count()).max();
+    let paint = desk.out.paint;
+    let mut text = String::new();
+    for tag in &tags {
+        let line = Line::new()
+            .column(BOLD, &render::clean(&tag.name), width.unwrap_or(0) + 2)
+            .add(BLUE, tag.node.to_string())
+            .add(DIM, "")
+            .right(paint.ago(tag.created));
+        text.push_str(&line.draw(paint));
+    }
+    desk.out.text(&text)
+}
+
+pub fn ancestor(desk: &Desk, a: &str, b: &str) -> Result<()> {
+    let (x, y) = (desk.node(a)?, desk.node(b)?);
+    let Some(node) = desk.engine.ancestor(x, y)? else {
+        return Err(
+            Error::not_found(format!("{a} and {b} have no common ancestor"))
+                .hint("they are of histories that began apart"),
+        );
+    };
+    if desk.out.json {
+        return out::answer(json!({ "ancestor": node.to_string() }));
+    }
+    desk.out.text(&format!("{node}\n"))
+}
