@@ -11,8 +11,7 @@ use crate::error::{Error, Result};
 use crate::history::{self, Ancestry, BranchInfo, Entry, Here, LogFilter, Operation};
 use crate::known;
 use crate::model::{
-    BranchId, ContentId, Coverage, FileId, FileState, Image, NodeId, OpId, Placed, RelPath, RootId,
-    os_bytes,
+    BranchId, ContentId, Coverage, FileId, Image, NodeId, OpId, Placed, RelPath, RootId, os_bytes,
 };
 use crate::store::{self, Durable, Store};
 use crate::workspace::Workspace;
@@ -25,13 +24,6 @@ pub struct Progress {
     pub what: &'static str,
     pub done: u64,
     pub total: Option<u64>,
-}
-
-/// A file at two points of the history; the paths differ where it was renamed between them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delta {
-    pub old: FileState,
-    pub new: FileState,
 }
 
 #[derive(Clone, Debug)]
@@ -361,34 +353,6 @@ impl Engine {
             .get(path)
             .copied()
             .unwrap_or(Image::Absent))
-    }
-
-    /// What differs between two nodes, by path.
-    pub fn compare(&self, from: NodeId, to: NodeId) -> Result<Vec<Delta>> {
-        let ancestry = Ancestry::new(&self.store.conn);
-        let mut deltas = Vec::new();
-        for file in self.files_between(&ancestry, from, to)? {
-            let old = history::state_at(&ancestry, file, from)?;
-            let new = history::state_at(&ancestry, file, to)?;
-            if old != new {
-                deltas.push(Delta { old, new });
-            }
-        }
-        deltas.sort_by(|a, b| {
-            let key = |d: &Delta| d.new.as_ref().or(d.old.as_ref()).map(|p| p.path.clone());
-            key(a).cmp(&key(b))
-        });
-        Ok(deltas)
-    }
-
-    /// What differs between a node and the disk, which is looked at now: what has changed there becomes
-    /// a node like any other find.
-    pub fn compare_with_disk(&mut self, from: NodeId) -> Result<Vec<Delta>> {
-        self.look()?;
-        match self.head()? {
-            Some(head) => self.compare(from, head),
-            None => Ok(Vec::new()),
-        }
     }
 
     pub fn status(&self) -> Result<Status> {

@@ -18,6 +18,9 @@ use crate::scan::Known;
 use crate::store::{self, Durable};
 use crate::workspace;
 
+/// From so many files on, the whole file system is synced rather than each of them.
+const SYNC_ALL: usize = 2000;
+
 /// A second directory, forked off.
 #[derive(Clone, Debug)]
 pub struct Forked {
@@ -200,6 +203,17 @@ impl Engine {
 
     /// An empty or new directory outside of the workspace.
     fn empty_dir(&self, into: &Path) -> Result<Root> {
+        let inside = || {
+            Error::refused(
+                format!("{} lies inside the workspace", into.display()),
+                "name a directory outside of it, else its files become part of the history",
+            )
+        };
+        let full = std::path::absolute(into).at("find", into)?;
+        let above = full.ancestors().find_map(|dir| dir.canonicalize().ok());
+        if above.is_some_and(|dir| dir.starts_with(&self.root.path)) {
+            return Err(inside());
+        }
         std::fs::create_dir_all(into).at("make", into)?;
         if std::fs::read_dir(into).at("read", into)?.next().is_some() {
             return Err(Error::refused(
@@ -209,10 +223,7 @@ impl Engine {
         }
         let place = into.canonicalize().at("open", into)?;
         if place.starts_with(&self.root.path) {
-            return Err(Error::refused(
-                format!("{} lies inside the workspace", into.display()),
-                "name a directory outside of it, else its files become part of the history",
-            ));
+            return Err(inside());
         }
         Root::open(&place)
     }
@@ -223,7 +234,9 @@ impl Engine {
         target: &Root,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<u64> {
+        let into = &target.path;
         let total = Some(tree.len() as u64);
+        let one_by_one = tree.len() < SYNC_ALL;
         let mut done = 0;
         for (path, image) in tree {
             let Some(content) = image.content() else {
@@ -234,7 +247,11 @@ impl Engine {
             let same = row.is_some_and(|row| row.image.content() == Some(content));
             let like = self.root.place(path).ok().flatten().filter(|_| same);
             if let Some(place) = target.place(path)? {
-                place.create_unsynced(image, &self.store.content(&content)?, like.as_ref())?;
+                let bytes = self.store.content(&content)?;
+                let file = place.create_unsynced(image, &bytes, like.as_ref())?;
+                if let Some(file) = file.filter(|_| one_by_one) {
+                    file.sync_all().at("sync", &into.join(path.to_path()))?;
+                }
             }
             done += 1;
             progress(Progress {
@@ -243,7 +260,9 @@ impl Engine {
                 total,
             });
         }
-        target.sync()?;
+        if !one_by_one {
+            target.sync()?;
+        }
         Ok(done)
     }
 

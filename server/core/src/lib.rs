@@ -3,6 +3,7 @@
 //! Synchronous. Knows no editor protocol, no agent payload and never prints.
 
 pub mod capture;
+mod compare;
 pub mod diff;
 mod disk;
 mod engine;
@@ -21,7 +22,8 @@ mod store;
 mod verify;
 mod workspace;
 
-pub use engine::{Delta, Engine, Progress, Status, Tree, record_gap};
+pub use compare::Delta;
+pub use engine::{Engine, Progress, Status, Tree, record_gap};
 pub use error::{Error, ErrorKind, Result};
 pub use forks::Forked;
 pub use history::{BranchInfo, Entry, EntryChange, LogFilter, OpKind, OpState, Operation, Tag};

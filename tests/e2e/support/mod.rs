@@ -16,6 +16,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::{fmt, fs, iter, thread};
 
@@ -28,7 +29,7 @@ use tree::{GitDigest, Tree};
 /// A workspace with a home, a state and a configuration directory of its own. All of it goes when it is dropped.
 #[derive(Debug)]
 pub struct World {
-    _dir: TempDir,
+    dir: Arc<TempDir>,
     /// The workspace.
     pub root: PathBuf,
     pub home: PathBuf,
@@ -71,12 +72,25 @@ impl World {
         });
         let agents = AtomicU32::new(0);
         Self {
-            _dir: dir,
+            dir: Arc::new(dir),
             root,
             home,
             state,
             config,
             agents,
+        }
+    }
+
+    /// Another directory of the same user. Its agents are others.
+    pub fn beside(&self, name: &str) -> Self {
+        let agents = self.agents.load(Ordering::Relaxed) + 1000;
+        Self {
+            dir: Arc::clone(&self.dir),
+            root: self.root.with_file_name(name),
+            home: self.home.clone(),
+            state: self.state.clone(),
+            config: self.config.clone(),
+            agents: AtomicU32::new(agents),
         }
     }
 

@@ -1,0 +1,497 @@
+//! Branches, tags, switching, and a second directory on the same history.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::support::history::{actions, conflicts, path};
+use crate::support::tree::assert_same;
+use crate::support::{Output, World};
+
+const A: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
+
+/// t1 edits a.txt and makes b.txt.
+fn start() -> World {
+    let world = World::committed(&[("a.txt", A), ("c.txt", "c\n"), ("src/d.txt", "d\n")]);
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("first idea");
+    agent.edit("a.txt", "one", "ONE");
+    agent.write("b.txt", "b\n");
+    agent.stop();
+    world
+}
+
+#[track_caller]
+fn says(output: &Output, code: i32, words: &[&str]) {
+    assert_eq!(output.code, code, "{output}");
+    for word in words {
+        assert!(output.stderr.contains(word), "no {word:?} in {output}");
+    }
+}
+
+/// A look at the disk finds what is recorded.
+#[track_caller]
+fn nothing_new(world: &World) {
+    let before = world.history();
+    world.json(["diff"]);
+    assert_eq!(world.history(), before);
+}
+
+fn names(world: &World) -> Vec<String> {
+    let branches = world.json(["branch", "list"])["branches"].clone();
+    let name = |b: &Value| {
+        let mark = if b["current"] == true { "*" } else { "" };
+        format!("{}{mark}", b["name"].as_str().expect("a name"))
+    };
+    let all = branches.as_array().expect("branches").iter();
+    all.filter(|b| b["deleted"] == false).map(name).collect()
+}
+
+fn current(world: &World) -> Vec<String> {
+    let log = world.json(["log"]);
+    let all = log["checkpoints"].as_array().expect("checkpoints").iter();
+    let line = |c: &Value| match c["kind"].as_str() {
+        Some("turn") => format!(
+            "{}: {}",
+            c["turn"].as_str().expect("t"),
+            c["prompt"].as_str().expect("p")
+        ),
+        Some(kind) => format!("{kind} {}", c["tool"].as_str().unwrap_or_default())
+            .trim()
+            .to_owned(),
+        None => String::new(),
+    };
+    let mut lines: Vec<String> = all.map(line).collect();
+    lines.reverse();
+    lines
+}
+
+/// S2-068…S2-076, S2-078, S2-080, S2-081, S2-D3, S3-053, S4-063, S4-064: a second idea beside the first, each with its own files.
+#[test]
+fn two_ideas() {
+    let world = start();
+    let first = world.tree();
+    assert_eq!(names(&world), ["main*"]);
+    let made = world.json(["fork", "t1", "idea2", "-m", "the other way"])["branch"].clone();
+    for (field, expected) in [
+        ("name", json!("idea2")),
+        ("parent", json!("main")),
+        ("fork_point", json!(world.id("t1: first idea"))),
+        ("description", json!("the other way")),
+        ("current", json!(false)),
+    ] {
+        assert_eq!(made[field], expected, "{made:#}");
+    }
+    assert_same(&world.tree(), &first);
+    world.ok(["switch", "idea2"]);
+    assert_eq!(world.read("a.txt"), A);
+    assert!(!world.exists("b.txt"));
+    assert_eq!(names(&world), ["main", "idea2*"]);
+    assert_eq!(current(&world), ["manual", "t1: first idea"]);
+    let mut agent = world.agent();
+    agent.prompt("second idea");
+    agent.edit("a.txt", "seven", "SEVEN");
+    agent.write("e.txt", "e\n");
+    agent.stop();
+    let second = world.tree();
+    world.ok(["switch", "main"]);
+    assert_same(&world.tree(), &first);
+    assert_eq!(
+        current(&world),
+        ["manual", "t1: first idea", "step Edit", "step Write"]
+    );
+    world.ok(["branch", "switch", "idea2"]);
+    assert_same(&world.tree(), &second);
+    // each goes on where it was
+    let mut agent = world.agent();
+    agent.prompt("third");
+    agent.bash("echo more >> e.txt");
+    world.ok(["rewind", "t2", "--exact"]);
+    assert_eq!(world.read("a.txt"), A);
+    world.ok(["switch", "main"]);
+    assert_same(&world.tree(), &first);
+    let all = world.json(["branch"])["branches"].clone();
+    let idea2 = all
+        .as_array()
+        .expect("branches")
+        .iter()
+        .find(|b| b["name"] == "idea2")
+        .expect("it")
+        .clone();
+    assert_eq!(
+        idea2["checkpoints"].as_array().expect("ids").len(),
+        6,
+        "{idea2:#}"
+    );
+    world.ok(["verify"]);
+}
+
+/// What the user edited stays with the branch that is left: it is neither lost nor taken along.
+#[test]
+fn what_the_user_edited_stays_with_the_branch() {
+    let world = start();
+    world.ok(["fork", "t1", "idea2"]);
+    world.write("c.txt", "mine\n");
+    world.write("new.txt", "new\n");
+    let left = world.tree();
+    world.ok(["switch", "idea2"]);
+    assert_eq!(world.read("c.txt"), "c\n");
+    assert!(!world.exists("new.txt"));
+    world.ok(["switch", "main"]);
+    assert_same(&world.tree(), &left);
+}
+
+/// With `--carry` it is merged over, and stays on the branch that is left, too.
+#[test]
+fn carried_along() {
+    let world = start();
+    world.ok(["fork", "t1", "idea2"]);
+    world.write("a.txt", world.read("a.txt").replace("seven", "mine"));
+    world.write("new.txt", "new\n");
+    let left = world.tree();
+    let plan = world.plan(["switch", "idea2", "--carry"]);
+    assert_eq!(actions(&plan), ["merge a.txt", "delete b.txt"]);
+    assert_same(&world.tree(), &left);
+    world.ok(["switch", "idea2", "--carry"]);
+    assert_eq!(world.read("a.txt"), A.replace("seven", "mine"));
+    assert_eq!(world.read("new.txt"), "new\n");
+    assert!(!world.exists("b.txt"));
+    let there = world.tree();
+    nothing_new(&world);
+    world.ok(["switch", "main"]);
+    assert_same(&world.tree(), &left);
+    world.ok(["switch", "idea2"]);
+    assert_same(&world.tree(), &there);
+    world.ok(["verify"]);
+}
+
+/// Where what is carried meets other lines, nothing happens until it is decided.
+#[test]
+fn carried_into_a_conflict() {
+    let decided = |how: &str| {
+        let world = start();
+        world.ok(["fork", "t1", "idea2"]);
+        world.ok(["switch", "idea2"]);
+        let mut agent = world.agent();
+        agent.prompt("second idea");
+        agent.edit("a.txt", "seven", "SEVEN");
+        world.ok(["switch", "main"]);
+        world.write("a.txt", world.read("a.txt").replace("seven", "mine"));
+        let before = world.tree();
+        let output = world.run(["--json", "switch", "idea2", "--carry"]);
+        assert_eq!(
+            (output.code, conflicts(&output.json())),
+            (1, vec!["a.txt".to_owned()])
+        );
+        assert_same(&world.tree(), &before);
+        assert_eq!(names(&world), ["main*", "idea2"]);
+        world.ok(["switch", "idea2", "--carry", "--on-conflict", how]);
+        assert_eq!(names(&world), ["main", "idea2*"]);
+        let text = world.read("a.txt");
+        world.ok(["switch", "main"]);
+        assert_same(&world.tree(), &before);
+        text
+    };
+    assert_eq!(decided("current"), A.replace("seven", "mine"));
+    assert_eq!(decided("target"), A.replace("seven", "SEVEN"));
+    let marked = decided("markers");
+    for part in ["<<<<<<<", "SEVEN", "=======", "mine", ">>>>>>>"] {
+        assert!(marked.contains(part), "{marked}");
+    }
+}
+
+/// A switch is an operation: `undo` goes back, `redo` there again, and `oplog` has it.
+#[test]
+fn undone_and_redone() {
+    let world = start();
+    let here = world.tree();
+    world.ok(["fork", "t1", "idea2"]);
+    let switched = world.json(["switch", "idea2"]);
+    let there = world.tree();
+    world.ok(["undo"]);
+    assert_same(&world.tree(), &here);
+    assert_eq!(names(&world), ["main*", "idea2"]);
+    world.ok(["redo"]);
+    assert_same(&world.tree(), &there);
+    let log = world.json(["oplog"])["operations"].clone();
+    let kinds: Vec<_> = log
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|o| o["kind"].clone())
+        .collect();
+    assert_eq!(kinds, ["redo", "undo", "switch", "fork"]);
+    assert_eq!(log[2]["id"], switched["operation"]);
+    says(
+        &world.run(["undo", log[3]["id"].as_str().expect("an id")]),
+        1,
+        &["changed no file", "branch delete"],
+    );
+    // a turn on this branch stands against it; one on another does not
+    let mut agent = world.agent();
+    agent.prompt("second idea");
+    agent.edit("a.txt", "one", "1");
+    agent.stop();
+    says(&world.run(["undo"]), 1, &["turn t2 began after"]);
+    world.ok(["undo", switched["operation"].as_str().expect("an id")]);
+    assert_same(&world.tree(), &here);
+}
+
+/// S2-069…S2-073, S2-077, S2-082, S2-D2, S4-062: names, both forms of each command, and what they refuse.
+#[test]
+fn names_are_told_apart() {
+    let world = start();
+    let t1 = world.id("t1: first idea");
+    world.ok(["branch", "create", "one", "--from", "t1"]);
+    world.ok(["branch", "t1", "two"]);
+    world.ok(["branch", "create", "three"]);
+    world.ok(["checkpoint", "-m", "a label"]);
+    world.ok(["branch", "create", "four", "--from", "a label"]);
+    assert_eq!(names(&world), ["main*", "one", "two", "three", "four"]);
+    assert_eq!(
+        world.json(["ancestor", "two", "main"])["ancestor"],
+        json!(t1)
+    );
+    world.ok(["branch", "rename", "two", "deux"]);
+    world.ok(["branch", "delete", "one"]);
+    assert_eq!(names(&world), ["main*", "deux", "three", "four"]);
+    // the name is free again
+    world.ok(["branch", "create", "one"]);
+    world.ok(["tag", "works", "t1"]);
+    world.ok(["tag", "now"]);
+    assert_eq!(world.json(["show", "works"])["tags"], json!(["works"]));
+    let tags = world.json(["tag"])["tags"].clone();
+    assert_eq!(
+        (&tags[0]["name"], &tags[1]["checkpoint"]),
+        (&json!("now"), &json!(t1))
+    );
+    world.ok(["tag", "--delete", "works"]);
+    for (args, code, words) in [
+        (
+            vec!["switch", "nowhere"],
+            3,
+            vec!["nowhere", "backstitch branch"],
+        ),
+        (
+            vec!["branch", "create", "x", "--from", "c99"],
+            3,
+            vec!["c99"],
+        ),
+        (vec!["branch", "create", "main"], 1, vec!["main", "already"]),
+        (
+            vec!["branch", "create", "now"],
+            1,
+            vec!["tag `now`", "already"],
+        ),
+        (vec!["tag", "three"], 1, vec!["branch `three`", "already"]),
+        (vec!["tag", "c1"], 1, vec!["c1", "numbered"]),
+        (vec!["branch", "create", "t7"], 1, vec!["t7", "numbered"]),
+        (vec!["branch", "create", "a b"], 1, vec!["a b", "character"]),
+        (vec!["branch", "create", ""], 1, vec!["empty"]),
+        (vec!["branch", "delete", "main"], 1, vec!["main", "current"]),
+        (
+            vec!["branch", "delete", "one and only"],
+            3,
+            vec!["one and only"],
+        ),
+        (
+            vec!["branch", "rename", "three", "main"],
+            1,
+            vec!["main", "already"],
+        ),
+        (
+            vec!["tag", "--delete", "works"],
+            3,
+            vec!["works", "backstitch tag"],
+        ),
+        (vec!["branch", "t1"], 2, vec!["NAME"]),
+    ] {
+        says(&world.run(&args), code, &words);
+    }
+}
+
+/// A second agent beside the first, in a directory of its own: one history, and nothing crosses over.
+#[test]
+fn a_second_directory() {
+    let world = start();
+    let other = world.beside("idea2");
+    world.write("left.tmp", "");
+    world.write(".gitignore", "*.tmp\n");
+    let made = world.json(["fork", "t1", "idea2", "--into", "../idea2"]);
+    assert_eq!(
+        path(&made["branch"]["root"]),
+        other.root.to_str().expect("UTF-8")
+    );
+    assert_eq!(other.read("a.txt"), A);
+    assert!(!other.exists("b.txt") && !other.exists(".git") && !other.exists("left.tmp"));
+    let status = other.json(["status"]);
+    assert_eq!(
+        (&status["branch"], path(&status["workspace"])),
+        (
+            &json!("idea2"),
+            other.root.to_str().expect("UTF-8").to_owned()
+        )
+    );
+    // both at work at once, with shells that overlap and files of the same names
+    let (mut a, mut b) = (world.agent(), other.agent());
+    a.prompt("here");
+    b.prompt("there");
+    let (x, y) = (
+        a.pre_bash("echo here >> c.txt; echo h > same.txt"),
+        b.pre_bash("echo there >> c.txt; echo t > same.txt"),
+    );
+    let (out_x, out_y) = (
+        world.sh("echo here >> c.txt; echo h > same.txt"),
+        other.sh("echo there >> c.txt; echo t > same.txt"),
+    );
+    a.post_bash(&x, &out_x);
+    b.post_bash(&y, &out_y);
+    a.stop();
+    b.stop();
+    assert_eq!(
+        (world.read("c.txt"), other.read("c.txt")),
+        ("c\nhere\n".into(), "c\nthere\n".into())
+    );
+    let lines = world.history();
+    for line in [
+        "t2 Bash: modify c.txt, create same.txt",
+        "t3 Bash: modify c.txt, create same.txt",
+    ] {
+        assert!(lines.contains(&line.to_owned()), "{lines:#?}");
+    }
+    assert_eq!(
+        current(&other),
+        ["manual", "t1: first idea", "t3: there", "step Bash"]
+    );
+    // the two compared, from either side
+    for place in [&world, &other] {
+        let diff = place.json(["diff", "main", "idea2"]);
+        let files: Vec<String> = diff["files"]
+            .as_array()
+            .expect("files")
+            .iter()
+            .map(|f| format!("{} {}", f["kind"].as_str().expect("kind"), path(&f["path"])))
+            .collect();
+        assert_eq!(
+            files,
+            [
+                "delete .gitignore",
+                "modify a.txt",
+                "delete b.txt",
+                "modify c.txt",
+                "modify same.txt"
+            ]
+        );
+    }
+    // a rewind here leaves there alone, and undo does not reach over
+    let (here, there) = (world.tree(), other.tree());
+    world.ok(["rewind", "t2"]);
+    assert_same(&other.tree(), &there);
+    says(&other.run(["undo"]), 1, &["no operation to undo"]);
+    world.ok(["undo"]);
+    assert_same(&world.tree(), &here);
+    // one branch, one directory
+    says(&world.run(["switch", "idea2"]), 1, &["idea2", "branch of"]);
+    says(&world.run(["branch", "delete", "idea2"]), 1, &["idea2"]);
+    says(&other.run(["init"]), 1, &["forked from another"]);
+    says(
+        &world.run(["fork", "@", "idea3", "--into", "../idea2"]),
+        1,
+        &["not empty"],
+    );
+    says(
+        &world.run(["fork", "@", "idea3", "--into", "below"]),
+        1,
+        &["inside the workspace"],
+    );
+    assert!(!names(&world).contains(&"idea3".to_owned()));
+    assert!(!world.exists("below"));
+    nothing_new(&world);
+    // what was done there is taken over: the whole work of a session, or a turn by the revert of its revert
+    let session = other.checkpoint("t3: there").json["session"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    let plan = world
+        .run(["--json", "rewind", "idea2", "--session", &session])
+        .expect_code(1)
+        .json();
+    assert_eq!(conflicts(&plan), ["c.txt", "same.txt"]);
+    world.ok(["rewind", "t2"]);
+    world.ok(["rewind", "idea2", "--session", &session]);
+    assert_eq!(world.read("c.txt"), "c\nthere\n");
+    assert_eq!(world.read("same.txt"), "t\n");
+    assert!(
+        world.read("a.txt").starts_with("ONE\n"),
+        "the work of others stays"
+    );
+    world.ok(["undo"]);
+    other.ok(["revert", "t3"]);
+    assert!(!other.exists("same.txt"));
+    let reverted = other.json(["log", "-n", "1"])["checkpoints"][0]["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
+    world.ok(["revert", &reverted]);
+    assert_eq!(world.read("same.txt"), "t\n");
+    for place in [&world, &other] {
+        place.ok(["verify"]);
+    }
+    // the directory gone, its branch can be gone to from here
+    fs::remove_dir_all(&other.root).expect("removed");
+    world.ok(["switch", "idea2"]);
+    assert_eq!(world.read("a.txt"), A);
+    world.ok(["switch", "main"]);
+    assert_eq!(world.read("same.txt"), "t\n");
+    world.ok(["verify"]);
+}
+
+/// A file that came into sight on one branch alone stays where it is, and none of its states is lost.
+#[test]
+fn what_came_into_sight_on_one_branch() {
+    let world = World::committed(&[("a.txt", A), (".gitignore", "*.log\n")]);
+    world.write("x.log", "before\n");
+    world.ok(["checkpoint"]);
+    world.ok(["branch", "create", "other"]);
+    world.write(".gitignore", "");
+    world.ok(["checkpoint", "-m", "seen"]);
+    assert_eq!(world.at("seen", "x.log").as_deref(), Some("before\n"));
+    world.write("x.log", "changed\n");
+    world.ok(["switch", "other"]);
+    assert_eq!(world.read(".gitignore"), "*.log\n");
+    assert_eq!(
+        world.read("x.log"),
+        "changed\n",
+        "not known there: left alone"
+    );
+    assert_eq!(world.at("@", "x.log"), None);
+    world.write("x.log", "changed again\n");
+    let output = world.run(["switch", "main"]);
+    says(&output, 1, &["collide in 1 file"]);
+    world.write("x.log", "changed\n");
+    world.ok(["switch", "main"]);
+    assert_eq!(world.at("@", "x.log").as_deref(), Some("changed\n"));
+    assert_eq!(world.at("seen", "x.log").as_deref(), Some("before\n"));
+    nothing_new(&world);
+    world.ok(["rewind", "seen", "--exact"]);
+    assert_eq!(world.read("x.log"), "before\n");
+    world.ok(["verify"]);
+}
+
+/// A fork that cannot be finished leaves no branch and no root.
+#[test]
+fn a_fork_into_a_place_of_its_own_history() {
+    let world = start();
+    let other = world.beside("other");
+    fs::create_dir(&other.root).expect("made");
+    other.ok(["init"]);
+    says(
+        &world.run(["fork", "@", "idea2", "--into", "../other"]),
+        1,
+        &["history of its own"],
+    );
+    assert_eq!(names(&world), ["main*"]);
+    assert_eq!(other.json(["status"])["branch"], "main");
+    world.ok(["verify"]);
+}
