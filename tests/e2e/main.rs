@@ -14,6 +14,7 @@ mod safety;
 mod setup;
 mod smoke;
 mod support;
+mod terminal;
 mod timeline;
 mod together;
 mod undo;

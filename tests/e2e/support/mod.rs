@@ -37,6 +37,7 @@ pub struct World {
     /// `XDG_CONFIG_HOME`
     pub config: PathBuf,
     agents: AtomicU32,
+    more: Vec<(&'static str, OsString)>,
 }
 
 impl World {
@@ -77,7 +78,14 @@ impl World {
             state,
             config,
             agents,
+            more: Vec::new(),
         }
+    }
+
+    /// The same with this in the environment of everything that it runs.
+    pub fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.more.push((name, value.into()));
+        self
     }
 
     /// An empty workspace that is a git repository without commits.
@@ -141,6 +149,7 @@ impl World {
                 (date, text("2026-01-02T03:04:05Z")),
             ]);
         }
+        env.extend(self.more.iter().cloned());
         env
     }
 
