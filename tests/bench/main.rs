@@ -5,8 +5,8 @@
 //! It builds a release binary of Backstitch first, or takes the one that `BACKSTITCH_BIN` names. Trees are made below
 //! `TMPDIR`, which should lie on a disk: in memory a sync costs nothing, and the limits are lower than anywhere else.
 //!
-//! - `--size small|medium|big` makes a tree of 235, 4,300 or 80,000 source files (0.6 GB, minutes); without it and
-//!   without `--tree`, small and medium ones.
+//! - `--size small|medium|big` makes a tree of 235, 4,300 or 80,000 source files (0.6 GB, minutes), `--size none` none;
+//!   without it and without `--tree`, small and medium ones.
 //! - `--tree DIR` measures on a copy of a tree of your own. A first scan outside git is measured where it has no `.git`.
 //! - `--runs N` is the number of runs that a median is of, 7 or more; quick operations have more.
 //! - `--checkpoints N` is the length of the history that `log` is asked for (5000); 0 leaves the history out.
@@ -38,7 +38,12 @@ use place::Programs;
 use rows::Report;
 
 /// Source files of the trees that are made here.
-const SIZES: [(&str, usize); 3] = [("small", 235), ("medium", 4_300), ("big", 80_000)];
+const SIZES: [(&str, usize); 4] = [
+    ("small", 235),
+    ("medium", 4_300),
+    ("big", 80_000),
+    ("none", 0),
+];
 
 #[derive(Debug)]
 struct Options {
@@ -65,7 +70,8 @@ impl Options {
                 "--size" => {
                     let name = value()?;
                     let size = SIZES.iter().find(|(known, _)| *known == name);
-                    read.sizes.push(*size.context("small, medium or big")?);
+                    read.sizes
+                        .push(*size.context("small, medium, big or none")?);
                 }
                 "--runs" => read.runs = value()?.parse()?,
                 "--checkpoints" => read.checkpoints = value()?.parse()?,
@@ -94,7 +100,7 @@ fn main() -> Result<()> {
         let fill = |root: &Path| tree::copy(tree, root);
         rows::of_tree(&mut report, &programs, &name, fill, options.runs)?;
     }
-    for (name, files) in &options.sizes {
+    for (name, files) in options.sizes.iter().filter(|(_, files)| *files > 0) {
         let fill = |root: &Path| tree::write(root, *files);
         rows::of_tree(&mut report, &programs, name, fill, options.runs)?;
     }
