@@ -453,3 +453,19 @@ fn trouble_of_the_hook_is_a_gap() {
     let plan = world.plan(["rewind", "t1"]);
     assert_eq!(crate::support::history::gaps(&plan), ["failed"]);
 }
+
+/// A turn of many edits: what each leaves in the write-ahead log is moved on, else every later hook reads it all.
+#[test]
+fn the_write_ahead_log_stays_short() {
+    let world = World::in_memory();
+    world.write("a.txt", "edit 0;\n");
+    let mut agent = world.agent();
+    agent.prompt("go");
+    for n in 0..60 {
+        agent.edit("a.txt", &format!("edit {n};"), &format!("edit {};", n + 1));
+    }
+    let log = world.store().join("store.db-wal");
+    let bytes = log.metadata().expect("a log").len();
+    assert!(bytes < 2 << 20, "{bytes} bytes");
+    world.ok(["verify"]);
+}

@@ -1,5 +1,7 @@
 //! Garbage into the hook, and hostile trees and stores: the agent is never blocked or broken, and no gap is silent.
 
+mod busy;
+mod damage;
 mod stores;
 mod trees;
 

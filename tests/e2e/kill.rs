@@ -5,6 +5,7 @@
 //!
 //! `BACKSTITCH_KILLS` is the number of kills in all, `BACKSTITCH_SEED` repeats a run.
 
+mod packs;
 mod story;
 
 use std::io::Write as _;
@@ -95,7 +96,7 @@ fn kill_after(command: &mut Command, input: &str, pause: Duration) -> bool {
     child.wait().expect("an end").signal() == Some(9)
 }
 
-fn rounds(kind: Kind, share: u64) {
+fn rounds(kind: Kind, share: u64, place: impl Fn() -> World) {
     let seed = Rng::seed("BACKSTITCH_SEED", 20_261_103);
     let wanted = number("BACKSTITCH_KILLS", 500) * share / 100;
     println!("BACKSTITCH_SEED={seed} {kind:?}: {wanted} kills");
@@ -103,7 +104,7 @@ fn rounds(kind: Kind, share: u64) {
     let mut killer = Killer::new(kind);
     let mut stories = 0;
     while killer.kills < wanted {
-        let world = World::in_memory();
+        let world = place();
         println!("-- story {stories} after {} kills", killer.kills);
         let mut story = Story::begin(&world, &mut rng);
         // captures are killed in one story, restores in another: what a killed hook did not tell is nobody's for sure
@@ -125,13 +126,21 @@ fn rounds(kind: Kind, share: u64) {
 /// U-20, S3-028, S4-024: at every point where it matters.
 #[test]
 fn killed_at_any_point_nothing_is_lost_or_half_done() {
-    rounds(Kind::Points, 60);
+    rounds(Kind::Points, 60, World::in_memory);
 }
 
 /// U-20, S3-028, S4-024: at any moment.
 #[test]
 fn killed_at_any_moment_nothing_is_lost_or_half_done() {
-    rounds(Kind::Clock, 40);
+    rounds(Kind::Clock, 40, World::in_memory);
+}
+
+/// U-20: the same where the file system cannot exchange two names.
+#[test]
+fn killed_where_names_cannot_be_exchanged_nothing_is_lost_or_half_done() {
+    rounds(Kind::Points, 12, || {
+        World::in_memory().with("BACKSTITCH_NO_EXCHANGE", "1")
+    });
 }
 
 /// U-20, S4-025: the very first event may die at every point of making the store; the next one makes it whole.

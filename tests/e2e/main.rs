@@ -15,6 +15,7 @@ mod safety;
 mod setup;
 mod smoke;
 mod support;
+mod terminal;
 mod timeline;
 mod together;
 mod undo;

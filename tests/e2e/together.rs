@@ -1,6 +1,7 @@
 //! Several at once on one workspace: agents, their subagents, and people at the command line.
 
 mod rewinds;
+mod scans;
 
 use std::collections::BTreeMap;
 use std::sync::Barrier;

@@ -8,6 +8,9 @@ use crate::history::{self, Ancestry};
 use crate::known;
 use crate::model::{ContentId, FileId, FileState, Image, Kind};
 
+/// So many are named of the files and checkpoints that a content belongs to.
+const PLACES: usize = 8;
+
 #[derive(Clone, Debug, Default)]
 pub struct Verified {
     pub blobs: u64,
@@ -74,13 +77,14 @@ impl Engine {
         let conn = &self.store.conn;
         let total = conn.query_row("SELECT COUNT(*) FROM blob", [], |r| r.get(0));
         let total: Option<u64> = out.note("contents", total.map_err(Into::into));
+        let mut lost = Vec::new();
         let mut select = conn.prepare("SELECT hash FROM blob ORDER BY n")?;
         for (done, id) in (1..).zip(select.query_map([], |r| r.get::<_, ContentId>(0))?) {
-            match id
-                .map_err(Into::into)
-                .and_then(|id| self.store.content(&id))
-            {
-                Ok(_) => out.blobs += 1,
+            match id {
+                Ok(id) => match self.store.content(&id) {
+                    Ok(_) => out.blobs += 1,
+                    Err(e) => lost.push((id, e)),
+                },
                 Err(e) => out.problems.push(e.to_string()),
             }
             progress(Progress {
@@ -88,6 +92,60 @@ impl Engine {
                 done,
                 total,
             });
+        }
+        if lost.is_empty() {
+            return Ok(());
+        }
+        let mut places = lost.iter().map(|(id, _)| (*id, Vec::new())).collect();
+        let found = self.places(&mut places);
+        out.note("where contents belong", found);
+        for (id, e) in lost {
+            let (at, more) = (&places[&id], places[&id].len().saturating_sub(PLACES));
+            let at = at[..at.len() - more].join(", ");
+            out.problems.push(match (at.is_empty(), more) {
+                (true, _) => e.to_string(),
+                (false, 0) => format!("{e}: {at}"),
+                (false, more) => format!("{e}: {at} and {more} more"),
+            });
+        }
+        Ok(())
+    }
+
+    /// Adds to these contents what they are: which file at which checkpoint.
+    fn places(&self, of: &mut HashMap<ContentId, Vec<String>>) -> Result<()> {
+        let conn = &self.store.conn;
+        let mut add = |content: Option<ContentId>, place: &dyn Fn() -> String| {
+            if let Some(places) = content.and_then(|id| of.get_mut(&id)) {
+                places.push(place());
+            }
+        };
+        for (path, row) in known::all(conn, self.here.root)? {
+            // one that has changed is found with its changes
+            if row.file.is_none() {
+                add(row.image.content(), &|| match row.since {
+                    Some(since) => format!("{} since {since}", path.display()),
+                    None => format!("{} since the start", path.display()),
+                });
+            }
+        }
+        let mut select = conn.prepare("SELECT id FROM file ORDER BY id")?;
+        for file in select.query_map([], |r| r.get(0))? {
+            for change in history::changes_of_file(conn, file?)? {
+                for (state, at) in [(&change.before, "before"), (&change.after, "at")] {
+                    if let Some(placed) = state {
+                        let node = change.node;
+                        add(placed.image.content(), &|| {
+                            format!("{} {at} {node}", placed.path.display())
+                        });
+                    }
+                }
+            }
+        }
+        let inputs = "SELECT b.hash, c.tool FROM call c JOIN blob b ON b.n = c.input ORDER BY c.id";
+        let mut select = conn.prepare(inputs)?;
+        for row in select.query_map([], |r| Ok((r.get(0)?, r.get::<_, String>(1)?)))? {
+            let (content, tool) = row?;
+            add(Some(content), &|| format!("the input of a call of {tool}"));
         }
         Ok(())
     }

@@ -38,6 +38,7 @@ pub struct World {
     /// `XDG_CONFIG_HOME`
     pub config: PathBuf,
     agents: AtomicU32,
+    more: Vec<(&'static str, OsString)>,
 }
 
 impl World {
@@ -78,6 +79,7 @@ impl World {
             state,
             config,
             agents,
+            more: Vec::new(),
         }
     }
 
@@ -91,7 +93,14 @@ impl World {
             state: self.state.clone(),
             config: self.config.clone(),
             agents: AtomicU32::new(agents),
+            more: self.more.clone(),
         }
+    }
+
+    /// The same with this in the environment of everything that it runs.
+    pub fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.more.push((name, value.into()));
+        self
     }
 
     /// An empty workspace that is a git repository without commits.
@@ -155,6 +164,7 @@ impl World {
                 (date, text("2026-01-02T03:04:05Z")),
             ]);
         }
+        env.extend(self.more.iter().cloned());
         env
     }
 

@@ -47,6 +47,12 @@ impl Engine {
             ));
         }
         let deadline = Some(Instant::now() + DEADLINE);
+        let recorded = self.take(e, deadline)?;
+        self.store.tidy();
+        Ok(recorded)
+    }
+
+    fn take(&mut self, e: &AgentEvent, deadline: Option<Instant>) -> Result<Recorded> {
         match &e.kind {
             EventKind::Other => self.note(e),
             EventKind::SessionStart { source } => {
@@ -78,24 +84,19 @@ impl Engine {
                 let background = *background;
                 // what a task left is looked at before the task is forgotten
                 let ended = !background && self.has_background(e)?;
-                let done = self.thread_ended(
+                self.thread_ended(
                     e,
                     Threads::One(None),
                     ended,
                     deadline,
                     move |conn, session| set_background(conn, session, i64::from(background)),
-                )?;
-                self.store.tidy();
-                Ok(done)
+                )
             }
             EventKind::SessionEnd => {
                 let ended = self.has_background(e)?;
-                let done =
-                    self.thread_ended(e, Threads::All, ended, deadline, |conn, session| {
-                        set_background(conn, session, 0)
-                    })?;
-                self.store.tidy();
-                Ok(done)
+                self.thread_ended(e, Threads::All, ended, deadline, |conn, session| {
+                    set_background(conn, session, 0)
+                })
             }
             EventKind::Compact => self.before_compaction(e, deadline),
         }

@@ -13,10 +13,10 @@ use super::settle::{self, AFTER, BEFORE, Cause, Desk, NO_STAT, Step};
 use super::{Recorded, open, outcome, reported};
 use crate::disk::{Look, Stat};
 use crate::engine::Engine;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::known;
 use crate::model::{
-    Certainty, Coverage, Image, Kind, NodeId, Opaque, Origin, Placed, Reason, RelPath,
+    Certainty, ContentId, Coverage, Image, Kind, NodeId, Opaque, Origin, Placed, Reason, RelPath,
 };
 use crate::rules::{Rules, was_ignored};
 use crate::scan::Known;
@@ -530,9 +530,12 @@ impl Work<'_> {
         // through a link the tool finds the text of another file
         let recorded = match (row.map(|r| r.image), look.image) {
             (_, Image::Symlink { .. }) => return Ok(None),
-            (Some(Image::File { content, .. }), _) => store::get(desk.conn, desk.dir, &content)?,
+            (Some(Image::File { content, .. }), _) => recorded(desk, &content)?,
             (None, _) if self.opened_now => return Ok(Some(found.clone())),
             _ => return Ok(None),
+        };
+        let Some(recorded) = recorded else {
+            return Ok(None);
         };
         if recorded.contains(&b'\r') || String::from_utf8(recorded.clone()).is_err() {
             return Ok(None);
@@ -551,10 +554,10 @@ impl Work<'_> {
             Wrote::Whole(text) => Ok(Some(in_style_of(now, text))),
             Wrote::Replace { old, new, all } => {
                 let was = match before.content() {
-                    Some(content) => store::get(desk.conn, desk.dir, &content)?,
-                    None => Vec::new(),
+                    Some(content) => recorded(desk, &content)?,
+                    None => Some(Vec::new()),
                 };
-                let Ok(text) = String::from_utf8(was) else {
+                let Some(text) = was.and_then(|was| String::from_utf8(was).ok()) else {
                     return Ok(None);
                 };
                 let style = if is_crlf(text.as_bytes()) {
@@ -579,6 +582,15 @@ impl Work<'_> {
                 Ok(Some(in_style_of(&style, &after)))
             }
         }
+    }
+}
+
+/// A recorded content. None where it is damaged: that costs the comparison with it, not the event.
+fn recorded(desk: &Desk<'_>, content: &ContentId) -> Result<Option<Vec<u8>>> {
+    match store::get(desk.conn, desk.dir, content) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(Error::Blob { .. }) => Ok(None),
+        Err(e) => Err(e),
     }
 }
 

@@ -13,8 +13,8 @@ use crate::error::Result;
 use crate::history::{self, Here, NewChange, NewNode};
 use crate::known;
 use crate::model::{
-    CallId, Certainty, Coverage, FileId, FileState, GitHead, Image, Kind, NodeId, Origin, Placed,
-    Reason, RelPath, SessionId, TurnId,
+    CallId, Certainty, Coverage, CoverageItem, FileId, FileState, GitHead, Image, Kind, NodeId,
+    Origin, Placed, Reason, RelPath, SessionId, TurnId,
 };
 use crate::rules::Excludes;
 use crate::scan::{Findings, Found, Known, KnownTree};
@@ -231,7 +231,14 @@ impl Desk<'_> {
         };
         let mut coverage = Coverage::default();
         for what in &gaps.gaps {
-            coverage.note(b".", Reason::Failed, what.clone());
+            // they have no path of their own to tell them apart by
+            if coverage.items.iter().all(|item| item.detail != *what) {
+                coverage.items.push(CoverageItem {
+                    path: b".".to_vec(),
+                    reason: Reason::Failed,
+                    detail: what.clone(),
+                });
+            }
         }
         if !coverage.items.is_empty() {
             let label = Some("not recorded");

@@ -19,8 +19,9 @@ pub(crate) use codec::{state_columns, state_from};
 
 use crate::error::{Context, Error, Result};
 
-/// A WAL above this is checkpointed by whoever has the time.
-const WAL_LIMIT: u64 = 4 << 20;
+/// A WAL above this is moved into the database. Whoever opens the store while nobody else has it open
+/// reads all of the WAL, so that every hook pays for its length: a page takes about 2 µs.
+const WAL_LIMIT: u64 = 1 << 20;
 const BELL: &str = "bell";
 const BUSY: Duration = Duration::from_secs(20);
 /// A hook rather leaves a gap than hold its agent up.
@@ -166,13 +167,17 @@ impl Store {
             .ok();
     }
 
-    /// Moves the WAL into the database when it has grown; never waits for readers.
-    pub(crate) fn tidy(&self) {
+    /// Moves the WAL into the database when it has grown; never waits for others.
+    pub(crate) fn tidy(&mut self) {
         let wal = self.dir.join("store.db-wal");
         if std::fs::metadata(&wal).is_ok_and(|m| m.len() > WAL_LIMIT) {
+            self.conn.busy_timeout(Duration::ZERO).ok();
+            // not PASSIVE: that a WAL has been moved is forgotten with the last connection, and the next
+            // writer would go on at its end
             self.conn
-                .query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()))
+                .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
                 .ok();
+            self.conn.busy_handler(Some(patience(busy()))).ok();
         }
     }
 

@@ -1,0 +1,170 @@
+//! Measures Backstitch against the least that its work can take, both in turn in the same run.
+//!
+//!     cargo run --release -p backstitch-tests --bin bench -- [--tree DIR]... [--size NAME]... [--runs N] [--json]
+//!
+//! It builds a release binary of Backstitch first, or takes the one that `BACKSTITCH_BIN` names. Trees are made below
+//! `TMPDIR`, which should lie on a disk: in memory a sync costs nothing, and the limits are lower than anywhere else.
+//!
+//! - `--size small|medium|big` makes a tree of 235, 4,300 or 80,000 source files (0.6 GB, minutes), `--size none` none;
+//!   without it and without `--tree`, small and medium ones.
+//! - `--tree DIR` measures on a copy of a tree of your own. A first scan outside git is measured where it has no `.git`.
+//! - `--runs N` is the number of runs that a median is of, 7 or more; quick operations have more.
+//! - `--checkpoints N` is the length of the history that `log` is asked for (5000); 0 leaves the history out.
+//! - `--json` prints the rows as one JSON document.
+//!
+//! Times are medians of whole processes, as an agent or a shell sees them, in milliseconds. The limit is measured between
+//! the runs, so that load on the machine falls on both; the ratio is what counts, and no figure passes or fails.
+
+mod floor;
+mod measure;
+mod place;
+#[allow(
+    dead_code,
+    reason = "shared with the end-to-end tests, which use more of it"
+)]
+#[path = "../e2e/support/rng.rs"]
+mod rng;
+mod rows;
+mod table;
+mod tree;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::{Value, json};
+
+use place::Programs;
+use rows::Report;
+
+/// Source files of the trees that are made here.
+const SIZES: [(&str, usize); 4] = [
+    ("small", 235),
+    ("medium", 4_300),
+    ("big", 80_000),
+    ("none", 0),
+];
+
+#[derive(Debug)]
+struct Options {
+    trees: Vec<PathBuf>,
+    sizes: Vec<(&'static str, usize)>,
+    runs: usize,
+    checkpoints: usize,
+    json: bool,
+}
+
+impl Options {
+    fn read(mut args: impl Iterator<Item = String>) -> Result<Self> {
+        let mut read = Self {
+            trees: Vec::new(),
+            sizes: Vec::new(),
+            runs: 7,
+            checkpoints: 5000,
+            json: false,
+        };
+        while let Some(arg) = args.next() {
+            let mut value = || args.next().with_context(|| format!("{arg} what?"));
+            match arg.as_str() {
+                "--tree" => read.trees.push(value()?.into()),
+                "--size" => {
+                    let name = value()?;
+                    let size = SIZES.iter().find(|(known, _)| *known == name);
+                    read.sizes
+                        .push(*size.context("small, medium, big or none")?);
+                }
+                "--runs" => read.runs = value()?.parse()?,
+                "--checkpoints" => read.checkpoints = value()?.parse()?,
+                "--json" => read.json = true,
+                _ => bail!("{arg}: --tree DIR, --size NAME, --runs N, --checkpoints N or --json"),
+            }
+        }
+        ensure!(read.runs >= 7, "a median of fewer than 7 says little");
+        if read.trees.is_empty() && read.sizes.is_empty() {
+            read.sizes.extend(&SIZES[..2]);
+        }
+        Ok(read)
+    }
+}
+
+fn main() -> Result<()> {
+    let options = Options::read(std::env::args().skip(1))?;
+    let programs = programs()?;
+    let before = load();
+    let mut report = Report {
+        rows: Vec::new(),
+        quiet: options.json,
+    };
+    for tree in &options.trees {
+        let name = tree.display().to_string();
+        let fill = |root: &Path| tree::copy(tree, root);
+        rows::of_tree(&mut report, &programs, &name, fill, options.runs)?;
+    }
+    for (name, files) in options.sizes.iter().filter(|(_, files)| *files > 0) {
+        let fill = |root: &Path| tree::write(root, *files);
+        rows::of_tree(&mut report, &programs, name, fill, options.runs)?;
+    }
+    if options.checkpoints > 0 {
+        rows::of_history(&mut report, &programs, options.checkpoints, options.runs)?;
+    }
+    let load = [before, load()];
+    if options.json {
+        let rows: Vec<Value> = report.rows.iter().map(table::Row::json).collect();
+        println!(
+            "{:#}",
+            json!({"runs": options.runs, "load": load, "rows": rows})
+        );
+    } else {
+        print!("{}", table::text(&report.rows));
+        println!(
+            "\nLoad of the machine before and after: {}; {}",
+            load[0], load[1]
+        );
+    }
+    Ok(())
+}
+
+/// How busy the machine is, as it says itself.
+fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    let words: Vec<&str> = text.split_whitespace().take(3).collect();
+    words.join(" ")
+}
+
+/// Builds what is run.
+fn programs() -> Result<Programs> {
+    let given = std::env::var_os("BACKSTITCH_BIN").map(PathBuf::from);
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command
+        .args(["build", "--quiet", "--locked", "--release"])
+        .args(["--message-format", "json-render-diagnostics"])
+        .args(["-p", "backstitch-tests", "--bin", "bench-nothing"])
+        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    if given.is_none() {
+        command.args(["-p", "backstitch", "--bin", "backstitch"]);
+    }
+    let output = command.stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "the programs do not build");
+    let messages: Vec<Value> = String::from_utf8_lossy(&output.stdout)
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect();
+    let built = |name: &str| -> Result<PathBuf> {
+        let found = messages.iter().find_map(|m| {
+            let own = m["target"]["name"] == name;
+            m["executable"].as_str().filter(|_| own)
+        });
+        Ok(found
+            .with_context(|| format!("cargo names no {name}"))?
+            .into())
+    };
+    let backstitch = match given {
+        Some(path) => path.canonicalize().context("BACKSTITCH_BIN")?,
+        None => built("backstitch")?,
+    };
+    Ok(Programs {
+        backstitch,
+        nothing: built("bench-nothing")?,
+    })
+}

@@ -1,0 +1,54 @@
+//! Times of two things, taken in turn so that whatever else the machine does falls on both.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+
+/// Rounds before those that count: caches are warm then.
+const WARM_UP: usize = 2;
+
+/// Times, ascending.
+#[derive(Debug, Clone, Default)]
+pub struct Times(Vec<Duration>);
+
+impl Times {
+    /// The time that this share of the runs stayed below, in milliseconds.
+    fn at(&self, percent: usize) -> f64 {
+        let place = (self.0.len() * percent / 100).min(self.0.len() - 1);
+        self.0[place].as_secs_f64() * 1000.0
+    }
+
+    pub fn median(&self) -> f64 {
+        self.at(50)
+    }
+
+    pub fn p99(&self) -> f64 {
+        self.at(99)
+    }
+}
+
+/// Runs both in turn, so many times each. What a run gives is its time: it knows what does not count.
+pub fn in_turn(
+    runs: usize,
+    mut ours: impl FnMut() -> Result<Duration>,
+    mut limit: impl FnMut() -> Result<Duration>,
+) -> Result<(Times, Times)> {
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    for _ in 0..WARM_UP + runs {
+        a.push(ours()?);
+        b.push(limit()?);
+    }
+    let sorted = |times: Vec<Duration>| {
+        let mut counted = times[WARM_UP..].to_vec();
+        counted.sort();
+        Times(counted)
+    };
+    Ok((sorted(a), sorted(b)))
+}
+
+/// The time that this takes.
+pub fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<Duration> {
+    let began = Instant::now();
+    work()?;
+    Ok(began.elapsed())
+}

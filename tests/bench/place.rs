@@ -1,0 +1,244 @@
+//! A workspace with a home of its own, and an agent at work in it: whatever is measured happens here.
+
+use std::cell::Cell;
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::rng::Rng;
+use crate::tree;
+
+/// What the line that edits are about begins with; a number follows.
+const LINE: &str = "// edit ";
+
+/// The programs that are run.
+#[derive(Debug)]
+pub struct Programs {
+    pub backstitch: PathBuf,
+    pub nothing: PathBuf,
+}
+
+#[derive(Debug)]
+pub struct Place<'p> {
+    programs: &'p Programs,
+    dir: TempDir,
+    pub root: PathBuf,
+    calls: Cell<u32>,
+    prompts: Cell<u32>,
+}
+
+/// A tool call, as its two events tell it.
+#[derive(Debug)]
+pub struct Call {
+    before: Value,
+    after: Value,
+}
+
+impl<'p> Place<'p> {
+    /// An empty workspace.
+    pub fn new(programs: &'p Programs) -> Result<Self> {
+        let dir = tempfile::Builder::new()
+            .prefix("backstitch-bench-")
+            .tempdir()?;
+        let base = dir.path().canonicalize()?;
+        for name in ["work", "home", "state", "beside"] {
+            fs::create_dir(base.join(name))?;
+        }
+        Ok(Self {
+            programs,
+            dir,
+            root: base.join("work"),
+            calls: Cell::new(0),
+            prompts: Cell::new(0),
+        })
+    }
+
+    /// A path outside of the workspace, on the same file system.
+    pub fn beside(&self, name: &str) -> PathBuf {
+        self.dir.path().join("beside").join(name)
+    }
+
+    /// Forgets all that was recorded.
+    pub fn forget(&self) -> Result<()> {
+        let state = self.dir.path().join("state");
+        fs::remove_dir_all(&state)?;
+        Ok(fs::create_dir(state)?)
+    }
+
+    // ---- processes -------------------------------------------------------------------------------------------------
+
+    fn command(&self, program: &Path) -> Command {
+        let mut command = Command::new(program);
+        command
+            .current_dir(&self.root)
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.dir.path().join("home"))
+            .env("XDG_STATE_HOME", self.dir.path().join("state"))
+            .env("LANG", "C.UTF-8")
+            .env("TZ", "UTC");
+        command
+    }
+
+    /// Runs Backstitch to its end; the time from the start to there.
+    pub fn run(&self, args: &[&str]) -> Result<Duration> {
+        let mut command = self.command(&self.programs.backstitch);
+        finish(command.args(args), b"").with_context(|| format!("backstitch {args:?}"))
+    }
+
+    /// The same for the program that does nothing but what it is told here.
+    pub fn nothing<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Result<Duration> {
+        finish(self.command(&self.programs.nothing).args(args), b"")
+    }
+
+    /// Tells the hook of an event.
+    fn hook(&self, payload: &Value) -> Result<Duration> {
+        let mut command = self.command(&self.programs.backstitch);
+        command
+            .args(["hook", "claude-code"])
+            .env("CLAUDE_PROJECT_DIR", &self.root);
+        finish(&mut command, payload.to_string().as_bytes())
+    }
+
+    // ---- the agent -------------------------------------------------------------------------------------------------
+
+    fn event(&self, name: &str, fields: Value) -> Value {
+        let mut payload = json!({
+            "session_id": "00000000-0000-4000-8000-000000000001",
+            "transcript_path": self.dir.path().join("home/transcript.jsonl"),
+            "cwd": self.root,
+            "hook_event_name": name,
+            "prompt_id": format!("prompt-{}", self.prompts.get()),
+            "permission_mode": "acceptEdits",
+        });
+        if let (Value::Object(all), Value::Object(fields)) = (&mut payload, fields) {
+            all.extend(fields);
+        }
+        payload
+    }
+
+    /// The user sends a prompt; the name of the turn.
+    pub fn prompt(&self) -> Result<String> {
+        self.prompts.set(self.prompts.get() + 1);
+        self.hook(&self.event("UserPromptSubmit", json!({"prompt": "go on"})))?;
+        Ok(format!("t{}", self.prompts.get()))
+    }
+
+    fn call(&self, tool: &str, input: &Value, response: &Value) -> Call {
+        self.calls.set(self.calls.get() + 1);
+        let both = json!({
+            "tool_name": tool, "tool_input": input, "tool_use_id": format!("toolu_{}", self.calls.get()),
+        });
+        let before = self.event("PreToolUse", both.clone());
+        let mut after = self.event("PostToolUse", both);
+        after["tool_response"] = response.clone();
+        after["duration_ms"] = json!(12);
+        Call { before, after }
+    }
+
+    /// Writes a file of about so many bytes with a line in its midst that edits are about.
+    pub fn write_edited(&self, path: &str, bytes: usize) -> Result<()> {
+        let text = tree::text(&mut Rng::new(40), bytes);
+        let middle = text.len() / 2;
+        let end = middle + text[middle..].find('\n').context("a line")?;
+        let text = format!("{}\n{LINE}0;{}", &text[..end], &text[end..]);
+        Ok(fs::write(self.root.join(path), text)?)
+    }
+
+    /// The next edit of that line, ready to be told and done.
+    pub fn edit(&self, path: &str) -> Result<Call> {
+        let full = self.root.join(path);
+        let text = fs::read_to_string(&full)?;
+        let (_, rest) = text.split_once(LINE).context("a line to edit")?;
+        let (number, _) = rest.split_once(';').context("a number")?;
+        let number: u32 = number.parse()?;
+        let (old, new) = (format!("{LINE}{number};"), format!("{LINE}{};", number + 1));
+        let input = json!({
+            "file_path": full, "old_string": old, "new_string": new, "replace_all": false,
+        });
+        let response = json!({
+            "filePath": full, "oldString": old, "newString": new, "originalFile": text,
+            "structuredPatch": [], "userModified": false, "replaceAll": false,
+        });
+        Ok(self.call("Edit", &input, &response))
+    }
+
+    /// A shell command.
+    pub fn shell(&self) -> Call {
+        let input = json!({"command": "./change-much", "description": "change much"});
+        let response = json!({"stdout": "", "stderr": "", "interrupted": false, "isImage": false});
+        self.call("Bash", &input, &response)
+    }
+
+    pub fn before(&self, call: &Call) -> Result<Duration> {
+        self.hook(&call.before)
+    }
+
+    pub fn after(&self, call: &Call) -> Result<Duration> {
+        self.hook(&call.after)
+    }
+
+    /// Does what an edit is to do.
+    pub fn apply(call: &Call) -> Result<()> {
+        let text = |value: &Value| value.as_str().context("a text").map(str::to_owned);
+        let input = &call.before["tool_input"];
+        let path = text(&input["file_path"])?;
+        let content = fs::read_to_string(&path)?;
+        let (old, new) = (text(&input["old_string"])?, text(&input["new_string"])?);
+        Ok(fs::write(path, content.replacen(&old, &new, 1))?)
+    }
+
+    /// A whole edit of that line.
+    pub fn whole_edit(&self, path: &str) -> Result<()> {
+        let call = self.edit(path)?;
+        self.before(&call)?;
+        Self::apply(&call)?;
+        self.after(&call)?;
+        Ok(())
+    }
+
+    /// Bytes of the store, with nothing left in the write-ahead log.
+    pub fn store_bytes(&self) -> Result<u64> {
+        let all = self.dir.path().join("state/backstitch/workspaces");
+        let store = fs::read_dir(all)?.next().context("a store")??.path();
+        let db = Connection::open(store.join("store.db"))?;
+        db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+        drop(db);
+        let mut bytes = 0;
+        for file in crate::floor::walk(&store)? {
+            bytes += file.metadata()?.len();
+        }
+        Ok(bytes)
+    }
+}
+
+/// Runs to the end with this on standard input: the time it took. It must work, and keep quiet on stderr.
+fn finish(command: &mut Command, input: &[u8]) -> Result<Duration> {
+    command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let began = Instant::now();
+    let mut child = command.spawn()?;
+    let mut pipe = child.stdin.take().context("a pipe")?;
+    // who does not read its input closes it
+    drop(pipe.write_all(input));
+    drop(pipe);
+    let output = child.wait_with_output()?;
+    let took = began.elapsed();
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(
+        output.status.success() && said.is_empty(),
+        "{}: {said}",
+        output.status
+    );
+    Ok(took)
+}

@@ -1,0 +1,301 @@
+//! What is measured: each function here is one operation, or one that needs the same preparation.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+
+use crate::floor;
+use crate::measure::{Times, in_turn, timed};
+use crate::place::{Place, Programs};
+use crate::table::{Goal, Row};
+use crate::tree::{self, Loose};
+
+/// Enough of them for a 99th percentile.
+const HOOKS: usize = 200;
+/// Edits of the store whose growth is measured.
+const EDITS: u32 = 500;
+/// Files of the larger rewind.
+const MANY: usize = 100;
+const BIG_FILE: usize = 40_000;
+/// The file of 40 KB that is edited by an agent.
+const EDITED: &str = "edited.rs";
+const NO_PROCESS: &str = "empty process";
+
+/// Where rows are collected.
+#[derive(Debug)]
+pub struct Report {
+    pub rows: Vec<Row>,
+    pub quiet: bool,
+}
+
+impl Report {
+    fn add(&mut self, row: Row) {
+        if !self.quiet {
+            eprintln!(
+                "{}: {}: {:.2} {}",
+                row.tree, row.operation, row.ours, row.unit
+            );
+        }
+        self.rows.push(row);
+    }
+
+    fn times(
+        &mut self,
+        tree: &str,
+        operation: &'static str,
+        limit_is: &'static str,
+        times: &(Times, Times),
+        goal: Goal,
+    ) {
+        self.add(Row {
+            tree: tree.to_owned(),
+            operation,
+            limit_is,
+            ours: times.0.median(),
+            limit: times.1.median(),
+            goal,
+            unit: "ms",
+        });
+    }
+}
+
+/// All that depends on the tree.
+pub fn of_tree(
+    report: &mut Report,
+    programs: &Programs,
+    name: &str,
+    fill: impl Fn(&Path) -> Result<()>,
+    runs: usize,
+) -> Result<()> {
+    let place = Place::new(programs)?;
+    fill(&place.root)?;
+    place.write_edited(EDITED, BIG_FILE)?;
+    if !place.root.join(".git").exists() {
+        first_scan(report, &place, name, runs)?;
+        tree::commit(&place.root)?;
+    }
+    place.forget()?;
+    place.prompt()?;
+    // what was written just before it was looked at is looked at once more
+    place.run(&["scan"])?;
+    let mut paths = floor::walk(&place.root)?;
+    paths.sort();
+    scans(report, &place, name, &paths, runs)?;
+    hooks(report, &place, name)?;
+    rewinds(report, &place, name, &paths, runs)?;
+    diffs(report, &place, name, runs)
+}
+
+fn first_scan(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -> Result<()> {
+    let packed = place.beside("packed");
+    let times = in_turn(
+        runs,
+        || {
+            place.forget()?;
+            place.run(&["scan"])
+        },
+        || {
+            fs::remove_file(&packed).ok();
+            timed(|| floor::pack(&place.root, &packed))
+        },
+    )?;
+    fs::remove_file(&packed)?;
+    let limit = "walk, read, blake3, zstd-1, one file, fsync; 2 threads";
+    let goal = Goal::Ratio(1.3);
+    report.times(name, "first scan outside git", limit, &times, goal);
+    Ok(())
+}
+
+fn scans(
+    report: &mut Report,
+    place: &Place<'_>,
+    name: &str,
+    paths: &[PathBuf],
+    runs: usize,
+) -> Result<()> {
+    let runs = runs.max(11);
+    let limit = "lstat of all paths, 2 threads";
+    let stat = || timed(|| floor::stat(paths));
+    let times = in_turn(runs, || place.run(&["scan"]), stat)?;
+    report.times(name, "no-change scan", limit, &times, Goal::Ratio(1.5));
+
+    let mut n = 0;
+    let one_edit = || {
+        n += 1;
+        change(&paths[n * 37 % paths.len()], n)?;
+        place.run(&["scan"])
+    };
+    let times = in_turn(runs, one_edit, stat)?;
+    let goal = Goal::Ratio(1.6);
+    report.times(name, "scan after one unknown edit", limit, &times, goal);
+    Ok(())
+}
+
+/// An edit that nobody tells of.
+fn change(path: &Path, n: usize) -> Result<()> {
+    let mut file = fs::File::options().append(true).open(path)?;
+    Ok(writeln!(file, "// changed {n}")?)
+}
+
+fn hooks(report: &mut Report, place: &Place<'_>, name: &str) -> Result<()> {
+    let synced = place.beside("synced");
+    let append = [OsStr::new("append"), synced.as_os_str()];
+    let limit = "empty process + write + fdatasync";
+    let edit = |foreign: bool| -> Result<(Duration, Duration)> {
+        let call = place.edit(EDITED)?;
+        if foreign {
+            change(&place.root.join(EDITED), 0)?;
+        }
+        let before = place.before(&call)?;
+        Place::apply(&call)?;
+        let after = place.after(&call)?;
+        Ok((before, after))
+    };
+    let p99 = |times: &(Times, Times), operation| Row {
+        tree: name.to_owned(),
+        operation,
+        limit_is: "p99 of the same",
+        ours: times.0.p99(),
+        limit: times.1.p99(),
+        goal: Goal::Ratio(1.5),
+        unit: "ms",
+    };
+    let nothing = || place.nothing(append);
+    let goal = Goal::Ratio(2.0);
+    let times = in_turn(HOOKS, || Ok(edit(false)?.0), nothing)?;
+    report.times(name, "hook before an edit", limit, &times, goal);
+    report.add(p99(&times, "hook before an edit, p99"));
+    let times = in_turn(HOOKS, || Ok(edit(true)?.0), nothing)?;
+    let what = "hook before an edit, file changed by others";
+    report.times(name, what, limit, &times, goal);
+    report.add(p99(&times, "the same, p99"));
+    let times = in_turn(HOOKS, || Ok(edit(false)?.1), nothing)?;
+    report.times(name, "hook after an edit", limit, &times, goal);
+    Ok(())
+}
+
+fn rewinds(
+    report: &mut Report,
+    place: &Place<'_>,
+    name: &str,
+    paths: &[PathBuf],
+    runs: usize,
+) -> Result<()> {
+    let many: Vec<&PathBuf> = (0..MANY).map(|n| &paths[n * 41 % paths.len()]).collect();
+    // as the files of the workspace, in as many directories
+    let beside: Vec<PathBuf> = (0..MANY)
+        .map(|n| place.beside(&format!("dir{}/replaced{n}", n / 2)))
+        .collect();
+    for path in &beside {
+        fs::create_dir_all(path.parent().context("a parent")?)?;
+        fs::write(path, "")?;
+    }
+    let replace = |count: usize| {
+        let files = beside[..count].iter().map(|p| p.as_os_str());
+        place.nothing([OsStr::new("replace")].into_iter().chain(files))
+    };
+    let one = || {
+        let turn = place.prompt()?;
+        place.whole_edit(EDITED)?;
+        place.run(&["rewind", "--yes", &turn])
+    };
+    let times = in_turn(runs.max(11), one, || replace(1))?;
+    let limit = "process + durable replace";
+    report.times(
+        name,
+        "rewind of 1 known file",
+        limit,
+        &times,
+        Goal::Ratio(2.5),
+    );
+
+    let mut n = 0;
+    let hundred = || {
+        let turn = place.prompt()?;
+        let call = place.shell();
+        place.before(&call)?;
+        n += 1;
+        many.iter().try_for_each(|path| change(path, n))?;
+        place.after(&call)?;
+        place.run(&["rewind", "--yes", &turn])
+    };
+    let times = in_turn(runs, hundred, || replace(MANY))?;
+    let limit = "process + 100 durable replaces";
+    report.times(name, "rewind of 100 files", limit, &times, Goal::Ratio(2.0));
+    Ok(())
+}
+
+fn diffs(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -> Result<()> {
+    let turn = place.prompt()?;
+    place.whole_edit(EDITED)?;
+    let nothing = || place.nothing([""; 0]);
+    for (what, args) in [
+        (
+            "diff of 1 file, two checkpoints",
+            [&turn, "@", "--", EDITED].as_slice(),
+        ),
+        ("diff of 1 file, with the disk", &[&turn, "--", EDITED]),
+    ] {
+        let args: Vec<&str> = ["diff"].into_iter().chain(args.iter().copied()).collect();
+        let times = in_turn(runs.max(21), || place.run(&args), nothing)?;
+        report.times(name, what, NO_PROCESS, &times, Goal::Ratio(2.0));
+    }
+    Ok(())
+}
+
+/// What depends on the length of the history alone.
+pub fn of_history(
+    report: &mut Report,
+    programs: &Programs,
+    checkpoints: usize,
+    runs: usize,
+) -> Result<()> {
+    let place = Place::new(programs)?;
+    place.write_edited(EDITED, BIG_FILE)?;
+    place.prompt()?;
+    place.whole_edit(EDITED)?;
+    let git = Loose::new(&place)?;
+    let mut loose = 0;
+    let before = place.store_bytes()?;
+    for _ in 0..EDITS {
+        place.whole_edit(EDITED)?;
+        loose += git.add(&place.root.join(EDITED))?;
+    }
+    let grown = place.store_bytes()? - before;
+    let each =
+        |bytes: u64| -> Result<f64> { Ok(f64::from(u32::try_from(bytes)?) / f64::from(EDITS)) };
+    for (operation, goal) in [
+        ("disk per checkpoint, 40 KB file", Goal::AtMost(1024.0)),
+        ("the same against loose git objects", Goal::Ratio(0.05)),
+    ] {
+        report.add(Row {
+            tree: "1 file".into(),
+            operation,
+            limit_is: "a loose git object of each version",
+            ours: each(grown)?,
+            limit: each(loose)?,
+            goal,
+            unit: "B",
+        });
+    }
+
+    let mut made = 1 + EDITS as usize;
+    for wanted in [made, checkpoints] {
+        while made < wanted {
+            place.whole_edit(EDITED)?;
+            made += 1;
+        }
+        let times = in_turn(
+            runs.max(21),
+            || place.run(&["log", "-n", "200"]),
+            || place.nothing([""; 0]),
+        )?;
+        let tree = format!("{wanted} checkpoints");
+        report.times(&tree, "log -n 200", NO_PROCESS, &times, Goal::AtMost(10.0));
+    }
+    Ok(())
+}

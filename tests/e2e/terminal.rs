@@ -1,0 +1,287 @@
+//! On a real terminal: a restore is shown, asked about, and then is what was shown or nothing at all.
+
+use std::fs::File;
+use std::io::{Read as _, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use crate::support::World;
+use crate::support::tree::assert_same;
+
+const QUESTION: &str = "Change these files? [y/N] ";
+/// Far beyond what any answer takes: who waits longer hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A program whose standard streams are a terminal, and what that shows.
+struct Terminal {
+    child: Child,
+    keyboard: File,
+    screen: Receiver<Vec<u8>>,
+    seen: String,
+}
+
+impl Terminal {
+    /// Runs the program on a new terminal.
+    fn run(command: Command) -> Self {
+        Self::with(command, |command, end| {
+            command.stdin(end()).stdout(end()).stderr(end());
+        })
+    }
+
+    /// Runs the program with a terminal where this puts its ends.
+    fn with(mut command: Command, put: impl FnOnce(&mut Command, &dyn Fn() -> File)) -> Self {
+        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+        // the program must not hold our end, else its terminal never closes
+        fcntl_setfd(&ours, FdFlags::CLOEXEC).expect("a flag");
+        grantpt(&ours).expect("access");
+        unlockpt(&ours).expect("access");
+        let name = ptsname(&ours, Vec::new()).expect("a name");
+        let name = Path::new(std::ffi::OsStr::from_bytes(name.as_bytes()));
+        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let theirs = File::from(rustix::fs::open(name, flags, Mode::empty()).expect("a terminal"));
+        put(&mut command, &|| theirs.try_clone().expect("a terminal"));
+        let child = command.spawn().expect("the binary runs");
+        // both hold the program's end open
+        drop((command, theirs));
+        let ours = File::from(ours);
+        let keyboard = ours.try_clone().expect("a terminal");
+        let (shown, screen) = channel();
+        thread::spawn(move || {
+            let (mut ours, mut chunk) = (ours, [0; 4096]);
+            // a terminal that nobody holds any more is at its end, or an error
+            while let Ok(n @ 1..) = ours.read(&mut chunk) {
+                if shown.send(chunk[..n].to_vec()).is_err() {
+                    break;
+                }
+            }
+        });
+        Self {
+            child,
+            keyboard,
+            screen,
+            seen: String::new(),
+        }
+    }
+
+    /// Takes in what is shown next; `false` at the end.
+    #[track_caller]
+    fn take(&mut self, until: Instant) -> bool {
+        let left = until.saturating_duration_since(Instant::now());
+        match self.screen.recv_timeout(left) {
+            Ok(chunk) => self.seen.push_str(&String::from_utf8_lossy(&chunk)),
+            Err(RecvTimeoutError::Disconnected) => return false,
+            Err(RecvTimeoutError::Timeout) => panic!("nothing more than: {}", self.seen),
+        }
+        true
+    }
+
+    /// Waits until this is shown.
+    #[track_caller]
+    fn expect(&mut self, text: &str) {
+        let until = Instant::now() + PATIENCE;
+        while !self.seen.contains(text) {
+            assert!(self.take(until), "ended without {text:?}: {}", self.seen);
+        }
+    }
+
+    fn type_in(&mut self, keys: &str) {
+        self.keyboard
+            .write_all(keys.as_bytes())
+            .expect("a keyboard");
+    }
+
+    /// Waits for the end: the exit status, and all that was shown.
+    #[track_caller]
+    fn end(mut self) -> (i32, String) {
+        let until = Instant::now() + PATIENCE;
+        while self.take(until) {}
+        let status = self.child.wait().expect("an end");
+        let code = status.code().or(status.signal().map(|n| 128 + n));
+        (code.expect("a status"), self.seen.replace('\r', ""))
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        // one that has ended is no matter
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// A turn that edits `a.txt` and makes `new.txt`.
+fn story() -> World {
+    let world = World::committed(&[("a.txt", "one\n"), ("b.txt", "b\n")]);
+    let mut agent = world.agent();
+    agent.prompt("go");
+    agent.edit("a.txt", "one", "two");
+    agent.write("new.txt", "new\n");
+    agent.stop();
+    world
+}
+
+fn on_terminal(world: &World, args: &[&str]) -> Terminal {
+    let mut command = world.backstitch();
+    command.args(args);
+    Terminal::run(command)
+}
+
+fn operations(world: &World) -> usize {
+    let oplog = world.json(["oplog"]);
+    oplog["operations"].as_array().expect("a list").len()
+}
+
+/// S2-064: the plan is shown, then asked about; what is no yes changes nothing.
+#[test]
+fn a_rewind_asks_and_no_means_no() {
+    let world = story();
+    let before = world.tree();
+    // the last is the end of the input, as ^D gives it
+    for answer in ["n\n", "\n", "yess\n", "\u{4}"] {
+        let mut terminal = on_terminal(&world, &["rewind", "t1"]);
+        terminal.expect(QUESTION);
+        for shown in ["rewind to t1", "a.txt", "new.txt"] {
+            assert!(terminal.seen.contains(shown), "{}", terminal.seen);
+        }
+        assert_same(&world.tree(), &before);
+        terminal.type_in(answer);
+        let (code, shown) = terminal.end();
+        assert_eq!(code, 1, "{answer:?}: {shown}");
+        assert!(shown.contains("nothing was changed"), "{shown}");
+        assert_same(&world.tree(), &before);
+    }
+    assert_eq!(operations(&world), 0);
+}
+
+/// S2-064: a yes does what was shown; so it goes for undo.
+#[test]
+fn a_yes_does_what_was_shown() {
+    let world = story();
+    let after = world.tree();
+    for (args, answer) in [(&["rewind", "t1"][..], "y\n"), (&["undo"], "Yes\n")] {
+        let mut terminal = on_terminal(&world, args);
+        terminal.expect(QUESTION);
+        terminal.type_in(answer);
+        let (code, shown) = terminal.end();
+        assert_eq!(code, 0, "{shown}");
+        assert!(shown.contains("done"), "{shown}");
+        // shown once, before the question
+        assert_eq!(shown.matches("new.txt").count(), 1, "{shown}");
+        if args == ["undo"] {
+            assert_same(&world.tree(), &after);
+        } else {
+            assert_eq!(world.read("a.txt"), "one\n");
+            assert!(!world.exists("new.txt"));
+        }
+    }
+    assert_eq!(operations(&world), 2);
+}
+
+/// U-19: what changes between question and answer is not what was agreed to.
+#[test]
+fn a_file_that_changes_before_the_answer_is_left_alone() {
+    for (path, content) in [("a.txt", "mine\n"), ("new.txt", "new\nmine\n")] {
+        let world = story();
+        let mut terminal = on_terminal(&world, &["rewind", "t1"]);
+        terminal.expect(QUESTION);
+        world.write(path, content);
+        let before = world.tree();
+        terminal.type_in("y\n");
+        let (code, shown) = terminal.end();
+        assert_eq!(code, 1, "{shown}");
+        assert_same(&world.tree(), &before);
+        assert_eq!(operations(&world), 0, "{shown}");
+        world.ok(["verify"]);
+    }
+}
+
+/// What the plan does not touch may change while somebody thinks.
+#[test]
+fn another_file_that_changes_before_the_answer_does_no_harm() {
+    let world = story();
+    let mut terminal = on_terminal(&world, &["rewind", "t1"]);
+    terminal.expect(QUESTION);
+    world.write("b.txt", "mine\n");
+    terminal.type_in("y\n");
+    let (code, shown) = terminal.end();
+    assert_eq!(code, 0, "{shown}");
+    assert_eq!(world.read("a.txt"), "one\n");
+    assert_eq!(world.read("b.txt"), "mine\n");
+}
+
+/// U-19: conflicts are shown, and nothing is asked that could not be done.
+#[test]
+fn conflicts_are_shown_without_a_question() {
+    let world = story();
+    world.write("a.txt", "mine\n");
+    let before = world.tree();
+    let (code, shown) = on_terminal(&world, &["rewind", "t1"]).end();
+    assert_eq!(code, 1, "{shown}");
+    assert!(!shown.contains("[y/N]"), "{shown}");
+    for word in ["a.txt", "edits collide in 1 file", "--on-conflict"] {
+        assert!(shown.contains(word), "{word}: {shown}");
+    }
+    assert_same(&world.tree(), &before);
+
+    // decided, there is something to ask
+    let mut terminal = on_terminal(&world, &["rewind", "t1", "--on-conflict", "target"]);
+    terminal.expect(QUESTION);
+    terminal.type_in("y\n");
+    let (code, shown) = terminal.end();
+    assert_eq!(code, 0, "{shown}");
+    assert_eq!(world.read("a.txt"), "one\n");
+}
+
+/// Git elsewhere is said in the question itself.
+#[test]
+fn the_question_says_that_git_has_moved() {
+    let world = story();
+    world.git_ok(["commit", "-q", "-a", "-m", "next"]);
+    let mut terminal = on_terminal(&world, &["rewind", "t1"]);
+    terminal.expect("git is not where it was then. Change the files all the same? [y/N] ");
+    terminal.type_in("n\n");
+    assert_eq!(terminal.end().0, 1);
+    assert_eq!(world.read("a.txt"), "two\n");
+}
+
+/// S2-064: nobody is asked where nothing is to be done, nothing would be changed, or nobody sits there.
+#[test]
+fn no_question_without_need_or_listener() {
+    let world = story();
+    let unasked = |args: &[&str], put: &dyn Fn(&mut Command, &dyn Fn() -> File)| {
+        let mut command = world.backstitch();
+        command.args(args).stdin(Stdio::null());
+        let (code, shown) = Terminal::with(command, put).end();
+        assert_eq!(code, 0, "{args:?}: {shown}");
+        assert!(!shown.contains("[y/N]"), "{args:?}: {shown}");
+        shown
+    };
+    let all = |command: &mut Command, end: &dyn Fn() -> File| {
+        command.stdin(end()).stdout(end()).stderr(end());
+    };
+    let shown = unasked(&["rewind", "t1", "--dry-run"], &all);
+    assert!(shown.contains("Nothing was changed"), "{shown}");
+    unasked(&["rewind", "t1", "--yes"], &all);
+    assert_eq!(world.read("a.txt"), "one\n");
+    let shown = unasked(&["rewind", "t1"], &all);
+    assert!(shown.contains("Nothing to do"), "{shown}");
+    unasked(&["--json", "undo"], &all);
+    assert_eq!(world.read("a.txt"), "two\n");
+    unasked(&["rewind", "t1"], &|command, end| {
+        command.stdout(end()).stderr(end());
+    });
+    assert_eq!(world.read("a.txt"), "one\n");
+    unasked(&["undo"], &|command, end| {
+        command.stdin(end()).stdout(Stdio::null()).stderr(end());
+    });
+    assert_eq!(world.read("a.txt"), "two\n");
+}
