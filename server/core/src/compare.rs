@@ -17,6 +17,7 @@ pub struct Delta {
 impl Engine {
     /// What differs between two nodes, by path.
     pub fn compare(&self, from: NodeId, to: NodeId) -> Result<Vec<Delta>> {
+        let _moment = self.store.reading()?;
         let ancestry = Ancestry::new(&self.store.conn);
         let common = ancestry.common(from, to)?;
         let apart = common != Some(from) && common != Some(to);

@@ -210,10 +210,12 @@ impl Engine {
 
     /// The timeline, newest first.
     pub fn log(&self, filter: &LogFilter) -> Result<Vec<Entry>> {
+        let _moment = self.store.reading()?;
         history::log(&self.store, self.here, filter)
     }
 
     pub fn entry(&self, id: NodeId) -> Result<Entry> {
+        let _moment = self.store.reading()?;
         history::entry(&self.store, self.here, id)
     }
 
@@ -228,6 +230,7 @@ impl Engine {
 
     /// Operations, newest first.
     pub fn operations(&self) -> Result<Vec<Operation>> {
+        let _moment = self.store.reading()?;
         history::operations(&self.store.conn)
     }
 
@@ -247,6 +250,7 @@ impl Engine {
 
     /// The whole tracked tree at a node. What was not known at the time is not in it.
     pub fn tree_at(&self, id: NodeId) -> Result<Tree> {
+        let _moment = self.store.reading()?;
         Ok(self
             .placed_at(id)?
             .into_iter()
@@ -356,6 +360,7 @@ impl Engine {
     }
 
     pub fn status(&self) -> Result<Status> {
+        let _moment = self.store.reading()?;
         let conn = &self.store.conn;
         let count = |sql: &str| -> Result<i64> { Ok(conn.query_row(sql, [], |r| r.get(0))?) };
         let (last_scan, coverage): (Option<i64>, String) = conn.query_row(

@@ -6,7 +6,7 @@ use crate::engine::{Engine, Progress};
 use crate::error::Result;
 use crate::history::{self, Ancestry};
 use crate::known;
-use crate::model::{ContentId, FileId, FileState, Image, Kind};
+use crate::model::{ContentId, FileId, FileState, Image, Kind, NodeId};
 
 /// So many are named of the files and checkpoints that a content belongs to.
 const PLACES: usize = 8;
@@ -31,6 +31,7 @@ impl Verified {
 impl Engine {
     /// Reads everything once. Problems are listed, not mended; what they do not name is readable.
     pub fn verify(&self, progress: &mut dyn FnMut(Progress)) -> Result<Verified> {
+        let _moment = self.store.reading()?;
         let mut out = Verified::default();
         let sound = self.verify_database(&mut out);
         out.note("database", sound);
@@ -159,6 +160,21 @@ impl Engine {
         for kind in select.query_map([], |r| r.get::<_, Kind>(0))? {
             if out.note("a node", kind.map_err(Into::into)).is_some() {
                 out.nodes += 1;
+            }
+        }
+        let mut select = self.store.conn.prepare(
+            "SELECT id, parent, COALESCE(LAG(id) OVER (PARTITION BY branch ORDER BY id),
+               (SELECT fork_point FROM branch WHERE branch.id = node.branch)) AS before
+             FROM node ORDER BY id",
+        )?;
+        let mut rows = select.query([])?;
+        while let Some(row) = rows.next()? {
+            let (id, parent, before): (NodeId, Option<NodeId>, Option<NodeId>) =
+                (row.get(0)?, row.get(1)?, row.get(2)?);
+            if parent != before {
+                out.problems.push(format!(
+                    "{id} does not stand on the node before it on its branch"
+                ));
             }
         }
         Ok(())

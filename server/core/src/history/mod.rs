@@ -1,13 +1,11 @@
 //! The history: nodes with parents, changes of files in nodes, and what is in force where. Owns what is
 //! recorded and how it is read back; how it comes to be is the capture's, what to do with it the restore's.
 
+mod ancestry;
 pub(crate) mod branches;
 mod revs;
 mod sets;
 mod timeline;
-
-use std::cell::RefCell;
-use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -19,6 +17,7 @@ use crate::model::{
 };
 use crate::store::{now, state_columns, state_from};
 
+pub(crate) use ancestry::Ancestry;
 pub use branches::{BranchInfo, Tag};
 pub(crate) use revs::{resolve, resolve_op};
 pub(crate) use sets::{SetHash, in_force, set_at, state_at, version};
@@ -58,34 +57,21 @@ pub(crate) fn branch_of(conn: &Connection, node: NodeId) -> Result<BranchId> {
 /// Adds a node at the head of the branch and moves the head to it.
 pub(crate) fn insert_node(conn: &Connection, here: Here, new: &NewNode<'_>) -> Result<NodeId> {
     let parent = head(conn, here.branch)?;
-    let (depth, jump) = match parent {
-        None => (0, None),
-        Some(parent) => {
-            let (depth, jump) = link(conn, parent)?;
-            // every node can reach any ancestor in O(log n) hops: the jump doubles where two equal ones meet
-            let far = match jump {
-                Some(j) => {
-                    let (jump_depth, jump_of_jump) = link(conn, j)?;
-                    match jump_of_jump {
-                        Some(k) if depth - jump_depth == jump_depth - link(conn, k)?.0 => Some(k),
-                        _ => None,
-                    }
-                }
-                None => None,
-            };
-            (depth + 1, Some(far.unwrap_or(parent)))
-        }
+    let depth: i64 = match parent {
+        None => 0,
+        Some(parent) => conn
+            .prepare_cached("SELECT depth + 1 FROM node WHERE id = ?1")?
+            .query_row([parent], |r| r.get(0))?,
     };
     let coverage = (*new.coverage != Coverage::default())
         .then(|| serde_json::to_string(new.coverage).unwrap_or_default());
     conn.prepare_cached(
-        "INSERT INTO node (parent, depth, jump, kind, branch, root, session, turn, call, label, time,
-           git_head, git_branch, coverage) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
+        "INSERT INTO node (parent, depth, kind, branch, root, session, turn, call, label, time,
+           git_head, git_branch, coverage) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13)",
     )?
     .execute(params![
         parent,
         depth,
-        jump,
         new.kind,
         here.branch,
         here.root,
@@ -102,12 +88,6 @@ pub(crate) fn insert_node(conn: &Connection, here: Here, new: &NewNode<'_>) -> R
     conn.prepare_cached("UPDATE branch SET head = ?1 WHERE id = ?2")?
         .execute(params![id, here.branch])?;
     Ok(id)
-}
-
-fn link(conn: &Connection, id: NodeId) -> Result<(i64, Option<NodeId>)> {
-    Ok(conn
-        .prepare_cached("SELECT depth, jump FROM node WHERE id = ?1")?
-        .query_row([id], |r| Ok((r.get(0)?, r.get(1)?)))?)
 }
 
 pub(crate) struct NewChange<'a> {
@@ -301,111 +281,4 @@ pub(crate) fn node(conn: &Connection, id: NodeId) -> Result<Node> {
     })
     .optional()?
     .ok_or_else(|| Error::NoRevision(id.to_string()))
-}
-
-/// A node's place: parent, depth, jump.
-#[derive(Clone, Copy)]
-struct Place {
-    parent: Option<NodeId>,
-    depth: i64,
-    jump: Option<NodeId>,
-}
-
-/// Answers questions of ancestry, remembering what it has read.
-pub(crate) struct Ancestry<'c> {
-    conn: &'c Connection,
-    places: RefCell<HashMap<NodeId, Place>>,
-}
-
-impl<'c> Ancestry<'c> {
-    pub(crate) fn new(conn: &'c Connection) -> Self {
-        Self {
-            conn,
-            places: RefCell::new(HashMap::new()),
-        }
-    }
-
-    fn place(&self, id: NodeId) -> Result<Place> {
-        if let Some(place) = self.places.borrow().get(&id) {
-            return Ok(*place);
-        }
-        let place = self
-            .conn
-            .prepare_cached("SELECT parent, depth, jump FROM node WHERE id = ?1")?
-            .query_row([id], |r| {
-                Ok(Place {
-                    parent: r.get(0)?,
-                    depth: r.get(1)?,
-                    jump: r.get(2)?,
-                })
-            })
-            .optional()?
-            .ok_or_else(|| Error::NoRevision(id.to_string()))?;
-        self.places.borrow_mut().insert(id, place);
-        Ok(place)
-    }
-
-    pub(crate) fn conn(&self) -> &'c Connection {
-        self.conn
-    }
-
-    pub(crate) fn parent(&self, id: NodeId) -> Result<Option<NodeId>> {
-        Ok(self.place(id)?.parent)
-    }
-
-    /// Whether `ancestor` is `of` or stands above it.
-    pub(crate) fn is_ancestor(&self, ancestor: NodeId, of: NodeId) -> Result<bool> {
-        let depth = self.place(ancestor)?.depth;
-        Ok(self.climb(of, depth)? == Some(ancestor))
-    }
-
-    /// The node of the chain of `from` at this depth.
-    fn climb(&self, from: NodeId, depth: i64) -> Result<Option<NodeId>> {
-        let mut at = from;
-        loop {
-            let place = self.place(at)?;
-            if place.depth <= depth {
-                return Ok((place.depth == depth).then_some(at));
-            }
-            at = match place.jump {
-                Some(jump) if self.place(jump)?.depth >= depth => jump,
-                _ => match place.parent {
-                    Some(parent) => parent,
-                    None => return Ok(None),
-                },
-            };
-        }
-    }
-
-    /// The nearest node that both stand on.
-    pub(crate) fn common(&self, a: NodeId, b: NodeId) -> Result<Option<NodeId>> {
-        let depth = self.place(a)?.depth.min(self.place(b)?.depth);
-        let (mut a, mut b) = (self.climb(a, depth)?, self.climb(b, depth)?);
-        loop {
-            let (Some(x), Some(y)) = (a, b) else {
-                return Ok(None);
-            };
-            if x == y {
-                return Ok(Some(x));
-            }
-            // how far a jump goes depends on the depth alone
-            let (x, y) = (self.place(x)?, self.place(y)?);
-            (a, b) = if x.jump == y.jump {
-                (x.parent, y.parent)
-            } else {
-                (x.jump, y.jump)
-            };
-        }
-    }
-
-    /// The nodes after `base` up to `tip`, newest first; all of them where `base` is None.
-    pub(crate) fn after(&self, base: Option<NodeId>, tip: NodeId) -> Result<Vec<NodeId>> {
-        let mut nodes = Vec::new();
-        let mut at = Some(tip);
-        while let Some(id) = at.filter(|id| Some(*id) != base) {
-            nodes.push(id);
-            at = self.place(id)?.parent;
-        }
-        Ok(nodes)
-    }
 }

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{Ancestry, changes_of_file};
+use super::Ancestry;
 use crate::error::Result;
-use crate::model::{ChangeId, FileId, FileState, NodeId, Role};
+use crate::model::{ChangeId, FileId, FileState, NodeId};
 use crate::store::{state_columns, state_from};
 
 /// Identifies a set of edits whatever the order it came about in: the exclusive or of its members' hashes.
@@ -77,12 +77,15 @@ pub(crate) fn version(conn: &Connection, file: FileId, set: SetHash) -> Result<O
 /// The hash of the file's set at a node: that of its newest change on the node's chain.
 pub(crate) fn set_at(conn: &Connection, file: FileId, node: NodeId) -> Result<SetHash> {
     let ancestry = Ancestry::new(conn);
-    let mut select =
-        conn.prepare_cached("SELECT node, set_after FROM change WHERE file = ?1 ORDER BY id DESC")?;
+    let line = ancestry.line(node)?;
+    let mut select = conn.prepare_cached(
+        "SELECT n.branch, n.id, c.set_after FROM change c JOIN node n ON n.id = c.node
+         WHERE c.file = ?1 ORDER BY c.id DESC",
+    )?;
     let mut rows = select.query([file])?;
     while let Some(row) = rows.next()? {
-        if ancestry.is_ancestor(row.get(0)?, node)? {
-            return Ok(row.get(1)?);
+        if line.has(row.get(0)?, row.get(1)?) {
+            return Ok(row.get(2)?);
         }
     }
     Ok(SetHash::EMPTY)
@@ -94,29 +97,30 @@ pub(crate) fn in_force(
     file: FileId,
     node: NodeId,
 ) -> Result<BTreeSet<ChangeId>> {
-    let conn = ancestry.conn;
+    let conn = ancestry.conn();
+    let line = ancestry.line(node)?;
     let mut set = BTreeSet::new();
-    for change in changes_of_file(conn, file)? {
-        if !ancestry.is_ancestor(change.node, node)? {
+    let mut select = conn.prepare_cached(
+        "SELECT n.branch, n.id, c.id, c.role FROM change c JOIN node n ON n.id = c.node
+         WHERE c.file = ?1 ORDER BY c.id",
+    )?;
+    let mut moved = conn.prepare_cached("SELECT member, sign FROM moved WHERE change = ?1")?;
+    let mut rows = select.query([file])?;
+    while let Some(row) = rows.next()? {
+        if !line.has(row.get(0)?, row.get(1)?) {
             continue;
         }
-        match change.role {
-            Role::Edit => {
-                set.insert(change.id);
-            }
-            Role::Restore => {
-                let mut moved =
-                    conn.prepare_cached("SELECT member, sign FROM moved WHERE change = ?1")?;
-                let rows =
-                    moved.query_map([change.id], |r| Ok((r.get(0)?, r.get::<_, i64>(1)?)))?;
-                for row in rows {
-                    let (member, sign) = row?;
-                    if sign < 0 {
-                        set.remove(&member);
-                    } else {
-                        set.insert(member);
-                    }
-                }
+        let change: ChangeId = row.get(2)?;
+        if row.get::<_, i64>(3)? == 0 {
+            set.insert(change);
+            continue;
+        }
+        let mut members = moved.query([change])?;
+        while let Some(member) = members.next()? {
+            if member.get::<_, i64>(1)? < 0 {
+                set.remove(&member.get(0)?);
+            } else {
+                set.insert(member.get(0)?);
             }
         }
     }
@@ -125,14 +129,16 @@ pub(crate) fn in_force(
 
 /// The file's state at a node: after its newest change on the chain, else as it was before the first.
 pub(crate) fn state_at(ancestry: &Ancestry<'_>, file: FileId, node: NodeId) -> Result<FileState> {
-    let mut select = ancestry.conn.prepare_cached(
-        "SELECT node, after_path, after_image FROM change WHERE file = ?1 ORDER BY id DESC",
+    let line = ancestry.line(node)?;
+    let mut select = ancestry.conn().prepare_cached(
+        "SELECT n.branch, n.id, c.after_path, c.after_image FROM change c JOIN node n ON n.id = c.node
+         WHERE c.file = ?1 ORDER BY c.id DESC",
     )?;
     let mut rows = select.query([file])?;
     while let Some(row) = rows.next()? {
-        if ancestry.is_ancestor(row.get(0)?, node)? {
-            return Ok(state_from(row, 1)?);
+        if line.has(row.get(0)?, row.get(1)?) {
+            return Ok(state_from(row, 2)?);
         }
     }
-    Ok(version(ancestry.conn, file, SetHash::EMPTY)?.flatten())
+    Ok(version(ancestry.conn(), file, SetHash::EMPTY)?.flatten())
 }

@@ -25,6 +25,7 @@ impl Engine {
 
     /// The plan from the recorded state alone.
     pub(crate) fn plan_recorded(&self, r: &Request) -> Result<Plan> {
+        let _moment = self.store.reading()?;
         let head = self.head()?.ok_or_else(|| {
             Error::refused(
                 "there is no checkpoint yet",

@@ -210,6 +210,7 @@ impl Engine {
 
     /// The files whose record a switch moves.
     fn ways(&self, from: NodeId, to: NodeId) -> Result<Vec<Way>> {
+        let _moment = self.store.reading()?;
         let ancestry = Ancestry::new(&self.store.conn);
         let mut files = self.files_between(&ancestry, from, to)?;
         files.extend(self.adopted_between(&ancestry, from, to)?);

@@ -131,6 +131,15 @@ impl Store {
         })
     }
 
+    /// Everything read while this is held is of one moment, and takes its locks once. None: such a one, or
+    /// a write, is under way already.
+    pub(crate) fn reading(&self) -> Result<Option<rusqlite::Transaction<'_>>> {
+        let free = self.conn.is_autocommit();
+        Ok(free
+            .then(|| self.conn.unchecked_transaction())
+            .transpose()?)
+    }
+
     /// Runs `f` in one transaction that sees no other writer; rings the bell when it is done.
     pub(crate) fn write<T>(
         &mut self,

@@ -114,13 +114,12 @@ CREATE TABLE event (
   name TEXT NOT NULL
 );
 
--- A node of the history: the state after its own changes. `jump` is an ancestor that makes
--- ancestry a matter of a few look-ups.
+-- A node of the history: the state after its own changes. Those of a branch are one chain, in the order
+-- of their numbers.
 CREATE TABLE node (
   id INTEGER PRIMARY KEY,
   parent INTEGER REFERENCES node(id),
   depth INTEGER NOT NULL,
-  jump INTEGER REFERENCES node(id),
   kind TEXT NOT NULL,
   branch INTEGER NOT NULL REFERENCES branch(id),
   root INTEGER NOT NULL REFERENCES root(id),
@@ -137,6 +136,7 @@ CREATE INDEX node_turn ON node(turn) WHERE turn IS NOT NULL;
 CREATE INDEX node_session ON node(session) WHERE session IS NOT NULL;
 CREATE INDEX node_label ON node(label) WHERE label IS NOT NULL;
 CREATE INDEX node_parent ON node(parent);
+CREATE INDEX node_branch ON node(branch);
 
 -- A file's identity. `since`: the node at which it was first known; NULL: known from the start,
 -- or known to have been absent.
