@@ -264,6 +264,10 @@ impl World {
             | Op::Revert { .. }
             | Op::RevertBoth { .. }
             | Op::Undo { .. }
+            | Op::RevertMany { .. }
+            | Op::Name { .. }
+            | Op::Switch { .. }
+            | Op::Ancestor { .. }
             | Op::Redo => self.restore_op(op),
         }
     }

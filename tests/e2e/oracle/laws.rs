@@ -58,7 +58,9 @@ impl World {
             .collect();
         // what was not known then is at its earliest known state, never gone
         let whole = request.paths.is_empty();
-        for (path, since) in self.adopted.iter().filter(|(_, s)| whole && *s > node) {
+        let one_line = self.branches.len() == 1;
+        let later = |(_, since): &&(String, NodeId)| whole && one_line && *since > node;
+        for (path, since) in self.adopted.iter().filter(later) {
             let once = self.adopted.iter().filter(|(p, _)| p == path).count() == 1;
             let earliest = self.expected.get(since).and_then(|tree| tree.get(path));
             if once && !skipped(path) && !self.is_held(path) && disk.get(path) != earliest {
@@ -125,7 +127,7 @@ impl World {
         after: &Files,
         owned: &[Who],
     ) -> Checked {
-        if request.on_conflict == OnConflict::Target {
+        if request.on_conflict == OnConflict::Target || self.mixed {
             return Ok(());
         }
         let (had, has) = (tokens_in(before), tokens_in(after));
@@ -160,7 +162,7 @@ impl World {
         after: &Files,
         owned: &[Who],
     ) -> Checked {
-        if request.on_conflict != OnConflict::Fail || !request.paths.is_empty() {
+        if request.on_conflict != OnConflict::Fail || !request.paths.is_empty() || self.mixed {
             return Ok(());
         }
         for (line, paths) in tokens_in(after) {

@@ -9,12 +9,14 @@
 //! - L3: the same rewind again plans nothing (U-18).
 //! - L4: nobody else's line is lost, nothing taken out remains without a word (U-19).
 //! - L5: a revert of a revert is nothing; the order of two reverts does not matter.
+//! - L8: a switch gives the other branch's files and leaves the rest alone; names and ancestors are right.
 //! - L7: `--exact` gives the recorded bytes whatever came after (S3-035, S3-036, U-23).
 //!
 //! A failure prints the seed and the shortest history found. `BACKSTITCH_ORACLE_CASES` is the number of
 //! histories in all, `BACKSTITCH_ORACLE_SEED` another set of them; `tests/oracle-long` runs many.
 
 mod apart;
+mod branches;
 mod disk;
 mod events;
 mod laws;
@@ -33,10 +35,11 @@ use ops::{Mix, Op};
 use world::{Checked, Counts, World};
 
 /// Of 100 histories, so many go to each property.
-const GENERAL: u32 = 45;
-const ALIKE: u32 = 20;
-const ALONE: u32 = 20;
-const APART: u32 = 15;
+const GENERAL: u32 = 40;
+const ALIKE: u32 = 15;
+const ALONE: u32 = 15;
+const APART: u32 = 10;
+const BRANCHES: u32 = 20;
 
 /// Of 100 default rewinds in small files that all write to, at most so many may meet a conflict.
 const MOST_CONFLICTS: usize = 25;
@@ -130,6 +133,21 @@ fn every_law_holds_for_histories_of_several_writers() {
         all.lines_kept > all.rewinds && all.lines_gone > all.rewinds / 4,
         "{all:?}"
     );
+}
+
+/// S2-067, S2-069, S2-075, S2-076, S2-081, S4-064, S4-065, S4-069: the same on several branches.
+#[test]
+fn branches_keep_their_own_states() {
+    let all = RefCell::new(Counts::default());
+    check("branches", BRANCHES, ops::history(Mix::BRANCHES), |ops| {
+        all.borrow_mut().add(&history(Mix::BRANCHES, false, ops)?);
+        Ok(())
+    });
+    let all = all.into_inner();
+    println!("{all:?}");
+    let histories = setting("BACKSTITCH_ORACLE_CASES").unwrap_or(2000) * u64::from(BRANCHES) / 100;
+    let enough = usize::try_from(histories / 10).unwrap_or(usize::MAX);
+    assert!(all.switches.iter().all(|n| *n > enough), "{all:?}");
 }
 
 /// U-18, U-20, U-21, U-23: the same where lines recur, so that merges have a choice.

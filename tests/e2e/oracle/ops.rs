@@ -105,10 +105,30 @@ pub enum Op {
         one: u16,
         other: u16,
     },
+    /// Several at once, and maybe the revert of that.
+    RevertMany {
+        nodes: Vec<u16>,
+        back: bool,
+    },
     Undo {
         op: Option<u8>,
     },
     Redo,
+    /// A branch at any node, or a tag.
+    Name {
+        node: u16,
+        tag: bool,
+    },
+    Switch {
+        branch: u8,
+        carry: bool,
+        choice: Choice,
+        back: bool,
+    },
+    Ancestor {
+        one: u16,
+        other: u16,
+    },
 }
 
 /// Which operations a property draws from.
@@ -121,6 +141,7 @@ pub struct Mix {
     pub links_and_dirs: bool,
     pub overlap: bool,
     pub choices: bool,
+    pub branches: bool,
 }
 
 impl Mix {
@@ -131,6 +152,12 @@ impl Mix {
         links_and_dirs: true,
         overlap: true,
         choices: true,
+        branches: false,
+    };
+    /// Everybody, on several branches.
+    pub const BRANCHES: Self = Self {
+        branches: true,
+        ..Self::ALL
     };
     /// One agent alone, always told of.
     pub const ALONE: Self = Self {
@@ -140,6 +167,7 @@ impl Mix {
         links_and_dirs: true,
         overlap: false,
         choices: false,
+        branches: false,
     };
 }
 
@@ -254,8 +282,8 @@ fn agent(mix: Mix) -> BoxedStrategy<Who> {
     }
 }
 
-fn ask(mix: Mix) -> BoxedStrategy<Ask> {
-    let choice = if mix.choices {
+fn choice(mix: Mix) -> BoxedStrategy<Choice> {
+    if mix.choices {
         one_of(vec![
             (8, Just(Choice::Fail).boxed()),
             (1, Just(Choice::Markers).boxed()),
@@ -264,7 +292,11 @@ fn ask(mix: Mix) -> BoxedStrategy<Ask> {
         ])
     } else {
         Just(Choice::Fail).boxed()
-    };
+    }
+}
+
+fn ask(mix: Mix) -> BoxedStrategy<Ask> {
+    let choice = choice(mix);
     let session = one_of(vec![
         (6, Just(None).boxed()),
         (u32::from(mix.second), agent(mix).prop_map(Some).boxed()),
@@ -367,7 +399,39 @@ fn op(mix: Mix) -> BoxedStrategy<Op> {
                 .boxed(),
         ),
         (1, Just(Op::Redo).boxed()),
+        (u32::from(mix.branches) * 3, naming()),
+        (u32::from(mix.branches) * 8, switching(mix)),
+        (
+            u32::from(mix.branches) * 2,
+            (vec(any::<u16>(), 1..5), any::<bool>())
+                .prop_map(|(nodes, back)| Op::RevertMany { nodes, back })
+                .boxed(),
+        ),
+        (
+            u32::from(mix.branches) * 2,
+            (any::<u16>(), any::<u16>())
+                .prop_map(|(one, other)| Op::Ancestor { one, other })
+                .boxed(),
+        ),
     ])
+}
+
+fn naming() -> BoxedStrategy<Op> {
+    (any::<u16>(), proptest::bool::weighted(0.2))
+        .prop_map(|(node, tag)| Op::Name { node, tag })
+        .boxed()
+}
+
+fn switching(mix: Mix) -> BoxedStrategy<Op> {
+    let carry = proptest::bool::weighted(0.4);
+    (any::<u8>(), carry, choice(mix), any::<bool>())
+        .prop_map(|(branch, carry, choice, back)| Op::Switch {
+            branch,
+            carry,
+            choice,
+            back,
+        })
+        .boxed()
 }
 
 /// 12 to 30 operations, of which a failing history loses all that it does not need.

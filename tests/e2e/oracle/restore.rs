@@ -33,6 +33,13 @@ impl World {
                 let node = self.nth_node(*node);
                 self.revert(node, *back)
             }
+            Op::RevertMany { nodes, back } => {
+                let nodes: Vec<NodeId> = nodes.iter().map(|n| self.nth_node(*n)).collect();
+                self.revert_many(&nodes, *back)
+            }
+            Op::Name { node, tag } => self.name(*node, *tag),
+            Op::Switch { .. } => self.switch(op),
+            Op::Ancestor { one, other } => self.ancestor(*one, *other),
             Op::RevertBoth { one, other } => {
                 let (one, other) = (self.nth_node(*one), self.nth_node(*other));
                 self.revert_both(one, other)
@@ -51,6 +58,7 @@ impl World {
                     }
                     None => None,
                 };
+                self.mixed |= self.branches.len() > 1;
                 self.restore(&Request::new(Goal::Undo(op))).map(|_| ())
             }
             _ => self.restore(&Request::new(Goal::Redo)).map(|_| ()),
@@ -138,8 +146,15 @@ impl World {
             }
         }
         Self::no_names_of_ours(&after)?;
-        for path in &named {
-            self.look_at(path, &after);
+        let branch = self.engine.branch_name();
+        let branch = branch.map_err(|e| format!("branch: {e}"))?;
+        if branch == self.branch {
+            for path in &named {
+                self.look_at(path, &after);
+            }
+        } else {
+            self.branch = branch;
+            self.switched(&what, request, &applied.plan, &after)?;
         }
         if request.on_conflict != OnConflict::Fail {
             // a file decided by the user is the user's edit
@@ -175,7 +190,18 @@ impl World {
     }
 
     fn rewind(&mut self, ask: &Ask) -> Checked {
-        let node = self.nth_node(ask.node);
+        let mut node = self.nth_node(ask.node);
+        let Some(head) = self.head()? else {
+            return Ok(());
+        };
+        if !self.stands_on(head, node) {
+            if ask.exact {
+                self.mixed = true;
+            } else {
+                let chain: Vec<NodeId> = self.chain(head).collect();
+                node = chain[usize::from(ask.node) % chain.len()];
+            }
+        }
         let request = Request {
             exact: ask.exact,
             session: ask.session.map(|s| s.session().to_owned()),
@@ -263,6 +289,7 @@ impl World {
 
     /// L5: a revert, and the revert of that.
     fn revert(&mut self, node: NodeId, back: bool) -> Checked {
+        self.mixed |= self.branches.len() > 1;
         let before = self.disk();
         let Outcome::Done(applied) = self.restore(&Request::new(Goal::Revert(vec![node])))? else {
             return Ok(());

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use backstitch_core::model::NodeId;
-use backstitch_core::{Engine, Locate, Workspace};
+use backstitch_core::{Engine, Locate, LogFilter, Workspace};
 use tempfile::TempDir;
 
 use super::model::{
@@ -42,6 +42,8 @@ pub struct Counts {
     /// Lines that a rewind had to keep, and lines that it had to take out and did.
     pub lines_kept: usize,
     pub lines_gone: usize,
+    /// Without and with the user's edits.
+    pub switches: [usize; 2],
 }
 
 impl Counts {
@@ -52,6 +54,9 @@ impl Counts {
         self.reverts += other.reverts;
         self.lines_kept += other.lines_kept;
         self.lines_gone += other.lines_gone;
+        for (all, of) in self.switches.iter_mut().zip(other.switches) {
+            *all += of;
+        }
     }
 }
 
@@ -67,6 +72,14 @@ pub struct World {
     pub seen: Files,
     /// The same at every node of the history.
     pub expected: BTreeMap<NodeId, Files>,
+    /// The parent of every node.
+    pub parents: BTreeMap<NodeId, Option<NodeId>>,
+    /// The branch that the disk is on, and all names given.
+    pub branch: String,
+    pub branches: Vec<String>,
+    pub tags: Vec<(String, NodeId)>,
+    /// Work of another branch was taken over: the numbers of nodes say nothing of what came first.
+    pub mixed: bool,
     /// Paths that came into sight, with the node from which on they are known.
     pub adopted: Vec<(String, NodeId)>,
     pub tokens: BTreeMap<String, Token>,
@@ -105,6 +118,11 @@ impl World {
             alike,
             seen: Files::new(),
             expected: BTreeMap::new(),
+            parents: BTreeMap::new(),
+            branch: "main".into(),
+            branches: vec!["main".into()],
+            tags: Vec::new(),
+            mixed: false,
             adopted: Vec::new(),
             tokens: BTreeMap::new(),
             calls: Vec::new(),
@@ -172,7 +190,17 @@ impl World {
     pub fn unknown_at(&self, path: &str, node: NodeId) -> bool {
         self.adopted
             .iter()
-            .any(|(p, since)| p == path && *since > node)
+            .any(|(p, since)| p == path && !self.stands_on(node, *since))
+    }
+
+    /// Whether a node is this one or comes after it on a chain, by walking.
+    pub fn stands_on(&self, node: NodeId, ancestor: NodeId) -> bool {
+        self.chain(node).any(|n| n == ancestor)
+    }
+
+    /// A node and all above it.
+    pub fn chain(&self, node: NodeId) -> impl Iterator<Item = NodeId> + '_ {
+        std::iter::successors(Some(node), |n| self.parents.get(n).copied().flatten())
     }
 
     /// The event is over: takes note of the nodes it made, and checks what they hold.
@@ -180,26 +208,36 @@ impl World {
         let Some(head) = self.head()? else {
             return Ok(());
         };
-        let last = self.expected.keys().next_back().copied();
+        let newest = self.expected.keys().next_back().map_or(0, |n| n.0);
+        let filter = LogFilter {
+            limit: Some(1),
+            all_branches: true,
+            ..LogFilter::default()
+        };
+        let all = self.engine.log(&filter).map_err(|e| format!("log: {e}"))?;
+        let last = all.first().map_or(0, |entry| entry.node.id.0);
         for (_, since) in &mut self.adopted {
             if since.0 == i64::MAX {
                 *since = head;
             }
         }
-        let mut before = last.map(|l| self.expected[&l].clone()).unwrap_or_default();
-        for id in last.map_or(1, |l| l.0 + 1)..=head.0 {
-            let node = NodeId(id);
+        for node in (newest + 1..=last).map(NodeId) {
+            let entry = self.engine.entry(node);
+            let parent = entry.map_err(|e| format!("entry {node}: {e}"))?.node.parent;
+            self.parents.insert(node, parent);
+            let before = parent
+                .map(|p| self.expected[&p].clone())
+                .unwrap_or_default();
             let tree = if node == head {
                 self.seen.clone()
             } else {
                 self.recorded(node)?
             };
-            self.attribute(last, node, &before, &tree)?;
-            self.expected.insert(node, tree.clone());
-            before = tree;
+            self.attribute(parent, node, &before, &tree)?;
+            self.expected.insert(node, tree);
         }
         // what came into sight without a node belongs to the head as it is
-        if last == Some(head) {
+        if last == newest {
             let adopted: Vec<String> = self
                 .adopted
                 .iter()
@@ -220,7 +258,7 @@ impl World {
             }
         }
         self.holds(head).map_err(|e| format!("{what}: {e}"))?;
-        if last == Some(head) && self.expected[&head] != self.seen {
+        if last == newest && self.expected[&head] != self.seen {
             return Err(format!(
                 "{what}: a change without a node: {:?}",
                 unlike(&self.expected[&head], &self.seen)
@@ -234,7 +272,7 @@ impl World {
     }
 
     /// What the engine itself says of a node that was passed over within one event.
-    fn recorded(&self, node: NodeId) -> Checked<Files> {
+    pub(super) fn recorded(&self, node: NodeId) -> Checked<Files> {
         let tree = self
             .engine
             .tree_at(node)
@@ -281,6 +319,7 @@ impl World {
         for node in self.expected.keys() {
             self.holds(*node)?;
         }
+        self.names_hold()?;
         let verified = self
             .engine
             .verify(&mut |_| {})
@@ -311,7 +350,7 @@ impl World {
         let Some(last) = last else { return Ok(()) };
         let deltas = self
             .engine
-            .compare(last.max(NodeId(node.0 - 1)), node)
+            .compare(last, node)
             .map_err(|e| format!("compare: {e}"))?;
         for delta in deltas {
             let lines = |files: &Files, state: &backstitch_core::model::FileState| {

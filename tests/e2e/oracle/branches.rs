@@ -1,0 +1,247 @@
+//! Several branches: going from one to another and back, with and without the user's edits.
+
+use std::collections::BTreeSet;
+
+use backstitch_core::model::{Kind, NodeId};
+use backstitch_core::restore::{ActionKind, Goal, OnConflict, Plan, Request};
+
+use super::model::{Files, Who, tokens_in};
+use super::ops::{Choice, Op};
+use super::restore::Outcome;
+use super::world::{Checked, World};
+
+impl World {
+    pub(super) fn name(&mut self, node: u16, tag: bool) -> Checked {
+        let node = self.nth_node(node);
+        self.counter += 1;
+        if tag {
+            let name = format!("tag-{}", self.counter);
+            let done = self.engine.tag(&name, node);
+            done.map_err(|e| format!("tag {name}: {e}"))?;
+            self.tags.push((name, node));
+            return Ok(());
+        }
+        let name = format!("branch-{}", self.counter);
+        let made = self.engine.create_branch(&name, node, None);
+        made.map_err(|e| format!("branch {name}: {e}"))?;
+        self.branches.push(name);
+        Ok(())
+    }
+
+    /// L8: a tag stays where it is, a branch's head where its last checkpoint is.
+    pub(super) fn names_hold(&self) -> Checked {
+        for (name, node) in &self.tags {
+            let found = self.engine.resolve(name);
+            if found.as_ref().ok() != Some(node) {
+                return Err(format!("L8: tag {name} of {node} is at {found:?}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// L8: the nearest common ancestor is what walking finds.
+    pub(super) fn ancestor(&mut self, one: u16, other: u16) -> Checked {
+        let (one, other) = (self.nth_node(one), self.nth_node(other));
+        let chain: BTreeSet<NodeId> = self.chain(one).collect();
+        let expected = self.chain(other).find(|n| chain.contains(n));
+        let found = self.engine.ancestor(one, other);
+        let found = found.map_err(|e| format!("ancestor: {e}"))?;
+        if found != expected {
+            return Err(format!(
+                "L8: the common ancestor of {one} and {other} is {expected:?}, not {found:?}"
+            ));
+        }
+        Ok(())
+    }
+
+    pub(super) fn switch(&mut self, op: &Op) -> Checked {
+        let Op::Switch {
+            branch,
+            carry,
+            choice,
+            back,
+        } = op
+        else {
+            return Ok(());
+        };
+        let name = self.branches[usize::from(*branch) % self.branches.len()].clone();
+        let request = Request {
+            on_conflict: match choice {
+                Choice::Fail => OnConflict::Fail,
+                Choice::Markers => OnConflict::Markers,
+                Choice::Current => OnConflict::Current,
+                Choice::Target => OnConflict::Target,
+            },
+            ..Request::new(Goal::Switch {
+                branch: name.clone(),
+                carry: *carry,
+            })
+        };
+        let from = self.branch.clone();
+        let before = self.disk();
+        let heads = self
+            .engine
+            .branch(&name)
+            .map_err(|e| format!("{name}: {e}"))?;
+        match self.restore(&request)? {
+            Outcome::Refused(plan) => {
+                let target = heads.head.unwrap_or(NodeId(1));
+                if !carry && !self.may_be_in_the_way(&before, target) {
+                    let conflicts = plan.map(|p| p.conflicts);
+                    return Err(format!("L8: switch to {name}: refused: {conflicts:#?}"));
+                }
+                return Ok(());
+            }
+            Outcome::Done(applied) if applied.operation.is_none() => return Ok(()),
+            Outcome::Done(_) => self.counts.switches[usize::from(*carry)] += 1,
+        }
+        // nothing is left to be found but what the branch that was left had ignored
+        let head = self.head()?;
+        self.engine.look().map_err(|e| format!("look: {e}"))?;
+        self.asked();
+        self.settled("a look after a switch")?;
+        let calm = self.calls.iter().all(|c| c.names.is_none()) && *choice == Choice::Fail;
+        if let Some(found) = self.head()?.filter(|found| calm && Some(*found) != head) {
+            let entry = self.engine.entry(found);
+            let entry = entry.map_err(|e| format!("entry {found}: {e}"))?;
+            if !entry.changes.is_empty() {
+                return Err(format!(
+                    "L8: a look after the switch to {name} found {:#?}",
+                    entry.changes
+                ));
+            }
+        }
+        if *back && self.branch != from {
+            let again = Request::new(Goal::Undo(None));
+            if let Outcome::Done(_) = self.restore(&again)?
+                && calm
+            {
+                let now = self.disk();
+                self.same(&before, &now)
+                    .map_err(|e| format!("L2: undo of the switch to {name}: {e}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The disk is on another branch: what is tracked there is as it was, all else is left alone.
+    pub(super) fn switched(
+        &mut self,
+        what: &str,
+        request: &Request,
+        plan: &Plan,
+        after: &Files,
+    ) -> Checked {
+        let Some(head) = self.head()? else {
+            return Ok(());
+        };
+        let carried = matches!(request.goal, Goal::Switch { carry: true, .. });
+        let entry = self.engine.entry(head);
+        let made = entry.map_err(|e| format!("entry {head}: {e}"))?.node;
+        let new = !self.expected.contains_key(&head);
+        let target = if new {
+            made.parent.unwrap_or(head)
+        } else {
+            head
+        };
+        let there = self.expected[&target].clone();
+        let skipped = |path: &str| {
+            let of = |a: &&backstitch_core::restore::Action| a.path.display() == path;
+            let mut actions = plan.actions.iter().filter(of);
+            actions.any(|a| a.kind == ActionKind::Skip)
+        };
+        if carried {
+            self.carried_hold(what, &there, after, request)?;
+        } else {
+            for (path, entry) in &there {
+                let free = !skipped(path) && !self.unknown_at(path, target) && !self.is_held(path);
+                if free && after.get(path) != Some(entry) {
+                    let found = after.get(path);
+                    return Err(format!(
+                        "L8: {what}: {path} should be {entry:?}, is {found:?}"
+                    ));
+                }
+            }
+            for path in self.seen.keys().filter(|p| !there.contains_key(*p)) {
+                let free = !skipped(path) && !self.unknown_at(path, target) && !self.is_held(path);
+                if free && after.contains_key(path) {
+                    return Err(format!("L8: {what}: {path} is of the branch that was left"));
+                }
+            }
+        }
+        self.seen = self.recorded(head)?;
+        let strangers = self.seen.keys().filter(|p| !there.contains_key(*p));
+        let strangers: Vec<String> = strangers.cloned().collect();
+        if new && made.kind == Kind::External {
+            self.adopted
+                .extend(strangers.into_iter().map(|p| (p, head)));
+        }
+        for (path, entry) in &self.seen {
+            if !skipped(path) && !self.is_held(path) && after.get(path) != Some(entry) {
+                let found = after.get(path);
+                return Err(format!(
+                    "L8: {what}: {path} is recorded as {entry:?}, is {found:?}"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// What the user takes along is there, and so is what stood there but for what the user had deleted.
+    fn carried_hold(&self, what: &str, there: &Files, after: &Files, request: &Request) -> Checked {
+        if request.on_conflict == OnConflict::Current || request.on_conflict == OnConflict::Target {
+            return Ok(());
+        }
+        let (had, has, were) = (tokens_in(&self.seen), tokens_in(after), tokens_in(there));
+        for line in had.keys() {
+            let Some(token) = self.tokens.get(line) else {
+                continue;
+            };
+            let fresh = token.node.is_some_and(|n| Some(n) == self.newest_of_left());
+            let users = token.who == Who::User && token.sure == super::model::Sure::Yes;
+            if fresh && users && !has.contains_key(line) && !were.contains_key(line) {
+                return Err(format!(
+                    "L8: {what}: {line} ({token:?}) was not carried along"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// The head of the branch that was just left, if the user made it.
+    fn newest_of_left(&self) -> Option<NodeId> {
+        let newest = *self.expected.keys().next_back()?;
+        let entry = self.engine.entry(newest).ok()?;
+        let users = |c: &backstitch_core::EntryChange| {
+            c.change.origin == backstitch_core::model::Origin::USER
+        };
+        let whole = entry.changes.iter().all(users);
+        (entry.node.kind == Kind::External && whole).then_some(newest)
+    }
+
+    /// L5: several at once, and the revert of that.
+    pub(super) fn revert_many(&mut self, nodes: &[NodeId], back: bool) -> Checked {
+        self.mixed = true;
+        let before = self.disk();
+        let Outcome::Done(applied) = self.restore(&Request::new(Goal::Revert(nodes.to_vec())))?
+        else {
+            return Ok(());
+        };
+        let Some(made) = applied.node.filter(|_| back) else {
+            return Ok(());
+        };
+        match self.restore(&Request::new(Goal::Revert(vec![made])))? {
+            Outcome::Done(_) => {}
+            Outcome::Refused(_) if self.calls.iter().any(|c| c.names.is_some()) => return Ok(()),
+            Outcome::Refused(plan) => {
+                let conflicts = plan.map(|p| p.conflicts);
+                return Err(format!(
+                    "L5: revert {made}, which reverted {nodes:?}: refused: {conflicts:#?}"
+                ));
+            }
+        }
+        let now = self.disk();
+        self.same(&before, &now)
+            .map_err(|e| format!("L5: revert {nodes:?} twice: {e}"))
+    }
+}
