@@ -283,6 +283,14 @@ impl World {
         self.write(path, text.as_bytes());
     }
 
+    /// A whole call that gives a file this text.
+    pub fn write_as(&mut self, who: Who, shell: bool, path: &str, text: &str) -> Checked {
+        let names = (!shell).then(|| path.to_owned());
+        let call = self.open(who, names)?;
+        self.write(path, text.as_bytes());
+        self.close(&call, Told::default(), false)
+    }
+
     /// Changes lines inside one region of `file.txt`, by its owner's usual way.
     pub fn edit_region(
         &mut self,

@@ -10,6 +10,7 @@
 //! - L4: nobody else's line is lost, nothing taken out remains without a word (U-19).
 //! - L5: a revert of a revert is nothing; the order of two reverts does not matter.
 //! - L8: a switch gives the other branch's files and leaves the rest alone; names and ancestors are right.
+//! - L9: a revert of some turns equals playing the others again.
 //! - L7: `--exact` gives the recorded bytes whatever came after (S3-035, S3-036, U-23).
 //!
 //! A failure prints the seed and the shortest history found. `BACKSTITCH_ORACLE_CASES` is the number of
@@ -23,6 +24,7 @@ mod laws;
 mod model;
 mod ops;
 mod regressions;
+mod replayed;
 mod restore;
 mod world;
 
@@ -40,6 +42,8 @@ const ALIKE: u32 = 15;
 const ALONE: u32 = 15;
 const APART: u32 = 10;
 const BRANCHES: u32 = 20;
+/// Beside the 100: these are short.
+const REPLAYED: u32 = 40;
 
 /// Of 100 default rewinds in small files that all write to, at most so many may meet a conflict.
 const MOST_CONFLICTS: usize = 25;

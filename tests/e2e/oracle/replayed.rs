@@ -1,0 +1,218 @@
+//! Taking turns out of the middle, held against the obvious: play the remaining turns again from the start.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+
+use backstitch_core::restore::{Goal, Request};
+
+use super::model::Who;
+use super::ops::Mix;
+use super::restore::Outcome;
+use super::world::{Checked, World};
+use super::{Op, REPLAYED, check};
+
+const FILES: [&str; 2] = ["one.txt", "two.txt"];
+const LINES: usize = 8;
+
+/// What an agent does in a turn: which file, where, and how.
+#[derive(Clone, Debug)]
+struct Draw {
+    file: u8,
+    at: u8,
+    how: u8,
+    shell: bool,
+}
+
+/// The turns of a history, and which of them are taken out.
+#[derive(Clone, Debug)]
+struct Scene {
+    turns: Vec<Vec<Draw>>,
+    out: u8,
+}
+
+/// The same by the lines it is about, so that it can be done again elsewhere.
+#[derive(Clone, Debug)]
+enum Edit {
+    /// Between these lines; None: the file's begin or end.
+    Insert(Option<String>, Option<String>, String),
+    Delete(String),
+    Replace(String, String),
+}
+
+type Text = Vec<String>;
+
+/// `false`: what it is about is not there, so what it would be is open. That is also so where something that
+/// is out stood beside an insertion: on which side of it the new line goes, nobody can tell.
+fn apply(edit: &Edit, text: &mut Text) -> bool {
+    let find = |line: &String| text.iter().position(|l| l == line);
+    match edit {
+        Edit::Insert(above, below, new) => {
+            let at = match above {
+                None => 0,
+                Some(above) => match find(above) {
+                    Some(at) => at + 1,
+                    None => return false,
+                },
+            };
+            if text.get(at) != below.as_ref() {
+                return false;
+            }
+            text.insert(at, new.clone());
+        }
+        Edit::Delete(line) => match find(line) {
+            Some(at) => drop(text.remove(at)),
+            None => return false,
+        },
+        Edit::Replace(line, new) => match find(line) {
+            Some(at) => new.clone_into(&mut text[at]),
+            None => return false,
+        },
+    }
+    true
+}
+
+fn scene() -> impl Strategy<Value = Scene> {
+    let draw = (any::<u8>(), any::<u8>(), any::<u8>(), any::<bool>()).prop_map(
+        |(file, at, how, shell)| Draw {
+            file,
+            at,
+            how,
+            shell,
+        },
+    );
+    let turns = proptest::collection::vec(proptest::collection::vec(draw, 1..4), 2..7);
+    (turns, 1..u8::MAX).prop_map(|(turns, out)| Scene { turns, out })
+}
+
+/// How many came out clean, and how many were reported.
+#[derive(Debug, Default)]
+struct Tally {
+    equal: usize,
+    open: usize,
+    refused: usize,
+}
+
+fn play(scene: &Scene, tally: &mut Tally) -> Checked {
+    let alone = Mix {
+        links_and_dirs: false,
+        ..Mix::ALONE
+    };
+    let mut world = World::new(alone, false);
+    let start: Vec<Text> = FILES
+        .iter()
+        .map(|file| (0..LINES).map(|n| format!("{file} {n}\n")).collect())
+        .collect();
+    for (file, text) in FILES.iter().zip(&start) {
+        world.put(file, &text.concat());
+    }
+    world.begin()?;
+    let mut now = start.clone();
+    let mut done: Vec<Vec<(usize, Edit)>> = Vec::new();
+    let mut count = 0;
+    for turn in &scene.turns {
+        world.run(&Op::Prompt(Who::A))?;
+        let mut edits = Vec::new();
+        for draw in turn {
+            let file = usize::from(draw.file) % FILES.len();
+            let text = &mut now[file];
+            let line = (!text.is_empty()).then(|| text[usize::from(draw.at) % text.len()].clone());
+            count += 1;
+            let new = format!("new {count}\n");
+            let edit = match (draw.how % 4, line) {
+                (2, Some(line)) => Edit::Delete(line),
+                (3, Some(line)) => Edit::Replace(line, new),
+                (_, line) => {
+                    let above = line.filter(|_| draw.at % 9 != 0);
+                    let at = above
+                        .as_ref()
+                        .and_then(|l| text.iter().position(|t| t == l));
+                    let below = text.get(at.map_or(0, |at| at + 1)).cloned();
+                    Edit::Insert(above, below, new)
+                }
+            };
+            apply(&edit, text);
+            let whole = text.concat();
+            world.write_as(Who::A, draw.shell, FILES[file], &whole)?;
+            edits.push((file, edit));
+        }
+        done.push(edits);
+    }
+    let is_out = |turn: usize| scene.out >> turn & 1 == 1;
+    let nodes = (0..done.len()).filter(|turn| is_out(*turn)).map(|turn| {
+        let node = world.engine.resolve(&format!("t{}", turn + 1));
+        node.map_err(|e| format!("t{}: {e}", turn + 1))
+    });
+    let nodes: Vec<_> = nodes.collect::<Checked<_>>()?;
+    if nodes.is_empty() {
+        return Ok(());
+    }
+    let mut wanted = start;
+    let mut clear = true;
+    for (_, edits) in done.iter().enumerate().filter(|(turn, _)| !is_out(*turn)) {
+        for (file, edit) in edits {
+            clear &= apply(edit, &mut wanted[*file]);
+        }
+    }
+    let Outcome::Done(_) = world.restore(&Request::new(Goal::Revert(nodes)))? else {
+        tally.refused += 1;
+        return Ok(());
+    };
+    let mut found = Vec::new();
+    for file in FILES {
+        let text = std::fs::read_to_string(world.root.join(file));
+        let text = text.map_err(|e| format!("{file}: {e}"))?;
+        found.push(
+            text.split_inclusive('\n')
+                .map(str::to_owned)
+                .collect::<Text>(),
+        );
+    }
+    if clear {
+        tally.equal += 1;
+        if found != wanted {
+            return Err(format!("L9: replayed {wanted:#?}, reverted {found:#?}"));
+        }
+        return Ok(());
+    }
+    // what the remaining turns would be is open: then at least no line is of a turn that is out, and none
+    // is lost that a turn that stays wrote and none that stays took away
+    tally.open += 1;
+    let lines: BTreeSet<&String> = found.iter().flatten().collect();
+    for (turn, edits) in done.iter().enumerate() {
+        for (_, edit) in edits {
+            let (Edit::Insert(_, _, new) | Edit::Replace(_, new)) = edit else {
+                continue;
+            };
+            let gone = done.iter().enumerate().any(|(t, edits)| {
+                let takes = |(_, e): &(usize, Edit)| matches!(e, Edit::Delete(l) | Edit::Replace(l, _) if l == new);
+                !is_out(t) && edits.iter().any(takes)
+            });
+            if is_out(turn) && lines.contains(new) {
+                return Err(format!("L9: {new:?} of turn {} remains", turn + 1));
+            }
+            if !is_out(turn) && !gone && !lines.contains(new) {
+                return Err(format!("L9: {new:?} of turn {} is lost", turn + 1));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// S4-037, U-19: a revert of any turns equals playing the others again, wherever that is clear; everything else
+/// is reported, or at least drops no line and leaves none.
+#[test]
+fn a_revert_equals_playing_the_other_turns_again() {
+    let tally = std::cell::RefCell::new(Tally::default());
+    let one = scene().prop_map(|scene| vec![scene]);
+    check("replayed", REPLAYED, one, |scenes| {
+        play(&scenes[0], &mut tally.borrow_mut())
+    });
+    let tally = tally.into_inner();
+    println!("{tally:?}");
+    let all = tally.equal + tally.open + tally.refused;
+    assert!(
+        tally.equal * 3 > all && tally.refused * 2 < all,
+        "{tally:?}"
+    );
+}
