@@ -4,7 +4,7 @@
 //! `CI=true` it fails.
 
 use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::{env, fs, thread};
 
 use serde_json::Value;
 
@@ -31,6 +31,70 @@ fn agents(test: &str) -> Option<PathBuf> {
     None
 }
 
+/// A workspace as a script finds it, with the hooks set up.
+fn before(name: &str) -> World {
+    let content = fs::read_to_string(script(name)).expect("a script");
+    let content: Value = serde_json::from_str(&content).expect("JSON");
+    let files = content["workspace"]
+        .as_object()
+        .expect("the files before")
+        .iter();
+    let files: Vec<_> = files
+        .map(|(path, text)| (path.as_str(), text.as_str().expect("text")))
+        .collect();
+    let world = World::committed(&files);
+    world.ok(["setup", "claude-code", "--scope", "user"]);
+    world
+}
+
+fn rig() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("agents")
+}
+
+fn script(name: &str) -> PathBuf {
+    rig().join("scripts").join(format!("{name}.json"))
+}
+
+/// Has the real agent play a script to its end.
+fn play(world: &World, agents: &Path, name: &str, between: Option<&str>) {
+    let mut command = world.command("python3");
+    command.arg(rig().join("run_agent.py")).arg("claude");
+    command
+        .arg("--dest")
+        .arg(agents)
+        .arg("--script")
+        .arg(script(name));
+    command
+        .arg("--workspace")
+        .arg(&world.root)
+        .arg("--home")
+        .arg(&world.home);
+    for name in ["XDG_STATE_HOME", "XDG_CONFIG_HOME"] {
+        let (_, value) = world
+            .env()
+            .into_iter()
+            .find(|(n, _)| *n == name)
+            .expect("set");
+        command
+            .arg("--env")
+            .arg(format!("{name}={}", value.display()));
+    }
+    if let Some(between) = between {
+        command.args(["--between", between]);
+    }
+    let output = finish(&mut command, b"").expect_code(0);
+    let report = output.json();
+    assert_eq!(report["exit"], 0, "{output}");
+    assert_eq!(
+        report["model_errors"].as_array().map(Vec::len),
+        Some(0),
+        "{output}"
+    );
+    if between.is_none() {
+        assert_eq!(report["expected"], true, "{output}");
+    }
+}
+
 /// A session of the real agent, played to its end in a workspace of its own.
 struct Played {
     world: World,
@@ -44,58 +108,9 @@ impl Played {
     /// Plays a script; `between` is run by sh before every turn but the first, with that turn's number in `TURN`.
     fn script(test: &str, name: &str, between: Option<&str>) -> Option<Self> {
         let agents = agents(test)?;
-        let rig = Path::new(env!("CARGO_MANIFEST_DIR")).join("agents");
-        let script = rig.join("scripts").join(format!("{name}.json"));
-        let content = fs::read_to_string(&script).expect("a script");
-        let content: Value = serde_json::from_str(&content).expect("JSON");
-        let files = content["workspace"]
-            .as_object()
-            .expect("the files before")
-            .iter();
-        let files: Vec<_> = files
-            .map(|(path, text)| (path.as_str(), text.as_str().expect("text")))
-            .collect();
-
-        let world = World::committed(&files);
+        let world = before(name);
         let (before, git) = (world.tree(), world.git_digest());
-        world.ok(["setup", "claude-code", "--scope", "user"]);
-
-        let mut command = world.command("python3");
-        command.arg(rig.join("run_agent.py")).arg("claude");
-        command
-            .arg("--dest")
-            .arg(agents)
-            .arg("--script")
-            .arg(script);
-        command
-            .arg("--workspace")
-            .arg(&world.root)
-            .arg("--home")
-            .arg(&world.home);
-        for name in ["XDG_STATE_HOME", "XDG_CONFIG_HOME"] {
-            let (_, value) = world
-                .env()
-                .into_iter()
-                .find(|(n, _)| *n == name)
-                .expect("set");
-            command
-                .arg("--env")
-                .arg(format!("{name}={}", value.display()));
-        }
-        if let Some(between) = between {
-            command.args(["--between", between]);
-        }
-        let output = finish(&mut command, b"").expect_code(0);
-        let report = output.json();
-        assert_eq!(report["exit"], 0, "{output}");
-        assert_eq!(
-            report["model_errors"].as_array().map(Vec::len),
-            Some(0),
-            "{output}"
-        );
-        if between.is_none() {
-            assert_eq!(report["expected"], true, "{output}");
-        }
+        play(&world, &agents, name, between);
         // S3-002
         assert_eq!(world.git_digest(), git, "the hook has touched .git");
 
@@ -335,4 +350,87 @@ fn a_subagent_belongs_to_its_turn() {
     );
     played.rewind("t1");
     assert_same(&played.world.tree(), &played.before);
+}
+
+/// S3-053: two real agents at once, each in a fork of its own on one history. Nothing crosses over by accident,
+/// and what is wanted does: the work of one session, or a turn by the revert of its revert.
+#[test]
+fn two_agents_in_two_forks() {
+    let Some(agents) = agents("two_agents_in_two_forks") else {
+        return;
+    };
+    let world = before("edit");
+    world.ok(["init"]);
+    world.ok(["fork", "@", "tidy", "--into", "../tidy"]);
+    let tidy = world.beside("tidy");
+    let start = world.tree();
+    thread::scope(|scope| {
+        scope.spawn(|| play(&world, &agents, "edit", None));
+        scope.spawn(|| play(&tidy, &agents, "shell", None));
+    });
+    let of = |world: &World| -> Vec<Value> {
+        let log = world.json(["log"]);
+        let all = log["checkpoints"].as_array().expect("checkpoints").clone();
+        all.into_iter().filter(|c| c["kind"] == "step").collect()
+    };
+    let (here, there) = (of(&world), of(&tidy));
+    assert!(!here.is_empty() && !there.is_empty());
+    for (steps, branch) in [(&here, "main"), (&there, "tidy")] {
+        let session = &steps[0]["session"];
+        for step in steps {
+            assert_eq!(
+                (&step["session"], step["branch"].as_str()),
+                (session, Some(branch)),
+                "{step:#}"
+            );
+            for change in step["changes"].as_array().expect("changes") {
+                let origin = &change["origin"];
+                assert_eq!(
+                    (&origin["session"], origin["session_certainty"].as_str()),
+                    (session, Some("certain")),
+                    "{change:#}"
+                );
+            }
+        }
+    }
+    assert_eq!(world.read("src/main.rs"), MAIN_TWO);
+    let edited = world.tree();
+    let tidied = tidy.tree();
+    assert!(
+        !world.json(["diff", "main", "tidy"])["files"]
+            .as_array()
+            .expect("files")
+            .is_empty()
+    );
+
+    // a rewind here is none there
+    world.ok(["rewind", "@~1", "--exact"]);
+    assert_same(&tidy.tree(), &tidied);
+    world.ok(["undo"]);
+    assert_same(&world.tree(), &edited);
+
+    // the work of the other session, taken over and given back
+    let session = there[0]["session"].as_str().expect("an id");
+    tidy.ok(["revert", there[0]["turn"].as_str().expect("a turn")]);
+    assert_same(&tidy.tree(), &start);
+    let reverted = tidy.json(["log", "-n", "1"])["checkpoints"][0]["id"].clone();
+    let plan = world.run(["--json", "revert", reverted.as_str().expect("an id")]);
+    let (by_revert, answer) = (plan.code, plan.json());
+    if by_revert == 0 {
+        world.ok(["undo"]);
+    } else {
+        assert_eq!(answer["error"]["kind"], "conflict", "{answer:#}");
+    }
+    assert_same(&world.tree(), &edited);
+    world.ok(["rewind", here[0]["turn"].as_str().expect("a turn")]);
+    world.ok([
+        "rewind",
+        &format!("{}^", reverted.as_str().expect("an id")),
+        "--session",
+        session,
+    ]);
+    assert_same(&world.tree(), &tidied);
+    for place in [&world, &tidy] {
+        place.ok(["verify"]);
+    }
 }
