@@ -111,3 +111,38 @@ fn shares_memory(path: &Path) -> bool {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A store that an earlier version made is brought up to date, and keeps what it holds.
+    #[test]
+    fn an_older_store_is_brought_up_to_date() {
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("store.db");
+        {
+            let old = Connection::open(&path).expect("opens");
+            old.execute_batch(STEPS[0]).expect("the first schema");
+            let more = format!(
+                "PRAGMA user_version=1; PRAGMA application_id={APPLICATION_ID};
+                 INSERT INTO root (path) VALUES (x'2f77');
+                 INSERT INTO session (agent, native, started, seen) VALUES ('a', 's', 1, 1);"
+            );
+            old.execute_batch(&more).expect("rows");
+        }
+        let store = crate::store::Store::open(dir.path()).expect("opens");
+        let version: i64 = store
+            .conn
+            .query_row("PRAGMA user_version", [], |r| r.get(0))
+            .expect("a version");
+        assert_eq!(usize::try_from(version), Ok(STEPS.len()));
+        let (native, root): (String, i64) = store
+            .conn
+            .query_row("SELECT native, root FROM session", [], |r| {
+                Ok((r.get(0)?, r.get(1)?))
+            })
+            .expect("the session");
+        assert_eq!((native.as_str(), root), ("s", 1));
+    }
+}
