@@ -250,6 +250,59 @@ fn only_some_hunks() {
     );
 }
 
+/// Promise 3: of a file that came into sight in a step that is taken out, nobody knows what it was; that is said.
+#[test]
+fn what_came_into_sight_is_named() {
+    let world = World::committed(&[("a.txt", A), (".gitignore", "*.log\n")]);
+    world.write("k.log", "1\n");
+    let mut agent = world.agent();
+    agent.prompt("go");
+    agent.bash(": > .gitignore; echo agent >> k.log");
+    agent.stop();
+    let plan = world.plan(["rewind", "t1"]);
+    assert_eq!(gaps(&plan), ["unknown k.log"]);
+    let output = world.run(["cat", "c1", "k.log"]).expect_code(3);
+    assert!(output.stderr.contains("is not known"), "{output}");
+    world.ok(["rewind", "t1"]);
+    assert_eq!(world.read("k.log"), "1\nagent\n");
+    let ignored = world.ok(["status"]).stdout;
+    assert!(ignored.contains("left out by ignore rules"), "{ignored}");
+}
+
+/// A chosen hunk is taken out where another one of the same file collides.
+#[test]
+fn a_hunk_beside_a_collision_in_its_file() {
+    let world = World::committed(&[("a.txt", A), ("b.txt", "b\n")]);
+    let mut agent = world.agent();
+    agent.prompt("go");
+    agent.edit("a.txt", "two", "2");
+    agent.edit("a.txt", "nine", "9");
+    agent.edit("b.txt", "b", "B");
+    agent.stop();
+    world.write("a.txt", world.read("a.txt").replace('2', "mine"));
+    world.write("b.txt", "mine, too\n");
+    world.ok(["checkpoint"]);
+    let files = world.json(["diff", "@", "t1"])["files"].clone();
+    let hunks = files[0]["hunks"].as_array().expect("hunks").clone();
+    let id = |added: &str| {
+        let hunk = hunks
+            .iter()
+            .find(|h| h["added"][0] == added)
+            .expect("the hunk");
+        hunk["id"].as_str().expect("an id").to_owned()
+    };
+    refused(
+        &world,
+        &["rewind", "t1", "--hunk", &id("two")],
+        &["collide in 2 files"],
+    );
+    world.ok(["rewind", "t1", "--hunk", &id("nine")]);
+    assert_eq!(world.read("a.txt"), with(&[("two", "mine")]));
+    assert_eq!(world.read("b.txt"), "mine, too\n");
+    world.ok(["undo"]);
+    assert_eq!(world.read("a.txt"), with(&[("two", "mine"), ("nine", "9")]));
+}
+
 /// A conflict in another file is not in the way of a chosen hunk; in its own file it is.
 #[test]
 fn a_hunk_beside_a_conflict() {

@@ -370,3 +370,43 @@ fn a_damaged_store_is_said_to_be_so() {
     }
     assert_eq!(fs::read(&db).expect("there"), vec![b'x'; 8192]);
 }
+
+/// U-20: what a killed rewind left beside its targets is no concern of another store: numbers of operations
+/// recur, and nothing that lies under such a name is ever taken for a file's content.
+#[test]
+fn what_another_history_left_beside_a_file() {
+    for fault in (8..40).step_by(4) {
+        let world = World::committed(&[("f", "1\n"), ("g", "A\n")]);
+        let mut agent = world.agent();
+        agent.prompt("go");
+        agent.edit("f", "1", "2");
+        agent.edit("g", "A", "B");
+        agent.stop();
+        let mut killed = world.backstitch();
+        killed
+            .args(["rewind", "t1"])
+            .env("BACKSTITCH_FAULT", fault.to_string());
+        finish(&mut killed, b"");
+        std::fs::remove_dir_all(world.state.join("backstitch")).expect("removed");
+        world.write("f", "x\n");
+        world.write("g", "y\n");
+        let mut agent = world.agent();
+        agent.prompt("anew");
+        agent.edit("f", "x", "z");
+        agent.edit("g", "y", "w");
+        agent.stop();
+        world.ok(["rewind", "t1"]);
+        assert_eq!(
+            (world.read("f"), world.read("g")),
+            ("x\n".into(), "y\n".into()),
+            "{fault}"
+        );
+        world.ok(["undo"]);
+        assert_eq!(
+            (world.read("f"), world.read("g")),
+            ("z\n".into(), "w\n".into()),
+            "{fault}"
+        );
+        world.ok(["verify"]);
+    }
+}

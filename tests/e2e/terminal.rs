@@ -186,6 +186,24 @@ fn a_yes_does_what_was_shown() {
     assert_eq!(operations(&world), 2);
 }
 
+/// However long the answer takes, no progress is shown of it, nor anything left on the line.
+#[test]
+fn who_thinks_long_sees_no_progress() {
+    let world = story();
+    let mut terminal = on_terminal(&world, &["rewind", "t1"]);
+    terminal.expect(QUESTION);
+    // longer than any work goes on without showing progress
+    let silence = terminal.screen.recv_timeout(Duration::from_millis(500));
+    assert_eq!(silence, Err(RecvTimeoutError::Timeout));
+    terminal.type_in("y\n");
+    let (code, shown) = terminal.end();
+    assert_eq!(code, 0, "{shown}");
+    assert!(
+        !shown.contains("looking") && !shown.contains('\u{1b}'),
+        "{shown}"
+    );
+}
+
 /// U-19: what changes between question and answer is not what was agreed to.
 #[test]
 fn a_file_that_changes_before_the_answer_is_left_alone() {

@@ -74,3 +74,29 @@ fn what_drops_a_redo() {
         &["nothing to redo", "no operation after it"],
     );
 }
+
+/// A file that is neither there before nor after an undo is no change of it, whatever moved in its record.
+#[test]
+fn what_stays_absent_is_no_change() {
+    let world = story();
+    world.remove("b.txt");
+    world.ok(["rewind", "t1"]);
+    world.ok(["undo"]);
+    let all = world.checkpoints();
+    for checkpoint in &all {
+        for change in checkpoint.json["changes"].as_array().expect("changes") {
+            assert_ne!(change["path"], "", "{checkpoint:#?}");
+        }
+    }
+    let oplog = world.json(["oplog"])["operations"].clone();
+    let files = all
+        .iter()
+        .rev()
+        .take(2)
+        .map(|c| c.json["changes"].as_array().expect("changes").len());
+    assert_eq!(
+        files.collect::<Vec<_>>(),
+        [&oplog[0], &oplog[1]]
+            .map(|o| usize::try_from(o["files"].as_u64().expect("n")).expect("n"))
+    );
+}

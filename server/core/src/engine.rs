@@ -359,6 +359,14 @@ impl Engine {
             .unwrap_or(Image::Absent))
     }
 
+    /// Whether a path that is tracked now was first known after a node.
+    pub fn is_unknown_at(&self, path: &RelPath, node: NodeId) -> Result<bool> {
+        let row = known::get(&self.store.conn, self.here.root, path)?;
+        let ancestry = Ancestry::new(&self.store.conn);
+        row.and_then(|row| row.since)
+            .map_or(Ok(false), |since| Ok(!ancestry.is_ancestor(since, node)?))
+    }
+
     pub fn status(&self) -> Result<Status> {
         let _moment = self.store.reading()?;
         let conn = &self.store.conn;

@@ -27,6 +27,9 @@ pub enum Error {
     NoRevision(String),
     #[error("{what} `{name}` not found")]
     NotFound { what: &'static str, name: String },
+    /// So many files of a plan wait for a decision.
+    #[error("files in which edits collide: {open}; nothing was changed")]
+    Conflicts { open: usize },
     #[error("{0}")]
     Usage(String),
     #[error("{reason}")]
@@ -51,7 +54,7 @@ pub enum ErrorKind {
 impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Refused { .. } => ErrorKind::Refused,
+            Self::Refused { .. } | Self::Conflicts { .. } => ErrorKind::Refused,
             Self::Usage(_) => ErrorKind::Usage,
             Self::NoStore(_) | Self::NoRevision(_) | Self::NotFound { .. } => ErrorKind::NotFound,
             Self::Damaged { .. } | Self::TooNew { .. } | Self::Blob { .. } => ErrorKind::Store,
@@ -69,6 +72,9 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         match self {
             Self::Refused { hint, .. } => hint.clone(),
+            Self::Conflicts { .. } => Some(
+                "choose with --on-conflict markers|current|target, narrow it with --path, or take the state as it was with --exact".into(),
+            ),
             Self::NoStore(_) => Some(
                 "`backstitch checkpoint` records the state now; `backstitch setup` lets an agent report".into(),
             ),

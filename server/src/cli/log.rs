@@ -359,6 +359,10 @@ fn who(entry: &Entry) -> String {
             tool.filter(|tool| !tool.is_empty())
                 .unwrap_or_else(|| "step".to_owned())
         }
+        // what was noted without a change of anybody's
+        Kind::External if entry.changes.is_empty() && entry.node.label.is_some() => {
+            render::clean(entry.node.label.as_deref().unwrap_or_default())
+        }
         Kind::External if is_unsure(entry) => suspect(entry),
         Kind::External => "you".to_owned(),
         _ => String::new(),
@@ -454,7 +458,7 @@ pub fn coverage_note(coverage: &Coverage) -> Option<String> {
         let reason = first.reason.name().replace('_', " ");
         let count = coverage.items.len();
         let path = render::path(&first.path);
-        let named = if path.is_empty() {
+        let named = if path.is_empty() || path == "." {
             render::clean(&first.detail)
         } else {
             path

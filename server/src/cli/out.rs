@@ -2,6 +2,7 @@
 //! colour and width; knows nothing of what is said.
 
 use std::io::{IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anstream::{AutoStream, ColorChoice};
@@ -69,6 +70,7 @@ impl Out {
     /// Bytes on stdout, untouched: without colour there is nothing to take out, and what looks like a
     /// colour belongs to the content.
     pub fn bytes(&self, bytes: &[u8]) -> Result<()> {
+        clear_progress();
         let stdout = std::io::stdout().lock();
         if self.paint.color {
             let mut stdout = AutoStream::new(stdout, self.choice);
@@ -80,6 +82,7 @@ impl Out {
 
     /// A line on stderr, such as a warning. Nothing to do where it cannot be written.
     pub fn note(&self, word: &str, text: &str) {
+        clear_progress();
         let mut stderr = AutoStream::new(std::io::stderr().lock(), self.err_choice);
         let style = super::render::word_style(word);
         let _ = writeln!(stderr, "{style}{word}{style:#}: {text}");
@@ -88,21 +91,49 @@ impl Out {
     /// Shows how far a long work has come, on a terminal.
     pub fn progress(&self) -> impl FnMut(Progress) + use<> {
         let shown = !self.quiet && !self.json && std::io::stderr().is_terminal();
-        let started = Instant::now();
-        let mut line = ProgressLine { last: None };
+        let mut line = ProgressLine::default();
         move |progress: Progress| {
-            if shown && started.elapsed() > PROGRESS_AFTER {
-                line.show(&progress);
+            if shown {
+                line.take(&progress);
             }
         }
     }
 }
 
+/// Whether a line of progress stands on the terminal: what is said next first takes it away.
+static STANDS: AtomicBool = AtomicBool::new(false);
+
+/// As wide as a line of progress may get.
+const WIDTH: usize = 60;
+
+fn clear_progress() {
+    if STANDS.swap(false, Ordering::Relaxed) {
+        let _ = write!(std::io::stderr(), "\r{:WIDTH$}\r", "");
+    }
+}
+
+#[derive(Default)]
 struct ProgressLine {
+    /// When this piece of work began, and how far it is: the time between two is the user's.
+    work: Option<(Instant, &'static str, u64)>,
     last: Option<Instant>,
 }
 
 impl ProgressLine {
+    fn take(&mut self, progress: &Progress) {
+        let goes_on = |(_, what, done): &(Instant, &str, u64)| {
+            *what == progress.what && *done <= progress.done
+        };
+        let began = match self.work.filter(goes_on) {
+            Some((began, ..)) => began,
+            None => Instant::now(),
+        };
+        self.work = Some((began, progress.what, progress.done));
+        if began.elapsed() > PROGRESS_AFTER {
+            self.show(progress);
+        }
+    }
+
     fn show(&mut self, progress: &Progress) {
         if self
             .last
@@ -115,20 +146,15 @@ impl ProgressLine {
             .total
             .map(|total| format!(" of {total}"))
             .unwrap_or_default();
-        let _ = write!(
-            std::io::stderr(),
-            "\r\x1b[K{} {}{of}",
-            progress.what,
-            progress.done
-        );
+        let text = format!("{} {}{of}", progress.what, progress.done);
+        let _ = write!(std::io::stderr(), "\r{text:WIDTH$}");
+        STANDS.store(true, Ordering::Relaxed);
     }
 }
 
 impl Drop for ProgressLine {
     fn drop(&mut self) {
-        if self.last.is_some() {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
-        }
+        clear_progress();
     }
 }
 
@@ -159,6 +185,7 @@ pub fn can_ask() -> bool {
 
 /// Asks a question whose answer is no unless it is yes.
 pub fn ask(question: &str) -> Result<bool> {
+    clear_progress();
     let mut stdout = std::io::stdout().lock();
     write!(stdout, "{question} [y/N] ")?;
     stdout.flush()?;

@@ -2,8 +2,8 @@
 //! ask, and the outcome. What a restore does is the engine's decision.
 
 use backstitch_core::model::{NodeId, Session};
-use backstitch_core::restore::{Applied, Goal, OnConflict, Plan, Request};
-use backstitch_core::{Entry, ErrorKind, LogFilter};
+use backstitch_core::restore::{Applied, Gap, GapKind, Goal, OnConflict, Plan, Request};
+use backstitch_core::{Entry, LogFilter};
 
 use super::args::{self, Act, Choice, Resolve, Restore, Uncertain, What};
 use super::desk::Desk;
@@ -256,7 +256,7 @@ fn run(desk: &mut Desk, job: &Job) -> Result<()> {
     drop(progress);
     match outcome {
         Ok(applied) => finish(desk, job, &applied, asked),
-        Err(error) if error.kind() == ErrorKind::Refused => Err(refused(desk, job, error)),
+        Err(error @ backstitch_core::Error::Conflicts { .. }) => Err(refused(desk, job, error)),
         Err(error) => Err(error.into()),
     }
 }
@@ -313,14 +313,20 @@ fn conflict(job: &Job, plan: &Plan) -> Option<Error> {
     let open = !plan.conflicts.is_empty() && job.request.on_conflict == OnConflict::Fail;
     open.then(|| {
         let files = render::plural(plan.conflicts.len(), "file", "files");
+        let mut hint =
+            "--on-conflict markers|current|target decides them, --path leaves them out".to_owned();
+        if !job.request.exact && matches!(job.request.goal, Goal::Rewind(_)) {
+            hint.push_str(", --exact takes the target's very state");
+        }
+        let uncertain = |g: &Gap| g.kind == GapKind::Uncertain;
+        if !job.request.take_uncertain && plan.gaps.iter().any(uncertain) {
+            hint.push_str(", --uncertain take takes out what nobody is sure of, too");
+        }
         Error::new(
             Kind::Conflict,
             format!("edits collide in {files}; nothing was changed"),
         )
-        .hint(
-            "--on-conflict markers|current|target decides them, --path leaves them out, \
-                 --exact takes the target's very state",
-        )
+        .hint(hint)
         .answer(shape::plan(plan, job.rev.as_deref(), job.scope))
     })
 }
@@ -372,12 +378,17 @@ fn finish(desk: &Desk, job: &Job, applied: &Applied, shown: bool) -> Result<()> 
     } else {
         "backstitch undo"
     };
-    desk.out.remark(&format!(
+    let said = desk.out.remark(&format!(
         "{} {}: checkpoint {node}, operation {operation}. Back again: {}\n",
         paint.on(GREEN.bold(), "done"),
         title(desk, job, &applied.plan),
         paint.on(BOLD, back),
-    ))?;
+    ));
+    said.map_err(|e| {
+        e.hint(format!(
+            "it was done all the same, as {operation}; `{back}` takes it back"
+        ))
+    })?;
     trouble.map_or(Ok(()), Err)
 }
 

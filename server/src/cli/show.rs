@@ -148,6 +148,12 @@ fn head(entry: &Entry, paint: Paint) -> String {
 fn coverage(entry: &Entry, paint: Paint) -> String {
     let coverage = &entry.node.coverage;
     let mut text = String::new();
+    if coverage.ignored > 0 {
+        let ignored = usize::try_from(coverage.ignored).unwrap_or(usize::MAX);
+        let ignored = render::plural(ignored, "path", "paths");
+        let note = format!("  {ignored} left out by ignore rules");
+        text.push_str(&Line::new().add(DIM, note).draw(paint));
+    }
     for item in &coverage.items {
         let reason = item.reason.name().replace('_', " ");
         let mut line = Line::new()
@@ -174,6 +180,13 @@ pub fn cat(desk: &mut Desk, rev: &str, typed: &OsStr) -> Result<()> {
     let content = match image {
         Image::File { content, .. } | Image::Symlink { content } => {
             desk.engine.content(&content)?
+        }
+        Image::Absent if desk.engine.is_unknown_at(&path, id)? => {
+            return Err(Error::not_found(format!(
+                "what {} was at {rev} is not known: it came into sight later",
+                path.display()
+            ))
+            .hint("files that were ignored or never scanned have no earlier states"));
         }
         Image::Absent => {
             return Err(

@@ -76,7 +76,10 @@ fn status_text(status: &Status, paint: Paint, verbose: bool) -> String {
         .map_or_else(|| "never".to_owned(), |time| paint.ago(time));
     row(
         "files",
-        format!("{} tracked, scanned {scanned}", status.tracked_files),
+        format!(
+            "{} tracked, {} left out by ignore rules, scanned {scanned}",
+            status.tracked_files, status.coverage.ignored
+        ),
     );
     if status.open_calls > 0 {
         let calls = usize::try_from(status.open_calls).unwrap_or_default();
@@ -147,9 +150,13 @@ pub fn init(global: &Global, dir: Option<&Path>, out: &Out) -> Result<()> {
         }));
     }
     out.remark(&format!(
-        "{} is a workspace: {} files tracked.\n",
+        "{} is a workspace: {} tracked.\n",
         workspace.root.display(),
-        status.tracked_files
+        render::plural(
+            usize::try_from(status.tracked_files).unwrap_or_default(),
+            "file",
+            "files"
+        )
     ))?;
     if let Some(note) = log::coverage_note(&coverage) {
         out.note("note", &note);

@@ -76,6 +76,10 @@ fn a_store_that_another_writes_to() {
         .filter(|c| c["kind"] != "turn" && c["changes"][0]["path"] == "a.txt")
         .collect();
     assert_eq!(changed.len(), 1, "{log:#?}");
+    assert_eq!(
+        changed[0]["changes"][0]["origin"]["by"], "unknown",
+        "{log:#?}"
+    );
     assert_eq!(world.at("@", "a.txt").as_deref(), Some("two\n"));
     world.ok(["verify"]);
 }

@@ -179,8 +179,7 @@ impl World {
                     .as_ref()
                     .is_some_and(|p| paths.iter().any(|q| q.as_bytes() == p.as_slice()))
             });
-            let unknown = |p: &String| !self.seen.contains_key(p) || self.unknown_at(p, node);
-            let untracked = paths.iter().all(unknown);
+            let untracked = paths.iter().all(|p| !self.seen.contains_key(p));
             if sure == Sure::Yes && owned.contains(&who) && at > node && !said && !untracked {
                 return Err(format!("L4: {what}: {line} of {at} remains in {paths:?}"));
             }

@@ -78,7 +78,7 @@ impl Engine {
             let writers = Writers::since(desk.conn, desk.here.root, calls::last_event(desk.conn)?)?;
             let mut node = None;
             for (path, look, missing) in looks {
-                let verdict = writers.judge(Situation::Between);
+                let verdict = writers.judge(desk.situation(Situation::Between)?);
                 node = bring_up_to_date(desk, &path, &look, verdict, missing)?.or(node);
                 desk.conn
                     .prepare_cached("INSERT OR IGNORE INTO reserved (call, path, image, made_dirs) VALUES (?1,?2,?3,?4)")?
@@ -537,7 +537,7 @@ impl Work<'_> {
         let Some(recorded) = recorded else {
             return Ok(None);
         };
-        if recorded.contains(&b'\r') || String::from_utf8(recorded.clone()).is_err() {
+        if recorded.contains(&b'\r') || !is_plain(&recorded) {
             return Ok(None);
         }
         Ok((recorded != found.as_bytes()).then(|| found.clone()))
@@ -551,13 +551,16 @@ impl Work<'_> {
         };
         let now = look.bytes.as_deref().unwrap_or_default();
         match wrote {
+            // in another encoding than it is told in, it says nothing
+            Wrote::Whole(_) if !is_plain(now) => Ok(None),
             Wrote::Whole(text) => Ok(Some(in_style_of(now, text))),
             Wrote::Replace { old, new, all } => {
                 let was = match before.content() {
                     Some(content) => recorded(desk, &content)?,
                     None => Some(Vec::new()),
                 };
-                let Some(text) = was.and_then(|was| String::from_utf8(was).ok()) else {
+                let plain = was.filter(|was| is_plain(was));
+                let Some(text) = plain.and_then(|was| String::from_utf8(was).ok()) else {
                     return Ok(None);
                 };
                 let style = if is_crlf(text.as_bytes()) {
@@ -595,6 +598,11 @@ fn recorded(desk: &Desk<'_>, content: &ContentId) -> Result<Option<Vec<u8>>> {
 }
 
 /// Whether every line of it ends in CR LF.
+/// UTF-8 without a byte-order mark: what a tool tells of it are its bytes.
+fn is_plain(bytes: &[u8]) -> bool {
+    !bytes.starts_with(b"\xef\xbb\xbf") && std::str::from_utf8(bytes).is_ok()
+}
+
 fn is_crlf(bytes: &[u8]) -> bool {
     let mut lines = bytes
         .split_inclusive(|b| *b == b'\n')

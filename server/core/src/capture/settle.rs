@@ -92,6 +92,19 @@ impl Desk<'_> {
             .map(Some)
     }
 
+    /// In which situation something is found: another than at first sight where a scan did not come to its
+    /// end before, or hooks could not record.
+    pub(crate) fn situation(&self, at_first_sight: Situation) -> Result<Situation> {
+        let late: i64 = self
+            .conn
+            .prepare_cached("SELECT pending FROM root WHERE id = ?1")?
+            .query_row([self.here.root], |r| r.get(0))?;
+        Ok(match late {
+            0 => at_first_sight,
+            session => Situation::Late((session > 0).then_some(SessionId(session))),
+        })
+    }
+
     /// Stores a found content; `like`: what it probably resembles.
     fn keep(&self, found: &Found, like: Option<&Image>) -> Result<()> {
         if let Some(bytes) = &found.bytes {
@@ -119,14 +132,11 @@ impl Desk<'_> {
         if let Some(pack) = &pack {
             pack.insert(self.conn)?;
         }
-        let (scanned_before, late): (Option<i64>, i64) = self
+        let scanned_before: Option<i64> = self
             .conn
-            .prepare_cached("SELECT scanned, pending FROM root WHERE id = ?1")?
-            .query_row([self.here.root], |r| Ok((r.get(0)?, r.get(1)?)))?;
-        let overall = match late {
-            0 => cause.situation,
-            session => Situation::Late((session > 0).then_some(SessionId(session))),
-        };
+            .prepare_cached("SELECT scanned FROM root WHERE id = ?1")?
+            .query_row([self.here.root], |r| r.get(0))?;
+        let overall = self.situation(cause.situation)?;
         let writers = Writers::since(self.conn, self.here.root, since)?;
         let mut steps = Vec::new();
         let mut adopted = Vec::new();
@@ -243,6 +253,9 @@ impl Desk<'_> {
         if !coverage.items.is_empty() {
             let label = Some("not recorded");
             self.node(Kind::External, None, None, None, label, &coverage)?;
+            // what an agent did meanwhile is found by the next scan, and nobody knows whose it is
+            self.conn
+                .execute("UPDATE root SET pending = -1 WHERE pending = 0", [])?;
         }
         Ok(Some(gaps))
     }

@@ -180,7 +180,8 @@ pub(crate) fn call(conn: &Connection, id: CallId) -> Result<Call> {
 }
 
 const OPERATION: &str = "SELECT o.id, o.kind, o.node, o.target, o.time, o.state, o.of,
-    (SELECT COUNT(*) FROM journal_file f WHERE f.operation = o.id),
+    (SELECT COUNT(*) FROM journal_file f WHERE f.operation = o.id
+       AND (f.before_path IS NOT f.after_path OR f.before_image IS NOT f.after_image)),
     (SELECT MAX(u.id) FROM operation u WHERE u.of = o.id AND u.kind = 'undo' AND u.state IN ('done','incomplete')
        AND NOT EXISTS (SELECT 1 FROM operation r WHERE r.of = o.id AND r.kind = 'redo' AND r.id > u.id
                        AND r.state IN ('done','incomplete'))),
@@ -317,7 +318,9 @@ impl<'a> Rows<'a> {
     fn entry(&mut self, id: NodeId) -> Result<Entry> {
         let conn = &self.store.conn;
         let node = node(conn, id)?;
-        let changes = changes_of_node(conn, id)?;
+        let mut changes = changes_of_node(conn, id)?;
+        // a restore moves the edits of files, too, that are neither there before nor after it
+        changes.retain(|c| c.before.is_some() || c.after.is_some());
         let mut edits = 0;
         let mut standing = 0;
         if let Some(head) = self.head {

@@ -39,13 +39,7 @@ impl Engine {
         }
         let open = plan.open_conflicts();
         if open > 0 {
-            return Err(Error::refused(
-                format!(
-                    "{} in the way; nothing was changed",
-                    counted(open, "conflict")
-                ),
-                "choose with --on-conflict markers|current|target, narrow it with --path, or take the state as it was with --exact",
-            ));
+            return Err(Error::Conflicts { open });
         }
         if plan.is_empty() {
             return Ok(Applied {
@@ -205,6 +199,11 @@ impl Engine {
             if line.left {
                 continue;
             }
+            if surprise.is_some() {
+                // never touched: there is nothing to take back
+                not_ours.push(&line.path);
+                continue;
+            }
             crate::fault::point("before exchange");
             let outcome = Exchange {
                 root: &self.root,
@@ -230,7 +229,6 @@ impl Engine {
                         format!("{} {why}", line.path.display()),
                         "close what writes to it, or leave it out with --path, and try again",
                     ));
-                    break;
                 }
                 Err(e) if recovering => {
                     let why = e.to_string();
@@ -243,7 +241,6 @@ impl Engine {
                         format!("{} cannot be restored: {e}", line.path.display()),
                         "mend that, and try again",
                     ));
-                    break;
                 }
             }
             done += 1;
@@ -360,12 +357,4 @@ impl Engine {
 
 fn saved_as(path: &RelPath) -> String {
     format!("what another writer left was saved as {}", path.display())
-}
-
-fn counted(n: usize, what: &str) -> String {
-    if n == 1 {
-        format!("1 {what} is")
-    } else {
-        format!("{n} {what}s are")
-    }
 }

@@ -2,7 +2,7 @@
 //! the names of our own that this needs.
 
 use crate::disk::{Place, Root};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{Image, RelPath};
 use crate::store::Store;
 
@@ -67,8 +67,10 @@ impl Exchange<'_> {
             // only what is empty by now is in the way: whatever held something was a conflict
             remove_empty(&self.root.path.join(path.to_path()));
         }
-        if !self.to.is_absent() {
-            self.stage(&temp)?;
+        if !self.to.is_absent() && !self.stage(&temp)? {
+            return Ok(Step::Surprise(
+                "has something unknown beside it, under a name of Backstitch".into(),
+            ));
         }
         match (self.from.is_absent(), self.to.is_absent()) {
             (true, true) => Ok(Step::Done),
@@ -155,20 +157,15 @@ impl Exchange<'_> {
         aside(self.line.temp.as_ref().map_or(&b""[..], |t| t.split().1))
     }
 
-    /// Puts the new content beside the target, whole or not at all under its name.
-    fn stage(&self, temp: &Place<'_>) -> Result<()> {
+    /// Puts the new content beside the target, whole or not at all under its name. `false`: something else
+    /// has that name.
+    fn stage(&self, temp: &Place<'_>) -> Result<bool> {
         let there = temp.look()?.image;
         if there == self.to {
-            return Ok(());
+            return Ok(true);
         }
         if !there.is_absent() {
-            return Err(Error::refused(
-                format!(
-                    "{} holds something unknown under a name of Backstitch",
-                    self.line.path.display()
-                ),
-                "move that file away, then try again",
-            ));
+            return Ok(false);
         }
         let own = self.line.temp.as_ref().map_or(&b""[..], |t| t.split().1);
         let staging = staging(own);
@@ -182,8 +179,7 @@ impl Exchange<'_> {
             .unwrap_or_default();
         part.create(&self.to, &content)?;
         crate::fault::point("staged");
-        part.rename_to_free(temp)?;
-        Ok(())
+        part.rename_to_free(temp)
     }
 }
 

@@ -91,9 +91,12 @@ pub(super) fn begin(conn: &Connection, here: Here, b: &Begin<'_>) -> Result<OpId
             serde_json::to_string(&part.put_back).unwrap_or_default()
         ])?;
     }
+    // numbers of operations recur in other stores: what another left under its names is not ours
+    let seed = format!("{} {} {:?}", now(), std::process::id(), here.root);
+    let token = &blake3::hash(seed.as_bytes()).to_hex()[..8];
     for (at, line) in b.lines.iter().enumerate() {
         let temp = format!(
-            "{}{}-{at}",
+            "{}{}-{token}-{at}",
             String::from_utf8_lossy(crate::disk::TEMP_PREFIX),
             op.0
         );

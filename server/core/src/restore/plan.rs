@@ -16,6 +16,9 @@ use crate::model::{
     ChangeId, ContentId, FileId, FileState, Image, NodeId, Opaque, Placed, Reason, RelPath,
 };
 
+/// So many files that came into sight are named one by one.
+const STRANGERS: usize = 50;
+
 impl Engine {
     /// What the request would do. The disk is looked at first, so that nothing of it is unrecorded.
     pub fn plan(&mut self, r: &Request) -> Result<Plan> {
@@ -140,7 +143,7 @@ impl Draft<'_> {
         let now = history::in_force(ancestry, file, self.head)?;
         let mut wanted: BTreeSet<ChangeId> = now.difference(&moves.take_out).copied().collect();
         wanted.extend(&moves.put_back);
-        let replay = Replay {
+        let mut replay = Replay {
             store: &self.engine.store,
             file,
             current: &current,
@@ -149,7 +152,14 @@ impl Draft<'_> {
             on_conflict: self.r.on_conflict,
             target: &aim.target,
         };
-        let outcome = replay.run()?;
+        let mut outcome = replay.run()?;
+        let fails = self.r.on_conflict == OnConflict::Fail && !outcome.conflicts.is_empty();
+        if fails && !self.r.hunks.is_empty() && self.within_scope(&[&current]) {
+            // a chosen hunk may lie where nothing collides: with the rest as it stands, it is still the same
+            self.hunks_may_be_in.append(&mut outcome.conflicts);
+            replay.on_conflict = OnConflict::Current;
+            outcome = replay.run()?;
+        }
         if !self.within_scope(&[&current, &outcome.state]) {
             return Ok(());
         }
@@ -184,13 +194,8 @@ impl Draft<'_> {
         };
         let conflicts = conflicts.into_iter().map(|c| Conflict { resolution, ..c });
         let conflicts: Vec<Conflict> = conflicts.collect();
-        if decided && self.r.on_conflict == OnConflict::Fail {
-            let to = if self.r.hunks.is_empty() {
-                &mut self.plan.conflicts
-            } else {
-                &mut self.hunks_may_be_in
-            };
-            to.extend(conflicts);
+        if decided && self.r.on_conflict == OnConflict::Fail && self.r.hunks.is_empty() {
+            self.plan.conflicts.extend(conflicts);
             return Ok(());
         }
         let left = (resolution == Some(Resolution::Left))
@@ -214,7 +219,9 @@ impl Draft<'_> {
         if !self.r.hunks.is_empty() && !self.pick(&mut part)? {
             return Ok(());
         }
-        self.plan.conflicts.extend(conflicts);
+        if self.r.on_conflict != OnConflict::Fail {
+            self.plan.conflicts.extend(conflicts);
+        }
         if let Some((path, why)) = left {
             self.skip(path, GapKind::Failed, &format!("left as it is: {why}"));
         }
@@ -360,23 +367,43 @@ impl Draft<'_> {
             });
             self.plan.git_moved = Some((then, now));
         }
-        if matches!(self.r.goal, Goal::Rewind(_)) && self.r.exact {
-            let unknown = known::all(conn, self.engine.here.root)?;
-            for (path, row) in unknown {
-                if let (None, Some(since)) = (row.file, row.since)
-                    && !ancestry.is_ancestor(since, target)?
-                    && self.within_scope(&[&Some(Placed {
-                        path: path.clone(),
-                        image: row.image,
-                    })])
-                {
-                    self.plan.gaps.push(Gap {
-                        path: Some(path.bytes().to_vec()),
-                        kind: GapKind::Unknown,
-                        detail: format!("its state at {target} is not known; it stays as it is"),
-                    });
-                }
+        if matches!(self.r.goal, Goal::Rewind(_)) {
+            self.strangers(ancestry, target)?;
+        }
+        Ok(())
+    }
+
+    /// What came into sight after the target: nobody knows what it was then.
+    fn strangers(&mut self, ancestry: &Ancestry<'_>, target: NodeId) -> Result<()> {
+        let known = known::all(&self.engine.store.conn, self.engine.here.root)?;
+        let mut unknown = BTreeSet::new();
+        for (path, row) in known {
+            if let (None, Some(since)) = (row.file, row.since)
+                && !ancestry.is_ancestor(since, target)?
+                && self.within_scope(&[&Some(Placed {
+                    path: path.clone(),
+                    image: row.image,
+                })])
+            {
+                unknown.insert(path);
             }
+        }
+        let more = unknown.len().saturating_sub(STRANGERS);
+        for path in unknown.into_iter().take(STRANGERS) {
+            self.plan.gaps.push(Gap {
+                path: Some(path.bytes().to_vec()),
+                kind: GapKind::Unknown,
+                detail: format!("its state at {target} is not known; it stays as it is"),
+            });
+        }
+        if more > 0 {
+            self.plan.gaps.push(Gap {
+                path: None,
+                kind: GapKind::Unknown,
+                detail: format!(
+                    "{more} more files came into sight after {target} and stay as they are"
+                ),
+            });
         }
         Ok(())
     }
