@@ -228,7 +228,7 @@ fn the_status() {
     }
 }
 
-/// S4-008: checkpoints by hand, with a description or without.
+/// Checkpoints by hand, with a description or without.
 #[test]
 fn checkpoints_by_hand() {
     let world = story();

@@ -306,9 +306,9 @@ fn compaction_makes_no_turn() {
     );
 }
 
-/// U-14: a rewind of the conversation past a compaction fails aloud, and `both` then changes neither side.
+/// A rewind of the conversation past a compaction fails aloud, as any does so far, and `both` then changes neither side.
 #[test]
-fn u_14_both_past_a_compaction_changes_neither_side() {
+fn both_past_a_compaction_changes_neither_side() {
     let world = start();
     let mut agent = world.agent();
     agent.session_start();

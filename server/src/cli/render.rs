@@ -87,15 +87,21 @@ pub fn clean(text: &str) -> String {
         .find(|line| !line.is_empty())
         .unwrap_or_default();
     line.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
+        .map(|c| if misleads(c) { ' ' } else { c })
         .collect()
+}
+
+/// Controls, and marks that turn the direction of what follows.
+fn misleads(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// A path for people: without what could change the terminal.
 pub fn path(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     text.chars()
-        .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+        .map(|c| if misleads(c) { '\u{fffd}' } else { c })
         .collect()
 }
 
