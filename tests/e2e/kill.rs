@@ -7,6 +7,7 @@
 
 mod packs;
 mod story;
+mod switches;
 
 use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt as _;

@@ -1,0 +1,108 @@
+//! A switch or a fork that is cut off anywhere: afterwards the workspace is on one branch or the other, whole.
+
+use std::fs;
+
+use crate::support::tree::{Kind, Tree, assert_same};
+use crate::support::{World, finish};
+
+/// Two branches: on the other one files are gone, new, renamed, changed, and of another mode.
+fn two_branches() -> World {
+    let world = World::in_memory();
+    for n in 0..6 {
+        world.write(format!("d{n}/f.txt"), format!("{n}\n"));
+    }
+    world.ok(["checkpoint"]);
+    world.ok(["branch", "create", "other"]);
+    world.write("d0/f.txt", "changed\n");
+    world.remove("d1/f.txt");
+    fs::create_dir_all(world.path("new/deep")).expect("made");
+    fs::rename(world.path("d2/f.txt"), world.path("new/deep/g.txt")).expect("renamed");
+    world.write("added.txt", "added\n");
+    world.set_mode("d3/f.txt", 0o755);
+    world.symlink("d3/f.txt", "link");
+    world.ok(["checkpoint"]);
+    world
+}
+
+fn branch(world: &World) -> String {
+    let status = world.json(["status"]);
+    status["branch"].as_str().expect("a name").to_owned()
+}
+
+/// U-20, U-21: killed at any point, a switch has not begun or is finished by whoever comes next.
+#[test]
+fn a_switch_that_is_cut_off() {
+    let world = two_branches();
+    let main = world.tree();
+    world.ok(["switch", "other"]);
+    let other = world.tree();
+    let (mut cut, mut fault) = (0, 0);
+    loop {
+        fault += 1;
+        let to = if branch(&world) == "main" {
+            "other"
+        } else {
+            "main"
+        };
+        let mut command = world.backstitch();
+        command
+            .args(["switch", to])
+            .env("BACKSTITCH_FAULT", fault.to_string());
+        let done = finish(&mut command, b"").code == 0;
+        let now = branch(&world);
+        let expected = if now == "main" { &main } else { &other };
+        assert_same(&world.tree(), expected);
+        world.ok(["verify"]);
+        if done {
+            assert_eq!(now, to, "{fault}");
+            break;
+        }
+        cut += 1;
+        let history = world.history();
+        world.json(["diff"]);
+        assert_eq!(world.history(), history, "{fault}: a look found something");
+    }
+    assert!(cut > 30, "{cut}");
+}
+
+/// Without directories: an empty one is in no history.
+fn files(world: &World) -> Tree {
+    let mut tree = world.tree();
+    tree.retain(|_, entry| entry.kind != Kind::Directory);
+    tree
+}
+
+/// A fork into a directory that is cut off leaves a branch and a directory that works, or neither.
+#[test]
+fn a_fork_that_is_cut_off() {
+    let world = two_branches();
+    let before = files(&world);
+    let (mut cut, mut fault) = (0, 0);
+    loop {
+        fault += 1;
+        let (name, dir) = (format!("fork{fault}"), format!("fork{fault}"));
+        let there = world.beside(&dir);
+        let mut command = world.backstitch();
+        command
+            .args(["fork", "@", &name, "--into", &format!("../{dir}")])
+            .env("BACKSTITCH_FAULT", fault.to_string());
+        let done = finish(&mut command, b"").code == 0;
+        world.ok(["verify"]);
+        assert_same(&files(&world), &before);
+        let made = world.run(["show", &name]).code == 0;
+        if made {
+            assert_same(&files(&there), &before);
+            assert_eq!(branch(&there), name, "{fault}");
+        } else {
+            assert!(!done, "{fault}");
+            fs::remove_dir_all(&there.root).expect("removed");
+            world.ok(["fork", "@", &name, "--into", &format!("../{dir}")]);
+            assert_same(&files(&there), &before);
+        }
+        if done {
+            break;
+        }
+        cut += 1;
+    }
+    assert!(cut > 5, "{cut}");
+}
