@@ -268,6 +268,7 @@ impl World {
             | Op::Name { .. }
             | Op::Switch { .. }
             | Op::Ancestor { .. }
+            | Op::Elsewhere { .. }
             | Op::Redo => self.restore_op(op),
         }
     }

@@ -19,6 +19,7 @@
 mod apart;
 mod branches;
 mod disk;
+mod elsewhere;
 mod events;
 mod laws;
 mod model;

@@ -129,6 +129,12 @@ pub enum Op {
         one: u16,
         other: u16,
     },
+    /// In a second directory on this history.
+    Elsewhere {
+        node: u16,
+        path: u8,
+        how: u8,
+    },
 }
 
 /// Which operations a property draws from.
@@ -411,6 +417,12 @@ fn op(mix: Mix) -> BoxedStrategy<Op> {
             u32::from(mix.branches) * 2,
             (any::<u16>(), any::<u16>())
                 .prop_map(|(one, other)| Op::Ancestor { one, other })
+                .boxed(),
+        ),
+        (
+            u32::from(mix.branches) * 4,
+            (any::<u16>(), any::<u8>(), any::<u8>())
+                .prop_map(|(node, path, how)| Op::Elsewhere { node, path, how })
                 .boxed(),
         ),
     ])

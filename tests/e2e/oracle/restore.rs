@@ -40,6 +40,7 @@ impl World {
             Op::Name { node, tag } => self.name(*node, *tag),
             Op::Switch { .. } => self.switch(op),
             Op::Ancestor { one, other } => self.ancestor(*one, *other),
+            Op::Elsewhere { node, path, how } => self.elsewhere(*node, *path, *how),
             Op::RevertBoth { one, other } => {
                 let (one, other) = (self.nth_node(*one), self.nth_node(*other));
                 self.revert_both(one, other)

@@ -78,6 +78,7 @@ pub struct World {
     pub branch: String,
     pub branches: Vec<String>,
     pub tags: Vec<(String, NodeId)>,
+    pub(super) other: Option<super::elsewhere::Elsewhere>,
     /// Work of another branch was taken over: the numbers of nodes say nothing of what came first.
     pub mixed: bool,
     /// Paths that came into sight, with the node from which on they are known.
@@ -122,6 +123,7 @@ impl World {
             branch: "main".into(),
             branches: vec!["main".into()],
             tags: Vec::new(),
+            other: None,
             mixed: false,
             adopted: Vec::new(),
             tokens: BTreeMap::new(),
