@@ -283,3 +283,24 @@ fn a_move_to_an_announced_place_is_nobodys_for_sure() {
         }),
     ]);
 }
+
+/// S3-035: what only this line of history ever saw takes no place of what another one had there.
+#[test]
+fn another_line_of_history_had_another_file_there() {
+    holds(&[
+        shell(vec![Edit::Rules { rules: 34 }]),
+        shell(vec![Edit::Rename { file: 0, to: 227 }]),
+        Op::Elsewhere {
+            node: 0,
+            path: 0,
+            how: 0,
+        },
+        named(Edit::Remove { file: 29 }),
+        Op::User(vec![Edit::Rename { file: 0, to: 99 }]),
+        Op::Elsewhere {
+            node: 0,
+            path: 205,
+            how: 38,
+        },
+    ]);
+}

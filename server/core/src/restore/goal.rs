@@ -151,7 +151,19 @@ impl Engine {
         };
         let mut moves = BTreeMap::new();
         let mut gaps = Vec::new();
+        let elsewhere = !ancestry.is_ancestor(target, head)?;
         for file in self.files_between(ancestry, head, target)? {
+            // what only this line of history ever saw has no earlier state on the other
+            if elsewhere && !self.known_at(ancestry, file, target)? {
+                if let Some(stays) = history::state_at(ancestry, file, head)? {
+                    gaps.push(Gap {
+                        path: Some(stays.path.bytes().to_vec()),
+                        kind: GapKind::Unknown,
+                        detail: format!("its state at {target} is not known; it stays as it is"),
+                    });
+                }
+                continue;
+            }
             let now = history::in_force(ancestry, file, head)?;
             let then = history::in_force(ancestry, file, target)?;
             let mut m = Moves::default();
