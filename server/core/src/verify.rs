@@ -271,9 +271,12 @@ impl Engine {
         }
         let mut select = conn.prepare("SELECT DISTINCT file FROM change")?;
         for file in select.query_map([], |r| r.get(0))? {
-            let state: Result<(FileId, FileState)> = file
-                .map_err(Into::into)
-                .and_then(|file| Ok((file, history::state_at(&ancestry, file, head)?)));
+            let state: Result<(FileId, FileState)> = file.map_err(Into::into).and_then(|file| {
+                // what came into sight on another branch is not known on this one
+                let known = self.known_at(&ancestry, file, head)?;
+                let state = history::state_at(&ancestry, file, head)?;
+                Ok((file, state.filter(|_| known)))
+            });
             let Some((file, state)) = out.note("a file at the head", state) else {
                 continue;
             };

@@ -270,6 +270,12 @@ pub fn oplog(desk: &mut Desk) -> Result<()> {
         } else {
             format!("  {state}")
         };
+        let names = operation.kind.names_only();
+        let size = if names {
+            format!("  {}", render::clean(&operation.detail))
+        } else {
+            format!("  {}", render::plural(operation.files, "file", "files"))
+        };
         let line = Line::new()
             .column(MAGENTA, &operation.id.to_string(), 6)
             .column(
@@ -278,14 +284,11 @@ pub fn oplog(desk: &mut Desk) -> Result<()> {
                 8,
             )
             .plain(what)
-            .add(
-                DIM,
-                format!("  {}", render::plural(operation.files, "file", "files")),
-            )
+            .add(DIM, size)
             .add(YELLOW, note)
             .right(desk.out.paint.ago(operation.time));
         text.push_str(&line.draw(desk.out.paint));
-        if !operation.detail.is_empty() {
+        if !names && !operation.detail.is_empty() {
             let detail = format!("      ! {}\n", render::clean(&operation.detail));
             text.push_str(&desk.out.paint.on(YELLOW, &detail));
         }

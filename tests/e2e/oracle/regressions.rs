@@ -304,3 +304,29 @@ fn another_line_of_history_had_another_file_there() {
         },
     ]);
 }
+
+/// U-21: what came into sight on the branch that is left comes into sight anew on the other.
+#[test]
+fn what_came_into_sight_on_another_branch() {
+    holds(&[
+        Op::Name {
+            node: 0,
+            tag: false,
+        },
+        shell(vec![
+            Edit::Rename { file: 0, to: 193 },
+            Edit::Rules { rules: 7 },
+        ]),
+        named(Edit::Replace {
+            file: 157,
+            at: 0,
+            lines: 1,
+        }),
+        Op::Switch {
+            branch: 187,
+            carry: false,
+            choice: Choice::Fail,
+            back: false,
+        },
+    ]);
+}
