@@ -89,7 +89,9 @@ impl Engine {
             branches: one("SELECT COUNT(*) FROM branch WHERE deleted IS NULL")?,
             tags: one("SELECT COUNT(*) FROM tag")?,
             files: one("SELECT COUNT(DISTINCT file) FROM change WHERE role = 0")?,
-            changes: one("SELECT COUNT(*) FROM change WHERE before_image IS NOT NULL OR after_image IS NOT NULL")?,
+            changes: one(
+                "SELECT COUNT(*) FROM change WHERE before_image IS NOT NULL OR after_image IS NOT NULL",
+            )?,
             by_agents: lines("c.session IS NOT NULL AND c.session_certainty < 2")?,
             by_user: lines("c.session IS NULL AND c.session_certainty < 2")?,
             by_unknown: lines("c.session_certainty = 2")?,
