@@ -135,7 +135,10 @@ fn page_by_page() {
     }
     let second = all[1]["id"].as_str().expect("an id");
     let text = world.ok(["log", "-n", "2"]).stdout;
-    assert!(text.contains(&format!("--before {second}")), "{text}");
+    assert!(
+        text.contains(&format!("the same with --before {second}")),
+        "{text}"
+    );
 }
 
 /// A branch's own history, whichever one is on; paths and words within it.

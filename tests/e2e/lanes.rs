@@ -170,6 +170,12 @@ fn many_branches_stay_readable() {
     let text = world.ok(["log", "--graph"]).stdout;
     assert!(text.lines().count() < 10, "{text}");
     assert!(text.contains("and 197 more branches"), "{text}");
+    let page = world.ok(["log", "--all", "-n", "5"]).stdout;
+    assert!(page.lines().count() < 15, "{page}");
+    assert!(
+        page.contains("196 more branches without a checkpoint"),
+        "{page}"
+    );
     let all = world.ok(["log", "--graph", "--all"]).stdout;
     assert_eq!(all.matches("“on idea").count(), 200);
     for line in all.lines() {

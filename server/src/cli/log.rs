@@ -1,10 +1,10 @@
 //! `log`: the timeline as text, as a graph and as JSON. The text runs from old to new, so that the
 //! newest stands next to the prompt; JSON is newest first.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use anstyle::Style;
-use backstitch_core::model::{Coverage, Kind, NodeId, Role};
+use backstitch_core::model::{BranchId, Coverage, Kind, NodeId, Role};
 use backstitch_core::{BranchInfo, Engine, Entry, EntryChange, LogFilter};
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
@@ -81,10 +81,7 @@ pub fn run(desk: &mut Desk, options: &args::Log) -> Result<()> {
     let mut text = String::new();
     if older {
         let hint = match entries.last() {
-            Some(oldest) => format!(
-                "… older ones: `backstitch log --before {}`\n",
-                oldest.node.id
-            ),
+            Some(oldest) => format!("… older ones: the same with --before {}\n", oldest.node.id),
             None => "… older ones: `backstitch log -n N`\n".to_owned(),
         };
         text.push_str(&timeline.paint.on(DIM, &hint));
@@ -99,7 +96,7 @@ pub fn run(desk: &mut Desk, options: &args::Log) -> Result<()> {
         let trunk = trunk.and_then(|b| Some((b.id, b.head?)));
         timeline.graph(&graph::rows(&oldest_first, &branches, trunk), &mut text);
     } else if options.all && branches.len() > 1 {
-        timeline.sections(&oldest_first, &branches, &mut text);
+        timeline.sections(&oldest_first, &branches, !older, &mut text);
     } else {
         timeline.chain(&oldest_first, &branches, &mut text);
     }
@@ -266,16 +263,32 @@ impl Timeline {
         }
     }
 
-    /// Each branch with the rows that were made on it.
-    fn sections(&self, oldest_first: &[&Entry], branches: &[BranchInfo], text: &mut String) {
+    /// Each branch with the rows that were made on it; on a page of several, those that have any.
+    fn sections(
+        &self,
+        oldest_first: &[&Entry],
+        branches: &[BranchInfo],
+        whole: bool,
+        text: &mut String,
+    ) {
+        let shown: HashSet<BranchId> = oldest_first.iter().map(|e| e.node.branch).collect();
+        let mut others = 0;
+        let mut sections = String::new();
         for branch in by_age(branches) {
-            let own = oldest_first.iter().filter(|e| e.node.branch == branch.id);
-            if branch.deleted && own.clone().next().is_none() {
+            if !shown.contains(&branch.id) && (branch.deleted || !whole) {
+                others += usize::from(!branch.deleted);
                 continue;
             }
-            text.push_str(&branch_header(branch, self.paint));
-            self.draw(own.copied(), text);
+            sections.push_str(&branch_header(branch, self.paint));
+            let own = oldest_first.iter().filter(|e| e.node.branch == branch.id);
+            self.draw(own.copied(), &mut sections);
         }
+        if others > 0 {
+            let others = render::plural(others, "more branch", "more branches");
+            let note = format!("… {others} without a checkpoint on this page: `backstitch branch`");
+            text.push_str(&Line::new().add(DIM, note).draw(self.paint));
+        }
+        text.push_str(&sections);
     }
 
     fn graph(&self, rows: &[Row], text: &mut String) {

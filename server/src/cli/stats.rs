@@ -83,6 +83,10 @@ fn total(stats: &Stats) -> i64 {
 
 fn text(stats: &Stats, paint: Paint) -> String {
     let mut text = String::new();
+    let paint = Paint {
+        width: usize::MAX,
+        ..paint
+    };
     let mut row = |name: &str, value: String| {
         text.push_str(&Line::new().column(DIM, name, 13).plain(value).draw(paint));
     };

@@ -130,6 +130,8 @@ impl Store {
         let hasty = Arc::new(AtomicBool::new(false));
         conn.busy_handler(Some(patience(busy(), &hasty)))?;
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        // else a kept statement is planned anew whenever a value is bound that a partial index might depend on
+        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         conn.set_prepared_statement_cache_capacity(128);
         migrate::run(&conn, &path)?;
         conn.execute_batch("PRAGMA foreign_keys=ON; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=4194304;")?;
