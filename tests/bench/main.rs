@@ -10,6 +10,7 @@
 //! - `--tree DIR` measures on a copy of a tree of your own. A first scan outside git is measured where it has no `.git`.
 //! - `--runs N` is the number of runs that a median is of, 7 or more; quick operations have more.
 //! - `--checkpoints N` is the length of the history that `log` is asked for (5000); 0 leaves the history out.
+//! - `--timeline N` is the length of the history, of 200 branches, whose pages are looked at (100000); 0 leaves it out.
 //! - `--json` prints the rows as one JSON document.
 //!
 //! Times are medians of whole processes, as an agent or a shell sees them, in milliseconds. The limit is measured between
@@ -26,6 +27,7 @@ mod place;
 mod rng;
 mod rows;
 mod table;
+mod timeline;
 mod tree;
 
 use std::path::{Path, PathBuf};
@@ -51,6 +53,7 @@ struct Options {
     sizes: Vec<(&'static str, usize)>,
     runs: usize,
     checkpoints: usize,
+    timeline: usize,
     json: bool,
 }
 
@@ -61,6 +64,7 @@ impl Options {
             sizes: Vec::new(),
             runs: 7,
             checkpoints: 5000,
+            timeline: 100_000,
             json: false,
         };
         while let Some(arg) = args.next() {
@@ -75,8 +79,11 @@ impl Options {
                 }
                 "--runs" => read.runs = value()?.parse()?,
                 "--checkpoints" => read.checkpoints = value()?.parse()?,
+                "--timeline" => read.timeline = value()?.parse()?,
                 "--json" => read.json = true,
-                _ => bail!("{arg}: --tree DIR, --size NAME, --runs N, --checkpoints N or --json"),
+                _ => bail!(
+                    "{arg}: --tree DIR, --size NAME, --runs N, --checkpoints N, --timeline N or --json"
+                ),
             }
         }
         ensure!(read.runs >= 7, "a median of fewer than 7 says little");
@@ -106,6 +113,9 @@ fn main() -> Result<()> {
     }
     if options.checkpoints > 0 {
         rows::of_history(&mut report, &programs, options.checkpoints, options.runs)?;
+    }
+    if options.timeline > 0 {
+        timeline::measure(&mut report, &programs, options.timeline, options.runs)?;
     }
     let load = [before, load()];
     if options.json {

@@ -12,6 +12,11 @@ const WARM_UP: usize = 2;
 pub struct Times(Vec<Duration>);
 
 impl Times {
+    pub fn of(mut times: Vec<Duration>) -> Self {
+        times.sort();
+        Self(times)
+    }
+
     /// The time that this share of the runs stayed below, in milliseconds.
     fn at(&self, percent: usize) -> f64 {
         let place = (self.0.len() * percent / 100).min(self.0.len() - 1);
@@ -38,11 +43,7 @@ pub fn in_turn(
         a.push(ours()?);
         b.push(limit()?);
     }
-    let sorted = |times: Vec<Duration>| {
-        let mut counted = times[WARM_UP..].to_vec();
-        counted.sort();
-        Times(counted)
-    };
+    let sorted = |times: Vec<Duration>| Times::of(times[WARM_UP..].to_vec());
     Ok((sorted(a), sorted(b)))
 }
 

@@ -205,15 +205,22 @@ impl<'p> Place<'p> {
         Ok(())
     }
 
-    /// Bytes of the store, with nothing left in the write-ahead log.
-    pub fn store_bytes(&self) -> Result<u64> {
+    /// The store's database.
+    pub fn store(&self) -> Result<PathBuf> {
         let all = self.dir.path().join("state/backstitch/workspaces");
         let store = fs::read_dir(all)?.next().context("a store")??.path();
-        let db = Connection::open(store.join("store.db"))?;
+        Ok(store.join("store.db"))
+    }
+
+    /// Bytes of the store, with nothing left in the write-ahead log.
+    pub fn store_bytes(&self) -> Result<u64> {
+        let path = self.store()?;
+        let store = path.parent().context("a directory")?;
+        let db = Connection::open(&path)?;
         db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
         drop(db);
         let mut bytes = 0;
-        for file in crate::floor::walk(&store)? {
+        for file in crate::floor::walk(store)? {
             bytes += file.metadata()?.len();
         }
         Ok(bytes)

@@ -23,7 +23,7 @@ const MANY: usize = 100;
 const BIG_FILE: usize = 40_000;
 /// The file of 40 KB that is edited by an agent.
 const EDITED: &str = "edited.rs";
-const NO_PROCESS: &str = "empty process";
+pub const NO_PROCESS: &str = "empty process";
 
 /// Where rows are collected.
 #[derive(Debug)]
@@ -43,7 +43,7 @@ impl Report {
         self.rows.push(row);
     }
 
-    fn times(
+    pub fn times(
         &mut self,
         tree: &str,
         operation: &'static str,

@@ -5,8 +5,11 @@
 mod branches;
 mod capture;
 mod commands;
+mod finding;
 mod garbage;
 mod kill;
+mod lanes;
+mod numbers;
 mod oracle;
 mod payloads;
 mod real_claude;

@@ -303,3 +303,17 @@ fn no_question_without_need_or_listener() {
     });
     assert_eq!(world.read("a.txt"), "two\n");
 }
+
+/// S4-035: what goes is said, and a no keeps it.
+#[test]
+fn clearing_asks() {
+    let world = story();
+    for (answer, left) in [("n\n", 4), ("y\n", 0)] {
+        let mut terminal = on_terminal(&world, &["clear"]);
+        terminal.expect("4 checkpoints, 1 turn and 1 session");
+        terminal.expect("[y/N] ");
+        terminal.type_in(answer);
+        terminal.end();
+        assert_eq!(world.json(["status"])["checkpoints"], left);
+    }
+}

@@ -210,13 +210,46 @@ impl Engine {
 
     /// The timeline, newest first.
     pub fn log(&self, filter: &LogFilter) -> Result<Vec<Entry>> {
-        let _moment = self.store.reading()?;
-        history::log(&self.store, self.here, filter)
+        if filter.text.is_some() {
+            history::words::follow(&self.store, &mut |_, _| {})?;
+        }
+        let moment = self.store.reading()?;
+        let (entries, counts) = history::log(&self.store, self.here, filter)?;
+        drop(moment);
+        counts.keep(&self.store);
+        Ok(entries)
+    }
+
+    /// Takes up what a search for words has not seen yet. Searching does so too; here it tells how far it is.
+    pub fn read_words(&mut self) -> Result<()> {
+        let told = &mut self.told;
+        history::words::follow(&self.store, &mut |done, total| {
+            told.call(Progress {
+                what: "reading words",
+                done,
+                total: Some(total),
+            });
+        })
     }
 
     pub fn entry(&self, id: NodeId) -> Result<Entry> {
+        let moment = self.store.reading()?;
+        let (entry, counts) = history::entry(&self.store, self.here, id)?;
+        drop(moment);
+        counts.keep(&self.store);
+        Ok(entry)
+    }
+
+    /// A check for tests: edits of which the timeline of any branch would say something else than its sets in
+    /// force do.
+    #[doc(hidden)]
+    pub fn misjudged(&self) -> Result<Vec<crate::model::ChangeId>> {
         let _moment = self.store.reading()?;
-        history::entry(&self.store, self.here, id)
+        let heads = self.branches()?.into_iter().filter_map(|b| b.head);
+        let wrong: Vec<Vec<_>> = heads
+            .map(|head| history::misjudged(&self.store.conn, head))
+            .collect::<Result<_>>()?;
+        Ok(wrong.concat())
     }
 
     /// The node that a reference means: `c12`, `c12^`, `t4`, `@`, `@~2`, a tag, a branch, a label.

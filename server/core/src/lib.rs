@@ -3,6 +3,7 @@
 //! Synchronous. Knows no editor protocol, no agent payload and never prints.
 
 pub mod capture;
+mod clear;
 mod compare;
 pub mod diff;
 mod disk;
@@ -18,14 +19,17 @@ pub mod model;
 pub mod restore;
 mod rules;
 mod scan;
+mod stats;
 mod store;
 mod verify;
 mod workspace;
 
+pub use clear::Clearing;
 pub use compare::Delta;
 pub use engine::{Engine, Progress, Status, Tree, record_gap};
 pub use error::{Error, ErrorKind, Result};
 pub use forks::Forked;
 pub use history::{BranchInfo, Entry, EntryChange, LogFilter, OpKind, OpState, Operation, Tag};
+pub use stats::{Lines, Sizes, Stats};
 pub use verify::Verified;
 pub use workspace::{Locate, Workspace, state_dir};

@@ -113,6 +113,11 @@ impl Workspace {
     }
 }
 
+/// Whether a store is a directory's own, not that of the one it was forked from.
+pub(crate) fn owns(root: &Path, store_dir: &Path) -> bool {
+    store_dir.file_name() == Some(store_name(root).as_ref())
+}
+
 /// Has a directory use the store of another.
 pub(crate) fn share(root: &Path, store_dir: &Path) -> Result<()> {
     let own = store_dir

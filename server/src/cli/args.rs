@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use backstitch_core::model::Kind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 const REVISIONS: &str = "\
@@ -97,6 +98,9 @@ pub enum Command {
             backstitch log\n  \
             backstitch log --graph -n 50\n  \
             backstitch log --path src/main.rs\n  \
+            backstitch log --text \"parse* error\"      prompts, labels, what tools were given\n  \
+            backstitch log --kind turn --since 3d\n  \
+            backstitch log --before c120             the page before\n  \
             backstitch log --all --json"
     )]
     Log(Log),
@@ -210,6 +214,15 @@ pub enum Command {
     /// Check that everything in the store is whole
     #[command(after_help = "Examples:\n  backstitch verify")]
     Verify,
+    /// The history in numbers: checkpoints, sessions, lines, sizes
+    #[command(after_help = "Examples:\n  backstitch stats\n  backstitch stats --json")]
+    Stats,
+    /// Remove the whole history of this workspace; its files stay as they are
+    #[command(
+        after_help = "Examples:\n  backstitch clear\n  backstitch clear --yes\n\n\
+            This cannot be undone."
+    )]
+    Clear(Clear),
     /// Record an agent's event from stdin (agents call this; see `setup`)
     #[command(after_help = "Examples:\n  backstitch hook claude-code < payload.json")]
     Hook {
@@ -376,15 +389,79 @@ pub struct Log {
     /// Every branch, not just the current one
     #[arg(long)]
     pub all: bool,
-    /// Only this session (its id, or a unique start of it)
-    #[arg(short, long, value_name = "ID")]
-    pub session: Option<String>,
-    /// Only what touched this file or directory
-    #[arg(long, value_name = "PATH")]
-    pub path: Option<OsString>,
     /// Oldest first, with the lines of history drawn
     #[arg(long)]
     pub graph: bool,
+    /// Only this session (its id, or a unique start of it)
+    #[arg(short, long, value_name = "ID")]
+    pub session: Option<String>,
+    /// Only what this agent did
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Only what touched this file or directory
+    #[arg(long, value_name = "PATH")]
+    pub path: Option<OsString>,
+    /// Only where all these words stand in a prompt, a label or a tool's input; `word*` finds any end
+    #[arg(long, value_name = "WORDS")]
+    pub text: Option<String>,
+    /// Only checkpoints of this kind
+    #[arg(long, value_name = "KIND")]
+    pub kind: Option<LogKind>,
+    /// The history of this branch instead of the current one
+    #[arg(long, value_name = "NAME", conflicts_with = "all")]
+    pub branch: Option<String>,
+    /// Only from this time on: 2h, 3d, 2026-11-20, 2026-11-20T09:30
+    #[arg(long, value_name = "TIME")]
+    pub since: Option<String>,
+    /// Only up to this time
+    #[arg(long, value_name = "TIME")]
+    pub until: Option<String>,
+    /// Only those older than this checkpoint: the next page
+    #[arg(long, value_name = "REV")]
+    pub before: Option<String>,
+}
+
+impl Log {
+    pub fn is_filtered(&self) -> bool {
+        let texts = [
+            &self.session,
+            &self.agent,
+            &self.text,
+            &self.branch,
+            &self.since,
+            &self.until,
+            &self.before,
+        ];
+        self.path.is_some() || self.kind.is_some() || texts.iter().any(|t| t.is_some())
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LogKind {
+    Turn,
+    Step,
+    Manual,
+    External,
+    Rewind,
+}
+
+impl LogKind {
+    pub fn kind(self) -> Kind {
+        match self {
+            Self::Turn => Kind::Turn,
+            Self::Step => Kind::Step,
+            Self::Manual => Kind::Manual,
+            Self::External => Kind::External,
+            Self::Rewind => Kind::Rewind,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub struct Clear {
+    /// Do not ask, also where an agent is at work or other directories share the history
+    #[arg(short, long, visible_alias = "force")]
+    pub yes: bool,
 }
 
 #[derive(Debug, Args)]

@@ -1,8 +1,10 @@
 //! `log`: the timeline as text, as a graph and as JSON. The text runs from old to new, so that the
 //! newest stands next to the prompt; JSON is newest first.
 
+use std::collections::{HashMap, HashSet};
+
 use anstyle::Style;
-use backstitch_core::model::{Coverage, Kind, Role};
+use backstitch_core::model::{BranchId, Coverage, Kind, NodeId, Role};
 use backstitch_core::{BranchInfo, Engine, Entry, EntryChange, LogFilter};
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
@@ -11,13 +13,17 @@ use super::args;
 use super::desk::Desk;
 use super::error::Result;
 use super::files;
+use super::graph::{self, Note, Row};
 use super::json as shape;
 use super::line::Line;
 use super::out::{self, Out};
 use super::render::{self, BLUE, BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, What, YELLOW};
+use super::when::{self, End};
 
 /// What fits on a screen or two.
 const LIMIT: usize = 40;
+/// Branches named at one head.
+const HEADS: usize = 3;
 /// Paths named below one checkpoint of the graph.
 const PATHS: usize = 6;
 /// Paths named on one line.
@@ -40,21 +46,12 @@ pub fn nothing(out: &Out) -> Result<()> {
 }
 
 pub fn run(desk: &mut Desk, options: &args::Log) -> Result<()> {
-    let path = options
-        .path
-        .as_deref()
-        .map(|path| desk.path(path))
-        .transpose()?
-        .flatten();
-    let unlimited = desk.out.json || options.all;
-    let limit = options.limit.or((!unlimited).then_some(LIMIT));
-    let mut entries = desk.engine.log(&LogFilter {
-        // One more than shown tells whether there is more.
-        limit: limit.map(|n| n.saturating_add(1)),
-        session: options.session.clone(),
-        path,
-        all_branches: options.all,
-    })?;
+    let filter = filter(desk, options)?;
+    let limit = filter.limit.map(|n| n - 1);
+    if filter.text.is_some() {
+        desk.engine.read_words()?;
+    }
+    let mut entries = desk.engine.log(&filter)?;
     let older = limit.is_some_and(|n| entries.len() > n);
     entries.truncate(limit.unwrap_or(usize::MAX));
     let branches = desk.engine.branches()?;
@@ -67,8 +64,7 @@ pub fn run(desk: &mut Desk, options: &args::Log) -> Result<()> {
         }));
     }
     if entries.is_empty() && !older {
-        let filtered = options.session.is_some() || options.path.is_some();
-        return desk.out.text(if filtered {
+        return desk.out.text(if options.is_filtered() {
             "No checkpoint matches.\n"
         } else {
             EMPTY
@@ -80,27 +76,84 @@ pub fn run(desk: &mut Desk, options: &args::Log) -> Result<()> {
         graph: options.graph,
         paths: if desk.out.verbose { usize::MAX } else { PATHS },
         columns: Columns::of(&entries),
+        heads: heads(&branches),
     };
     let mut text = String::new();
     if older {
-        text.push_str(
-            &timeline
-                .paint
-                .on(DIM, "… older ones: `backstitch log -n N`\n"),
-        );
+        let hint = match entries.last() {
+            Some(oldest) => format!("… older ones: the same with --before {}\n", oldest.node.id),
+            None => "… older ones: `backstitch log -n N`\n".to_owned(),
+        };
+        text.push_str(&timeline.paint.on(DIM, &hint));
     }
-    if options.all || branches.len() > 1 {
-        for branch in by_age(&branches) {
-            text.push_str(&branch_header(branch, timeline.paint));
-            timeline.draw(
-                entries.iter().filter(|e| e.branch == branch.name),
-                &mut text,
-            );
-        }
+    let oldest_first: Vec<&Entry> = entries.iter().rev().collect();
+    if options.graph {
+        let named = options.branch.as_deref();
+        let trunk = branches.iter().find(|b| match named {
+            Some(name) => b.name == name,
+            None => b.current,
+        });
+        let trunk = trunk.and_then(|b| Some((b.id, b.head?)));
+        timeline.graph(&graph::rows(&oldest_first, &branches, trunk), &mut text);
+    } else if options.all && branches.len() > 1 {
+        timeline.sections(&oldest_first, &branches, !older, &mut text);
     } else {
-        timeline.draw(entries.iter(), &mut text);
+        timeline.chain(&oldest_first, &branches, &mut text);
     }
-    desk.out.text(&text)
+    desk.out.drawn(&text)
+}
+
+fn filter(desk: &Desk, options: &args::Log) -> Result<LogFilter> {
+    let path = options
+        .path
+        .as_deref()
+        .map(|path| desk.path(path))
+        .transpose()?
+        .flatten();
+    let unlimited = desk.out.json || options.all;
+    let limit = options.limit.or((!unlimited).then_some(LIMIT));
+    let now = desk.out.paint.now;
+    let time = |typed: &Option<String>, end| {
+        let zone = jiff::tz::TimeZone::system();
+        let typed = typed.as_deref();
+        typed
+            .map(|typed| when::read(typed, end, now, &zone))
+            .transpose()
+    };
+    let before = options.before.as_deref();
+    Ok(LogFilter {
+        // One more than shown tells whether there is more.
+        limit: limit.map(|n| n.saturating_add(1)),
+        session: options.session.clone(),
+        agent: options.agent.clone(),
+        path,
+        text: options.text.clone(),
+        kind: options.kind.map(args::LogKind::kind),
+        branch: options.branch.clone(),
+        since: time(&options.since, End::First)?,
+        until: time(&options.until, End::Last)?,
+        before: before.map(|rev| desk.node(rev)).transpose()?,
+        all_branches: options.all,
+    })
+}
+
+/// The names of branches by their heads, where there is more than one branch.
+fn heads(branches: &[BranchInfo]) -> HashMap<NodeId, Vec<(String, bool)>> {
+    let mut heads: HashMap<NodeId, Vec<(String, bool)>> = HashMap::new();
+    let named: Vec<&BranchInfo> = branches.iter().filter(|b| !b.deleted).collect();
+    if named.len() > 1 {
+        for branch in named {
+            if let Some(head) = branch.head {
+                let name = (render::clean(&branch.name), branch.current);
+                heads.entry(head).or_default().push(name);
+            }
+        }
+    }
+    // the current one first
+    for names in heads.values_mut() {
+        names.sort_by_key(|(_, current)| !current);
+    }
+    heads
 }
 
 /// Lets operations name turns, for people.
@@ -123,15 +176,27 @@ fn by_age(branches: &[BranchInfo]) -> Vec<&BranchInfo> {
 fn branch_header(branch: &BranchInfo, paint: Paint) -> String {
     let mark = if branch.current { "▶ " } else { "  " };
     let style = if branch.current { GREEN.bold() } else { BOLD };
-    let mut line = Line::new().add(style, format!("{mark}{}", branch.name));
+    let line = Line::new().add(style, format!("{mark}{}", render::clean(&branch.name)));
+    forked(line, branch).draw(paint)
+}
+
+/// Whether it is the current one, and where it comes from.
+fn forked(mut line: Line, branch: &BranchInfo) -> Line {
     if branch.current {
         line = line.add(DIM, " (current)");
     }
-    if let Some(point) = branch.fork_point {
-        let parent = branch.parent.as_deref().unwrap_or("?");
-        line = line.add(DIM, format!("  forked from {parent} at {point}"));
+    match branch.fork_point {
+        Some(point) => {
+            let parent = render::clean(branch.parent.as_deref().unwrap_or("?"));
+            line.add(DIM, format!("  forked from {parent} at {point}"))
+        }
+        None => line,
     }
-    line.draw(paint)
+}
+
+fn count(branch: &BranchInfo) -> String {
+    let nodes = usize::try_from(branch.nodes).unwrap_or_default();
+    render::plural(nodes, "checkpoint", "checkpoints")
 }
 
 /// Rows as `show` and the demo want them: the same look, one checkpoint after another.
@@ -141,9 +206,10 @@ pub fn rows(oldest_first: &[Entry], paint: Paint, paths: usize) -> String {
         graph: true,
         paths,
         columns: Columns::of(oldest_first),
+        heads: HashMap::new(),
     };
     let mut text = String::new();
-    timeline.draw(oldest_first.iter().rev(), &mut text);
+    timeline.draw(oldest_first.iter(), &mut text);
     text
 }
 
@@ -170,21 +236,96 @@ struct Timeline {
     graph: bool,
     paths: usize,
     columns: Columns,
+    /// Branches by their heads, and whether each is the current one.
+    heads: HashMap<NodeId, Vec<(String, bool)>>,
 }
 
 impl Timeline {
-    fn draw<'a>(
-        &self,
-        newest_first: impl DoubleEndedIterator<Item = &'a Entry>,
-        text: &mut String,
-    ) {
-        let mut entries = newest_first.rev().peekable();
+    fn draw<'a>(&self, oldest_first: impl Iterator<Item = &'a Entry>, text: &mut String) {
+        let mut entries = oldest_first.peekable();
         while let Some(entry) = entries.next() {
-            self.entry(entry, entries.peek().is_none(), text);
+            self.entry(entry, "", entries.peek().is_none(), text);
         }
     }
 
-    fn entry(&self, entry: &Entry, last: bool, text: &mut String) {
+    /// One chain, which may have come from another branch.
+    fn chain(&self, oldest_first: &[&Entry], branches: &[BranchInfo], text: &mut String) {
+        let mut before = None;
+        for (n, entry) in oldest_first.iter().enumerate() {
+            let branch = entry.node.branch;
+            if before.is_some_and(|b| b != branch)
+                && let Some(branch) = branches.iter().find(|b| b.id == branch)
+            {
+                self.note("", &Note::Becomes(branch), text);
+            }
+            before = Some(branch);
+            self.entry(entry, "", n + 1 == oldest_first.len(), text);
+        }
+    }
+
+    /// Each branch with the rows that were made on it; on a page of several, those that have any.
+    fn sections(
+        &self,
+        oldest_first: &[&Entry],
+        branches: &[BranchInfo],
+        whole: bool,
+        text: &mut String,
+    ) {
+        let shown: HashSet<BranchId> = oldest_first.iter().map(|e| e.node.branch).collect();
+        let mut others = 0;
+        let mut sections = String::new();
+        for branch in by_age(branches) {
+            if !shown.contains(&branch.id) && (branch.deleted || !whole) {
+                others += usize::from(!branch.deleted);
+                continue;
+            }
+            sections.push_str(&branch_header(branch, self.paint));
+            let own = oldest_first.iter().filter(|e| e.node.branch == branch.id);
+            self.draw(own.copied(), &mut sections);
+        }
+        if others > 0 {
+            let others = render::plural(others, "more branch", "more branches");
+            let note = format!("… {others} without a checkpoint on this page: `backstitch branch`");
+            text.push_str(&Line::new().add(DIM, note).draw(self.paint));
+        }
+        text.push_str(&sections);
+    }
+
+    fn graph(&self, rows: &[Row], text: &mut String) {
+        for row in rows {
+            match row {
+                Row::Entry { entry, lanes, last } => self.entry(entry, lanes, *last, text),
+                Row::Note { lanes, note } => self.note(lanes, note, text),
+            }
+        }
+    }
+
+    /// What there is to say of branches between two rows.
+    fn note(&self, lanes: &str, note: &Note, text: &mut String) {
+        let line = Line::new().add(DIM, lanes);
+        let named = |line: Line, branch: &BranchInfo| {
+            let style = if branch.current { GREEN.bold() } else { BOLD };
+            line.add(style, render::clean(&branch.name))
+        };
+        let line = match note {
+            Note::Leaves(branch) => forked(named(line, branch), branch)
+                .add(DIM, if branch.deleted { ", deleted" } else { "" }),
+            Note::GoesOn(branch) => named(line, branch).add(DIM, "  goes on"),
+            Note::Becomes(branch) => forked(named(line, branch), branch),
+            Note::Stub(branch) => {
+                let head = branch.head.map(|id| id.to_string()).unwrap_or_default();
+                let what = format!("  {}, newest {head}", count(branch));
+                named(line, branch).add(DIM, what)
+            }
+            Note::MoreStubs(more) => {
+                let more = render::plural(*more, "more branch", "more branches");
+                line.add(DIM, format!("… and {more}: `backstitch log --all --graph`"))
+            }
+        };
+        text.push_str(&line.draw(self.paint));
+    }
+
+    fn entry(&self, entry: &Entry, lanes: &str, last: bool, text: &mut String) {
         let node = &entry.node;
         let (mark, style) = mark(node.kind);
         let step = node.kind == Kind::Step;
@@ -194,9 +335,11 @@ impl Timeline {
             (false, true, _) => "  ",
             (_, false, _) => "",
         };
-        let mut line = Line::new()
-            .add(DIM, lead)
-            .column(style, mark, if step { 2 } else { 4 });
+        let mut line = Line::new().add(DIM, format!("{lanes}{lead}")).column(
+            style,
+            mark,
+            if step { 2 } else { 4 },
+        );
         let named = turn_name(entry);
         let id_style = if named.is_empty() { BLUE } else { DIM };
         line = line.column(BOLD, &named, self.columns.turn).column(
@@ -207,6 +350,14 @@ impl Timeline {
         line = self.say(line, entry);
         for tag in &entry.tags {
             line = line.add(YELLOW, format!("  [{}]", render::clean(tag)));
+        }
+        let heads = self.heads.get(&node.id).map_or(&[][..], Vec::as_slice);
+        for (name, current) in heads.iter().take(HEADS) {
+            let style = if *current { GREEN.bold() } else { GREEN };
+            line = line.add(style, format!("  ◀ {name}"));
+        }
+        if let Some(more) = heads.len().checked_sub(HEADS).filter(|more| *more > 0) {
+            line = line.add(DIM, format!(" and {more} more"));
         }
         if !self.graph {
             line = inline_changes(line, &entry.changes);
@@ -221,7 +372,7 @@ impl Timeline {
                 .draw(self.paint),
         );
         if self.graph {
-            self.below(entry, last, text);
+            self.below(entry, lanes, last, text);
         }
     }
 
@@ -266,9 +417,13 @@ impl Timeline {
     }
 
     /// The changed paths and what was not captured, below the checkpoint.
-    fn below(&self, entry: &Entry, last: bool, text: &mut String) {
+    fn below(&self, entry: &Entry, lanes: &str, last: bool, text: &mut String) {
         let indent = 4 + self.columns.turn + self.columns.id;
-        let lead = || Line::new().column(DIM, if last { "" } else { "│" }, indent);
+        let lead = || {
+            Line::new()
+                .add(DIM, lanes)
+                .column(DIM, if last { "" } else { "│" }, indent)
+        };
         let shown = if entry.changes.len() > self.paths {
             self.paths - 1
         } else {

@@ -7,6 +7,7 @@ mod desk;
 mod diff;
 mod error;
 mod files;
+mod graph;
 mod json;
 mod line;
 mod log;
@@ -16,7 +17,9 @@ mod render;
 mod restore;
 mod setup;
 mod show;
+mod stats;
 mod store;
+mod when;
 
 use std::process::ExitCode;
 
@@ -92,6 +95,8 @@ fn empty_list(command: &Command) -> Option<fn(&Out) -> Result<()>> {
     match command {
         Command::Log(_) => Some(log::nothing),
         Command::Oplog => Some(store::no_operations),
+        Command::Stats => Some(stats::nothing),
+        Command::Clear(_) => Some(stats::nothing_to_clear),
         Command::Checkpoint(options) if !options.records() => Some(store::no_checkpoints),
         _ => None,
     }
@@ -126,6 +131,8 @@ fn at_desk(command: Command, desk: &mut Desk) -> Result<()> {
         Command::Oplog => store::oplog(desk),
         Command::Materialize { rev, into } => store::materialize(desk, &rev, &into),
         Command::Verify => store::verify(desk),
+        Command::Stats => stats::stats(desk),
+        Command::Clear(options) => stats::clear(desk, &options),
         Command::Scan => Ok(desk.engine.continue_scan()?),
         Command::Demo(_)
         | Command::Setup(_)

@@ -25,6 +25,14 @@ pub struct Out {
     choice: ColorChoice,
     err_choice: ColorChoice,
     pub paint: Paint,
+    signs: Signs,
+}
+
+/// What the locale can show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Signs {
+    All,
+    Ascii,
 }
 
 impl Out {
@@ -54,12 +62,22 @@ impl Out {
                 width: width(),
                 now: now_micros(),
             },
+            signs: signs(|name| std::env::var(name).ok()),
         }
     }
 
     /// Text on stdout.
     pub fn text(&self, text: &str) -> Result<()> {
         self.bytes(text.as_bytes())
+    }
+
+    /// Text with drawn lines and signs, which are plain where the locale has no others.
+    pub fn drawn(&self, text: &str) -> Result<()> {
+        if self.signs == Signs::Ascii {
+            self.text(&plain_signs(text))
+        } else {
+            self.text(text)
+        }
     }
 
     /// Text that only confirms; not said with `-q`.
@@ -197,6 +215,43 @@ pub fn ask(question: &str) -> Result<bool> {
     ))
 }
 
+/// Only a locale that names another encoding than UTF-8 lacks signs; where nothing is said, terminals have it.
+fn signs(variable: impl Fn(&str) -> Option<String>) -> Signs {
+    let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+        .into_iter()
+        .find_map(|name| variable(name).filter(|value| !value.is_empty()));
+    let locale = locale
+        .unwrap_or_else(|| "UTF-8".into())
+        .to_ascii_lowercase();
+    if locale.contains("utf-8") || locale.contains("utf8") {
+        Signs::All
+    } else {
+        Signs::Ascii
+    }
+}
+
+/// Each sign of ours by one of ASCII, so that columns stay where they are.
+fn plain_signs(text: &str) -> String {
+    let plain = |c| match c {
+        '●' => '*',
+        '○' => 'o',
+        '◇' => '%',
+        '◆' => '#',
+        '⟲' | '◀' => '<',
+        '▪' => '=',
+        '◈' => '&',
+        '├' | '│' | '┆' => '|',
+        '╰' => '`',
+        '╮' => '.',
+        '─' | '┄' | '·' => '-',
+        '▶' | '→' => '>',
+        '…' => '~',
+        '“' | '”' => '"',
+        other => other,
+    };
+    text.chars().map(plain).collect()
+}
+
 fn width() -> usize {
     let columns = std::env::var("COLUMNS")
         .ok()
@@ -210,4 +265,26 @@ fn width() -> usize {
 
 fn now_micros() -> i64 {
     jiff::Timestamp::now().as_microsecond()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_locale_decides_on_signs() {
+        let of = |set: &[(&str, &str)]| {
+            let value = |name: &str| set.iter().find(|(n, _)| *n == name);
+            signs(|name| value(name).map(|(_, v)| (*v).to_owned()))
+        };
+        assert_eq!(of(&[]), Signs::All);
+        assert_eq!(of(&[("LANG", "de_DE.UTF-8")]), Signs::All);
+        assert_eq!(
+            of(&[("LC_ALL", ""), ("LC_CTYPE", "C.UTF-8"), ("LANG", "C")]),
+            Signs::All
+        );
+        assert_eq!(of(&[("LANG", "C")]), Signs::Ascii);
+        assert_eq!(of(&[("LC_ALL", "POSIX"), ("LANG", "C.utf8")]), Signs::Ascii);
+        assert_eq!(plain_signs("├─○ “é” …"), "|-o \"é\" ~");
+    }
 }

@@ -124,10 +124,8 @@ fn only_code(scope: What) -> Result<()> {
 /// its own; the state after it is that of the newest one before.
 fn iteration(desk: &Desk, number: i64, session: Option<&str>) -> Result<NodeId> {
     let entries = desk.engine.log(&LogFilter {
-        limit: None,
         session: session.map(str::to_owned),
-        path: None,
-        all_branches: false,
+        ..LogFilter::default()
     })?;
     let mut reaching: Vec<&Session> = Vec::new();
     for entry in &entries {

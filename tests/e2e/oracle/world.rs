@@ -322,6 +322,15 @@ impl World {
             self.holds(*node)?;
         }
         self.names_hold()?;
+        let wrong = self
+            .engine
+            .misjudged()
+            .map_err(|e| format!("the timeline: {e}"))?;
+        if !wrong.is_empty() {
+            return Err(format!(
+                "in force or not, edit by edit and as a set: {wrong:?}"
+            ));
+        }
         let verified = self
             .engine
             .verify(&mut |_| {})

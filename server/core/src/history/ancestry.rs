@@ -27,6 +27,11 @@ impl Line {
         let stretch = self.0.iter().find(|s| s.branch == branch);
         stretch.is_some_and(|s| node <= s.upto)
     }
+
+    /// The branches that it goes along, each up to which node, newest first.
+    pub(crate) fn stretches(&self) -> impl Iterator<Item = (BranchId, NodeId)> {
+        self.0.iter().map(|s| (s.branch, s.upto))
+    }
 }
 
 /// Answers questions of ancestry, remembering what it has read.

@@ -1,5 +1,7 @@
 //! Branches and tags: names that move with new checkpoints, and names that stay.
 
+use std::collections::HashMap;
+
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{Here, OpKind, branch_of};
@@ -36,7 +38,8 @@ pub struct Tag {
 const BRANCH: &str =
     "SELECT b.id, b.name, b.head, p.name, b.fork_point, b.created, b.description, b.deleted IS NOT NULL,
        (SELECT path FROM root WHERE branch = b.id AND id <> ?1),
-       (SELECT COUNT(*) FROM node WHERE node.branch = b.id)
+       COALESCE((SELECT depth FROM node WHERE id = b.head), -1)
+         - COALESCE((SELECT depth FROM node WHERE id = b.fork_point), -1)
      FROM branch b LEFT JOIN branch p ON p.id = b.parent";
 
 fn branch_from(r: &Row<'_>, here: Here) -> rusqlite::Result<BranchInfo> {
@@ -63,6 +66,12 @@ fn branch_from(r: &Row<'_>, here: Here) -> rusqlite::Result<BranchInfo> {
 pub(crate) fn list(conn: &Connection, here: Here) -> Result<Vec<BranchInfo>> {
     let mut select = conn.prepare_cached(&format!("{BRANCH} ORDER BY b.id"))?;
     let rows = select.query_map([here.root], |r| branch_from(r, here))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+pub(crate) fn names(conn: &Connection) -> Result<HashMap<BranchId, String>> {
+    let mut select = conn.prepare_cached("SELECT id, name FROM branch")?;
+    let rows = select.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 

@@ -3,9 +3,12 @@
 
 mod ancestry;
 pub(crate) mod branches;
+mod log;
 mod revs;
+mod rows;
 mod sets;
 mod timeline;
+pub(crate) mod words;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -19,10 +22,13 @@ use crate::store::{now, state_columns, state_from};
 
 pub(crate) use ancestry::Ancestry;
 pub use branches::{BranchInfo, Tag};
+pub use log::LogFilter;
+pub(crate) use log::{entry, log};
 pub(crate) use revs::{resolve, resolve_op};
+pub(crate) use rows::{Rows, misjudged};
 pub(crate) use sets::{SetHash, in_force, set_at, state_at, version};
-pub use timeline::{Entry, EntryChange, LogFilter, OpKind, OpState, Operation};
-pub(crate) use timeline::{entry, log, operation, operations};
+pub use timeline::{Entry, EntryChange, OpKind, OpState, Operation};
+pub(crate) use timeline::{operation, operations};
 
 /// Where new nodes go.
 #[derive(Clone, Copy, Debug)]
@@ -238,6 +244,17 @@ pub(crate) fn changes_of_node(conn: &Connection, node: NodeId) -> Result<Vec<Cha
 
 pub(crate) fn changes_of_file(conn: &Connection, file: FileId) -> Result<Vec<Change>> {
     changes_where(conn, "file", file.0)
+}
+
+/// Edits after this one whose lines were not counted yet, oldest first.
+pub(crate) fn uncounted(conn: &Connection, after: ChangeId, limit: usize) -> Result<Vec<Change>> {
+    let sql = format!(
+        "SELECT {CHANGE} FROM change WHERE id > ?1 AND role = 0
+           AND NOT EXISTS (SELECT 1 FROM counted WHERE counted.change = change.id) ORDER BY id LIMIT ?2"
+    );
+    let mut select = conn.prepare_cached(&sql)?;
+    let rows = select.query_map(params![after, limit], change_from)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 pub(crate) fn change(conn: &Connection, id: ChangeId) -> Result<Change> {

@@ -1,26 +1,11 @@
-//! The history as people read it: rows of the timeline with everything needed to print them.
+//! The history as people read it: what a row of the timeline says, and the operations.
 
-use std::collections::{BTreeSet, HashMap};
+use rusqlite::{Connection, Row};
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
-
-use super::{Ancestry, Here, branches, changes_of_node, head, in_force, node};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::model::{
-    BranchId, Call, CallId, Change, ChangeId, FileId, FileState, Node, NodeId, OpId, RelPath, Role,
-    RootId, Session, SessionId, Turn, TurnId,
+    BranchId, Call, CallId, Change, Node, NodeId, OpId, RootId, Session, SessionId, Turn, TurnId,
 };
-use crate::store::Store;
-
-#[derive(Clone, Debug, Default)]
-pub struct LogFilter {
-    pub limit: Option<usize>,
-    /// The agent's own id of a session, or a start of it.
-    pub session: Option<String>,
-    pub path: Option<RelPath>,
-    /// Every branch, not only the chain of the head.
-    pub all_branches: bool,
-}
 
 /// One row of the timeline.
 #[derive(Clone, Debug)]
@@ -32,7 +17,8 @@ pub struct Entry {
     pub turn: Option<Turn>,
     pub call: Option<Call>,
     pub changes: Vec<EntryChange>,
-    /// It has edits, and none of them is in force at the head any more.
+    /// It has edits, and none of them is in force any more: at the head or, where it does not stand above that,
+    /// at the head of its own branch.
     pub taken_out: bool,
     /// For a rewind: what it was.
     pub operation: Option<Operation>,
@@ -221,166 +207,4 @@ pub(crate) fn operation(conn: &Connection, id: OpId) -> Result<Operation> {
     Ok(conn
         .prepare_cached(&format!("{OPERATION} WHERE o.id = ?1"))?
         .query_row([id], operation_from)?)
-}
-
-/// Rows of the timeline, newest first.
-pub(crate) fn log(store: &Store, here: Here, filter: &LogFilter) -> Result<Vec<Entry>> {
-    let conn = &store.conn;
-    let limit = filter.limit.unwrap_or(usize::MAX);
-    if let Some(name) = &filter.session {
-        let known: bool = conn
-            .prepare_cached(
-                "SELECT EXISTS (SELECT 1 FROM session WHERE substr(native, 1, length(?1)) = ?1)",
-            )?
-            .query_row([name], |r| r.get(0))?;
-        if !known {
-            return Err(Error::NotFound {
-                what: "session",
-                name: name.clone(),
-            });
-        }
-    }
-    let mut rows = Rows::new(store, here)?;
-    let mut entries = Vec::new();
-    let keep = |id: NodeId| -> Result<bool> {
-        if let Some(wanted) = &filter.session {
-            let native: Option<String> = conn
-                .prepare_cached(
-                    "SELECT s.native FROM node n JOIN session s ON s.id = n.session WHERE n.id = ?1",
-                )?
-                .query_row([id], |r| r.get(0))
-                .optional()?;
-            if !native.is_some_and(|n| n.starts_with(wanted.as_str())) {
-                return Ok(false);
-            }
-        }
-        if let Some(path) = &filter.path {
-            let within = |s: &FileState| s.as_ref().is_some_and(|p| p.path.within(path.bytes()));
-            return Ok(changes_of_node(conn, id)?
-                .iter()
-                .any(|c| within(&c.before) || within(&c.after)));
-        }
-        Ok(true)
-    };
-    if filter.all_branches {
-        let mut select = conn.prepare("SELECT id FROM node ORDER BY id DESC")?;
-        let mut ids = select.query([])?;
-        while let Some(row) = ids.next()? {
-            let id = row.get(0)?;
-            if entries.len() < limit && keep(id)? {
-                entries.push(rows.entry(id)?);
-            }
-        }
-    } else {
-        let ancestry = Ancestry::new(conn);
-        let mut at = head(conn, here.branch)?;
-        while let Some(id) = at {
-            if entries.len() >= limit {
-                break;
-            }
-            if keep(id)? {
-                entries.push(rows.entry(id)?);
-            }
-            at = ancestry.parent(id)?;
-        }
-    }
-    Ok(entries)
-}
-
-pub(crate) fn entry(store: &Store, here: Here, id: NodeId) -> Result<Entry> {
-    Rows::new(store, here)?.entry(id)
-}
-
-/// Makes rows, remembering what several of them need.
-struct Rows<'a> {
-    store: &'a Store,
-    ancestry: Ancestry<'a>,
-    head: Option<NodeId>,
-    branches: HashMap<BranchId, String>,
-    in_force: HashMap<FileId, BTreeSet<ChangeId>>,
-}
-
-impl<'a> Rows<'a> {
-    fn new(store: &'a Store, here: Here) -> Result<Self> {
-        let branches = branches::list(&store.conn, here)?
-            .into_iter()
-            .map(|b| (b.id, b.name))
-            .collect();
-        Ok(Self {
-            store,
-            ancestry: Ancestry::new(&store.conn),
-            head: head(&store.conn, here.branch)?,
-            branches,
-            in_force: HashMap::new(),
-        })
-    }
-
-    fn entry(&mut self, id: NodeId) -> Result<Entry> {
-        let conn = &self.store.conn;
-        let node = node(conn, id)?;
-        let mut changes = changes_of_node(conn, id)?;
-        // a restore moves the edits of files, too, that are neither there before nor after it
-        changes.retain(|c| c.before.is_some() || c.after.is_some());
-        let mut edits = 0;
-        let mut standing = 0;
-        if let Some(head) = self.head {
-            for change in changes.iter().filter(|c| c.role == Role::Edit) {
-                edits += 1;
-                if !self.in_force.contains_key(&change.file) {
-                    let set = in_force(&self.ancestry, change.file, head)?;
-                    self.in_force.insert(change.file, set);
-                }
-                standing += usize::from(self.in_force[&change.file].contains(&change.id));
-            }
-        }
-        let mut select =
-            conn.prepare_cached("SELECT name FROM tag WHERE node = ?1 ORDER BY name")?;
-        let tags = select
-            .query_map([id], |r| r.get(0))?
-            .collect::<rusqlite::Result<_>>()?;
-        let made_by: Option<OpId> = conn
-            .prepare_cached("SELECT id FROM operation WHERE node = ?1")?
-            .query_row(params![id], |r| r.get(0))
-            .optional()?;
-        Ok(Entry {
-            branch: self.branches.get(&node.branch).cloned().unwrap_or_default(),
-            tags,
-            session: node.session.map(|s| session(conn, s)).transpose()?,
-            turn: node.turn.map(|t| turn(conn, t)).transpose()?,
-            call: node.call.map(|c| call(conn, c)).transpose()?,
-            changes: changes.into_iter().map(|c| self.counted(c)).collect(),
-            taken_out: edits > 0 && standing == 0,
-            operation: made_by.map(|o| operation(conn, o)).transpose()?,
-            node,
-        })
-    }
-
-    fn counted(&self, change: Change) -> EntryChange {
-        let bytes = |state: &FileState| -> Result<Vec<u8>> {
-            match state.as_ref().and_then(|p| p.image.content()) {
-                Some(content) => self.store.content(&content),
-                None => Ok(Vec::new()),
-            }
-        };
-        let content = |state: &FileState| state.as_ref().and_then(|p| p.image.content());
-        if content(&change.before) == content(&change.after) {
-            return EntryChange {
-                change,
-                added: 0,
-                removed: 0,
-                binary: false,
-            };
-        }
-        // a damaged content costs its own counts, not the timeline; `verify` names it
-        let (added, removed, binary) = match (bytes(&change.before), bytes(&change.after)) {
-            (Ok(old), Ok(new)) => crate::diff::count(&old, &new),
-            _ => (0, 0, true),
-        };
-        EntryChange {
-            change,
-            added,
-            removed,
-            binary,
-        }
-    }
 }

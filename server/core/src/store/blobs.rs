@@ -1,9 +1,11 @@
 //! Contents by their BLAKE3 hash: compressed, against the previous version where that helps, inside the
 //! database for what one hook writes, in append-only pack files for bulk. Every read verifies the hash.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -148,10 +150,34 @@ pub(crate) fn get(conn: &Connection, dir: &Path, id: &ContentId) -> Result<Vec<u
 }
 
 fn read(conn: &Connection, dir: &Path, row: &Row) -> Result<Vec<u8>> {
-    let broken = |reason: &str| Error::Blob {
+    let base = match base_of(conn, row)? {
+        Some(base) => read(conn, dir, &base)?,
+        None => Vec::new(),
+    };
+    decode(dir, row, &base)
+}
+
+fn broken(row: &Row, reason: &str) -> Error {
+    Error::Blob {
         hash: format!("row {}", row.n),
         reason: reason.into(),
-    };
+    }
+}
+
+/// The content that this one is stored against.
+fn base_of(conn: &Connection, row: &Row) -> Result<Option<Row>> {
+    if row.coding != DELTA {
+        return Ok(None);
+    }
+    let base = row.base.ok_or_else(|| broken(row, "has no base"))?;
+    let base = self::row(conn, "n", &base)?.ok_or_else(|| broken(row, "its base is missing"))?;
+    if base.pos >= row.pos {
+        return Err(broken(row, "its base comes after it"));
+    }
+    Ok(Some(base))
+}
+
+fn decode(dir: &Path, row: &Row, base: &[u8]) -> Result<Vec<u8>> {
     let packed;
     let data: &[u8] = match (&row.data, &row.place) {
         (Some(data), _) => data,
@@ -164,21 +190,68 @@ fn read(conn: &Connection, dir: &Path, row: &Row) -> Result<Vec<u8>> {
             packed = buffer;
             &packed
         }
-        (None, None) => return Err(broken("has no data")),
+        (None, None) => return Err(broken(row, "has no data")),
     };
     match row.coding {
         RAW => Ok(data.to_vec()),
-        ZSTD => decompress(data, &[], row.size).map_err(|_| broken("cannot be decompressed")),
-        DELTA => {
-            let base = row.base.ok_or_else(|| broken("has no base"))?;
-            let base = self::row(conn, "n", &base)?.ok_or_else(|| broken("its base is missing"))?;
-            if base.pos >= row.pos {
-                return Err(broken("its base comes after it"));
-            }
-            let prefix = read(conn, dir, &base)?;
-            decompress(data, &prefix, row.size).map_err(|_| broken("cannot be decompressed"))
+        ZSTD | DELTA => {
+            decompress(data, base, row.size).map_err(|_| broken(row, "cannot be decompressed"))
         }
-        _ => Err(broken("is coded in an unknown way")),
+        _ => Err(broken(row, "is coded in an unknown way")),
+    }
+}
+
+/// Reads contents of which many are versions of each other: what was decoded stays at hand, within bounds.
+pub(crate) struct Reader<'a> {
+    conn: &'a Connection,
+    dir: &'a Path,
+    decoded: HashMap<i64, Rc<[u8]>>,
+    held: usize,
+}
+
+impl<'a> Reader<'a> {
+    const MOST: usize = 32 << 20;
+
+    pub(crate) fn new(conn: &'a Connection, dir: &'a Path) -> Self {
+        Self {
+            conn,
+            dir,
+            decoded: HashMap::new(),
+            held: 0,
+        }
+    }
+
+    /// Reads a content and verifies it.
+    pub(crate) fn get(&mut self, id: &ContentId) -> Result<Rc<[u8]>> {
+        let blob = |reason: &str| Error::Blob {
+            hash: id.to_string(),
+            reason: reason.into(),
+        };
+        let row = row(self.conn, "hash", id)?.ok_or_else(|| blob("not in the store"))?;
+        let bytes = self.read(&row)?;
+        if ContentId::of(&bytes) == *id {
+            Ok(bytes)
+        } else {
+            Err(blob("does not match its hash"))
+        }
+    }
+
+    fn read(&mut self, row: &Row) -> Result<Rc<[u8]>> {
+        if let Some(bytes) = self.decoded.get(&row.n) {
+            return Ok(Rc::clone(bytes));
+        }
+        let base = match base_of(self.conn, row)? {
+            Some(base) => self.read(&base)?,
+            None => Rc::default(),
+        };
+        let bytes: Rc<[u8]> = decode(self.dir, row, &base)?.into();
+        if self.held + bytes.len() > Self::MOST {
+            self.decoded.clear();
+            self.held = 0;
+        }
+        self.held += bytes.len();
+        self.decoded.insert(row.n, Rc::clone(&bytes));
+        Ok(bytes)
     }
 }
 

@@ -8,13 +8,14 @@ mod migrate;
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-pub(crate) use blobs::{PackWriter, Packed, SealedPack, get, has, number, put};
+pub(crate) use blobs::{PackWriter, Packed, Reader, SealedPack, get, has, number, put};
 pub(crate) use codec::{state_columns, state_from};
 
 use crate::error::{Context, Error, Result};
@@ -41,9 +42,13 @@ fn busy() -> Duration {
 
 /// Waits for another writer in short steps: SQLite's own wait grows to 100 ms a time, and among many
 /// writers who looks seldom goes away empty-handed.
-fn patience(limit: Duration) -> impl FnMut(i32) -> bool + Send + 'static {
+fn patience(limit: Duration, none: &Arc<AtomicBool>) -> impl FnMut(i32) -> bool + Send + 'static {
     let mut since = Instant::now();
+    let none = Arc::clone(none);
     move |tries| {
+        if none.load(Ordering::Relaxed) {
+            return false;
+        }
         if tries == 0 {
             since = Instant::now();
         }
@@ -64,6 +69,8 @@ impl crate::Engine {
 pub(crate) struct Store {
     pub conn: Connection,
     pub dir: PathBuf,
+    /// Not to wait for other writers just now.
+    hasty: Arc<AtomicBool>,
 }
 
 /// What a commit must survive.
@@ -120,14 +127,18 @@ impl Store {
                 | OpenFlags::SQLITE_OPEN_CREATE
                 | OpenFlags::SQLITE_OPEN_NO_MUTEX,
         )?;
-        conn.busy_handler(Some(patience(busy())))?;
+        let hasty = Arc::new(AtomicBool::new(false));
+        conn.busy_handler(Some(patience(busy(), &hasty)))?;
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        // else a kept statement is planned anew whenever a value is bound that a partial index might depend on
+        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         conn.set_prepared_statement_cache_capacity(128);
         migrate::run(&conn, &path)?;
         conn.execute_batch("PRAGMA foreign_keys=ON; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=4194304;")?;
         Ok(Self {
             conn,
             dir: dir.to_path_buf(),
+            hasty,
         })
     }
 
@@ -163,6 +174,23 @@ impl Store {
         Ok(value)
     }
 
+    /// Writes what can be worked out again: no news to anybody. It waits for other writers only if it must.
+    pub(crate) fn note<T>(
+        &self,
+        must: bool,
+        f: impl FnOnce(&Connection) -> Result<T>,
+    ) -> Result<T> {
+        self.conn.execute_batch("PRAGMA synchronous=NORMAL")?;
+        self.hasty.store(!must, Ordering::Relaxed);
+        let begun =
+            rusqlite::Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate);
+        self.hasty.store(false, Ordering::Relaxed);
+        let tx = begun?;
+        let value = f(&tx)?;
+        tx.commit()?;
+        Ok(value)
+    }
+
     /// Tells watchers that there is news. Losing one ring is harmless: they look from time to time.
     fn ring(&self) {
         let stamp = format!("{} {}\n", now(), std::process::id());
@@ -186,8 +214,20 @@ impl Store {
             self.conn
                 .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
                 .ok();
-            self.conn.busy_handler(Some(patience(busy()))).ok();
+            let patience = patience(busy(), &self.hasty);
+            self.conn.busy_handler(Some(patience)).ok();
         }
+    }
+
+    /// After everything was removed: gives the space back, as far as nobody else looks at it.
+    pub(crate) fn shrink(&mut self) {
+        std::fs::remove_dir_all(blobs::packs(&self.dir)).ok();
+        self.hasty.store(true, Ordering::Relaxed);
+        self.conn.execute_batch("VACUUM").ok();
+        self.conn
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
+            .ok();
+        self.hasty.store(false, Ordering::Relaxed);
     }
 
     /// The lock of who scans the whole tree. None: another does.

@@ -114,9 +114,10 @@ fn draw(entries: &[Entry], graph: bool) -> String {
         graph,
         paths: 3,
         columns: Columns::of(entries),
+        heads: HashMap::new(),
     };
     let mut text = String::new();
-    timeline.draw(entries.iter().rev(), &mut text);
+    timeline.draw(entries.iter(), &mut text);
     text
 }
 

@@ -36,6 +36,16 @@ CREATE TABLE blame (
   PRIMARY KEY (file, set_hash)
 ) WITHOUT ROWID;
 
--- Prompts and tool inputs by their words: the rowid is twice the turn, or twice the call and one. Filled
--- when first asked for, up to what `meta` says.
+-- Prompts, labels and tool inputs by their words: the rowid is the node. Filled when first asked for, up to
+-- the node that `meta` says.
 CREATE VIRTUAL TABLE words USING fts5 (body, content = '', contentless_delete = 1);
+
+-- Nodes by the paths that they changed: where a file is, and where it was before it moved or went.
+DROP INDEX change_path;
+CREATE INDEX change_path ON change(after_path, node);
+CREATE INDEX change_left ON change(before_path, node)
+  WHERE before_path IS NOT NULL AND before_path IS NOT after_path;
+
+-- Few among the many steps and turns.
+CREATE INDEX node_rare ON node(kind) WHERE kind NOT IN ('step', 'turn');
+CREATE INDEX operation_of ON operation(of) WHERE of IS NOT NULL;

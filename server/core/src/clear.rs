@@ -1,0 +1,118 @@
+//! Removing the whole history of a workspace. No file of the workspace is touched.
+
+use std::path::PathBuf;
+
+use rusqlite::Connection;
+
+use crate::engine::{Engine, Status};
+use crate::error::{Error, Result};
+use crate::history::Here;
+use crate::model::bytes_path;
+use crate::store::{self, Durable, gaps};
+use crate::workspace;
+
+/// A call that was opened longer ago than this, in microseconds, belongs to an agent that is no more at work.
+const AT_WORK: i64 = 12 * 3600 * 1_000_000;
+
+/// What a clear would remove, and what speaks against it.
+#[derive(Clone, Debug)]
+pub struct Clearing {
+    pub status: Status,
+    /// Tool calls that are under way.
+    pub open_calls: i64,
+    /// Other directories that share this history.
+    pub others: Vec<PathBuf>,
+}
+
+impl Engine {
+    pub fn clearing(&self) -> Result<Clearing> {
+        let conn = &self.store.conn;
+        let mut select = conn.prepare("SELECT path FROM root WHERE id <> ?1")?;
+        let others = select
+            .query_map([self.here.root], |r| r.get::<_, Vec<u8>>(0))?
+            .collect::<rusqlite::Result<Vec<_>>>()?;
+        let others: Vec<PathBuf> = others.iter().map(|path| bytes_path(path)).collect();
+        let others: Vec<PathBuf> = others.into_iter().filter(|dir| dir.is_dir()).collect();
+        if !workspace::owns(self.root(), &self.store.dir) {
+            let of = others.first().map_or_else(
+                || "another directory".to_owned(),
+                |dir| dir.display().to_string(),
+            );
+            return Err(Error::refused(
+                format!(
+                    "{} was forked, and shares the history of {of}",
+                    self.root().display()
+                ),
+                "`backstitch clear` there removes it; `backstitch branch delete` gives up a branch alone",
+            ));
+        }
+        let open_calls = conn.query_row(
+            "SELECT COUNT(*) FROM call WHERE closed IS NULL AND opened > ?1",
+            [store::now() - AT_WORK],
+            |r| r.get(0),
+        )?;
+        Ok(Clearing {
+            status: self.status()?,
+            open_calls,
+            others,
+        })
+    }
+
+    /// Removes all that was ever recorded. Directories that were forked from this one are workspaces of
+    /// their own from then on. Refused while a restore or a capture is under way.
+    pub fn clear(&mut self) -> Result<Clearing> {
+        let lock = self.store.restore_lock(true, Self::RESTORE_WAIT)?;
+        let _lock = lock.ok_or_else(|| {
+            Error::refused(
+                "a rewind is under way, or a capture that does not end",
+                "try again in a moment",
+            )
+        })?;
+        self.refresh()?;
+        let removed = self.clearing()?;
+        let gaps = gaps::take(&self.store.conn, &self.store.dir)?;
+        let here = self.here;
+        // everything that refers to anything goes
+        self.store.conn.execute_batch("PRAGMA foreign_keys=OFF")?;
+        let emptied = self.store.write(Durable::Power, |conn| empty(conn, here));
+        self.store.conn.execute_batch("PRAGMA foreign_keys=ON")?;
+        emptied?;
+        if let Some(gaps) = gaps {
+            gaps.done();
+        }
+        for other in &removed.others {
+            workspace::unshare(other, &self.store.dir);
+        }
+        self.store.shrink();
+        Ok(removed)
+    }
+}
+
+/// Leaves this root alone, at the beginning of a branch `main`, as in a new store. The numbers of edits and
+/// operations go on, so that none means two things.
+fn empty(conn: &Connection, here: Here) -> Result<()> {
+    let mut select = conn.prepare(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'
+           AND name NOT LIKE 'words%' AND name NOT IN ('root', 'branch')",
+    )?;
+    let tables: Vec<String> = select
+        .query_map([], |r| r.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    for table in tables {
+        conn.execute_batch(&format!("DELETE FROM \"{table}\""))?;
+    }
+    conn.execute_batch("INSERT INTO words (words) VALUES ('delete-all')")?;
+    conn.execute("DELETE FROM root WHERE id <> ?1", [here.root])?;
+    conn.execute(
+        "UPDATE root SET scanned = NULL, bare_dirs = NULL, excludes = NULL, pending = 0,
+           coverage = '{\"captured\":0,\"ignored\":0,\"items\":[]}'",
+        [],
+    )?;
+    conn.execute("DELETE FROM branch WHERE id <> ?1", [here.branch])?;
+    conn.execute(
+        "UPDATE branch SET name = 'main', head = NULL, parent = NULL, fork_point = NULL, created = ?1,
+           description = NULL, deleted = NULL",
+        [store::now()],
+    )?;
+    Ok(())
+}

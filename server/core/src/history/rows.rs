@@ -1,0 +1,255 @@
+//! Rows of the timeline with everything needed to print them. What each costs does not depend on the length
+//! of the history: what is in force is asked for each edit alone, and its lines are counted once.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry as Slot;
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::ancestry::Line;
+use super::timeline::{self, Entry, EntryChange};
+use super::{Ancestry, Here, branches, changes_of_node, head, node};
+use crate::error::Result;
+use crate::model::{
+    BranchId, Change, ChangeId, ContentId, FileState, Kind, Node, NodeId, OpId, Role, Session,
+    SessionId, Turn, TurnId,
+};
+use crate::store::{Reader, Store};
+
+/// Lines added and removed by one change.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    added: usize,
+    removed: usize,
+    binary: bool,
+}
+
+/// Counts that were not in the store yet.
+#[derive(Debug, Default)]
+pub(crate) struct NewCounts(Vec<(ChangeId, Counts)>);
+
+impl NewCounts {
+    /// Keeps them for the next look. If that cannot be, they are counted again.
+    pub(crate) fn keep(self, store: &Store) {
+        if self.0.is_empty() || !store.conn.is_autocommit() {
+            return;
+        }
+        let kept = store.note(false, |conn| {
+            let mut insert = conn.prepare_cached(
+                "INSERT OR IGNORE INTO counted (change, added, removed, binary) VALUES (?1,?2,?3,?4)",
+            )?;
+            for (change, c) in &self.0 {
+                insert.execute(params![change, c.added, c.removed, c.binary])?;
+            }
+            Ok(())
+        });
+        drop(kept);
+    }
+}
+
+/// Makes rows, remembering what several of them need.
+pub(crate) struct Rows<'a> {
+    conn: &'a Connection,
+    /// What stands above the head that one is on.
+    head: Option<Line>,
+    /// The same for other branches, as they were asked for.
+    heads: HashMap<BranchId, Option<Line>>,
+    branches: HashMap<BranchId, String>,
+    tags: HashMap<NodeId, Vec<String>>,
+    sessions: HashMap<SessionId, Session>,
+    turns: HashMap<TurnId, Turn>,
+    reader: Reader<'a>,
+    pub(crate) new: NewCounts,
+}
+
+impl<'a> Rows<'a> {
+    pub(crate) fn new(store: &'a Store, here: Here) -> Result<Self> {
+        let conn = &store.conn;
+        let mut tags: HashMap<NodeId, Vec<String>> = HashMap::new();
+        for tag in branches::tags(conn)? {
+            tags.entry(tag.node).or_default().push(tag.name);
+        }
+        Ok(Self {
+            conn,
+            head: line_of(conn, here.branch)?,
+            heads: HashMap::new(),
+            branches: branches::names(conn)?,
+            tags,
+            sessions: HashMap::new(),
+            turns: HashMap::new(),
+            reader: Reader::new(conn, &store.dir),
+            new: NewCounts::default(),
+        })
+    }
+
+    pub(crate) fn entry(&mut self, id: NodeId) -> Result<Entry> {
+        let conn = self.conn;
+        let node = node(conn, id)?;
+        let mut changes = changes_of_node(conn, id)?;
+        // a restore moves the edits of files, too, that are neither there before nor after it
+        changes.retain(|c| c.before.is_some() || c.after.is_some());
+        let made_by: Option<OpId> = if node.kind == Kind::Rewind {
+            conn.prepare_cached("SELECT id FROM operation WHERE node = ?1")?
+                .query_row(params![id], |r| r.get(0))
+                .optional()?
+        } else {
+            None
+        };
+        Ok(Entry {
+            branch: self.branches.get(&node.branch).cloned().unwrap_or_default(),
+            tags: self.tags.get(&id).cloned().unwrap_or_default(),
+            session: node.session.map(|s| self.session(s)).transpose()?,
+            turn: node.turn.map(|t| self.turn(t)).transpose()?,
+            call: node.call.map(|c| timeline::call(conn, c)).transpose()?,
+            taken_out: self.taken_out(&node, &changes)?,
+            changes: changes
+                .into_iter()
+                .map(|change| {
+                    let counts = self.counts(&change);
+                    EntryChange {
+                        change,
+                        added: counts.added,
+                        removed: counts.removed,
+                        binary: counts.binary,
+                    }
+                })
+                .collect(),
+            operation: made_by.map(|o| timeline::operation(conn, o)).transpose()?,
+            node,
+        })
+    }
+
+    fn session(&mut self, id: SessionId) -> Result<Session> {
+        if let Some(known) = self.sessions.get(&id) {
+            return Ok(known.clone());
+        }
+        let read = timeline::session(self.conn, id)?;
+        self.sessions.insert(id, read.clone());
+        Ok(read)
+    }
+
+    fn turn(&mut self, id: TurnId) -> Result<Turn> {
+        if let Some(known) = self.turns.get(&id) {
+            return Ok(known.clone());
+        }
+        let read = timeline::turn(self.conn, id)?;
+        self.turns.insert(id, read.clone());
+        Ok(read)
+    }
+
+    /// Whether there are edits among these of one node, and none of them is in force any more: at the head,
+    /// or, of a node that does not stand above it, at the head of its own branch.
+    fn taken_out(&mut self, node: &Node, changes: &[Change]) -> Result<bool> {
+        let mut edits = changes.iter().filter(|c| c.role == Role::Edit).peekable();
+        if edits.peek().is_none() {
+            return Ok(false);
+        }
+        let conn = self.conn;
+        let line = match &self.head {
+            Some(head) if head.has(node.branch, node.id) => self.head.as_ref(),
+            _ => {
+                let line = match self.heads.entry(node.branch) {
+                    Slot::Occupied(known) => known.into_mut(),
+                    Slot::Vacant(slot) => slot.insert(line_of(conn, node.branch)?),
+                };
+                line.as_ref()
+            }
+        };
+        let Some(line) = line else { return Ok(false) };
+        for edit in edits {
+            if stands(conn, line, node.branch, edit)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// How many lines a change added and removed: counted when first asked for.
+    pub(crate) fn counts(&mut self, change: &Change) -> Counts {
+        let content = |state: &FileState| state.as_ref().and_then(|p| p.image.content());
+        let (before, after) = (content(&change.before), content(&change.after));
+        if before == after {
+            return Counts::default();
+        }
+        let known = self
+            .conn
+            .prepare_cached("SELECT added, removed, binary FROM counted WHERE change = ?1")
+            .and_then(|mut select| {
+                select.query_row([change.id], |r| {
+                    Ok(Counts {
+                        added: r.get(0)?,
+                        removed: r.get(1)?,
+                        binary: r.get(2)?,
+                    })
+                })
+            });
+        if let Ok(known) = known {
+            return known;
+        }
+        let mut bytes = |content: Option<ContentId>| match content {
+            Some(content) => self.reader.get(&content),
+            None => Ok(std::rc::Rc::default()),
+        };
+        // a damaged content costs its own counts, not the timeline; `verify` names it
+        match (bytes(before), bytes(after)) {
+            (Ok(old), Ok(new)) => {
+                let (added, removed, binary) = crate::diff::count(&old, &new);
+                let counts = Counts {
+                    added,
+                    removed,
+                    binary,
+                };
+                self.new.0.push((change.id, counts));
+                counts
+            }
+            _ => Counts {
+                binary: true,
+                ..Counts::default()
+            },
+        }
+    }
+}
+
+fn line_of(conn: &Connection, branch: BranchId) -> Result<Option<Line>> {
+    let head = head(conn, branch)?;
+    head.map(|head| Ancestry::new(conn).line(head)).transpose()
+}
+
+/// Whether an edit made on this branch is in force at the end of a line: the newest restore on the line that
+/// moved it decides, else whether it was made on the line.
+fn stands(conn: &Connection, line: &Line, branch: BranchId, edit: &Change) -> Result<bool> {
+    let mut select = conn.prepare_cached(
+        "SELECT n.branch, n.id, m.sign FROM moved m JOIN change c ON c.id = m.change JOIN node n ON n.id = c.node
+         WHERE m.member = ?1 ORDER BY m.change DESC",
+    )?;
+    let mut moves = select.query([edit.id])?;
+    while let Some(row) = moves.next()? {
+        if line.has(row.get(0)?, row.get(1)?) {
+            return Ok(row.get::<_, i64>(2)? > 0);
+        }
+    }
+    Ok(line.has(branch, edit.node))
+}
+
+/// Edits of which `stands` says something else at the head than the whole set in force does: there is none.
+pub(crate) fn misjudged(conn: &Connection, head: NodeId) -> Result<Vec<ChangeId>> {
+    let ancestry = Ancestry::new(conn);
+    let line = ancestry.line(head)?;
+    let mut select = conn.prepare_cached("SELECT DISTINCT file FROM change")?;
+    let files = select
+        .query_map([], |r| r.get(0))?
+        .collect::<rusqlite::Result<Vec<crate::model::FileId>>>()?;
+    let mut wrong = Vec::new();
+    for file in files {
+        let set = super::in_force(&ancestry, file, head)?;
+        for change in super::changes_of_file(conn, file)? {
+            if change.role == Role::Edit {
+                let branch = super::branch_of(conn, change.node)?;
+                if stands(conn, &line, branch, &change)? != set.contains(&change.id) {
+                    wrong.push(change.id);
+                }
+            }
+        }
+    }
+    Ok(wrong)
+}

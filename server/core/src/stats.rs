@@ -1,0 +1,155 @@
+//! The history in numbers.
+
+use rusqlite::Connection;
+
+use crate::engine::{Engine, Progress};
+use crate::error::Result;
+use crate::history::{self, Rows};
+use crate::model::{ChangeId, Kind};
+
+/// Changes whose lines are counted before that is kept.
+const AT_ONCE: usize = 2000;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Lines {
+    pub added: i64,
+    pub removed: i64,
+}
+
+/// Sizes on disk in bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sizes {
+    /// What files held, compressed, in the database and in packs.
+    pub contents: u64,
+    /// The rest of the database.
+    pub database: u64,
+    /// The write-ahead log.
+    pub log: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Stats {
+    /// Kinds of which there are any.
+    pub checkpoints: Vec<(Kind, i64)>,
+    pub turns: i64,
+    /// Tool calls, those that changed nothing too.
+    pub calls: i64,
+    /// Agents and how many sessions each had.
+    pub sessions: Vec<(String, i64)>,
+    /// Branches that were not deleted.
+    pub branches: i64,
+    pub tags: i64,
+    /// Files that were ever changed.
+    pub files: i64,
+    pub changes: i64,
+    pub by_agents: Lines,
+    pub by_user: Lines,
+    /// By nobody knows whom.
+    pub by_unknown: Lines,
+    pub sizes: Sizes,
+    /// Microseconds since 1970.
+    pub oldest: Option<i64>,
+    pub newest: Option<i64>,
+}
+
+impl Engine {
+    /// The history in numbers. Lines that were never counted are counted now, which takes its time.
+    pub fn stats(&self, progress: &mut dyn FnMut(Progress)) -> Result<Stats> {
+        self.count_lines(progress)?;
+        let _moment = self.store.reading()?;
+        let conn = &self.store.conn;
+        let one = |sql: &str| -> Result<i64> { Ok(conn.query_row(sql, [], |r| r.get(0))?) };
+        let (oldest, newest) =
+            conn.query_row("SELECT MIN(time), MAX(time) FROM node", [], |r| {
+                Ok((r.get(0)?, r.get(1)?))
+            })?;
+        let lines = |whose: &str| -> Result<Lines> {
+            let sql = format!(
+                "SELECT COALESCE(SUM(k.added), 0), COALESCE(SUM(k.removed), 0)
+                 FROM counted k JOIN change c ON c.id = k.change WHERE c.role = 0 AND {whose}"
+            );
+            Ok(conn.query_row(&sql, [], |r| {
+                Ok(Lines {
+                    added: r.get(0)?,
+                    removed: r.get(1)?,
+                })
+            })?)
+        };
+        Ok(Stats {
+            checkpoints: pairs(
+                conn,
+                "SELECT kind, COUNT(*) FROM node GROUP BY kind ORDER BY 2 DESC, kind",
+            )?,
+            turns: one("SELECT COUNT(*) FROM turn")?,
+            calls: one("SELECT COUNT(*) FROM call")?,
+            sessions: pairs(
+                conn,
+                "SELECT agent, COUNT(*) FROM session GROUP BY agent ORDER BY 2 DESC, agent",
+            )?,
+            branches: one("SELECT COUNT(*) FROM branch WHERE deleted IS NULL")?,
+            tags: one("SELECT COUNT(*) FROM tag")?,
+            files: one("SELECT COUNT(DISTINCT file) FROM change WHERE role = 0")?,
+            changes: one(
+                "SELECT COUNT(*) FROM change WHERE before_image IS NOT NULL OR after_image IS NOT NULL",
+            )?,
+            by_agents: lines("c.session IS NOT NULL AND c.session_certainty < 2")?,
+            by_user: lines("c.session IS NULL AND c.session_certainty < 2")?,
+            by_unknown: lines("c.session_certainty = 2")?,
+            sizes: self.sizes()?,
+            oldest,
+            newest,
+        })
+    }
+
+    fn sizes(&self) -> Result<Sizes> {
+        let size = |name: &str| std::fs::metadata(self.store.dir.join(name)).map_or(0, |m| m.len());
+        let inside: i64 = self.store.conn.query_row(
+            "SELECT COALESCE(SUM(LENGTH(data)), 0) FROM blob",
+            [],
+            |r| r.get(0),
+        )?;
+        let inside = u64::try_from(inside).unwrap_or(0);
+        let packs = std::fs::read_dir(self.store.dir.join("packs"));
+        let packs = packs.into_iter().flatten().flatten();
+        let packed: u64 = packs.map(|e| e.metadata().map_or(0, |m| m.len())).sum();
+        Ok(Sizes {
+            contents: inside + packed,
+            database: size("store.db").saturating_sub(inside),
+            log: size("store.db-wal"),
+        })
+    }
+
+    /// Counts the lines of changes of which nobody has asked for them yet.
+    fn count_lines(&self, progress: &mut dyn FnMut(Progress)) -> Result<()> {
+        let mut after = ChangeId(0);
+        let mut done = 0;
+        loop {
+            let moment = self.store.reading()?;
+            let conn = &self.store.conn;
+            let mut rows = Rows::new(&self.store, self.here)?;
+            let changes = history::uncounted(conn, after, AT_ONCE)?;
+            let Some(last) = changes.last().map(|c| c.id) else {
+                return Ok(());
+            };
+            for change in &changes {
+                rows.counts(change);
+                done += 1;
+                progress(Progress {
+                    what: "counting lines of changes",
+                    done,
+                    total: None,
+                });
+            }
+            let counts = rows.new;
+            drop(moment);
+            counts.keep(&self.store);
+            after = last;
+        }
+    }
+}
+
+fn pairs<K: rusqlite::types::FromSql>(conn: &Connection, sql: &str) -> Result<Vec<(K, i64)>> {
+    let mut select = conn.prepare(sql)?;
+    let rows = select.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}

@@ -1,0 +1,223 @@
+//! The lines of a history with branches: which row stands in which lane, where a branch leaves another.
+//! Pure; the look of a row is `log`'s.
+//!
+//! A node has one parent, so lanes never join. The trunk is the chain that one stands on, in the leftmost lane
+//! to the very end; every branch is drawn whole where it leaves, so that there are as many lanes as branches
+//! are nested, not as there are branches.
+
+use std::collections::HashMap;
+
+use backstitch_core::model::{BranchId, NodeId};
+use backstitch_core::{BranchInfo, Entry};
+
+/// Branches without a row of their own that are named where they leave.
+const STUBS: usize = 3;
+/// Lanes beside each other; what is nested deeper stays in the last one.
+const LANES: usize = 8;
+
+#[derive(Debug)]
+pub enum Row<'a> {
+    Entry {
+        entry: &'a Entry,
+        lanes: String,
+        /// Nothing follows in its lane.
+        last: bool,
+    },
+    /// Something about branches, with the lines before it.
+    Note { lanes: String, note: Note<'a> },
+}
+
+#[derive(Debug)]
+pub enum Note<'a> {
+    /// Its rows follow in a lane of their own.
+    Leaves(&'a BranchInfo),
+    /// The same for the rest of a branch that the trunk has left.
+    GoesOn(&'a BranchInfo),
+    /// The trunk goes on in this branch.
+    Becomes(&'a BranchInfo),
+    /// None of its rows is shown.
+    Stub(&'a BranchInfo),
+    MoreStubs(usize),
+}
+
+/// The rows from old to new. `trunk`: a branch and its head.
+pub fn rows<'a>(
+    oldest_first: &[&'a Entry],
+    branches: &'a [BranchInfo],
+    trunk: Option<(BranchId, NodeId)>,
+) -> Vec<Row<'a>> {
+    let forest = Forest::new(oldest_first, branches, trunk);
+    let mut drawing = Drawing {
+        forest: &forest,
+        rows: Vec::new(),
+    };
+    // what left before the first row that is shown
+    for strand in forest.side.get(&None).into_iter().flatten() {
+        drawing.note("", "┆ ", forest.beginning(strand, None));
+        drawing.strand(strand, "┆ ", 1);
+    }
+    drawing.strand(&forest.trunk, "", 0);
+    drawing.rows
+}
+
+struct Forest<'a> {
+    branches: HashMap<BranchId, &'a BranchInfo>,
+    /// Rows of each branch, oldest first.
+    own: HashMap<BranchId, Vec<NodeId>>,
+    by_name: HashMap<&'a str, BranchId>,
+    trunk: Vec<&'a Entry>,
+    /// What leaves at a row, oldest first.
+    side: HashMap<Option<NodeId>, Vec<Vec<&'a Entry>>>,
+    stubs: HashMap<NodeId, Vec<&'a BranchInfo>>,
+}
+
+impl<'a> Forest<'a> {
+    fn new(
+        oldest_first: &[&'a Entry],
+        branches: &'a [BranchInfo],
+        trunk: Option<(BranchId, NodeId)>,
+    ) -> Self {
+        let mut own: HashMap<BranchId, Vec<NodeId>> = HashMap::new();
+        for entry in oldest_first {
+            own.entry(entry.node.branch)
+                .or_default()
+                .push(entry.node.id);
+        }
+        let mut forest = Self {
+            branches: branches.iter().map(|b| (b.id, b)).collect(),
+            by_name: branches.iter().map(|b| (b.name.as_str(), b.id)).collect(),
+            own,
+            trunk: Vec::new(),
+            side: HashMap::new(),
+            stubs: HashMap::new(),
+        };
+        let mut upto = HashMap::new();
+        let mut at = trunk;
+        while let Some((branch, node)) = at {
+            upto.insert(branch, node);
+            at = forest.left_at(branch);
+        }
+        let mut strands: Vec<Vec<&Entry>> = Vec::new();
+        let mut of_branch: HashMap<BranchId, usize> = HashMap::new();
+        for entry in oldest_first {
+            let (branch, id) = (entry.node.branch, entry.node.id);
+            if trunk.is_none() || upto.get(&branch).is_some_and(|upto| id <= *upto) {
+                forest.trunk.push(entry);
+                continue;
+            }
+            let strand = *of_branch.entry(branch).or_insert_with(|| {
+                strands.push(Vec::new());
+                strands.len() - 1
+            });
+            strands[strand].push(entry);
+        }
+        for strand in strands {
+            let first = &strand[0].node;
+            let anchor = forest.shown_before(first.branch, first.id);
+            forest.side.entry(anchor).or_default().push(strand);
+        }
+        for branch in branches {
+            if let Some(point) = branch.fork_point
+                && branch.nodes > 0
+                && !branch.deleted
+                && !forest.own.contains_key(&branch.id)
+                && oldest_first.iter().any(|e| e.node.id == point)
+            {
+                forest.stubs.entry(point).or_default().push(branch);
+            }
+        }
+        forest
+    }
+
+    /// The branch that a branch was forked from, and where.
+    fn left_at(&self, branch: BranchId) -> Option<(BranchId, NodeId)> {
+        let branch = self.branches.get(&branch)?;
+        let parent = self.by_name.get(branch.parent.as_deref()?)?;
+        Some((*parent, branch.fork_point?))
+    }
+
+    /// The nearest row above a node.
+    fn shown_before(&self, branch: BranchId, node: NodeId) -> Option<NodeId> {
+        let own = self.own.get(&branch).map_or(&[][..], Vec::as_slice);
+        if let Some(before) = own[..own.partition_point(|id| *id < node)].last() {
+            return Some(*before);
+        }
+        let (mut branch, mut upto) = self.left_at(branch)?;
+        loop {
+            let own = self.own.get(&branch).map_or(&[][..], Vec::as_slice);
+            if let Some(before) = own[..own.partition_point(|id| *id <= upto)].last() {
+                return Some(*before);
+            }
+            (branch, upto) = self.left_at(branch)?;
+        }
+    }
+
+    /// What is said before the first row of a strand that leaves another.
+    fn beginning(&self, strand: &[&'a Entry], from: Option<BranchId>) -> Option<Note<'a>> {
+        let branch = self.branches.get(&strand.first()?.node.branch)?;
+        Some(if from == Some(branch.id) {
+            Note::GoesOn(branch)
+        } else {
+            Note::Leaves(branch)
+        })
+    }
+}
+
+struct Drawing<'f, 'a> {
+    forest: &'f Forest<'a>,
+    rows: Vec<Row<'a>>,
+}
+
+impl<'a> Drawing<'_, 'a> {
+    fn note(&mut self, lanes: &str, join: &str, note: Option<Note<'a>>) {
+        let lanes = format!("{lanes}{join}");
+        self.rows.extend(note.map(|note| Row::Note { lanes, note }));
+    }
+
+    fn strand(&mut self, entries: &[&'a Entry], lanes: &str, depth: usize) {
+        for (n, entry) in entries.iter().enumerate() {
+            let next = entries.get(n + 1);
+            let node = &entry.node;
+            let none = Vec::new();
+            let stubs = self
+                .forest
+                .stubs
+                .get(&node.id)
+                .map_or(&[][..], Vec::as_slice);
+            let sides = self.forest.side.get(&Some(node.id)).unwrap_or(&none);
+            let mut notes: Vec<Note> = stubs.iter().take(STUBS).map(|b| Note::Stub(b)).collect();
+            if let Some(more) = stubs.len().checked_sub(STUBS).filter(|more| *more > 0) {
+                notes.push(Note::MoreStubs(more));
+            }
+            let mut left = notes.len() + sides.len();
+            self.rows.push(Row::Entry {
+                entry,
+                lanes: lanes.to_owned(),
+                last: next.is_none() && left == 0,
+            });
+            let mut ends = || {
+                left -= 1;
+                left == 0 && next.is_none()
+            };
+            for note in notes {
+                let join = if ends() { "╰─ " } else { "├─ " };
+                self.note(lanes, join, Some(note));
+            }
+            for side in sides {
+                let ends = ends();
+                let join = if ends { "╰─╮ " } else { "├─╮ " };
+                self.note(lanes, join, self.forest.beginning(side, Some(node.branch)));
+                let deeper = match (depth < LANES, ends) {
+                    (false, _) => lanes.to_owned(),
+                    (true, true) => format!("{lanes}  "),
+                    (true, false) => format!("{lanes}│ "),
+                };
+                self.strand(side, &deeper, depth + 1);
+            }
+            if let Some(next) = next.filter(|next| next.node.branch != node.branch) {
+                let branch = self.forest.branches.get(&next.node.branch);
+                self.note(lanes, "├┄ ", branch.map(|b| Note::Becomes(b)));
+            }
+        }
+    }
+}

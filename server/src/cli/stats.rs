@@ -1,0 +1,235 @@
+//! `stats` and `clear`: the history in numbers, and its end.
+
+use backstitch_core::model::Kind;
+use backstitch_core::{Clearing, Lines, Stats};
+use serde_json::{Map, Value, json};
+
+use super::args;
+use super::desk::Desk;
+use super::error::{Error, Result};
+use super::json as shape;
+use super::line::Line;
+use super::out::{self, Out};
+use super::render::{self, DIM, Paint};
+
+/// Of a workspace without a store.
+pub fn nothing(out: &Out) -> Result<()> {
+    if out.json {
+        return out::answer(answer(&Stats::default()));
+    }
+    out.text("Nothing has been recorded in this workspace yet.\n")
+}
+
+pub fn stats(desk: &mut Desk) -> Result<()> {
+    let mut progress = desk.out.progress();
+    let stats = desk.engine.stats(&mut progress)?;
+    drop(progress);
+    if desk.out.json {
+        return out::answer(answer(&stats));
+    }
+    if stats.newest.is_none() {
+        return nothing(desk.out);
+    }
+    desk.out.drawn(&text(&stats, desk.out.paint))
+}
+
+fn answer(stats: &Stats) -> Value {
+    let kinds: Map<String, Value> = Kind::ALL
+        .iter()
+        .map(|kind| (kind.name().to_owned(), of(&stats.checkpoints, *kind).into()))
+        .collect();
+    let sessions: Map<String, Value> = stats
+        .sessions
+        .iter()
+        .map(|(agent, count)| (agent.clone(), (*count).into()))
+        .collect();
+    let lines = |lines: &Lines| json!({ "added": lines.added, "removed": lines.removed });
+    let sizes = &stats.sizes;
+    json!({
+        "checkpoints": total(stats),
+        "kinds": kinds,
+        "turns": stats.turns,
+        "steps": of(&stats.checkpoints, Kind::Step),
+        "calls": stats.calls,
+        "sessions": sessions,
+        "branches": stats.branches,
+        "tags": stats.tags,
+        "files": stats.files,
+        "changes": stats.changes,
+        "lines": {
+            "agents": lines(&stats.by_agents),
+            "user": lines(&stats.by_user),
+            "unknown": lines(&stats.by_unknown),
+        },
+        "store_bytes": {
+            "contents": sizes.contents,
+            "database": sizes.database,
+            "log": sizes.log,
+            "total": sizes.contents + sizes.database + sizes.log,
+        },
+        "oldest": stats.oldest.map(shape::time),
+        "newest": stats.newest.map(shape::time),
+    })
+}
+
+fn of(kinds: &[(Kind, i64)], wanted: Kind) -> i64 {
+    let found = kinds.iter().find(|(kind, _)| *kind == wanted);
+    found.map_or(0, |(_, count)| *count)
+}
+
+fn total(stats: &Stats) -> i64 {
+    stats.checkpoints.iter().map(|(_, count)| count).sum()
+}
+
+fn text(stats: &Stats, paint: Paint) -> String {
+    let mut text = String::new();
+    let paint = Paint {
+        width: usize::MAX,
+        ..paint
+    };
+    let mut row = |name: &str, value: String| {
+        text.push_str(&Line::new().column(DIM, name, 13).plain(value).draw(paint));
+    };
+    let size = |n: i64| usize::try_from(n).unwrap_or_default();
+    let kinds = stats.checkpoints.iter().map(|(kind, count)| {
+        let count = size(*count);
+        match kind {
+            Kind::Turn => render::plural(count, "turn", "turns"),
+            Kind::Step => render::plural(count, "step", "steps"),
+            Kind::External => render::plural(count, "edit of yours", "edits of yours"),
+            Kind::Manual => format!("{count} by hand"),
+            Kind::Rewind => render::plural(count, "rewind", "rewinds"),
+            Kind::Squash => format!("{count} made one of several"),
+            Kind::Import => format!("{count} imported"),
+        }
+    });
+    let kinds = kinds.collect::<Vec<_>>().join(" · ");
+    row("checkpoints", format!("{}  {kinds}", total(stats)));
+    let sessions = stats
+        .sessions
+        .iter()
+        .map(|(agent, count)| format!("{} {count}", render::clean(agent)));
+    let sessions: Vec<String> = sessions.collect();
+    if !sessions.is_empty() {
+        let calls = render::plural(size(stats.calls), "tool call", "tool calls");
+        row("sessions", format!("{} · {calls}", sessions.join(" · ")));
+    }
+    let mut named = vec![render::plural(size(stats.branches), "branch", "branches")];
+    if stats.tags > 0 {
+        named.push(render::plural(size(stats.tags), "tag", "tags"));
+    }
+    row("names", named.join(" · "));
+    let changes = render::plural(size(stats.changes), "change", "changes");
+    let files = render::plural(size(stats.files), "file", "files");
+    row("changed", format!("{files} · {changes}"));
+    for (name, lines) in [
+        ("by agents", stats.by_agents),
+        ("by you", stats.by_user),
+        ("by unknown", stats.by_unknown),
+    ] {
+        if lines != Lines::default() {
+            let counts = paint.counts(size(lines.added), size(lines.removed));
+            row(name, format!("{counts} lines"));
+        }
+    }
+    let sizes = &stats.sizes;
+    row(
+        "store",
+        format!(
+            "{}  contents {} · database {} · log {}",
+            render::bytes(sizes.contents + sizes.database + sizes.log),
+            render::bytes(sizes.contents),
+            render::bytes(sizes.database),
+            render::bytes(sizes.log),
+        ),
+    );
+    if let (Some(oldest), Some(newest)) = (stats.oldest, stats.newest) {
+        let span = format!("{} … {}", paint.ago(oldest), paint.ago(newest));
+        row("recorded", span);
+    }
+    text
+}
+
+pub fn nothing_to_clear(out: &Out) -> Result<()> {
+    if out.json {
+        return out::answer(json!({ "checkpoints": 0, "turns": 0, "sessions": 0, "bytes": 0 }));
+    }
+    out.remark("Nothing has been recorded in this workspace: there is nothing to remove.\n")
+}
+
+pub fn clear(desk: &mut Desk, options: &args::Clear) -> Result<()> {
+    let clearing = desk.engine.clearing()?;
+    if !options.yes {
+        let against = against(&clearing);
+        if !desk.out.json && out::can_ask() {
+            for word in against {
+                desk.out.note("warning", &word);
+            }
+            let root = clearing.status.root.display();
+            desk.out.text(&format!(
+                "This removes {}, for good. The files stay as they are.\n",
+                what(&clearing)
+            ))?;
+            if !out::ask(&format!("Remove the history of {root}?"))? {
+                return Err(Error::refused("not confirmed; nothing was removed"));
+            }
+        } else {
+            let hint = match against.first() {
+                Some(_) => "--yes removes it all the same; the files stay as they are",
+                None => "--yes removes it; the files stay as they are",
+            };
+            let why = against.into_iter().next();
+            let why = why.unwrap_or_else(|| format!("this removes {}, for good", what(&clearing)));
+            return Err(Error::refused(why).hint(hint));
+        }
+    }
+    let removed = desk.engine.clear()?;
+    let after = desk.engine.status()?.store_bytes;
+    if desk.out.json {
+        return out::answer(json!({
+            "checkpoints": removed.status.nodes,
+            "turns": removed.status.turns,
+            "sessions": removed.status.sessions,
+            "bytes": removed.status.store_bytes.saturating_sub(after),
+        }));
+    }
+    desk.out.remark(&format!(
+        "Removed {}. The files are as they were; recording begins anew.\n",
+        what(&removed)
+    ))
+}
+
+/// What somebody should know before.
+fn against(clearing: &Clearing) -> Vec<String> {
+    let mut words = Vec::new();
+    if !clearing.others.is_empty() {
+        let others: Vec<String> = clearing
+            .others
+            .iter()
+            .map(|dir| dir.display().to_string())
+            .collect();
+        words.push(format!(
+            "{} shares this history and would lose it too",
+            others.join(", ")
+        ));
+    }
+    if clearing.open_calls > 0 {
+        let calls = usize::try_from(clearing.open_calls).unwrap_or_default();
+        let calls = render::plural(calls, "tool call is", "tool calls are");
+        words.push(format!("an agent is at work: {calls} under way"));
+    }
+    words
+}
+
+fn what(clearing: &Clearing) -> String {
+    let status = &clearing.status;
+    let count =
+        |n: i64, one, many| render::plural(usize::try_from(n).unwrap_or_default(), one, many);
+    format!(
+        "{}, {} and {} ({})",
+        count(status.nodes, "checkpoint", "checkpoints"),
+        count(status.turns, "turn", "turns"),
+        count(status.sessions, "session", "sessions"),
+        render::bytes(status.store_bytes)
+    )
+}
