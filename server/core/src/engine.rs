@@ -339,8 +339,11 @@ impl Engine {
         file: FileId,
         node: NodeId,
     ) -> Result<bool> {
-        history::since(&self.store.conn, file)?
-            .map_or(Ok(true), |since| ancestry.is_ancestor(since, node))
+        let Some(since) = history::since(&self.store.conn, file)? else {
+            return Ok(true);
+        };
+        // an exact rewind may have brought it here from the branch on which it came into sight
+        Ok(ancestry.is_ancestor(since, node)? || history::is_changed(ancestry, file, node)?)
     }
 
     /// Files with changes on the way from one node to another.

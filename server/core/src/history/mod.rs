@@ -26,7 +26,7 @@ pub use log::LogFilter;
 pub(crate) use log::{entry, log};
 pub(crate) use revs::{resolve, resolve_op};
 pub(crate) use rows::{Rows, misjudged};
-pub(crate) use sets::{SetHash, in_force, set_at, state_at, version};
+pub(crate) use sets::{SetHash, in_force, is_changed, set_at, state_at, version};
 pub use timeline::{Entry, EntryChange, OpKind, OpState, Operation};
 pub(crate) use timeline::{operation, operations};
 

@@ -142,3 +142,18 @@ pub(crate) fn state_at(ancestry: &Ancestry<'_>, file: FileId, node: NodeId) -> R
     }
     Ok(version(ancestry.conn(), file, SetHash::EMPTY)?.flatten())
 }
+
+/// Whether the file has changed on the chain of a node.
+pub(crate) fn is_changed(ancestry: &Ancestry<'_>, file: FileId, node: NodeId) -> Result<bool> {
+    let line = ancestry.line(node)?;
+    let mut select = ancestry.conn().prepare_cached(
+        "SELECT n.branch, n.id FROM change c JOIN node n ON n.id = c.node WHERE c.file = ?1",
+    )?;
+    let mut rows = select.query([file])?;
+    while let Some(row) = rows.next()? {
+        if line.has(row.get(0)?, row.get(1)?) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
