@@ -11,11 +11,13 @@
 //! - `--runs N` is the number of runs that a median is of, 7 or more; quick operations have more.
 //! - `--checkpoints N` is the length of the history that `log` is asked for (5000); 0 leaves the history out.
 //! - `--timeline N` is the length of the history, of 200 branches, whose pages are looked at (100000); 0 leaves it out.
+//! - `--versions N` is how often the file was changed that `blame` is asked about (500); 0 leaves it out.
 //! - `--json` prints the rows as one JSON document.
 //!
 //! Times are medians of whole processes, as an agent or a shell sees them, in milliseconds. The limit is measured between
 //! the runs, so that load on the machine falls on both; the ratio is what counts, and no figure passes or fails.
 
+mod blame;
 mod floor;
 mod measure;
 mod place;
@@ -54,6 +56,7 @@ struct Options {
     runs: usize,
     checkpoints: usize,
     timeline: usize,
+    versions: usize,
     json: bool,
 }
 
@@ -65,6 +68,7 @@ impl Options {
             runs: 7,
             checkpoints: 5000,
             timeline: 100_000,
+            versions: 500,
             json: false,
         };
         while let Some(arg) = args.next() {
@@ -80,9 +84,10 @@ impl Options {
                 "--runs" => read.runs = value()?.parse()?,
                 "--checkpoints" => read.checkpoints = value()?.parse()?,
                 "--timeline" => read.timeline = value()?.parse()?,
+                "--versions" => read.versions = value()?.parse()?,
                 "--json" => read.json = true,
                 _ => bail!(
-                    "{arg}: --tree DIR, --size NAME, --runs N, --checkpoints N, --timeline N or --json"
+                    "{arg}: --tree DIR, --size NAME, --runs N, --checkpoints N, --timeline N, --versions N or --json"
                 ),
             }
         }
@@ -116,6 +121,9 @@ fn main() -> Result<()> {
     }
     if options.timeline > 0 {
         timeline::measure(&mut report, &programs, options.timeline, options.runs)?;
+    }
+    if options.versions > 0 {
+        blame::of_versions(&mut report, &programs, options.versions, options.runs)?;
     }
     let load = [before, load()];
     if options.json {

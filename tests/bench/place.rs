@@ -171,6 +171,16 @@ impl<'p> Place<'p> {
         Ok(self.call("Edit", &input, &response))
     }
 
+    /// A tool that writes a whole file.
+    pub fn write_call(&self, path: &str, content: &str) -> Call {
+        let path = self.root.join(path);
+        let input = json!({"file_path": path, "content": content});
+        let response = json!({
+            "type": "update", "filePath": path, "content": content, "structuredPatch": [], "originalFile": null,
+        });
+        self.call("Write", &input, &response)
+    }
+
     /// A shell command.
     pub fn shell(&self) -> Call {
         let input = json!({"command": "./change-much", "description": "change much"});
@@ -210,6 +220,10 @@ impl<'p> Place<'p> {
         let all = self.dir.path().join("state/backstitch/workspaces");
         let store = fs::read_dir(all)?.next().context("a store")??.path();
         Ok(store.join("store.db"))
+    }
+
+    pub fn database(&self) -> Result<Connection> {
+        Ok(Connection::open(self.store()?)?)
     }
 
     /// Bytes of the store, with nothing left in the write-ahead log.

@@ -2,6 +2,7 @@
 //!
 //! One test binary, one module per theme; `support` holds the fixture. No test sleeps: each waits for what it needs.
 
+mod blame;
 mod branches;
 mod capture;
 mod commands;

@@ -7,6 +7,7 @@ mod lines;
 mod patch;
 #[cfg(test)]
 mod tests;
+mod trim;
 mod words;
 
 use std::collections::HashMap;
@@ -15,6 +16,7 @@ use std::ops::Range;
 pub use lines::lines;
 pub(crate) use lines::{Change, Interner, changes};
 pub use patch::patch;
+pub(crate) use trim::{count_lines, line_changes};
 pub use words::word_diff;
 
 use crate::merge::is_text;

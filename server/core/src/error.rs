@@ -30,6 +30,8 @@ pub enum Error {
     /// So many files of a plan wait for a decision.
     #[error("files in which edits collide: {open}; nothing was changed")]
     Conflicts { open: usize },
+    #[error("{path} does not exist {place}")]
+    NoFile { path: String, place: String },
     #[error("{0}")]
     Usage(String),
     #[error("{reason}")]
@@ -56,7 +58,10 @@ impl Error {
         match self {
             Self::Refused { .. } | Self::Conflicts { .. } => ErrorKind::Refused,
             Self::Usage(_) => ErrorKind::Usage,
-            Self::NoStore(_) | Self::NoRevision(_) | Self::NotFound { .. } => ErrorKind::NotFound,
+            Self::NoStore(_)
+            | Self::NoRevision(_)
+            | Self::NotFound { .. }
+            | Self::NoFile { .. } => ErrorKind::NotFound,
             Self::Damaged { .. } | Self::TooNew { .. } | Self::Blob { .. } => ErrorKind::Store,
             Self::Sqlite(source) => match source.sqlite_error_code() {
                 Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => {
@@ -81,6 +86,9 @@ impl Error {
             Self::NoRevision(_) => {
                 Some("`backstitch log` lists what there is; c12, t4, @~2, a tag, a branch or a label name one".into())
             }
+            Self::NoFile { path, .. } => Some(format!(
+                "`backstitch log --path {path}` shows at which checkpoints it was there; any of them can be named"
+            )),
             Self::TooNew { .. } => Some("install the newer version, or use another --store-dir".into()),
             Self::Damaged { .. } | Self::Blob { .. } => {
                 Some("`backstitch verify` says what is still readable".into())

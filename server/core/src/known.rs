@@ -50,6 +50,19 @@ pub(crate) fn get(conn: &Connection, root: RootId, path: &RelPath) -> Result<Opt
         .map(|(_, known)| known))
 }
 
+/// Under which path this very file, by inode and birth time, was known last. Reads the whole table.
+pub(crate) fn path_of(conn: &Connection, root: RootId, s: &Stat) -> Result<Option<RelPath>> {
+    if s.btime == 0 {
+        return Ok(None);
+    }
+    Ok(conn
+        .prepare_cached(
+            "SELECT path FROM file_state WHERE root = ?1 AND inode = ?2 AND dev = ?3 AND btime = ?4",
+        )?
+        .query_row(params![root, s.inode, s.dev, s.btime], |r| r.get(0))
+        .optional()?)
+}
+
 pub(crate) fn put(conn: &Connection, root: RootId, path: &RelPath, known: &Known) -> Result<()> {
     keep_rules(conn, root, path)?;
     let s = &known.stat;

@@ -2,6 +2,7 @@
 //!
 //! Synchronous. Knows no editor protocol, no agent payload and never prints.
 
+mod blame;
 pub mod capture;
 mod clear;
 mod compare;
@@ -24,6 +25,7 @@ mod store;
 mod verify;
 mod workspace;
 
+pub use blame::{Against, Author, Blame, BlameRun, By, Work};
 pub use clear::Clearing;
 pub use compare::Delta;
 pub use engine::{Engine, Progress, Status, Tree, record_gap};

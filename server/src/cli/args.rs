@@ -130,6 +130,21 @@ pub enum Command {
             backstitch cat c12 logo.png > old.png\n\n{REVISIONS}")
     )]
     Cat { rev: String, path: OsString },
+    /// Who wrote each line of a file: which agent, in which turn, by which tool, or you
+    #[command(
+        after_help = format!("Examples:\n  \
+            backstitch blame src/main.rs\n  \
+            backstitch blame src/main.rs t4           as it was before turn 4\n  \
+            backstitch blame src/main.rs -L 10,20     these lines; also 10,+5 and 10\n  \
+            backstitch blame src/main.rs --json | jq '.lines[9] as $l | .runs[$l.run].prompt'\n\n{REVISIONS}\n\n\
+            A line that a rewind, undo, redo or revert brings back keeps its author. Besides the agents' \
+            turns (`?`: not for sure) there are `you`, also for what is on disk and not recorded yet; \
+            `unknown`, where nobody can tell; and `before Backstitch`, for what was there at first.\n\n\
+            JSON: `lines` has line, text, by (agent, user, unknown, before), checkpoint, turn, and the index \
+            of its run; `runs`, consecutive lines of one author, have start, count, by, recorded, checkpoint, \
+            time, agent, session, session_certainty, step_certainty, turn, prompt, tool, iteration, subagent.")
+    )]
+    Blame(Blame),
     /// Take out what came after a checkpoint; your own edits stay
     #[command(
         after_help = format!("Examples:\n  \
@@ -483,6 +498,16 @@ pub struct ShowForm {
     /// Changed files with A, M, D, R
     #[arg(long)]
     pub name_status: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Blame {
+    pub path: OsString,
+    /// The checkpoint to look at [default: the disk]
+    pub rev: Option<String>,
+    /// Only these lines: from,to or from,+count or from
+    #[arg(short = 'L', value_name = "LINES")]
+    pub lines: Option<String>,
 }
 
 #[derive(Debug, Args)]

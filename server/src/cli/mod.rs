@@ -2,6 +2,7 @@
 //! the history; the engine does.
 
 mod args;
+mod blame;
 mod branch;
 mod desk;
 mod diff;
@@ -119,6 +120,7 @@ fn at_desk(command: Command, desk: &mut Desk) -> Result<()> {
         Command::Show(options) => show::run(desk, &options),
         Command::Diff(options) => diff::run(desk, &options),
         Command::Cat { rev, path } => show::cat(desk, &rev, &path),
+        Command::Blame(options) => blame::run(desk, &options),
         Command::Rewind(options) => restore::rewind(desk, &options),
         Command::Revert(options) => restore::revert(desk, &options),
         Command::Undo(options) => restore::undo(desk, &options),

@@ -1,7 +1,8 @@
 //! The oracle: generated histories over the real engine, held against a model that keeps whole copies.
 //!
 //! `ops` draws the operations, `disk` and `events` carry them out, `world` says what the engine must know by then,
-//! `restore` and `laws` do rewinds and check them, `apart` is the everyday case that must never conflict. The laws:
+//! `restore` and `laws` do rewinds and check them, `blame` asks who wrote what, `apart` is the everyday case that must
+//! never conflict. The laws:
 //!
 //! - E: every node's tree is the one that was there, the store verifies (S3-016…018, U-21).
 //! - L1: with one writer, a default rewind equals `--exact`, also after rewinds, reverts and undos (S3-033, S3-034).
@@ -11,12 +12,14 @@
 //! - L5: a revert of a revert is nothing; the order of two reverts does not matter.
 //! - L8: a switch gives the other branch's files and leaves the rest alone; names and ancestors are right.
 //! - L9: a revert of some turns equals playing the others again.
+//! - B: blame names who wrote each line and at which checkpoint, with the cache as without.
 //! - L7: `--exact` gives the recorded bytes whatever came after (S3-035, S3-036, U-23).
 //!
 //! A failure prints the seed and the shortest history found. `BACKSTITCH_ORACLE_CASES` is the number of
 //! histories in all, `BACKSTITCH_ORACLE_SEED` another set of them; `tests/oracle-long` runs many.
 
 mod apart;
+mod blame;
 mod branches;
 mod disk;
 mod elsewhere;
@@ -105,16 +108,19 @@ fn play(world: &mut World, ops: &[Op]) -> Checked {
             .map_err(|e| format!("operation {at}, {op:?}: {e}"))?;
         if at % 10 == 9 {
             world.all_hold()?;
+            world.counts.lines_blamed += world.blame_holds()?;
         }
     }
     world.run(&Op::Look)?;
     world.all_hold()?;
+    world.counts.lines_blamed += world.blame_holds()?;
     // a few states from all over the history, the newest last
     let nodes: Vec<_> = world.expected.keys().copied().collect();
     let step = (nodes.len() / 4).max(1);
     let mut sample: Vec<_> = nodes.iter().copied().step_by(step).collect();
     sample.extend(nodes.last());
     world.every_state_returns(&sample)?;
+    world.counts.lines_blamed += world.blame_holds()?;
     world.all_hold()
 }
 
@@ -138,6 +144,7 @@ fn every_law_holds_for_histories_of_several_writers() {
         all.lines_kept > all.rewinds && all.lines_gone > all.rewinds / 4,
         "{all:?}"
     );
+    assert!(all.lines_blamed > 5 * all.rewinds, "{all:?}");
 }
 
 /// S2-067, S2-069, S2-075, S2-076, S2-081, S4-064, S4-065, S4-069: the same on several branches.

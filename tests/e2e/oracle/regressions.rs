@@ -330,3 +330,27 @@ fn what_came_into_sight_on_another_branch() {
         },
     ]);
 }
+
+/// U-20: a merge brings back the first lines of a file; that it is taken back whole later does not change whose.
+#[test]
+fn what_was_there_at_first_stays_so() {
+    let insert = |at| Edit::Insert {
+        file: 0,
+        at,
+        lines: 1,
+    };
+    holds(&[
+        shell(vec![Edit::Rename { file: 48, to: 36 }]),
+        Op::User(vec![insert(7)]),
+        named(insert(0)),
+        Op::Rewind(Ask {
+            node: 8572,
+            exact: false,
+            session: None,
+            path: None,
+            choice: Choice::Fail,
+            uncertain: false,
+            back: false,
+        }),
+    ]);
+}

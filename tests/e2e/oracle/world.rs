@@ -44,6 +44,8 @@ pub struct Counts {
     pub lines_gone: usize,
     /// Without and with the user's edits.
     pub switches: [usize; 2],
+    /// Lines of which blame had to name the author and did.
+    pub lines_blamed: usize,
 }
 
 impl Counts {
@@ -57,6 +59,7 @@ impl Counts {
         for (all, of) in self.switches.iter_mut().zip(other.switches) {
             *all += of;
         }
+        self.lines_blamed += other.lines_blamed;
     }
 }
 

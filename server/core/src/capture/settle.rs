@@ -418,7 +418,7 @@ fn pending_for(cause: &Cause) -> i64 {
 }
 
 /// A find at a path that an edit call has reserved and not reported on yet.
-fn by_open_edit(by: Writer) -> Verdict {
+pub(crate) fn by_open_edit(by: Writer) -> Verdict {
     Verdict {
         provisional: true,
         ..by_call(

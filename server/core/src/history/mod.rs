@@ -26,9 +26,11 @@ pub use log::LogFilter;
 pub(crate) use log::{entry, log};
 pub(crate) use revs::{resolve, resolve_op};
 pub(crate) use rows::{Rows, misjudged};
-pub(crate) use sets::{SetHash, in_force, is_changed, set_at, state_at, version};
+pub(crate) use sets::{
+    SetHash, changes_with_sets, in_force, is_changed, moved_by, set_at, state_at, version,
+};
 pub use timeline::{Entry, EntryChange, OpKind, OpState, Operation};
-pub(crate) use timeline::{operation, operations};
+pub(crate) use timeline::{operation, operations, session, turn};
 
 /// Where new nodes go.
 #[derive(Clone, Copy, Debug)]

@@ -6,13 +6,13 @@ use std::collections::BTreeSet;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::Ancestry;
+use super::{Ancestry, CHANGE};
 use crate::error::Result;
-use crate::model::{ChangeId, FileId, FileState, NodeId};
+use crate::model::{Change, ChangeId, FileId, FileState, NodeId};
 use crate::store::{state_columns, state_from};
 
 /// Identifies a set of edits whatever the order it came about in: the exclusive or of its members' hashes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SetHash([u8; 16]);
 
 impl SetHash {
@@ -72,6 +72,36 @@ pub(crate) fn version(conn: &Connection, file: FileId, set: SetHash) -> Result<O
         .prepare_cached("SELECT path, image FROM version WHERE file = ?1 AND set_hash = ?2")?
         .query_row(params![file, set], |r| state_from(r, 0))
         .optional()?)
+}
+
+/// All changes of the file, of every branch, oldest first, each with the set in force after it.
+pub(crate) fn changes_with_sets(conn: &Connection, file: FileId) -> Result<Vec<(Change, SetHash)>> {
+    let sql = format!("SELECT {CHANGE}, set_after FROM change WHERE file = ?1 ORDER BY id");
+    let mut select = conn.prepare_cached(&sql)?;
+    let rows = select.query_map([file], |r| {
+        Ok((super::change_from(r)?, r.get("set_after")?))
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Which edits a restore took out of force, and which it put back, each oldest first.
+pub(crate) fn moved_by(
+    conn: &Connection,
+    restore: ChangeId,
+) -> Result<(Vec<ChangeId>, Vec<ChangeId>)> {
+    let mut select =
+        conn.prepare_cached("SELECT member, sign FROM moved WHERE change = ?1 ORDER BY member")?;
+    let mut rows = select.query([restore])?;
+    let (mut taken_out, mut put_back) = (Vec::new(), Vec::new());
+    while let Some(row) = rows.next()? {
+        let side = if row.get::<_, i64>(1)? < 0 {
+            &mut taken_out
+        } else {
+            &mut put_back
+        };
+        side.push(row.get(0)?);
+    }
+    Ok((taken_out, put_back))
 }
 
 /// The hash of the file's set at a node: that of its newest change on the node's chain.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use rusqlite::{Connection, OptionalExtension, params};
+use zstd::zstd_safe::{self, DCtx};
 
 use crate::error::{Context, Error, Result};
 use crate::model::ContentId;
@@ -278,15 +279,16 @@ fn compress_against(bytes: &[u8], prefix: &[u8]) -> std::io::Result<Vec<u8>> {
     encoder.finish()
 }
 
+/// In one go, straight to where it is wanted. More than `size` does not fit, which is proof enough of damage.
 fn decompress(data: &[u8], prefix: &[u8], size: usize) -> std::io::Result<Vec<u8>> {
+    let failed = |code| std::io::Error::other(zstd_safe::get_error_name(code));
+    let mut context =
+        DCtx::try_create().ok_or_else(|| std::io::Error::from(std::io::ErrorKind::OutOfMemory))?;
+    if !prefix.is_empty() {
+        context.ref_prefix(prefix).map_err(failed)?;
+    }
     let mut out = Vec::with_capacity(size);
-    let mut decoder = zstd::stream::read::Decoder::with_ref_prefix(data, prefix)?;
-    decoder.window_log_max(31)?;
-    // one byte more than it should be is proof enough of damage
-    decoder
-        .by_ref()
-        .take(size as u64 + 1)
-        .read_to_end(&mut out)?;
+    context.decompress(&mut out, data).map_err(failed)?;
     Ok(out)
 }
 

@@ -1,0 +1,406 @@
+//! Blame: who wrote each line of a file. Owns the answer and where it comes from; `annotate` goes through
+//! the recorded states, `runs` is the pure part.
+//!
+//! It looks through rewinds, undo, redo and reverts: a line that they bring back keeps its author. It looks
+//! at one file only, and records nothing but a cache.
+
+mod annotate;
+mod authors;
+mod runs;
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use crate::diff::{count_lines, line_changes};
+use crate::disk::{Look, read_small};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::history::{self, Ancestry, SetHash};
+use crate::known;
+use crate::merge::is_text;
+use crate::model::{
+    Certainty, ChangeId, ContentId, FileId, Image, NodeId, Opaque, RelPath, Session, Turn,
+};
+use crate::rules::{Excludes, Rules, was_ignored};
+use annotate::{Annotator, Keep};
+use runs::{Owner, Runs};
+
+/// Which text of a file is asked about.
+#[derive(Clone, Copy, Debug)]
+pub enum Against<'t> {
+    /// What is on disk now.
+    Disk,
+    Node(NodeId),
+    /// An editor's: lines that are neither recorded nor on disk are not saved yet.
+    Text(&'t [u8]),
+}
+
+/// Who wrote each line of a text.
+#[derive(Clone, Debug)]
+pub struct Blame {
+    pub text: Vec<u8>,
+    /// All lines, in order; neighbours have different authors.
+    pub runs: Vec<BlameRun>,
+}
+
+/// Consecutive lines with one author.
+#[derive(Clone, Debug)]
+pub struct BlameRun {
+    /// The number of the first line, from 1.
+    pub start: usize,
+    /// At least 1.
+    pub count: usize,
+    pub author: Arc<Author>,
+}
+
+/// Who wrote a line, and when.
+#[derive(Clone, Debug)]
+pub struct Author {
+    pub by: By,
+    /// None: it is not recorded, or was there from the start.
+    pub change: Option<ChangeId>,
+    pub node: Option<NodeId>,
+    /// Microseconds since 1970.
+    pub time: Option<i64>,
+}
+
+#[derive(Clone, Debug)]
+pub enum By {
+    Agent(Work),
+    /// Also what is on disk and not recorded yet, unless a call is open that may have written it.
+    User,
+    /// Nobody can tell, not even which session.
+    Unknown,
+    /// It was there when the file was first seen.
+    Before,
+    /// The user's, in the editor alone.
+    Unsaved,
+}
+
+/// In the course of what an agent wrote something.
+#[derive(Clone, Debug)]
+pub struct Work {
+    pub session: Arc<Session>,
+    pub session_certainty: Certainty,
+    pub step_certainty: Certainty,
+    pub turn: Option<Arc<Turn>>,
+    pub tool: Option<String>,
+    /// The number of the tool call in its session.
+    pub iteration: Option<i64>,
+    pub subagent: Option<String>,
+}
+
+impl Blame {
+    /// Each line with its number, from 1, its text with its terminator, and its author.
+    pub fn lines(&self) -> impl Iterator<Item = (usize, &[u8], &Author)> {
+        let authors = self.runs.iter().flat_map(|run| {
+            let numbers = run.start..run.start + run.count;
+            numbers.map(|number| (number, &*run.author))
+        });
+        self.text
+            .split_inclusive(|b| *b == b'\n')
+            .zip(authors)
+            .map(|(line, (number, author))| (number, line, author))
+    }
+}
+
+/// A file's recorded state.
+struct Recorded {
+    /// None: it was never changed since it was first seen.
+    file: Option<FileId>,
+    set: SetHash,
+    content: ContentId,
+}
+
+/// The cache in the course of one question: written when that is answered.
+struct Cache {
+    used: bool,
+    keep: RefCell<Vec<Keep>>,
+}
+
+/// Not recorded: what the disk has, and what an editor has.
+const ON_DISK: Owner = Owner::Change(ChangeId(i64::MAX));
+const IN_EDITOR: Owner = Owner::Change(ChangeId(i64::MAX - 1));
+
+impl Engine {
+    /// Who wrote each line of the file at `path`.
+    pub fn blame(&self, path: &RelPath, against: Against<'_>) -> Result<Blame> {
+        let cache = Cache {
+            used: true,
+            keep: RefCell::default(),
+        };
+        let blame = self.ask(path, against, &cache)?;
+        for keep in cache.keep.take() {
+            keep.write(&self.store);
+        }
+        Ok(blame)
+    }
+
+    /// As `blame`, without what earlier questions left in the cache. For tests of that.
+    #[doc(hidden)]
+    pub fn blame_uncached(&self, path: &RelPath, against: Against<'_>) -> Result<Blame> {
+        let cache = Cache {
+            used: false,
+            keep: RefCell::default(),
+        };
+        self.ask(path, against, &cache)
+    }
+
+    fn ask(&self, path: &RelPath, against: Against<'_>, cache: &Cache) -> Result<Blame> {
+        let _moment = self.store.reading()?;
+        match against {
+            Against::Node(node) => {
+                let recorded = self.recorded_at(path, node)?;
+                let text = self.store.content(&recorded.content)?;
+                refuse_binary(path, &text)?;
+                let runs = self.owners(&recorded, &text, cache)?;
+                self.answer(path, text, &runs)
+            }
+            Against::Disk => {
+                let mut look = self.root.look(path)?;
+                let text = text_of(path, &mut look)?;
+                let recorded = self.recorded_now(path, &look)?;
+                if recorded.is_none() {
+                    self.refuse_ignored(path)?;
+                }
+                let runs = self.on_disk(recorded.as_ref(), &look.image, &text, cache)?;
+                self.answer(path, text, &runs)
+            }
+            Against::Text(text) => {
+                refuse_binary(path, text)?;
+                let look = self.root.look(path)?;
+                if look.is_dir {
+                    return Err(directory(path));
+                }
+                let recorded = self.recorded_now(path, &look)?;
+                let (saved, runs) = match (&look.image, &look.bytes, &recorded) {
+                    (Image::File { .. }, Some(bytes), _) => {
+                        let runs = self.on_disk(recorded.as_ref(), &look.image, bytes, cache)?;
+                        (bytes.clone(), runs)
+                    }
+                    (_, _, Some(recorded)) => {
+                        let text = self.store.content(&recorded.content)?;
+                        let runs = self.owners(recorded, &text, cache)?;
+                        (text, runs)
+                    }
+                    _ => (Vec::new(), Runs::default()),
+                };
+                let runs = runs.carried(&line_changes(&saved, text), IN_EDITOR);
+                self.answer(path, text.to_vec(), &runs)
+            }
+        }
+    }
+
+    /// The owners of what is on disk: `image`, with this text.
+    fn on_disk(
+        &self,
+        recorded: Option<&Recorded>,
+        image: &Image,
+        text: &[u8],
+        cache: &Cache,
+    ) -> Result<Runs> {
+        let Some(recorded) = recorded else {
+            return Ok(Runs::all(count_lines(text), ON_DISK));
+        };
+        if image.content() == Some(recorded.content) {
+            return self.owners(recorded, text, cache);
+        }
+        let known = self.store.content(&recorded.content)?;
+        let runs = self.owners(recorded, &known, cache)?;
+        Ok(runs.carried(&line_changes(&known, text), ON_DISK))
+    }
+
+    fn owners(&self, recorded: &Recorded, text: &[u8], cache: &Cache) -> Result<Runs> {
+        let (set, content) = (recorded.set, recorded.content);
+        let lines = count_lines(text);
+        let Some(file) = recorded.file else {
+            return Ok(Runs::all(lines, Owner::Before));
+        };
+        let conn = &self.store.conn;
+        if cache.used
+            && let Some(runs) = annotate::cached(conn, file, set, content, lines)?
+        {
+            return Ok(runs);
+        }
+        let annotator = Annotator::new(&self.store, file, cache.used)?;
+        let runs = annotator.owners(set, content, text)?;
+        if cache.used {
+            let head = self.head_now()?;
+            let head = head.map_or(Ok(set), |head| history::set_at(conn, file, head))?;
+            let keep = annotator.keep((set, content, &runs), head);
+            cache.keep.borrow_mut().push(keep);
+        }
+        Ok(runs)
+    }
+
+    /// What is recorded of what stands at this path now. None: nothing yet.
+    fn recorded_now(&self, path: &RelPath, look: &Look) -> Result<Option<Recorded>> {
+        let (conn, root) = (&self.store.conn, self.here.root);
+        let mut row = known::get(conn, root, path)?;
+        if row.is_none()
+            && let Some(stat) = &look.stat
+            && let Some(from) = known::path_of(conn, root, stat)?
+            && self.root.stat(&from).is_none()
+        {
+            // moved, and that is not recorded yet
+            row = known::get(conn, root, &from)?;
+        }
+        let Some((content, file)) = row.and_then(|row| match row.image {
+            Image::File { content, .. } => Some((content, row.file)),
+            Image::Absent | Image::Symlink { .. } | Image::Opaque(_) => None,
+        }) else {
+            return Ok(None);
+        };
+        let set = match (file, self.head_now()?) {
+            (Some(file), Some(head)) => history::set_at(conn, file, head)?,
+            _ => SetHash::EMPTY,
+        };
+        Ok(Some(Recorded { file, set, content }))
+    }
+
+    /// The head, also where another process has switched to another branch meanwhile.
+    fn head_now(&self) -> Result<Option<NodeId>> {
+        let head =
+            "SELECT b.head FROM root r LEFT JOIN branch b ON b.id = r.branch WHERE r.id = ?1";
+        let mut select = self.store.conn.prepare_cached(head)?;
+        Ok(select.query_row([self.here.root], |r| r.get(0))?)
+    }
+
+    fn recorded_at(&self, path: &RelPath, node: NodeId) -> Result<Recorded> {
+        let (conn, ancestry) = (&self.store.conn, Ancestry::new(&self.store.conn));
+        history::node(conn, node)?;
+        let mut files = conn.prepare_cached(
+            "SELECT file FROM change WHERE after_path = ?1 UNION SELECT file FROM change WHERE before_path = ?1",
+        )?;
+        let files = files
+            .query_map([path], |r| r.get(0))?
+            .collect::<rusqlite::Result<Vec<FileId>>>()?;
+        let mut found = None;
+        for file in files {
+            if self.known_at(&ancestry, file, node)?
+                && let Some(placed) = history::state_at(&ancestry, file, node)?
+                && placed.path == *path
+            {
+                found = Some((Some(file), placed.image));
+            }
+        }
+        // no change names it: it has been as it is since it was first seen
+        if found.is_none()
+            && let Some(row) = known::get(conn, self.here.root, path)?.filter(|r| r.file.is_none())
+            && row
+                .since
+                .map_or(Ok(true), |since| ancestry.is_ancestor(since, node))?
+        {
+            found = Some((None, row.image));
+        }
+        if found.is_none() {
+            let tree = self.placed_at(node)?;
+            found = tree.get(path).map(|(image, file)| (*file, *image));
+        }
+        match found {
+            Some((file, Image::File { content, .. })) => Ok(Recorded {
+                file,
+                set: file.map_or(Ok(SetHash::EMPTY), |f| history::set_at(conn, f, node))?,
+                content,
+            }),
+            Some((_, Image::Symlink { .. })) => Err(link(path)),
+            Some((_, Image::Opaque(why))) => Err(not_kept(path, why)),
+            Some((_, Image::Absent)) | None if self.root.look(path)?.is_dir => Err(directory(path)),
+            Some((_, Image::Absent)) | None => Err(missing(path, &format!("at {node}"))),
+        }
+    }
+
+    /// What the rules hide is not the user's for want of a record: it has none.
+    fn refuse_ignored(&self, path: &RelPath) -> Result<()> {
+        let base = Rules::base(&Excludes::read(&self.root.path));
+        let mut text = |file: &RelPath| read_small(&self.root.path.join(file.to_path()), false);
+        if was_ignored(&base, path, &mut text) {
+            return Err(Error::refused(
+                format!(
+                    "{} is not recorded: your ignore rules exclude it",
+                    path.display()
+                ),
+                "it is recorded from the moment an edit tool names it, or the rules change",
+            ));
+        }
+        Ok(())
+    }
+
+    fn answer(&self, path: &RelPath, text: Vec<u8>, runs: &Runs) -> Result<Blame> {
+        let mut authors = self.authors(path, runs)?;
+        let nobody = || Arc::new(Author::unrecorded(By::Before));
+        let mut start = 1;
+        let runs = runs.iter().map(|(count, owner)| {
+            let author = Arc::clone(authors.entry(owner).or_insert_with(nobody));
+            let run = BlameRun {
+                start,
+                count,
+                author,
+            };
+            start += count;
+            run
+        });
+        let runs = runs.collect();
+        Ok(Blame { text, runs })
+    }
+}
+
+fn text_of(path: &RelPath, look: &mut Look) -> Result<Vec<u8>> {
+    match (&look.image, look.bytes.take()) {
+        _ if look.is_dir => Err(directory(path)),
+        (Image::File { .. }, Some(bytes)) => {
+            refuse_binary(path, &bytes)?;
+            Ok(bytes)
+        }
+        (Image::Symlink { .. }, _) => Err(link(path)),
+        (Image::Opaque(why), _) => Err(not_kept(path, *why)),
+        (Image::Absent | Image::File { .. }, _) => Err(missing(path, "on disk")),
+    }
+}
+
+fn refuse_binary(path: &RelPath, bytes: &[u8]) -> Result<()> {
+    if is_text(bytes) {
+        return Ok(());
+    }
+    Err(Error::refused(
+        format!("{} is binary: it has no lines", path.display()),
+        format!(
+            "`backstitch log --path {}` shows who changed it",
+            path.display()
+        ),
+    ))
+}
+
+fn link(path: &RelPath) -> Error {
+    Error::refused(
+        format!("{} is a symbolic link: it has no lines", path.display()),
+        "name the file that it leads to",
+    )
+}
+
+fn not_kept(path: &RelPath, why: Opaque) -> Error {
+    let why = match why {
+        Opaque::TooLarge => "it is too large",
+        Opaque::Unreadable => "it cannot be read",
+        Opaque::Special => "it is no file",
+    };
+    Error::refused(
+        format!("the content of {} is not kept: {why}", path.display()),
+        "`backstitch status` lists what is not captured",
+    )
+}
+
+fn directory(path: &RelPath) -> Error {
+    Error::Usage(format!(
+        "{} is a directory: name one file, or see `backstitch log --path {}`",
+        path.display(),
+        path.display()
+    ))
+}
+
+fn missing(path: &RelPath, place: &str) -> Error {
+    Error::NoFile {
+        path: path.display(),
+        place: place.into(),
+    }
+}

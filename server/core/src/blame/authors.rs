@@ -1,0 +1,177 @@
+//! Who the owners of lines are: sessions, turns and calls as the store knows them.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use rusqlite::{Connection, Row};
+
+use super::runs::{Owner, Runs};
+use super::{Author, By, IN_EDITOR, ON_DISK, Work};
+use crate::capture::calls::{self, Found as Situation, Writers};
+use crate::capture::settle::by_open_edit;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::history;
+use crate::model::{CallId, Origin, RelPath, Role, Session, SessionId, Turn, TurnId};
+
+impl Engine {
+    pub(super) fn authors(
+        &self,
+        path: &RelPath,
+        runs: &Runs,
+    ) -> Result<HashMap<Owner, Arc<Author>>> {
+        let conn = &self.store.conn;
+        let wanted: BTreeSet<Owner> = runs.iter().map(|(_, owner)| owner).collect();
+        let mut people = People::new(conn);
+        let mut authors = HashMap::new();
+        if wanted.contains(&ON_DISK) {
+            let origin = self.who_may_have(path)?;
+            let call = origin.call.map(|id| Call::find(conn, id)).transpose()?;
+            let by = people.by(origin, call, None)?;
+            authors.insert(ON_DISK, Arc::new(Author::unrecorded(by)));
+        }
+        if wanted.contains(&IN_EDITOR) {
+            authors.insert(IN_EDITOR, Arc::new(Author::unrecorded(By::Unsaved)));
+        }
+        let mut select = conn.prepare_cached(
+            "SELECT c.node, c.role, c.session, c.call, c.session_certainty, c.step_certainty, n.time,
+               n.turn, k.tool, k.iteration, k.subagent, k.turn
+             FROM change c JOIN node n ON n.id = c.node LEFT JOIN call k ON k.id = c.call WHERE c.id = ?1",
+        )?;
+        for owner in wanted {
+            let Owner::Change(change) = owner else {
+                continue;
+            };
+            let mut rows = select.query([change])?;
+            let Some(row) = rows.next()? else {
+                continue;
+            };
+            let mut origin = Origin::USER;
+            if row.get::<_, i64>(1)? == Role::Edit as i64 {
+                origin = Origin {
+                    session: row.get(2)?,
+                    call: row.get(3)?,
+                    session_certainty: row.get(4)?,
+                    step_certainty: row.get(5)?,
+                };
+            }
+            let call = origin.call.map(|_| Call::read(row, 8)).transpose()?;
+            let author = Author {
+                by: people.by(origin, call, row.get(7)?)?,
+                change: Some(change),
+                node: Some(row.get(0)?),
+                time: row.get(6)?,
+            };
+            authors.insert(owner, Arc::new(author));
+        }
+        Ok(authors)
+    }
+
+    /// To whom a look would put down what it found at this path now.
+    fn who_may_have(&self, path: &RelPath) -> Result<Origin> {
+        let conn = &self.store.conn;
+        if let Some(writer) = calls::reserved(conn, self.here.root, path)? {
+            return Ok(by_open_edit(writer).origin);
+        }
+        let writers = Writers::since(conn, self.here.root, calls::last_event(conn)?)?;
+        Ok(writers.judge(Situation::Between).origin)
+    }
+}
+
+impl Author {
+    pub(super) fn unrecorded(by: By) -> Self {
+        Self {
+            by,
+            change: None,
+            node: None,
+            time: None,
+        }
+    }
+}
+
+/// What is said of a tool call.
+struct Call {
+    tool: String,
+    iteration: i64,
+    subagent: Option<String>,
+    turn: Option<TurnId>,
+}
+
+impl Call {
+    /// From the columns `at` and on: tool, iteration, subagent, turn.
+    fn read(row: &Row<'_>, at: usize) -> rusqlite::Result<Self> {
+        Ok(Self {
+            tool: row.get(at)?,
+            iteration: row.get(at + 1)?,
+            subagent: row.get(at + 2)?,
+            turn: row.get(at + 3)?,
+        })
+    }
+
+    fn find(conn: &Connection, id: CallId) -> Result<Self> {
+        Ok(conn
+            .prepare_cached("SELECT tool, iteration, subagent, turn FROM call WHERE id = ?1")?
+            .query_row([id], |r| Self::read(r, 0))?)
+    }
+}
+
+/// Sessions and turns, each read once.
+struct People<'c> {
+    conn: &'c Connection,
+    sessions: HashMap<SessionId, Arc<Session>>,
+    turns: HashMap<TurnId, Arc<Turn>>,
+}
+
+impl<'c> People<'c> {
+    fn new(conn: &'c Connection) -> Self {
+        Self {
+            conn,
+            sessions: HashMap::new(),
+            turns: HashMap::new(),
+        }
+    }
+
+    fn session(&mut self, id: SessionId) -> Result<Arc<Session>> {
+        if let Some(known) = self.sessions.get(&id) {
+            return Ok(Arc::clone(known));
+        }
+        let session = Arc::new(history::session(self.conn, id)?);
+        self.sessions.insert(id, Arc::clone(&session));
+        Ok(session)
+    }
+
+    fn turn(&mut self, id: TurnId) -> Result<Arc<Turn>> {
+        if let Some(known) = self.turns.get(&id) {
+            return Ok(Arc::clone(known));
+        }
+        let turn = Arc::new(history::turn(self.conn, id)?);
+        self.turns.insert(id, Arc::clone(&turn));
+        Ok(turn)
+    }
+
+    /// `turn`: that of the node, for a change of which no call is known.
+    fn by(&mut self, origin: Origin, call: Option<Call>, turn: Option<TurnId>) -> Result<By> {
+        let Some(id) = origin.session else {
+            return Ok(if origin.is_uncertain() {
+                By::Unknown
+            } else {
+                By::User
+            });
+        };
+        let session = self.session(id)?;
+        let turn = call.as_ref().map_or(turn, |call| call.turn);
+        let (tool, iteration, subagent) = call.map_or((None, None, None), |call| {
+            (Some(call.tool), Some(call.iteration), call.subagent)
+        });
+        let turn = turn.map(|id| self.turn(id)).transpose()?;
+        Ok(By::Agent(Work {
+            session,
+            session_certainty: origin.session_certainty,
+            step_certainty: origin.step_certainty,
+            turn,
+            tool,
+            iteration,
+            subagent,
+        }))
+    }
+}

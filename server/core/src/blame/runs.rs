@@ -1,0 +1,351 @@
+//! Who wrote the lines of one state, as runs of lines, and how that passes from state to state. Pure.
+
+use std::ops::Range;
+
+use crate::diff::Change;
+use crate::model::{ChangeId, ContentId};
+
+/// To whom a line goes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) enum Owner {
+    /// It was there before the first recorded change.
+    Before,
+    Change(ChangeId),
+}
+
+/// The owners of a state's lines: neighbours have different ones, no run is empty.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Runs(Vec<(usize, Owner)>);
+
+/// Which version of the encoding it is.
+const FORMAT: u8 = 1;
+/// So much of the content's hash goes with its runs.
+const MARK: usize = 8;
+
+impl Runs {
+    pub fn all(lines: usize, owner: Owner) -> Self {
+        let mut runs = Self::default();
+        runs.push(lines, owner);
+        runs
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (usize, Owner)> + '_ {
+        self.0.iter().copied()
+    }
+
+    fn push(&mut self, lines: usize, owner: Owner) {
+        match self.0.last_mut() {
+            _ if lines == 0 => {}
+            Some((last, same)) if *same == owner => *last += lines,
+            _ => self.0.push((lines, owner)),
+        }
+    }
+
+    /// The owners after `changes`, of which `owner` wrote what is new.
+    pub fn carried(&self, changes: &[Change], owner: Owner) -> Self {
+        let mut after = Self::default();
+        let mut from = Cursor::of(self);
+        for change in changes {
+            from.take_until(change.old.start, |lines, old| after.push(lines, old));
+            from.take_until(change.old.end, |_, _| {});
+            after.push(change.new.len(), owner);
+        }
+        from.take_until(usize::MAX, |lines, old| after.push(lines, old));
+        after
+    }
+
+    /// As a row of the cache.
+    pub fn encode(&self, content: ContentId) -> Vec<u8> {
+        let mut out = vec![FORMAT];
+        out.extend_from_slice(&content.0[..MARK]);
+        for (lines, owner) in &self.0 {
+            number(&mut out, *lines as u64);
+            number(
+                &mut out,
+                match owner {
+                    Owner::Before => 0,
+                    Owner::Change(id) => id.0.unsigned_abs(),
+                },
+            );
+        }
+        out
+    }
+
+    /// None unless it is of this content, with so many lines.
+    pub fn decode(row: &[u8], content: ContentId, lines: usize) -> Option<Self> {
+        let mut rest = row
+            .strip_prefix(&[FORMAT])?
+            .strip_prefix(&content.0[..MARK])?;
+        let mut runs = Self::default();
+        while !rest.is_empty() {
+            let count = usize::try_from(read_number(&mut rest)?).ok()?;
+            let owner = match i64::try_from(read_number(&mut rest)?).ok()? {
+                0 => Owner::Before,
+                id => Owner::Change(ChangeId(id)),
+            };
+            runs.push(count, owner);
+        }
+        (runs.checked_lines()? == lines).then_some(runs)
+    }
+
+    fn checked_lines(&self) -> Option<usize> {
+        self.0
+            .iter()
+            .try_fold(0_usize, |sum, (lines, _)| sum.checked_add(*lines))
+    }
+}
+
+/// Goes through runs once.
+struct Cursor<'r> {
+    rest: std::slice::Iter<'r, (usize, Owner)>,
+    /// What is left of the run it stands in.
+    run: Option<(usize, Owner)>,
+    at: usize,
+}
+
+impl<'r> Cursor<'r> {
+    fn of(runs: &'r Runs) -> Self {
+        Self {
+            rest: runs.0.iter(),
+            run: None,
+            at: 0,
+        }
+    }
+
+    fn take_until(&mut self, end: usize, mut take: impl FnMut(usize, Owner)) {
+        while self.at < end {
+            let Some((left, owner)) = self.run.or_else(|| self.rest.next().copied()) else {
+                return;
+            };
+            let taken = left.min(end - self.at);
+            take(taken, owner);
+            self.at += taken;
+            self.run = (left > taken).then_some((left - taken, owner));
+        }
+    }
+}
+
+/// The lines of a state that a restore made, of which some have no owner yet.
+#[derive(Debug)]
+pub(super) struct Unsettled {
+    owners: Vec<Option<Owner>>,
+    open: usize,
+}
+
+impl Unsettled {
+    /// From the state before the restore: what is unchanged keeps its owner, if that one still holds.
+    pub fn carried(
+        before: &Runs,
+        changes: &[Change],
+        lines: usize,
+        holds: impl Fn(Owner) -> bool,
+    ) -> Self {
+        let mut this = Self {
+            owners: vec![None; lines],
+            open: lines,
+        };
+        this.settle(before, changes, holds);
+        this
+    }
+
+    pub fn is_settled(&self) -> bool {
+        self.open == 0
+    }
+
+    /// Lines that another state has, too, have the owners that they have there, if those hold here.
+    /// `changes` lead from that state to this.
+    pub fn settle(&mut self, other: &Runs, changes: &[Change], holds: impl Fn(Owner) -> bool) {
+        let mut from = Cursor::of(other);
+        let mut at = 0;
+        let end = self.owners.len();
+        for (old, new) in changes
+            .iter()
+            .map(|c| (c.old.clone(), c.new.clone()))
+            .chain([(usize::MAX..usize::MAX, end..end)])
+        {
+            let mut equal = at..new.start;
+            from.take_until(old.start, |lines, owner| {
+                let same = equal.start..(equal.start + lines).min(equal.end);
+                equal.start = same.end;
+                if holds(owner) {
+                    self.give(same, owner);
+                }
+            });
+            from.take_until(old.end, |_, _| {});
+            at = new.end;
+        }
+    }
+
+    fn give(&mut self, lines: Range<usize>, owner: Owner) {
+        for line in &mut self.owners[lines] {
+            if line.is_none() {
+                *line = Some(owner);
+                self.open -= 1;
+            }
+        }
+    }
+
+    /// What is left is the restore's own.
+    pub fn close(self, rest: Owner) -> Runs {
+        let mut runs = Runs::default();
+        for owner in self.owners {
+            runs.push(1, owner.unwrap_or(rest));
+        }
+        runs
+    }
+}
+
+/// Seven bits a byte, the lowest first.
+fn number(out: &mut Vec<u8>, mut value: u64) {
+    loop {
+        let [low, ..] = value.to_le_bytes();
+        value >>= 7;
+        if value == 0 {
+            out.push(low & 0x7f);
+            return;
+        }
+        out.push(low | 0x80);
+    }
+}
+
+fn read_number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0;
+    for shift in (0..63).step_by(7) {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::diff::line_changes;
+
+    const A: Owner = Owner::Change(ChangeId(1));
+    const B: Owner = Owner::Change(ChangeId(200));
+    const C: Owner = Owner::Change(ChangeId(70_000));
+
+    fn text(lines: &str) -> Vec<u8> {
+        lines.chars().flat_map(|c| [c as u8, b'\n']).collect()
+    }
+
+    fn diff(old: &str, new: &str) -> Vec<Change> {
+        line_changes(&text(old), &text(new))
+    }
+
+    fn runs(of: &[(usize, Owner)]) -> Runs {
+        Runs(of.to_vec())
+    }
+
+    /// Each line's owner as a letter.
+    fn shown(runs: &Runs) -> String {
+        let letter = |owner| match owner {
+            Owner::Before => '.',
+            A => 'A',
+            B => 'B',
+            Owner::Change(_) => 'C',
+        };
+        runs.iter()
+            .flat_map(|(lines, owner)| std::iter::repeat_n(letter(owner), lines))
+            .collect()
+    }
+
+    #[test]
+    fn what_an_edit_writes_is_its_own() {
+        let start = Runs::all(4, Owner::Before);
+        let first = start.carried(&diff("abcd", "abXYcd"), A);
+        assert_eq!(shown(&first), "..AA..");
+        let second = first.carried(&diff("abXYcd", "PXZcd"), B);
+        assert_eq!(shown(&second), "BAB..");
+        assert_eq!(second.len(), 4);
+        assert_eq!(shown(&second.carried(&diff("PXZcd", ""), C)), "");
+        assert_eq!(shown(&Runs::default().carried(&diff("", "ab"), C)), "CC");
+    }
+
+    #[test]
+    fn what_comes_back_has_the_owner_it_had() {
+        // b was A's; it is gone, and a restore brings it back beside what B wrote since
+        let then = runs(&[(1, Owner::Before), (1, A), (1, Owner::Before)]);
+        let before = runs(&[(2, Owner::Before), (1, B)]);
+        let any = |_| true;
+        let mut state = Unsettled::carried(&before, &diff("acx", "abcx"), 4, any);
+        assert!(!state.is_settled());
+        state.settle(&then, &diff("abc", "abcx"), any);
+        assert!(state.is_settled());
+        assert_eq!(shown(&state.close(C)), ".A.B");
+    }
+
+    #[test]
+    fn an_owner_that_is_taken_out_holds_no_line() {
+        // the same words were the start's, then A's; A is taken out
+        let before = runs(&[(1, A), (1, Owner::Before)]);
+        let holds = |owner| owner != A;
+        let mut state = Unsettled::carried(&before, &diff("ab", "ab"), 2, holds);
+        state.settle(&Runs::all(2, Owner::Before), &diff("ax", "ab"), holds);
+        assert_eq!(shown(&state.close(C)), "..");
+    }
+
+    #[test]
+    fn what_nobody_wrote_is_the_restores_own() {
+        let before = runs(&[(1, A)]);
+        let state = Unsettled::carried(&before, &diff("a", "<a>"), 3, |_| true);
+        assert_eq!(shown(&state.close(C)), "CAC");
+    }
+
+    #[test]
+    fn a_row_of_the_cache_is_of_one_content() {
+        let some = runs(&[(300, Owner::Before), (1, C), (2, A)]);
+        let (content, other) = (ContentId::of(b"x"), ContentId::of(b"y"));
+        let row = some.encode(content);
+        assert_eq!(Runs::decode(&row, content, 303), Some(some));
+        assert_eq!(Runs::decode(&row, content, 302), None, "other lines");
+        assert_eq!(Runs::decode(&row, other, 303), None, "another content");
+        assert_eq!(Runs::decode(&row[..row.len() - 1], content, 303), None);
+        let mut damaged = row.clone();
+        damaged[0] = 9;
+        assert_eq!(Runs::decode(&damaged, content, 303), None);
+        assert_eq!(Runs::decode(&[], content, 0), None);
+    }
+
+    proptest! {
+        /// Line by line, what `carried` does run by run.
+        #[test]
+        fn carrying_is_by_lines(
+            old in "[abc]{0,20}", new in "[abc]{0,20}",
+            owners in prop::collection::vec(0_i64..3, 20),
+        ) {
+            let mut before = Runs::default();
+            for owner in &owners[..old.len()] {
+                before.push(1, Owner::Change(ChangeId(*owner)));
+            }
+            let changes = diff(&old, &new);
+            let mut expected: Vec<Owner> = Vec::new();
+            let mut at = 0;
+            for change in &changes {
+                expected.extend(owners[at..change.old.start].iter().map(|o| Owner::Change(ChangeId(*o))));
+                expected.extend(std::iter::repeat_n(C, change.new.len()));
+                at = change.old.end;
+            }
+            expected.extend(owners[at..old.len()].iter().map(|o| Owner::Change(ChangeId(*o))));
+            let by_line = |runs: &Runs| -> Vec<Owner> {
+                runs.iter().flat_map(|(n, o)| std::iter::repeat_n(o, n)).collect()
+            };
+            let carried = before.carried(&changes, C);
+            prop_assert_eq!(by_line(&carried), expected.clone());
+            prop_assert_eq!(carried.checked_lines(), Some(new.len()));
+            let settled = Unsettled::carried(&before, &changes, new.len(), |_| true).close(C);
+            prop_assert_eq!(settled, carried);
+        }
+    }
+}

@@ -1,0 +1,306 @@
+//! `blame`: who wrote each line of a file.
+
+use std::io::Write as _;
+use std::ops::RangeInclusive;
+
+use anstyle::Style;
+use backstitch_core::model::Certainty;
+use backstitch_core::{Against, Author, Blame, BlameRun, By, Work};
+use serde_json::{Map, Value, json};
+use unicode_width::UnicodeWidthStr;
+
+use super::args;
+use super::desk::Desk;
+use super::error::{Error, Result};
+use super::json as shape;
+use super::out::{self, Out};
+use super::render::{self, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, YELLOW};
+
+/// What is written at once.
+const CHUNK: usize = 32 << 10;
+
+pub fn run(desk: &mut Desk, options: &args::Blame) -> Result<()> {
+    let wanted = options.lines.as_deref().map(Lines::parse).transpose()?;
+    let shown = options.path.to_string_lossy();
+    let path = desk.path(&options.path)?.ok_or_else(|| {
+        Error::usage(format!("{shown} is a directory")).hint("`blame` takes one file")
+    })?;
+    let (against, name) = match &options.rev {
+        Some(rev) => {
+            let node = desk.node(rev)?;
+            (Against::Node(node), node.to_string())
+        }
+        None => (Against::Disk, "disk".to_owned()),
+    };
+    let blame = desk.engine.blame(&path, against)?;
+    let count = blame.runs.last().map_or(0, |run| run.start + run.count - 1);
+    let lines = match wanted {
+        Some(wanted) => wanted.within(count, &path.display())?,
+        None => 1..=count,
+    };
+    if !desk.out.json {
+        return table(&blame, &lines, desk.out);
+    }
+    let mut document = json!({ "path": shape::text(path.bytes()), "against": name });
+    let (shown, runs) = json_lines(&blame, &lines);
+    document["lines"] = shown.into();
+    document["runs"] = runs.into();
+    out::answer(document)
+}
+
+/// Lines as typed, numbered from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Lines {
+    from: usize,
+    /// None: to the end.
+    to: Option<usize>,
+}
+
+impl Lines {
+    fn parse(typed: &str) -> Result<Self> {
+        let wrong = || {
+            Error::usage(format!("-L {typed} names no lines"))
+                .hint("`-L 10,20` for lines 10 to 20, `-L 10,+5` for five from line 10, `-L 10` from there on")
+        };
+        let number = |text: &str| text.parse::<usize>().ok().filter(|n| *n > 0);
+        let (from, to) = typed.split_once(',').unwrap_or((typed, ""));
+        let from = match from {
+            "" if !to.is_empty() => 1,
+            from => number(from).ok_or_else(wrong)?,
+        };
+        let to = match (to, to.strip_prefix('+')) {
+            ("", _) => None,
+            (_, Some(count)) => {
+                let count = number(count).ok_or_else(wrong)?;
+                Some(from.saturating_add(count - 1))
+            }
+            (to, None) => Some(number(to).filter(|to| *to >= from).ok_or_else(wrong)?),
+        };
+        Ok(Self { from, to })
+    }
+
+    fn within(self, count: usize, path: &str) -> Result<RangeInclusive<usize>> {
+        if self.from > count {
+            let has = render::plural(count, "line", "lines");
+            return Err(Error::usage(format!(
+                "there is no line {}: {path} has {has}",
+                self.from
+            )));
+        }
+        Ok(self.from..=self.to.unwrap_or(count).min(count))
+    }
+}
+
+/// What a line says of its author, column by column.
+struct Row {
+    checkpoint: String,
+    who: (Style, String),
+    age: String,
+}
+
+impl Row {
+    fn of(author: &Author, paint: Paint) -> Self {
+        let unrecorded = match &author.by {
+            By::Before => "",
+            By::Unsaved => "not saved",
+            _ => "not recorded",
+        };
+        Self {
+            checkpoint: author.node.map_or_else(|| "-".into(), |id| id.to_string()),
+            who: who(&author.by),
+            age: author
+                .time
+                .map_or_else(|| unrecorded.to_owned(), |time| paint.ago(time)),
+        }
+    }
+}
+
+fn who(by: &By) -> (Style, String) {
+    match by {
+        By::Agent(work) => (agent_style(work), agent_name(work)),
+        By::User | By::Unsaved => (GREEN, "you".to_owned()),
+        By::Unknown => (YELLOW, "unknown".to_owned()),
+        By::Before => (DIM, "before Backstitch".to_owned()),
+    }
+}
+
+fn agent_style(work: &Work) -> Style {
+    match work.session_certainty {
+        Certainty::Uncertain => YELLOW,
+        Certainty::Certain | Certainty::Group if work.subagent.is_some() => MAGENTA,
+        Certainty::Certain | Certainty::Group => CYAN,
+    }
+}
+
+/// `t4 Edit`, or the agent where the turn is not known; `?` where it is not sure.
+fn agent_name(work: &Work) -> String {
+    let first = match &work.turn {
+        Some(turn) => format!("t{}", turn.number),
+        None => render::clean(&work.session.agent),
+    };
+    let tool = work.tool.as_deref().map(render::clean);
+    let name = [Some(first), tool].into_iter().flatten();
+    let mut name = name.collect::<Vec<_>>().join(" ");
+    if work.session_certainty == Certainty::Uncertain {
+        name.push_str(" ?");
+    }
+    name
+}
+
+fn table(blame: &Blame, lines: &RangeInclusive<usize>, to: &Out) -> Result<()> {
+    let paint = to.paint;
+    let runs = within(blame, lines);
+    let rows: Vec<Row> = runs
+        .iter()
+        .map(|(run, _)| Row::of(&run.author, paint))
+        .collect();
+    let widest = |of: fn(&Row) -> &str| rows.iter().map(|row| of(row).width()).max().unwrap_or(0);
+    let checkpoints = widest(|row| &row.checkpoint);
+    let names = widest(|row| &row.who.1);
+    let ages = widest(|row| &row.age);
+    let numbers = lines.end().to_string().len();
+    let mut text = blame.lines().skip(lines.start() - 1);
+    let mut out = Vec::with_capacity(2 * CHUNK);
+    let number = if paint.color {
+        (DIM.to_string(), format!("{DIM:#}"))
+    } else {
+        Default::default()
+    };
+    for ((_, shown), row) in runs.iter().zip(&rows) {
+        // said once; the same again stands back
+        let named = |style: fn(Style) -> Style| {
+            let cells = [
+                cell(paint, style(YELLOW), &row.checkpoint, checkpoints),
+                cell(paint, style(row.who.0), &row.who.1, names),
+                cell(paint, style(PLAIN), &row.age, ages),
+            ];
+            cells.join("  ") + "  "
+        };
+        let mut name = named(|style| style);
+        for line in shown.clone() {
+            out.extend_from_slice(name.as_bytes());
+            out.extend_from_slice(number.0.as_bytes());
+            // a Vec takes all
+            let _ = write!(out, "{line:>numbers$}{}  ", number.1);
+            let content = text.next().map_or(&b""[..], |(_, content, _)| content);
+            let content = content.strip_suffix(b"\n").unwrap_or(content);
+            let content = content.strip_suffix(b"\r").unwrap_or(content);
+            out.extend_from_slice(content);
+            out.push(b'\n');
+            if out.len() > CHUNK {
+                to.bytes(&out)?;
+                out.clear();
+            }
+            if line == *shown.start() && paint.color {
+                name = named(|_| DIM);
+            }
+        }
+    }
+    to.bytes(&out)
+}
+
+fn cell(paint: Paint, style: Style, text: &str, width: usize) -> String {
+    let fill = " ".repeat(width.saturating_sub(text.width()));
+    paint.on(style, text) + &fill
+}
+
+/// The runs that reach into these lines, each with its part of them.
+fn within<'b>(
+    blame: &'b Blame,
+    lines: &RangeInclusive<usize>,
+) -> Vec<(&'b BlameRun, RangeInclusive<usize>)> {
+    let part = |run: &BlameRun| {
+        let last = run.start + run.count - 1;
+        run.start.max(*lines.start())..=last.min(*lines.end())
+    };
+    blame
+        .runs
+        .iter()
+        .map(|run| (run, part(run)))
+        .filter(|(_, part)| !part.is_empty())
+        .collect()
+}
+
+fn json_lines(blame: &Blame, lines: &RangeInclusive<usize>) -> (Vec<Value>, Vec<Value>) {
+    let (mut shown, mut runs) = (Vec::new(), Vec::new());
+    let mut text = blame.lines().skip(lines.start() - 1);
+    for (at, (run, part)) in within(blame, lines).into_iter().enumerate() {
+        let author = author(&run.author);
+        for line in part.clone() {
+            let content = text.next().map_or(&b""[..], |(_, content, _)| content);
+            shown.push(json!({
+                "line": line,
+                "text": shape::text(content.strip_suffix(b"\n").unwrap_or(content)),
+                "by": author["by"],
+                "checkpoint": author["checkpoint"],
+                "turn": author["turn"],
+                "run": at,
+            }));
+        }
+        let mut object = Map::new();
+        object.insert("start".into(), (*part.start()).into());
+        object.insert("count".into(), part.count().into());
+        object.extend(author);
+        runs.push(Value::Object(object));
+    }
+    (shown, runs)
+}
+
+/// Who wrote something; null where it does not apply.
+fn author(author: &Author) -> Map<String, Value> {
+    let (by, work) = match &author.by {
+        By::Agent(work) => ("agent", Some(work)),
+        By::User | By::Unsaved => ("user", None),
+        By::Unknown => ("unknown", None),
+        By::Before => ("before", None),
+    };
+    let turn = work.and_then(|w| w.turn.as_ref());
+    let fields = json!({
+        "by": by,
+        "recorded": author.change.is_some() || matches!(author.by, By::Before),
+        "checkpoint": author.node.map(|id| id.to_string()),
+        "time": author.time.map(shape::time),
+        "agent": work.map(|w| w.session.agent.as_str()),
+        "session": work.map(|w| w.session.native.as_str()),
+        "session_certainty": work.map(|w| render::certainty(w.session_certainty)),
+        "step_certainty": work.map(|w| render::certainty(w.step_certainty)),
+        "turn": turn.map(|t| format!("t{}", t.number)),
+        "prompt": turn.map(|t| t.prompt.as_str()),
+        "tool": work.and_then(|w| w.tool.as_deref()),
+        "iteration": work.and_then(|w| w.iteration),
+        "subagent": work.and_then(|w| w.subagent.as_deref()),
+    });
+    match fields {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_as_typed() {
+        let parse = |typed: &str| Lines::parse(typed).ok().map(|l| (l.from, l.to));
+        assert_eq!(parse("10,20"), Some((10, Some(20))));
+        assert_eq!(parse("10,+5"), Some((10, Some(14))));
+        assert_eq!(parse("10"), Some((10, None)));
+        assert_eq!(parse("10,"), Some((10, None)));
+        assert_eq!(parse(",3"), Some((1, Some(3))));
+        for wrong in [
+            "", ",", "0", "0,3", "3,2", "3,+0", "a", "1,b", "-1", "1,2,3",
+        ] {
+            assert_eq!(parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn lines_end_with_the_file() {
+        let within = |typed: &str| Lines::parse(typed)?.within(5, "f");
+        assert_eq!(within("2,9").unwrap(), 2..=5);
+        assert_eq!(within("5").unwrap(), 5..=5);
+        let message = within("6").unwrap_err().message;
+        assert_eq!(message, "there is no line 6: f has 5 lines");
+    }
+}

@@ -1,0 +1,551 @@
+//! Who wrote which line: agents, the user, nobody knows; through rewinds, renames and whatever the file is made of.
+
+use std::time::{Duration, Instant};
+
+use backstitch_core::model::RelPath;
+use backstitch_core::{Against, By, Engine, Locate, Workspace};
+use serde_json::{Value, json};
+
+use crate::rewinding::story;
+use crate::support::World;
+
+/// `text: who` of each line: the turn and tool, the user, nobody; `?` where it is not sure, `new` where it is not
+/// recorded.
+#[track_caller]
+fn blame<'a>(world: &World, args: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let answer = world.json(["blame"].into_iter().chain(args));
+    let runs = answer["runs"].as_array().expect("runs");
+    let lines = answer["lines"].as_array().expect("lines");
+    let who = |run: &Value| {
+        let word = |name: &str| run[name].as_str().unwrap_or_default().to_owned();
+        let mut who = match word("by").as_str() {
+            "agent" => format!("{} {}", word("turn"), word("tool"))
+                .trim()
+                .to_owned(),
+            "user" => "you".to_owned(),
+            other => other.to_owned(),
+        };
+        if run["session_certainty"] == "uncertain" {
+            who.push_str(" ?");
+        }
+        if run["recorded"] == false {
+            who.push_str(" new");
+        }
+        who
+    };
+    let mut next = lines
+        .first()
+        .map_or(1, |l| l["line"].as_u64().expect("a number"));
+    for run in runs {
+        assert_eq!(run["start"], next, "{answer:#}");
+        next += run["count"].as_u64().expect("a count");
+    }
+    lines
+        .iter()
+        .map(|line| {
+            let run = &runs[usize::try_from(line["run"].as_u64().expect("a run")).expect("small")];
+            assert_eq!(
+                (&line["by"], &line["checkpoint"]),
+                (&run["by"], &run["checkpoint"])
+            );
+            let text = line["text"]
+                .as_str()
+                .map_or_else(|| line["text"].to_string(), str::to_owned);
+            format!("{text}: {}", who(run))
+        })
+        .collect()
+}
+
+fn start() -> World {
+    World::committed(&[("a.txt", "one\ntwo\nthree\nfour\nfive\n")])
+}
+
+/// U-12, U-26: edit, write, shell and user, each named with its turn and tool; one inserted line takes no other.
+#[test]
+fn each_line_has_its_author() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("first");
+    agent.edit("a.txt", "one\n", "zero\none\n");
+    agent.stop();
+    world.write("a.txt", world.read("a.txt").replace("two", "2 (mine)"));
+    agent.prompt("second");
+    agent.bash("sed -i 's/three/3/' a.txt");
+    agent.write("b.txt", "b\n");
+    agent.stop();
+    world.write("a.txt", world.read("a.txt") + "last\n");
+    let history = world.history();
+    assert_eq!(
+        blame(&world, ["a.txt"]),
+        [
+            "zero: t1 Edit",
+            "one: before",
+            "2 (mine): you",
+            "3: t2 Bash",
+            "four: before",
+            "five: before",
+            "last: you new",
+        ]
+    );
+    assert_eq!(blame(&world, ["b.txt"]), ["b: t2 Write"]);
+    assert_eq!(world.history(), history, "a question records nothing");
+    assert_eq!(blame(&world, ["a.txt", "t1"])[0], "one: before");
+    assert_eq!(
+        blame(&world, ["a.txt", "t2"])[..3],
+        ["zero: t1 Edit", "one: before", "2 (mine): you"]
+    );
+    world.ok(["checkpoint"]);
+    assert_eq!(blame(&world, ["a.txt"])[6], "last: you");
+}
+
+/// U-12: the answer as scripts and people read it.
+#[test]
+fn the_answer() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("the prompt\nin two lines");
+    agent.edit("a.txt", "two", "2");
+    let step = world.id("t1 Edit: modify a.txt");
+    let answer = world.json(["blame", "a.txt", "-L", "1,2"]);
+    assert_eq!(
+        (&answer["path"], &answer["against"]),
+        (&json!("a.txt"), &json!("disk"))
+    );
+    assert_eq!(
+        answer["lines"][1],
+        json!({"line": 2, "text": "2", "by": "agent", "checkpoint": step, "turn": "t1", "run": 1})
+    );
+    let mut run = answer["runs"][1].clone();
+    assert!(
+        run["time"]
+            .take()
+            .as_str()
+            .is_some_and(|t| t.ends_with('Z')),
+        "{answer:#}"
+    );
+    assert_eq!(
+        run,
+        json!({
+            "start": 2, "count": 1, "by": "agent", "recorded": true, "checkpoint": step, "time": null,
+            "agent": "claude-code", "session": agent.session(), "session_certainty": "certain",
+            "step_certainty": "certain", "turn": "t1", "prompt": "the prompt\nin two lines", "tool": "Edit",
+            "iteration": 1, "subagent": null,
+        })
+    );
+    assert_eq!(answer["runs"][0]["checkpoint"], Value::Null);
+    assert_eq!(
+        world.json(["blame", "a.txt", "t1"])["against"],
+        world.json(["show", "t1"])["id"]
+    );
+
+    world.write("a.txt", world.read("a.txt") + "mine\n");
+    let text = world.ok(["blame", "a.txt"]).stdout;
+    let rows: Vec<Vec<&str>> = text
+        .lines()
+        .map(|l| l.split_whitespace().collect())
+        .collect();
+    assert_eq!(rows[0], ["-", "before", "Backstitch", "1", "one"]);
+    assert_eq!(rows[1][..3], [&*step, "t1", "Edit"]);
+    assert_eq!(rows[1][rows[1].len() - 2..], ["2", "2"]);
+    assert_eq!(rows[5], ["-", "you", "not", "recorded", "6", "mine"]);
+    let column = |line: &str, word: &str| line.find(word).expect("a column");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        column(lines[0], "  1  one"),
+        column(lines[5], "  6  mine"),
+        "{text}"
+    );
+    let coloured = world
+        .ok(["--color", "always", "blame", "a.txt", "-L", "3,4"])
+        .stdout;
+    let coloured: Vec<&str> = coloured.lines().collect();
+    assert!(
+        coloured[0].starts_with("\u{1b}[33m") && coloured[1].starts_with("\u{1b}[2m"),
+        "{coloured:?}"
+    );
+}
+
+/// A file that moves takes its lines' authors along, whether that is recorded or not.
+#[test]
+fn a_renamed_file_keeps_its_authors() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("go");
+    agent.edit("a.txt", "two", "2");
+    agent.bash("mkdir d && mv a.txt d/b.txt");
+    agent.edit("d/b.txt", "three", "3");
+    let lines = [
+        "one: before",
+        "2: t1 Edit",
+        "3: t1 Edit",
+        "four: before",
+        "five: before",
+    ];
+    assert_eq!(blame(&world, ["d/b.txt"]), lines);
+    assert_eq!(blame(&world, ["a.txt", "t1"])[1], "two: before");
+    world.run(["blame", "a.txt"]).expect_code(3);
+    std::fs::rename(world.path("d/b.txt"), world.path("c.txt")).expect("a rename");
+    world.write("c.txt", world.read("c.txt") + "mine\n");
+    assert_eq!(blame(&world, ["c.txt"])[..5], lines);
+    assert_eq!(blame(&world, ["c.txt"])[5], "mine: you new");
+}
+
+/// U-20: what a rewind, undo, redo, revert or the revert of one brings back has the author that it had.
+#[test]
+fn what_comes_back_keeps_its_author() {
+    let world = story();
+    let files = ["a.txt", "src/d.txt"];
+    let all = || files.map(|f| blame(&world, [f]));
+    let before = all();
+    assert_eq!(before[0][0], "1: t1 Edit");
+    assert_eq!(before[0][8], "NINE (mine): you");
+    world.ok(["rewind", "t1"]);
+    let rewound = all();
+    assert_eq!(
+        (&*rewound[0][0], &*rewound[0][4]),
+        ("one: before", "five: before")
+    );
+    assert_eq!(rewound[0][8], "NINE (mine): you");
+    world.ok(["undo"]);
+    assert_eq!(all(), before);
+    world.ok(["redo"]);
+    assert_eq!(all(), rewound);
+    world.ok(["undo"]);
+    world.ok(["revert", "t1"]);
+    assert_eq!(blame(&world, ["a.txt"])[0], "one: before");
+    assert_eq!(blame(&world, ["a.txt"])[4], "5: t2 Edit");
+    world.ok(["revert", "@"]);
+    assert_eq!(all(), before);
+}
+
+/// U-19: a state that never was before, merged by a rewind: lines that the agent had removed come back as whose
+/// they were.
+#[test]
+fn a_merge_keeps_authors() {
+    let world = World::committed(&[("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n")]);
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("first");
+    agent.edit("a.txt", "2\n", "two\n");
+    world.write("a.txt", world.read("a.txt").replace("4\n", "4\nmine\n"));
+    agent.prompt("second");
+    agent.bash("sed -i '/two/d; /mine/d; /8/d' a.txt");
+    agent.stop();
+    world.write("a.txt", world.read("a.txt") + "also mine\n");
+    agent.prompt("third");
+    world.ok(["rewind", "t2"]);
+    assert_eq!(
+        blame(&world, ["a.txt"]),
+        [
+            "1: before",
+            "two: t1 Edit",
+            "3: before",
+            "4: before",
+            "mine: you",
+            "5: before",
+            "6: before",
+            "7: before",
+            "8: before",
+            "9: before",
+            "also mine: you",
+        ]
+    );
+}
+
+/// A conflict that the user lets be written into the file is the user's edit.
+#[test]
+fn conflict_markers_are_the_users() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("go");
+    agent.edit("a.txt", "three", "3");
+    agent.edit("a.txt", "five", "5");
+    agent.stop();
+    world.write("a.txt", world.read("a.txt").replace("3\n", "mine\n"));
+    world.run(["rewind", "t1"]).expect_code(1);
+    world.ok(["rewind", "t1", "--on-conflict", "markers"]);
+    let lines = blame(&world, ["a.txt"]);
+    let of = |text: &str| {
+        lines
+            .iter()
+            .find(|l| l.starts_with(text))
+            .expect("a line")
+            .clone()
+    };
+    for marker in ["<<<<<<<", "=======", ">>>>>>>"] {
+        assert!(of(marker).ends_with(": you"), "{lines:#?}");
+    }
+    assert_eq!(
+        (of("mine"), of("one")),
+        ("mine: you".into(), "one: before".into())
+    );
+}
+
+/// Two sessions at once: each its own lines; where nobody can tell, it says so.
+#[test]
+fn sessions_that_overlap() {
+    let world = start();
+    let (mut one, mut two) = (world.agent(), world.agent());
+    one.session_start();
+    two.session_start();
+    one.prompt("first");
+    two.prompt("second");
+    let (first, second) = (one.pre_edit("a.txt", "one", "1"), two.pre_bash("true"));
+    let response = one.apply(&first);
+    one.post(&first, &response);
+    let output = two.execute(&second);
+    two.post_bash(&second, &output);
+    two.edit("a.txt", "five", "5");
+    let (x, y) = (
+        one.pre_bash("sed -i 's/three/3/' a.txt"),
+        two.pre_bash("true"),
+    );
+    let output = one.execute(&x);
+    assert_eq!(blame(&world, ["a.txt"])[2], "3: unknown new");
+    one.post_bash(&x, &output);
+    let output = two.execute(&y);
+    two.post_bash(&y, &output);
+    assert_eq!(
+        blame(&world, ["a.txt"]),
+        [
+            "1: t1 Edit",
+            "two: before",
+            "3: t1 Bash ?",
+            "four: before",
+            "5: t2 Edit"
+        ]
+    );
+    assert!(world.ok(["blame", "a.txt"]).stdout.contains("t1 Bash ?"));
+    // both have something running in the background
+    let task = json!([{"id": "b1", "type": "shell", "status": "running"}]);
+    one.stop_with(&task);
+    two.stop_with(&task);
+    world.write("a.txt", world.read("a.txt").replace("two", "2"));
+    world.ok(["checkpoint"]);
+    assert_eq!(blame(&world, ["a.txt"])[1], "2: unknown");
+}
+
+/// What an open call writes is not put down to the user.
+#[test]
+fn what_an_open_call_writes_is_not_the_users() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("go");
+    let call = agent.pre_edit("a.txt", "two", "2");
+    let response = agent.apply(&call);
+    assert_eq!(blame(&world, ["a.txt"])[1], "2: t1 Edit ? new");
+    agent.post(&call, &response);
+    assert_eq!(blame(&world, ["a.txt"])[1], "2: t1 Edit");
+}
+
+/// U-21: line endings, a final newline, bytes that are no text, and no lines at all.
+#[test]
+fn whatever_the_lines_are_made_of() {
+    let world = start();
+    world.write("crlf.txt", "one\r\ntwo\r\nthree\r\n");
+    world.write("open.txt", "one\ntwo");
+    world.write("latin.txt", b"caf\xe9\nb\n");
+    world.write("empty.txt", "");
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("go");
+    agent.edit("crlf.txt", "two", "2");
+    agent.bash("printf '\\nthree' >> open.txt; sed -i 's/b/B/' latin.txt");
+    assert_eq!(blame(&world, ["crlf.txt"])[1], "2\r: t1 Edit");
+    assert_eq!(
+        blame(&world, ["open.txt"]),
+        ["one: before", "two: before", "three: t1 Bash"]
+    );
+    agent.bash("sed -i 's/\\r$//' crlf.txt; echo >> open.txt");
+    let plain = ["one: before", "2: t1 Edit", "three: before"];
+    assert_eq!(
+        blame(&world, ["crlf.txt"]),
+        plain,
+        "another terminator is no other line"
+    );
+    assert_eq!(blame(&world, ["open.txt"])[2], "three: t1 Bash");
+    let latin = blame(&world, ["latin.txt"]);
+    assert_eq!(latin, ["{\"bytes\":\"Y2Fm6Q==\"}: before", "B: t1 Bash"]);
+    let text = world.ok(["blame", "latin.txt"]);
+    assert!(text.bytes.windows(4).any(|w| w == b"caf\xe9"), "{text}");
+    assert_eq!(world.ok(["blame", "empty.txt"]).stdout, "");
+    assert_eq!(world.json(["blame", "empty.txt"])["runs"], json!([]));
+}
+
+/// `-L` takes part of the file, and says what is wrong with it.
+#[test]
+fn some_lines() {
+    let world = start();
+    world.ok(["checkpoint"]);
+    let of = |lines: &str| {
+        let found = blame(&world, ["a.txt", "-L", lines]);
+        found
+            .iter()
+            .map(|l| l.replace(": before", ""))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(of("2,3"), ["two", "three"]);
+    assert_eq!(of("4,+9"), ["four", "five"]);
+    assert_eq!(of("2,+1"), ["two"]);
+    assert_eq!(of("5"), ["five"]);
+    let text = world.ok(["blame", "a.txt", "-L", "2,3"]).stdout;
+    assert_eq!(text.lines().count(), 2, "{text}");
+    for (lines, word) in [
+        ("0", "-L 10,20"),
+        ("3,2", "-L 10,20"),
+        ("x", "-L 10,20"),
+        ("6", "a.txt has 5 lines"),
+    ] {
+        let output = world.run(["blame", "a.txt", "-L", lines]).expect_code(2);
+        assert!(output.stderr.contains(word), "{output}");
+    }
+}
+
+/// What cannot be answered is refused with the reason and, where there is one, the next step.
+#[test]
+fn what_has_no_lines() {
+    let world = start();
+    world.write("bin", b"a\0b");
+    world.write("dir/x.txt", "x\n");
+    world.write(".gitignore", "*.log\n");
+    world.symlink("a.txt", "link");
+    world.ok(["checkpoint"]);
+    world.write("i.log", "i\n");
+    let large = vec![b'x'; 11 << 20];
+    world.write("large", large);
+    for (args, code, words) in [
+        (
+            &["bin"][..],
+            1,
+            &["bin is binary", "backstitch log --path bin"][..],
+        ),
+        (&["bin", "@"], 1, &["bin is binary"]),
+        (&["link"], 1, &["symbolic link"]),
+        (&["link", "@"], 1, &["symbolic link"]),
+        (&["large"], 1, &["too large"]),
+        (&["i.log"], 1, &["ignore rules"]),
+        (&["dir"], 2, &["dir is a directory"]),
+        (&["dir", "@"], 2, &["dir is a directory"]),
+        (&["."], 2, &["is a directory"]),
+        (
+            &["gone.txt"],
+            3,
+            &["gone.txt does not exist", "backstitch log --path gone.txt"],
+        ),
+        (&["gone.txt", "@"], 3, &["gone.txt does not exist at c"]),
+        (&["a.txt", "c99"], 3, &["no checkpoint `c99`"]),
+        (&["../out.txt"], 2, &["not in the workspace"]),
+    ] {
+        let output = world.run(["blame"].iter().chain(args)).expect_code(code);
+        for word in words {
+            assert!(output.stderr.contains(word), "no {word:?} in {output}");
+        }
+        assert_eq!(output.stdout, "", "{output}");
+    }
+    // a file that nobody has looked at yet is the user's
+    world.write("new.txt", "new\n");
+    assert_eq!(blame(&world, ["new.txt"]), ["new: you new"]);
+    World::new().run(["blame", "a.txt"]).expect_code(3);
+}
+
+fn engine(world: &World) -> Engine {
+    let workspace = Workspace::find(&Locate {
+        workspace: Some(&world.root),
+        store_dir: Some(&world.state.join("backstitch/workspaces")),
+        cwd: &world.root,
+    });
+    Engine::open(&workspace.expect("a workspace")).expect("the store")
+}
+
+/// An editor's text: what is neither recorded nor on disk is not saved.
+#[test]
+fn text_that_is_not_saved() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("go");
+    agent.edit("a.txt", "two", "2");
+    world.write("a.txt", world.read("a.txt").replace("five", "FIVE"));
+    let engine = engine(&world);
+    assert_eq!(
+        engine.head().expect("a head").map(|h| h.to_string()),
+        Some(world.id("t1 Edit: modify a.txt"))
+    );
+    let of = |path: &str, text: &str| -> Vec<String> {
+        let path = RelPath::new(path).expect("a path");
+        let blame = engine
+            .blame(&path, Against::Text(text.as_bytes()))
+            .expect("an answer");
+        assert_eq!(blame.text, text.as_bytes());
+        let who = |by: &By| match by {
+            By::Agent(work) => work.tool.clone().unwrap_or_default(),
+            other => format!("{other:?}"),
+        };
+        blame
+            .lines()
+            .map(|(number, line, author)| {
+                let line = String::from_utf8_lossy(line).trim_end().to_owned();
+                format!("{number} {line} {}", who(&author.by))
+            })
+            .collect()
+    };
+    assert_eq!(
+        of("a.txt", "typed\none\n2\nfour\nFIVE\n"),
+        [
+            "1 typed Unsaved",
+            "2 one Before",
+            "3 2 Edit",
+            "4 four Before",
+            "5 FIVE User"
+        ]
+    );
+    assert_eq!(of("new.txt", "a\nb"), ["1 a Unsaved", "2 b Unsaved"]);
+    assert_eq!(of("a.txt", ""), Vec::<String>::new());
+}
+
+/// Another process that writes to the store holds nobody up; and a cache that is not of this content is not believed.
+#[test]
+fn the_cache_is_in_nobodys_way() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("go");
+    agent.edit("a.txt", "two", "2");
+    agent.edit("a.txt", "three", "3");
+    let store = rusqlite::Connection::open(world.store().join("store.db")).expect("the store");
+    store
+        .execute_batch("BEGIN IMMEDIATE")
+        .expect("a transaction");
+    let began = Instant::now();
+    let expected = blame(&world, ["a.txt"]);
+    assert!(
+        began.elapsed() < Duration::from_secs(4),
+        "{:?}",
+        began.elapsed()
+    );
+    let rows = |store: &rusqlite::Connection| -> i64 {
+        store
+            .query_row("SELECT COUNT(*) FROM blame", [], |r| r.get(0))
+            .expect("a count")
+    };
+    store.execute_batch("ROLLBACK").expect("its end");
+    assert_eq!(rows(&store), 0);
+    assert_eq!(blame(&world, ["a.txt"]), expected);
+    assert!(rows(&store) > 0);
+    for wrong in [
+        "x'01'",
+        "x''",
+        "zeroblob(40)",
+        "substr(runs, 1, length(runs) - 1)",
+        "runs || x'0100'",
+    ] {
+        let sql = format!("UPDATE blame SET runs = {wrong}");
+        store.execute(&sql, []).expect("a row");
+        assert_eq!(blame(&world, ["a.txt"]), expected, "{wrong}");
+    }
+}
