@@ -2,7 +2,7 @@
 //! colour and width; knows nothing of what is said.
 
 use std::io::{IsTerminal, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anstream::{AutoStream, ColorChoice};
@@ -120,6 +120,8 @@ impl Out {
 
 /// Whether a line of progress stands on the terminal: what is said next first takes it away.
 static STANDS: AtomicBool = AtomicBool::new(false);
+/// How often the user was asked: the time until an answer is no work.
+static ASKED: AtomicUsize = AtomicUsize::new(0);
 
 /// As wide as a line of progress may get.
 const WIDTH: usize = 60;
@@ -134,6 +136,7 @@ fn clear_progress() {
 struct ProgressLine {
     /// When this piece of work began, and how far it is: the time between two is the user's.
     work: Option<(Instant, &'static str, u64)>,
+    asked: usize,
     last: Option<Instant>,
 }
 
@@ -142,7 +145,9 @@ impl ProgressLine {
         let goes_on = |(_, what, done): &(Instant, &str, u64)| {
             *what == progress.what && *done <= progress.done
         };
-        let began = match self.work.filter(goes_on) {
+        let asked = ASKED.load(Ordering::Relaxed);
+        let same = std::mem::replace(&mut self.asked, asked) == asked;
+        let began = match self.work.filter(goes_on).filter(|_| same) {
             Some((began, ..)) => began,
             None => Instant::now(),
         };
@@ -203,6 +208,7 @@ pub fn can_ask() -> bool {
 
 /// Asks a question whose answer is no unless it is yes.
 pub fn ask(question: &str) -> Result<bool> {
+    ASKED.fetch_add(1, Ordering::Relaxed);
     clear_progress();
     let mut stdout = std::io::stdout().lock();
     write!(stdout, "{question} [y/N] ")?;
