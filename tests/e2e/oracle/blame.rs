@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use backstitch_core::model::{ChangeId, NodeId, RelPath};
+use backstitch_core::model::{Certainty, ChangeId, NodeId, RelPath};
 use backstitch_core::{Against, Author, Blame, By};
 
 use super::model::{Entry, Sure, Token, Who, is_token};
