@@ -111,9 +111,10 @@ impl World {
         let holds = match (&author.by, token.who) {
             (By::Before, _) => before,
             (By::User, Who::User) => author.node == token.node,
-            // right, though maybe not for sure: what a look took in under an open call may stay so
             (By::Agent(work), who) => {
-                author.node == token.node && work.session.native == who.session()
+                author.node == token.node
+                    && work.session.native == who.session()
+                    && (work.session_certainty == Certainty::Certain || token.early)
             }
             _ => false,
         };

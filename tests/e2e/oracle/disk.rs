@@ -62,6 +62,7 @@ impl World {
                         who,
                         sure,
                         node: None,
+                        early: false,
                     },
                 );
                 token + "\n"

@@ -109,6 +109,8 @@ impl World {
         for token in self.tokens.values_mut() {
             if token.sure == Sure::When(call.number) {
                 token.sure = if sure { Sure::Yes } else { Sure::No };
+                // somebody looked before this report, which does not say what it wrote
+                token.early = call.names.is_some() && token.node.is_some();
             }
         }
         match &call.names {

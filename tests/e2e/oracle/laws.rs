@@ -170,6 +170,7 @@ impl World {
                 who,
                 sure,
                 node: Some(at),
+                ..
             }) = self.tokens.get(&line).copied()
             else {
                 continue;

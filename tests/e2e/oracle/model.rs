@@ -168,6 +168,8 @@ pub struct Token {
     pub sure: Sure,
     /// The node that first held it.
     pub node: Option<NodeId>,
+    /// It was found while the call that wrote it was open, and stays uncertain, though it is that call's.
+    pub early: bool,
 }
 
 /// The lines of a tree that are tokens, with the paths that hold them.
