@@ -495,7 +495,13 @@ fn the_demo_runs() {
     let world = World::new();
     let before = world.tree();
     let text = world.ok(["demo"]).stdout;
-    assert!(text.contains("backstitch setup"), "{text}");
+    for part in [
+        "fork t2 idea2",
+        "idea2 (current)  forked from main",
+        "backstitch setup",
+    ] {
+        assert!(text.contains(part), "{text}");
+    }
     let answer = world.json(["demo"]);
     has(&answer, &["workspace", "store", "kept", "checks"]);
     assert_same(&world.tree(), &before);

@@ -25,7 +25,8 @@ const GOOD: Style = AnsiColor::Green.on_default().bold();
 const FIRST_PROMPT: &str = "Let sizes go up to PiB, and note what changed";
 const SECOND_PROMPT: &str = "Rename cut to shorten, tidy up, and generate test cases";
 
-/// What the agent's first turn writes into `src/render.rs`.
+/// What the agent's first turn edits, and how.
+const UNITS_FILE: &str = "src/render.rs";
 const UNITS: (&str, &str) = (
     r#"const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];"#,
     r#"const UNITS: [&str; 5] = ["KiB", "MiB", "GiB", "TiB", "PiB"];"#,
@@ -38,6 +39,9 @@ const COMMANDS: [&str; 3] = [
     "mkdir docs && mv NOTES.md docs/notes.md && rm LICENSE",
     r#"for n in 1 2 3; do echo "case $n" > case-$n.txt; done; printf '\0' >> logo.png"#,
 ];
+
+const OTHER_PROMPT: &str = "Leave the names; only note the limits";
+const OTHER_COMMAND: &str = "echo 'Above 1023 PiB the number grows.' >> NOTES.md";
 
 /// What the user adds by hand, each below the first line of a file that the agent's second turn edits
 /// further down.
@@ -127,14 +131,48 @@ impl Story<'_> {
         same(&after, &self.scratch.snapshot()?)?;
         self.good("undone: every byte is back, the agent's and yours")?;
         self.line("")?;
+
+        self.who_wrote_it()?;
+        self.another_way(&mut agent, &after)?;
         self.next()
+    }
+
+    /// Blame around the line that the first turn changed.
+    fn who_wrote_it(&self) -> Result<()> {
+        let text = std::fs::read_to_string(self.scratch.workspace().join(UNITS_FILE))?;
+        let at = text.lines().position(|line| line.contains(UNITS.1));
+        let line = at.context("the agent's line is missing")? + 1;
+        let lines = format!("{},{}", line.saturating_sub(2).max(1), line + 2);
+        self.backstitch(&["blame", UNITS_FILE, "-L", &lines])
+    }
+
+    /// A second idea for turn 2 on a branch of its own, beside the first.
+    fn another_way(&mut self, agent: &mut Agent, first: &Tree) -> Result<()> {
+        self.backstitch(&["fork", "t2", "idea2", "--switch"])?;
+        self.prompt("t3", OTHER_PROMPT)?;
+        agent.prompt(OTHER_PROMPT)?;
+        self.tool("Bash", OTHER_COMMAND)?;
+        agent.bash(OTHER_COMMAND)?;
+        agent.stop()?;
+        self.line("")?;
+        let second = self.scratch.snapshot()?;
+        self.backstitch(&["switch", "main"])?;
+        same(first, &self.scratch.snapshot()?)?;
+        self.good("switched: the first idea is back, byte for byte")?;
+        self.line("")?;
+        self.backstitch(&["diff", "main", "idea2", "--stat"])?;
+        self.backstitch(&["switch", "idea2"])?;
+        same(&second, &self.scratch.snapshot()?)?;
+        self.good("and the second one, too; neither is lost")?;
+        self.line("")?;
+        self.backstitch(&["log", "--graph", "--all"])
     }
 
     fn first_turn(&self, agent: &mut Agent) -> Result<()> {
         self.prompt("t1", FIRST_PROMPT)?;
         agent.prompt(FIRST_PROMPT)?;
-        self.tool("Edit", "src/render.rs")?;
-        agent.edit("src/render.rs", UNITS.0, UNITS.1)?;
+        self.tool("Edit", UNITS_FILE)?;
+        agent.edit(UNITS_FILE, UNITS.0, UNITS.1)?;
         self.tool("Write", "NOTES.md")?;
         agent.write("NOTES.md", NOTES)?;
         agent.stop()
