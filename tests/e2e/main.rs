@@ -6,6 +6,7 @@ mod blame;
 mod branches;
 mod capture;
 mod commands;
+mod docs;
 mod finding;
 mod garbage;
 mod kill;

@@ -1,0 +1,192 @@
+//! `server/docs/coming-from.md` says which command does what other systems did. Every command line in it is run.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use crate::support::{Output, World, finish};
+
+/// One row of a table.
+#[derive(Debug)]
+struct Row {
+    heading: String,
+    text: String,
+}
+
+impl Row {
+    /// What stands in backquotes.
+    fn code(&self) -> impl Iterator<Item = &str> {
+        self.text.split('`').skip(1).step_by(2)
+    }
+
+    fn commands(&self) -> impl Iterator<Item = &str> {
+        self.code().filter(|code| code.starts_with("backstitch "))
+    }
+}
+
+fn page() -> Vec<Row> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../server/docs/coming-from.md");
+    let mut rows = Vec::new();
+    let mut heading = String::new();
+    for line in fs::read_to_string(path).expect("the page").lines() {
+        if let Some(text) = line.strip_prefix("## ") {
+            text.clone_into(&mut heading);
+        } else if line.starts_with('|') {
+            assert_eq!(line.matches('`').count() % 2, 0, "{line}");
+            rows.push(Row {
+                heading: heading.clone(),
+                text: line.to_owned(),
+            });
+        }
+    }
+    rows
+}
+
+/// The history that the page says its examples stand in, with something to undo and something to redo.
+fn history() -> (World, String) {
+    let world = World::in_memory();
+    let lines = ["one", "two", "three", "four", "five", "six"];
+    world.write("src/main.rs", lines.join("\n\n\n\n") + "\n");
+    let mut agent = world.agent();
+    agent.session_start();
+    for (n, line) in lines.iter().take(5).enumerate() {
+        agent.prompt(&format!("parser error {n}"));
+        agent.edit("src/main.rs", line, &line.to_uppercase());
+        agent.write(&format!("new{n}.txt"), "new\n");
+        agent.stop();
+        if n == 3 {
+            world.ok(["checkpoint", "-m", "before the refactoring"]);
+        }
+    }
+    world.ok(["tag", "works", "t4"]);
+    world.ok(["fork", "t4", "idea2", "--switch"]);
+    agent.prompt("the other way");
+    agent.write("other.txt", "other\n");
+    agent.stop();
+    world.ok(["switch", "main"]);
+    world.ok(["revert", "t1"]);
+    world.ok(["revert", "t2"]);
+    world.ok(["undo"]);
+    let session = agent.session();
+    (world, session)
+}
+
+/// As typed in a shell, for the quotes and for what stands in `$(…)`.
+fn typed(world: &World, line: &str) -> Output {
+    let mut shell = world.command("sh");
+    shell.env("BINARY", world.backstitch().get_program()).args([
+        "-ec",
+        &format!("backstitch() {{ \"$BINARY\" \"$@\"; }}\n{line}"),
+    ]);
+    finish(&mut shell, b"")
+}
+
+/// All that a command may have changed, but for files.
+fn recorded(world: &World) -> [String; 3] {
+    let asked: [&[&str]; 3] = [&["log", "--all"], &["branch"], &["oplog"]];
+    asked.map(|args| world.run(args.iter().chain(&["--json"])).stdout)
+}
+
+/// S2-D2: every command line on the page works as written, both forms of what has two, each on the history that the
+/// page describes; where a row says that it refuses, or removes everything, a script is refused.
+#[test]
+fn docs_coming_from_quotes_commands_that_work() {
+    let (mut world, mut session) = history();
+    let mut before = recorded(&world);
+    let mut seen = BTreeSet::new();
+    for row in page() {
+        for command in row.commands() {
+            if !seen.insert(command.to_owned()) {
+                continue;
+            }
+            let output = typed(&world, &command.replace(" ID", &format!(" {session}")));
+            // a script that clears must say that it means it
+            let refused = command == "backstitch clear"
+                || command.contains("--scope conversation")
+                || command.contains("--scope both");
+            assert_eq!(
+                output.code,
+                i32::from(refused),
+                "under “{}”: {command}\n{output}",
+                row.heading
+            );
+            assert!(
+                !refused
+                    || ["refuses", "removes"]
+                        .iter()
+                        .any(|word| row.text.contains(word)),
+                "{command} refuses and its row does not say so: {}",
+                row.text
+            );
+            if recorded(&world) != before {
+                (world, session) = history();
+                before = recorded(&world);
+            }
+        }
+    }
+    // the page is there and is read: both forms of what has two
+    for command in [
+        "backstitch checkpoint -m green",
+        "backstitch checkpoint create green",
+        "backstitch branch c12 idea3",
+        "backstitch branch create idea3 --from c12",
+        "backstitch switch idea2",
+        "backstitch branch switch idea2",
+        "backstitch rewind c12",
+        "backstitch rewind \"before the refactoring\"",
+        "backstitch rewind --iteration 7",
+        "backstitch timeline",
+        "backstitch log",
+    ] {
+        assert!(seen.contains(command), "{command} is not on the page");
+    }
+}
+
+/// What the page calls missing is no command. Who adds one, mends the page.
+#[test]
+fn docs_coming_from_is_right_about_what_is_missing() {
+    let world = World::new();
+    let rows = page();
+    let missing: Vec<_> = rows
+        .iter()
+        .filter(|row| row.heading == "Not yet")
+        .flat_map(Row::code)
+        .filter(|code| code.chars().all(|c| c.is_ascii_lowercase()))
+        .collect();
+    assert!(
+        missing.contains(&"replay") && missing.contains(&"breakpoint"),
+        "{missing:?}"
+    );
+    for name in missing {
+        let output = world.run([name, "--help"]).expect_code(2);
+        assert!(
+            output.stderr.contains("unrecognized subcommand"),
+            "{output}"
+        );
+    }
+}
+
+/// A command that does not exist, an option that does not exist, a checkpoint that is not there: each would fail.
+#[test]
+fn docs_are_held_against_the_binary() {
+    let (world, session) = history();
+    for (line, code) in [
+        ("backstitch rewind c12 --dry-run", 0),
+        ("backstitch rewound c12", 2),
+        ("backstitch rewind c12 --label green", 2),
+        ("backstitch branch --from c12 --name idea3", 2),
+        ("backstitch rewind", 2),
+        ("backstitch rewind c999", 3),
+    ] {
+        assert_eq!(typed(&world, line).code, code, "{line}");
+    }
+    // what the page's head says of its examples
+    let show = |rev: &str| world.json(["show", rev]);
+    assert_eq!(
+        (&show("c12")["kind"], &show("c12")["session"]),
+        (&"step".into(), &session.into())
+    );
+    assert_eq!(show("before the refactoring")["kind"], "manual");
+    for name in ["t1", "t5", "works", "idea2"] {
+        show(name);
+    }
+}
