@@ -1,10 +1,13 @@
 //! Backstitch: checkpoints for what coding agents do. Owns only the choice of the face.
 
 mod agents;
+mod changed;
 mod cli;
 mod demo;
 mod hook;
+mod render;
 mod setup;
+mod shape;
 
 use std::process::ExitCode;
 

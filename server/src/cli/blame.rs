@@ -12,9 +12,9 @@ use unicode_width::UnicodeWidthStr;
 use super::args;
 use super::desk::Desk;
 use super::error::{Error, Result};
-use super::json as shape;
 use super::out::{self, Out};
-use super::render::{self, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, YELLOW};
+use crate::render::{self, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, YELLOW};
+use crate::shape;
 
 /// What is written at once.
 const CHUNK: usize = 32 << 10;

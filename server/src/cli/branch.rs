@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 use super::args::{self, BranchCommand};
 use super::desk::{self, Desk};
 use super::error::{Error, Result};
-use super::json as shape;
 use super::line::Line;
 use super::out;
-use super::render::{self, BLUE, BOLD, DIM, GREEN, PLAIN};
 use super::restore;
+use crate::render::{self, BLUE, BOLD, DIM, GREEN, PLAIN};
+use crate::shape;
 
 pub fn fork(desk: &mut Desk, options: &args::Fork) -> Result<()> {
     let from = desk.node(&options.rev)?;

@@ -29,7 +29,7 @@ pub fn run(desk: &mut Desk, options: &args::Diff) -> Result<()> {
         .iter()
         .filter(wanted)
         .map(|delta| Changed::load(&desk.engine, delta))
-        .collect::<Result<_>>()?;
+        .collect::<backstitch_core::Result<_>>()?;
     if desk.out.json {
         return out::answer(json!({
             "from": from.to_string(),

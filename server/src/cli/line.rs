@@ -3,7 +3,7 @@
 use anstyle::Style;
 use unicode_width::UnicodeWidthStr;
 
-use super::render::{self, DIM, PLAIN, Paint};
+use crate::render::{self, DIM, PLAIN, Paint};
 
 /// Between the text and what stands at the right edge.
 const GAP: usize = 2;
@@ -78,7 +78,7 @@ impl Line {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cli::render::RED;
+    use crate::render::RED;
 
     fn paint(color: bool) -> Paint {
         Paint {

@@ -14,11 +14,11 @@ use super::desk::Desk;
 use super::error::Result;
 use super::files;
 use super::graph::{self, Note, Row};
-use super::json as shape;
 use super::line::Line;
 use super::out::{self, Out};
-use super::render::{self, BLUE, BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, What, YELLOW};
 use super::when::{self, End};
+use crate::render::{self, BLUE, BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, What, YELLOW};
+use crate::shape;
 
 /// What fits on a screen or two.
 const LIMIT: usize = 40;

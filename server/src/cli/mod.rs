@@ -9,12 +9,12 @@ mod diff;
 mod error;
 mod files;
 mod graph;
-mod json;
+
 mod line;
 mod log;
 mod out;
 mod plan;
-mod render;
+
 mod restore;
 mod setup;
 mod show;

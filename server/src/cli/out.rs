@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 
 use super::args::{Color, Global};
 use super::error::Result;
-use super::render::Paint;
+use crate::render::Paint;
 
 /// Work shorter than this shows no progress.
 const PROGRESS_AFTER: Duration = Duration::from_millis(300);
@@ -102,7 +102,7 @@ impl Out {
     pub fn note(&self, word: &str, text: &str) {
         clear_progress();
         let mut stderr = AutoStream::new(std::io::stderr().lock(), self.err_choice);
-        let style = super::render::word_style(word);
+        let style = crate::render::word_style(word);
         let _ = writeln!(stderr, "{style}{word}{style:#}: {text}");
     }
 

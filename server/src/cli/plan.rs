@@ -10,7 +10,7 @@ use backstitch_core::restore::{Action, ActionKind, Conflict, Gap, GapKind, Plan,
 
 use super::files::{self, Difference};
 use super::line::Line;
-use super::render::{self, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, RED, YELLOW};
+use crate::render::{self, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, RED, YELLOW};
 
 /// Paths named of one kind of gap.
 const GAP_PATHS: usize = 4;

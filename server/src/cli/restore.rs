@@ -8,11 +8,11 @@ use backstitch_core::{Entry, LogFilter};
 use super::args::{self, Act, Choice, Resolve, Restore, Uncertain, What};
 use super::desk::Desk;
 use super::error::{Error, Kind, Result};
-use super::json as shape;
 use super::log;
 use super::out;
 use super::plan;
-use super::render::{self, BOLD, GREEN};
+use crate::render::{self, BOLD, GREEN};
+use crate::shape;
 
 /// A restore as typed, ready to be planned.
 struct Job<'a> {

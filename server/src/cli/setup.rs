@@ -6,7 +6,7 @@ use super::args::{self, Global, Scope};
 use super::desk;
 use super::error::{Error, Result};
 use super::out::{self, Out};
-use super::render::{BOLD, DIM, GREEN};
+use crate::render::{BOLD, DIM, GREEN};
 use crate::setup::{self, Done, Outcome, Request};
 
 pub fn run(options: &args::Setup, global: &Global, out: &Out) -> Result<()> {

@@ -10,11 +10,11 @@ use super::args;
 use super::desk::Desk;
 use super::error::{Error, Result};
 use super::files::{self, Changed};
-use super::json as shape;
 use super::line::Line;
 use super::log;
 use super::out;
-use super::render::{self, BOLD, DIM, Paint, YELLOW};
+use crate::render::{self, BOLD, DIM, Paint, YELLOW};
+use crate::shape;
 
 pub fn run(desk: &mut Desk, options: &args::Show) -> Result<()> {
     let id = desk.node(&options.rev)?;
@@ -52,7 +52,7 @@ pub fn run(desk: &mut Desk, options: &args::Show) -> Result<()> {
     desk.out.text(&text)
 }
 
-fn load(desk: &Desk, entry: &Entry) -> Result<Vec<Changed>> {
+fn load(desk: &Desk, entry: &Entry) -> backstitch_core::Result<Vec<Changed>> {
     let delta = |change: &backstitch_core::model::Change| Delta {
         old: change.before.clone(),
         new: change.after.clone(),

@@ -7,10 +7,10 @@ use serde_json::{Map, Value, json};
 use super::args;
 use super::desk::Desk;
 use super::error::{Error, Result};
-use super::json as shape;
 use super::line::Line;
 use super::out::{self, Out};
-use super::render::{self, DIM, Paint};
+use crate::render::{self, DIM, Paint};
+use crate::shape;
 
 /// Of a workspace without a store.
 pub fn nothing(out: &Out) -> Result<()> {

@@ -9,11 +9,11 @@ use serde_json::{Value, json};
 use super::args::{Checkpoint, CheckpointCommand, Global};
 use super::desk::{self, Desk};
 use super::error::{Error, Kind, Result};
-use super::json as shape;
 use super::line::Line;
 use super::log;
 use super::out::{self, Out};
-use super::render::{self, BLUE, BOLD, DIM, GREEN, MAGENTA, Paint, YELLOW};
+use crate::render::{self, BLUE, BOLD, DIM, GREEN, MAGENTA, Paint, YELLOW};
+use crate::shape;
 
 pub fn status(global: &Global, out: &Out) -> Result<()> {
     let workspace = desk::find(global)?;

@@ -15,7 +15,7 @@ pub const FILES: &[(&str, &[u8])] = &[
     ("LICENSE", include_bytes!("../../../LICENSE-MIT")),
     ("logo.png", include_bytes!("logo.png")),
     ("src/line.rs", include_bytes!("../cli/line.rs")),
-    ("src/render.rs", include_bytes!("../cli/render.rs")),
+    ("src/render.rs", include_bytes!("../render.rs")),
     ("src/hook.rs", include_bytes!("../hook/mod.rs")),
 ];
 

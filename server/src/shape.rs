@@ -7,7 +7,7 @@ use backstitch_core::{BranchInfo, Entry, EntryChange, Operation};
 use base64::Engine as _;
 use serde_json::{Map, Value, json};
 
-use super::render::{self, What};
+use crate::render::{self, What};
 
 /// Text, or its bytes where it is none.
 pub fn text(bytes: &[u8]) -> Value {

@@ -1,0 +1,188 @@
+//! A changed file with both its contents: what a diff answers, in any face. Reads contents through the
+//! engine; how texts differ is the engine's business.
+
+use backstitch_core::diff::{self, FileDiff, Side};
+use backstitch_core::model::{ContentId, FileState, Image};
+use backstitch_core::restore::{Action, Plan};
+use backstitch_core::{Delta, Engine, Result};
+use serde_json::{Value, json};
+
+use crate::render::{self, What};
+use crate::shape::text;
+
+/// Lines around a change in a patch.
+const CONTEXT: usize = 3;
+
+/// A changed file with both contents in memory.
+#[derive(Debug)]
+pub struct Changed {
+    old: Loaded,
+    new: Loaded,
+    pub what: What,
+    pub path: Vec<u8>,
+    pub from: Option<Vec<u8>>,
+    /// Why a content is not kept, where it is not.
+    pub opaque: Option<&'static str>,
+}
+
+type Loaded = Option<(Vec<u8>, u32, Vec<u8>)>;
+
+impl Changed {
+    pub fn load(engine: &Engine, delta: &Delta) -> Result<Self> {
+        let (path, from) = render::place(&delta.old, &delta.new);
+        let image = |state: &FileState| state.as_ref().and_then(|p| render::opaque(&p.image));
+        Ok(Self {
+            old: side(engine, &delta.old)?,
+            new: side(engine, &delta.new)?,
+            what: What::of(&delta.old, &delta.new),
+            path: path.to_vec(),
+            from: from.map(<[u8]>::to_vec),
+            opaque: image(&delta.old).or_else(|| image(&delta.new)),
+        })
+    }
+
+    fn with<T>(&self, f: impl FnOnce(&FileDiff) -> T) -> T {
+        f(&FileDiff {
+            old: borrow(&self.old),
+            new: borrow(&self.new),
+        })
+    }
+
+    pub fn counts(&self) -> (usize, usize) {
+        if self.is_binary() {
+            (0, 0)
+        } else {
+            self.with(diff::line_counts)
+        }
+    }
+
+    pub fn is_binary(&self) -> bool {
+        self.opaque.is_some() || self.with(diff::is_binary)
+    }
+
+    pub fn patch(&self) -> Vec<u8> {
+        self.with(|d| diff::patch(d, CONTEXT))
+    }
+
+    pub fn words(&self) -> Vec<u8> {
+        self.with(diff::word_diff)
+    }
+
+    /// The path, and where it came from.
+    pub fn name(&self) -> String {
+        name(&self.path, self.from.as_deref())
+    }
+
+    /// Ranges are `[start, lines]` with the first line as 1; an empty range stands before `start`.
+    pub fn json(&self) -> Value {
+        let (added, removed) = self.counts();
+        let binary = self.is_binary();
+        let mut file = json!({
+            "path": text(&self.path),
+            "kind": self.what.name(),
+            "added": added,
+            "removed": removed,
+            "binary": binary,
+            "hunks": if binary { Vec::new() } else { self.hunks() },
+        });
+        if let Some(from) = &self.from {
+            file["from"] = text(from);
+        }
+        if let Some(reason) = self.opaque {
+            file["not_kept"] = reason.into();
+        }
+        file
+    }
+
+    fn hunks(&self) -> Vec<Value> {
+        let (old, new) = (lines(&self.old), lines(&self.new));
+        let texts = |lines: &[&[u8]], range: &std::ops::Range<usize>| -> Vec<Value> {
+            let part = lines.get(range.clone()).unwrap_or_default();
+            part.iter().map(|line| text(line)).collect()
+        };
+        let hunk = |hunk: diff::Hunk| {
+            json!({
+                "id": hunk.id,
+                "old": [hunk.old.start + 1, hunk.old.len()],
+                "new": [hunk.new.start + 1, hunk.new.len()],
+                "removed": texts(&old, &hunk.old),
+                "added": texts(&new, &hunk.new),
+            })
+        };
+        self.with(diff::hunks).into_iter().map(hunk).collect()
+    }
+}
+
+fn borrow(side: &Loaded) -> Option<Side<'_>> {
+    side.as_ref().map(|(path, mode, bytes)| Side {
+        path,
+        mode: *mode,
+        bytes,
+    })
+}
+
+fn side(engine: &Engine, state: &FileState) -> Result<Loaded> {
+    let Some(placed) = state else { return Ok(None) };
+    let (Some(content), Some(mode)) = (placed.image.content(), placed.image.git_mode()) else {
+        return Ok(None);
+    };
+    Ok(Some((
+        placed.path.bytes().to_vec(),
+        mode,
+        engine.content(&content)?,
+    )))
+}
+
+fn lines(side: &Loaded) -> Vec<&[u8]> {
+    let Some((_, _, bytes)) = side else {
+        return Vec::new();
+    };
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+    lines
+        .map(|line| line.strip_suffix(b"\n").unwrap_or(line))
+        .collect()
+}
+
+/// `path`, or `old → new`.
+pub fn name(path: &[u8], from: Option<&[u8]>) -> String {
+    match from {
+        Some(from) => format!("{} → {}", render::path(from), render::path(path)),
+        None => render::path(path),
+    }
+}
+
+/// How two images differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Difference {
+    Lines(usize, usize),
+    Binary,
+    /// A content cannot be read: it is not kept, or not yet.
+    Unknown,
+}
+
+pub fn difference(engine: &Engine, plan: &Plan, action: &Action) -> Difference {
+    let content = |id: &ContentId| match plan.content(id) {
+        Some(bytes) => Some(bytes.to_vec()),
+        None => engine.content(id).ok(),
+    };
+    let side = |image: &Image| -> Option<Loaded> {
+        match (image.content(), image.git_mode()) {
+            (Some(id), Some(mode)) => {
+                Some(Some((action.path.bytes().to_vec(), mode, content(&id)?)))
+            }
+            _ => image.is_absent().then_some(None),
+        }
+    };
+    let (Some(before), Some(after)) = (side(&action.before), side(&action.after)) else {
+        return Difference::Unknown;
+    };
+    let pair = FileDiff {
+        old: borrow(&before),
+        new: borrow(&after),
+    };
+    if diff::is_binary(&pair) {
+        return Difference::Binary;
+    }
+    let (added, removed) = diff::line_counts(&pair);
+    Difference::Lines(added, removed)
+}
