@@ -172,9 +172,9 @@ impl Engine {
         }
     }
 
-    /// Another process may have switched to another branch. To be asked with a lock held that keeps it from
-    /// doing so again.
-    pub(crate) fn refresh(&mut self) -> Result<()> {
+    /// Another process may have switched to another branch. Before something is done, to be asked with a lock
+    /// held that keeps it from doing so again.
+    pub fn refresh(&mut self) -> Result<()> {
         self.here.branch = self
             .store
             .conn

@@ -85,6 +85,11 @@ impl Workspace {
         }
     }
 
+    /// The file that is written anew after each commit of any process.
+    pub fn bell(&self) -> PathBuf {
+        self.store_dir.join(store::BELL)
+    }
+
     /// Makes a directory a workspace of its own, whatever encloses it.
     pub fn init(l: &Locate<'_>, dir: &Path) -> Result<Self> {
         let root = dir.canonicalize().at("open", dir)?;

@@ -23,7 +23,7 @@ use crate::error::{Context, Error, Result};
 /// A WAL above this is moved into the database. Whoever opens the store while nobody else has it open
 /// reads all of the WAL, so that every hook pays for its length: a page takes about 2 µs.
 const WAL_LIMIT: u64 = 1 << 20;
-const BELL: &str = "bell";
+pub(crate) const BELL: &str = "bell";
 const BUSY: Duration = Duration::from_secs(20);
 /// A hook rather leaves a gap than hold its agent up.
 const BUSY_HOOK: Duration = Duration::from_secs(5);

@@ -1,0 +1,86 @@
+//! Hover: which turn, prompt, agent and tool wrote a line, with what it changed there. Reads through the
+//! engine.
+
+use backstitch_core::model::RelPath;
+use backstitch_core::{Author, Delta, Engine, Result};
+use serde_json::Value;
+
+use super::words::{self, Now};
+use crate::changed::Changed;
+
+/// Lines of the change that are shown.
+const LINES: usize = 16;
+
+/// None where a line is from before, or not saved yet.
+pub fn text(
+    engine: &Engine,
+    author: &Author,
+    path: &RelPath,
+    line: &str,
+    now: Now,
+    markdown: bool,
+) -> Result<Option<String>> {
+    let Some(mut text) = words::who(author, now, markdown) else {
+        return Ok(None);
+    };
+    if let Some(change) = change(engine, author, path, line)? {
+        let (open, close) = if markdown {
+            ("\n\n```diff\n", "```")
+        } else {
+            ("\n\n", "")
+        };
+        text.push_str(open);
+        text.push_str(&change);
+        text.push_str(close);
+    }
+    Ok(Some(text))
+}
+
+/// The hunk that brought a line, as a diff.
+fn change(
+    engine: &Engine,
+    author: &Author,
+    path: &RelPath,
+    line: &str,
+) -> Result<Option<String>> {
+    let (Some(node), Some(change)) = (author.node, author.change) else {
+        return Ok(None);
+    };
+    let entry = engine.entry(node)?;
+    let mut changes = entry.changes.iter();
+    let Some(found) = changes.find(|c| c.change.id == change) else {
+        tracing::debug!("{path:?}: {node} does not have change {change:?}");
+        return Ok(None);
+    };
+    let changed = Changed::load(
+        engine,
+        &Delta {
+            old: found.change.before.clone(),
+            new: found.change.after.clone(),
+        },
+    )?;
+    let file = changed.json();
+    let hunks = file["hunks"].as_array().cloned().unwrap_or_default();
+    let lines = |hunk: &Value, side: &str| -> Vec<String> {
+        let lines = hunk[side].as_array().into_iter().flatten();
+        lines
+            .map(|line| line.as_str().unwrap_or("…").to_owned())
+            .collect()
+    };
+    let brought = |hunk: &&Value| lines(hunk, "added").iter().any(|added| added == line);
+    let Some(hunk) = hunks.iter().find(brought) else {
+        return Ok(None);
+    };
+    let removed = lines(hunk, "removed").into_iter().map(|l| format!("-{l}"));
+    let added = lines(hunk, "added").into_iter().map(|l| format!("+{l}"));
+    let all: Vec<String> = removed.chain(added).collect();
+    let mut text = String::new();
+    for line in all.iter().take(LINES) {
+        text.push_str(line);
+        text.push('\n');
+    }
+    if all.len() > LINES {
+        text.push_str(&format!(" … {} more lines\n", all.len() - LINES));
+    }
+    Ok(Some(text))
+}

@@ -1,0 +1,121 @@
+//! The one way in. Notifications that change what the server knows are taken up here, at once and in the
+//! order in which they came, before the transport lets anything run side by side. A panic in one request
+//! is that request's error.
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use serde_json::{Value, from_value};
+use tower::Service;
+use tower_lsp::LspService;
+use tower_lsp::gen_lsp_types::{
+    DidChangeConfigurationParams, DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams,
+    DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams,
+};
+use tower_lsp::jsonrpc::{Error, Request, Response};
+
+use super::backend::Backend;
+use super::from_proto;
+use super::session::Session;
+use super::settings::Settings;
+
+#[derive(Debug)]
+pub struct Ingress {
+    inner: LspService<Backend>,
+    session: Arc<Session>,
+}
+
+impl Ingress {
+    pub fn new(inner: LspService<Backend>) -> Self {
+        let session = inner.inner().session.clone();
+        Self { inner, session }
+    }
+}
+
+type Answer<E> = Pin<Box<dyn Future<Output = Result<Option<Response>, E>> + Send>>;
+
+impl Service<Request> for Ingress {
+    type Response = Option<Response>;
+    type Error = <LspService<Backend> as Service<Request>>::Error;
+    type Future = Answer<Self::Error>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        if STATE.contains(&request.method()) {
+            take_up(&self.session, request);
+            return Box::pin(std::future::ready(Ok(None)));
+        }
+        let id = request.id().cloned();
+        let method = request.method().to_owned();
+        let answer = tokio::spawn(self.inner.call(request));
+        Box::pin(async move {
+            match answer.await {
+                Ok(answer) => answer,
+                Err(error) => {
+                    tracing::error!("{method}: {error}");
+                    Ok(id.map(|id| Response::from_error(id, Error::internal_error())))
+                }
+            }
+        })
+    }
+}
+
+/// What changes what the server knows.
+const STATE: [&str; 6] = [
+    "textDocument/didOpen",
+    "textDocument/didChange",
+    "textDocument/didSave",
+    "textDocument/didClose",
+    "workspace/didChangeWorkspaceFolders",
+    "workspace/didChangeConfiguration",
+];
+
+fn take_up(session: &Session, request: Request) {
+    let (method, _, params) = request.into_parts();
+    let params = params.unwrap_or_default();
+    let taken = catch_unwind(AssertUnwindSafe(|| change(session, &method, params)));
+    match taken {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!("{method}: {error}; left alone"),
+        Err(_) => tracing::error!("{method}: a panic; left alone"),
+    }
+}
+
+fn change(session: &Session, method: &str, params: Value) -> serde_json::Result<()> {
+    match method {
+        "textDocument/didOpen" => {
+            let document = from_value::<DidOpenTextDocumentParams>(params)?.text_document;
+            session.open(document.uri.as_str(), document.version, &document.text);
+        }
+        "textDocument/didChange" => {
+            let params: DidChangeTextDocumentParams = from_value(params)?;
+            let document = &params.text_document;
+            let uri = &document.text_document_identifier.uri;
+            session.change(uri.as_str(), document.version, &params.content_changes);
+        }
+        "textDocument/didSave" => {
+            let params: DidSaveTextDocumentParams = from_value(params)?;
+            session.save(params.text_document.uri.as_str());
+        }
+        "textDocument/didClose" => {
+            let params: DidCloseTextDocumentParams = from_value(params)?;
+            session.close(params.text_document.uri.as_str());
+        }
+        "workspace/didChangeWorkspaceFolders" => {
+            let event = from_value::<DidChangeWorkspaceFoldersParams>(params)?.event;
+            session.change_folders(from_proto::folders(&event.added), &from_proto::folders(&event.removed));
+        }
+        _ => {
+            let settings = from_value::<DidChangeConfigurationParams>(params)?.settings;
+            let (settings, wrong) = Settings::read(&settings);
+            session.configure(settings, &wrong);
+        }
+    }
+    Ok(())
+}

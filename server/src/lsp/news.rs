@@ -1,0 +1,61 @@
+//! Listens for what other processes commit: the bell of a store, watched, and looked at now and then besides,
+//! since a watcher may miss one. Owns when to look; what is new is the engine's to say.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+use backstitch_core::{Error, Result, Workspace};
+use notify::{RecursiveMode, Watcher};
+use tokio::sync::mpsc::UnboundedSender;
+
+/// How long a ring that the watcher missed may go unheard.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// Sends the workspace's root each time that its bell has rung, until nobody listens.
+pub fn listen(workspace: &Workspace, heard: UnboundedSender<PathBuf>) -> Result<()> {
+    let (bell, root) = (workspace.bell(), workspace.root.clone());
+    let thread = std::thread::Builder::new().name("backstitch news".into());
+    let spawned = thread.spawn(move || follow(&bell, &root, &heard));
+    spawned.map(|_| ()).map_err(|source| Error::Io {
+        what: "start a thread".into(),
+        source,
+    })
+}
+
+fn follow(bell: &PathBuf, root: &PathBuf, heard: &UnboundedSender<PathBuf>) {
+    let (rings, ringing) = channel();
+    let name = bell.file_name().map(ToOwned::to_owned);
+    let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+        let of_bell = |event: &notify::Event| {
+            let mut paths = event.paths.iter();
+            paths.any(|path| path.file_name() == name.as_deref())
+        };
+        if event.is_ok_and(|event| !event.kind.is_access() && of_bell(&event)) {
+            rings.send(()).ok();
+        }
+    })
+    .inspect_err(|error| tracing::warn!("no watcher, looking from time to time: {error}"))
+    .ok();
+    let mut watched = false;
+    let mut last = std::fs::read(bell).ok();
+    while !heard.is_closed() {
+        if let (false, Some(watcher), Some(dir)) = (watched, &mut watcher, bell.parent()) {
+            // there may be no store yet
+            watched = watcher.watch(dir, RecursiveMode::NonRecursive).is_ok();
+        }
+        match ringing.recv_timeout(LOOK) {
+            Ok(()) => while ringing.try_recv().is_ok() {},
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(LOOK),
+        }
+        let now = std::fs::read(bell).ok();
+        // written anew in two steps: an empty bell is one that is about to ring
+        if now != last && now.as_ref().is_none_or(|text| !text.is_empty()) {
+            last = now;
+            if heard.send(root.clone()).is_err() {
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! URIs: files as clients write them, and Backstitch's own documents. Pure. Any byte that is not plain in a
+//! path stands as `%XX`, so that names that are not UTF-8 pass, too.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use backstitch_core::model::RelPath;
+
+/// `backstitch://<workspace>/<rev>/<path>`: a file at a checkpoint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Virtual {
+    /// The workspace's root.
+    pub root: PathBuf,
+    pub rev: String,
+    pub path: RelPath,
+}
+
+pub const SCHEME: &str = "backstitch";
+
+/// The file that a `file:` URI names; None for every other scheme, and for another host's file.
+pub fn to_path(uri: &str) -> Option<PathBuf> {
+    let rest = strip_scheme(uri, "file")?;
+    let rest = rest.strip_prefix("//").map_or(rest, |rest| {
+        rest.strip_prefix("localhost").unwrap_or(rest)
+    });
+    if !rest.starts_with('/') {
+        return None;
+    }
+    let end = rest.find(['?', '#']).unwrap_or(rest.len());
+    Some(path_of(&decode(&rest[..end])))
+}
+
+pub fn of_path(path: &Path) -> String {
+    format!("file://{}", encode(&bytes_of(path.as_os_str()), true))
+}
+
+impl Virtual {
+    pub fn parse(uri: &str) -> Option<Self> {
+        let rest = strip_scheme(uri, SCHEME)?.strip_prefix("//")?;
+        let (root, rest) = rest.split_once('/')?;
+        let (rev, path) = rest.split_once('/')?;
+        Some(Self {
+            root: path_of(&decode(root)),
+            rev: String::from_utf8(decode(rev)).ok()?,
+            path: RelPath::new(decode(path))?,
+        })
+    }
+
+    pub fn uri(&self) -> String {
+        format!(
+            "{SCHEME}://{}/{}/{}",
+            encode(&bytes_of(self.root.as_os_str()), false),
+            encode(self.rev.as_bytes(), false),
+            encode(self.path.bytes(), true)
+        )
+    }
+}
+
+fn strip_scheme<'u>(uri: &'u str, scheme: &str) -> Option<&'u str> {
+    let (found, rest) = uri.split_once(':')?;
+    found.eq_ignore_ascii_case(scheme).then_some(rest)
+}
+
+fn encode(bytes: &[u8], slashes: bool) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for byte in bytes {
+        let plain = byte.is_ascii_alphanumeric()
+            || b"-._~".contains(byte)
+            || (slashes && *byte == b'/');
+        if plain {
+            text.push(char::from(*byte));
+        } else {
+            text.push('%');
+            for digit in [byte >> 4, byte & 15] {
+                text.push(char::from(b"0123456789ABCDEF"[usize::from(digit)]));
+            }
+        }
+    }
+    text
+}
+
+/// A `%` that no two hex digits follow stands for itself.
+fn decode(text: &str) -> Vec<u8> {
+    let bytes = text.as_bytes();
+    let digit = |at: usize| char::from(*bytes.get(at)?).to_digit(16);
+    let mut decoded = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let pair = digit(at + 1).zip(digit(at + 2));
+        match pair.filter(|_| *byte == b'%') {
+            Some((high, low)) => {
+                decoded.extend(u8::try_from(high * 16 + low));
+                at += 3;
+            }
+            None => {
+                decoded.push(*byte);
+                at += 1;
+            }
+        }
+    }
+    decoded
+}
+
+#[cfg(unix)]
+fn path_of(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt as _;
+    OsStr::from_bytes(bytes).into()
+}
+
+#[cfg(unix)]
+fn bytes_of(path: &OsStr) -> Vec<u8> {
+    use std::os::unix::ffi::OsStrExt as _;
+    path.as_bytes().to_vec()
+}
+
+#[cfg(not(unix))]
+fn path_of(bytes: &[u8]) -> PathBuf {
+    // `/c:/dir` is `c:/dir`
+    let text = String::from_utf8_lossy(bytes);
+    let drive = text.strip_prefix('/').filter(|t| t.as_bytes().get(1) == Some(&b':'));
+    PathBuf::from(drive.unwrap_or(&text))
+}
+
+#[cfg(not(unix))]
+fn bytes_of(path: &OsStr) -> Vec<u8> {
+    let text = path.to_string_lossy().replace('\\', "/");
+    let drive = text.as_bytes().get(1) == Some(&b':');
+    if drive { format!("/{text}") } else { text }.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_as_clients_write_them() {
+        let path = |uri: &str| to_path(uri).map(|path| path.display().to_string());
+        assert_eq!(path("file:///a/b.rs").as_deref(), Some("/a/b.rs"));
+        assert_eq!(path("file:/a/b.rs").as_deref(), Some("/a/b.rs"));
+        assert_eq!(path("FILE://localhost/a").as_deref(), Some("/a"));
+        assert_eq!(path("file:///a%20b%C3%A9").as_deref(), Some("/a bé"));
+        assert_eq!(path("file:///a+b@c:d!").as_deref(), Some("/a+b@c:d!"));
+        assert_eq!(path("file:///100%").as_deref(), Some("/100%"));
+        assert_eq!(path("file://host/a"), None);
+        assert_eq!(path("untitled:Untitled-1"), None);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn any_name_leads_back() {
+        let name: Vec<u8> = (1..=255).filter(|b| *b != b'/').collect();
+        let path = Path::new("/").join(path_of(&name));
+        assert_eq!(to_path(&of_path(&path)), Some(path));
+    }
+
+    #[test]
+    fn own_documents_lead_back() {
+        let document = Virtual {
+            root: "/home/me/a project".into(),
+            rev: "fix/one two".into(),
+            path: RelPath::new("src/é?.rs").unwrap(),
+        };
+        assert_eq!(Virtual::parse(&document.uri()), Some(document));
+        assert_eq!(Virtual::parse("file:///a/b/c"), None);
+        assert_eq!(Virtual::parse("backstitch://a/b"), None);
+    }
+}

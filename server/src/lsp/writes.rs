@@ -1,0 +1,85 @@
+//! What is made through the engine without moving a file: branches, tags, checkpoints.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use backstitch_core::Entry;
+use serde_json::{Value, json};
+
+use super::failure::Outcome;
+use super::room::Room;
+use super::session::Session;
+use super::uri;
+use crate::shape;
+
+/// A branch at a revision; one without a name gets one.
+pub async fn fork(
+    room: &Arc<Room>,
+    rev: String,
+    name: Option<String>,
+    into: Option<PathBuf>,
+    session: &Arc<Session>,
+) -> Outcome<Value> {
+    let root = room.root().to_path_buf();
+    let into = into.map(|dir| {
+        let named = dir.to_str().and_then(uri::to_path);
+        root.join(named.unwrap_or(dir))
+    });
+    let forked = room.act(false, move |engine| {
+        let from = engine.resolve(&rev)?;
+        let name = match name {
+            Some(name) => name,
+            None => free_name(engine, &rev)?,
+        };
+        match &into {
+            None => {
+                let branch = engine.create_branch(&name, from, None)?;
+                Ok(json!({ "branch": shape::branch(&branch) }))
+            }
+            Some(dir) => {
+                let forked = engine.fork_into(&name, from, None, dir, &mut |_| {})?;
+                Ok(json!({
+                    "branch": shape::branch(&forked.branch),
+                    "into": shape::text(forked.root.as_os_str().as_encoded_bytes()),
+                    "files": forked.files,
+                }))
+            }
+        }
+    });
+    let forked = forked.await?;
+    session.changed(room);
+    Ok(forked)
+}
+
+/// `fork-t4`, or `fork-t4-2` where that is taken.
+fn free_name(engine: &backstitch_core::Engine, rev: &str) -> backstitch_core::Result<String> {
+    let plain: String = rev
+        .chars()
+        .map(|c| if c.is_alphanumeric() { c } else { '-' })
+        .collect();
+    let base = format!("fork-{}", plain.trim_matches('-'));
+    let taken = engine.branches()?;
+    let free = |name: &String| taken.iter().all(|branch| branch.name != *name);
+    let numbered = (2_u32..).map(|number| format!("{base}-{number}"));
+    let mut names = std::iter::once(base.clone()).chain(numbered);
+    Ok(names.find(free).unwrap_or(base))
+}
+
+/// The checkpoint that was tagged.
+pub async fn tag(room: &Room, rev: String, name: String) -> Outcome<String> {
+    let tagged = room.act(false, move |engine| {
+        let node = engine.resolve(&rev)?;
+        engine.tag(&name, node)?;
+        Ok(node.to_string())
+    });
+    Ok(tagged.await?)
+}
+
+/// The state now, by hand. Begins the history where there is none.
+pub async fn checkpoint(room: &Room, label: Option<String>) -> Outcome<Entry> {
+    let made = room.act(true, move |engine| {
+        let node = engine.checkpoint(label.as_deref())?;
+        engine.entry(node)
+    });
+    Ok(made.await?)
+}
