@@ -157,7 +157,7 @@ impl Engine {
                 self.answer(path, text, &runs)
             }
             Against::Disk => {
-                let mut look = self.root.look(path)?;
+                let mut look = self.look_at(path)?;
                 let text = text_of(path, &mut look)?;
                 let recorded = self.recorded_now(path, &look)?;
                 if recorded.is_none() {
@@ -168,7 +168,7 @@ impl Engine {
             }
             Against::Text(text) => {
                 refuse_binary(path, text)?;
-                let look = self.root.look(path)?;
+                let look = self.look_at(path)?;
                 if look.is_dir {
                     return Err(directory(path));
                 }

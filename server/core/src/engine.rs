@@ -7,12 +7,14 @@ use std::time::Duration;
 use rusqlite::{OptionalExtension, params};
 
 use crate::disk::Root;
+use crate::editors::{EditorInfo, Orphan, PendingSave};
 use crate::error::{Error, Result};
 use crate::history::{self, Ancestry, BranchInfo, Entry, Here, LogFilter, Operation};
 use crate::known;
 use crate::model::{
     BranchId, ContentId, Coverage, FileId, Image, NodeId, OpId, Placed, RelPath, RootId, os_bytes,
 };
+use crate::restore::Plan;
 use crate::store::{self, Durable, Store};
 use crate::workspace::Workspace;
 
@@ -44,6 +46,12 @@ pub struct Status {
     pub open_operation: Option<OpId>,
     /// What hooks could not record and no node has taken up yet.
     pub gaps: Vec<String>,
+    /// Language servers at work.
+    pub editors: Vec<EditorInfo>,
+    /// Text that editors left unsaved when they died.
+    pub orphans: Vec<Orphan>,
+    /// Files that wait for a save.
+    pub pending_saves: Vec<PendingSave>,
 }
 
 #[derive(Debug)]
@@ -56,7 +64,7 @@ pub struct Engine {
 
 /// Who wants to hear how far a scan is.
 #[derive(Default)]
-pub(crate) struct Told(Option<Box<dyn FnMut(Progress)>>);
+pub(crate) struct Told(Option<Box<dyn FnMut(Progress) + Send>>);
 
 impl Told {
     pub(crate) fn call(&mut self, progress: Progress) {
@@ -90,6 +98,9 @@ impl Status {
             open_calls: 0,
             open_operation: None,
             gaps: store::gaps::peek(&workspace.store_dir),
+            editors: Vec::new(),
+            orphans: Vec::new(),
+            pending_saves: Vec::new(),
         }
     }
 }
@@ -184,7 +195,7 @@ impl Engine {
     }
 
     /// Has scans tell how far they are.
-    pub fn on_progress(&mut self, tell: impl FnMut(Progress) + 'static) {
+    pub fn on_progress(&mut self, tell: impl FnMut(Progress) + Send + 'static) {
         self.told = Told(Some(Box::new(tell)));
     }
 
@@ -279,6 +290,14 @@ impl Engine {
 
     pub fn content(&self, id: &ContentId) -> Result<Vec<u8>> {
         self.store.content(id)
+    }
+
+    /// A content that a plan speaks of: one that it makes, or one of the store.
+    pub fn text_of(&self, plan: &Plan, id: &ContentId) -> Result<Vec<u8>> {
+        match plan.content(id) {
+            Some(made) => Ok(made.to_vec()),
+            None => self.content(id),
+        }
     }
 
     /// The whole tracked tree at a node. What was not known at the time is not in it.
@@ -437,6 +456,9 @@ impl Engine {
                 )
                 .optional()?,
             gaps: store::gaps::peek(&self.store.dir),
+            editors: self.editors()?,
+            orphans: self.orphan_buffers()?,
+            pending_saves: self.pending_saves()?,
         })
     }
 

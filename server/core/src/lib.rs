@@ -8,6 +8,7 @@ mod clear;
 mod compare;
 pub mod diff;
 mod disk;
+mod editors;
 mod engine;
 mod error;
 mod fault;
@@ -28,6 +29,10 @@ mod workspace;
 pub use blame::{Against, Author, Blame, BlameRun, By, Work};
 pub use clear::Clearing;
 pub use compare::Delta;
+pub use editors::{
+    Answer, EditorInfo, EditorLease, Handed, News, OpenText, Orphan, PendingSave, Settle, Settled,
+    Unsaved,
+};
 pub use engine::{Engine, Progress, Status, Tree, record_gap};
 pub use error::{Error, ErrorKind, Result};
 pub use forks::Forked;

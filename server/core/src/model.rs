@@ -50,6 +50,10 @@ id!(
     /// A line of history with a name.
     BranchId
 );
+id!(
+    /// A language server, as the store numbers it. A number never comes back.
+    EditorId
+);
 
 impl fmt::Display for NodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -64,7 +68,7 @@ impl fmt::Display for OpId {
 }
 
 /// The BLAKE3 hash of a content.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ContentId(pub [u8; 32]);
 
 impl ContentId {
@@ -144,6 +148,19 @@ impl RelPath {
         self.0 == dir
             || dir.is_empty()
             || (self.0.starts_with(dir) && self.0.get(dir.len()) == Some(&b'/'))
+    }
+}
+
+impl Serialize for RelPath {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(to)
+    }
+}
+
+impl<'de> Deserialize<'de> for RelPath {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let bytes = Vec::<u8>::deserialize(from)?;
+        Self::new(bytes).ok_or_else(|| serde::de::Error::custom("no relative path"))
     }
 }
 

@@ -12,6 +12,7 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 
 use crate::disk::{Listed, Look, Root, Stat, TEMP_PREFIX, read_small};
+use crate::editors::pending::Pending;
 use crate::error::{Error, Result};
 use crate::model::{
     ContentId, Coverage, FileId, Image, NodeId, Opaque, Reason, RelPath, bytes_path,
@@ -50,6 +51,8 @@ pub(crate) struct Findings {
     pub found: Vec<Found>,
     /// The image is the known one, but the stat is not: to be noted, so that it is not read again.
     pub restated: Vec<(RelPath, Stat)>,
+    /// What waited for a save, by its number, and was saved.
+    pub saved: Vec<i64>,
     pub pack: Option<SealedPack>,
     pub coverage: Coverage,
     /// Directories in which no file was seen at any depth, NUL-separated.
@@ -123,16 +126,27 @@ impl Gathered<'_> {
     }
 }
 
-/// Scans the whole root. `known` is what the store knew when this began; `tick` hears from time to time
-/// how many files were seen.
+/// What a scan compares the disk with: what the store knew when it began.
+#[derive(Clone, Copy)]
+pub(crate) struct Against<'a> {
+    pub known: &'a KnownTree,
+    pub pending: &'a Pending,
+    pub excludes: &'a Excludes,
+}
+
+/// Scans the whole root. `tick` hears from time to time how many files were seen.
 pub(crate) fn scan(
     root: &Root,
     store: &Path,
-    known: &KnownTree,
-    excludes: &Excludes,
+    against: &Against<'_>,
     deadline: Option<Instant>,
     tick: &mut dyn FnMut(u64),
 ) -> Result<Findings> {
+    let Against {
+        known,
+        pending,
+        excludes,
+    } = *against;
     if !root.is_there() {
         return Err(Error::refused(
             format!("the workspace {} is gone", root.path.display()),
@@ -145,6 +159,7 @@ pub(crate) fn scan(
         root,
         store,
         known,
+        pending,
         gathered: Mutex::new(Gathered::default()),
         spilling: AtomicBool::new(false),
         queue: Mutex::new(Queue {
@@ -234,6 +249,7 @@ struct Scan<'a> {
     root: &'a Root,
     store: &'a Path,
     known: &'a KnownTree,
+    pending: &'a Pending,
     gathered: Mutex<Gathered<'a>>,
     /// Contents go to the pack by now: compress them outside the lock.
     spilling: AtomicBool,
@@ -377,6 +393,13 @@ impl<'a> Scan<'a> {
             return;
         }
         let mut look = look;
+        let waits = self.pending.overlay(&path, before, &mut look);
+        let saved = self.pending.get(&path).filter(|p| {
+            !waits && p.wanted == before && look.image == before
+        });
+        if let Some(saved) = saved {
+            self.gather().out.saved.push(saved.id);
+        }
         let packed = (look.image != before && self.spilling.load(Ordering::Relaxed))
             .then(|| look.bytes.take().zip(look.image.content()))
             .flatten()

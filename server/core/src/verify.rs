@@ -163,6 +163,18 @@ impl Engine {
             }
         }
         let mut select = self.store.conn.prepare(
+            "SELECT node, path FROM node_buffer
+             WHERE NOT EXISTS (SELECT 1 FROM blob WHERE blob.hash = node_buffer.content)",
+        )?;
+        let mut rows = select.query([])?;
+        while let Some(row) = rows.next()? {
+            let (node, path): (NodeId, crate::model::RelPath) = (row.get(0)?, row.get(1)?);
+            out.problems.push(format!(
+                "{node}: unsaved text of {} is missing",
+                path.display()
+            ));
+        }
+        let mut select = self.store.conn.prepare(
             "SELECT id, parent, COALESCE(LAG(id) OVER (PARTITION BY branch ORDER BY id),
                (SELECT fork_point FROM branch WHERE branch.id = node.branch)) AS before
              FROM node ORDER BY id",

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::settle::{self, AFTER, BEFORE, Cause, Desk, Scanned};
+use crate::editors::pending::Pending;
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, Result};
 use crate::model::{Coverage, Kind, NodeId, OpId};
@@ -109,7 +110,7 @@ impl Engine {
     }
 
     /// One write transaction at the desk; gaps that hooks left behind are taken in with the next node.
-    pub(super) fn settle<S, T>(
+    pub(crate) fn settle<S, T>(
         &mut self,
         durable: Durable,
         with: S,
@@ -125,6 +126,7 @@ impl Engine {
                 root,
                 here,
                 git: &git,
+                pending: Pending::of(conn, here.root)?,
             };
             // a gap is older than what is recorded now, but a history begins with its start
             let first = desk.head()?.is_some();

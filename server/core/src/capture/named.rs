@@ -12,6 +12,7 @@ use super::event::{AgentEvent, Told, ToolCall, Wrote};
 use super::settle::{self, AFTER, BEFORE, Cause, Desk, NO_STAT, Step};
 use super::{Recorded, open, outcome, reported};
 use crate::disk::{Look, Stat};
+use crate::editors::pending;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::known;
@@ -266,8 +267,22 @@ fn bring_up_to_date(
     let row = known::get(desk.conn, desk.here.root, path)?;
     let before = row.as_ref().map_or(Image::Absent, |r| r.image);
     let image = seen(before, look.image);
-    if before == image || calls::reserved(desk.conn, desk.here.root, path)?.is_some() {
+    if before == image {
+        if let Some(p) = desk.pending.get(path).filter(|p| p.wanted == look.image) {
+            pending::saved(desk.conn, p.id)?;
+        }
         return Ok(None);
+    }
+    if calls::reserved(desk.conn, desk.here.root, path)?.is_some() {
+        return Ok(None);
+    }
+    let waits = desk.pending.get(path).zip(row.as_ref());
+    if let Some((p, row)) = waits.filter(|(p, row)| p.disk == image && p.wanted == row.image) {
+        // the call goes on from what the disk holds, and not from what was never saved
+        let generation = known::next_generation(desk.conn, desk.here.root)?;
+        let step = pending::never_saved(row, p, look.stat);
+        let none = Coverage::default();
+        return desk.record(&[step], &Cause::between(), &none, false, generation);
     }
     if let Some(bytes) = &look.bytes {
         store::put(desk.conn, desk.dir, bytes, before.content())?;
@@ -390,6 +405,16 @@ impl Work<'_> {
         let conn = desk.conn;
         let root = desk.here.root;
         let mut row = known::get(conn, root, path)?;
+        if let Some(p) = desk.pending.get(path) {
+            if look.image == p.disk {
+                return Ok(Done::Nothing);
+            }
+            if look.image == p.wanted {
+                pending::saved(conn, p.id)?;
+            } else {
+                row = desk.not_saved(path, row)?;
+            }
+        }
         if let Image::Opaque(why) = look.image {
             coverage.note(path.bytes(), crate::scan::reason(why), "named");
         }

@@ -9,6 +9,8 @@ use super::calls::{self, Found as Situation, Verdict, Writer, Writers};
 use super::renames::follow_renames;
 use super::sight::Sight;
 use crate::disk::{Root, Stat};
+use crate::editors::pending::{self, Pending};
+use crate::editors;
 use crate::error::Result;
 use crate::history::{self, Here, NewChange, NewNode};
 use crate::known;
@@ -36,6 +38,8 @@ pub(crate) struct Desk<'a> {
     pub root: &'a Root,
     pub here: Here,
     pub git: &'a GitHead,
+    /// Files that wait for a save.
+    pub pending: Pending,
 }
 
 /// The node that takes up what is found.
@@ -124,6 +128,7 @@ impl Desk<'_> {
         let Findings {
             found,
             restated,
+            saved,
             pack,
             coverage,
             partial,
@@ -146,7 +151,9 @@ impl Desk<'_> {
             let then = known.get(&found.path);
             if row.as_ref().map(|r| r.generation) != then.map(|k| k.generation) {
                 // somebody else recorded this path meanwhile: what was seen then says nothing now
-                let now = self.root.look(&found.path)?;
+                let mut now = self.root.look(&found.path)?;
+                let record = row.as_ref().map_or(Image::Absent, |r| r.image);
+                self.pending.overlay(&found.path, record, &mut now);
                 found = Found {
                     path: found.path,
                     image: now.image,
@@ -182,7 +189,26 @@ impl Desk<'_> {
                 (None, Some(session)) => writers.judge(Situation::Unreported(*session)),
                 (None, None) => writers.judge(overall),
             };
+            let waits = row.as_ref().zip(self.pending.get(&found.path));
+            if let Some((known, p)) = waits.filter(|(known, p)| p.wanted == known.image)
+                && verdict.origin.session.is_some()
+            {
+                // whoever wrote began with what the disk held, which the user never saved over
+                steps.push(pending::never_saved(known, p, None));
+                let began = known.clone();
+                let began = Known {
+                    image: p.disk,
+                    ..began
+                };
+                if found.image != p.disk {
+                    steps.push(step(found, Some(began), verdict, made_dirs));
+                }
+                continue;
+            }
             steps.push(step(found, row, verdict, made_dirs));
+        }
+        for waited in saved {
+            pending::saved(self.conn, waited)?;
         }
         follow_renames(&mut steps, &known);
         let generation = known::next_generation(self.conn, self.here.root)?;
@@ -278,7 +304,9 @@ impl Desk<'_> {
             git: self.git,
             coverage,
         };
-        history::insert_node(self.conn, self.here, &new)
+        let node = history::insert_node(self.conn, self.here, &new)?;
+        editors::attach(self.conn, self.dir, self.here.root, node, kind)?;
+        Ok(node)
     }
 
     /// Records transitions as one node; the rows of what is known follow.
@@ -385,6 +413,11 @@ impl Desk<'_> {
             made_dirs: step.made_dirs,
         };
         history::insert_edit(self.conn, head, &change)?;
+        for path in [&from, &to].into_iter().flatten() {
+            if self.pending.get(path).is_some() {
+                pending::done(self.conn, root, path)?;
+            }
+        }
         if from != to
             && let Some(from) = &from
         {
@@ -501,7 +534,13 @@ pub(crate) fn scan(
     let since = calls::last_event(&store.conn)?;
     let known = known::all(&store.conn, here.root)?;
     let excludes = Excludes::read(&root.path);
-    let findings = crate::scan::scan(root, &store.dir, &known, &excludes, deadline, tick)?;
+    let pending = Pending::of(&store.conn, here.root)?;
+    let against = crate::scan::Against {
+        known: &known,
+        pending: &pending,
+        excludes: &excludes,
+    };
+    let findings = crate::scan::scan(root, &store.dir, &against, deadline, tick)?;
     Ok(Scanned {
         findings,
         known,

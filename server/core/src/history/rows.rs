@@ -9,6 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::ancestry::Line;
 use super::timeline::{self, Entry, EntryChange};
 use super::{Ancestry, Here, branches, changes_of_node, head, node};
+use crate::editors::{self, Unsaved};
 use crate::error::Result;
 use crate::model::{
     BranchId, Change, ChangeId, ContentId, FileState, Kind, Node, NodeId, OpId, Role, Session,
@@ -59,6 +60,8 @@ pub(crate) struct Rows<'a> {
     sessions: HashMap<SessionId, Session>,
     turns: HashMap<TurnId, Turn>,
     reader: Reader<'a>,
+    /// Whether text was ever unsaved when a node was made.
+    any_unsaved: bool,
     pub(crate) new: NewCounts,
 }
 
@@ -78,6 +81,9 @@ impl<'a> Rows<'a> {
             sessions: HashMap::new(),
             turns: HashMap::new(),
             reader: Reader::new(conn, &store.dir),
+            any_unsaved: conn
+                .prepare_cached("SELECT 1 FROM node_buffer LIMIT 1")?
+                .exists([])?,
             new: NewCounts::default(),
         })
     }
@@ -115,8 +121,27 @@ impl<'a> Rows<'a> {
                 })
                 .collect(),
             operation: made_by.map(|o| timeline::operation(conn, o)).transpose()?,
+            unsaved: self.unsaved(id)?,
             node,
         })
+    }
+
+    /// Text that was not saved when a node was made.
+    pub(crate) fn unsaved(&mut self, id: NodeId) -> Result<Vec<Unsaved>> {
+        if !self.any_unsaved {
+            return Ok(Vec::new());
+        }
+        let mut all = editors::node_rows(self.conn, id)?;
+        for unsaved in &mut all {
+            let mut bytes = |content: Option<ContentId>| {
+                let read = content.and_then(|content| self.reader.get(&content).ok());
+                // what it was loaded from may never have been recorded
+                read.unwrap_or_default()
+            };
+            let (old, new) = (bytes(unsaved.base), bytes(Some(unsaved.content)));
+            (unsaved.added, unsaved.removed, _) = crate::diff::count(&old, &new);
+        }
+        Ok(all)
     }
 
     fn session(&mut self, id: SessionId) -> Result<Session> {

@@ -2,6 +2,7 @@
 
 use rusqlite::{Connection, Row};
 
+use crate::editors::Unsaved;
 use crate::error::Result;
 use crate::model::{
     BranchId, Call, CallId, Change, Node, NodeId, OpId, RootId, Session, SessionId, Turn, TurnId,
@@ -22,6 +23,8 @@ pub struct Entry {
     pub taken_out: bool,
     /// For a rewind: what it was.
     pub operation: Option<Operation>,
+    /// Text that was not saved at that moment, beside what was on disk.
+    pub unsaved: Vec<Unsaved>,
 }
 
 #[derive(Clone, Debug)]
@@ -42,6 +45,8 @@ pub enum OpKind {
     Fork,
     Branch,
     Tag,
+    /// What a restore had waiting for a save was written to the disk.
+    Save,
 }
 
 impl OpKind {
@@ -55,7 +60,13 @@ impl OpKind {
             Self::Fork => "fork",
             Self::Branch => "branch",
             Self::Tag => "tag",
+            Self::Save => "save",
         }
+    }
+
+    /// Whether it is no step of the history: it only named something, or completed another.
+    pub fn is_aside(self) -> bool {
+        self.names_only() || self == Self::Save
     }
 
     /// Whether it only named something: no file moved.
@@ -72,6 +83,7 @@ impl OpKind {
             "fork" => Self::Fork,
             "branch" => Self::Branch,
             "tag" => Self::Tag,
+            "save" => Self::Save,
             _ => Self::Rewind,
         }
     }

@@ -6,32 +6,71 @@ use std::time::{Duration, Instant};
 use super::exchange::{Exchange, Step, remove_temps};
 use super::journal::{self, Begin, Line, Phase};
 use super::types::{Applied, Plan, Request};
+use crate::editors::pending::Pending;
+use crate::editors::{self, PendingSave};
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, Result};
-use crate::history;
-use crate::model::{OpId, RelPath};
+use crate::history::{self, OpKind};
+use crate::model::{Image, OpId, RelPath};
 use crate::store::{self, Durable};
 
+/// What came of a request in this process.
+enum Outcome {
+    Done(Box<Applied>),
+    /// Nothing was touched: another editor has text in the way that is not saved.
+    Elsewhere(Box<Plan>),
+}
+
+fn busy() -> Error {
+    Error::refused(
+        "another rewind is under way, or a capture that does not end",
+        "try again in a moment",
+    )
+}
+
 impl Engine {
-    /// Does what the request means. With a fingerprint: just what was shown under it, or nothing.
+    /// Does what the request means. With a fingerprint: just what was shown under it, or nothing. What another
+    /// editor has not saved, and would be touched, is its own to change: it is asked to do all of this.
     pub fn apply(
         &mut self,
         r: &Request,
         fingerprint: Option<&str>,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Applied> {
+        let shown = |plan: &Plan| fingerprint.is_none_or(|f| f == plan.fingerprint);
+        match self.apply_here(r, &shown, progress)? {
+            Outcome::Done(applied) => Ok(*applied),
+            Outcome::Elsewhere(plan) => self.apply_elsewhere(r, *plan, progress),
+        }
+    }
+
+    /// As `apply`, for what another process has shown, who cannot know of all documents.
+    pub(crate) fn apply_handed(
+        &mut self,
+        r: &Request,
+        about_files: &str,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Applied> {
+        let shown = |plan: &Plan| plan.about_files == about_files;
+        match self.apply_here(r, &shown, progress)? {
+            Outcome::Done(applied) => Ok(*applied),
+            Outcome::Elsewhere(plan) => Err(editors::only_one(&plan.held, r.editor).err().unwrap_or_else(busy)),
+        }
+    }
+
+    fn apply_here(
+        &mut self,
+        r: &Request,
+        shown: &dyn Fn(&Plan) -> bool,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Outcome> {
         let lock = self.store.restore_lock(true, Self::RESTORE_WAIT)?;
-        let _lock = lock.ok_or_else(|| {
-            Error::refused(
-                "another rewind is under way, or a capture that does not end",
-                "try again in a moment",
-            )
-        })?;
+        let _lock = lock.ok_or_else(busy)?;
         self.refresh()?;
         self.recover_locked()?;
         self.look_unlocked()?;
         let plan = self.plan_recorded(r)?;
-        if fingerprint.is_some_and(|f| f != plan.fingerprint) {
+        if !shown(&plan) {
             return Err(Error::refused(
                 "the files changed since this plan was shown",
                 "look at the new plan (--dry-run), then confirm that one",
@@ -41,25 +80,55 @@ impl Engine {
         if open > 0 {
             return Err(Error::Conflicts { open });
         }
-        if plan.is_empty() {
-            return Ok(Applied {
-                plan,
-                node: None,
-                operation: None,
-                incomplete: Vec::new(),
-                saved: Vec::new(),
-            });
+        if !plan.held.is_empty() {
+            return Ok(Outcome::Elsewhere(Box::new(plan)));
         }
-        let op = self.begin(&plan)?;
-        self.forwards(op, false, progress)?;
-        let node = self.record_outcome(op)?;
-        let (incomplete, saved) = self.clean_up(op)?;
+        let mut done = Applied {
+            plan,
+            node: None,
+            operation: None,
+            incomplete: Vec::new(),
+            saved: Vec::new(),
+            by: None,
+        };
+        if !done.plan.is_empty() {
+            let op = self.begin(&done.plan)?;
+            self.forwards(op, false, progress)?;
+            done.node = Some(self.record_outcome(op)?);
+            done.operation = Some(op);
+            (done.incomplete, done.saved) = self.clean_up(op)?;
+        }
+        Ok(Outcome::Done(Box::new(done)))
+    }
+
+    /// Has the editor that holds unsaved text in the way do it. No lock is held meanwhile: it needs that.
+    fn apply_elsewhere(
+        &mut self,
+        r: &Request,
+        mut plan: Plan,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Applied> {
+        let editor = editors::only_one(&plan.held, r.editor)?;
+        let paths: Vec<String> = plan.held.iter().map(|(_, path)| path.display()).collect();
+        let shown = (plan.about_files.as_str(), paths.join(", "));
+        let answer = self.hand_over(
+            &editor,
+            r,
+            (shown.0, &shown.1),
+            editors::HAND_OVER,
+            progress,
+        )?;
+        if let Some((reason, hint)) = answer.refused {
+            return Err(Error::Refused { reason, hint });
+        }
+        plan.edits = answer.edits;
         Ok(Applied {
             plan,
-            node: Some(node),
-            operation: Some(op),
-            incomplete,
-            saved,
+            node: answer.node,
+            operation: answer.operation,
+            incomplete: answer.incomplete,
+            saved: answer.saved,
+            by: Some(editor),
         })
     }
 
@@ -96,7 +165,7 @@ impl Engine {
         }
     }
 
-    fn recover_locked(&mut self) -> Result<()> {
+    pub(crate) fn recover_locked(&mut self) -> Result<()> {
         while let Some((op, phase)) = journal::open(&self.store.conn, self.here)? {
             match phase {
                 Phase::Open => {
@@ -117,9 +186,14 @@ impl Engine {
 
     fn begin(&mut self, plan: &Plan) -> Result<OpId> {
         let here = self.here;
+        let pending = Pending::of(&self.store.conn, here.root)?;
         let mut lines = Vec::new();
         for (path, (before, after)) in journal::transitions(&plan.files) {
-            if before == after {
+            // what waits for a save is not what the record says
+            let waits = pending.get(&path).filter(|p| p.wanted == before);
+            let before = waits.map_or(before, |p| p.disk);
+            let in_document = plan.edits.iter().any(|e| e.path == path);
+            if before == after || in_document {
                 continue;
             }
             let made_dirs = match (before.is_absent(), after.is_absent()) {
@@ -145,6 +219,11 @@ impl Engine {
                     store::put(conn, &dir, content, like)?;
                 }
             }
+            for document in &plan.documents {
+                if let Some((text, base)) = &document.text {
+                    store::put(conn, &dir, text, *base)?;
+                }
+            }
             journal::begin(
                 conn,
                 here,
@@ -155,11 +234,49 @@ impl Engine {
                     to_branch: plan.to_branch,
                     files: &plan.files,
                     lines: &lines,
+                    documents: &plan.documents,
                 },
             )
         })?;
         crate::fault::point("journal written");
         Ok(op)
+    }
+
+    /// Writes what waits for a save to the disk, as an operation of its own.
+    pub(crate) fn save_now(&mut self, p: &PendingSave, to: Image) -> Result<()> {
+        let (here, line) = (
+            self.here,
+            Line {
+                path: p.path.clone(),
+                before: p.disk,
+                after: to,
+                made_dirs: 0,
+                temp: None,
+                left: false,
+                detail: String::new(),
+            },
+        );
+        let target = p.operation.to_string();
+        let op = self.store.write(Durable::Power, |conn| {
+            journal::begin(
+                conn,
+                here,
+                &Begin {
+                    kind: OpKind::Save,
+                    of: None,
+                    target: &target,
+                    to_branch: None,
+                    files: &[],
+                    lines: &[line],
+                    documents: &[],
+                },
+            )
+        })?;
+        crate::fault::point("journal written");
+        self.forwards(op, false, &mut |_| {})?;
+        self.record_outcome(op)?;
+        self.clean_up(op)?;
+        Ok(())
     }
 
     /// How many directories came into being with the file that now leaves this path.

@@ -103,6 +103,12 @@ impl Engine {
                         "`backstitch branch delete` and `backstitch tag --delete` take names back",
                     ));
                 }
+                if done.kind == OpKind::Save {
+                    return Err(Error::refused(
+                        format!("{op} only wrote to the disk what {} had made", done.target),
+                        format!("`backstitch undo {}` takes that back", done.target),
+                    ));
+                }
                 if done.to_branch.is_some() {
                     return Ok(Course::Switch(Turnout::again(
                         &done,
@@ -320,7 +326,7 @@ impl Engine {
                 Some(to) => op.root == self.here.root && to == self.here.branch,
                 None => ancestry.is_ancestor(node, head)?,
             };
-            let passed_over = op.kind == OpKind::Undo || op.kind.names_only();
+            let passed_over = op.kind == OpKind::Undo || op.kind.is_aside();
             if op.undone_by.is_some() || passed_over || !led_here {
                 continue;
             }
@@ -402,7 +408,7 @@ fn newest_to_redo(conn: &Connection, here: Here) -> Result<OpId> {
     let mut redone = BTreeSet::new();
     for op in history::operations(conn)? {
         let finished = matches!(op.state, OpState::Done | OpState::Incomplete);
-        if !finished || op.kind.names_only() || op.root != here.root {
+        if !finished || op.kind.is_aside() || op.root != here.root {
             continue;
         }
         match (op.kind, op.of) {

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::types::FilePlan;
+use super::types::{Document, FilePlan};
 use crate::error::Result;
 use crate::history::{Here, OpKind};
-use crate::model::{BranchId, ChangeId, FileId, FileState, Image, OpId, RelPath};
+use crate::model::{BranchId, ChangeId, ContentId, FileId, FileState, Image, OpId, RelPath};
 use crate::store::{now, state_columns, state_from};
 
 /// One path of a restore.
@@ -54,6 +54,7 @@ pub(super) struct Begin<'a> {
     pub to_branch: Option<BranchId>,
     pub files: &'a [FilePlan],
     pub lines: &'a [Line],
+    pub documents: &'a [Document],
 }
 
 /// Writes the whole journal. `temp` names are made from the operation's number.
@@ -89,6 +90,24 @@ pub(super) fn begin(conn: &Connection, here: Here, b: &Begin<'_>) -> Result<OpId
             part.as_user,
             serde_json::to_string(&part.taken_out).unwrap_or_default(),
             serde_json::to_string(&part.put_back).unwrap_or_default()
+        ])?;
+    }
+    for document in b.documents {
+        let text = document.text.as_ref();
+        let edit = document.edit.as_ref().filter(|e| e.edit.pending);
+        conn.prepare_cached(
+            "INSERT INTO journal_edit (operation, path, editor, pid, disk, wanted, text, base)
+             VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
+        )?
+        .execute(params![
+            op,
+            document.path,
+            document.editor.name,
+            document.editor.pid,
+            edit.map(|e| e.disk),
+            edit.map(|e| e.wanted),
+            text.map(|(text, _)| ContentId::of(text)),
+            text.and_then(|(_, base)| *base)
         ])?;
     }
     // numbers of operations recur in other stores: what another left under its names is not ours
@@ -145,6 +164,36 @@ pub(super) fn lines(conn: &Connection, op: OpId) -> Result<Vec<Line>> {
         line.temp = beside.sibling(name.as_bytes());
     }
     Ok(lines)
+}
+
+/// A document of a restore, as the journal holds it.
+#[derive(Clone, Debug)]
+pub(super) struct JournalEdit {
+    pub path: RelPath,
+    pub editor: String,
+    pub pid: u32,
+    /// What the disk keeps until the editor saves, and what the record has.
+    pub waits: Option<(Image, Image)>,
+    /// What was in it and not saved, and what that was loaded from.
+    pub text: Option<(ContentId, Option<ContentId>)>,
+}
+
+pub(super) fn edits(conn: &Connection, op: OpId) -> Result<Vec<JournalEdit>> {
+    let mut select = conn.prepare_cached(
+        "SELECT path, editor, pid, disk, wanted, text, base FROM journal_edit WHERE operation = ?1",
+    )?;
+    let rows = select.query_map([op], |r| {
+        let (disk, wanted): (Option<Image>, Option<Image>) = (r.get(3)?, r.get(4)?);
+        let (text, base): (Option<ContentId>, Option<ContentId>) = (r.get(5)?, r.get(6)?);
+        Ok(JournalEdit {
+            path: r.get(0)?,
+            editor: r.get(1)?,
+            pid: r.get(2)?,
+            waits: disk.zip(wanted),
+            text: text.map(|text| (text, base)),
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// A file of a restore, as the journal holds it.

@@ -13,8 +13,9 @@ mod switch;
 #[cfg(test)]
 mod tests;
 mod types;
+mod unsaved;
 
 pub use types::{
-    Action, ActionKind, Applied, Conflict, ConflictSpan, Gap, GapKind, Goal, OnConflict, Plan,
-    Request, Resolution,
+    Action, ActionKind, Applied, BufferEdit, Conflict, ConflictSpan, Gap, GapKind, Goal, OnConflict,
+    OpenDoc, Plan, Request, Resolution,
 };

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::goal::{Aim, Course, Moves};
 use super::replay::{Outcome, Replay};
 use super::types::{
-    Action, ActionKind, Conflict, FilePlan, Gap, GapKind, Goal, OnConflict, Plan, Request,
+    Action, ActionKind, BufferEdit, Conflict, FilePlan, Gap, GapKind, Goal, OnConflict, Plan, Request,
     Resolution,
 };
 use crate::engine::Engine;
@@ -52,6 +52,7 @@ impl Engine {
                 target: target.clone(),
                 head,
                 actions: Vec::new(),
+                edits: Vec::new(),
                 conflicts: Vec::new(),
                 gaps: Vec::new(),
                 git_moved: None,
@@ -60,6 +61,9 @@ impl Engine {
                 kind,
                 of,
                 to_branch,
+                about_files: String::new(),
+                held: Vec::new(),
+                documents: Vec::new(),
             },
             hunks_met: BTreeSet::new(),
             hunks_may_be_in: Vec::new(),
@@ -118,7 +122,13 @@ impl Draft<'_> {
         self.collisions()?;
         self.gaps(ancestry, target)?;
         self.actions();
-        self.plan.fingerprint = self.fingerprint();
+        self.plan.about_files = self.fingerprint();
+        self.documents()?;
+        self.plan.fingerprint = if self.plan.documents.is_empty() && self.plan.held.is_empty() {
+            self.plan.about_files.clone()
+        } else {
+            self.fingerprint()
+        };
         Ok(())
     }
 
@@ -485,6 +495,15 @@ impl Draft<'_> {
             add(conflict.path.bytes());
             add(conflict.reason.as_bytes());
             add(conflict.resolution.map_or("", Resolution::name).as_bytes());
+        }
+        for document in &self.plan.documents {
+            add(document.path.bytes());
+            add(document.editor.name.as_bytes());
+            if let Some(e) = &document.edit {
+                let BufferEdit { from, to, .. } = &e.edit;
+                add(&from.0);
+                add(&to.0);
+            }
         }
         hash.finalize().to_hex()[..16].to_owned()
     }

@@ -4,37 +4,60 @@ use std::collections::HashMap;
 
 use rusqlite::params;
 
-use super::journal::{self, JournalFile, Line, Phase};
+use super::journal::{self, JournalEdit, JournalFile, Line, Phase};
 use crate::capture::settle::NO_STAT;
 use crate::disk::Stat;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::history::{self, NewChange, NewNode};
+use crate::editors::pending::{self, NewPending};
+use crate::editors;
+use crate::history::{self, Here, NewChange, NewNode, OpKind};
 use crate::known;
 use crate::model::{Coverage, Kind, NodeId, OpId, Origin, Placed, RelPath};
 use crate::scan::Known;
 use crate::store::Durable;
 
 impl Engine {
-    /// Records what a restore did as a node at the head, by its journal.
-    /// Records what an operation did. The node that the head is at by then.
+    /// Records what an operation did, by its journal. The node that the head is at by then.
     pub(super) fn record_outcome(&mut self, op: OpId) -> Result<NodeId> {
-        match history::operation(&self.store.conn, op)?.to_branch {
+        let made = history::operation(&self.store.conn, op)?;
+        match made.to_branch {
+            _ if made.kind == OpKind::Save => self.record_save(op),
             Some(to) => self.record_switch(op, to),
             None => self.record_restore(op),
         }
+    }
+
+    /// What waited for a save is on disk by now. If that is not what the record has, the next look finds it.
+    fn record_save(&mut self, op: OpId) -> Result<NodeId> {
+        let lines = journal::lines(&self.store.conn, op)?;
+        let here = self.here;
+        let head = self.store.write(Durable::Power, |conn| {
+            for line in lines.iter().filter(|l| !l.left) {
+                pending::written(conn, here.root, &line.path)?;
+            }
+            conn.execute(
+                "UPDATE operation SET state = ?2 WHERE id = ?1",
+                params![op, Phase::Recorded.name()],
+            )?;
+            history::head(conn, here.branch)
+        })?;
+        crate::fault::point("recorded");
+        head.ok_or_else(|| Error::NoStore(self.root.path.clone()))
     }
 
     fn record_restore(&mut self, op: OpId) -> Result<NodeId> {
         let lines = journal::lines(&self.store.conn, op)?;
         let files = journal::files(&self.store.conn, op)?;
         let made = history::operation(&self.store.conn, op)?;
+        let edits = journal::edits(&self.store.conn, op)?;
         let git = crate::git::head(&self.root.path);
-        let (root, here) = (&self.root, self.here);
+        let (root, here, dir) = (&self.root, self.here, self.store.dir.clone());
         // looked at before the store is held
-        let stats: HashMap<&RelPath, Stat> = lines
-            .iter()
-            .filter_map(|l| Some((&l.path, root.stat(&l.path)?)))
+        let changed = lines.iter().map(|l| &l.path);
+        let stats: HashMap<&RelPath, Stat> = changed
+            .chain(edits.iter().map(|e| &e.path))
+            .filter_map(|path| Some((path, root.stat(path)?)))
             .collect();
         let by_path: HashMap<&RelPath, &Line> = lines.iter().map(|l| (&l.path, l)).collect();
         let node = self.store.write(Durable::Power, |conn| {
@@ -53,6 +76,7 @@ impl Engine {
                 coverage: &Coverage::default(),
             };
             let node = history::insert_node(conn, here, &new)?;
+            editors::attach(conn, &dir, here.root, node, Kind::Rewind)?;
             let generation = known::next_generation(conn, here.root)?;
             let left = |p: &Option<Placed>| {
                 p.as_ref()
@@ -96,6 +120,9 @@ impl Engine {
                 if let Some(from) = &part.before {
                     known::remove(conn, here.root, &from.path)?;
                 }
+                for placed in part.before.iter().chain(&part.after) {
+                    pending::done(conn, here.root, &placed.path)?;
+                }
             }
             for part in &whole {
                 let since = history::since(conn, part.file)?;
@@ -117,6 +144,7 @@ impl Engine {
                     known::note_identity(conn, here.root, part.file, from)?;
                 }
             }
+            record_documents(conn, here, op, Some(node), &edits)?;
             conn.execute(
                 "UPDATE operation SET node = ?2, state = ?3, detail = ?4 WHERE id = ?1",
                 params![
@@ -131,4 +159,32 @@ impl Engine {
         crate::fault::point("recorded");
         Ok(node)
     }
+}
+
+/// What was not saved in documents is kept at the node, and files that are changed in an editor wait for its
+/// save.
+pub(super) fn record_documents(
+    conn: &rusqlite::Connection,
+    here: Here,
+    op: OpId,
+    node: Option<NodeId>,
+    edits: &[JournalEdit],
+) -> Result<()> {
+    for e in edits {
+        if let (Some(node), Some((text, base))) = (node, e.text) {
+            editors::note(conn, node, &e.path, &e.editor, text, base)?;
+        }
+        if let Some((disk, wanted)) = e.waits {
+            let new = NewPending {
+                path: &e.path,
+                operation: op,
+                disk,
+                wanted,
+                editor: &e.editor,
+                pid: e.pid,
+            };
+            pending::put(conn, here.root, &new)?;
+        }
+    }
+    Ok(())
 }

@@ -51,6 +51,18 @@ enum Met {
     Stuck(Conflict),
 }
 
+/// What two sides did, for people.
+pub(super) fn words(kind: ConflictKind) -> &'static str {
+    match kind {
+        ConflictKind::Binary => "both sides changed a binary file",
+        ConflictKind::Insertions => "both sides inserted different lines at one place",
+        ConflictKind::Moved => "a line that was taken out on one side was moved on the other",
+        ConflictKind::LineEndings => "both sides changed its line endings",
+        ConflictKind::FinalNewline => "both sides changed its final newline",
+        ConflictKind::Overlap => "both sides changed the same lines",
+    }
+}
+
 impl Replay<'_> {
     pub(super) fn run(&self) -> Result<Outcome> {
         let conn = &self.store.conn;
@@ -324,16 +336,7 @@ impl Replay<'_> {
                 let reason = match merge.conflicts.first().map(|c| c.kind) {
                     _ if origin.is_none() => "both sides created it, with different content",
                     None => "both sides changed its mode",
-                    Some(ConflictKind::Binary) => "both sides changed a binary file",
-                    Some(ConflictKind::Insertions) => {
-                        "both sides inserted different lines at one place"
-                    }
-                    Some(ConflictKind::Moved) => {
-                        "a line that was taken out on one side was moved on the other"
-                    }
-                    Some(ConflictKind::LineEndings) => "both sides changed its line endings",
-                    Some(ConflictKind::FinalNewline) => "both sides changed its final newline",
-                    Some(ConflictKind::Overlap) => "both sides changed the same lines",
+                    Some(kind) => words(kind),
                 };
                 let hunks = merge
                     .conflicts

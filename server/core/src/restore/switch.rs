@@ -8,10 +8,12 @@ use rusqlite::params;
 use super::goal::Turnout;
 use super::journal::{self, Line, Phase};
 use super::plan::{Draft, gap_of, opaque};
+use super::record::record_documents;
 use super::replay::Replay;
 use super::types::{Conflict, FilePlan, OnConflict, Resolution};
 use crate::capture::settle::NO_STAT;
 use crate::disk::Stat;
+use crate::editors::pending;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::history::{self, Ancestry, Here, NewChange, NewNode, branches};
@@ -259,9 +261,24 @@ impl Engine {
                 stats.insert(path.clone(), Stat { racy: true, ..stat });
             }
         }
+        let edits = journal::edits(conn, op)?;
         let git = crate::git::head(&root.path);
         let dir = self.store.dir.clone();
         let node = self.store.write(Durable::Power, |conn| {
+            let unsaved = edits.iter().any(|e| e.text.is_some());
+            let left = unsaved.then(|| {
+                let new = NewNode {
+                    kind: Kind::Manual,
+                    session: None,
+                    turn: None,
+                    call: None,
+                    label: Some("not saved before a switch"),
+                    git: &git,
+                    coverage: &Coverage::default(),
+                };
+                history::insert_node(conn, here, &new)
+            });
+            let left = left.transpose()?;
             let generation = known::next_generation(conn, here.root)?;
             let records = Records {
                 conn,
@@ -289,7 +306,12 @@ impl Engine {
                 if let Some(after) = &way.after {
                     records.place(way.file, &way.before, after)?;
                 }
+                let after = way.after.iter().flatten();
+                for placed in way.before.iter().chain(after) {
+                    pending::done(conn, here.root, &placed.path)?;
+                }
             }
+            record_documents(conn, here, op, left, &edits)?;
             branches::take_over(conn, here.root, to)?;
             conn.execute(
                 "UPDATE root SET branch = ?2 WHERE id = ?1",

@@ -1,13 +1,16 @@
 //! What is asked of a restore, what it would do, and what it did: values that can be printed, compared
 //! and shown before anything is touched.
 
+use serde::{Deserialize, Serialize};
+
+use crate::editors::EditorInfo;
 use crate::history::OpKind;
 use crate::model::{
-    BranchId, ChangeId, ContentId, FileId, FileState, GitHead, NodeId, OpId, RelPath,
+    BranchId, ChangeId, ContentId, EditorId, FileId, FileState, GitHead, NodeId, OpId, RelPath,
 };
 
 /// What to restore.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
     pub goal: Goal,
     /// The tracked state equals the target's, everyone's edits included.
@@ -21,6 +24,25 @@ pub struct Request {
     /// Take out changes of uncertain origin too.
     pub take_uncertain: bool,
     pub on_conflict: OnConflict,
+    /// The editor that carries it out. What others have not saved is theirs: where it would be touched, they
+    /// are asked to do it, or it is refused.
+    #[serde(skip)]
+    pub editor: Option<EditorId>,
+    /// The editor's open documents.
+    #[serde(skip)]
+    pub open: Vec<OpenDoc>,
+}
+
+/// A document that is open in the editor which carries a restore out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenDoc {
+    pub path: RelPath,
+    /// What it holds and the disk does not, as it would be saved; None: it holds what is on disk.
+    pub text: Option<Vec<u8>>,
+    /// The content that `text` was loaded from or last saved as; None: what is known of the disk.
+    pub base: Option<ContentId>,
+    /// Without unsaved text, the editor shows what is on disk by itself: the disk is written as usual.
+    pub on_disk: bool,
 }
 
 impl Request {
@@ -33,11 +55,13 @@ impl Request {
             hunks: Vec::new(),
             take_uncertain: false,
             on_conflict: OnConflict::Fail,
+            editor: None,
+            open: Vec::new(),
         }
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Goal {
     /// Take out what came after this node.
     Rewind(NodeId),
@@ -54,7 +78,7 @@ pub enum Goal {
     },
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum OnConflict {
     #[default]
     Fail,
@@ -71,6 +95,8 @@ pub struct Plan {
     /// The state this plan starts from.
     pub head: NodeId,
     pub actions: Vec<Action>,
+    /// What happens in open documents instead of on disk. Their files are among the actions, too.
+    pub edits: Vec<BufferEdit>,
     pub conflicts: Vec<Conflict>,
     pub gaps: Vec<Gap>,
     /// Set where git's HEAD or branch moved since the target: (then, now).
@@ -82,6 +108,46 @@ pub struct Plan {
     pub(crate) of: Option<OpId>,
     /// A switch: the branch that it leads to.
     pub(crate) to_branch: Option<BranchId>,
+    /// The same without what is in documents: who asks an editor cannot know all of these.
+    pub(crate) about_files: String,
+    /// Unsaved text of other editors that is in its way.
+    pub(crate) held: Vec<(EditorInfo, RelPath)>,
+    pub(crate) documents: Vec<Document>,
+}
+
+/// A text that an open document is to get. The file's new content is recorded as if it were written; the disk
+/// follows when the editor saves.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BufferEdit {
+    pub path: RelPath,
+    /// What the document holds.
+    pub from: ContentId,
+    /// What it is to hold; may be the same.
+    pub to: ContentId,
+    /// The disk holds something else than the record from now on, until the editor saves. `false`: it has the
+    /// outcome already.
+    pub pending: bool,
+}
+
+/// What a restore finds in a document that it concerns.
+#[derive(Clone, Debug)]
+pub(crate) struct Document {
+    pub path: RelPath,
+    pub editor: EditorInfo,
+    /// Unsaved text, and what it was loaded from.
+    pub text: Option<(Vec<u8>, Option<ContentId>)>,
+    /// None: the disk is changed as usual, and the document is left behind.
+    pub edit: Option<DocumentEdit>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct DocumentEdit {
+    pub edit: BufferEdit,
+    /// The bytes of `edit.to`, where the store does not have them.
+    pub made: Option<Vec<u8>>,
+    /// What the disk keeps, and what the record says.
+    pub disk: crate::model::Image,
+    pub wanted: crate::model::Image,
 }
 
 impl Plan {
@@ -107,6 +173,20 @@ impl Plan {
             .files
             .iter()
             .filter_map(|f| Some((f.after.as_ref()?, f.new_content.as_ref()?)));
+        let texts = self
+            .documents
+            .iter()
+            .flat_map(|d| {
+                let from = d.text.as_ref().map(|(text, _)| (ContentId::of(text), text));
+                let made = d.edit.as_ref();
+                let to = made.and_then(|e| Some((e.edit.to, e.made.as_ref()?)));
+                [from, to]
+            })
+            .flatten();
+        let mut texts = texts.filter(|(made, _)| made == id);
+        if let Some((_, bytes)) = texts.next() {
+            return Some(bytes);
+        }
         made.filter(|(after, _)| after.image.content() == Some(*id))
             .map(|(_, bytes)| bytes.as_slice())
             .next()
@@ -218,6 +298,8 @@ pub enum GapKind {
     /// The file has other names, which keep what it holds now.
     HardLink,
     GitHead,
+    /// An editor has text of it that is not saved, and the document is left as it is.
+    Unsaved,
 }
 
 impl GapKind {
@@ -233,6 +315,7 @@ impl GapKind {
             Self::Unknown => "unknown",
             Self::HardLink => "hard_link",
             Self::GitHead => "git_head",
+            Self::Unsaved => "unsaved",
         }
     }
 }
@@ -264,4 +347,6 @@ pub struct Applied {
     pub incomplete: Vec<RelPath>,
     /// Where a content was saved that another writer left in a file while it was exchanged.
     pub saved: Vec<RelPath>,
+    /// Another process did it, which has the documents open.
+    pub by: Option<EditorInfo>,
 }

@@ -112,7 +112,7 @@ macro_rules! sql_id {
     )*};
 }
 sql_id!(
-    NodeId, ChangeId, FileId, SessionId, TurnId, CallId, OpId, RootId, BranchId
+    NodeId, ChangeId, FileId, SessionId, TurnId, CallId, OpId, RootId, BranchId, EditorId
 );
 
 impl ToSql for Kind {

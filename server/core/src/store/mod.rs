@@ -194,7 +194,7 @@ impl Store {
     /// Tells watchers that there is news. Losing one ring is harmless: they look from time to time.
     fn ring(&self) {
         let stamp = format!("{} {}\n", now(), std::process::id());
-        let path = self.dir.join(BELL);
+        let path = self.bell();
         private_file(&path)
             .create(true)
             .truncate(true)
@@ -202,6 +202,11 @@ impl Store {
             .open(&path)
             .and_then(|mut f| std::io::Write::write_all(&mut f, stamp.as_bytes()))
             .ok();
+    }
+
+    /// The file that `ring` writes.
+    pub(crate) fn bell(&self) -> PathBuf {
+        self.dir.join(BELL)
     }
 
     /// Moves the WAL into the database when it has grown; never waits for others.
@@ -271,7 +276,7 @@ impl Store {
 }
 
 /// Takes a lock of the operating system on this file. None: not within `wait`.
-fn lock(path: &Path, exclusive: bool, wait: Duration) -> Result<Option<Lock>> {
+pub(crate) fn lock(path: &Path, exclusive: bool, wait: Duration) -> Result<Option<Lock>> {
     let file = private_file(path)
         .create(true)
         .append(true)

@@ -1,0 +1,370 @@
+//! Text that is not saved: the rows that follow an editor's dirty documents, and what of it is attached to
+//! the nodes of the history, where it stays.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::{EditorInfo, EditorLease, ensure, is_alive, lock_file, remove, row};
+use crate::disk::MAX_FILE;
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::history::Rows;
+use crate::model::{ContentId, EditorId, Kind, NodeId, RelPath, RootId};
+use crate::store::{self, Durable};
+
+/// Typing is compressed for its size on disk while it lasts, not for ever.
+const LEVEL: i32 = 1;
+
+/// The text of a document whose file holds something else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenText {
+    pub path: RelPath,
+    /// As it would be saved: in the file's encoding and line endings.
+    pub text: Vec<u8>,
+    /// The content that it was loaded from or last saved as; None: there was no file.
+    pub base: Option<ContentId>,
+    /// The client's own number of it.
+    pub version: i64,
+}
+
+/// Text that was not saved when a checkpoint was made. What the checkpoint has of the same path is what was
+/// on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsaved {
+    pub path: RelPath,
+    pub content: ContentId,
+    /// The content that it was loaded from or last saved as.
+    pub base: Option<ContentId>,
+    /// The editor's name.
+    pub editor: String,
+    /// Lines added and removed since `base`.
+    pub added: usize,
+    pub removed: usize,
+}
+
+/// Unsaved text of an editor that died.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Orphan {
+    pub editor: EditorInfo,
+    pub path: RelPath,
+    pub base: Option<ContentId>,
+    pub content: ContentId,
+    /// When it was last typed into, in microseconds since 1970.
+    pub time: i64,
+}
+
+/// One row of unsaved text, its text aside.
+#[derive(Clone, Debug)]
+pub(crate) struct Held {
+    pub editor: EditorInfo,
+    pub path: RelPath,
+    pub hash: ContentId,
+    pub base: Option<ContentId>,
+    pub time: i64,
+}
+
+impl Engine {
+    /// Notes what an editor's document holds, while that is not what its file holds. Made for every pause in
+    /// the typing: one small row, and no bell.
+    pub fn put_buffer(&mut self, lease: &EditorLease, open: &OpenText) -> Result<()> {
+        if open.text.len() as u64 > MAX_FILE {
+            return Err(Error::refused(
+                format!("{} is too large to be kept", open.path.display()),
+                "files above 10 MiB are not recorded",
+            ));
+        }
+        let text = zstd::bulk::compress(&open.text, LEVEL).map_err(|source| Error::Io {
+            what: "compress a document".into(),
+            source,
+        })?;
+        self.store.note(true, |conn| {
+            ensure(conn, lease)?;
+            conn.prepare_cached(
+                "INSERT OR REPLACE INTO buffer (root, editor, path, text, size, hash, base, version, time)
+                 VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)",
+            )?
+            .execute(params![
+                lease.root,
+                lease.info.id,
+                open.path,
+                text,
+                open.text.len(),
+                ContentId::of(&open.text),
+                open.base,
+                open.version,
+                store::now()
+            ])?;
+            Ok(())
+        })?;
+        self.store.tidy();
+        Ok(())
+    }
+
+    /// The document holds what its file holds again, or is closed.
+    pub fn drop_buffer(&mut self, lease: &EditorLease, path: &RelPath) -> Result<()> {
+        self.store.note(true, |conn| {
+            conn.prepare_cached("DELETE FROM buffer WHERE root = ?1 AND editor = ?2 AND path = ?3")?
+                .execute(params![lease.root, lease.info.id, path])?;
+            Ok(())
+        })
+    }
+
+    /// Text that was not saved when a checkpoint was made, by path.
+    pub fn unsaved_at(&self, node: NodeId) -> Result<Vec<Unsaved>> {
+        let _moment = self.store.reading()?;
+        Rows::new(&self.store, self.here)?.unsaved(node)
+    }
+
+    /// Attaches unsaved text to a checkpoint that was made without it: an agent wrote under a document.
+    pub fn keep_buffers(
+        &mut self,
+        lease: &EditorLease,
+        node: NodeId,
+        open: &[OpenText],
+    ) -> Result<()> {
+        let dir = self.store.dir.clone();
+        self.store.write(Durable::Process, |conn| {
+            for text in open {
+                keep(conn, &dir, node, &lease.info.name, text)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Unsaved text that editors of this workspace left when they died, newest first.
+    pub fn orphan_buffers(&self) -> Result<Vec<Orphan>> {
+        let all = held(&self.store.conn, self.here.root)?;
+        let mut alive = Alive::new(&self.store.dir);
+        let mut all: Vec<Orphan> = all
+            .into_iter()
+            .filter(|held| !alive.is(held.editor.id))
+            .map(|held| Orphan {
+                editor: held.editor,
+                path: held.path,
+                base: held.base,
+                content: held.hash,
+                time: held.time,
+            })
+            .collect();
+        all.sort_by_key(|orphan| std::cmp::Reverse(orphan.time));
+        Ok(all)
+    }
+
+    /// Takes over what another editor left: it is this one's from now on, as if it had put it. None: somebody
+    /// else did so first. Where this editor has text of its own for the path, that stays and the other's is
+    /// given, and left where it is.
+    pub fn adopt(&mut self, lease: &EditorLease, orphan: &Orphan) -> Result<Option<OpenText>> {
+        let left = orphan.editor.id;
+        if is_alive(&self.store.dir, left) {
+            return Ok(None);
+        }
+        let dir = self.store.dir.clone();
+        let (open, empty) = self.store.write(Durable::Process, |conn| {
+            let Some(open) = text_of(conn, lease.root, left, &orphan.path)? else {
+                return Ok((None, false));
+            };
+            ensure(conn, lease)?;
+            conn.execute(
+                "UPDATE OR IGNORE buffer SET editor = ?4 WHERE root = ?1 AND editor = ?2 AND path = ?3",
+                params![lease.root, left, orphan.path, lease.info.id],
+            )?;
+            let more = "SELECT 1 FROM buffer WHERE editor = ?1 LIMIT 1";
+            let empty = !conn.prepare_cached(more)?.exists([left])?;
+            if empty {
+                remove(conn, left)?;
+            }
+            Ok((Some(open), empty))
+        })?;
+        if empty {
+            std::fs::remove_file(lock_file(&dir, left)).ok();
+        }
+        Ok(open)
+    }
+
+    /// The user does not want what a dead editor left. It is gone for good, unless a checkpoint has it.
+    pub fn forget(&mut self, orphan: &Orphan) -> Result<()> {
+        let (left, root) = (orphan.editor.id, self.here.root);
+        if is_alive(&self.store.dir, left) {
+            return Ok(());
+        }
+        self.store.write(Durable::Process, |conn| {
+            conn.execute(
+                "DELETE FROM buffer WHERE root = ?1 AND editor = ?2 AND path = ?3",
+                params![root, left, orphan.path],
+            )?;
+            Ok(())
+        })
+    }
+}
+
+/// Which editors are alive, each asked for once.
+struct Alive<'a> {
+    dir: &'a Path,
+    known: BTreeMap<EditorId, bool>,
+}
+
+impl<'a> Alive<'a> {
+    fn new(dir: &'a Path) -> Self {
+        let known = BTreeMap::new();
+        Self { dir, known }
+    }
+
+    fn is(&mut self, id: EditorId) -> bool {
+        let dir = self.dir;
+        *self.known.entry(id).or_insert_with(|| is_alive(dir, id))
+    }
+}
+
+/// The unsaved text of a root, alive or not.
+fn held(conn: &Connection, root: RootId) -> Result<Vec<Held>> {
+    let mut select = conn.prepare_cached(
+        "SELECT b.path, b.hash, b.base, b.time, e.id, e.name, e.pid, e.started
+         FROM buffer b JOIN editor e ON e.id = b.editor WHERE b.root = ?1 ORDER BY b.editor, b.path",
+    )?;
+    let rows = select.query_map([root], |r| {
+        Ok(Held {
+            path: r.get(0)?,
+            hash: r.get(1)?,
+            base: r.get(2)?,
+            time: r.get(3)?,
+            editor: EditorInfo {
+                id: r.get(4)?,
+                name: r.get(5)?,
+                pid: r.get(6)?,
+                started: r.get(7)?,
+            },
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Unsaved text that editors at work have, all but this one.
+pub(crate) fn foreign(
+    conn: &Connection,
+    dir: &Path,
+    root: RootId,
+    own: Option<EditorId>,
+) -> Result<Vec<Held>> {
+    let mut all = held(conn, root)?;
+    let mut alive = Alive::new(dir);
+    all.retain(|held| Some(held.editor.id) != own && alive.is(held.editor.id));
+    Ok(all)
+}
+
+/// The text of one row.
+pub(crate) fn text_of(
+    conn: &Connection,
+    root: RootId,
+    editor: EditorId,
+    path: &RelPath,
+) -> Result<Option<OpenText>> {
+    let found: Option<(Vec<u8>, usize, ContentId, Option<ContentId>, i64)> = conn
+        .prepare_cached(
+            "SELECT text, size, hash, base, version FROM buffer WHERE root = ?1 AND editor = ?2 AND path = ?3",
+        )?
+        .query_row(params![root, editor, path], |r| {
+            Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?))
+        })
+        .optional()?;
+    let Some((packed, size, hash, base, version)) = found else {
+        return Ok(None);
+    };
+    let text = zstd::bulk::decompress(&packed, size).unwrap_or_default();
+    if ContentId::of(&text) != hash {
+        return Err(Error::Blob {
+            hash: hash.to_string(),
+            reason: format!("the unsaved text of {} is damaged", path.display()),
+        });
+    }
+    let path = path.clone();
+    Ok(Some(OpenText {
+        path,
+        text,
+        base,
+        version,
+    }))
+}
+
+/// Attaches the unsaved text of the editors at work to a node that was just made, where its kind says that it
+/// is the state of a moment. `own`: what an operation found in documents, which says more than their rows.
+pub(crate) fn attach(
+    conn: &Connection,
+    dir: &Path,
+    root: RootId,
+    node: NodeId,
+    kind: Kind,
+) -> Result<()> {
+    if !matches!(kind, Kind::Turn | Kind::Manual | Kind::Rewind) {
+        return Ok(());
+    }
+    let any = "SELECT 1 FROM buffer WHERE root = ?1 LIMIT 1";
+    if !conn.prepare_cached(any)?.exists([root])? {
+        return Ok(());
+    }
+    for held in foreign(conn, dir, root, None)? {
+        if store::has(conn, &held.hash)? {
+            note(conn, node, &held.path, &held.editor.name, held.hash, held.base)?;
+            continue;
+        }
+        // what is damaged costs itself, not the checkpoint
+        match text_of(conn, root, held.editor.id, &held.path) {
+            Ok(Some(open)) => keep(conn, dir, node, &held.editor.name, &open)?,
+            Ok(None) | Err(Error::Blob { .. }) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+fn keep(
+    conn: &Connection,
+    dir: &Path,
+    node: NodeId,
+    editor: &str,
+    open: &OpenText,
+) -> Result<()> {
+    let content = store::put(conn, dir, &open.text, open.base)?;
+    note(conn, node, &open.path, editor, content, open.base)
+}
+
+/// Attaches a content of the store to a node.
+pub(crate) fn note(
+    conn: &Connection,
+    node: NodeId,
+    path: &RelPath,
+    editor: &str,
+    content: ContentId,
+    base: Option<ContentId>,
+) -> Result<()> {
+    conn.prepare_cached(
+        "INSERT OR REPLACE INTO node_buffer (node, path, editor, content, base) VALUES (?1,?2,?3,?4,?5)",
+    )?
+    .execute(params![node, path, editor, content, base])?;
+    Ok(())
+}
+
+/// What is attached to a node, its lines not counted.
+pub(crate) fn node_rows(conn: &Connection, node: NodeId) -> Result<Vec<Unsaved>> {
+    let mut select = conn.prepare_cached(
+        "SELECT path, editor, content, base FROM node_buffer WHERE node = ?1 ORDER BY path, editor",
+    )?;
+    let read = |r: &Row<'_>| {
+        Ok(Unsaved {
+            path: r.get(0)?,
+            editor: r.get(1)?,
+            content: r.get(2)?,
+            base: r.get(3)?,
+            added: 0,
+            removed: 0,
+        })
+    };
+    let rows = select.query_map([node], read)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The editor behind a row, alive or not.
+pub(crate) fn editor(conn: &Connection, id: EditorId) -> Result<Option<EditorInfo>> {
+    row(conn, id)
+}

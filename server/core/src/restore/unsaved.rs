@@ -1,0 +1,269 @@
+//! Restores over open documents: what becomes of text that is not saved, and which files change in an editor
+//! instead of on disk. Part of the pure plan.
+
+use std::collections::BTreeMap;
+
+use super::plan::Draft;
+use super::replay::words;
+use super::types::{
+    BufferEdit, Conflict, ConflictSpan, Document, DocumentEdit, FilePlan, Gap, GapKind, OnConflict,
+    OpenDoc, Resolution,
+};
+use crate::editors::pending::Pending;
+use crate::editors::{self, EditorInfo};
+use crate::error::Result;
+use crate::merge::{Favor, merge3};
+use crate::model::{ContentId, Image, RelPath};
+
+/// An open document that the plan concerns.
+struct Open {
+    editor: EditorInfo,
+    text: Option<Vec<u8>>,
+    base: Option<ContentId>,
+}
+
+impl Draft<'_> {
+    /// What the plan's files come to in open documents.
+    pub(super) fn documents(&mut self) -> Result<()> {
+        let touched = self.touched();
+        let open = self.open(&touched)?;
+        if open.is_empty() {
+            return Ok(());
+        }
+        let engine = self.engine;
+        let pending = Pending::of(&engine.store.conn, engine.here.root)?;
+        for (path, open) in open {
+            let part = self.plan.files.iter().find(|f| is_content_only(f, &path));
+            let part = part.cloned();
+            self.document(path, open, part.as_ref(), &pending)?;
+        }
+        let documents = self.plan.documents.iter();
+        self.plan.edits = documents
+            .filter_map(|d| d.edit.as_ref().map(|e| e.edit.clone()))
+            .collect();
+        self.plan.conflicts.sort_by(|a, b| a.path.cmp(&b.path));
+        self.plan
+            .gaps
+            .sort_by(|a, b| (&a.path, a.kind.name()).cmp(&(&b.path, b.kind.name())));
+        Ok(())
+    }
+
+    /// The paths that the plan changes, before and after.
+    fn touched(&self) -> Vec<RelPath> {
+        let files = self.plan.files.iter().filter(|f| f.before != f.after);
+        files
+            .flat_map(|f| [&f.before, &f.after])
+            .filter_map(|s| s.as_ref().map(|p| p.path.clone()))
+            .collect()
+    }
+
+    /// The documents at these paths that need more than a file that is written: those of the editor that
+    /// carries this out, and what others have not saved.
+    fn open(&mut self, touched: &[RelPath]) -> Result<BTreeMap<RelPath, Open>> {
+        let engine = self.engine;
+        let (conn, root) = (&engine.store.conn, engine.here.root);
+        let mut open = BTreeMap::new();
+        if touched.is_empty() {
+            return Ok(open);
+        }
+        for held in editors::foreign(conn, &engine.store.dir, root, self.r.editor)? {
+            if !touched.contains(&held.path) {
+                continue;
+            }
+            let place = (held.editor.clone(), held.path.clone());
+            self.plan.held.push(place);
+            let text = editors::text_of(conn, root, held.editor.id, &held.path)?;
+            if let Some(text) = text {
+                let doc = Open {
+                    editor: held.editor,
+                    text: Some(text.text),
+                    base: text.base,
+                };
+                open.insert(held.path, doc);
+            }
+        }
+        if self.r.open.is_empty() {
+            return Ok(open);
+        }
+        let own = self.r.editor.map(|id| editors::editor(conn, id)).transpose()?;
+        let own = own.flatten().unwrap_or_else(|| EditorInfo {
+            id: self.r.editor.unwrap_or(crate::model::EditorId(0)),
+            name: "an editor".into(),
+            pid: std::process::id(),
+            started: 0,
+        });
+        for doc in &self.r.open {
+            let OpenDoc {
+                path,
+                text,
+                base,
+                on_disk,
+            } = doc;
+            if touched.contains(path) && (text.is_some() || !on_disk) {
+                let doc = Open {
+                    editor: own.clone(),
+                    text: text.clone(),
+                    base: *base,
+                };
+                open.insert(path.clone(), doc);
+            }
+        }
+        Ok(open)
+    }
+
+    /// `part`: the file's part of the plan, where its content is all that changes.
+    fn document(
+        &mut self,
+        path: RelPath,
+        open: Open,
+        part: Option<&FilePlan>,
+        pending: &Pending,
+    ) -> Result<()> {
+        let Open { editor, text, base } = open;
+        let outcome = part.map(|part| self.outcome(part)).transpose()?.flatten();
+        let Some((known, wanted, bytes)) = outcome else {
+            // the disk is changed as usual; a document without unsaved text follows, or shows that it is gone
+            if let Some(text) = text {
+                self.plan.gaps.push(Gap {
+                    path: Some(path.bytes().to_vec()),
+                    kind: GapKind::Unsaved,
+                    detail: format!(
+                        "{} has text of it that is not saved; the document stays as it is",
+                        editor.name
+                    ),
+                });
+                self.plan.documents.push(Document {
+                    path,
+                    editor,
+                    text: Some((text, base)),
+                    edit: None,
+                });
+            }
+            return Ok(());
+        };
+        let waits = pending.get(&path).filter(|p| p.wanted == known);
+        let disk = waits.map_or(known, |p| p.disk);
+        let (from, made) = match &text {
+            // it holds what the disk holds
+            None => (disk.content(), None),
+            Some(text) => {
+                let made = self.merged(&path, &editor, text, base, (known, disk), &bytes)?;
+                let Some(made) = made else { return Ok(()) };
+                (Some(ContentId::of(text)), Some(made))
+            }
+        };
+        let Some(from) = from else { return Ok(()) };
+        let to = made
+            .as_deref()
+            .map_or_else(|| ContentId::of(&bytes), ContentId::of);
+        let edit = BufferEdit {
+            path: path.clone(),
+            from,
+            to,
+            pending: disk != wanted,
+        };
+        self.plan.documents.push(Document {
+            path,
+            editor,
+            text: text.map(|text| (text, base)),
+            edit: Some(DocumentEdit {
+                edit,
+                made: Some(made.unwrap_or(bytes)),
+                disk,
+                wanted,
+            }),
+        });
+        Ok(())
+    }
+
+    /// What the file is, what it is to be, and the bytes of that; None where no document can show it.
+    fn outcome(&self, part: &FilePlan) -> Result<Option<(Image, Image, Vec<u8>)>> {
+        let (Some(before), Some(after)) = (&part.before, &part.after) else {
+            return Ok(None);
+        };
+        let bytes = match (&part.new_content, after.image.content()) {
+            (Some(made), _) => made.clone(),
+            (None, Some(content)) => self.engine.content(&content)?,
+            (None, None) => return Ok(None),
+        };
+        let is_text = std::str::from_utf8(&bytes).is_ok() && crate::merge::is_text(&bytes);
+        Ok(is_text.then_some((before.image, after.image, bytes)))
+    }
+
+    /// The document's text with what the restore does to its file. None: they collide, and nobody decided.
+    fn merged(
+        &mut self,
+        path: &RelPath,
+        editor: &EditorInfo,
+        text: &[u8],
+        base: Option<ContentId>,
+        (known, disk): (Image, Image),
+        wanted: &[u8],
+    ) -> Result<Option<Vec<u8>>> {
+        if self.r.exact {
+            return Ok(Some(wanted.to_vec()));
+        }
+        // what the editor was given by a restore and has not saved is what it goes on from
+        let from = match base {
+            Some(base) if Some(base) != disk.content() && Some(base) != known.content() => base,
+            _ => match known.content() {
+                Some(content) => content,
+                None => return Ok(Some(wanted.to_vec())),
+            },
+        };
+        // one that no checkpoint ever saw cannot be merged from; what is known is the next best
+        let from = match self.engine.content(&from) {
+            Ok(bytes) => bytes,
+            Err(_) => match known.content() {
+                Some(content) => self.engine.content(&content)?,
+                None => Vec::new(),
+            },
+        };
+        let target = format!("target ({})", self.plan.target);
+        let favor = match self.r.on_conflict {
+            OnConflict::Markers => Favor::Markers {
+                ours: "not saved",
+                theirs: &target,
+            },
+            OnConflict::Target => Favor::Theirs,
+            OnConflict::Fail | OnConflict::Current => Favor::Ours,
+        };
+        let merge = merge3(&from, text, wanted, favor);
+        let Some(first) = merge.conflicts.first() else {
+            return Ok(Some(merge.bytes));
+        };
+        let resolution = match self.r.on_conflict {
+            OnConflict::Fail => None,
+            OnConflict::Markers => Some(Resolution::Markers),
+            OnConflict::Current => Some(Resolution::Current),
+            OnConflict::Target => Some(Resolution::Target),
+        };
+        let span = |c: &crate::merge::ConflictHunk| ConflictSpan {
+            target: (c.theirs.start, c.theirs.end),
+            kept: (c.ours.start, c.ours.end),
+        };
+        self.plan.conflicts.push(Conflict {
+            path: path.clone(),
+            reason: format!(
+                "it collides with unsaved text in {}: {}",
+                editor.name,
+                words(first.kind)
+            ),
+            hunks: merge.conflicts.iter().map(span).collect(),
+            resolution,
+        });
+        Ok(resolution.map(|_| merge.bytes))
+    }
+}
+
+/// Whether the content of the file at this path is all that changes.
+fn is_content_only(part: &FilePlan, path: &RelPath) -> bool {
+    let (Some(before), Some(after)) = (&part.before, &part.after) else {
+        return false;
+    };
+    let (Image::File { mode: was, .. }, Image::File { mode: is, .. }) = (before.image, after.image)
+    else {
+        return false;
+    };
+    before.path == *path && after.path == *path && was == is && before.image != after.image
+}
