@@ -5,6 +5,7 @@ mod changed;
 mod cli;
 mod demo;
 mod hook;
+mod lsp;
 mod render;
 mod setup;
 mod shape;

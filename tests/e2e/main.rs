@@ -11,6 +11,7 @@ mod finding;
 mod garbage;
 mod kill;
 mod lanes;
+mod lsp;
 mod numbers;
 mod oracle;
 mod payloads;

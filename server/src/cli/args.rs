@@ -244,6 +244,11 @@ pub enum Command {
         /// The agent
         agent: String,
     },
+    /// The language server, on stdin and stdout (editors call this)
+    #[command(
+        after_help = "Examples:\n  backstitch lsp\n  backstitch lsp --log /tmp/backstitch.log --log-level debug"
+    )]
+    Lsp(Lsp),
     /// Completions for a shell, on stdout
     #[command(after_help = "Examples:\n  \
             backstitch completions bash > ~/.local/share/bash-completion/completions/backstitch\n  \
@@ -735,4 +740,17 @@ mod tests {
         assert!(parse(&["--iteration", "3", "--force"]).is_ok());
         assert!(parse(&["t1", "--path", "a", "b", "--hunk", "h"]).is_ok());
     }
+}
+
+#[derive(Debug, clap::Args)]
+pub struct Lsp {
+    /// Write the log to this file instead of stderr
+    #[arg(long, value_name = "FILE")]
+    pub log: Option<PathBuf>,
+    /// How much to log: off, error, warn, info, debug, trace
+    #[arg(long, value_name = "LEVEL")]
+    pub log_level: Option<String>,
+    /// Accepted for clients that name the transport; there is no other
+    #[arg(long, hide = true)]
+    pub stdio: bool,
 }

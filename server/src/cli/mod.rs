@@ -60,6 +60,11 @@ fn run(cli: Cli, out: &Out) -> Result<()> {
             hook::run(hook_args(global, agent));
             Ok(())
         }
+        Command::Lsp(options) => Ok(crate::lsp::run(&crate::lsp::Options {
+            store_dir: global.store_dir.clone(),
+            log: options.log,
+            level: options.log_level,
+        })?),
         Command::Status => store::status(global, out),
         command => {
             let verifies = matches!(command, Command::Verify);
@@ -138,6 +143,7 @@ fn at_desk(command: Command, desk: &mut Desk) -> Result<()> {
         Command::Scan => Ok(desk.engine.continue_scan()?),
         Command::Demo(_)
         | Command::Setup(_)
+        | Command::Lsp(_)
         | Command::Status
         | Command::Init { .. }
         | Command::Completions { .. }

@@ -89,6 +89,5 @@ fn has_literals(all: &ClientCapabilities) -> bool {
 fn reads_markdown(all: &ClientCapabilities) -> bool {
     let hover = all.text_document.as_ref().and_then(|t| t.hover.as_ref());
     let formats = hover.and_then(|hover| hover.content_format.as_ref());
-    formats
-        .is_some_and(|all| all.contains(&tower_lsp::gen_lsp_types::MarkupKind::Markdown))
+    formats.is_some_and(|all| all.contains(&tower_lsp::gen_lsp_types::MarkupKind::Markdown))
 }

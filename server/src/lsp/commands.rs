@@ -74,7 +74,6 @@ struct Naming {
     name: Option<String>,
     into: Option<String>,
     label: Option<String>,
-    pin: bool,
     switch: bool,
 }
 
@@ -177,12 +176,7 @@ pub fn path(room: &Room, typed: &str) -> Outcome<RelPath> {
         }
         None => RelPath::new(typed),
     };
-    found.ok_or_else(|| {
-        Failure::usage(format!(
-            "{typed} is no path in {}",
-            room.root().display()
-        ))
-    })
+    found.ok_or_else(|| Failure::usage(format!("{typed} is no path in {}", room.root().display())))
 }
 
 fn rewind(room: Arc<Room>, typed: &Restoring) -> Outcome<Job> {
@@ -199,7 +193,9 @@ pub fn request(room: &Room, typed: &Restoring) -> Outcome<Request> {
     if let Some(scope) = typed.scope.as_deref().filter(|scope| *scope != "code") {
         return Err(Failure::new(
             "refused",
-            format!("scope {scope}: rewinding the conversation is not supported for this agent yet"),
+            format!(
+                "scope {scope}: rewinding the conversation is not supported for this agent yet"
+            ),
         )
         .hint("scope `code` rewinds the files alone; nothing was changed"));
     }
@@ -255,7 +251,10 @@ async fn a_turn(session: &Session, room: &Room, question: &str) -> Outcome<Strin
     };
     let offered: Vec<(String, String)> = turns.iter().filter_map(title).collect();
     if offered.is_empty() {
-        return Err(Failure::new("not_found", "no turn of an agent has been recorded yet"));
+        return Err(Failure::new(
+            "not_found",
+            "no turn of an agent has been recorded yet",
+        ));
     }
     one_of(session, question, offered).await
 }
@@ -267,8 +266,7 @@ async fn a_branch(session: &Session, room: &Room) -> Outcome<String> {
         .map(|branch| (branch.name.clone(), branch.name.clone()))
         .collect();
     if offered.is_empty() {
-        return Err(Failure::new("not_found", "there is no other branch")
-            .hint("`fork` makes one"));
+        return Err(Failure::new("not_found", "there is no other branch").hint("`fork` makes one"));
     }
     one_of(session, "Switch to which branch?", offered).await
 }
@@ -321,7 +319,7 @@ async fn tag(session: &Session, room: Arc<Room>, typed: Naming) -> Outcome<Value
 }
 
 async fn checkpoint(session: &Session, room: Arc<Room>, typed: Naming) -> Outcome<Value> {
-    let entry = writes::checkpoint(&room, typed.label, typed.pin).await?;
+    let entry = writes::checkpoint(&room, typed.label).await?;
     let age = words::Now::read().ago(entry.node.time);
     session.say(
         MessageType::Info,

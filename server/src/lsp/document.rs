@@ -1,9 +1,10 @@
 //! The open documents: their text as the client last told it, and which file of which workspace each is.
 //! Owns the table; every change comes in the order in which the client sent it.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use backstitch_core::model::RelPath;
+use backstitch_core::model::{ContentId, RelPath};
 use dashmap::DashMap;
 use dashmap::mapref::one::Ref;
 use ropey::Rope;
@@ -22,11 +23,24 @@ pub struct Document {
     pub text: Rope,
     /// The file that it is; None for an untitled one, or one outside every workspace.
     pub place: Option<Place>,
-    /// Whether it differs from what was opened or last saved.
-    pub dirty: bool,
     /// What was opened or last saved.
     pub saved: Rope,
+    pub form: Form,
 }
+
+/// How a document stands in its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Form {
+    /// As it is, in UTF-8.
+    #[default]
+    Plain,
+    /// After a byte order mark, which clients do not tell.
+    Marked,
+    /// In another encoding, or not as text: it cannot be known what a save would write.
+    Foreign,
+}
+
+const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A file of a workspace.
 #[derive(Clone, Debug)]
@@ -36,23 +50,64 @@ pub struct Place {
 }
 
 impl Document {
-    pub fn opened(version: i32, text: &str, place: Option<Place>) -> Self {
+    /// `file`: what is on disk. An editor may open a document with what it kept from the last time.
+    pub fn opened(version: i32, text: &str, place: Option<Place>, file: Option<Vec<u8>>) -> Self {
         let text = Rope::from_str(text);
-        Self {
+        let mut document = Self {
             version,
             saved: text.clone(),
             text,
             place,
-            dirty: false,
+            form: Form::Plain,
+        };
+        if let Some(file) = file {
+            let plain = file.strip_prefix(MARK);
+            document.form = match (std::str::from_utf8(&file), plain) {
+                (Err(_), _) => Form::Foreign,
+                (Ok(_), Some(_)) if document.text.get_char(0) != Some('\u{feff}') => Form::Marked,
+                (Ok(_), _) => Form::Plain,
+            };
+            let plain = plain.filter(|_| document.form == Form::Marked);
+            if let Ok(on_disk) = std::str::from_utf8(plain.unwrap_or(&file))
+                && document.text != on_disk
+            {
+                document.saved = Rope::from_str(on_disk);
+            }
+        }
+        document
+    }
+
+    /// The text as the client has it.
+    pub fn bytes(&self) -> Vec<u8> {
+        bytes(&self.text)
+    }
+
+    /// The text as a save would write it; None where that cannot be known.
+    pub fn as_saved(&self) -> Option<Vec<u8>> {
+        self.in_file(&self.text)
+    }
+
+    /// What was loaded or last saved, as it stood in the file.
+    pub fn base(&self) -> Option<ContentId> {
+        Some(ContentId::of(&self.in_file(&self.saved)?))
+    }
+
+    fn in_file(&self, text: &Rope) -> Option<Vec<u8>> {
+        match self.form {
+            Form::Plain => Some(bytes(text)),
+            Form::Marked => Some([MARK, &bytes(text)].concat()),
+            Form::Foreign => None,
         }
     }
 
-    pub fn bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.text.len_bytes());
-        for chunk in self.text.chunks() {
-            bytes.extend_from_slice(chunk.as_bytes());
-        }
-        bytes
+    /// A file's content as the client would have it.
+    pub fn text_of(&self, content: &[u8]) -> Option<String> {
+        let plain = match self.form {
+            Form::Plain => content,
+            Form::Marked => content.strip_prefix(MARK).unwrap_or(content),
+            Form::Foreign => return None,
+        };
+        String::from_utf8(plain.to_vec()).ok()
     }
 
     pub fn is_too_large(&self) -> bool {
@@ -65,13 +120,26 @@ impl Document {
             edit(&mut self.text, change, encoding);
         }
         self.version = version;
-        self.dirty = true;
     }
 
     pub fn saved(&mut self) {
         self.saved = self.text.clone();
-        self.dirty = false;
     }
+}
+
+fn bytes(text: &Rope) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len_bytes());
+    for chunk in text.chunks() {
+        bytes.extend_from_slice(chunk.as_bytes());
+    }
+    bytes
+}
+
+/// A file's content; None where it is none, or too large to be cared for.
+pub fn read(path: &Path) -> Option<Vec<u8>> {
+    let meta = std::fs::metadata(path).ok()?;
+    let small = meta.is_file() && meta.len() <= MOST_BYTES as u64;
+    small.then(|| std::fs::read(path).ok())?
 }
 
 /// One change. The whole text where no range is told.

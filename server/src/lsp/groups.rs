@@ -81,9 +81,7 @@ fn same(a: &Author, b: &Author) -> bool {
         return false;
     };
     let turns = |work: &Work| work.turn.as_ref().map(|turn| turn.number);
-    x.session.id == y.session.id
-        && turns(x) == turns(y)
-        && (x.turn.is_some() || a.node == b.node)
+    x.session.id == y.session.id && turns(x) == turns(y) && (x.turn.is_some() || a.node == b.node)
 }
 
 /// From lines as the engine counts them, which end with `\n`, to those of the protocol, which a lone `\r`

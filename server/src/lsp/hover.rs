@@ -37,12 +37,7 @@ pub fn text(
 }
 
 /// The hunk that brought a line, as a diff.
-fn change(
-    engine: &Engine,
-    author: &Author,
-    path: &RelPath,
-    line: &str,
-) -> Result<Option<String>> {
+fn change(engine: &Engine, author: &Author, path: &RelPath, line: &str) -> Result<Option<String>> {
     let (Some(node), Some(change)) = (author.node, author.change) else {
         return Ok(None);
     };

@@ -91,25 +91,28 @@ fn change(session: &Session, method: &str, params: Value) -> serde_json::Result<
     match method {
         "textDocument/didOpen" => {
             let document = from_value::<DidOpenTextDocumentParams>(params)?.text_document;
-            session.open(document.uri.as_str(), document.version, &document.text);
+            session.open(document.uri.as_ref(), document.version, &document.text);
         }
         "textDocument/didChange" => {
             let params: DidChangeTextDocumentParams = from_value(params)?;
             let document = &params.text_document;
             let uri = &document.text_document_identifier.uri;
-            session.change(uri.as_str(), document.version, &params.content_changes);
+            session.change(uri.as_ref(), document.version, &params.content_changes);
         }
         "textDocument/didSave" => {
             let params: DidSaveTextDocumentParams = from_value(params)?;
-            session.save(params.text_document.uri.as_str());
+            session.save(params.text_document.uri.as_ref());
         }
         "textDocument/didClose" => {
             let params: DidCloseTextDocumentParams = from_value(params)?;
-            session.close(params.text_document.uri.as_str());
+            session.close(params.text_document.uri.as_ref());
         }
         "workspace/didChangeWorkspaceFolders" => {
             let event = from_value::<DidChangeWorkspaceFoldersParams>(params)?.event;
-            session.change_folders(from_proto::folders(&event.added), &from_proto::folders(&event.removed));
+            session.change_folders(
+                from_proto::folders(&event.added),
+                &from_proto::folders(&event.removed),
+            );
         }
         _ => {
             let settings = from_value::<DidChangeConfigurationParams>(params)?.settings;

@@ -3,16 +3,16 @@
 
 use std::sync::Arc;
 
-use backstitch_core::model::RelPath;
-use backstitch_core::restore::{ActionKind, Goal, OnConflict, Plan, Request};
-use backstitch_core::{Engine, Error};
+use backstitch_core::restore::{Goal, OnConflict, Plan, Request};
+use backstitch_core::{EditorLease, Engine};
 use serde_json::Value;
 use tower_lsp::gen_lsp_types::MessageType;
 
 use super::ask::ask;
 use super::commands::{Restoring, request};
+use super::editing::{self, NewText, Open};
 use super::failure::{Failure, Outcome};
-use super::room::Room;
+use super::room::{Acting, Room};
 use super::session::Session;
 use super::views;
 use super::words::{choice, plan as words};
@@ -59,9 +59,16 @@ impl Job {
         })
     }
 
-    /// What the words that were typed mean now.
-    fn resolved(&self, engine: &Engine) -> backstitch_core::Result<Request> {
+    /// What the words that were typed mean now, with the documents that are open now.
+    fn request(
+        &self,
+        engine: &Engine,
+        lease: &EditorLease,
+        open: &Open,
+    ) -> backstitch_core::Result<Request> {
         let mut request = self.request.clone();
+        request.editor = Some(lease.id());
+        request.open = open.documents(engine.root());
         let rev = self.rev.as_deref();
         request.goal = match (self.verb, rev) {
             ("rewind to", Some(rev)) => Goal::Rewind(engine.resolve(rev)?),
@@ -79,25 +86,143 @@ impl Job {
 pub struct Shown {
     pub plan: Plan,
     pub document: Value,
+    /// `rewind to t4`.
     pub title: String,
 }
 
 /// The dry run.
 pub async fn plan(session: &Session, job: &Job) -> Outcome<Shown> {
     let mine = job.clone();
-    let open = session.documents.of(&job.room);
-    let abilities = session.abilities().clone();
-    let planned = job.room.act(false, move |engine| {
-        let mut request = mine.resolved(engine)?;
-        session_open(&mut request, &open, &abilities);
+    let open = Open::of(session, &job.room);
+    let planned = job.room.act(false, move |Acting { engine, lease }| {
+        let request = mine.request(engine, &lease, &open)?;
         let plan = engine.plan(&request)?;
-        let title = words::title(mine.verb, mine.rev.as_deref(), &plan);
-        let document = shape::plan(&plan, mine.rev.as_deref(), "code");
         Ok(Shown {
+            title: format!(
+                "{} {}",
+                mine.verb,
+                mine.rev.as_deref().unwrap_or(&plan.target)
+            ),
+            document: shape::plan(&plan, mine.rev.as_deref(), "code"),
             plan,
-            document,
-            title,
         })
     });
     Ok(planned.await?)
+}
+
+/// Plans, asks where somebody is to be asked, does it, and says what was done.
+pub async fn run(session: &Arc<Session>, mut job: Job) -> Outcome<Value> {
+    for _ in 0..TRIES {
+        let shown = plan(session, &job).await?;
+        if shown.plan.is_empty() && shown.plan.open_conflicts() == 0 {
+            session.say(MessageType::Info, words::nothing(&shown.title));
+            return Ok(shown.document);
+        }
+        if shown.plan.open_conflicts() > 0 && job.request.on_conflict == OnConflict::Fail {
+            if !job.confirm {
+                return Err(conflict(&shown));
+            }
+            decide(session, &mut job, &shown).await?;
+            continue;
+        }
+        let mut fingerprint = job.shown.take();
+        if job.confirm && fingerprint.is_none() {
+            confirm(session, &job, &shown).await?;
+            fingerprint = Some(shown.plan.fingerprint.clone());
+        }
+        let asked = fingerprint.is_some() && job.confirm;
+        match apply(session, &job, fingerprint).await {
+            Ok(applied) => return Ok(applied),
+            // something changed while it was shown: it is shown anew
+            Err(failure) if asked && failure.kind == "refused" => {
+                let again = plan(session, &job).await?;
+                if again.plan.fingerprint == shown.plan.fingerprint {
+                    return Err(failure);
+                }
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    Err(Failure::new(
+        "refused",
+        "the files kept changing while the plan was shown; nothing was changed",
+    )
+    .hint("try again when the agent has stopped"))
+}
+
+fn conflict(shown: &Shown) -> Failure {
+    let files = shown.plan.open_conflicts();
+    Failure::new("conflict", words::conflict(files))
+        .hint("`onConflict` decides them: markers, current or target; `paths` leaves files out; `exact` takes the target's very state")
+        .answer(shown.document.clone())
+}
+
+/// Has the user decide what collides.
+async fn decide(session: &Arc<Session>, job: &mut Job, shown: &Shown) -> Outcome<()> {
+    let question = words::question(&shown.title, &shown.plan);
+    let answers = [
+        choice::CURRENT,
+        choice::TARGET,
+        choice::MARKERS,
+        choice::CANCEL,
+    ];
+    let chosen = ask(session, MessageType::Warning, &question, &answers).await;
+    job.request.on_conflict = match chosen.as_deref() {
+        Some(choice::CURRENT) => OnConflict::Current,
+        Some(choice::TARGET) => OnConflict::Target,
+        Some(choice::MARKERS) => OnConflict::Markers,
+        _ => return Err(Failure::cancelled()),
+    };
+    // what the decision comes to is shown once more, with its fingerprint
+    Ok(())
+}
+
+async fn confirm(session: &Arc<Session>, job: &Job, shown: &Shown) -> Outcome<()> {
+    let question = words::question(&shown.title, &shown.plan);
+    let yes = words::verb(job.verb);
+    loop {
+        let answers = [yes, choice::SHOW, choice::CANCEL];
+        let chosen = ask(session, MessageType::Info, &question, &answers).await;
+        match chosen.as_deref() {
+            Some(answer) if answer == yes => return Ok(()),
+            Some(choice::SHOW) => views::plan(session, &job.room, shown).await?,
+            _ => return Err(Failure::cancelled()),
+        }
+    }
+}
+
+/// Carries it out: files on disk first, then what is open in the editor.
+async fn apply(session: &Arc<Session>, job: &Job, fingerprint: Option<String>) -> Outcome<Value> {
+    let mine = job.clone();
+    let open = Open::of(session, &job.room);
+    let work = job.room.act(false, move |Acting { engine, lease }| {
+        let request = mine.request(engine, &lease, &open)?;
+        let applied = engine.apply(&request, fingerprint.as_deref(), &mut |_| {})?;
+        let texts = texts(engine, &applied.plan)?;
+        let document = shape::applied(&applied, mine.rev.as_deref(), "code");
+        Ok((applied, texts, document))
+    });
+    let (applied, texts, mut document) = work.await?;
+    session.changed(&job.room);
+    let unanswered = editing::apply(session, &job.room, &texts).await;
+    if !unanswered.is_empty() {
+        document["not_taken"] = unanswered.iter().map(|p| shape::text(p.bytes())).collect();
+    }
+    let said = words::done(job.verb, job.rev.as_deref(), &applied);
+    session.say(MessageType::Info, said);
+    Ok(document)
+}
+
+/// The new texts of open documents.
+pub fn texts(engine: &Engine, plan: &Plan) -> backstitch_core::Result<Vec<NewText>> {
+    let edits = plan.edits.iter().filter(|edit| edit.from != edit.to);
+    edits
+        .map(|edit| {
+            Ok(NewText {
+                path: edit.path.clone(),
+                from: edit.from,
+                content: engine.text_of(plan, &edit.to)?,
+            })
+        })
+        .collect()
 }

@@ -4,9 +4,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use backstitch_core::{Engine, Error, Result, Workspace};
+use backstitch_core::{EditorLease, Engine, Error, Result, Workspace};
 use tokio::sync::oneshot;
 
 type Job = Box<dyn FnOnce(&mut Desk) + Send>;
@@ -22,15 +23,25 @@ pub struct Room {
 struct Desk {
     workspace: Workspace,
     engine: Option<(Engine, Option<Identity>)>,
+    /// The editor's name and its hold on the store, for the one that acts.
+    editor: Option<(String, Option<Arc<EditorLease>>)>,
+}
+
+/// What a job that acts works with.
+#[derive(Debug)]
+pub struct Acting<'a> {
+    pub engine: &'a mut Engine,
+    pub lease: Arc<EditorLease>,
 }
 
 /// Tells a store from one that has taken its place.
 type Identity = (u64, u64);
 
 impl Room {
-    pub fn open(workspace: Workspace) -> Result<Self> {
-        let asks = spawn(workspace.clone(), "asks")?;
-        let acts = spawn(workspace.clone(), "acts")?;
+    /// `editor`: its name, as people know it.
+    pub fn open(workspace: Workspace, editor: &str) -> Result<Self> {
+        let asks = spawn(workspace.clone(), None, "asks")?;
+        let acts = spawn(workspace.clone(), Some(editor.to_owned()), "acts")?;
         Ok(Self {
             workspace,
             asks,
@@ -52,22 +63,27 @@ impl Room {
         T: Send + 'static,
         F: FnOnce(&mut Engine) -> Result<T> + Send + 'static,
     {
-        hand(&self.asks, false, question).await
+        hand(&self.asks, move |desk| question(desk.engine(false)?)).await
     }
 
     /// Something that writes, one after the other. `begins`: makes the store where there is none.
     pub async fn act<T, F>(&self, begins: bool, work: F) -> Result<T>
     where
         T: Send + 'static,
-        F: FnOnce(&mut Engine) -> Result<T> + Send + 'static,
+        F: FnOnce(Acting<'_>) -> Result<T> + Send + 'static,
     {
-        hand(&self.acts, begins, work).await
+        hand(&self.acts, move |desk| work(desk.acting(begins)?)).await
     }
 }
 
-fn spawn(workspace: Workspace, what: &str) -> Result<Sender<Job>> {
+fn spawn(workspace: Workspace, editor: Option<String>, what: &str) -> Result<Sender<Job>> {
     let (sender, receiver) = channel::<Job>();
-    let work = move || serve(workspace, &receiver);
+    let desk = Desk {
+        workspace,
+        engine: None,
+        editor: editor.map(|name| (name, None)),
+    };
+    let work = move || serve(desk, &receiver);
     let thread = std::thread::Builder::new().name(format!("backstitch {what}"));
     let spawned = thread.spawn(work);
     spawned.map(|_| sender).map_err(|source| Error::Io {
@@ -76,29 +92,25 @@ fn spawn(workspace: Workspace, what: &str) -> Result<Sender<Job>> {
     })
 }
 
-fn serve(workspace: Workspace, jobs: &Receiver<Job>) {
-    let mut desk = Desk {
-        workspace,
-        engine: None,
-    };
+fn serve(mut desk: Desk, jobs: &Receiver<Job>) {
     while let Ok(job) = jobs.recv() {
         if catch_unwind(AssertUnwindSafe(|| job(&mut desk))).is_err() {
             // what the engine was about is not known any more; its store is whole all the same
-            desk.engine = None;
+            desk.close();
         } else if let Some((engine, _)) = &mut desk.engine {
             engine.tidy();
         }
     }
 }
 
-async fn hand<T, F>(to: &Sender<Job>, begins: bool, work: F) -> Result<T>
+async fn hand<T, F>(to: &Sender<Job>, work: F) -> Result<T>
 where
     T: Send + 'static,
-    F: FnOnce(&mut Engine) -> Result<T> + Send + 'static,
+    F: FnOnce(&mut Desk) -> Result<T> + Send + 'static,
 {
     let (answer, answered) = oneshot::channel();
     let job: Job = Box::new(move |desk| {
-        let outcome = desk.engine(begins).and_then(work);
+        let outcome = work(desk);
         // nobody may be waiting any more
         answer.send(outcome).ok();
     });
@@ -111,12 +123,32 @@ where
 }
 
 impl Desk {
+    fn close(&mut self) {
+        self.engine = None;
+        if let Some((_, lease)) = &mut self.editor {
+            *lease = None;
+        }
+    }
+
+    /// The engine with this editor at it.
+    fn acting(&mut self, begins: bool) -> Result<Acting<'_>> {
+        self.engine(begins)?;
+        let (Some((engine, _)), Some((name, lease))) = (&mut self.engine, &mut self.editor) else {
+            return Err(Error::NoStore(self.workspace.root.clone()));
+        };
+        let lease = match lease {
+            Some(lease) => lease.clone(),
+            None => lease.insert(Arc::new(engine.attach_editor(name)?)).clone(),
+        };
+        Ok(Acting { engine, lease })
+    }
+
     /// The engine, up to date with what other processes did.
     fn engine(&mut self, begins: bool) -> Result<&mut Engine> {
         let there = identity(&self.workspace);
         let stale = |known: &(Engine, Option<Identity>)| known.1 != there;
         if self.engine.as_ref().is_some_and(stale) {
-            self.engine = None;
+            self.close();
         }
         if self.engine.is_none() {
             let engine = if begins {

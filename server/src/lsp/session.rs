@@ -9,12 +9,13 @@ use std::time::Duration;
 use backstitch_core::model::RelPath;
 use backstitch_core::{Against, Blame, Error, Locate, LogFilter, Result, Workspace};
 use dashmap::DashMap;
+use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
 use tower_lsp::Client;
 use tower_lsp::gen_lsp_types::{MessageType, TextDocumentContentChangeEvent as Change};
 
 use super::abilities::Abilities;
-use super::document::{Document, Documents, Place};
+use super::document::{self, Document, Documents, Place};
 use super::news;
 use super::room::Room;
 use super::settings::Settings;
@@ -34,14 +35,16 @@ pub struct Session {
     epoch: AtomicU64,
     heard: UnboundedSender<PathBuf>,
     touched: UnboundedSender<Touched>,
+    /// Wakes who waits for a change of a document.
+    told: Notify,
 }
 
 /// What happened to a document, for who records buffers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Touched {
     Changed(String),
     Saved(String),
-    Closed(String),
+    Closed(String, Box<Document>),
 }
 
 #[derive(Clone, Debug)]
@@ -88,6 +91,7 @@ impl Session {
             epoch: AtomicU64::new(0),
             heard,
             touched,
+            told: Notify::new(),
         }
     }
 
@@ -131,8 +135,12 @@ impl Session {
     }
 
     pub fn open(&self, uri: &str, version: i32, text: &str) {
-        let place = uri::to_path(uri).and_then(|path| self.place(&path));
-        let document = Document::opened(version, text, place);
+        let file = uri::to_path(uri);
+        let place = file.as_deref().and_then(|path| self.place(path));
+        let on_disk = place
+            .as_ref()
+            .and_then(|_| document::read(file.as_deref()?));
+        let document = Document::opened(version, text, place, on_disk);
         if document.is_too_large() {
             tracing::info!("{uri}: above 10 MiB, left alone");
         }
@@ -162,8 +170,8 @@ impl Session {
 
     pub fn close(&self, uri: &str) {
         self.blames.remove(uri);
-        if self.documents.close(uri).is_some() {
-            self.touch(Touched::Closed(uri.to_owned()));
+        if let Some(document) = self.documents.close(uri) {
+            self.touch(Touched::Closed(uri.to_owned(), Box::new(document)));
         }
     }
 
@@ -183,6 +191,13 @@ impl Session {
         tokio::spawn(async move { client.show_message(kind, text).await });
     }
 
+    /// Something was written through this server.
+    pub fn changed(&self, room: &Room) {
+        tracing::debug!("{}: written", room.root().display());
+        self.forget_blames();
+        self.refresh_lenses();
+    }
+
     /// Has the client ask for lenses again, where it can be told.
     pub fn refresh_lenses(&self) {
         if self.abilities().lens_refresh {
@@ -196,7 +211,26 @@ impl Session {
         }
     }
 
+    /// Waits until a document has this text, since the client has told of the change.
+    pub async fn comes_to(&self, uri: &str, text: &str, patience: Duration) -> bool {
+        let has = || {
+            let document = self.documents.get(uri);
+            document.is_some_and(|document| document.text == text)
+        };
+        let waited = tokio::time::timeout(patience, async {
+            loop {
+                let told = self.told.notified();
+                if has() {
+                    return;
+                }
+                told.await;
+            }
+        });
+        waited.await.is_ok() || has()
+    }
+
     fn touch(&self, touched: Touched) {
+        self.told.notify_waiters();
         self.touched.send(touched).ok();
     }
 
@@ -226,7 +260,7 @@ impl Session {
         if let Some(room) = self.room_at(&workspace.root) {
             return Ok(room);
         }
-        let room = Arc::new(Room::open(workspace)?);
+        let room = Arc::new(Room::open(workspace, &self.abilities().name)?);
         let kept = self.rooms.entry(room.root().to_path_buf());
         let kept = kept.or_insert_with(|| {
             if let Err(error) = news::listen(room.workspace(), self.heard.clone()) {

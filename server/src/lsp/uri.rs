@@ -20,9 +20,9 @@ pub const SCHEME: &str = "backstitch";
 /// The file that a `file:` URI names; None for every other scheme, and for another host's file.
 pub fn to_path(uri: &str) -> Option<PathBuf> {
     let rest = strip_scheme(uri, "file")?;
-    let rest = rest.strip_prefix("//").map_or(rest, |rest| {
-        rest.strip_prefix("localhost").unwrap_or(rest)
-    });
+    let rest = rest
+        .strip_prefix("//")
+        .map_or(rest, |rest| rest.strip_prefix("localhost").unwrap_or(rest));
     if !rest.starts_with('/') {
         return None;
     }
@@ -64,9 +64,8 @@ fn strip_scheme<'u>(uri: &'u str, scheme: &str) -> Option<&'u str> {
 fn encode(bytes: &[u8], slashes: bool) -> String {
     let mut text = String::with_capacity(bytes.len());
     for byte in bytes {
-        let plain = byte.is_ascii_alphanumeric()
-            || b"-._~".contains(byte)
-            || (slashes && *byte == b'/');
+        let plain =
+            byte.is_ascii_alphanumeric() || b"-._~".contains(byte) || (slashes && *byte == b'/');
         if plain {
             text.push(char::from(*byte));
         } else {
@@ -117,7 +116,9 @@ fn bytes_of(path: &OsStr) -> Vec<u8> {
 fn path_of(bytes: &[u8]) -> PathBuf {
     // `/c:/dir` is `c:/dir`
     let text = String::from_utf8_lossy(bytes);
-    let drive = text.strip_prefix('/').filter(|t| t.as_bytes().get(1) == Some(&b':'));
+    let drive = text
+        .strip_prefix('/')
+        .filter(|t| t.as_bytes().get(1) == Some(&b':'));
     PathBuf::from(drive.unwrap_or(&text))
 }
 

@@ -71,7 +71,11 @@ pub fn file_lens(count: usize, more: bool, newest: i64, now: Now) -> String {
     } else {
         count.to_string()
     };
-    let noun = if count == "1" { "checkpoint" } else { "checkpoints" };
+    let noun = if count == "1" {
+        "checkpoint"
+    } else {
+        "checkpoints"
+    };
     format!("{count} {noun} · {}", now.ago(newest))
 }
 
@@ -174,4 +178,127 @@ pub mod choice {
     pub const WRITE: &str = "Write it";
     pub const FORGET: &str = "Leave the file";
     pub const UNCERTAIN: &str = "Take out the uncertain, too";
+}
+
+/// A plan in a few words.
+pub mod plan {
+    use backstitch_core::restore::{ActionKind, Applied, GapKind, Plan};
+
+    use crate::render;
+
+    /// Paths that are named.
+    const NAMED: usize = 3;
+
+    pub fn verb(verb: &str) -> &'static str {
+        match verb {
+            "revert" => "Revert",
+            "undo" => "Undo",
+            "redo" => "Redo",
+            "switch to" => "Switch",
+            _ => "Rewind",
+        }
+    }
+
+    pub fn nothing(title: &str) -> String {
+        format!(
+            "{}: nothing to do, the files are as they would be.",
+            capital(title)
+        )
+    }
+
+    pub fn conflict(files: usize) -> String {
+        format!(
+            "edits collide in {}; nothing was changed",
+            render::plural(files, "file", "files")
+        )
+    }
+
+    /// `Rewind to t4: 3 files (1 merged, 1 deleted). Edits collide in a.rs. Not reached: 2 uncertain.`
+    pub fn question(title: &str, plan: &Plan) -> String {
+        let mut text = String::new();
+        if plan.git_moved.is_some() {
+            text.push_str("git is not where it was then; only files change. ");
+        }
+        text.push_str(&format!("{}: {}", capital(title), files(plan)));
+        if !plan.conflicts.is_empty() {
+            let paths: Vec<String> = plan.conflicts.iter().map(|c| c.path.display()).collect();
+            text.push_str(&format!(" Edits collide in {}.", some(&paths)));
+        }
+        let gaps: Vec<String> = gaps(plan);
+        if !gaps.is_empty() {
+            text.push_str(&format!(" Not reached: {}.", gaps.join(", ")));
+        }
+        text
+    }
+
+    fn files(plan: &Plan) -> String {
+        let count = |kind| plan.actions.iter().filter(|a| a.kind == kind).count();
+        let moved = plan.actions.iter().filter(|a| a.kind != ActionKind::Skip);
+        let moved = moved.count();
+        let parts = [
+            (ActionKind::Merge, "merged with other edits"),
+            (ActionKind::Create, "created"),
+            (ActionKind::Delete, "deleted"),
+        ];
+        let parts: Vec<String> = parts
+            .into_iter()
+            .map(|(kind, word)| (count(kind), word))
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, word)| format!("{count} {word}"))
+            .collect();
+        let noun = render::plural(moved, "file changes", "files change");
+        if parts.is_empty() {
+            format!("{noun}.")
+        } else {
+            format!("{noun} ({}).", parts.join(", "))
+        }
+    }
+
+    fn gaps(plan: &Plan) -> Vec<String> {
+        let mut kinds: Vec<(GapKind, usize)> = Vec::new();
+        for gap in plan.gaps.iter().filter(|gap| gap.kind != GapKind::GitHead) {
+            match kinds.iter_mut().find(|(kind, _)| *kind == gap.kind) {
+                Some((_, count)) => *count += 1,
+                None => kinds.push((gap.kind, 1)),
+            }
+        }
+        kinds
+            .into_iter()
+            .map(|(kind, count)| format!("{count} {}", kind.name().replace('_', " ")))
+            .collect()
+    }
+
+    fn some(paths: &[String]) -> String {
+        let named: Vec<&str> = paths.iter().take(NAMED).map(String::as_str).collect();
+        match paths.len().checked_sub(NAMED).filter(|more| *more > 0) {
+            Some(more) => format!("{} and {more} more", named.join(", ")),
+            None => named.join(", "),
+        }
+    }
+
+    pub fn done(verb: &str, rev: Option<&str>, applied: &Applied) -> String {
+        let target = rev.unwrap_or(&applied.plan.target);
+        let mut text = format!("Done: {verb} {target}, {}", files(&applied.plan));
+        if !applied.incomplete.is_empty() {
+            let left: Vec<String> = applied.incomplete.iter().map(|p| p.display()).collect();
+            text.push_str(&format!(
+                " Left as they were, since something wrote to them: {}.",
+                some(&left)
+            ));
+        }
+        if !applied.saved.is_empty() {
+            let saved: Vec<String> = applied.saved.iter().map(|p| p.display()).collect();
+            text.push_str(&format!(
+                " What another process had written was saved as {}.",
+                some(&saved)
+            ));
+        }
+        text
+    }
+
+    fn capital(text: &str) -> String {
+        let mut chars = text.chars();
+        let first = chars.next().map(char::to_uppercase);
+        first.into_iter().flatten().chain(chars).collect()
+    }
 }

@@ -7,7 +7,7 @@ use backstitch_core::Entry;
 use serde_json::{Value, json};
 
 use super::failure::Outcome;
-use super::room::Room;
+use super::room::{Acting, Room};
 use super::session::Session;
 use super::uri;
 use crate::shape;
@@ -25,7 +25,7 @@ pub async fn fork(
         let named = dir.to_str().and_then(uri::to_path);
         root.join(named.unwrap_or(dir))
     });
-    let forked = room.act(false, move |engine| {
+    let forked = room.act(false, move |Acting { engine, .. }| {
         let from = engine.resolve(&rev)?;
         let name = match name {
             Some(name) => name,
@@ -67,7 +67,7 @@ fn free_name(engine: &backstitch_core::Engine, rev: &str) -> backstitch_core::Re
 
 /// The checkpoint that was tagged.
 pub async fn tag(room: &Room, rev: String, name: String) -> Outcome<String> {
-    let tagged = room.act(false, move |engine| {
+    let tagged = room.act(false, move |Acting { engine, .. }| {
         let node = engine.resolve(&rev)?;
         engine.tag(&name, node)?;
         Ok(node.to_string())
@@ -77,7 +77,7 @@ pub async fn tag(room: &Room, rev: String, name: String) -> Outcome<String> {
 
 /// The state now, by hand. Begins the history where there is none.
 pub async fn checkpoint(room: &Room, label: Option<String>) -> Outcome<Entry> {
-    let made = room.act(true, move |engine| {
+    let made = room.act(true, move |Acting { engine, .. }| {
         let node = engine.checkpoint(label.as_deref())?;
         engine.entry(node)
     });

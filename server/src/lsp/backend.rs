@@ -1,0 +1,268 @@
+//! The methods that the server answers, each in a few lines: what it is asked, and who knows. State changing
+//! notifications never come here; `ingress` takes them up.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tower_lsp::gen_lsp_types::{
+    CodeActionKind, CodeActionOptions, CodeActionParams, CodeActionResponse, CodeLens,
+    CodeLensOptions, CodeLensParams, Contents, ExecuteCommandOptions, ExecuteCommandParams, Hover,
+    HoverParams, InitializeParams, InitializeResult, MarkupContent, MarkupKind, MessageType,
+    SaveOptions, ServerCapabilities, ServerInfo, TextDocumentContentOptions,
+    TextDocumentContentParams, TextDocumentContentResult, TextDocumentSyncKind,
+    TextDocumentSyncOptions, WorkspaceFoldersServerCapabilities, WorkspaceOptions,
+};
+use tower_lsp::jsonrpc::Result;
+use tower_lsp::{LanguageServer, LspService, LspServiceBuilder};
+
+use super::abilities::Abilities;
+use super::failure::{Failure, Outcome};
+use super::groups::author_of;
+use super::position::Encoding;
+use super::session::Session;
+use super::settings::Settings;
+use super::words::Now;
+use super::{actions, commands, from_proto, hover, lenses, requests, uri, views};
+
+#[derive(Debug)]
+pub struct Backend {
+    pub session: Arc<Session>,
+}
+
+/// Everything that is registered beside the life cycle.
+pub fn methods(builder: LspServiceBuilder<Backend>) -> LspServiceBuilder<Backend> {
+    builder
+        .custom_method("textDocument/codeLens", Backend::code_lens)
+        .custom_method("codeLens/resolve", Backend::resolve_lens)
+        .custom_method("textDocument/codeAction", Backend::code_action)
+        .custom_method("textDocument/hover", Backend::hover)
+        .custom_method("workspace/executeCommand", Backend::execute_command)
+        .custom_method(
+            "workspace/textDocumentContent",
+            Backend::text_document_content,
+        )
+        .custom_method("backstitch/content", Backend::content)
+        .custom_method("backstitch/timeline", Backend::timeline)
+        .custom_method("backstitch/checkpoint", Backend::checkpoint)
+        .custom_method("backstitch/diff", Backend::diff)
+        .custom_method("backstitch/plan", Backend::plan)
+        .custom_method("backstitch/blame", Backend::blame)
+        .custom_method("backstitch/sessions", Backend::sessions)
+}
+
+pub fn service(
+    session: impl FnOnce(tower_lsp::Client) -> Arc<Session>,
+) -> (LspService<Backend>, tower_lsp::ClientSocket) {
+    let builder = LspService::build_with_lifecycle_methods(|client| Backend {
+        session: session(client),
+    });
+    methods(builder).finish()
+}
+
+impl LanguageServer for Backend {
+    async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
+        let abilities = Abilities::of(&params);
+        let options = params.initialization_options.as_ref();
+        if let Some(options) = options.and_then(|options| options.get("backstitch")) {
+            let (settings, wrong) = Settings::read(options);
+            self.session.configure(settings, &wrong);
+        }
+        let capabilities = capabilities(abilities.encoding);
+        self.session.begin(abilities, from_proto::opened(&params));
+        Ok(InitializeResult {
+            capabilities,
+            server_info: Some(ServerInfo {
+                name: "backstitch".to_owned(),
+                version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+            }),
+        })
+    }
+
+    async fn shutdown(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+fn capabilities(encoding: Encoding) -> ServerCapabilities {
+    let commands = commands::COMMANDS.iter().map(|name| (*name).to_owned());
+    ServerCapabilities {
+        position_encoding: Some(encoding.kind()),
+        text_document_sync: Some(
+            TextDocumentSyncOptions {
+                open_close: Some(true),
+                change: Some(TextDocumentSyncKind::Incremental),
+                save: Some(SaveOptions::default().into()),
+                ..TextDocumentSyncOptions::default()
+            }
+            .into(),
+        ),
+        hover_provider: Some(true.into()),
+        code_lens_provider: Some(CodeLensOptions {
+            resolve_provider: Some(true),
+            ..CodeLensOptions::default()
+        }),
+        code_action_provider: Some(
+            CodeActionOptions {
+                code_action_kinds: Some(vec![CodeActionKind::from(actions::KIND.to_owned())]),
+                ..CodeActionOptions::default()
+            }
+            .into(),
+        ),
+        execute_command_provider: Some(ExecuteCommandOptions {
+            commands: commands.collect(),
+            ..ExecuteCommandOptions::default()
+        }),
+        workspace: Some(WorkspaceOptions {
+            workspace_folders: Some(WorkspaceFoldersServerCapabilities {
+                supported: Some(true),
+                change_notifications: Some(true.into()),
+            }),
+            text_document_content: Some(
+                TextDocumentContentOptions {
+                    schemes: vec![uri::SCHEME.to_owned()],
+                }
+                .into(),
+            ),
+            ..WorkspaceOptions::default()
+        }),
+        ..ServerCapabilities::default()
+    }
+}
+
+impl Backend {
+    async fn code_lens(&self, params: CodeLensParams) -> Result<Option<Vec<CodeLens>>> {
+        let uri = params.text_document.uri.0;
+        let known = self.session.known(&uri).await.map_err(Failure::from)?;
+        let which = self.session.settings().lenses;
+        Ok(known.map(|(document, known)| lenses::of(&uri, &document, &known, which, Now::read())))
+    }
+
+    /// They are whole already.
+    async fn resolve_lens(&self, lens: CodeLens) -> Result<CodeLens> {
+        Ok(lens)
+    }
+
+    async fn code_action(
+        &self,
+        params: CodeActionParams,
+    ) -> Result<Option<Vec<CodeActionResponse>>> {
+        if !actions::asked(&params.context) {
+            return Ok(None);
+        }
+        let uri = params.text_document.uri.0;
+        let known = self.session.known(&uri).await.map_err(Failure::from)?;
+        let line = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
+        let lines = line(params.range.start.line)..line(params.range.end.line).saturating_add(1);
+        let literals = self.session.abilities().actions;
+        Ok(known.map(|(document, known)| {
+            actions::of(&uri, &document, &known, &lines, Now::read(), literals)
+        }))
+    }
+
+    async fn hover(&self, params: HoverParams) -> Result<Option<Hover>> {
+        let at = params.text_document_position_params;
+        let uri = at.text_document.uri.0;
+        let known = self.session.known(&uri).await.map_err(Failure::from)?;
+        let Some((document, known)) = known else {
+            return Ok(None);
+        };
+        let line = usize::try_from(at.position.line).unwrap_or(usize::MAX);
+        let author = author_of(&known.blame, &document.text, line).cloned();
+        let (Some(author), Some(place)) = (author, document.place) else {
+            return Ok(None);
+        };
+        let text = document.text.get_line(line).map(|line| line.to_string());
+        let text = text.unwrap_or_default();
+        let markdown = self.session.abilities().markdown;
+        let told = place.room.ask(move |engine| {
+            let line = text.trim_end_matches(['\r', '\n']);
+            hover::text(engine, &author, &place.path, line, Now::read(), markdown)
+        });
+        let told = told.await.map_err(Failure::from)?;
+        let kind = if markdown {
+            MarkupKind::Markdown
+        } else {
+            MarkupKind::PlainText
+        };
+        Ok(told.map(|value| Hover {
+            contents: Contents::MarkupContent(MarkupContent { kind, value }),
+            range: None,
+        }))
+    }
+
+    /// The command runs on its own, so that a client that goes on without waiting for it does not stop it
+    /// in the middle.
+    async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<Value>> {
+        let session = self.session.clone();
+        let arguments = params.arguments.unwrap_or_default();
+        let arguments = arguments.into_iter().next().unwrap_or_default();
+        let running =
+            tokio::spawn(async move { commands::run(&session, &params.command, arguments).await });
+        let outcome = match running.await {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                tracing::error!("a command: {error}");
+                Err(Failure::new(
+                    "failed",
+                    "the server failed at this; its log says why",
+                ))
+            }
+        };
+        self.told(outcome)
+    }
+
+    /// A client of ours shows failures itself; another hears of them in a message.
+    fn told(&self, outcome: Outcome<Value>) -> Result<Option<Value>> {
+        match outcome {
+            Ok(answer) => Ok(Some(answer)),
+            Err(failure) if self.session.abilities().own.notifications => Err(failure.into()),
+            Err(failure) => {
+                if failure.kind != "cancelled" {
+                    self.session.say(MessageType::Error, failure.text());
+                }
+                Ok(Some(json!({ "error": {
+                    "kind": failure.kind,
+                    "message": failure.message,
+                    "hint": failure.hint,
+                }})))
+            }
+        }
+    }
+
+    async fn text_document_content(
+        &self,
+        params: TextDocumentContentParams,
+    ) -> Result<TextDocumentContentResult> {
+        let text = views::content(&self.session, params.uri.as_ref()).await?;
+        Ok(TextDocumentContentResult { text })
+    }
+
+    async fn content(&self, params: requests::Content) -> Result<Value> {
+        let text = views::content(&self.session, &params.uri).await?;
+        Ok(json!({ "text": text }))
+    }
+
+    async fn timeline(&self, params: requests::Timeline) -> Result<Value> {
+        Ok(requests::timeline(&self.session, params).await?)
+    }
+
+    async fn checkpoint(&self, params: requests::Checkpoint) -> Result<Value> {
+        Ok(requests::checkpoint(&self.session, params).await?)
+    }
+
+    async fn diff(&self, params: requests::Diff) -> Result<Value> {
+        Ok(requests::diff(&self.session, params).await?)
+    }
+
+    async fn plan(&self, params: Value) -> Result<Value> {
+        Ok(requests::plan(&self.session, &params).await?)
+    }
+
+    async fn blame(&self, params: requests::Content) -> Result<Value> {
+        Ok(requests::blame(&self.session, &params.uri).await?)
+    }
+
+    async fn sessions(&self, params: commands::Where) -> Result<Value> {
+        Ok(requests::sessions(&self.session, &params).await?)
+    }
+}

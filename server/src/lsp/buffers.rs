@@ -1,0 +1,128 @@
+//! Records what is typed and not saved, a moment after the last key: so that a checkpoint of an agent's prompt
+//! holds it, and nothing is lost with the editor. Owns when; what a buffer is belongs to the engine.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use backstitch_core::model::RelPath;
+use backstitch_core::{Error, OpenText};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::time::Instant;
+
+use super::document::{self, Document, Place};
+use super::room::Acting;
+use super::session::{Session, Touched};
+use super::waiting;
+
+/// After the last key.
+const QUIET: Duration = Duration::from_millis(150);
+/// However long somebody types.
+const LATEST: Duration = Duration::from_secs(1);
+/// A document that was closed and opens again within this was read anew, not left.
+const REOPENS: Duration = Duration::from_millis(400);
+
+/// Runs until the server ends.
+pub async fn record(session: Arc<Session>, mut touched: UnboundedReceiver<Touched>) {
+    let mut waiting: BTreeSet<String> = BTreeSet::new();
+    let mut first: Option<Instant> = None;
+    loop {
+        let due = first.map(|first| (first + LATEST).min(Instant::now() + QUIET));
+        let next = match due {
+            None => touched.recv().await,
+            Some(due) => match tokio::time::timeout_at(due, touched.recv()).await {
+                Ok(next) => next,
+                Err(_) => {
+                    first = None;
+                    for uri in std::mem::take(&mut waiting) {
+                        keep(&session, &uri).await;
+                    }
+                    continue;
+                }
+            },
+        };
+        match next {
+            None => return,
+            Some(Touched::Changed(uri)) => {
+                waiting.insert(uri);
+                first.get_or_insert_with(Instant::now);
+            }
+            Some(Touched::Saved(uri)) => {
+                waiting.remove(&uri);
+                keep(&session, &uri).await;
+            }
+            Some(Touched::Closed(uri, document)) => {
+                waiting.remove(&uri);
+                let session = session.clone();
+                tokio::spawn(async move {
+                    tokio::time::sleep(REOPENS).await;
+                    if session.documents.get(&uri).is_none() {
+                        closed(&session, &document).await;
+                    }
+                });
+            }
+        }
+    }
+}
+
+/// Has the store hold what a document has and its file does not.
+async fn keep(session: &Session, uri: &str) {
+    let Some(document) = session.documents.get(uri).filter(|d| !d.is_too_large()) else {
+        return;
+    };
+    let (Some(place), Some(text)) = (document.place.clone(), document.as_saved()) else {
+        return;
+    };
+    let (base, version) = (document.base(), i64::from(document.version));
+    let path = place.path.clone();
+    let kept = place.room.act(false, move |Acting { engine, lease }| {
+        let file = document::read(&engine.root().join(path.to_path()));
+        if file.as_ref() == Some(&text) {
+            return engine.drop_buffer(&lease, &path).map(|()| true);
+        }
+        engine.put_buffer(
+            &lease,
+            &OpenText {
+                path,
+                text,
+                base,
+                version,
+            },
+        )?;
+        Ok(false)
+    });
+    match kept.await {
+        Ok(same) => {
+            if same {
+                session.documents.with(uri, |now| {
+                    if now.version == document.version {
+                        now.saved();
+                    }
+                });
+            }
+        }
+        Err(Error::NoStore(_)) => {}
+        Err(error) => tracing::warn!("{uri}: what is not saved was not recorded: {error}"),
+    }
+}
+
+/// A document was left.
+async fn closed(session: &Arc<Session>, document: &Document) {
+    let Some(Place { room, path }) = document.place.clone() else {
+        return;
+    };
+    let dropped: RelPath = path.clone();
+    let left = room.act(false, move |Acting { engine, lease }| {
+        engine.drop_buffer(&lease, &dropped)?;
+        engine.pending_saves()
+    });
+    match left.await {
+        Ok(pending) => {
+            for save in pending.iter().filter(|save| save.path == path) {
+                waiting::ask(session, &room, save, document).await;
+            }
+        }
+        Err(Error::NoStore(_)) => {}
+        Err(error) => tracing::warn!("{}: {error}", path.display()),
+    }
+}

@@ -1,0 +1,105 @@
+//! `backstitch lsp`: checkpoints in any editor, over the Language Server Protocol on stdin and stdout. The
+//! one face that knows it. Translates and delegates; what a rewind does is the engine's business.
+
+mod abilities;
+mod actions;
+mod ask;
+mod backend;
+mod buffers;
+mod commands;
+mod document;
+mod editing;
+mod edits;
+mod failure;
+mod from_proto;
+mod groups;
+mod hover;
+mod ingress;
+mod lenses;
+mod news;
+mod notices;
+mod position;
+mod requests;
+mod restore;
+mod room;
+mod session;
+mod settings;
+mod spans;
+mod uri;
+mod views;
+mod waiting;
+mod words;
+mod writes;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::{Context, Result};
+use tokio::sync::mpsc::unbounded_channel;
+use tower_lsp::Server;
+
+use ingress::Ingress;
+use session::Session;
+
+/// Requests that may be open at once. What is above waits in the pipe; none of ours waits for the client.
+const AT_ONCE: usize = 256;
+
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    pub store_dir: Option<PathBuf>,
+    /// Where the log goes instead of stderr.
+    pub log: Option<PathBuf>,
+    /// How much of it, as `RUST_LOG` has it.
+    pub level: Option<String>,
+}
+
+/// Serves until the client leaves.
+pub fn run(options: &Options) -> Result<()> {
+    log(options)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .context("the runtime")?;
+    runtime.block_on(serve(options));
+    views::clear();
+    // a read of stdin cannot be called off
+    runtime.shutdown_background();
+    Ok(())
+}
+
+async fn serve(options: &Options) {
+    let (heard, hearing) = unbounded_channel();
+    let (touched, touching) = unbounded_channel();
+    let store_dir = options.store_dir.clone();
+    let (service, socket) =
+        backend::service(|client| Arc::new(Session::new(client, store_dir, heard, touched)));
+    let session = service.inner().session.clone();
+    tokio::spawn(buffers::record(session.clone(), touching));
+    tokio::spawn(notices::follow(session, hearing));
+    let server = Server::new(tokio::io::stdin(), tokio::io::stdout(), socket);
+    let server = server.concurrency_level(AT_ONCE);
+    server.serve(Ingress::new(service)).await;
+}
+
+fn log(options: &Options) -> Result<()> {
+    use tracing_subscriber::EnvFilter;
+    let level = options.level.as_deref().unwrap_or("warn");
+    let filter = EnvFilter::try_from_env("BACKSTITCH_LOG")
+        .or_else(|_| EnvFilter::try_new(level))
+        .with_context(|| format!("--log-level {level}: off, error, warn, info, debug or trace"))?;
+    let to = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_ansi(false);
+    match &options.log {
+        Some(path) => {
+            let file = std::fs::File::options()
+                .create(true)
+                .append(true)
+                .open(path)
+                .with_context(|| format!("the log {}", path.display()))?;
+            to.with_writer(Arc::new(file)).init();
+        }
+        None => to.with_writer(std::io::stderr).init(),
+    }
+    Ok(())
+}

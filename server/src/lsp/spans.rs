@@ -1,0 +1,88 @@
+//! The words that differ within a hunk. Pure.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
+
+use super::position::Encoding;
+
+/// Above so many characters a hunk is shown without spans.
+const MOST: usize = 20_000;
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Spans `[line, start, end]` within the removed and the added lines; lines count from 0 in their side,
+/// columns in the client's units.
+pub fn of(removed: &[&str], added: &[&str], encoding: Encoding) -> (Vec<Value>, Vec<Value>) {
+    let (a, b) = (removed.join("\n"), added.join("\n"));
+    if a.is_empty() || b.is_empty() || a.len() + b.len() > MOST {
+        return (Vec::new(), Vec::new());
+    }
+    let (x, y) = (words(&a), words(&b));
+    let deadline = Some(Instant::now() + PATIENCE);
+    let ops = capture_diff_slices_deadline(Algorithm::Myers, &x, &y, deadline);
+    let (mut gone, mut come) = (Vec::new(), Vec::new());
+    for op in ops {
+        if !matches!(op, DiffOp::Equal { .. }) {
+            mark(&x, op.old_range(), encoding, &mut gone);
+            mark(&y, op.new_range(), encoding, &mut come);
+        }
+    }
+    (gone, come)
+}
+
+/// Letters and digits together, everything else by itself.
+fn words(text: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut start = 0;
+    let mut before: Option<char> = None;
+    let wordy = |c: char| c.is_alphanumeric() || c == '_';
+    for (at, c) in text.char_indices() {
+        let joins = before.is_some_and(|before| wordy(before) && wordy(c));
+        if at > start && !joins {
+            words.push(&text[start..at]);
+            start = at;
+        }
+        before = Some(c);
+    }
+    if start < text.len() {
+        words.push(&text[start..]);
+    }
+    words
+}
+
+fn mark(words: &[&str], range: std::ops::Range<usize>, encoding: Encoding, to: &mut Vec<Value>) {
+    let before: String = words[..range.start].concat();
+    let (mut line, last) = match before.rsplit_once('\n') {
+        Some((lines, last)) => (lines.matches('\n').count() + 1, last),
+        None => (0, before.as_str()),
+    };
+    let mut column = encoding.units(last);
+    let differing: String = words[range].concat();
+    for (index, part) in differing.split('\n').enumerate() {
+        if index > 0 {
+            (line, column) = (line + 1, 0);
+        }
+        let end = column + encoding.units(part);
+        if end > column {
+            to.push(json!([line, column, end]));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_that_differ() {
+        let (gone, come) = of(
+            &["let a = 𝄞(old);", "same"],
+            &["let a = 𝄞(new_one);", "same"],
+            Encoding::Utf16,
+        );
+        assert_eq!(gone, [json!([0, 11, 14])]);
+        assert_eq!(come, [json!([0, 11, 18])]);
+        assert_eq!(of(&[], &["x"], Encoding::Utf8), (vec![], vec![]));
+    }
+}

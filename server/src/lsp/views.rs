@@ -1,0 +1,237 @@
+//! What is shown in documents of their own: diffs and plans. A virtual document where the client opens them; a
+//! read-only file of the user's temporary directory elsewhere, gone when the server ends.
+
+use std::io::Write as _;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use backstitch_core::model::{FileState, RelPath};
+use backstitch_core::restore::ActionKind;
+use backstitch_core::{Delta, Engine};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tower_lsp::gen_lsp_types::{MessageType, ShowDocumentParams, Uri};
+
+use super::commands;
+use super::failure::{Failure, Outcome};
+use super::restore::Shown;
+use super::room::{Acting, Room};
+use super::session::{ANSWER, Session};
+use super::uri;
+use crate::changed::{Changed, Difference, difference};
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Differing {
+    pub rev: Option<String>,
+    pub rev2: Option<String>,
+    pub uri: Option<String>,
+}
+
+/// Shows what changed since a revision, or between two; in one file where one is named.
+pub async fn diff(session: &Arc<Session>, room: Arc<Room>, typed: Differing) -> Outcome<Value> {
+    let from = typed.rev.clone().unwrap_or_else(|| "@".into());
+    let path = typed.uri.as_deref().and_then(uri::to_path);
+    let path = path
+        .map(|p| commands::path(&room, &uri::of_path(&p)))
+        .transpose()?;
+    let (rev, rev2, only) = (from.clone(), typed.rev2.clone(), path.clone());
+    let patch = room.act(false, move |Acting { engine, .. }| {
+        let files = changed(engine, &rev, rev2.as_deref(), only.as_ref())?;
+        let patch: Vec<u8> = files.iter().flat_map(Changed::patch).collect();
+        Ok((
+            patch,
+            files.iter().map(Changed::json).collect::<Vec<Value>>(),
+        ))
+    });
+    let (patch, files) = patch.await?;
+    let to = typed.rev2.clone().unwrap_or_else(|| "disk".into());
+    if patch.is_empty() {
+        session.say(
+            MessageType::Info,
+            format!("Nothing changed between {from} and {to}."),
+        );
+    } else {
+        let file = path
+            .as_ref()
+            .map_or_else(|| "changes".to_owned(), base_name);
+        show(session, &format!("{file} {from}..{to}.diff"), &patch).await?;
+    }
+    Ok(json!({ "from": from, "to": to, "files": files }))
+}
+
+/// The files that differ between two revisions, or between one and the disk.
+pub fn changed(
+    engine: &mut Engine,
+    from: &str,
+    to: Option<&str>,
+    only: Option<&RelPath>,
+) -> backstitch_core::Result<Vec<Changed>> {
+    let from = engine.resolve(from)?;
+    let deltas = match to {
+        Some(to) => {
+            let to = engine.resolve(to)?;
+            engine.compare(from, to)?
+        }
+        None => engine.compare_with_disk(from)?,
+    };
+    let at = |state: &FileState| {
+        state
+            .as_ref()
+            .is_some_and(|p| only.is_none_or(|o| p.path == *o))
+    };
+    let wanted = |delta: &&Delta| at(&delta.old) || at(&delta.new);
+    let wanted = deltas.iter().filter(wanted);
+    wanted.map(|delta| Changed::load(engine, delta)).collect()
+}
+
+/// Shows a plan, path by path.
+pub async fn plan(session: &Arc<Session>, room: &Arc<Room>, shown: &Shown) -> Outcome<()> {
+    let (plan, title) = (shown.plan.clone(), shown.title.clone());
+    let text = room.ask(move |engine| {
+        let mut text = format!("{title}\n\n");
+        for action in &plan.actions {
+            let counts = match difference(engine, &plan, action) {
+                Difference::Lines(added, removed) => format!("  +{added} -{removed}"),
+                Difference::Binary => "  binary".to_owned(),
+                Difference::Unknown => String::new(),
+            };
+            let from = action
+                .from
+                .as_ref()
+                .map(|from| format!("{} → ", from.display()));
+            let reason = action.reason.as_ref().map(|r| format!("  {r}"));
+            text.push_str(&format!(
+                "{:<8}{}{}{}{}\n",
+                action.kind.name(),
+                from.unwrap_or_default(),
+                action.path.display(),
+                if action.kind == ActionKind::Skip {
+                    String::new()
+                } else {
+                    counts
+                },
+                reason.unwrap_or_default(),
+            ));
+        }
+        if !plan.conflicts.is_empty() {
+            text.push_str("\nEdits collide\n");
+            for conflict in &plan.conflicts {
+                text.push_str(&format!(
+                    "{}  {}\n",
+                    conflict.path.display(),
+                    conflict.reason
+                ));
+            }
+        }
+        if !plan.gaps.is_empty() {
+            text.push_str("\nNot reached\n");
+            for gap in &plan.gaps {
+                let path = gap.path.as_deref().map(String::from_utf8_lossy);
+                let path = path.unwrap_or_default();
+                text.push_str(&format!("{:<12}{path}  {}\n", gap.kind.name(), gap.detail));
+            }
+        }
+        Ok(text)
+    });
+    let text = text.await?;
+    show(session, "plan.txt", text.as_bytes()).await
+}
+
+fn base_name(path: &RelPath) -> String {
+    let path = path.display();
+    path.rsplit('/').next().unwrap_or(&path).to_owned()
+}
+
+/// Opens a text beside what the user looks at.
+async fn show(session: &Arc<Session>, name: &str, content: &[u8]) -> Outcome<()> {
+    let failed = |what: String| Failure::new("failed", what);
+    let path =
+        write(name, content).map_err(|error| failed(format!("a temporary file: {error}")))?;
+    if !session.abilities().show_document {
+        session.say(
+            MessageType::Info,
+            format!("It stands in {}.", path.display()),
+        );
+        return Ok(());
+    }
+    let params = ShowDocumentParams {
+        uri: Uri::from(uri::of_path(&path)),
+        external: Some(false),
+        take_focus: Some(true),
+        selection: None,
+    };
+    let shown = tokio::time::timeout(ANSWER, session.client.show_document(params)).await;
+    match shown {
+        Ok(Ok(true)) => Ok(()),
+        _ => {
+            session.say(
+                MessageType::Info,
+                format!("It stands in {}.", path.display()),
+            );
+            Ok(())
+        }
+    }
+}
+
+/// Where they lie. Only the user can read them.
+static PLACE: OnceLock<Mutex<Option<TempDir>>> = OnceLock::new();
+
+fn write(name: &str, content: &[u8]) -> std::io::Result<std::path::PathBuf> {
+    let place = PLACE.get_or_init(Mutex::default);
+    let mut place = place
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
+    if place.is_none() {
+        *place = Some(tempfile::Builder::new().prefix("backstitch-").tempdir()?);
+    }
+    let Some(dir) = place.as_ref() else {
+        return Err(std::io::ErrorKind::NotFound.into());
+    };
+    let plain: String = name
+        .chars()
+        .map(|c| if c == '/' || c.is_control() { '-' } else { c })
+        .collect();
+    let path = dir.path().join(plain);
+    let mut file = tempfile::NamedTempFile::new_in(dir.path())?;
+    file.write_all(content)?;
+    let mut permissions = file.as_file().metadata()?.permissions();
+    permissions.set_readonly(true);
+    file.as_file().set_permissions(permissions)?;
+    file.persist(&path)?;
+    Ok(path)
+}
+
+/// Takes them away.
+pub fn clear() {
+    if let Some(place) = PLACE.get()
+        && let Ok(mut place) = place.lock()
+    {
+        place.take();
+    }
+}
+
+/// The content of a `backstitch:` document.
+pub async fn content(session: &Session, uri: &str) -> Outcome<String> {
+    let Some(document) = uri::Virtual::parse(uri) else {
+        return Err(
+            Failure::usage(format!("{uri} is no document of Backstitch"))
+                .hint("backstitch://<workspace>/<rev>/<path> is one"),
+        );
+    };
+    let room = session.room_of(&document.root)?;
+    let bytes = room
+        .ask(move |engine| {
+            let node = engine.resolve(&document.rev)?;
+            let image = engine.image_at(node, &document.path)?;
+            match image.content() {
+                Some(id) => engine.content(&id),
+                None => Err(backstitch_core::Error::NoFile {
+                    path: document.path.display(),
+                    place: format!("at {}", document.rev),
+                }),
+            }
+        })
+        .await?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,512 @@
+//! A client of the language server over its real pipes: documents kept as an editor keeps them, and every
+//! message accounted for. One that is dropped with a question unanswered fails its test.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{Child, ChildStdin, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::support::World;
+
+/// Longer than anything takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What a real editor told of itself, as recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Editor {
+    Vscode,
+    Nvim,
+    Helix,
+    Eglot,
+}
+
+impl Editor {
+    pub const ALL: [Self; 4] = [Self::Vscode, Self::Nvim, Self::Helix, Self::Eglot];
+
+    fn capabilities(self) -> Value {
+        let text = match self {
+            Self::Vscode => include_str!("caps/vscode.json"),
+            Self::Nvim => include_str!("caps/nvim.json"),
+            Self::Helix => include_str!("caps/helix.json"),
+            Self::Eglot => include_str!("caps/eglot.json"),
+        };
+        serde_json::from_str(text).expect("recorded capabilities")
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Vscode => "Visual Studio Code",
+            Self::Nvim => "Neovim",
+            Self::Helix => "helix",
+            Self::Eglot => "Eglot",
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct Client<'w> {
+    world: &'w World,
+    child: Child,
+    stdin: Option<ChildStdin>,
+    incoming: Receiver<Value>,
+    next: i64,
+    pub encoding: String,
+    pub documents: BTreeMap<String, Open>,
+    /// What to choose when the server asks, in this order.
+    answers: VecDeque<String>,
+    pub asked: Vec<String>,
+    pub said: Vec<String>,
+    pub shown: Vec<String>,
+    pub refreshed: usize,
+    pub notified: Vec<(String, Value)>,
+    /// How to treat edits of the server.
+    pub edits: Edits,
+    responses: BTreeMap<i64, Value>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edits {
+    /// Done, and told as every change is.
+    Taken,
+    /// Said to be done, and not done: as an editor whose user said no.
+    Pretended,
+}
+
+#[derive(Clone, Debug)]
+pub struct Open {
+    pub text: String,
+    pub version: i64,
+}
+
+impl<'w> Client<'w> {
+    pub fn start(world: &'w World, editor: Editor) -> Self {
+        Self::with(world, editor, &Value::Null)
+    }
+
+    /// `own`: what `initializationOptions.backstitch` says.
+    pub fn with(world: &'w World, editor: Editor, own: &Value) -> Self {
+        let mut command = world.backstitch();
+        command
+            .arg("lsp")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        command.stderr(Stdio::inherit());
+        let mut child = command.spawn().expect("the server starts");
+        let stdin = child.stdin.take();
+        let stdout = child.stdout.take().expect("piped");
+        let (tell, incoming) = channel();
+        std::thread::spawn(move || {
+            let mut stdout = BufReader::new(stdout);
+            while let Some(message) = read(&mut stdout) {
+                if tell.send(message).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut client = Self {
+            world,
+            child,
+            stdin,
+            incoming,
+            next: 0,
+            encoding: String::new(),
+            documents: BTreeMap::new(),
+            answers: VecDeque::new(),
+            asked: Vec::new(),
+            said: Vec::new(),
+            shown: Vec::new(),
+            refreshed: 0,
+            notified: Vec::new(),
+            edits: Edits::Taken,
+            responses: BTreeMap::new(),
+        };
+        let root = client.uri("");
+        let mut params = json!({
+            "processId": std::process::id(),
+            "clientInfo": { "name": editor.name() },
+            "rootUri": root,
+            "capabilities": editor.capabilities(),
+            "workspaceFolders": [{ "uri": root, "name": "workspace" }],
+        });
+        if !own.is_null() {
+            params["initializationOptions"] = json!({ "backstitch": own });
+        }
+        let answer = client.ok("initialize", params);
+        let encoding = &answer["capabilities"]["positionEncoding"];
+        client.encoding = encoding.as_str().unwrap_or("utf-16").to_owned();
+        client.notify("initialized", json!({}));
+        client
+    }
+
+    pub fn uri(&self, path: &str) -> String {
+        let root = self.world.path("").canonicalize().expect("a root");
+        let full = if path.is_empty() {
+            root
+        } else {
+            root.join(path)
+        };
+        format!("file://{}", full.display()).replace(' ', "%20")
+    }
+
+    pub fn send(&mut self, message: &Value) {
+        let body = message.to_string();
+        self.raw(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes());
+    }
+
+    pub fn raw(&mut self, bytes: &[u8]) {
+        let stdin = self.stdin.as_mut().expect("open");
+        stdin.write_all(bytes).expect("the server reads");
+        stdin.flush().expect("the server reads");
+    }
+
+    pub fn notify(&mut self, method: &str, params: Value) {
+        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    /// Sends a request and does not wait. Its id.
+    pub fn begin(&mut self, method: &str, params: Value) -> i64 {
+        self.next += 1;
+        let id = self.next;
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        id
+    }
+
+    /// The whole response to a request.
+    pub fn response(&mut self, id: i64) -> Value {
+        self.until(|client| client.responses.contains_key(&id));
+        self.responses.remove(&id).expect("there")
+    }
+
+    pub fn ok(&mut self, method: &str, params: Value) -> Value {
+        let id = self.begin(method, params);
+        let response = self.response(id);
+        assert!(response.get("error").is_none(), "{method}: {response}");
+        response["result"].clone()
+    }
+
+    pub fn fails(&mut self, method: &str, params: Value) -> Value {
+        let id = self.begin(method, params);
+        let response = self.response(id);
+        response
+            .get("error")
+            .cloned()
+            .unwrap_or_else(|| panic!("{method} was answered: {response}"))
+    }
+
+    pub fn command(&mut self, command: &str, arguments: Value) -> Value {
+        self.ok(
+            "workspace/executeCommand",
+            json!({ "command": command, "arguments": [arguments] }),
+        )
+    }
+
+    /// Chooses this when the server asks next.
+    pub fn will_choose(&mut self, answer: &str) {
+        self.answers.push_back(answer.to_owned());
+    }
+
+    /// Takes in messages until a condition holds.
+    pub fn until(&mut self, mut holds: impl FnMut(&Self) -> bool) {
+        let deadline = Instant::now() + PATIENCE;
+        while !holds(self) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match self.incoming.recv_timeout(left) {
+                Ok(message) => self.take(message),
+                Err(RecvTimeoutError::Timeout) => panic!("nothing more came: {self:#?}"),
+                Err(RecvTimeoutError::Disconnected) => panic!("the server ended: {self:#?}"),
+            }
+        }
+    }
+
+    fn take(&mut self, message: Value) {
+        let Some(method) = message["method"].as_str() else {
+            let id = message["id"].as_i64().unwrap_or(-1);
+            self.responses.insert(id, message);
+            return;
+        };
+        let method = method.to_owned();
+        let params = message["params"].clone();
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let result = match method.as_str() {
+            "workspace/applyEdit" => {
+                if self.edits == Edits::Taken {
+                    self.apply(&params["edit"]);
+                }
+                json!({ "applied": true })
+            }
+            "window/showMessageRequest" => {
+                let question = text(&params["message"]);
+                self.asked.push(question.clone());
+                let Some(answer) = self.answers.pop_front() else {
+                    panic!("nobody expected this: {question}: {}", params["actions"]);
+                };
+                let offered = params["actions"].as_array().expect("answers");
+                let chosen = offered
+                    .iter()
+                    .find(|action| action["title"] == answer.as_str());
+                chosen
+                    .cloned()
+                    .unwrap_or_else(|| panic!("{answer} is not offered: {offered:?}"))
+            }
+            "window/showDocument" => {
+                self.shown.push(text(&params["uri"]));
+                json!({ "success": true })
+            }
+            "workspace/codeLens/refresh" => {
+                self.refreshed += 1;
+                Value::Null
+            }
+            "window/showMessage" | "window/logMessage" => {
+                self.said.push(text(&params["message"]));
+                return;
+            }
+            _ => {
+                assert!(message.get("id").is_none(), "an unknown request: {message}");
+                self.notified.push((method, params));
+                return;
+            }
+        };
+        let id = message["id"].clone();
+        self.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
+    }
+
+    pub fn open(&mut self, path: &str) {
+        let text = self.world.read(path);
+        self.open_with(path, &text);
+    }
+
+    pub fn open_with(&mut self, path: &str, text: &str) {
+        let uri = self.uri(path);
+        let document = json!({ "uri": uri, "languageId": "text", "version": 1, "text": text });
+        self.notify("textDocument/didOpen", json!({ "textDocument": document }));
+        let open = Open {
+            text: text.to_owned(),
+            version: 1,
+        };
+        self.documents.insert(uri, open);
+    }
+
+    pub fn text(&self, path: &str) -> &str {
+        &self.documents[&self.uri(path)].text
+    }
+
+    /// Replaces the first occurrence, as somebody who types would.
+    pub fn type_over(&mut self, path: &str, old: &str, new: &str) {
+        let uri = self.uri(path);
+        let open = &self.documents[&uri];
+        let at = open
+            .text
+            .find(old)
+            .unwrap_or_else(|| panic!("no {old} in {path}"));
+        let range = json!({
+            "start": self.position(&open.text, at),
+            "end": self.position(&open.text, at + old.len()),
+        });
+        self.change(&uri, &[json!({ "range": range, "newText": new })]);
+    }
+
+    /// Does edits of one version, the last in the text first, and tells of them.
+    fn change(&mut self, uri: &str, edits: &[Value]) {
+        let mut text = self.documents[uri].text.clone();
+        let mut changes = Vec::new();
+        let mut sorted: Vec<&Value> = edits.iter().collect();
+        sorted.sort_by_key(|edit| self.offset(&text, &edit["range"]["start"]));
+        for edit in sorted.into_iter().rev() {
+            let start = self.offset(&text, &edit["range"]["start"]);
+            let end = self.offset(&text, &edit["range"]["end"]);
+            let new = edit["newText"].as_str().expect("text");
+            text.replace_range(start..end, new);
+            changes.push(json!({ "range": edit["range"], "text": new }));
+        }
+        let open = self.documents.get_mut(uri).expect("open");
+        open.text = text;
+        open.version += 1;
+        let document = json!({ "uri": uri, "version": open.version });
+        self.notify(
+            "textDocument/didChange",
+            json!({ "textDocument": document, "contentChanges": changes }),
+        );
+    }
+
+    fn apply(&mut self, edit: &Value) {
+        let mut all: Vec<(String, Vec<Value>)> = Vec::new();
+        for change in edit["documentChanges"].as_array().into_iter().flatten() {
+            let uri = change["textDocument"]["uri"].as_str().expect("a URI");
+            let version = &change["textDocument"]["version"];
+            assert_eq!(*version, self.documents[uri].version, "the version edited");
+            all.push((
+                uri.to_owned(),
+                change["edits"].as_array().expect("edits").clone(),
+            ));
+        }
+        for (uri, edits) in edit["changes"].as_object().into_iter().flatten() {
+            all.push((uri.clone(), edits.as_array().expect("edits").clone()));
+        }
+        for (uri, edits) in all {
+            self.change(&uri, &edits);
+        }
+    }
+
+    pub fn save(&mut self, path: &str) {
+        let uri = self.uri(path);
+        let text = self.documents[&uri].text.clone();
+        self.world.write(path, text);
+        self.notify(
+            "textDocument/didSave",
+            json!({ "textDocument": { "uri": uri } }),
+        );
+    }
+
+    pub fn close(&mut self, path: &str) {
+        let uri = self.uri(path);
+        self.documents.remove(&uri).expect("open");
+        self.notify(
+            "textDocument/didClose",
+            json!({ "textDocument": { "uri": uri } }),
+        );
+    }
+
+    /// What an editor does that reads a clean document anew.
+    pub fn reload(&mut self, path: &str) {
+        self.close(path);
+        self.open(path);
+    }
+
+    /// The titles of a document's lenses, with the lines they stand above.
+    pub fn lenses(&mut self, path: &str) -> Vec<(u64, String, Value)> {
+        let uri = self.uri(path);
+        let lenses = self.ok(
+            "textDocument/codeLens",
+            json!({ "textDocument": { "uri": uri } }),
+        );
+        let lenses = lenses.as_array().cloned().unwrap_or_default();
+        let row = |lens: Value| {
+            (
+                lens["range"]["start"]["line"].as_u64().expect("a line"),
+                lens["command"]["title"]
+                    .as_str()
+                    .expect("a title")
+                    .to_owned(),
+                lens["command"].clone(),
+            )
+        };
+        lenses.into_iter().map(row).collect()
+    }
+
+    /// The titles of the actions that are offered at some lines, with their commands.
+    pub fn actions(&mut self, path: &str, lines: std::ops::Range<usize>) -> Vec<(String, Value)> {
+        let uri = self.uri(path);
+        let params = json!({
+            "textDocument": { "uri": uri },
+            "range": {
+                "start": { "line": lines.start, "character": 0 },
+                "end": { "line": lines.end - 1, "character": 0 },
+            },
+            "context": { "diagnostics": [] },
+        });
+        let actions = self.ok("textDocument/codeAction", params);
+        let actions = actions.as_array().cloned().unwrap_or_default();
+        let row = |action: Value| {
+            let command = if action["command"].is_object() {
+                action["command"].clone()
+            } else {
+                action.clone()
+            };
+            (
+                action["title"].as_str().expect("a title").to_owned(),
+                command,
+            )
+        };
+        actions.into_iter().map(row).collect()
+    }
+
+    /// Runs what a lens or an action carries.
+    pub fn run(&mut self, command: &Value) -> Value {
+        let params = json!({ "command": command["command"], "arguments": command["arguments"] });
+        self.ok("workspace/executeCommand", params)
+    }
+
+    fn position(&self, text: &str, at: usize) -> Value {
+        let before = &text[..at];
+        let line = before.matches('\n').count();
+        let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+        json!({ "line": line, "character": self.units(&before[start..]) })
+    }
+
+    fn offset(&self, text: &str, position: &Value) -> usize {
+        let line = usize::try_from(position["line"].as_u64().expect("a line")).expect("small");
+        let units = usize::try_from(position["character"].as_u64().expect("units")).expect("small");
+        let start = match line {
+            0 => 0,
+            line => match text.match_indices('\n').nth(line - 1) {
+                Some((at, _)) => at + 1,
+                None => return text.len(),
+            },
+        };
+        let rest = text[start..].split('\n').next().unwrap_or_default();
+        let mut at = 0;
+        for c in rest.chars() {
+            if self.units(&rest[..at]) >= units {
+                break;
+            }
+            at += c.len_utf8();
+        }
+        start + at
+    }
+
+    fn units(&self, text: &str) -> usize {
+        match self.encoding.as_str() {
+            "utf-8" => text.len(),
+            "utf-32" => text.chars().count(),
+            _ => text.encode_utf16().count(),
+        }
+    }
+
+    /// Ends as a client does, and makes sure that the server does, too.
+    pub fn leave(mut self) {
+        self.ok("shutdown", Value::Null);
+        self.notify("exit", Value::Null);
+        self.stdin = None;
+        let status = self.child.wait().expect("it ends");
+        assert!(status.success(), "{status}");
+    }
+
+    pub fn kill(&mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it ends");
+    }
+}
+
+impl Drop for Client<'_> {
+    fn drop(&mut self) {
+        self.stdin = None;
+        self.child.kill().ok();
+        self.child.wait().ok();
+        if !std::thread::panicking() {
+            assert!(self.answers.is_empty(), "never asked: {:?}", self.answers);
+        }
+    }
+}
+
+fn read(from: &mut impl BufRead) -> Option<Value> {
+    let mut length = None;
+    loop {
+        let mut line = String::new();
+        if from.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        let line = line.trim_end();
+        if line.is_empty() {
+            break;
+        }
+        if let Some(value) = line.strip_prefix("Content-Length: ") {
+            length = value.parse::<usize>().ok();
+        }
+    }
+    let mut body = vec![0; length?];
+    from.read_exact(&mut body).ok()?;
+    serde_json::from_slice(&body).ok()
+}

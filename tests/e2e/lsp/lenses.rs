@@ -1,0 +1,146 @@
+//! What is shown where the code is: lenses, actions, hovers, and the news that bring them.
+
+use serde_json::json;
+
+use super::client::{Client, Editor};
+use crate::support::World;
+
+const TEXT: &str = "one\ntwo\nthree\nfour\nfive\n";
+
+fn start() -> World {
+    World::committed(&[("a.txt", TEXT), ("b.txt", "other\n")])
+}
+
+fn without_age(title: &str) -> String {
+    title
+        .rsplit_once(" · ")
+        .map_or(title, |(title, _)| title)
+        .to_owned()
+}
+
+/// A lens stands above what an agent wrote, as soon as it wrote it in another process, in every editor.
+#[test]
+fn a_lens_appears_when_an_agent_writes() {
+    for editor in Editor::ALL {
+        let world = start();
+        world.ok(["checkpoint"]);
+        let mut client = Client::start(&world, editor);
+        client.open("a.txt");
+        assert_eq!(client.lenses("a.txt"), []);
+        let mut agent = world.agent();
+        agent.prompt("make it two");
+        agent.edit("a.txt", "two\n", "2\ntwo and a half\n");
+        agent.stop();
+        if matches!(editor, Editor::Vscode | Editor::Nvim) {
+            client.until(|client| client.refreshed > 0);
+        }
+        client.reload("a.txt");
+        let lenses = client.lenses("a.txt");
+        let titles: Vec<(u64, String)> = lenses
+            .iter()
+            .map(|(line, title, _)| (*line, without_age(title)))
+            .collect();
+        assert_eq!(
+            titles,
+            [
+                (0, "1 checkpoint".into()),
+                (1, "⟲ rewind to here · turn 1 “make it two”".into()),
+                (1, "fork".into()),
+                (1, "diff".into()),
+            ],
+            "{editor:?}"
+        );
+        assert_eq!(lenses[1].2["arguments"][0]["rev"], "t1");
+        client.leave();
+    }
+}
+
+/// Helix and Emacs draw no lenses: the same is offered as actions.
+#[test]
+fn what_a_lens_does_is_an_action_too() {
+    let world = start();
+    world.ok(["checkpoint"]);
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.stop();
+    let mut client = Client::start(&world, Editor::Helix);
+    client.open("a.txt");
+    let titles: Vec<String> = client
+        .actions("a.txt", 1..2)
+        .into_iter()
+        .map(|(title, _)| without_age(&title))
+        .collect();
+    assert_eq!(
+        titles,
+        [
+            "Rewind to before turn 1 “make it two”",
+            "Rewind this file to before turn 1 “make it two”",
+            "Take out only turn 1 “make it two”",
+            "Show changes since before turn 1 “make it two”",
+            "Fork from before turn 1 “make it two”",
+            "Undo the last rewind",
+            "Redo the rewind",
+            "Make a checkpoint",
+            "Show the timeline",
+        ]
+    );
+    let others = client.actions("a.txt", 4..5);
+    assert_eq!(others[0].0, "Undo the last rewind");
+    client.leave();
+}
+
+#[test]
+fn a_hover_says_who_wrote_a_line() {
+    let world = start();
+    world.ok(["checkpoint"]);
+    let mut agent = world.agent();
+    agent.prompt("make it *two*");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.stop();
+    let mut client = Client::start(&world, Editor::Nvim);
+    client.open("a.txt");
+    let hover = |client: &mut Client, line: u64| {
+        let uri = client.uri("a.txt");
+        let params = json!({
+            "textDocument": { "uri": uri },
+            "position": { "line": line, "character": 0 },
+        });
+        client.ok("textDocument/hover", params)
+    };
+    let told = hover(&mut client, 1);
+    let text = told["contents"]["value"].as_str().expect("text");
+    assert!(
+        text.starts_with("**turn 1** “make it \\*two\\*”  \nclaude\\-code Edit · c"),
+        "{text}"
+    );
+    assert!(text.ends_with("\n\n```diff\n-two\n+2\n```"), "{text}");
+    assert!(hover(&mut client, 0).is_null(), "nobody's line");
+    client.leave();
+}
+
+/// Lenses and blame stand where the lines are in the editor, typed text included.
+#[test]
+fn blame_follows_what_is_typed() {
+    let world = start();
+    world.ok(["checkpoint"]);
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.stop();
+    let mut client = Client::start(&world, Editor::Nvim);
+    client.open("a.txt");
+    client.type_over("a.txt", "one\n", "one\nmy own\nlines\n");
+    let lenses = client.lenses("a.txt");
+    assert_eq!(lenses[1].0, 3, "{lenses:?}");
+    let uri = client.uri("a.txt");
+    let blame = client.ok("backstitch/blame", json!({ "uri": uri }));
+    let by: Vec<&str> = blame["runs"]
+        .as_array()
+        .expect("runs")
+        .iter()
+        .map(|run| run["by"].as_str().expect("who"))
+        .collect();
+    assert_eq!(by, ["before", "unsaved", "agent", "before"]);
+    client.leave();
+}

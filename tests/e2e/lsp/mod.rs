@@ -1,0 +1,5 @@
+//! The language server, as editors see it: over its real pipes, with what each editor told of itself.
+
+mod client;
+mod lenses;
+mod restoring;

@@ -1,0 +1,163 @@
+//! Rewinds from an editor: confirmed, carried out, and the same in the buffer and on disk.
+
+use serde_json::{Value, json};
+
+use super::client::{Client, Editor, Edits};
+use crate::support::World;
+
+const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
+
+fn start() -> World {
+    World::committed(&[("a.txt", TEXT), ("b.txt", "other\n")])
+}
+
+fn own() -> Value {
+    json!({ "reloadsFromDisk": true, "notifications": true })
+}
+
+/// The main job in every editor: lens, confirmation, rewind, the same in buffer and file, undo.
+#[test]
+fn a_lens_rewinds_and_undo_brings_back() {
+    for editor in Editor::ALL {
+        let world = start();
+        let mut agent = world.agent();
+        agent.prompt("make it two");
+        agent.edit("a.txt", "two\n", "2\n");
+        agent.bash("echo new > new.txt");
+        agent.stop();
+        let mut client = Client::start(&world, editor);
+        client.open("a.txt");
+        let offered = match editor {
+            Editor::Helix | Editor::Eglot => client.actions("a.txt", 1..2)[0].1.clone(),
+            _ => client.lenses("a.txt")[1].2.clone(),
+        };
+        client.will_choose("Rewind");
+        let answer = client.run(&offered);
+        assert_eq!(
+            client.asked,
+            ["Rewind to t1: 2 files change (1 deleted)."],
+            "{editor:?}"
+        );
+        assert!(answer["operation"].is_string(), "{answer}");
+        assert_eq!(client.text("a.txt"), TEXT, "{editor:?}");
+        assert!(!world.exists("new.txt"));
+        // a client that says nothing gets the text as an edit, and saves it when its user does
+        client.save("a.txt");
+        assert_eq!(world.read("a.txt"), TEXT);
+        client.will_choose("Undo");
+        client.command("backstitch.undo", json!({}));
+        client.save("a.txt");
+        assert_eq!(world.read("a.txt"), TEXT.replace("two", "2"));
+        assert_eq!(client.text("a.txt"), TEXT.replace("two", "2"));
+        assert_eq!(world.read("new.txt"), "new\n");
+        client.leave();
+    }
+}
+
+/// A client that reads clean documents anew gets its files written.
+#[test]
+fn a_clean_document_of_a_client_that_reloads_is_written_on_disk() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.stop();
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    client.command(
+        "backstitch.rewind",
+        json!({ "rev": "t1", "confirm": false }),
+    );
+    assert_eq!(world.read("a.txt"), TEXT);
+    client.reload("a.txt");
+    let lenses = client.lenses("a.txt");
+    assert_eq!(lenses.len(), 1, "{lenses:?}");
+    client.leave();
+}
+
+/// What was typed and not saved survives a rewind, merged with it.
+#[test]
+fn a_rewind_over_a_dirty_document_keeps_what_was_typed() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.stop();
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    client.type_over("a.txt", "six", "mine");
+    let answer = client.command(
+        "backstitch.rewind",
+        json!({ "rev": "t1", "confirm": false }),
+    );
+    assert_eq!(
+        client.text("a.txt"),
+        TEXT.replace("six", "mine"),
+        "{answer}"
+    );
+    assert_eq!(
+        world.read("a.txt"),
+        TEXT.replace("two", "2"),
+        "not saved yet"
+    );
+    client.save("a.txt");
+    client.command("backstitch.undo", json!({ "confirm": false }));
+    client.save("a.txt");
+    let both = TEXT.replace("two", "2").replace("six", "mine");
+    assert_eq!(world.read("a.txt"), both);
+    client.leave();
+}
+
+/// What collides with what was typed is asked about first.
+#[test]
+fn a_collision_with_typed_text_is_the_users_to_decide() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.stop();
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    client.type_over("a.txt", "2", "2 and mine");
+    let error = client.fails(
+        "workspace/executeCommand",
+        json!({ "command": "backstitch.rewind", "arguments": [{ "rev": "t1", "confirm": false }] }),
+    );
+    assert_eq!(error["data"]["kind"], "conflict", "{error}");
+    assert_eq!(client.text("a.txt"), TEXT.replace("two", "2 and mine"));
+    client.will_choose("Cancel");
+    let params = json!({ "command": "backstitch.rewind", "arguments": [{ "rev": "t1" }] });
+    let error = client.fails("workspace/executeCommand", params);
+    assert_eq!(error["data"]["kind"], "cancelled", "{error}");
+    client.will_choose("Keep the present lines");
+    client.will_choose("Rewind");
+    client.command("backstitch.rewind", json!({ "rev": "t1" }));
+    assert_eq!(client.text("a.txt"), TEXT.replace("two", "2 and mine"));
+    client.leave();
+}
+
+/// An editor that says yes and does nothing is not believed.
+#[test]
+fn an_edit_that_was_only_said_to_be_done_is_reported() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.stop();
+    let mut client = Client::start(&world, Editor::Nvim);
+    client.open("a.txt");
+    client.edits = Edits::Pretended;
+    let answer = client.command(
+        "backstitch.rewind",
+        json!({ "rev": "t1", "confirm": false }),
+    );
+    assert_eq!(answer["not_taken"], json!(["a.txt"]));
+    client.until(|c| {
+        c.said
+            .iter()
+            .any(|said| said.contains("did not take the new text of a.txt"))
+    });
+    let status = world.json(["status"]);
+    assert_eq!(status["pending_saves"][0]["path"], "a.txt", "{status}");
+    client.leave();
+}
