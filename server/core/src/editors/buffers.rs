@@ -17,6 +17,12 @@ use crate::store::{self, Durable};
 /// Typing is compressed for its size on disk while it lasts, not for ever.
 const LEVEL: i32 = 1;
 
+/// Whether there is any unsaved text.
+pub(super) const ANY: &str = "SELECT 1 FROM buffer WHERE root = ?1 LIMIT 1";
+pub(super) const HELD: &str =
+    "SELECT b.path, b.hash, b.base, b.time, e.id, e.name, e.pid, e.started
+     FROM buffer b JOIN editor e ON e.id = b.editor WHERE b.root = ?1 ORDER BY b.editor, b.path";
+
 /// The text of a document whose file holds something else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenText {
@@ -105,8 +111,10 @@ impl Engine {
     /// The document holds what its file holds again, or is closed.
     pub fn drop_buffer(&mut self, lease: &EditorLease, path: &RelPath) -> Result<()> {
         self.store.note(true, |conn| {
-            conn.prepare_cached("DELETE FROM buffer WHERE root = ?1 AND editor = ?2 AND path = ?3")?
-                .execute(params![lease.root, lease.info.id, path])?;
+            conn.prepare_cached(
+                "DELETE FROM buffer WHERE root = ?1 AND editor = ?2 AND path = ?3",
+            )?
+            .execute(params![lease.root, lease.info.id, path])?;
             Ok(())
         })
     }
@@ -219,10 +227,7 @@ impl<'a> Alive<'a> {
 
 /// The unsaved text of a root, alive or not.
 fn held(conn: &Connection, root: RootId) -> Result<Vec<Held>> {
-    let mut select = conn.prepare_cached(
-        "SELECT b.path, b.hash, b.base, b.time, e.id, e.name, e.pid, e.started
-         FROM buffer b JOIN editor e ON e.id = b.editor WHERE b.root = ?1 ORDER BY b.editor, b.path",
-    )?;
+    let mut select = conn.prepare_cached(HELD)?;
     let rows = select.query_map([root], |r| {
         Ok(Held {
             path: r.get(0)?,
@@ -287,8 +292,8 @@ pub(crate) fn text_of(
     }))
 }
 
-/// Attaches the unsaved text of the editors at work to a node that was just made, where its kind says that it
-/// is the state of a moment. `own`: what an operation found in documents, which says more than their rows.
+/// Attaches the unsaved text of the editors at work to a node that was just made, where its kind says that
+/// it is the state of a moment.
 pub(crate) fn attach(
     conn: &Connection,
     dir: &Path,
@@ -299,13 +304,19 @@ pub(crate) fn attach(
     if !matches!(kind, Kind::Turn | Kind::Manual | Kind::Rewind) {
         return Ok(());
     }
-    let any = "SELECT 1 FROM buffer WHERE root = ?1 LIMIT 1";
-    if !conn.prepare_cached(any)?.exists([root])? {
+    if !conn.prepare_cached(ANY)?.exists([root])? {
         return Ok(());
     }
     for held in foreign(conn, dir, root, None)? {
         if store::has(conn, &held.hash)? {
-            note(conn, node, &held.path, &held.editor.name, held.hash, held.base)?;
+            note(
+                conn,
+                node,
+                &held.path,
+                &held.editor.name,
+                held.hash,
+                held.base,
+            )?;
             continue;
         }
         // what is damaged costs itself, not the checkpoint
@@ -318,13 +329,7 @@ pub(crate) fn attach(
     Ok(())
 }
 
-fn keep(
-    conn: &Connection,
-    dir: &Path,
-    node: NodeId,
-    editor: &str,
-    open: &OpenText,
-) -> Result<()> {
+fn keep(conn: &Connection, dir: &Path, node: NodeId, editor: &str, open: &OpenText) -> Result<()> {
     let content = store::put(conn, dir, &open.text, open.base)?;
     note(conn, node, &open.path, editor, content, open.base)
 }

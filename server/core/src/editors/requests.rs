@@ -239,7 +239,10 @@ impl Engine {
 }
 
 /// Who is asked must be one: what several hold cannot be carried out by any of them.
-pub(crate) fn only_one(holders: &[(EditorInfo, RelPath)], own: Option<EditorId>) -> Result<EditorInfo> {
+pub(crate) fn only_one(
+    holders: &[(EditorInfo, RelPath)],
+    own: Option<EditorId>,
+) -> Result<EditorInfo> {
     let Some((first, _)) = holders.first() else {
         return Err(Error::refused("no editor holds any of it", "try again"));
     };

@@ -54,7 +54,9 @@ impl Engine {
         let shown = |plan: &Plan| plan.about_files == about_files;
         match self.apply_here(r, &shown, progress)? {
             Outcome::Done(applied) => Ok(*applied),
-            Outcome::Elsewhere(plan) => Err(editors::only_one(&plan.held, r.editor).err().unwrap_or_else(busy)),
+            Outcome::Elsewhere(plan) => Err(editors::only_one(&plan.held, r.editor)
+                .err()
+                .unwrap_or_else(busy)),
         }
     }
 

@@ -85,7 +85,11 @@ impl Draft<'_> {
         if self.r.open.is_empty() {
             return Ok(open);
         }
-        let own = self.r.editor.map(|id| editors::editor(conn, id)).transpose()?;
+        let own = self
+            .r
+            .editor
+            .map(|id| editors::editor(conn, id))
+            .transpose()?;
         let own = own.flatten().unwrap_or_else(|| EditorInfo {
             id: self.r.editor.unwrap_or(crate::model::EditorId(0)),
             name: "an editor".into(),
