@@ -11,6 +11,7 @@ use crate::disk::MAX_FILE;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::history::Rows;
+use crate::known;
 use crate::model::{ContentId, EditorId, Kind, NodeId, RelPath, RootId};
 use crate::store::{self, Durable};
 
@@ -73,13 +74,17 @@ pub(crate) struct Held {
 
 impl Engine {
     /// Notes what an editor's document holds, while that is not what its file holds. Made for every pause in
-    /// the typing: one small row, and no bell.
-    pub fn put_buffer(&mut self, lease: &EditorLease, open: &OpenText) -> Result<()> {
+    /// the typing: one small row, and no bell. `false`: it is hidden by ignore rules, and nothing is kept.
+    pub fn put_buffer(&mut self, lease: &EditorLease, open: &OpenText) -> Result<bool> {
         if open.text.len() as u64 > MAX_FILE {
             return Err(Error::refused(
                 format!("{} is too large to be kept", open.path.display()),
                 "files above 10 MiB are not recorded",
             ));
+        }
+        let tracked = known::get(&self.store.conn, lease.root, &open.path)?.is_some();
+        if !tracked && self.is_hidden(&open.path) {
+            return Ok(false);
         }
         let text = zstd::bulk::compress(&open.text, LEVEL).map_err(|source| Error::Io {
             what: "compress a document".into(),
@@ -105,7 +110,7 @@ impl Engine {
             Ok(())
         })?;
         self.store.tidy();
-        Ok(())
+        Ok(true)
     }
 
     /// The document holds what its file holds again, or is closed.
@@ -245,16 +250,11 @@ fn held(conn: &Connection, root: RootId) -> Result<Vec<Held>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Unsaved text that editors at work have, all but this one.
-pub(crate) fn foreign(
-    conn: &Connection,
-    dir: &Path,
-    root: RootId,
-    own: Option<EditorId>,
-) -> Result<Vec<Held>> {
+/// Unsaved text that editors at work have.
+pub(crate) fn alive(conn: &Connection, dir: &Path, root: RootId) -> Result<Vec<Held>> {
     let mut all = held(conn, root)?;
     let mut alive = Alive::new(dir);
-    all.retain(|held| Some(held.editor.id) != own && alive.is(held.editor.id));
+    all.retain(|held| alive.is(held.editor.id));
     Ok(all)
 }
 
@@ -307,7 +307,7 @@ pub(crate) fn attach(
     if !conn.prepare_cached(ANY)?.exists([root])? {
         return Ok(());
     }
-    for held in foreign(conn, dir, root, None)? {
+    for held in alive(conn, dir, root)? {
         if store::has(conn, &held.hash)? {
             note(
                 conn,

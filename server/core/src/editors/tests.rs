@@ -177,6 +177,21 @@ fn unsaved_text_belongs_to_turns_and_manual_checkpoints() {
     whole(&s);
 }
 
+/// What the rules hide from the history is not in it by way of an editor.
+#[test]
+fn unsaved_text_of_ignored_files_is_not_kept() {
+    let mut s = Scene::new(&[(".gitignore", ".env\n"), (".env", "KEY=old\n")]);
+    let lease = s.engine.attach_editor("Helix").expect("attached");
+    let mut put = |p: &str| {
+        let open = OpenText {
+            path: path(p),
+            ..typed("KEY=new\n", "KEY=old\n")
+        };
+        s.engine.put_buffer(&lease, &open).expect("put")
+    };
+    assert_eq!((put(".env"), put("new.txt")), (false, true));
+}
+
 #[test]
 fn typing_does_not_make_the_history_grow() {
     let (mut s, lease) = scene();
@@ -278,6 +293,19 @@ fn a_rewind_merges_with_unsaved_text() {
         (BASE, MERGED, true)
     );
     whole(&s);
+}
+
+/// A server that forgets one of its documents: the row says what it holds.
+#[test]
+fn an_editors_own_row_counts_where_it_tells_nothing() {
+    let (mut s, lease) = scene();
+    s.engine
+        .put_buffer(&lease, &typed(TYPED, AGENT))
+        .expect("put");
+    let r = rewind(&s, &lease, Vec::new());
+    let applied = apply(&mut s, &r);
+    assert_eq!(applied.plan.edits[0].to, id(MERGED));
+    assert_eq!(s.text("a.txt").as_deref(), Some(AGENT));
 }
 
 #[test]

@@ -186,7 +186,7 @@ impl Engine {
         Ok(())
     }
 
-    fn begin(&mut self, plan: &Plan) -> Result<OpId> {
+    pub(super) fn begin(&mut self, plan: &Plan) -> Result<OpId> {
         let here = self.here;
         let pending = Pending::of(&self.store.conn, here.root)?;
         let mut lines = Vec::new();

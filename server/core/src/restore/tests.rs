@@ -339,3 +339,48 @@ fn u_21_what_a_writer_adds_to_a_displaced_file_is_saved() {
     let detail = &s.engine.operations().expect("read")[0].detail;
     assert!(detail.contains(&saved.display()), "{detail}");
 }
+
+/// Cut off before it is recorded: whoever comes next knows that the disk waits for an editor.
+#[test]
+fn a_restore_in_documents_that_is_cut_off_is_finished_by_its_journal() {
+    let mut s = Scene::new(&[("a.txt", "one\ntwo\n"), ("b.txt", "b\n")]);
+    let lease = s.engine.attach_editor("Helix").expect("attached");
+    s.prompt("first");
+    s.edit("a.txt", "ONE\ntwo\n");
+    s.edit("b.txt", "B\n");
+    let path = |p: &str| crate::model::RelPath::new(p).expect("a path");
+    let doc = |p: &str, text: Option<&str>| crate::restore::OpenDoc {
+        path: path(p),
+        text: text.map(|text| text.as_bytes().to_vec()),
+        base: None,
+        on_disk: false,
+    };
+    let r = Request {
+        editor: Some(lease.id()),
+        open: vec![doc("a.txt", Some("ONE\ntwo\nmine\n"))],
+        ..s.request("t1")
+    };
+    let plan = s.engine.plan(&r).expect("planned");
+    s.engine.begin(&plan).expect("begun");
+    let workspace = crate::Workspace {
+        root: s.root.clone(),
+        store_dir: s.dir.path().join("store"),
+        shared: false,
+    };
+    let next = Engine::open(&workspace).expect("opens, and finishes it");
+    let pending = next.pending_saves().expect("read");
+    assert_eq!((pending.len(), &pending[0].path), (1, &path("a.txt")));
+    assert_eq!(s.text("a.txt").as_deref(), Some("ONE\ntwo\n"));
+    assert_eq!(s.text("b.txt").as_deref(), Some("b\n"));
+    let head = next.head().expect("read").expect("a head");
+    let unsaved = next.unsaved_at(head).expect("read");
+    let kept = next.content(&unsaved[0].content).expect("kept");
+    assert_eq!(kept, b"ONE\ntwo\nmine\n");
+    assert_eq!(
+        next.verify(&mut |_| {}).expect("verifies").problems,
+        Vec::<String>::new()
+    );
+    s.undo();
+    assert_eq!(s.text("a.txt").as_deref(), Some("ONE\ntwo\n"));
+    assert_eq!(s.text("b.txt").as_deref(), Some("B\n"));
+}

@@ -66,12 +66,17 @@ impl Draft<'_> {
         if touched.is_empty() {
             return Ok(open);
         }
-        for held in editors::foreign(conn, &engine.store.dir, root, self.r.editor)? {
-            if !touched.contains(&held.path) {
+        for held in editors::alive(conn, &engine.store.dir, root)? {
+            let own = self.r.editor == Some(held.editor.id);
+            // of its own documents an editor knows more than their rows say
+            let told = own && self.r.open.iter().any(|doc| doc.path == held.path);
+            if told || !touched.contains(&held.path) {
                 continue;
             }
-            let place = (held.editor.clone(), held.path.clone());
-            self.plan.held.push(place);
+            if !own {
+                let place = (held.editor.clone(), held.path.clone());
+                self.plan.held.push(place);
+            }
             let text = editors::text_of(conn, root, held.editor.id, &held.path)?;
             if let Some(text) = text {
                 let doc = Open {
