@@ -265,12 +265,15 @@ pub(crate) fn text_of(
     editor: EditorId,
     path: &RelPath,
 ) -> Result<Option<OpenText>> {
-    let found: Option<(Vec<u8>, usize, ContentId, Option<ContentId>, i64)> = conn
+    let found = conn
         .prepare_cached(
-            "SELECT text, size, hash, base, version FROM buffer WHERE root = ?1 AND editor = ?2 AND path = ?3",
+            "SELECT text, size, base, version, hash FROM buffer WHERE root = ?1 AND editor = ?2 AND path = ?3",
         )?
         .query_row(params![root, editor, path], |r| {
-            Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?))
+            let packed: Vec<u8> = r.get(0)?;
+            let (size, base, version): (usize, _, _) = (r.get(1)?, r.get(2)?, r.get(3)?);
+            let hash: ContentId = r.get(4)?;
+            Ok((packed, size, hash, base, version))
         })
         .optional()?;
     let Some((packed, size, hash, base, version)) = found else {

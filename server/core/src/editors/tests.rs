@@ -1,5 +1,8 @@
 //! Scenes of an editor beside an agent, told over the engine itself.
 
+mod asked;
+mod waiting;
+
 use std::time::Duration;
 
 use super::{Answer, EditorLease, OpenText, Settle, Settled};
@@ -226,18 +229,17 @@ fn an_agent_writes_under_unsaved_text() {
         s.engine.unsaved_at(step).expect("read")[0].content,
         id(TYPED)
     );
-    // taking that step out leaves the document, whose base is what comes back
-    let node = Request {
+    // taking that step out changes nothing of the document: its file is written under it
+    let r = Request {
         goal: Goal::Revert(vec![step]),
         ..rewind(&s, &lease, vec![dirty(TYPED, AGENT)])
     };
-    let plan = s.engine.plan(&node).expect("planned");
-    assert_eq!(plan.edits.len(), 1);
-    let edit = &plan.edits[0];
-    assert_eq!(
-        (edit.from, edit.to, edit.pending),
-        (id(TYPED), id(TYPED), true)
-    );
+    let applied = apply(&mut s, &r);
+    assert_eq!((applied.plan.edits, applied.plan.gaps), (vec![], vec![]));
+    assert_eq!(s.text("a.txt").as_deref(), Some(AGENT));
+    assert_eq!(s.engine.pending_saves().expect("read"), []);
+    let kept = s.engine.unsaved_at(applied.node.expect("a node"));
+    assert_eq!(kept.expect("read")[0].content, id(TYPED));
 }
 
 #[test]
@@ -359,259 +361,20 @@ fn a_rewind_that_collides_with_unsaved_text_touches_nothing_unless_decided() {
 #[test]
 fn unsaved_text_on_an_older_base_is_merged_from_that() {
     let (mut s, lease) = scene();
-    const OLD: &str = "ONE\ntwo\nthree\nfour\nfive\nsix\nseven\n";
-    let r = rewind(&s, &lease, vec![dirty(OLD, BASE)]);
-    let applied = apply(&mut s, &r);
-    assert_eq!(applied.plan.edits[0].to, id(OLD));
-}
-
-#[test]
-fn a_plain_clients_document_is_changed_in_the_editor_and_saved_later() {
-    let (mut s, lease) = scene();
-    let r = rewind(&s, &lease, vec![plain()]);
-    let applied = apply(&mut s, &r);
-    let edit = &applied.plan.edits[0];
-    assert_eq!(
-        (edit.from, edit.to, edit.pending),
-        (id(AGENT), id(BASE), true)
-    );
-    assert_eq!(
-        s.engine
-            .unsaved_at(applied.node.expect("a node"))
-            .expect("read"),
-        []
-    );
-    assert_eq!(s.text("a.txt").as_deref(), Some(AGENT));
-    s.user("a.txt", BASE);
-    s.engine.look().expect("looked");
-    assert_eq!(s.engine.pending_saves().expect("read"), []);
-    // saving is no edit
-    assert_eq!(Some(newest(&s).0), applied.node);
-    assert_eq!(recorded(&s), BASE);
-    whole(&s);
-}
-
-#[test]
-fn a_client_that_reloads_gets_its_file_written() {
-    let (mut s, lease) = scene();
-    let doc = OpenDoc {
-        on_disk: true,
-        ..plain()
+    let further = AGENT.replace("four", "FOUR");
+    s.edit("a.txt", &further);
+    let first = s.engine.resolve("@~1").expect("the first step");
+    let r = Request {
+        goal: Goal::Rewind(first),
+        ..rewind(&s, &lease, vec![dirty(MERGED, BASE)])
     };
-    let r = rewind(&s, &lease, vec![doc]);
+    // loaded before the turn: it has nothing of the second step, and gets what stays of the turn
     let applied = apply(&mut s, &r);
-    assert_eq!(applied.plan.edits, []);
-    assert_eq!(s.text("a.txt").as_deref(), Some(BASE));
-    assert_eq!(s.engine.pending_saves().expect("read"), []);
-}
-
-#[test]
-fn undo_while_a_save_is_waited_for_gives_back_what_the_disk_holds() {
-    // with the document open, with unsaved text, and without any
-    for open in [true, false] {
-        let (mut s, lease) = scene();
-        let r = rewind(&s, &lease, vec![dirty(TYPED, AGENT)]);
-        apply(&mut s, &r);
-        let docs = if open {
-            vec![dirty(MERGED, AGENT)]
-        } else {
-            Vec::new()
-        };
-        let undo = Request {
-            editor: Some(lease.id()),
-            open: docs,
-            ..Request::new(Goal::Undo(None))
-        };
-        let applied = apply(&mut s, &undo);
-        if open {
-            let edit = &applied.plan.edits[0];
-            assert_eq!((edit.to, edit.pending), (id(TYPED), false));
-        }
-        assert_eq!(s.engine.pending_saves().expect("read"), []);
-        assert_eq!(
-            (recorded(&s).as_str(), s.text("a.txt").as_deref()),
-            (AGENT, Some(AGENT))
-        );
-        s.engine.look().expect("looked");
-        assert_eq!(Some(newest(&s).0), applied.node);
-        let redo = apply(&mut s, &Request::new(Goal::Redo));
-        assert_eq!(
-            (recorded(&s).as_str(), s.text("a.txt").as_deref()),
-            (BASE, Some(BASE))
-        );
-        assert!(redo.node.is_some());
-    }
-}
-
-/// Two restores, one after the other, with no save between them.
-#[test]
-fn a_restore_over_what_waits_for_a_save() {
-    let (mut s, lease) = scene();
-    s.edit("a.txt", &AGENT.replace("four", "FOUR"));
-    let disk = AGENT.replace("four", "FOUR");
-    let step = s.engine.resolve("@~1").expect("the first step");
-    let first = Request {
-        goal: Goal::Rewind(step),
-        ..rewind(&s, &lease, vec![plain()])
-    };
-    apply(&mut s, &first);
-    assert_eq!(recorded(&s), AGENT);
-    let r = rewind(&s, &lease, vec![dirty(AGENT, &disk)]);
-    let applied = apply(&mut s, &r);
-    assert_eq!(applied.plan.edits[0].to, id(BASE));
-    let pending = s.engine.pending_saves().expect("read");
+    assert_eq!(applied.plan.edits[0].to, id(TYPED));
     assert_eq!(
-        (pending.len(), pending[0].operation),
-        (1, applied.operation.expect("one"))
+        (recorded(&s).as_str(), s.text("a.txt")),
+        (AGENT, Some(further))
     );
-    assert_eq!(s.text("a.txt"), Some(disk.clone()));
-    // without the editor: the disk goes straight to where the record goes
-    let undo = Request::new(Goal::Undo(None));
-    apply(&mut s, &undo);
-    assert_eq!(
-        (recorded(&s).as_str(), s.text("a.txt").as_deref()),
-        (AGENT, Some(AGENT))
-    );
-    assert_eq!(s.engine.pending_saves().expect("read"), []);
-}
-
-#[test]
-fn an_edit_call_that_finds_what_was_never_saved_begins_there() {
-    let (mut s, lease) = scene();
-    let r = rewind(&s, &lease, vec![plain()]);
-    apply(&mut s, &r);
-    let theirs = AGENT.replace("four", "FOUR");
-    s.edit("a.txt", &theirs);
-    let (step, before, after, users) = newest(&s);
-    assert_eq!(
-        (before.as_str(), after, users),
-        (AGENT, theirs.clone(), false)
-    );
-    assert_eq!(s.engine.pending_saves().expect("read"), []);
-    let parent = s
-        .engine
-        .entry(step)
-        .expect("read")
-        .node
-        .parent
-        .expect("one");
-    let between = s.engine.entry(parent).expect("read");
-    assert_eq!(between.node.kind, crate::model::Kind::External);
-    assert!(between.changes[0].change.origin.session.is_none());
-    assert_eq!(recorded(&s), theirs);
-    whole(&s);
-}
-
-#[test]
-fn a_call_whose_before_was_never_told_begins_there_too() {
-    let (mut s, lease) = scene();
-    let r = rewind(&s, &lease, vec![plain()]);
-    apply(&mut s, &r);
-    let theirs = AGENT.replace("four", "FOUR");
-    s.user("a.txt", &theirs);
-    s.tell(EventKind::After {
-        call: ToolCall {
-            id: Some("late".into()),
-            tool: "Write".into(),
-            input: b"{}".to_vec(),
-            effect: Effect::Names(vec![s.root.join("a.txt")]),
-        },
-        told: Told::default(),
-        failed: false,
-    });
-    let (_, before, after, _) = newest(&s);
-    assert_eq!((before.as_str(), after), (AGENT, theirs));
-    whole(&s);
-}
-
-#[test]
-fn a_shell_begins_with_what_the_disk_holds() {
-    let (mut s, lease) = scene();
-    let r = rewind(&s, &lease, vec![plain()]);
-    apply(&mut s, &r);
-    s.shell(|root| {
-        let text = std::fs::read_to_string(root.join("a.txt")).expect("read");
-        std::fs::write(root.join("a.txt"), text.replace("four", "FOUR")).expect("written");
-    });
-    let (_, before, after, users) = newest(&s);
-    assert_eq!((before.as_str(), users), (AGENT, false));
-    assert_eq!(after, AGENT.replace("four", "FOUR"));
-    assert_eq!(s.engine.pending_saves().expect("read"), []);
-    whole(&s);
-}
-
-#[test]
-fn closing_without_saving_writes_it_after_all() {
-    let (mut s, lease) = scene();
-    let r = rewind(&s, &lease, vec![plain()]);
-    let op = apply(&mut s, &r).operation.expect("one");
-    let settled = s
-        .engine
-        .settle_pending(&path("a.txt"), &Settle::WriteNow(None));
-    assert_eq!(settled.expect("settled"), Settled::Done { node: None });
-    assert_eq!(
-        (recorded(&s).as_str(), s.text("a.txt").as_deref()),
-        (BASE, Some(BASE))
-    );
-    assert_eq!(s.engine.pending_saves().expect("read"), []);
-    let again = s
-        .engine
-        .settle_pending(&path("a.txt"), &Settle::WriteNow(None));
-    assert_eq!(again.expect("settled"), Settled::Nothing);
-    let newest = s.engine.operations().expect("read").remove(0);
-    assert_eq!(
-        (newest.kind.name(), newest.target),
-        ("save", op.to_string())
-    );
-    // it is no step of its own: undo takes back the rewind
-    s.undo();
-    assert_eq!(
-        (recorded(&s).as_str(), s.text("a.txt").as_deref()),
-        (AGENT, Some(AGENT))
-    );
-    s.apply(&Request::new(Goal::Redo)).expect("redone");
-    assert_eq!(s.text("a.txt").as_deref(), Some(BASE));
-}
-
-#[test]
-fn closing_without_saving_may_keep_what_was_typed() {
-    let (mut s, lease) = scene();
-    let r = rewind(&s, &lease, vec![dirty(TYPED, AGENT)]);
-    apply(&mut s, &r);
-    let how = Settle::WriteNow(Some(MERGED.into()));
-    let settled = s
-        .engine
-        .settle_pending(&path("a.txt"), &how)
-        .expect("settled");
-    let (node, before, after, users) = newest(&s);
-    assert_eq!(settled, Settled::Done { node: Some(node) });
-    assert_eq!(
-        (before.as_str(), after.as_str(), users),
-        (BASE, MERGED, true)
-    );
-    assert_eq!(s.text("a.txt").as_deref(), Some(MERGED));
-    whole(&s);
-}
-
-#[test]
-fn closing_without_saving_may_be_meant() {
-    let (mut s, lease) = scene();
-    let r = rewind(&s, &lease, vec![plain()]);
-    apply(&mut s, &r);
-    let settled = s
-        .engine
-        .settle_pending(&path("a.txt"), &Settle::Forget)
-        .expect("settled");
-    let (node, before, after, users) = newest(&s);
-    assert_eq!(settled, Settled::Done { node: Some(node) });
-    assert_eq!(
-        (before.as_str(), after.as_str(), users),
-        (BASE, AGENT, true)
-    );
-    assert_eq!(s.text("a.txt").as_deref(), Some(AGENT));
-    let again = s.engine.settle_pending(&path("a.txt"), &Settle::Forget);
-    assert_eq!(again.expect("settled"), Settled::Nothing);
-    whole(&s);
 }
 
 /// What a rewind deletes, creates or renames is done on disk; the document is left as it is, and said to be.
@@ -665,237 +428,6 @@ fn a_dead_editors_text_stays_until_somebody_takes_it() {
     assert_eq!(s.engine.orphan_buffers().expect("read"), []);
     let manual = s.engine.checkpoint(None).expect("made");
     assert_eq!(s.engine.unsaved_at(manual).expect("read").len(), 1);
-}
-
-#[test]
-fn what_waits_for_a_dead_editor_can_be_settled_and_undone() {
-    let (mut s, lease) = scene();
-    let r = rewind(&s, &lease, vec![dirty(TYPED, AGENT)]);
-    apply(&mut s, &r);
-    kill(lease);
-    assert_eq!(s.engine.pending_saves().expect("read").len(), 1);
-    s.engine.look().expect("looked");
-    assert_eq!(recorded(&s), BASE);
-    s.undo();
-    assert_eq!(
-        (recorded(&s).as_str(), s.text("a.txt").as_deref()),
-        (AGENT, Some(AGENT))
-    );
-    assert_eq!(s.engine.pending_saves().expect("read"), []);
-}
-
-/// Another connection on the same workspace: another process, as far as the store can tell.
-fn another(s: &Scene) -> Engine {
-    let workspace = crate::Workspace {
-        root: s.root.clone(),
-        store_dir: s.dir.path().join("store"),
-        shared: false,
-    };
-    Engine::open(&workspace).expect("opens")
-}
-
-#[test]
-fn a_command_asks_the_editor_that_holds_unsaved_text() {
-    let (mut s, lease) = scene();
-    s.engine
-        .put_buffer(&lease, &typed(TYPED, AGENT))
-        .expect("put");
-    let mut server = another(&s);
-    let request = s.request("t1");
-    let mut command = another(&s);
-    let shown = command.plan(&request).expect("planned");
-    assert_eq!(shown.edits[0].to, id(MERGED));
-    let fingerprint = shown.fingerprint.clone();
-    let asked =
-        std::thread::spawn(move || command.apply(&request, Some(&fingerprint), &mut |_| {}));
-    let handed = loop {
-        if let Some(handed) = server.take_requests(&lease).expect("asked").pop() {
-            break handed;
-        }
-        std::thread::yield_now();
-    };
-    assert_eq!(handed.request.editor, Some(lease.id()));
-    // it has more documents than the command could know of
-    let open = vec![
-        dirty(TYPED, AGENT),
-        OpenDoc {
-            path: path("b.txt"),
-            ..plain()
-        },
-    ];
-    let outcome = server.serve(&handed, open, &mut |_| {});
-    assert!(
-        server
-            .answer_request(handed.id, &Answer::of(&outcome))
-            .expect("answered")
-    );
-    let applied = asked.join().expect("no panic").expect("applied");
-    assert_eq!(applied.by.map(|e| e.name).as_deref(), Some("Helix"));
-    assert_eq!(applied.node, outcome.expect("done").node);
-    assert_eq!(applied.plan.edits[0].to, id(MERGED));
-    assert_eq!(
-        (recorded(&s).as_str(), s.text("a.txt").as_deref()),
-        (BASE, Some(AGENT))
-    );
-    assert!(
-        !server
-            .answer_request(handed.id, &Answer::default())
-            .expect("asked")
-    );
-}
-
-#[test]
-fn a_request_that_is_not_answered_is_taken_back() {
-    let (mut s, lease) = scene();
-    s.engine
-        .put_buffer(&lease, &typed(TYPED, AGENT))
-        .expect("put");
-    let mut server = another(&s);
-    let request = s.request("t1");
-    let editor = lease.info().clone();
-    let mut ask = |s: &mut Scene, taken: bool| {
-        let mut command = another(s);
-        let (editor, request) = (editor.clone(), request.clone());
-        let limit = Duration::from_millis(if taken { 300 } else { 50 });
-        let asked = std::thread::spawn(move || {
-            command.hand_over(&editor, &request, ("", "a.txt"), limit, &mut |_| {})
-        });
-        let mut handed = None;
-        while taken && handed.is_none() {
-            handed = server.take_requests(&lease).expect("asked").pop();
-        }
-        let refused = asked.join().expect("no panic").expect_err("refused");
-        let said = refused.to_string();
-        assert!(said.contains("Helix") && said.contains("a.txt"), "{said}");
-        assert!(said.contains("does not answer"), "{said}");
-        // it cannot run later
-        assert_eq!(server.take_requests(&lease).expect("asked").len(), 0);
-        if let Some(handed) = handed {
-            let late = server.serve(&handed, vec![dirty(TYPED, AGENT)], &mut |_| {});
-            assert!(late.expect_err("refused").to_string().contains("given up"));
-        }
-    };
-    ask(&mut s, false);
-    ask(&mut s, true);
-    assert_eq!(
-        (recorded(&s).as_str(), s.text("a.txt").as_deref()),
-        (AGENT, Some(AGENT))
-    );
-}
-
-#[test]
-fn an_editor_that_dies_while_it_is_asked_leaves_nothing_done() {
-    let (mut s, lease) = scene();
-    s.engine
-        .put_buffer(&lease, &typed(TYPED, AGENT))
-        .expect("put");
-    let request = s.request("t1");
-    let mut command = another(&s);
-    let asked = std::thread::spawn(move || command.apply(&request, None, &mut |_| {}));
-    let waiting = "SELECT 1 FROM request";
-    while !s
-        .engine
-        .store
-        .conn
-        .prepare(waiting)
-        .expect("sql")
-        .exists([])
-        .expect("read")
-    {
-        std::thread::yield_now();
-    }
-    kill(lease);
-    let refused = asked.join().expect("no panic").expect_err("refused");
-    assert!(refused.to_string().contains("went away"), "{refused}");
-    // nobody holds it now
-    s.rewind("t1");
-    assert_eq!(s.text("a.txt").as_deref(), Some(BASE));
-    assert_eq!(s.engine.orphan_buffers().expect("read").len(), 1);
-}
-
-#[test]
-fn two_editors_with_unsaved_text_are_both_named() {
-    let (mut s, helix) = scene();
-    let emacs = s.engine.attach_editor("Emacs").expect("attached");
-    for lease in [&helix, &emacs] {
-        s.engine
-            .put_buffer(lease, &typed(TYPED, AGENT))
-            .expect("put");
-    }
-    let r = s.request("t1");
-    let refused = s.engine.apply(&r, None, &mut |_| {}).expect_err("refused");
-    let said = refused.to_string();
-    assert!(
-        said.contains("Helix") && said.contains("Emacs") && said.contains("a.txt"),
-        "{said}"
-    );
-    // from one of them, the other is named
-    let r = rewind(&s, &helix, vec![dirty(TYPED, AGENT)]);
-    let said = s
-        .engine
-        .apply(&r, None, &mut |_| {})
-        .expect_err("refused")
-        .to_string();
-    assert!(said.contains("Emacs"), "{said}");
-    // each is told of at a checkpoint
-    let manual = s.engine.checkpoint(None).expect("made");
-    assert_eq!(s.engine.unsaved_at(manual).expect("read").len(), 2);
-    assert_eq!(
-        (recorded(&s).as_str(), s.text("a.txt").as_deref()),
-        (AGENT, Some(AGENT))
-    );
-}
-
-#[test]
-fn a_switch_keeps_unsaved_text_on_the_branch_that_is_left() {
-    let (mut s, lease) = scene();
-    let start = s.engine.resolve("t1").expect("a turn");
-    s.engine
-        .create_branch("other", start, None)
-        .expect("forked");
-    let goal = Goal::Switch {
-        branch: "other".into(),
-        carry: false,
-    };
-    let r = Request {
-        editor: Some(lease.id()),
-        open: vec![dirty(TYPED, AGENT)],
-        ..Request::new(goal)
-    };
-    let applied = apply(&mut s, &r);
-    assert_eq!(applied.plan.edits[0].to, id(MERGED));
-    assert_eq!(
-        (recorded(&s).as_str(), s.text("a.txt").as_deref()),
-        (BASE, Some(AGENT))
-    );
-    assert_eq!(s.engine.pending_saves().expect("read").len(), 1);
-    let main = s.engine.resolve("main").expect("a branch");
-    assert_eq!(
-        s.engine.unsaved_at(main).expect("read")[0].content,
-        id(TYPED)
-    );
-    s.undo();
-    assert_eq!(
-        (recorded(&s).as_str(), s.text("a.txt").as_deref()),
-        (AGENT, Some(AGENT))
-    );
-    assert_eq!(s.engine.pending_saves().expect("read"), []);
-}
-
-#[test]
-fn news_is_what_differs() {
-    let (mut s, _lease) = scene();
-    let watcher = another(&s);
-    let before = watcher.news().expect("read");
-    assert_eq!(watcher.news().expect("read"), before);
-    let node = s.engine.checkpoint(None).expect("made");
-    let after = watcher.news().expect("read");
-    assert_eq!(after.node, Some(node));
-    assert_ne!(after.data_version, before.data_version);
-    assert_eq!(
-        (after.operation, after.event),
-        (before.operation, before.event)
-    );
 }
 
 /// The hook looks at two empty tables, no more.

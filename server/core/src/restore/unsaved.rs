@@ -165,6 +165,16 @@ impl Draft<'_> {
         let to = made
             .as_deref()
             .map_or_else(|| ContentId::of(&bytes), ContentId::of);
+        if from == to {
+            // nothing of the document changes: its file can be written under it
+            self.plan.documents.push(Document {
+                path,
+                editor,
+                text: text.map(|text| (text, base)),
+                edit: None,
+            });
+            return Ok(());
+        }
         let edit = BufferEdit {
             path: path.clone(),
             from,
