@@ -2,8 +2,10 @@
 //! not UTF-8 is `{"bytes": "<base64>"}`; times are RFC 3339, UTC. Pure.
 
 use backstitch_core::model::{Certainty, Coverage, GitHead, Origin, Reason, Role};
-use backstitch_core::restore::{Action, Applied, Conflict, Gap, Plan, Resolution};
-use backstitch_core::{BranchInfo, Entry, EntryChange, Operation};
+use backstitch_core::restore::{Action, Applied, BufferEdit, Conflict, Gap, Plan, Resolution};
+use backstitch_core::{
+    BranchInfo, EditorInfo, Entry, EntryChange, Operation, Orphan, PendingSave, Unsaved,
+};
 use base64::Engine as _;
 use serde_json::{Map, Value, json};
 
@@ -45,6 +47,39 @@ pub fn checkpoint(entry: &Entry) -> Value {
         "git": git_head(&node.git),
         "changes": entry.changes.iter().map(|c| change(c, entry)).collect::<Vec<_>>(),
         "coverage": coverage(&node.coverage),
+        "unsaved": entry.unsaved.iter().map(unsaved).collect::<Vec<_>>(),
+    })
+}
+
+fn unsaved(unsaved: &Unsaved) -> Value {
+    json!({
+        "path": text(unsaved.path.bytes()),
+        "added": unsaved.added,
+        "removed": unsaved.removed,
+        "editor": unsaved.editor,
+    })
+}
+
+pub fn editor(editor: &EditorInfo) -> Value {
+    json!({ "id": editor.id.0, "name": editor.name, "pid": editor.pid })
+}
+
+pub fn pending_save(p: &PendingSave) -> Value {
+    json!({
+        "path": text(p.path.bytes()),
+        "operation": p.operation.to_string(),
+        "editor": p.editor,
+        "pid": p.pid,
+        "time": time(p.time),
+    })
+}
+
+pub fn orphan(orphan: &Orphan) -> Value {
+    json!({
+        "path": text(orphan.path.bytes()),
+        "editor": orphan.editor.name,
+        "pid": orphan.editor.pid,
+        "time": time(orphan.time),
     })
 }
 
@@ -146,6 +181,10 @@ pub fn plan(plan: &Plan, rev: Option<&str>, scope: &str) -> Value {
         "gaps": plan.gaps.iter().map(gap).collect::<Vec<_>>(),
         "plan": plan.fingerprint,
     });
+    if !plan.edits.is_empty() {
+        let edit = |e: &BufferEdit| json!({ "path": text(e.path.bytes()), "pending": e.pending });
+        document["edits"] = plan.edits.iter().map(edit).collect();
+    }
     if let Some((then, now)) = &plan.git_moved {
         document["git_head"] = json!({ "then": git_head(then), "now": git_head(now) });
     }
@@ -156,6 +195,9 @@ pub fn applied(applied: &Applied, rev: Option<&str>, scope: &str) -> Value {
     let mut document = plan(&applied.plan, rev, scope);
     document["checkpoint"] = json!(applied.node.map(|id| id.to_string()));
     document["operation"] = json!(applied.operation.map(|id| id.to_string()));
+    if let Some(by) = &applied.by {
+        document["editor"] = editor(by);
+    }
     if !applied.incomplete.is_empty() {
         document["incomplete"] = applied.incomplete.iter().map(|p| text(p.bytes())).collect();
     }

@@ -4,6 +4,7 @@
 
 mod blame;
 mod branches;
+mod buffers;
 mod capture;
 mod commands;
 mod docs;

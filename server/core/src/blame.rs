@@ -310,11 +310,16 @@ impl Engine {
         }
     }
 
-    /// What the rules hide is not the user's for want of a record: it has none.
-    fn refuse_ignored(&self, path: &RelPath) -> Result<()> {
+    /// Whether the rules, as they are now, hide a path.
+    pub(crate) fn is_hidden(&self, path: &RelPath) -> bool {
         let base = Rules::base(&Excludes::read(&self.root.path));
         let mut text = |file: &RelPath| read_small(&self.root.path.join(file.to_path()), false);
-        if was_ignored(&base, path, &mut text) {
+        was_ignored(&base, path, &mut text)
+    }
+
+    /// What the rules hide is not the user's for want of a record: it has none.
+    fn refuse_ignored(&self, path: &RelPath) -> Result<()> {
+        if self.is_hidden(path) {
             return Err(Error::refused(
                 format!(
                     "{} is not recorded: your ignore rules exclude it",

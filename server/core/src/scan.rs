@@ -394,9 +394,10 @@ impl<'a> Scan<'a> {
         }
         let mut look = look;
         let waits = self.pending.overlay(&path, before, &mut look);
-        let saved = self.pending.get(&path).filter(|p| {
-            !waits && p.wanted == before && look.image == before
-        });
+        let saved = self
+            .pending
+            .get(&path)
+            .filter(|p| !waits && p.wanted == before && look.image == before);
         if let Some(saved) = saved {
             self.gather().out.saved.push(saved.id);
         }

@@ -127,9 +127,16 @@ pub enum Command {
     #[command(
         after_help = format!("Examples:\n  \
             backstitch cat t4 src/main.rs\n  \
-            backstitch cat c12 logo.png > old.png\n\n{REVISIONS}")
+            backstitch cat c12 logo.png > old.png\n  \
+            backstitch cat t4 src/main.rs --unsaved   what an editor had of it and had not saved\n\n{REVISIONS}")
     )]
-    Cat { rev: String, path: OsString },
+    Cat {
+        rev: String,
+        path: OsString,
+        /// What was typed in an editor by then and not saved, instead of what was on disk
+        #[arg(long)]
+        unsaved: bool,
+    },
     /// Who wrote each line of a file: which agent, in which turn, by which tool, or you
     #[command(
         after_help = format!("Examples:\n  \

@@ -124,7 +124,12 @@ fn at_desk(command: Command, desk: &mut Desk) -> Result<()> {
         Command::Log(options) => log::run(desk, &options),
         Command::Show(options) => show::run(desk, &options),
         Command::Diff(options) => diff::run(desk, &options),
-        Command::Cat { rev, path } => show::cat(desk, &rev, &path),
+        Command::Cat {
+            rev,
+            path,
+            unsaved: false,
+        } => show::cat(desk, &rev, &path),
+        Command::Cat { rev, path, .. } => show::cat_unsaved(desk, &rev, &path),
         Command::Blame(options) => blame::run(desk, &options),
         Command::Rewind(options) => restore::rewind(desk, &options),
         Command::Revert(options) => restore::revert(desk, &options),

@@ -91,6 +91,12 @@ fn actions(engine: &Engine, plan: &Plan, paint: Paint) -> String {
                 None => line,
             },
         };
+        let in_editor = plan.edits.iter().any(|e| e.path == action.path);
+        let line = if in_editor {
+            line.add(YELLOW, "  in the editor, to be saved there")
+        } else {
+            line
+        };
         text.push_str(&line.draw(paint));
     }
     text

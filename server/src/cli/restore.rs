@@ -376,8 +376,10 @@ fn finish(desk: &Desk, job: &Job, applied: &Applied, shown: bool) -> Result<()> 
     } else {
         "backstitch undo"
     };
+    let by = applied.by.as_ref();
+    let by = by.map_or_else(String::new, |e| format!(" by {}", render::clean(&e.name)));
     let said = desk.out.remark(&format!(
-        "{} {}: checkpoint {node}, operation {operation}. Back again: {}\n",
+        "{}{by} {}: checkpoint {node}, operation {operation}. Back again: {}\n",
         paint.on(GREEN.bold(), "done"),
         title(desk, job, &applied.plan),
         paint.on(BOLD, back),

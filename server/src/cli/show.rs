@@ -2,8 +2,8 @@
 
 use std::ffi::OsStr;
 
-use backstitch_core::model::{Image, Kind};
-use backstitch_core::{Delta, Entry};
+use backstitch_core::model::{Image, Kind, NodeId, RelPath};
+use backstitch_core::{Delta, Entry, Unsaved};
 use serde_json::{Value, json};
 
 use super::args;
@@ -49,7 +49,29 @@ pub fn run(desk: &mut Desk, options: &args::Show) -> Result<()> {
         text.push('\n');
         text.push_str(&files::stat(&load(desk, &entry)?, desk.out.paint));
     }
+    if !entry.unsaved.is_empty() {
+        text.push('\n');
+        text.push_str(&unsaved(&entry.unsaved, desk.out.paint));
+    }
     desk.out.text(&text)
+}
+
+/// What editors held that was on no disk.
+fn unsaved(all: &[Unsaved], paint: Paint) -> String {
+    let mut text = String::new();
+    for unsaved in all {
+        let line = Line::new()
+            .add(YELLOW, "  U  ")
+            .plain(render::path(unsaved.path.bytes()))
+            .plain("  ");
+        let line = files::with_counts(line, false, (unsaved.added, unsaved.removed));
+        let note = format!("  not saved, in {}", render::clean(&unsaved.editor));
+        text.push_str(&line.add(DIM, note).draw(Paint {
+            width: usize::MAX,
+            ..paint
+        }));
+    }
+    text
 }
 
 fn load(desk: &Desk, entry: &Entry) -> backstitch_core::Result<Vec<Changed>> {
@@ -206,12 +228,34 @@ pub fn cat(desk: &mut Desk, rev: &str, typed: &OsStr) -> Result<()> {
             )));
         }
     };
+    content_answer(desk, id, &path, &content)
+}
+
+fn content_answer(desk: &Desk, id: NodeId, path: &RelPath, content: &[u8]) -> Result<()> {
     if desk.out.json {
         return out::answer(json!({
             "checkpoint": id.to_string(),
             "path": shape::text(path.bytes()),
-            "content": shape::text(&content),
+            "content": shape::text(content),
         }));
     }
-    out::content(&content)
+    out::content(content)
+}
+
+/// What an editor had of a file and had not saved; of several editors, the first by name.
+pub fn cat_unsaved(desk: &mut Desk, rev: &str, typed: &OsStr) -> Result<()> {
+    let id = desk.node(rev)?;
+    let shown = typed.to_string_lossy();
+    let is_directory = || Error::usage(format!("{shown} is a directory"));
+    let path = desk.path(typed)?.ok_or_else(is_directory)?;
+    let all = desk.engine.unsaved_at(id)?;
+    let Some(found) = all.iter().find(|unsaved| unsaved.path == path) else {
+        return Err(Error::not_found(format!(
+            "no editor had unsaved text of {} at {rev}",
+            path.display()
+        ))
+        .hint("without --unsaved, what was on disk is shown"));
+    };
+    let content = desk.engine.content(&found.content)?;
+    content_answer(desk, id, &path, &content)
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use backstitch_core::{Engine, LogFilter, Status, Workspace};
+use backstitch_core::{EditorInfo, Engine, LogFilter, Status, Workspace};
 use serde_json::{Value, json};
 
 use super::args::{Checkpoint, CheckpointCommand, Global};
@@ -38,6 +38,9 @@ pub fn status(global: &Global, out: &Out) -> Result<()> {
             "open_calls": status.open_calls,
             "open_operation": status.open_operation.map(|id| id.to_string()),
             "gaps": status.gaps,
+            "editors": status.editors.iter().map(shape::editor).collect::<Vec<_>>(),
+            "unsaved_left": status.orphans.iter().map(shape::orphan).collect::<Vec<_>>(),
+            "pending_saves": status.pending_saves.iter().map(shape::pending_save).collect::<Vec<_>>(),
         }));
     }
     out.text(&status_text(&status, out.paint, out.verbose))
@@ -88,6 +91,10 @@ fn status_text(status: &Status, paint: Paint, verbose: bool) -> String {
             render::plural(calls, "open tool call", "open tool calls"),
         );
     }
+    let editors: Vec<String> = status.editors.iter().map(editor_name).collect();
+    if !editors.is_empty() {
+        row("editors", editors.join(", "));
+    }
     let mut warn = |what: String| {
         text.push_str(&Line::new().add(YELLOW, "! ").plain(what).draw(paint));
     };
@@ -119,7 +126,35 @@ fn status_text(status: &Status, paint: Paint, verbose: bool) -> String {
     for gap in &status.gaps {
         warn(format!("not recorded: {}", render::clean(gap)));
     }
+    for p in &status.pending_saves {
+        let path = render::path(p.path.bytes());
+        let editor = render::clean(&p.editor);
+        let gone = status.editors.iter().all(|e| e.pid != p.pid);
+        let note = if gone {
+            format!(
+                ", which is gone: the file still has the text from before. `backstitch undo {}` takes it back",
+                p.operation
+            )
+        } else {
+            String::new()
+        };
+        warn(format!(
+            "{} waits for a save of {path} in {editor}{note}",
+            p.operation
+        ));
+    }
+    for orphan in &status.orphans {
+        warn(format!(
+            "not saved when {} ended: {}; the next editor on this workspace offers it",
+            editor_name(&orphan.editor),
+            render::path(orphan.path.bytes())
+        ));
+    }
     text
+}
+
+fn editor_name(editor: &EditorInfo) -> String {
+    format!("{} (process {})", render::clean(&editor.name), editor.pid)
 }
 
 pub fn init(global: &Global, dir: Option<&Path>, out: &Out) -> Result<()> {

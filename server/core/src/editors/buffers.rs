@@ -11,11 +11,18 @@ use crate::disk::MAX_FILE;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::history::Rows;
+use crate::known;
 use crate::model::{ContentId, EditorId, Kind, NodeId, RelPath, RootId};
 use crate::store::{self, Durable};
 
 /// Typing is compressed for its size on disk while it lasts, not for ever.
 const LEVEL: i32 = 1;
+
+/// Whether there is any unsaved text.
+pub(super) const ANY: &str = "SELECT 1 FROM buffer WHERE root = ?1 LIMIT 1";
+pub(super) const HELD: &str =
+    "SELECT b.path, b.hash, b.base, b.time, e.id, e.name, e.pid, e.started
+     FROM buffer b JOIN editor e ON e.id = b.editor WHERE b.root = ?1 ORDER BY b.editor, b.path";
 
 /// The text of a document whose file holds something else.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,13 +74,17 @@ pub(crate) struct Held {
 
 impl Engine {
     /// Notes what an editor's document holds, while that is not what its file holds. Made for every pause in
-    /// the typing: one small row, and no bell.
-    pub fn put_buffer(&mut self, lease: &EditorLease, open: &OpenText) -> Result<()> {
+    /// the typing: one small row, and no bell. `false`: it is hidden by ignore rules, and nothing is kept.
+    pub fn put_buffer(&mut self, lease: &EditorLease, open: &OpenText) -> Result<bool> {
         if open.text.len() as u64 > MAX_FILE {
             return Err(Error::refused(
                 format!("{} is too large to be kept", open.path.display()),
                 "files above 10 MiB are not recorded",
             ));
+        }
+        let tracked = known::get(&self.store.conn, lease.root, &open.path)?.is_some();
+        if !tracked && self.is_hidden(&open.path) {
+            return Ok(false);
         }
         let text = zstd::bulk::compress(&open.text, LEVEL).map_err(|source| Error::Io {
             what: "compress a document".into(),
@@ -99,14 +110,16 @@ impl Engine {
             Ok(())
         })?;
         self.store.tidy();
-        Ok(())
+        Ok(true)
     }
 
     /// The document holds what its file holds again, or is closed.
     pub fn drop_buffer(&mut self, lease: &EditorLease, path: &RelPath) -> Result<()> {
         self.store.note(true, |conn| {
-            conn.prepare_cached("DELETE FROM buffer WHERE root = ?1 AND editor = ?2 AND path = ?3")?
-                .execute(params![lease.root, lease.info.id, path])?;
+            conn.prepare_cached(
+                "DELETE FROM buffer WHERE root = ?1 AND editor = ?2 AND path = ?3",
+            )?
+            .execute(params![lease.root, lease.info.id, path])?;
             Ok(())
         })
     }
@@ -219,10 +232,7 @@ impl<'a> Alive<'a> {
 
 /// The unsaved text of a root, alive or not.
 fn held(conn: &Connection, root: RootId) -> Result<Vec<Held>> {
-    let mut select = conn.prepare_cached(
-        "SELECT b.path, b.hash, b.base, b.time, e.id, e.name, e.pid, e.started
-         FROM buffer b JOIN editor e ON e.id = b.editor WHERE b.root = ?1 ORDER BY b.editor, b.path",
-    )?;
+    let mut select = conn.prepare_cached(HELD)?;
     let rows = select.query_map([root], |r| {
         Ok(Held {
             path: r.get(0)?,
@@ -240,16 +250,11 @@ fn held(conn: &Connection, root: RootId) -> Result<Vec<Held>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Unsaved text that editors at work have, all but this one.
-pub(crate) fn foreign(
-    conn: &Connection,
-    dir: &Path,
-    root: RootId,
-    own: Option<EditorId>,
-) -> Result<Vec<Held>> {
+/// Unsaved text that editors at work have.
+pub(crate) fn alive(conn: &Connection, dir: &Path, root: RootId) -> Result<Vec<Held>> {
     let mut all = held(conn, root)?;
     let mut alive = Alive::new(dir);
-    all.retain(|held| Some(held.editor.id) != own && alive.is(held.editor.id));
+    all.retain(|held| alive.is(held.editor.id));
     Ok(all)
 }
 
@@ -260,12 +265,15 @@ pub(crate) fn text_of(
     editor: EditorId,
     path: &RelPath,
 ) -> Result<Option<OpenText>> {
-    let found: Option<(Vec<u8>, usize, ContentId, Option<ContentId>, i64)> = conn
+    let found = conn
         .prepare_cached(
-            "SELECT text, size, hash, base, version FROM buffer WHERE root = ?1 AND editor = ?2 AND path = ?3",
+            "SELECT text, size, base, version, hash FROM buffer WHERE root = ?1 AND editor = ?2 AND path = ?3",
         )?
         .query_row(params![root, editor, path], |r| {
-            Ok((r.get(0)?, r.get(1)?, r.get(2)?, r.get(3)?, r.get(4)?))
+            let packed: Vec<u8> = r.get(0)?;
+            let (size, base, version): (usize, _, _) = (r.get(1)?, r.get(2)?, r.get(3)?);
+            let hash: ContentId = r.get(4)?;
+            Ok((packed, size, hash, base, version))
         })
         .optional()?;
     let Some((packed, size, hash, base, version)) = found else {
@@ -287,8 +295,8 @@ pub(crate) fn text_of(
     }))
 }
 
-/// Attaches the unsaved text of the editors at work to a node that was just made, where its kind says that it
-/// is the state of a moment. `own`: what an operation found in documents, which says more than their rows.
+/// Attaches the unsaved text of the editors at work to a node that was just made, where its kind says that
+/// it is the state of a moment.
 pub(crate) fn attach(
     conn: &Connection,
     dir: &Path,
@@ -299,13 +307,19 @@ pub(crate) fn attach(
     if !matches!(kind, Kind::Turn | Kind::Manual | Kind::Rewind) {
         return Ok(());
     }
-    let any = "SELECT 1 FROM buffer WHERE root = ?1 LIMIT 1";
-    if !conn.prepare_cached(any)?.exists([root])? {
+    if !conn.prepare_cached(ANY)?.exists([root])? {
         return Ok(());
     }
-    for held in foreign(conn, dir, root, None)? {
+    for held in alive(conn, dir, root)? {
         if store::has(conn, &held.hash)? {
-            note(conn, node, &held.path, &held.editor.name, held.hash, held.base)?;
+            note(
+                conn,
+                node,
+                &held.path,
+                &held.editor.name,
+                held.hash,
+                held.base,
+            )?;
             continue;
         }
         // what is damaged costs itself, not the checkpoint
@@ -318,13 +332,7 @@ pub(crate) fn attach(
     Ok(())
 }
 
-fn keep(
-    conn: &Connection,
-    dir: &Path,
-    node: NodeId,
-    editor: &str,
-    open: &OpenText,
-) -> Result<()> {
+fn keep(conn: &Connection, dir: &Path, node: NodeId, editor: &str, open: &OpenText) -> Result<()> {
     let content = store::put(conn, dir, &open.text, open.base)?;
     note(conn, node, &open.path, editor, content, open.base)
 }

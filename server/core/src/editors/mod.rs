@@ -14,7 +14,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, params};
 
 pub use buffers::{OpenText, Orphan, Unsaved};
-pub(crate) use buffers::{attach, editor, foreign, node_rows, note, text_of};
+pub(crate) use buffers::{alive, attach, editor, node_rows, note, text_of};
 pub use pending::{PendingSave, Settle, Settled};
 pub use requests::{Answer, Handed};
 pub(crate) use requests::{HAND_OVER, only_one};

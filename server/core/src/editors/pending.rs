@@ -84,11 +84,12 @@ impl Pending {
     }
 }
 
+pub(super) const ALL: &str =
+    "SELECT id, path, operation, disk, wanted, editor, pid, time FROM pending_save WHERE root = ?1
+     ORDER BY id";
+
 fn all(conn: &Connection, root: RootId) -> Result<Vec<PendingSave>> {
-    let mut select = conn.prepare_cached(
-        "SELECT id, path, operation, disk, wanted, editor, pid, time FROM pending_save WHERE root = ?1
-         ORDER BY id",
-    )?;
+    let mut select = conn.prepare_cached(ALL)?;
     let rows = select.query_map([root], |r| {
         Ok(PendingSave {
             id: r.get(0)?,

@@ -15,6 +15,8 @@ use crate::store::{self, Durable};
 
 /// How long an editor has to take a request up.
 pub(crate) const HAND_OVER: Duration = Duration::from_secs(10);
+/// How long it may be at work on it.
+const AT_WORK: Duration = Duration::from_mins(1);
 const POLL: Duration = Duration::from_millis(5);
 
 /// A restore that another process asks this editor to carry out.
@@ -158,7 +160,8 @@ impl Engine {
             )?;
             Ok(conn.last_insert_rowid())
         })?;
-        let until = Instant::now() + limit;
+        let begun = Instant::now();
+        let until = begun + limit;
         let mut ticks = 0_u64;
         loop {
             let row: Option<(String, Option<String>)> = self
@@ -201,10 +204,19 @@ impl Engine {
                     ));
                 }
             }
+            if begun.elapsed() > limit + AT_WORK {
+                return Err(Error::refused(
+                    format!(
+                        "{} has begun with it, and does not come to an end",
+                        named(editor)
+                    ),
+                    "`backstitch oplog` shows what was done",
+                ));
+            }
             if ticks.is_multiple_of(10) {
                 progress(Progress {
-                    what: "waiting for the editor",
-                    done: ticks * 5,
+                    what: "waiting for the editor, seconds:",
+                    done: begun.elapsed().as_secs(),
                     total: None,
                 });
             }
@@ -239,7 +251,10 @@ impl Engine {
 }
 
 /// Who is asked must be one: what several hold cannot be carried out by any of them.
-pub(crate) fn only_one(holders: &[(EditorInfo, RelPath)], own: Option<EditorId>) -> Result<EditorInfo> {
+pub(crate) fn only_one(
+    holders: &[(EditorInfo, RelPath)],
+    own: Option<EditorId>,
+) -> Result<EditorInfo> {
     let Some((first, _)) = holders.first() else {
         return Err(Error::refused("no editor holds any of it", "try again"));
     };

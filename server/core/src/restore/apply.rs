@@ -54,7 +54,9 @@ impl Engine {
         let shown = |plan: &Plan| plan.about_files == about_files;
         match self.apply_here(r, &shown, progress)? {
             Outcome::Done(applied) => Ok(*applied),
-            Outcome::Elsewhere(plan) => Err(editors::only_one(&plan.held, r.editor).err().unwrap_or_else(busy)),
+            Outcome::Elsewhere(plan) => Err(editors::only_one(&plan.held, r.editor)
+                .err()
+                .unwrap_or_else(busy)),
         }
     }
 
@@ -184,7 +186,7 @@ impl Engine {
         Ok(())
     }
 
-    fn begin(&mut self, plan: &Plan) -> Result<OpId> {
+    pub(super) fn begin(&mut self, plan: &Plan) -> Result<OpId> {
         let here = self.here;
         let pending = Pending::of(&self.store.conn, here.root)?;
         let mut lines = Vec::new();

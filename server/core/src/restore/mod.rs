@@ -11,11 +11,11 @@ mod record;
 mod replay;
 mod switch;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod types;
 mod unsaved;
 
 pub use types::{
-    Action, ActionKind, Applied, BufferEdit, Conflict, ConflictSpan, Gap, GapKind, Goal, OnConflict,
-    OpenDoc, Plan, Request, Resolution,
+    Action, ActionKind, Applied, BufferEdit, Conflict, ConflictSpan, Gap, GapKind, Goal,
+    OnConflict, OpenDoc, Plan, Request, Resolution,
 };

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::goal::{Aim, Course, Moves};
 use super::replay::{Outcome, Replay};
 use super::types::{
-    Action, ActionKind, BufferEdit, Conflict, FilePlan, Gap, GapKind, Goal, OnConflict, Plan, Request,
-    Resolution,
+    Action, ActionKind, BufferEdit, Conflict, FilePlan, Gap, GapKind, Goal, OnConflict, Plan,
+    Request, Resolution,
 };
 use crate::engine::Engine;
 use crate::error::{Error, Result};

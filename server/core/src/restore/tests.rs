@@ -6,15 +6,15 @@ use crate::capture::{AgentEvent, Effect, EventKind, Told, ToolCall};
 use crate::restore::{Goal, OnConflict, Request};
 use crate::{Engine, Error, ErrorKind, Workspace};
 
-struct Scene {
-    dir: tempfile::TempDir,
-    root: PathBuf,
-    engine: Engine,
+pub(crate) struct Scene {
+    pub dir: tempfile::TempDir,
+    pub root: PathBuf,
+    pub engine: Engine,
     calls: u32,
 }
 
 impl Scene {
-    fn new(files: &[(&str, &str)]) -> Self {
+    pub(crate) fn new(files: &[(&str, &str)]) -> Self {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let root = dir
             .path()
@@ -41,7 +41,7 @@ impl Scene {
         }
     }
 
-    fn event(&self, kind: EventKind) -> AgentEvent {
+    pub(crate) fn event(&self, kind: EventKind) -> AgentEvent {
         AgentEvent {
             agent: "claude-code".into(),
             session: "s1".into(),
@@ -54,19 +54,19 @@ impl Scene {
         }
     }
 
-    fn tell(&mut self, kind: EventKind) {
+    pub(crate) fn tell(&mut self, kind: EventKind) {
         let event = self.event(kind);
         self.engine.record(&event).expect("recorded");
     }
 
-    fn prompt(&mut self, text: &str) {
+    pub(crate) fn prompt(&mut self, text: &str) {
         self.tell(EventKind::Prompt {
             text: text.into(),
             synthetic: false,
         });
     }
 
-    fn call(&mut self, tool: &str, effect: Effect, work: impl FnOnce(&Path)) {
+    pub(crate) fn call(&mut self, tool: &str, effect: Effect, work: impl FnOnce(&Path)) {
         self.calls += 1;
         let call = ToolCall {
             id: Some(format!("call{}", self.calls)),
@@ -83,42 +83,42 @@ impl Scene {
         });
     }
 
-    fn edit(&mut self, path: &str, text: &str) {
+    pub(crate) fn edit(&mut self, path: &str, text: &str) {
         let full = self.root.join(path);
         self.call("Write", Effect::Names(vec![full]), |root| {
             write(root, path, text);
         });
     }
 
-    fn shell(&mut self, work: impl FnOnce(&Path)) {
+    pub(crate) fn shell(&mut self, work: impl FnOnce(&Path)) {
         self.call("Bash", Effect::Any { background: false }, work);
     }
 
-    fn user(&self, path: &str, text: &str) {
+    pub(crate) fn user(&self, path: &str, text: &str) {
         write(&self.root, path, text);
     }
 
-    fn text(&self, path: &str) -> Option<String> {
+    pub(crate) fn text(&self, path: &str) -> Option<String> {
         std::fs::read_to_string(self.root.join(path)).ok()
     }
 
-    fn request(&self, rev: &str) -> Request {
+    pub(crate) fn request(&self, rev: &str) -> Request {
         Request::new(Goal::Rewind(self.engine.resolve(rev).expect("a revision")))
     }
 
-    fn apply(&mut self, r: &Request) -> Result<(), Error> {
+    pub(crate) fn apply(&mut self, r: &Request) -> Result<(), Error> {
         self.engine.apply(r, None, &mut |_| {}).map(|_| ())?;
         let verified = self.engine.verify(&mut |_| {}).expect("verifies");
         assert_eq!(verified.problems, Vec::<String>::new());
         Ok(())
     }
 
-    fn rewind(&mut self, rev: &str) {
+    pub(crate) fn rewind(&mut self, rev: &str) {
         let r = self.request(rev);
         self.apply(&r).expect("rewound");
     }
 
-    fn undo(&mut self) {
+    pub(crate) fn undo(&mut self) {
         self.apply(&Request::new(Goal::Undo(None))).expect("undone");
     }
 }
@@ -338,4 +338,49 @@ fn u_21_what_a_writer_adds_to_a_displaced_file_is_saved() {
     assert_eq!(s.text(&saved.display()).as_deref(), Some("ONE\nlate\n"));
     let detail = &s.engine.operations().expect("read")[0].detail;
     assert!(detail.contains(&saved.display()), "{detail}");
+}
+
+/// Cut off before it is recorded: whoever comes next knows that the disk waits for an editor.
+#[test]
+fn a_restore_in_documents_that_is_cut_off_is_finished_by_its_journal() {
+    let mut s = Scene::new(&[("a.txt", "one\ntwo\n"), ("b.txt", "b\n")]);
+    let lease = s.engine.attach_editor("Helix").expect("attached");
+    s.prompt("first");
+    s.edit("a.txt", "ONE\ntwo\n");
+    s.edit("b.txt", "B\n");
+    let path = |p: &str| crate::model::RelPath::new(p).expect("a path");
+    let doc = |p: &str, text: Option<&str>| crate::restore::OpenDoc {
+        path: path(p),
+        text: text.map(|text| text.as_bytes().to_vec()),
+        base: None,
+        on_disk: false,
+    };
+    let r = Request {
+        editor: Some(lease.id()),
+        open: vec![doc("a.txt", Some("ONE\ntwo\nmine\n"))],
+        ..s.request("t1")
+    };
+    let plan = s.engine.plan(&r).expect("planned");
+    s.engine.begin(&plan).expect("begun");
+    let workspace = crate::Workspace {
+        root: s.root.clone(),
+        store_dir: s.dir.path().join("store"),
+        shared: false,
+    };
+    let next = Engine::open(&workspace).expect("opens, and finishes it");
+    let pending = next.pending_saves().expect("read");
+    assert_eq!((pending.len(), &pending[0].path), (1, &path("a.txt")));
+    assert_eq!(s.text("a.txt").as_deref(), Some("ONE\ntwo\n"));
+    assert_eq!(s.text("b.txt").as_deref(), Some("b\n"));
+    let head = next.head().expect("read").expect("a head");
+    let unsaved = next.unsaved_at(head).expect("read");
+    let kept = next.content(&unsaved[0].content).expect("kept");
+    assert_eq!(kept, b"ONE\ntwo\nmine\n");
+    assert_eq!(
+        next.verify(&mut |_| {}).expect("verifies").problems,
+        Vec::<String>::new()
+    );
+    s.undo();
+    assert_eq!(s.text("a.txt").as_deref(), Some("ONE\ntwo\n"));
+    assert_eq!(s.text("b.txt").as_deref(), Some("B\n"));
 }

@@ -122,7 +122,7 @@ pub struct BufferEdit {
     pub path: RelPath,
     /// What the document holds.
     pub from: ContentId,
-    /// What it is to hold; may be the same.
+    /// What it is to hold.
     pub to: ContentId,
     /// The disk holds something else than the record from now on, until the editor saves. `false`: it has the
     /// outcome already.
@@ -136,7 +136,7 @@ pub(crate) struct Document {
     pub editor: EditorInfo,
     /// Unsaved text, and what it was loaded from.
     pub text: Option<(Vec<u8>, Option<ContentId>)>,
-    /// None: the disk is changed as usual, and the document is left behind.
+    /// None: the disk is changed as usual, and the document is left as it is.
     pub edit: Option<DocumentEdit>,
 }
 

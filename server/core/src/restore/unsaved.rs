@@ -66,12 +66,17 @@ impl Draft<'_> {
         if touched.is_empty() {
             return Ok(open);
         }
-        for held in editors::foreign(conn, &engine.store.dir, root, self.r.editor)? {
-            if !touched.contains(&held.path) {
+        for held in editors::alive(conn, &engine.store.dir, root)? {
+            let own = self.r.editor == Some(held.editor.id);
+            // of its own documents an editor knows more than their rows say
+            let told = own && self.r.open.iter().any(|doc| doc.path == held.path);
+            if told || !touched.contains(&held.path) {
                 continue;
             }
-            let place = (held.editor.clone(), held.path.clone());
-            self.plan.held.push(place);
+            if !own {
+                let place = (held.editor.clone(), held.path.clone());
+                self.plan.held.push(place);
+            }
             let text = editors::text_of(conn, root, held.editor.id, &held.path)?;
             if let Some(text) = text {
                 let doc = Open {
@@ -85,7 +90,11 @@ impl Draft<'_> {
         if self.r.open.is_empty() {
             return Ok(open);
         }
-        let own = self.r.editor.map(|id| editors::editor(conn, id)).transpose()?;
+        let own = self
+            .r
+            .editor
+            .map(|id| editors::editor(conn, id))
+            .transpose()?;
         let own = own.flatten().unwrap_or_else(|| EditorInfo {
             id: self.r.editor.unwrap_or(crate::model::EditorId(0)),
             name: "an editor".into(),
@@ -156,6 +165,16 @@ impl Draft<'_> {
         let to = made
             .as_deref()
             .map_or_else(|| ContentId::of(&bytes), ContentId::of);
+        if from == to {
+            // nothing of the document changes: its file can be written under it
+            self.plan.documents.push(Document {
+                path,
+                editor,
+                text: text.map(|text| (text, base)),
+                edit: None,
+            });
+            return Ok(());
+        }
         let edit = BufferEdit {
             path: path.clone(),
             from,

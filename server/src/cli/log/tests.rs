@@ -33,6 +33,7 @@ fn entry(id: i64, kind: Kind) -> Entry {
         changes: Vec::new(),
         taken_out: false,
         operation: None,
+        unsaved: Vec::new(),
     }
 }
 

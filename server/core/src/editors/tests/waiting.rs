@@ -1,0 +1,305 @@
+//! Files that wait for a save.
+
+use super::*;
+
+#[test]
+fn a_plain_clients_document_is_changed_in_the_editor_and_saved_later() {
+    let (mut s, lease) = scene();
+    let r = rewind(&s, &lease, vec![plain()]);
+    let applied = apply(&mut s, &r);
+    let edit = &applied.plan.edits[0];
+    assert_eq!(
+        (edit.from, edit.to, edit.pending),
+        (id(AGENT), id(BASE), true)
+    );
+    assert_eq!(
+        s.engine
+            .unsaved_at(applied.node.expect("a node"))
+            .expect("read"),
+        []
+    );
+    assert_eq!(s.text("a.txt").as_deref(), Some(AGENT));
+    s.user("a.txt", BASE);
+    s.engine.look().expect("looked");
+    assert_eq!(s.engine.pending_saves().expect("read"), []);
+    // saving is no edit
+    assert_eq!(Some(newest(&s).0), applied.node);
+    assert_eq!(recorded(&s), BASE);
+    whole(&s);
+}
+
+#[test]
+fn a_client_that_reloads_gets_its_file_written() {
+    let (mut s, lease) = scene();
+    let doc = OpenDoc {
+        on_disk: true,
+        ..plain()
+    };
+    let r = rewind(&s, &lease, vec![doc]);
+    let applied = apply(&mut s, &r);
+    assert_eq!(applied.plan.edits, []);
+    assert_eq!(s.text("a.txt").as_deref(), Some(BASE));
+    assert_eq!(s.engine.pending_saves().expect("read"), []);
+}
+
+#[test]
+fn undo_while_a_save_is_waited_for_gives_back_what_the_disk_holds() {
+    // with the document open, with unsaved text, and without any
+    for open in [true, false] {
+        let (mut s, lease) = scene();
+        let r = rewind(&s, &lease, vec![dirty(TYPED, AGENT)]);
+        apply(&mut s, &r);
+        let docs = if open {
+            vec![dirty(MERGED, AGENT)]
+        } else {
+            Vec::new()
+        };
+        let undo = Request {
+            editor: Some(lease.id()),
+            open: docs,
+            ..Request::new(Goal::Undo(None))
+        };
+        let applied = apply(&mut s, &undo);
+        if open {
+            let edit = &applied.plan.edits[0];
+            assert_eq!((edit.to, edit.pending), (id(TYPED), false));
+        }
+        assert_eq!(s.engine.pending_saves().expect("read"), []);
+        assert_eq!(
+            (recorded(&s).as_str(), s.text("a.txt").as_deref()),
+            (AGENT, Some(AGENT))
+        );
+        s.engine.look().expect("looked");
+        assert_eq!(Some(newest(&s).0), applied.node);
+        let redo = apply(&mut s, &Request::new(Goal::Redo));
+        assert_eq!(
+            (recorded(&s).as_str(), s.text("a.txt").as_deref()),
+            (BASE, Some(BASE))
+        );
+        assert!(redo.node.is_some());
+    }
+}
+
+/// Two restores, one after the other, with no save between them.
+#[test]
+fn a_restore_over_what_waits_for_a_save() {
+    let (mut s, lease) = scene();
+    s.edit("a.txt", &AGENT.replace("four", "FOUR"));
+    let disk = AGENT.replace("four", "FOUR");
+    let step = s.engine.resolve("@~1").expect("the first step");
+    let first = Request {
+        goal: Goal::Rewind(step),
+        ..rewind(&s, &lease, vec![plain()])
+    };
+    apply(&mut s, &first);
+    assert_eq!(recorded(&s), AGENT);
+    let r = rewind(&s, &lease, vec![dirty(AGENT, &disk)]);
+    let applied = apply(&mut s, &r);
+    assert_eq!(applied.plan.edits[0].to, id(BASE));
+    let pending = s.engine.pending_saves().expect("read");
+    assert_eq!(
+        (pending.len(), pending[0].operation),
+        (1, applied.operation.expect("one"))
+    );
+    assert_eq!(s.text("a.txt"), Some(disk.clone()));
+    // without the editor: the disk goes straight to where the record goes
+    let undo = Request::new(Goal::Undo(None));
+    apply(&mut s, &undo);
+    assert_eq!(
+        (recorded(&s).as_str(), s.text("a.txt").as_deref()),
+        (AGENT, Some(AGENT))
+    );
+    assert_eq!(s.engine.pending_saves().expect("read"), []);
+}
+
+#[test]
+fn an_edit_call_that_finds_what_was_never_saved_begins_there() {
+    let (mut s, lease) = scene();
+    let r = rewind(&s, &lease, vec![plain()]);
+    apply(&mut s, &r);
+    let theirs = AGENT.replace("four", "FOUR");
+    s.edit("a.txt", &theirs);
+    let (step, before, after, users) = newest(&s);
+    assert_eq!(
+        (before.as_str(), after, users),
+        (AGENT, theirs.clone(), false)
+    );
+    assert_eq!(s.engine.pending_saves().expect("read"), []);
+    let parent = s
+        .engine
+        .entry(step)
+        .expect("read")
+        .node
+        .parent
+        .expect("one");
+    let between = s.engine.entry(parent).expect("read");
+    assert_eq!(between.node.kind, crate::model::Kind::External);
+    assert!(between.changes[0].change.origin.session.is_none());
+    assert_eq!(recorded(&s), theirs);
+    whole(&s);
+}
+
+#[test]
+fn a_call_whose_before_was_never_told_begins_there_too() {
+    let (mut s, lease) = scene();
+    let r = rewind(&s, &lease, vec![plain()]);
+    apply(&mut s, &r);
+    let theirs = AGENT.replace("four", "FOUR");
+    s.user("a.txt", &theirs);
+    s.tell(EventKind::After {
+        call: ToolCall {
+            id: Some("late".into()),
+            tool: "Write".into(),
+            input: b"{}".to_vec(),
+            effect: Effect::Names(vec![s.root.join("a.txt")]),
+        },
+        told: Told::default(),
+        failed: false,
+    });
+    let (_, before, after, _) = newest(&s);
+    assert_eq!((before.as_str(), after), (AGENT, theirs));
+    whole(&s);
+}
+
+#[test]
+fn a_shell_begins_with_what_the_disk_holds() {
+    let (mut s, lease) = scene();
+    let r = rewind(&s, &lease, vec![plain()]);
+    apply(&mut s, &r);
+    s.shell(|root| {
+        let text = std::fs::read_to_string(root.join("a.txt")).expect("read");
+        std::fs::write(root.join("a.txt"), text.replace("four", "FOUR")).expect("written");
+    });
+    let (_, before, after, users) = newest(&s);
+    assert_eq!((before.as_str(), users), (AGENT, false));
+    assert_eq!(after, AGENT.replace("four", "FOUR"));
+    assert_eq!(s.engine.pending_saves().expect("read"), []);
+    whole(&s);
+}
+
+#[test]
+fn closing_without_saving_writes_it_after_all() {
+    let (mut s, lease) = scene();
+    let r = rewind(&s, &lease, vec![plain()]);
+    let op = apply(&mut s, &r).operation.expect("one");
+    let settled = s
+        .engine
+        .settle_pending(&path("a.txt"), &Settle::WriteNow(None));
+    assert_eq!(settled.expect("settled"), Settled::Done { node: None });
+    assert_eq!(
+        (recorded(&s).as_str(), s.text("a.txt").as_deref()),
+        (BASE, Some(BASE))
+    );
+    assert_eq!(s.engine.pending_saves().expect("read"), []);
+    let again = s
+        .engine
+        .settle_pending(&path("a.txt"), &Settle::WriteNow(None));
+    assert_eq!(again.expect("settled"), Settled::Nothing);
+    let newest = s.engine.operations().expect("read").remove(0);
+    assert_eq!(
+        (newest.kind.name(), newest.target),
+        ("save", op.to_string())
+    );
+    // it is no step of its own: undo takes back the rewind
+    s.undo();
+    assert_eq!(
+        (recorded(&s).as_str(), s.text("a.txt").as_deref()),
+        (AGENT, Some(AGENT))
+    );
+    s.apply(&Request::new(Goal::Redo)).expect("redone");
+    assert_eq!(s.text("a.txt").as_deref(), Some(BASE));
+}
+
+#[test]
+fn closing_without_saving_may_keep_what_was_typed() {
+    let (mut s, lease) = scene();
+    let r = rewind(&s, &lease, vec![dirty(TYPED, AGENT)]);
+    apply(&mut s, &r);
+    let how = Settle::WriteNow(Some(MERGED.into()));
+    let settled = s
+        .engine
+        .settle_pending(&path("a.txt"), &how)
+        .expect("settled");
+    let (node, before, after, users) = newest(&s);
+    assert_eq!(settled, Settled::Done { node: Some(node) });
+    assert_eq!(
+        (before.as_str(), after.as_str(), users),
+        (BASE, MERGED, true)
+    );
+    assert_eq!(s.text("a.txt").as_deref(), Some(MERGED));
+    whole(&s);
+}
+
+#[test]
+fn closing_without_saving_may_be_meant() {
+    let (mut s, lease) = scene();
+    let r = rewind(&s, &lease, vec![plain()]);
+    apply(&mut s, &r);
+    let settled = s
+        .engine
+        .settle_pending(&path("a.txt"), &Settle::Forget)
+        .expect("settled");
+    let (node, before, after, users) = newest(&s);
+    assert_eq!(settled, Settled::Done { node: Some(node) });
+    assert_eq!(
+        (before.as_str(), after.as_str(), users),
+        (BASE, AGENT, true)
+    );
+    assert_eq!(s.text("a.txt").as_deref(), Some(AGENT));
+    let again = s.engine.settle_pending(&path("a.txt"), &Settle::Forget);
+    assert_eq!(again.expect("settled"), Settled::Nothing);
+    whole(&s);
+}
+
+#[test]
+fn what_waits_for_a_dead_editor_can_be_settled_and_undone() {
+    let (mut s, lease) = scene();
+    let r = rewind(&s, &lease, vec![dirty(TYPED, AGENT)]);
+    apply(&mut s, &r);
+    kill(lease);
+    assert_eq!(s.engine.pending_saves().expect("read").len(), 1);
+    s.engine.look().expect("looked");
+    assert_eq!(recorded(&s), BASE);
+    s.undo();
+    assert_eq!(
+        (recorded(&s).as_str(), s.text("a.txt").as_deref()),
+        (AGENT, Some(AGENT))
+    );
+    assert_eq!(s.engine.pending_saves().expect("read"), []);
+}
+
+#[test]
+fn a_switch_keeps_unsaved_text_on_the_branch_that_is_left() {
+    let (mut s, lease) = scene();
+    let start = s.engine.resolve("t1").expect("a turn");
+    s.engine
+        .create_branch("other", start, None)
+        .expect("forked");
+    let goal = Goal::Switch {
+        branch: "other".into(),
+        carry: false,
+    };
+    let r = Request {
+        editor: Some(lease.id()),
+        open: vec![dirty(TYPED, AGENT)],
+        ..Request::new(goal)
+    };
+    let applied = apply(&mut s, &r);
+    assert_eq!(applied.plan.edits[0].to, id(MERGED));
+    assert_eq!(
+        (recorded(&s).as_str(), s.text("a.txt").as_deref()),
+        (BASE, Some(AGENT))
+    );
+    assert_eq!(s.engine.pending_saves().expect("read").len(), 1);
+    let main = s.engine.resolve("main").expect("a branch");
+    assert_eq!(
+        s.engine.unsaved_at(main).expect("read")[0].content,
+        id(TYPED)
+    );
+    s.undo();
+    assert_eq!(
+        (recorded(&s).as_str(), s.text("a.txt").as_deref()),
+        (AGENT, Some(AGENT))
+    );
+    assert_eq!(s.engine.pending_saves().expect("read"), []);
+}
