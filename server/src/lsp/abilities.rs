@@ -6,21 +6,18 @@ use tower_lsp::gen_lsp_types::{ClientCapabilities, InitializeParams};
 use super::position::Encoding;
 
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "a client can do each of these or not")]
 pub struct Abilities {
     pub encoding: Encoding,
     /// The editor's name, as people know it.
     pub name: String,
     pub lens_refresh: bool,
-    pub apply_edit: bool,
     /// Edits may name the version that they are for.
     pub versioned_edits: bool,
     pub show_document: bool,
     /// Actions may be more than a command.
     pub actions: bool,
     pub markdown: bool,
-    pub progress: bool,
-    /// Virtual documents, by `workspace/textDocumentContent`.
-    pub text_content: bool,
     pub own: Own,
 }
 
@@ -30,11 +27,7 @@ pub struct Abilities {
 pub struct Own {
     /// A clean document is read anew when its file changed on disk.
     pub reloads_from_disk: bool,
-    /// Opens `backstitch:` documents.
-    pub content_provider: bool,
-    /// Shows pauses and the REPL.
-    pub panels: bool,
-    /// Wants the notifications of `backstitch/`.
+    /// Wants the notifications of `backstitch/`, and failures as errors.
     pub notifications: bool,
 }
 
@@ -55,7 +48,6 @@ impl Abilities {
             lens_refresh: workspace
                 .and_then(|w| w.code_lens.as_ref()?.refresh_support)
                 .unwrap_or_default(),
-            apply_edit: workspace.and_then(|w| w.apply_edit).unwrap_or_default(),
             versioned_edits: workspace
                 .and_then(|w| w.workspace_edit.as_ref()?.document_changes)
                 .unwrap_or_default(),
@@ -64,17 +56,8 @@ impl Abilities {
                 .unwrap_or_default(),
             actions: has_literals(all),
             markdown: reads_markdown(all),
-            progress: window
-                .and_then(|w| w.work_done_progress)
-                .unwrap_or_default(),
-            text_content: workspace.is_some_and(|w| w.text_document_content.is_some()),
             own: own.unwrap_or_default(),
         }
-    }
-
-    /// Whether a `backstitch:` document can be shown.
-    pub fn virtual_documents(&self) -> bool {
-        self.text_content || self.own.content_provider
     }
 }
 

@@ -7,7 +7,7 @@ use tower_lsp::gen_lsp_types::{MessageActionItem, MessageType};
 use super::session::Session;
 
 /// A person may think; one who went home is not waited for.
-const PATIENCE: Duration = Duration::from_secs(600);
+const PATIENCE: Duration = Duration::from_mins(10);
 
 /// The answer that was chosen; None where none was.
 pub async fn ask(

@@ -132,7 +132,7 @@ fn capabilities(encoding: Encoding) -> ServerCapabilities {
 impl Backend {
     async fn code_lens(&self, params: CodeLensParams) -> Result<Option<Vec<CodeLens>>> {
         let uri = params.text_document.uri.0;
-        let known = self.session.known(&uri).await.map_err(Failure::from)?;
+        let known = self.session.known(&uri).await.map_err(Box::<Failure>::from)?;
         let which = self.session.settings().lenses;
         Ok(known.map(|(document, known)| lenses::of(&uri, &document, &known, which, Now::read())))
     }
@@ -150,7 +150,7 @@ impl Backend {
             return Ok(None);
         }
         let uri = params.text_document.uri.0;
-        let known = self.session.known(&uri).await.map_err(Failure::from)?;
+        let known = self.session.known(&uri).await.map_err(Box::<Failure>::from)?;
         let line = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
         let lines = line(params.range.start.line)..line(params.range.end.line).saturating_add(1);
         let literals = self.session.abilities().actions;
@@ -162,7 +162,7 @@ impl Backend {
     async fn hover(&self, params: HoverParams) -> Result<Option<Hover>> {
         let at = params.text_document_position_params;
         let uri = at.text_document.uri.0;
-        let known = self.session.known(&uri).await.map_err(Failure::from)?;
+        let known = self.session.known(&uri).await.map_err(Box::<Failure>::from)?;
         let Some((document, known)) = known else {
             return Ok(None);
         };
@@ -178,7 +178,7 @@ impl Backend {
             let line = text.trim_end_matches(['\r', '\n']);
             hover::text(engine, &author, &place.path, line, Now::read(), markdown)
         });
-        let told = told.await.map_err(Failure::from)?;
+        let told = told.await.map_err(Box::<Failure>::from)?;
         let kind = if markdown {
             MarkupKind::Markdown
         } else {

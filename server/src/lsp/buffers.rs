@@ -30,16 +30,16 @@ pub async fn record(session: Arc<Session>, mut touched: UnboundedReceiver<Touche
         let due = first.map(|first| (first + LATEST).min(Instant::now() + QUIET));
         let next = match due {
             None => touched.recv().await,
-            Some(due) => match tokio::time::timeout_at(due, touched.recv()).await {
-                Ok(next) => next,
-                Err(_) => {
+            Some(due) => {
+                let Ok(next) = tokio::time::timeout_at(due, touched.recv()).await else {
                     first = None;
                     for uri in std::mem::take(&mut waiting) {
                         keep(&session, &uri).await;
                     }
                     continue;
-                }
-            },
+                };
+                next
+            }
         };
         match next {
             None => return,
@@ -88,8 +88,8 @@ async fn keep(session: &Session, uri: &str) {
                 base,
                 version,
             },
-        )?;
-        Ok(false)
+        )
+        .map(|_| false)
     });
     match kept.await {
         Ok(same) => {

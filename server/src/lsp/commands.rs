@@ -23,7 +23,7 @@ use super::{uri, writes};
 use crate::{render, shape};
 
 /// What `executeCommandProvider` lists: some clients run nothing else.
-pub const COMMANDS: [&str; 9] = [
+pub const COMMANDS: [&str; 10] = [
     "backstitch.rewind",
     "backstitch.undo",
     "backstitch.redo",
@@ -33,6 +33,7 @@ pub const COMMANDS: [&str; 9] = [
     "backstitch.tag",
     "backstitch.checkpoint",
     "backstitch.diff",
+    "backstitch.timeline",
 ];
 
 /// Turns that a question offers.
@@ -122,6 +123,7 @@ pub async fn run(session: &Arc<Session>, name: &str, arguments: Value) -> Outcom
         "backstitch.tag" => tag(session, room, read(name, &arguments)?).await,
         "backstitch.checkpoint" => checkpoint(session, room, read(name, &arguments)?).await,
         "backstitch.diff" => views::diff(session, room, read(name, &arguments)?).await,
+        "backstitch.timeline" => views::timeline(session, room, here.uri.as_deref()).await,
         _ => Err(Failure::usage(format!("there is no command `{name}`"))),
     }
 }

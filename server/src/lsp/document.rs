@@ -194,8 +194,4 @@ impl Documents {
         found.sort_by(|a, b| a.0.cmp(&b.0));
         found
     }
-
-    pub fn len(&self) -> usize {
-        self.0.len()
-    }
 }

@@ -14,39 +14,35 @@ pub struct Failure {
     pub answer: Option<Value>,
 }
 
-pub type Outcome<T> = Result<T, Failure>;
+pub type Outcome<T> = Result<T, Box<Failure>>;
 
 impl Failure {
-    pub fn new(kind: &'static str, message: impl Into<String>) -> Self {
-        Self {
+    pub fn new(kind: &'static str, message: impl Into<String>) -> Box<Self> {
+        Box::new(Self {
             kind,
             message: message.into(),
             hint: None,
             answer: None,
-        }
+        })
     }
 
-    pub fn usage(message: impl Into<String>) -> Self {
+    pub fn usage(message: impl Into<String>) -> Box<Self> {
         Self::new("usage", message)
     }
 
     /// Somebody chose not to go on.
-    pub fn cancelled() -> Self {
+    pub fn cancelled() -> Box<Self> {
         Self::new("cancelled", "cancelled; nothing was changed")
     }
 
-    pub fn hint(self, hint: impl Into<String>) -> Self {
-        Self {
-            hint: Some(hint.into()),
-            ..self
-        }
+    pub fn hint(mut self: Box<Self>, hint: impl Into<String>) -> Box<Self> {
+        self.hint = Some(hint.into());
+        self
     }
 
-    pub fn answer(self, answer: Value) -> Self {
-        Self {
-            answer: Some(answer),
-            ..self
-        }
+    pub fn answer(mut self: Box<Self>, answer: Value) -> Box<Self> {
+        self.answer = Some(answer);
+        self
     }
 
     /// For people: what, and what to do next.
@@ -58,7 +54,7 @@ impl Failure {
     }
 }
 
-impl From<backstitch_core::Error> for Failure {
+impl From<backstitch_core::Error> for Box<Failure> {
     fn from(error: backstitch_core::Error) -> Self {
         let kind = match error.kind() {
             ErrorKind::Refused if matches!(error, backstitch_core::Error::Conflicts { .. }) => {
@@ -70,15 +66,14 @@ impl From<backstitch_core::Error> for Failure {
             ErrorKind::Store => "store",
             ErrorKind::Other => "failed",
         };
-        Self {
-            hint: error.hint(),
-            ..Self::new(kind, error.to_string())
-        }
+        let mut failure = Failure::new(kind, error.to_string());
+        failure.hint = error.hint();
+        failure
     }
 }
 
-impl From<Failure> for Error {
-    fn from(failure: Failure) -> Self {
+impl From<Box<Failure>> for Error {
+    fn from(failure: Box<Failure>) -> Self {
         let code = match failure.kind {
             "usage" | "not_found" => ErrorCode::InvalidParams,
             "cancelled" => ErrorCode::RequestCancelled,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use backstitch_core::model::{FileState, RelPath};
 use backstitch_core::restore::ActionKind;
-use backstitch_core::{Delta, Engine};
+use backstitch_core::{Delta, Engine, LogFilter};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -18,7 +18,9 @@ use super::restore::Shown;
 use super::room::{Acting, Room};
 use super::session::{ANSWER, Session};
 use super::uri;
+use super::words::{self, Now};
 use crate::changed::{Changed, Difference, difference};
+use crate::shape;
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -58,6 +60,38 @@ pub async fn diff(session: &Arc<Session>, room: Arc<Room>, typed: Differing) -> 
         show(session, &format!("{file} {from}..{to}.diff"), &patch).await?;
     }
     Ok(json!({ "from": from, "to": to, "files": files }))
+}
+
+/// Rows of the timeline as text.
+const ROWS: usize = 200;
+
+/// Shows the timeline, newest first; of one file where one is named.
+pub async fn timeline(
+    session: &Arc<Session>,
+    room: Arc<Room>,
+    uri: Option<&str>,
+) -> Outcome<Value> {
+    let path = uri.and_then(uri::to_path);
+    let path = path
+        .map(|p| commands::path(&room, &uri::of_path(&p)))
+        .transpose()?;
+    let name = path
+        .as_ref()
+        .map_or_else(|| "timeline".to_owned(), base_name);
+    let entries = room.ask(move |engine| {
+        engine.log(&LogFilter {
+            limit: Some(ROWS),
+            path,
+            ..LogFilter::default()
+        })
+    });
+    let entries = entries.await?;
+    let now = Now::read();
+    let rows: String = entries.iter().map(|entry| words::row(entry, now)).collect();
+    let text = format!("{}{rows}", words::TIMELINE_HEAD);
+    show(session, &format!("{name}.timeline"), text.as_bytes()).await?;
+    let checkpoints = entries.iter().map(shape::checkpoint);
+    Ok(json!({ "checkpoints": checkpoints.collect::<Vec<_>>() }))
 }
 
 /// The files that differ between two revisions, or between one and the disk.

@@ -2,7 +2,7 @@
 //! such file. Pure.
 
 use backstitch_core::model::Certainty;
-use backstitch_core::{Author, By, Work};
+use backstitch_core::{Author, By, Entry, Work};
 
 use super::groups::Group;
 use crate::render::{self, Paint};
@@ -177,7 +177,50 @@ pub mod choice {
     pub const TARGET: &str = "Take the target's lines";
     pub const WRITE: &str = "Write it";
     pub const FORGET: &str = "Leave the file";
-    pub const UNCERTAIN: &str = "Take out the uncertain, too";
+}
+
+pub const TIMELINE_HEAD: &str = "Newest first. `backstitch.rewind` takes out what came after one of these; tN is the state before turn N.\n\n";
+
+/// One checkpoint of the timeline as text.
+pub fn row(entry: &Entry, now: Now) -> String {
+    let what = match (&entry.turn, &entry.call, &entry.operation) {
+        (_, _, Some(operation)) => format!("{} {}", operation.kind.name(), operation.target),
+        (_, Some(call), _) => format!("  {}", render::clean(&call.tool)),
+        (Some(turn), None, _) => format!(
+            "t{} {} · {}",
+            turn.number,
+            render::cut(&render::clean(&turn.prompt), 60),
+            entry
+                .session
+                .as_ref()
+                .map_or_else(String::new, |s| render::clean(&s.agent)),
+        ),
+        _ => entry
+            .node
+            .label
+            .as_deref()
+            .map_or_else(|| entry.node.kind.name().to_owned(), render::clean),
+    };
+    let out = if entry.taken_out { "  (taken out)" } else { "" };
+    let mut text = format!(
+        "{:<6} {what}{out}  {}\n",
+        entry.node.id,
+        now.ago(entry.node.time)
+    );
+    for change in &entry.changes {
+        let (path, from) = render::place(&change.change.before, &change.change.after);
+        let what = render::What::of(&change.change.before, &change.change.after);
+        let from = from.map(|from| format!("{} → ", render::path(from)));
+        text.push_str(&format!(
+            "         {} {}{}  +{} -{}\n",
+            what.letter(),
+            from.unwrap_or_default(),
+            render::path(path),
+            change.added,
+            change.removed
+        ));
+    }
+    text
 }
 
 /// A plan in a few words.

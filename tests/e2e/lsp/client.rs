@@ -1,8 +1,9 @@
 //! A client of the language server over its real pipes: documents kept as an editor keeps them, and every
 //! message accounted for. One that is dropped with a question unanswered fails its test.
 
+use std::borrow::Borrow;
 use std::collections::{BTreeMap, VecDeque};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 use crate::support::World;
 
 /// Longer than anything takes on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What a real editor told of itself, as recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,6 +65,11 @@ pub struct Client<'w> {
     pub notified: Vec<(String, Value)>,
     /// How to treat edits of the server.
     pub edits: Edits,
+    /// Edits that the server asked for.
+    pub edited: usize,
+    /// Nobody answers questions for now.
+    pub holds_answers: bool,
+    held: Vec<Value>,
     responses: BTreeMap<i64, Value>,
 }
 
@@ -121,6 +127,9 @@ impl<'w> Client<'w> {
             refreshed: 0,
             notified: Vec::new(),
             edits: Edits::Taken,
+            edited: 0,
+            holds_answers: false,
+            held: Vec::new(),
             responses: BTreeMap::new(),
         };
         let root = client.uri("");
@@ -135,8 +144,10 @@ impl<'w> Client<'w> {
             params["initializationOptions"] = json!({ "backstitch": own });
         }
         let answer = client.ok("initialize", params);
-        let encoding = &answer["capabilities"]["positionEncoding"];
-        client.encoding = encoding.as_str().unwrap_or("utf-16").to_owned();
+        let encoding = answer["capabilities"]["positionEncoding"].as_str();
+        encoding
+            .unwrap_or("utf-16")
+            .clone_into(&mut client.encoding);
         client.notify("initialized", json!({}));
         client
     }
@@ -162,15 +173,17 @@ impl<'w> Client<'w> {
         stdin.flush().expect("the server reads");
     }
 
-    pub fn notify(&mut self, method: &str, params: Value) {
-        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    pub fn notify(&mut self, method: &str, params: impl Borrow<Value>) {
+        self.send(&json!({ "jsonrpc": "2.0", "method": method, "params": params.borrow() }));
     }
 
     /// Sends a request and does not wait. Its id.
-    pub fn begin(&mut self, method: &str, params: Value) -> i64 {
+    pub fn begin(&mut self, method: &str, params: impl Borrow<Value>) -> i64 {
         self.next += 1;
         let id = self.next;
-        self.send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+        self.send(
+            &json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params.borrow() }),
+        );
         id
     }
 
@@ -180,14 +193,14 @@ impl<'w> Client<'w> {
         self.responses.remove(&id).expect("there")
     }
 
-    pub fn ok(&mut self, method: &str, params: Value) -> Value {
+    pub fn ok(&mut self, method: &str, params: impl Borrow<Value>) -> Value {
         let id = self.begin(method, params);
         let response = self.response(id);
         assert!(response.get("error").is_none(), "{method}: {response}");
         response["result"].clone()
     }
 
-    pub fn fails(&mut self, method: &str, params: Value) -> Value {
+    pub fn fails(&mut self, method: &str, params: impl Borrow<Value>) -> Value {
         let id = self.begin(method, params);
         let response = self.response(id);
         response
@@ -196,10 +209,10 @@ impl<'w> Client<'w> {
             .unwrap_or_else(|| panic!("{method} was answered: {response}"))
     }
 
-    pub fn command(&mut self, command: &str, arguments: Value) -> Value {
+    pub fn command(&mut self, command: &str, arguments: impl Borrow<Value>) -> Value {
         self.ok(
             "workspace/executeCommand",
-            json!({ "command": command, "arguments": [arguments] }),
+            json!({ "command": command, "arguments": [arguments.borrow()] }),
         )
     }
 
@@ -232,6 +245,7 @@ impl<'w> Client<'w> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let result = match method.as_str() {
             "workspace/applyEdit" => {
+                self.edited += 1;
                 if self.edits == Edits::Taken {
                     self.apply(&params["edit"]);
                 }
@@ -239,6 +253,11 @@ impl<'w> Client<'w> {
             }
             "window/showMessageRequest" => {
                 let question = text(&params["message"]);
+                if self.holds_answers {
+                    self.asked.push(question);
+                    self.held.push(message);
+                    return;
+                }
                 self.asked.push(question.clone());
                 let Some(answer) = self.answers.pop_front() else {
                     panic!("nobody expected this: {question}: {}", params["actions"]);
@@ -271,6 +290,13 @@ impl<'w> Client<'w> {
         };
         let id = message["id"].clone();
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
+    }
+
+    /// Answers the questions that were held.
+    pub fn answer_held(&mut self) {
+        for message in std::mem::take(&mut self.held) {
+            self.take(message);
+        }
     }
 
     pub fn open(&mut self, path: &str) {

@@ -102,7 +102,7 @@ fn a_rewind_over_a_dirty_document_keeps_what_was_typed() {
     );
     client.save("a.txt");
     client.command("backstitch.undo", json!({ "confirm": false }));
-    client.save("a.txt");
+    client.reload("a.txt");
     let both = TEXT.replace("two", "2").replace("six", "mine");
     assert_eq!(world.read("a.txt"), both);
     client.leave();
