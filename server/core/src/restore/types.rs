@@ -122,7 +122,7 @@ pub struct BufferEdit {
     pub path: RelPath,
     /// What the document holds.
     pub from: ContentId,
-    /// What it is to hold.
+    /// What it is to hold; the same where a conflict was decided for what it holds.
     pub to: ContentId,
     /// The disk holds something else than the record from now on, until the editor saves. `false`: it has the
     /// outcome already.

@@ -165,8 +165,9 @@ impl Draft<'_> {
         let to = made
             .as_deref()
             .map_or_else(|| ContentId::of(&bytes), ContentId::of);
-        if from == to {
-            // nothing of the document changes: its file can be written under it
+        let goes_home = wanted.content().is_some_and(|w| w == to || Some(w) == base);
+        if from == to && goes_home {
+            // the file becomes what the document goes on from, or holds: that is written under it
             self.plan.documents.push(Document {
                 path,
                 editor,
