@@ -6,7 +6,10 @@ use tower_lsp::gen_lsp_types::{ClientCapabilities, InitializeParams};
 use super::position::Encoding;
 
 #[derive(Clone, Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "a client can do each of these or not")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "a client can do each of these or not"
+)]
 pub struct Abilities {
     pub encoding: Encoding,
     /// The editor's name, as people know it.

@@ -132,12 +132,17 @@ fn capabilities(encoding: Encoding) -> ServerCapabilities {
 impl Backend {
     async fn code_lens(&self, params: CodeLensParams) -> Result<Option<Vec<CodeLens>>> {
         let uri = params.text_document.uri.0;
-        let known = self.session.known(&uri).await.map_err(Box::<Failure>::from)?;
+        let known = self
+            .session
+            .known(&uri)
+            .await
+            .map_err(Box::<Failure>::from)?;
         let which = self.session.settings().lenses;
         Ok(known.map(|(document, known)| lenses::of(&uri, &document, &known, which, Now::read())))
     }
 
     /// They are whole already.
+    #[expect(clippy::unused_async, reason = "a handler is")]
     async fn resolve_lens(&self, lens: CodeLens) -> Result<CodeLens> {
         Ok(lens)
     }
@@ -150,7 +155,11 @@ impl Backend {
             return Ok(None);
         }
         let uri = params.text_document.uri.0;
-        let known = self.session.known(&uri).await.map_err(Box::<Failure>::from)?;
+        let known = self
+            .session
+            .known(&uri)
+            .await
+            .map_err(Box::<Failure>::from)?;
         let line = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
         let lines = line(params.range.start.line)..line(params.range.end.line).saturating_add(1);
         let literals = self.session.abilities().actions;
@@ -162,7 +171,11 @@ impl Backend {
     async fn hover(&self, params: HoverParams) -> Result<Option<Hover>> {
         let at = params.text_document_position_params;
         let uri = at.text_document.uri.0;
-        let known = self.session.known(&uri).await.map_err(Box::<Failure>::from)?;
+        let known = self
+            .session
+            .known(&uri)
+            .await
+            .map_err(Box::<Failure>::from)?;
         let Some((document, known)) = known else {
             return Ok(None);
         };

@@ -80,16 +80,17 @@ async fn keep(session: &Session, uri: &str) {
         if file.as_ref() == Some(&text) {
             return engine.drop_buffer(&lease, &path).map(|()| true);
         }
-        engine.put_buffer(
-            &lease,
-            &OpenText {
-                path,
-                text,
-                base,
-                version,
-            },
-        )
-        .map(|_| false)
+        engine
+            .put_buffer(
+                &lease,
+                &OpenText {
+                    path,
+                    text,
+                    base,
+                    version,
+                },
+            )
+            .map(|_| false)
     });
     match kept.await {
         Ok(same) => {

@@ -1,6 +1,8 @@
 //! Hover: which turn, prompt, agent and tool wrote a line, with what it changed there. Reads through the
 //! engine.
 
+use std::fmt::Write as _;
+
 use backstitch_core::model::RelPath;
 use backstitch_core::{Author, Delta, Engine, Result};
 use serde_json::Value;
@@ -75,7 +77,7 @@ fn change(engine: &Engine, author: &Author, path: &RelPath, line: &str) -> Resul
         text.push('\n');
     }
     if all.len() > LINES {
-        text.push_str(&format!(" … {} more lines\n", all.len() - LINES));
+        writeln!(text, " … {} more lines", all.len() - LINES).ok();
     }
     Ok(Some(text))
 }

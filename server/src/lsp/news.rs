@@ -1,7 +1,7 @@
 //! Listens for what other processes commit: the bell of a store, watched, and looked at now and then besides,
 //! since a watcher may miss one. Owns when to look; what is new is the engine's to say.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub fn listen(workspace: &Workspace, heard: UnboundedSender<PathBuf>) -> Result<
     })
 }
 
-fn follow(bell: &PathBuf, root: &PathBuf, heard: &UnboundedSender<PathBuf>) {
+fn follow(bell: &Path, root: &Path, heard: &UnboundedSender<PathBuf>) {
     let (rings, ringing) = channel();
     let name = bell.file_name().map(ToOwned::to_owned);
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
@@ -53,7 +53,7 @@ fn follow(bell: &PathBuf, root: &PathBuf, heard: &UnboundedSender<PathBuf>) {
         // written anew in two steps: an empty bell is one that is about to ring
         if now != last && now.as_ref().is_none_or(|text| !text.is_empty()) {
             last = now;
-            if heard.send(root.clone()).is_err() {
+            if heard.send(root.to_path_buf()).is_err() {
                 return;
             }
         }

@@ -27,7 +27,7 @@ const TOLD: usize = 50;
 
 /// Runs until the server ends.
 pub async fn follow(session: Arc<Session>, mut heard: UnboundedReceiver<PathBuf>) {
-    let mut last: HashMap<PathBuf, Option<NodeId>> = HashMap::new();
+    let mut last: HashMap<PathBuf, NodeId> = HashMap::new();
     while let Some(root) = heard.recv().await {
         let Some(room) = session.room_at(&root) else {
             continue;
@@ -38,17 +38,15 @@ pub async fn follow(session: Arc<Session>, mut heard: UnboundedReceiver<PathBuf>
         match news(&room, since).await {
             Ok((head, entries)) => {
                 last.insert(root, head);
-                if since.is_some() {
-                    tell(&session, &room, &entries).await;
-                }
+                tell(&session, &room, &entries).await;
             }
             Err(error) => tracing::info!("{}: {error}", root.display()),
         }
     }
 }
 
-/// What was made after a node, oldest first. `since` is None at the first time, which tells nothing.
-async fn news(room: &Room, since: Option<Option<NodeId>>) -> Result<(Option<NodeId>, Vec<Entry>)> {
+/// The newest node, and what was made after another one, oldest first. Without one nothing is told.
+async fn news(room: &Room, since: Option<NodeId>) -> Result<(NodeId, Vec<Entry>)> {
     let asked = room.ask(move |engine| {
         let newest = engine.log(&LogFilter {
             limit: Some(if since.is_some() { TOLD } else { 1 }),
@@ -56,7 +54,8 @@ async fn news(room: &Room, since: Option<Option<NodeId>>) -> Result<(Option<Node
             ..LogFilter::default()
         })?;
         let head = newest.iter().map(|entry| entry.node.id).max();
-        let new = |entry: &Entry| since.flatten().is_none_or(|last| entry.node.id > last);
+        let head = head.unwrap_or(NodeId(0));
+        let new = |entry: &Entry| since.is_some_and(|last| entry.node.id > last);
         let mut entries: Vec<Entry> = newest.into_iter().filter(new).collect();
         entries.reverse();
         Ok((head, entries))

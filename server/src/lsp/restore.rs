@@ -150,7 +150,7 @@ pub async fn run(session: &Arc<Session>, mut job: Job) -> Outcome<Value> {
     .hint("try again when the agent has stopped"))
 }
 
-fn conflict(shown: &Shown) -> Failure {
+fn conflict(shown: &Shown) -> Box<Failure> {
     let files = shown.plan.open_conflicts();
     Failure::new("conflict", words::conflict(files))
         .hint("`onConflict` decides them: markers, current or target; `paths` leaves files out; `exact` takes the target's very state")

@@ -156,9 +156,10 @@ impl Session {
             }
             document.change(version, changes, encoding);
         });
-        match known {
-            Some(()) => self.touch(Touched::Changed(uri.to_owned())),
-            None => tracing::warn!("{uri}: changed, but it was not opened; left alone"),
+        if known.is_some() {
+            self.touch(Touched::Changed(uri.to_owned()));
+        } else {
+            tracing::warn!("{uri}: changed, but it was not opened; left alone");
         }
     }
 

@@ -46,6 +46,7 @@ impl Virtual {
         })
     }
 
+    #[cfg(test)] // clients make them; `server/docs/protocol.md` has the form
     pub fn uri(&self) -> String {
         format!(
             "{SCHEME}://{}/{}/{}",
@@ -86,15 +87,12 @@ fn decode(text: &str) -> Vec<u8> {
     let mut at = 0;
     while let Some(byte) = bytes.get(at) {
         let pair = digit(at + 1).zip(digit(at + 2));
-        match pair.filter(|_| *byte == b'%') {
-            Some((high, low)) => {
-                decoded.extend(u8::try_from(high * 16 + low));
-                at += 3;
-            }
-            None => {
-                decoded.push(*byte);
-                at += 1;
-            }
+        if let Some((high, low)) = pair.filter(|_| *byte == b'%') {
+            decoded.extend(u8::try_from(high * 16 + low));
+            at += 3;
+        } else {
+            decoded.push(*byte);
+            at += 1;
         }
     }
     decoded

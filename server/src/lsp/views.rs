@@ -1,6 +1,7 @@
 //! What is shown in documents of their own: diffs and plans. A virtual document where the client opens them; a
 //! read-only file of the user's temporary directory elsewhere, gone when the server ends.
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -135,8 +136,9 @@ pub async fn plan(session: &Arc<Session>, room: &Arc<Room>, shown: &Shown) -> Ou
                 .as_ref()
                 .map(|from| format!("{} → ", from.display()));
             let reason = action.reason.as_ref().map(|r| format!("  {r}"));
-            text.push_str(&format!(
-                "{:<8}{}{}{}{}\n",
+            writeln!(
+                text,
+                "{:<8}{}{}{}{}",
                 action.kind.name(),
                 from.unwrap_or_default(),
                 action.path.display(),
@@ -146,16 +148,13 @@ pub async fn plan(session: &Arc<Session>, room: &Arc<Room>, shown: &Shown) -> Ou
                     counts
                 },
                 reason.unwrap_or_default(),
-            ));
+            )
+            .ok();
         }
         if !plan.conflicts.is_empty() {
             text.push_str("\nEdits collide\n");
             for conflict in &plan.conflicts {
-                text.push_str(&format!(
-                    "{}  {}\n",
-                    conflict.path.display(),
-                    conflict.reason
-                ));
+                writeln!(text, "{}  {}", conflict.path.display(), conflict.reason).ok();
             }
         }
         if !plan.gaps.is_empty() {
@@ -163,7 +162,7 @@ pub async fn plan(session: &Arc<Session>, room: &Arc<Room>, shown: &Shown) -> Ou
             for gap in &plan.gaps {
                 let path = gap.path.as_deref().map(String::from_utf8_lossy);
                 let path = path.unwrap_or_default();
-                text.push_str(&format!("{:<12}{path}  {}\n", gap.kind.name(), gap.detail));
+                writeln!(text, "{:<12}{path}  {}", gap.kind.name(), gap.detail).ok();
             }
         }
         Ok(text)
@@ -196,16 +195,13 @@ async fn show(session: &Arc<Session>, name: &str, content: &[u8]) -> Outcome<()>
         selection: None,
     };
     let shown = tokio::time::timeout(ANSWER, session.client.show_document(params)).await;
-    match shown {
-        Ok(Ok(true)) => Ok(()),
-        _ => {
-            session.say(
-                MessageType::Info,
-                format!("It stands in {}.", path.display()),
-            );
-            Ok(())
-        }
+    if !matches!(shown, Ok(Ok(true))) {
+        session.say(
+            MessageType::Info,
+            format!("It stands in {}.", path.display()),
+        );
     }
+    Ok(())
 }
 
 /// Where they lie. Only the user can read them.

@@ -1,6 +1,8 @@
 //! Every word that the language server says to people, in one place, so that another language is another
 //! such file. Pure.
 
+use std::fmt::Write as _;
+
 use backstitch_core::model::Certainty;
 use backstitch_core::{Author, By, Entry, Work};
 
@@ -139,7 +141,7 @@ pub fn who(author: &Author, now: Now, markdown: bool) -> Option<String> {
             text.push_str(if markdown { "  \n" } else { "\n" });
             text.push_str(&if markdown { escaped(&by) } else { by });
             if let Some(node) = author.node {
-                text.push_str(&format!(" · {node}"));
+                write!(text, " · {node}").ok();
             }
             text.push_str(&age);
             if work.session_certainty == Certainty::Uncertain {
@@ -211,20 +213,25 @@ pub fn row(entry: &Entry, now: Now) -> String {
         let (path, from) = render::place(&change.change.before, &change.change.after);
         let what = render::What::of(&change.change.before, &change.change.after);
         let from = from.map(|from| format!("{} → ", render::path(from)));
-        text.push_str(&format!(
-            "         {} {}{}  +{} -{}\n",
+        writeln!(
+            text,
+            "         {} {}{}  +{} -{}",
             what.letter(),
             from.unwrap_or_default(),
             render::path(path),
             change.added,
             change.removed
-        ));
+        )
+        .ok();
     }
     text
 }
 
 /// A plan in a few words.
 pub mod plan {
+    use std::fmt::Write as _;
+
+    use backstitch_core::model::RelPath;
     use backstitch_core::restore::{ActionKind, Applied, GapKind, Plan};
 
     use crate::render;
@@ -262,14 +269,14 @@ pub mod plan {
         if plan.git_moved.is_some() {
             text.push_str("git is not where it was then; only files change. ");
         }
-        text.push_str(&format!("{}: {}", capital(title), files(plan)));
+        write!(text, "{}: {}", capital(title), files(plan)).ok();
         if !plan.conflicts.is_empty() {
             let paths: Vec<String> = plan.conflicts.iter().map(|c| c.path.display()).collect();
-            text.push_str(&format!(" Edits collide in {}.", some(&paths)));
+            write!(text, " Edits collide in {}.", some(&paths)).ok();
         }
         let gaps: Vec<String> = gaps(plan);
         if !gaps.is_empty() {
-            text.push_str(&format!(" Not reached: {}.", gaps.join(", ")));
+            write!(text, " Not reached: {}.", gaps.join(", ")).ok();
         }
         text
     }
@@ -323,18 +330,22 @@ pub mod plan {
         let target = rev.unwrap_or(&applied.plan.target);
         let mut text = format!("Done: {verb} {target}, {}", files(&applied.plan));
         if !applied.incomplete.is_empty() {
-            let left: Vec<String> = applied.incomplete.iter().map(|p| p.display()).collect();
-            text.push_str(&format!(
+            let left: Vec<String> = applied.incomplete.iter().map(RelPath::display).collect();
+            write!(
+                text,
                 " Left as they were, since something wrote to them: {}.",
                 some(&left)
-            ));
+            )
+            .ok();
         }
         if !applied.saved.is_empty() {
-            let saved: Vec<String> = applied.saved.iter().map(|p| p.display()).collect();
-            text.push_str(&format!(
+            let saved: Vec<String> = applied.saved.iter().map(RelPath::display).collect();
+            write!(
+                text,
                 " What another process had written was saved as {}.",
                 some(&saved)
-            ));
+            )
+            .ok();
         }
         text
     }
