@@ -15,9 +15,10 @@ use tower_lsp::gen_lsp_types::{
     DidChangeConfigurationParams, DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams,
     DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams,
 };
-use tower_lsp::jsonrpc::{Error, Request, Response};
+use tower_lsp::jsonrpc::{Error, Id, Request, Response};
 
 use super::backend::Backend;
+use super::frames::UNREADABLE;
 use super::from_proto;
 use super::session::Session;
 use super::settings::Settings;
@@ -50,6 +51,10 @@ impl Service<Request> for Ingress {
         if STATE.contains(&request.method()) {
             take_up(&self.session, request);
             return Box::pin(std::future::ready(Ok(None)));
+        }
+        if request.method() == UNREADABLE {
+            let error = Response::from_error(Id::Null, Error::parse_error());
+            return Box::pin(std::future::ready(Ok(Some(error))));
         }
         let id = request.id().cloned();
         let method = request.method().to_owned();

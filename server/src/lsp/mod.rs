@@ -11,6 +11,7 @@ mod document;
 mod editing;
 mod edits;
 mod failure;
+mod frames;
 mod from_proto;
 mod groups;
 mod hover;
@@ -76,7 +77,8 @@ async fn serve(options: &Options) {
     let session = service.inner().session.clone();
     tokio::spawn(buffers::record(session.clone(), touching));
     tokio::spawn(notices::follow(session, hearing));
-    let server = Server::new(tokio::io::stdin(), tokio::io::stdout(), socket);
+    let stdin = frames::guarded(tokio::io::stdin());
+    let server = Server::new(stdin, tokio::io::stdout(), socket);
     let server = server.concurrency_level(AT_ONCE);
     server.serve(Ingress::new(service)).await;
 }

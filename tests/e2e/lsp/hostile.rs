@@ -130,7 +130,11 @@ fn nonsense_is_answered_and_survived() {
         "{\"method\":5}",
     ] {
         client.raw(format!("Content-Length: {}\r\n\r\n{body}", body.len()).as_bytes());
+        let answer = client.response(-1);
+        assert_eq!(answer["error"]["code"], -32700, "{body}: {answer}");
     }
+    client.raw(b"what is this?\r\n\r\nContent-Length: nothing\r\n\r\n");
+    assert_eq!(client.response(-1)["error"]["code"], -32700);
     let uri = client.uri("a.txt");
     // versions that go back, ranges beyond the text or turned round, documents that nobody opened
     let changes = |line: i64, end: i64| {

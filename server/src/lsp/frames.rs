@@ -1,0 +1,157 @@
+//! Guards the transport, which ends at the first message that it cannot read: only whole messages of the
+//! protocol pass. In the place of every other one goes word of it, so that it is answered in its turn.
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};
+use tower_lsp::jsonrpc::{Request, Response};
+
+/// Word of a message that was none.
+pub const UNREADABLE: &str = "backstitch/unreadable";
+
+/// No message is as long as this; one that says so is passed over.
+const LONGEST: u64 = 512 << 20;
+/// Headers are short. What goes on longer is none.
+const HEADER: u64 = 4096;
+const PIPE: usize = 64 << 10;
+
+/// What comes in, without what the transport would fail at.
+pub fn guarded(from: impl AsyncRead + Unpin + Send + 'static) -> DuplexStream {
+    let (mut to, guarded) = tokio::io::duplex(PIPE);
+    tokio::spawn(async move {
+        let mut from = BufReader::new(from);
+        while let Ok(Some(body)) = next(&mut from).await {
+            let head = format!("Content-Length: {}\r\n\r\n", body.len());
+            let written = async {
+                to.write_all(head.as_bytes()).await?;
+                to.write_all(&body).await
+            };
+            if written.await.is_err() {
+                return;
+            }
+        }
+    });
+    guarded
+}
+
+/// The next message, or word of what was none; None at the end.
+async fn next<R: AsyncRead + Unpin>(from: &mut BufReader<R>) -> std::io::Result<Option<Vec<u8>>> {
+    let mut length = None;
+    loop {
+        let mut line = Vec::new();
+        let read = (&mut *from)
+            .take(HEADER)
+            .read_until(b'\n', &mut line)
+            .await?;
+        if read == 0 {
+            return Ok(None);
+        }
+        let line = line.trim_ascii();
+        if line.is_empty() {
+            match length {
+                Some(length) => return body(from, length).await.map(Some),
+                None => continue,
+            }
+        }
+        let text = String::from_utf8_lossy(line);
+        let header = text
+            .split_once(':')
+            .map(|(name, value)| (name.trim(), value.trim()));
+        match header {
+            Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
+                length = value.parse::<u64>().ok();
+            }
+            Some((name, _)) if name.eq_ignore_ascii_case("content-type") => {}
+            _ => return Ok(Some(unreadable("no header of the protocol"))),
+        }
+    }
+}
+
+async fn body<R: AsyncRead + Unpin>(
+    from: &mut BufReader<R>,
+    length: u64,
+) -> std::io::Result<Vec<u8>> {
+    if length > LONGEST {
+        let mut rest = (&mut *from).take(length);
+        tokio::io::copy(&mut rest, &mut tokio::io::sink()).await?;
+        return Ok(unreadable(&format!("{length} bytes are too many")));
+    }
+    let mut body = Vec::new();
+    let read = (&mut *from).take(length).read_to_end(&mut body).await?;
+    if u64::try_from(read) != Ok(length) {
+        return Err(std::io::ErrorKind::UnexpectedEof.into());
+    }
+    let readable = if is_request(&body) {
+        serde_json::from_slice::<Request>(&body).map(|_| ())
+    } else {
+        serde_json::from_slice::<Response>(&body).map(|_| ())
+    };
+    Ok(match readable {
+        Ok(()) => body,
+        Err(error) => unreadable(&error.to_string()),
+    })
+}
+
+/// Whether it has a method, without building what else it has.
+fn is_request(body: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct Named {
+        #[serde(default)]
+        method: Option<Value>,
+    }
+    serde_json::from_slice::<Named>(body).is_ok_and(|named| named.method.is_some())
+}
+
+fn unreadable(why: &str) -> Vec<u8> {
+    tracing::warn!("a message that cannot be read: {why}");
+    let word = json!({ "jsonrpc": "2.0", "method": UNREADABLE, "params": { "why": why } });
+    word.to_string().into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passed(bytes: &[u8]) -> Vec<String> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let mut from = BufReader::new(bytes);
+            let mut all = Vec::new();
+            while let Ok(Some(body)) = next(&mut from).await {
+                let message: Value = serde_json::from_slice(&body).unwrap();
+                all.push(message["method"].as_str().unwrap_or("response").to_owned());
+            }
+            all
+        })
+    }
+
+    fn framed(body: &str) -> String {
+        format!("Content-Length: {}\r\n\r\n{body}", body.len())
+    }
+
+    #[test]
+    fn only_messages_pass() {
+        let good = framed(r#"{"jsonrpc":"2.0","method":"initialized","params":{}}"#);
+        let answer = framed(r#"{"jsonrpc":"2.0","id":1,"result":null}"#);
+        for bad in [
+            "{",
+            "[]",
+            "null",
+            "5",
+            "{\"jsonrpc\":\"2.0\"}",
+            "{\"method\":5}",
+            "\u{0}",
+        ] {
+            let all = passed(format!("{good}{}{answer}", framed(bad)).as_bytes());
+            assert_eq!(all, ["initialized", UNREADABLE, "response"], "{bad}");
+        }
+        let typed = format!("Content-Type: x; charset=utf-8\r\n{good}");
+        assert_eq!(passed(typed.as_bytes()), ["initialized"]);
+        assert_eq!(
+            passed(format!("what is this\r\n{good}").as_bytes()),
+            [UNREADABLE, "initialized"]
+        );
+        assert_eq!(passed(b"Content-Length: 10\r\n\r\n{"), Vec::<String>::new());
+    }
+}
