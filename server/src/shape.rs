@@ -1,7 +1,9 @@
 //! The shapes of JSON answers, fixed by the protocol: field names that scripts rely on. A path that is
 //! not UTF-8 is `{"bytes": "<base64>"}`; times are RFC 3339, UTC. Pure.
 
-use backstitch_core::model::{Certainty, Coverage, GitHead, Origin, Reason, Role};
+use backstitch_core::model::{
+    Certainty, Coverage, EditorId, GitHead, Origin, Reason, RelPath, Role,
+};
 use backstitch_core::restore::{Action, Applied, BufferEdit, Conflict, Gap, Plan, Resolution};
 use backstitch_core::{
     BranchInfo, EditorInfo, Entry, EntryChange, Operation, Orphan, PendingSave, Unsaved,
@@ -60,8 +62,14 @@ fn unsaved(unsaved: &Unsaved) -> Value {
     })
 }
 
-pub fn editor(editor: &EditorInfo) -> Value {
-    json!({ "id": editor.id.0, "name": editor.name, "pid": editor.pid })
+pub fn editor(editor: &EditorInfo, unsaved: &[(EditorId, RelPath)]) -> Value {
+    let own = unsaved.iter().filter(|(of, _)| *of == editor.id);
+    json!({
+        "id": editor.id.0,
+        "name": editor.name,
+        "pid": editor.pid,
+        "unsaved": own.map(|(_, path)| text(path.bytes())).collect::<Vec<_>>(),
+    })
 }
 
 pub fn pending_save(p: &PendingSave) -> Value {
@@ -196,7 +204,7 @@ pub fn applied(applied: &Applied, rev: Option<&str>, scope: &str) -> Value {
     document["checkpoint"] = json!(applied.node.map(|id| id.to_string()));
     document["operation"] = json!(applied.operation.map(|id| id.to_string()));
     if let Some(by) = &applied.by {
-        document["editor"] = editor(by);
+        document["editor"] = editor(by, &[]);
     }
     if !applied.incomplete.is_empty() {
         document["incomplete"] = applied.incomplete.iter().map(|p| text(p.bytes())).collect();

@@ -12,7 +12,8 @@ use crate::error::{Error, Result};
 use crate::history::{self, Ancestry, BranchInfo, Entry, Here, LogFilter, Operation};
 use crate::known;
 use crate::model::{
-    BranchId, ContentId, Coverage, FileId, Image, NodeId, OpId, Placed, RelPath, RootId, os_bytes,
+    BranchId, ContentId, Coverage, EditorId, FileId, Image, NodeId, OpId, Placed, RelPath, RootId,
+    os_bytes,
 };
 use crate::restore::Plan;
 use crate::store::{self, Durable, Store};
@@ -48,6 +49,8 @@ pub struct Status {
     pub gaps: Vec<String>,
     /// Language servers at work.
     pub editors: Vec<EditorInfo>,
+    /// The documents that they have not saved.
+    pub unsaved: Vec<(EditorId, RelPath)>,
     /// Text that editors left unsaved when they died.
     pub orphans: Vec<Orphan>,
     /// Files that wait for a save.
@@ -99,6 +102,7 @@ impl Status {
             open_operation: None,
             gaps: store::gaps::peek(&workspace.store_dir),
             editors: Vec::new(),
+            unsaved: Vec::new(),
             orphans: Vec::new(),
             pending_saves: Vec::new(),
         }
@@ -457,6 +461,7 @@ impl Engine {
                 .optional()?,
             gaps: store::gaps::peek(&self.store.dir),
             editors: self.editors()?,
+            unsaved: self.unsaved()?,
             orphans: self.orphan_buffers()?,
             pending_saves: self.pending_saves()?,
         })

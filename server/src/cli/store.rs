@@ -38,7 +38,7 @@ pub fn status(global: &Global, out: &Out) -> Result<()> {
             "open_calls": status.open_calls,
             "open_operation": status.open_operation.map(|id| id.to_string()),
             "gaps": status.gaps,
-            "editors": status.editors.iter().map(shape::editor).collect::<Vec<_>>(),
+            "editors": status.editors.iter().map(|e| shape::editor(e, &status.unsaved)).collect::<Vec<_>>(),
             "unsaved_left": status.orphans.iter().map(shape::orphan).collect::<Vec<_>>(),
             "pending_saves": status.pending_saves.iter().map(shape::pending_save).collect::<Vec<_>>(),
         }));
@@ -91,9 +91,15 @@ fn status_text(status: &Status, paint: Paint, verbose: bool) -> String {
             render::plural(calls, "open tool call", "open tool calls"),
         );
     }
-    let editors: Vec<String> = status.editors.iter().map(editor_name).collect();
-    if !editors.is_empty() {
-        row("editors", editors.join(", "));
+    for editor in &status.editors {
+        let own = status.unsaved.iter().filter(|(of, _)| *of == editor.id);
+        let own: Vec<String> = own.map(|(_, path)| render::path(path.bytes())).collect();
+        let mut text = editor_name(editor);
+        if !own.is_empty() {
+            text.push_str(", not saved: ");
+            text.push_str(&own.join(", "));
+        }
+        row("editor", text);
     }
     let mut warn = |what: String| {
         text.push_str(&Line::new().add(YELLOW, "! ").plain(what).draw(paint));

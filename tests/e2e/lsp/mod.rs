@@ -1,6 +1,8 @@
 //! The language server, as editors see it: over its real pipes, with what each editor told of itself.
 
 mod client;
+mod documented;
 mod hostile;
 mod lenses;
 mod restoring;
+mod unsaved;

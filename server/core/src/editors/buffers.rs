@@ -73,6 +73,15 @@ pub(crate) struct Held {
 }
 
 impl Engine {
+    /// The documents that editors have not saved, also those of dead ones.
+    pub fn unsaved(&self) -> Result<Vec<(EditorId, RelPath)>> {
+        let mut select = self.store.conn.prepare_cached(
+            "SELECT editor, path FROM buffer WHERE root = ?1 ORDER BY editor, path",
+        )?;
+        let rows = select.query_map([self.here.root], |r| Ok((r.get(0)?, r.get(1)?)))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+
     /// Notes what an editor's document holds, while that is not what its file holds. Made for every pause in
     /// the typing: one small row, and no bell. `false`: it is hidden by ignore rules, and nothing is kept.
     pub fn put_buffer(&mut self, lease: &EditorLease, open: &OpenText) -> Result<bool> {
