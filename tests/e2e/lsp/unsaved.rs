@@ -176,18 +176,24 @@ fn two_editors_on_one_file() {
     second.open("a.txt");
     first.type_over("a.txt", "six", "mine");
     until_unsaved(&world, &["a.txt"]);
-    let id = second.begin(
-        "workspace/executeCommand",
-        json!({ "command": "backstitch.rewind", "arguments": [{ "rev": "t1", "confirm": false }] }),
+    let rewind = json!({ "rev": "t1", "confirm": false });
+    let asked = json!({ "command": "backstitch.rewind", "arguments": [rewind] });
+    let error = second.fails("workspace/executeCommand", &asked);
+    let message = error["message"].as_str().expect("words");
+    assert!(
+        message.starts_with("text that is not saved is in the way: a.txt in Visual Studio Code"),
+        "{message}"
     );
-    // the first one carries it out, since the text is there
-    first.until(|client| client.edited > 0);
-    assert_eq!(first.text("a.txt"), TEXT.replace("six", "mine"));
-    let response = second.response(id);
-    assert!(response["error"].is_null(), "{response}");
+    assert_eq!(world.read("a.txt"), TEXT.replace("two", "2"));
+    assert_eq!(
+        first.text("a.txt"),
+        TEXT.replace("two", "2").replace("six", "mine")
+    );
     first.save("a.txt");
+    until_unsaved(&world, &[]);
     second.reload("a.txt");
-    assert_eq!(second.text("a.txt"), TEXT.replace("six", "mine"));
+    second.ok("workspace/executeCommand", &asked);
+    assert_eq!(world.read("a.txt"), TEXT.replace("six", "mine"));
     first.leave();
     second.leave();
 }
