@@ -75,7 +75,7 @@ pub fn editor(editor: &EditorInfo, unsaved: &[(EditorId, RelPath)]) -> Value {
 pub fn pending_save(p: &PendingSave) -> Value {
     json!({
         "path": text(p.path.bytes()),
-        "operation": p.operation.to_string(),
+        "operation": p.operation.map(|op| op.to_string()),
         "editor": p.editor,
         "pid": p.pid,
         "time": time(p.time),

@@ -136,17 +136,21 @@ fn status_text(status: &Status, paint: Paint, verbose: bool) -> String {
         let path = render::path(p.path.bytes());
         let editor = render::clean(&p.editor);
         let gone = status.editors.iter().all(|e| e.pid != p.pid);
-        let note = if gone {
-            format!(
-                ", which is gone: the file still has the text from before. `backstitch undo {}` takes it back",
-                p.operation
-            )
-        } else {
-            String::new()
+        let what = match p.operation {
+            Some(operation) => operation.to_string(),
+            None => "an agent's edit".to_owned(),
+        };
+        let note = match p.operation {
+            Some(operation) if gone => format!(
+                ", which is gone: the file still has the text from before. `backstitch undo {operation}` takes it back"
+            ),
+            None if gone => {
+                ", which is gone: the file still has the text from before. `backstitch rewind` takes it back".to_owned()
+            }
+            _ => String::new(),
         };
         warn(format!(
-            "{} waits for a save of {path} in {editor}{note}",
-            p.operation
+            "{what} waits for a save of {path} in {editor}{note}"
         ));
     }
     for orphan in &status.orphans {

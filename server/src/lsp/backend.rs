@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use tower_lsp::gen_lsp_types::{
     CodeActionKind, CodeActionOptions, CodeActionParams, CodeActionResponse, CodeLens,
     CodeLensOptions, CodeLensParams, Contents, ExecuteCommandOptions, ExecuteCommandParams, Hover,
-    HoverParams, InitializeParams, InitializeResult, MarkupContent, MarkupKind, MessageType,
-    SaveOptions, ServerCapabilities, ServerInfo, TextDocumentContentOptions,
+    HoverParams, InitializeParams, InitializeResult, InitializedParams, MarkupContent, MarkupKind,
+    MessageType, SaveOptions, ServerCapabilities, ServerInfo, TextDocumentContentOptions,
     TextDocumentContentParams, TextDocumentContentResult, TextDocumentSyncKind,
     TextDocumentSyncOptions, WorkspaceFoldersServerCapabilities, WorkspaceOptions,
 };
@@ -22,7 +22,7 @@ use super::position::Encoding;
 use super::session::Session;
 use super::settings::Settings;
 use super::words::Now;
-use super::{actions, commands, from_proto, hover, lenses, requests, uri, views};
+use super::{actions, agents, commands, from_proto, hover, lenses, requests, uri, views};
 
 #[derive(Debug)]
 pub struct Backend {
@@ -48,6 +48,9 @@ pub fn methods(builder: LspServiceBuilder<Backend>) -> LspServiceBuilder<Backend
         .custom_method("backstitch/plan", Backend::plan)
         .custom_method("backstitch/blame", Backend::blame)
         .custom_method("backstitch/sessions", Backend::sessions)
+        .custom_method("backstitch/turnBegin", Backend::turn_begin)
+        .custom_method("backstitch/turnEnd", Backend::turn_end)
+        .custom_method("backstitch/applyEdit", Backend::apply_edit)
 }
 
 pub fn service(
@@ -76,6 +79,10 @@ impl LanguageServer for Backend {
                 version: Some(env!("CARGO_PKG_VERSION").to_owned()),
             }),
         })
+    }
+
+    async fn initialized(&self, _: InitializedParams) {
+        self.session.is_ready();
     }
 
     async fn shutdown(&self) -> Result<()> {
@@ -273,6 +280,26 @@ impl Backend {
 
     async fn blame(&self, params: requests::Content) -> Result<Value> {
         Ok(requests::blame(&self.session, &params.uri).await?)
+    }
+
+    async fn turn_begin(&self, params: agents::Turn) -> Result<Value> {
+        Ok(agents::turn_begin(&self.session, params).await?)
+    }
+
+    async fn turn_end(&self, params: agents::Turn) -> Result<Value> {
+        Ok(agents::turn_end(&self.session, params).await?)
+    }
+
+    async fn apply_edit(&self, params: agents::ApplyEdit) -> Result<Value> {
+        let session = self.session.clone();
+        let applied = tokio::spawn(async move { agents::apply_edit(&session, params).await });
+        match applied.await {
+            Ok(applied) => Ok(applied?),
+            Err(error) => {
+                tracing::error!("an edit of an agent: {error}");
+                Err(tower_lsp::jsonrpc::Error::internal_error())
+            }
+        }
     }
 
     async fn sessions(&self, params: commands::Where) -> Result<Value> {

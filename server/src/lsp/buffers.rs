@@ -11,7 +11,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 
 use super::document::{self, Document, Place};
-use super::room::Acting;
+use super::room::{Acting, Room};
 use super::session::{Session, Touched};
 use super::waiting;
 
@@ -62,6 +62,13 @@ pub async fn record(session: Arc<Session>, mut touched: UnboundedReceiver<Touche
                 });
             }
         }
+    }
+}
+
+/// Has the store hold what all documents of a workspace have, now.
+pub async fn keep_all(session: &Session, room: &Room) {
+    for (uri, _) in session.documents.of(room) {
+        keep(session, &uri).await;
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod abilities;
 mod actions;
+mod agents;
 mod ask;
 mod backend;
 mod buffers;
@@ -71,12 +72,15 @@ pub fn run(options: &Options) -> Result<()> {
 async fn serve(options: &Options) {
     let (heard, hearing) = unbounded_channel();
     let (touched, touching) = unbounded_channel();
+    let (opened, opening) = unbounded_channel();
     let store_dir = options.store_dir.clone();
-    let (service, socket) =
-        backend::service(|client| Arc::new(Session::new(client, store_dir, heard, touched)));
+    let (service, socket) = backend::service(|client| {
+        Arc::new(Session::new(client, store_dir, heard, touched, opened))
+    });
     let session = service.inner().session.clone();
     tokio::spawn(buffers::record(session.clone(), touching));
-    tokio::spawn(notices::follow(session, hearing));
+    tokio::spawn(notices::follow(session.clone(), hearing));
+    tokio::spawn(waiting::follow(session, opening));
     let stdin = frames::guarded(tokio::io::stdin());
     let server = Server::new(stdin, tokio::io::stdout(), socket);
     let server = server.concurrency_level(AT_ONCE);

@@ -9,12 +9,13 @@ use std::time::Duration;
 use backstitch_core::model::RelPath;
 use backstitch_core::{Against, Blame, Error, Locate, LogFilter, Result, Workspace};
 use dashmap::DashMap;
-use tokio::sync::Notify;
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::{Notify, watch};
 use tower_lsp::Client;
 use tower_lsp::gen_lsp_types::{MessageType, TextDocumentContentChangeEvent as Change};
 
 use super::abilities::Abilities;
+use super::agents::AtWork;
 use super::document::{self, Document, Documents, Place};
 use super::news;
 use super::room::Room;
@@ -35,8 +36,13 @@ pub struct Session {
     epoch: AtomicU64,
     heard: UnboundedSender<PathBuf>,
     touched: UnboundedSender<Touched>,
+    /// Workspaces that were opened just now.
+    opened: UnboundedSender<Arc<Room>>,
     /// Wakes who waits for a change of a document.
     told: Notify,
+    at_work: RwLock<Option<AtWork>>,
+    /// Whether the client has said that it is ready.
+    ready: watch::Sender<bool>,
 }
 
 /// What happened to a document, for who records buffers.
@@ -78,6 +84,7 @@ impl Session {
         store_dir: Option<PathBuf>,
         heard: UnboundedSender<PathBuf>,
         touched: UnboundedSender<Touched>,
+        opened: UnboundedSender<Arc<Room>>,
     ) -> Self {
         Self {
             client,
@@ -91,7 +98,10 @@ impl Session {
             epoch: AtomicU64::new(0),
             heard,
             touched,
+            opened,
             told: Notify::new(),
+            at_work: RwLock::default(),
+            ready: watch::Sender::new(false),
         }
     }
 
@@ -186,6 +196,27 @@ impl Session {
         self.refresh_lenses();
     }
 
+    pub fn is_ready(&self) {
+        self.ready.send_replace(true);
+    }
+
+    /// Waits until the client can be asked something.
+    pub async fn begun(&self) {
+        // the sender lives as long as this
+        self.ready.subscribe().wait_for(|ready| *ready).await.ok();
+    }
+
+    /// The agent whose turn has begun in this editor.
+    pub fn at_work(&self) -> Option<AtWork> {
+        self.at_work.read().ok()?.clone()
+    }
+
+    pub fn set_at_work(&self, at_work: Option<AtWork>) {
+        if let Ok(mut own) = self.at_work.write() {
+            *own = at_work;
+        }
+    }
+
     /// A message for the user; nobody waits for it.
     pub fn say(&self, kind: MessageType, text: String) {
         let client = self.client.clone();
@@ -263,13 +294,19 @@ impl Session {
         }
         let room = Arc::new(Room::open(workspace, &self.abilities().name)?);
         let kept = self.rooms.entry(room.root().to_path_buf());
+        let mut first = false;
         let kept = kept.or_insert_with(|| {
+            first = true;
             if let Err(error) = news::listen(room.workspace(), self.heard.clone()) {
                 tracing::warn!("no news of {}: {error}", room.root().display());
             }
             room.clone()
         });
-        Ok(kept.clone())
+        let kept = kept.clone();
+        if first {
+            self.opened.send(kept.clone()).ok();
+        }
+        Ok(kept)
     }
 
     /// The file of a workspace that a path names; None where nobody cares for it.

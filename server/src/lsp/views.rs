@@ -171,6 +171,11 @@ pub async fn plan(session: &Arc<Session>, room: &Arc<Room>, shown: &Shown) -> Ou
     show(session, "plan.txt", text.as_bytes()).await
 }
 
+/// Shows text that was not saved.
+pub async fn unsaved(session: &Arc<Session>, path: &RelPath, text: &[u8]) -> Outcome<()> {
+    show(session, &format!("not saved {}", base_name(path)), text).await
+}
+
 fn base_name(path: &RelPath) -> String {
     let path = path.display();
     path.rsplit('/').next().unwrap_or(&path).to_owned()

@@ -179,6 +179,8 @@ pub mod choice {
     pub const TARGET: &str = "Take the target's lines";
     pub const WRITE: &str = "Write it";
     pub const FORGET: &str = "Leave the file";
+    pub const SHOW_TEXT: &str = "Show it";
+    pub const FORGET_TEXT: &str = "Forget it";
 }
 
 pub const TIMELINE_HEAD: &str = "Newest first. `backstitch.rewind` takes out what came after one of these; tN is the state before turn N.\n\n";

@@ -3,6 +3,7 @@
 mod client;
 mod documented;
 mod hostile;
+mod in_editor;
 mod lenses;
 mod restoring;
 mod unsaved;

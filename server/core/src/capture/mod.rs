@@ -4,7 +4,7 @@
 pub(crate) mod calls;
 mod event;
 mod look;
-mod named;
+pub(crate) mod named;
 mod renames;
 pub(crate) mod settle;
 mod sight;
@@ -25,7 +25,7 @@ pub use event::{AgentEvent, Effect, EventKind, Told, ToolCall, Wrote};
 use settle::{AFTER, BEFORE, Cause, Desk};
 
 /// How long a hook may look at the tree before the rest goes on without it.
-const DEADLINE: Duration = Duration::from_secs(2);
+pub(crate) const DEADLINE: Duration = Duration::from_secs(2);
 
 /// What became of an event.
 #[derive(Clone, Debug, Default)]
@@ -450,7 +450,7 @@ fn open(
 
 /// The call that an "after" event reports on. One never heard of is opened now (`true`); one that has
 /// reported already is None: the event was told twice.
-fn reported(
+pub(crate) fn reported(
     desk: &Desk<'_>,
     e: &AgentEvent,
     call: &ToolCall,

@@ -351,7 +351,7 @@ fn out_of_sight(desk: &Desk<'_>, path: &RelPath) -> Result<bool> {
     Ok(was_ignored(&Rules::base(&then), path, &mut text))
 }
 
-fn transition(
+pub(crate) fn transition(
     path: &RelPath,
     row: Option<&Known>,
     image: Image,

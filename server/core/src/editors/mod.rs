@@ -3,6 +3,7 @@
 //! of them (`requests`); how a document is changed is theirs.
 
 mod buffers;
+mod edits;
 pub(crate) mod pending;
 mod requests;
 #[cfg(test)]
@@ -15,6 +16,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 pub use buffers::{OpenText, Orphan, Unsaved};
 pub(crate) use buffers::{alive, attach, editor, node_rows, note, text_of};
+pub use edits::InEditor;
 pub use pending::{PendingSave, Settle, Settled};
 pub use requests::{Answer, Handed};
 pub(crate) use requests::{HAND_OVER, only_one};

@@ -18,7 +18,8 @@ use crate::scan::Known;
 pub struct PendingSave {
     pub(crate) id: i64,
     pub path: RelPath,
-    pub operation: OpId,
+    /// What made it wait; None: an agent's edit in the editor.
+    pub operation: Option<OpId>,
     /// What is on disk.
     pub disk: Image,
     /// What the record has.
@@ -108,7 +109,7 @@ fn all(conn: &Connection, root: RootId) -> Result<Vec<PendingSave>> {
 /// A new one, which takes the place of an older one of the path.
 pub(crate) struct NewPending<'a> {
     pub path: &'a RelPath,
-    pub operation: OpId,
+    pub operation: Option<OpId>,
     pub disk: Image,
     pub wanted: Image,
     pub editor: &'a str,

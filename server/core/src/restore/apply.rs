@@ -258,7 +258,9 @@ impl Engine {
                 detail: String::new(),
             },
         );
-        let target = p.operation.to_string();
+        let target = p
+            .operation
+            .map_or_else(|| p.path.display(), |op| op.to_string());
         let op = self.store.write(Durable::Power, |conn| {
             journal::begin(
                 conn,

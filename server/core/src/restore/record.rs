@@ -177,7 +177,7 @@ pub(super) fn record_documents(
         if let Some((disk, wanted)) = e.waits {
             let new = NewPending {
                 path: &e.path,
-                operation: op,
+                operation: Some(op),
                 disk,
                 wanted,
                 editor: &e.editor,

@@ -99,7 +99,7 @@ fn a_restore_over_what_waits_for_a_save() {
     let pending = s.engine.pending_saves().expect("read");
     assert_eq!(
         (pending.len(), pending[0].operation),
-        (1, applied.operation.expect("one"))
+        (1, applied.operation)
     );
     assert_eq!(s.text("a.txt"), Some(disk.clone()));
     // without the editor: the disk goes straight to where the record goes

@@ -52,7 +52,7 @@ CREATE TABLE pending_save (
   id INTEGER PRIMARY KEY AUTOINCREMENT,
   root INTEGER NOT NULL REFERENCES root(id),
   path BLOB NOT NULL,
-  operation INTEGER NOT NULL REFERENCES operation(id),
+  operation INTEGER REFERENCES operation(id), -- NULL: an agent's edit in the editor
   disk BLOB NOT NULL,                 -- image
   wanted BLOB NOT NULL,               -- image
   editor TEXT NOT NULL,

@@ -1,0 +1,158 @@
+//! Edits that an agent makes in an editor instead of on disk: recorded as its steps at once, and waiting for the
+//! save as a rewind does that changed an open document.
+
+use super::EditorLease;
+use super::pending::{self, NewPending};
+use crate::capture::calls::{self, Outcome, Verdict, Writer};
+use crate::capture::named::transition;
+use crate::capture::settle::{self, AFTER, Cause, Desk, Step};
+use crate::capture::{AgentEvent, DEADLINE, ToolCall, reported};
+use crate::disk::Look;
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::known;
+use crate::model::{Certainty, Coverage, Image, NodeId, Origin, Reason, RelPath};
+use crate::scan::Known;
+use crate::store;
+
+/// What an agent did to one open document.
+#[derive(Clone, Debug)]
+pub struct InEditor {
+    pub path: RelPath,
+    /// As it would have been saved before, with what the user typed.
+    pub before: Vec<u8>,
+    /// As it would be saved now.
+    pub after: Vec<u8>,
+}
+
+impl Engine {
+    /// Takes in a call whose edits stand in an editor and not on disk. What the user had typed before it is
+    /// the user's; a file that does not exist yet is found when it is saved.
+    pub fn record_in_editor(
+        &mut self,
+        lease: &EditorLease,
+        e: &AgentEvent,
+        call: &ToolCall,
+        edits: &[InEditor],
+    ) -> Result<Option<NodeId>> {
+        let lock = self.quiet_lock(DEADLINE)?;
+        let _lock = lock.ok_or_else(|| {
+            Error::refused(
+                "a rewind is under way and did not end within 2 s",
+                "the edit stands in the editor; it is recorded as yours when it is saved",
+            )
+        })?;
+        if self.head()?.is_none() {
+            self.look_unlocked()?;
+        }
+        let looks = edits.iter().map(|edit| self.root.look(&edit.path));
+        let looks = looks.collect::<Result<Vec<Look>>>()?;
+        let node = self.settle(AFTER, looks, |desk, looks| {
+            let (row, _) = reported(desk, e, call)?;
+            let Some(row) = row else { return Ok(None) };
+            let seq = calls::record_event(desk.conn, e, row.session, row.turn, Some(row.id))?;
+            let sure = settle::by_call(row.session, row.id, Certainty::Certain, Certainty::Certain);
+            let (mut steps, mut places) = (Vec::new(), Vec::new());
+            let mut coverage = Coverage::default();
+            for (edit, look) in edits.iter().zip(&looks) {
+                match desk.in_editor(edit, look, sure)? {
+                    Some(step) => {
+                        steps.push(step);
+                        places.push((&edit.path, look.image));
+                    }
+                    None => coverage.note(
+                        edit.path.bytes(),
+                        Reason::Failed,
+                        "not a file yet; found when it is saved",
+                    ),
+                }
+            }
+            calls::close(desk.conn, row.id, seq, Outcome::Done)?;
+            let own = Writer {
+                call: row.id,
+                session: row.session,
+            };
+            let cause = Cause {
+                situation: calls::Found::AtEndOf(own),
+                ..Cause::between()
+            };
+            let generation = known::next_generation(desk.conn, desk.here.root)?;
+            let news = !coverage.items.is_empty();
+            let node = desk.record(&steps, &cause, &coverage, news, generation)?;
+            for (step, (path, disk)) in steps.iter().zip(places) {
+                let Some(after) = &step.after else { continue };
+                if after.image == disk {
+                    pending::done(desk.conn, desk.here.root, path)?;
+                    continue;
+                }
+                let new = NewPending {
+                    path,
+                    operation: None,
+                    disk,
+                    wanted: after.image,
+                    editor: &lease.info.name,
+                    pid: lease.info.pid,
+                };
+                pending::put(desk.conn, desk.here.root, &new)?;
+            }
+            Ok(node)
+        })?;
+        self.store.tidy();
+        Ok(node)
+    }
+}
+
+impl Desk<'_> {
+    /// The agent's part of what became of a document, once the record has what was there before it.
+    fn in_editor(&self, edit: &InEditor, look: &Look, sure: Verdict) -> Result<Option<Step>> {
+        let Image::File { mode, .. } = look.image else {
+            return Ok(None);
+        };
+        let root = self.here.root;
+        let row = known::get(self.conn, root, &edit.path)?;
+        let waits = row.as_ref().zip(self.pending.get(&edit.path));
+        let waits = waits.is_some_and(|(row, p)| p.wanted == row.image && p.disk == look.image);
+        let known = row.as_ref().map_or(Image::Absent, |row| row.image);
+        if let (false, Some(bytes)) = (waits || known == look.image, &look.bytes) {
+            store::put(self.conn, self.dir, bytes, known.content())?;
+            self.between(edit, row.as_ref(), look.image, look)?;
+        }
+        let row = known::get(self.conn, root, &edit.path)?;
+        let before = self.image(mode, &edit.before, row.as_ref())?;
+        if row.as_ref().is_none_or(|row| row.image != before) {
+            self.between(edit, row.as_ref(), before, look)?;
+        }
+        let row = known::get(self.conn, root, &edit.path)?;
+        let after = self.image(mode, &edit.after, row.as_ref())?;
+        Ok(Some(transition(
+            &edit.path,
+            row.as_ref(),
+            after,
+            look,
+            sure,
+            0,
+        )))
+    }
+
+    /// What came before the agent's edit is the user's.
+    fn between(&self, edit: &InEditor, row: Option<&Known>, to: Image, look: &Look) -> Result<()> {
+        let users = Verdict {
+            origin: Origin::USER,
+            provisional: false,
+        };
+        let generation = known::next_generation(self.conn, self.here.root)?;
+        let step = transition(&edit.path, row, to, look, users, 0);
+        let none = Coverage::default();
+        self.record(&[step], &Cause::between(), &none, false, generation)?;
+        Ok(())
+    }
+
+    fn image(&self, mode: u32, text: &[u8], like: Option<&Known>) -> Result<Image> {
+        let like = like.and_then(|row| row.image.content());
+        Ok(Image::File {
+            mode,
+            content: store::put(self.conn, self.dir, text, like)?,
+            size: text.len() as u64,
+        })
+    }
+}
