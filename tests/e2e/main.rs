@@ -8,6 +8,7 @@ mod capture;
 mod commands;
 mod docs;
 mod finding;
+mod forks;
 mod garbage;
 mod kill;
 mod lanes;

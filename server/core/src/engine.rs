@@ -105,7 +105,8 @@ impl Engine {
                 name: workspace.store_dir.display().to_string(),
             });
         }
-        let mut store = Store::open(&workspace.store_dir)?;
+        let store = Store::open(&workspace.store_dir)?;
+        crate::forks::finish_left(&store, &workspace.root)?;
         let path = os_bytes(workspace.root.as_os_str());
         let found = |conn: &rusqlite::Connection| -> Result<Option<Here>> {
             let row: Option<(RootId, Option<BranchId>)> = conn

@@ -1,6 +1,9 @@
 //! Branches and tags as they are asked for, and trees written elsewhere: a copy to look at, or a second
 //! directory with the same history.
 
+mod making;
+mod target;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -9,14 +12,18 @@ use rusqlite::params;
 use crate::capture::settle::NO_STAT;
 use crate::disk::{Root, Stat};
 use crate::engine::{Engine, Progress, Tree};
-use crate::error::{Context, Error, Result};
+use crate::error::{Context, Result};
 use crate::history::{self, Ancestry, BranchInfo, Here, OpKind, Tag, branches};
 use crate::known;
 use crate::model::{BranchId, FileId, NodeId, RelPath, RootId, os_bytes};
+use crate::roots;
 use crate::rules::Excludes;
 use crate::scan::Known;
 use crate::store::{self, Durable};
 use crate::workspace;
+use making::Making;
+pub(crate) use making::finish_left;
+use target::Target;
 
 /// From so many files on, the whole file system is synced rather than each of them.
 const SYNC_ALL: usize = 2000;
@@ -132,11 +139,13 @@ impl Engine {
         into: &Path,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<u64> {
-        let target = self.empty_dir(into)?;
-        self.write_tree(&self.tree_at(id)?, &target, progress)
+        let target = self.target(into)?;
+        std::fs::create_dir_all(&target.path).at("make", into)?;
+        self.write_tree(&self.tree_at(id)?, &Root::open(&target.path)?, progress)
     }
 
-    /// Makes a branch at a node, in a directory of its own: another root of this store.
+    /// Makes a branch at a node, in a directory of its own: another root of this store. The directory is
+    /// there when all of it is; where it cannot be, nothing of it stays.
     pub fn fork_into(
         &mut self,
         name: &str,
@@ -145,34 +154,53 @@ impl Engine {
         into: &Path,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Forked> {
-        let target = self.empty_dir(into)?;
-        // a name that cannot be is known before the files are written
-        self.store.conn.execute_batch("SAVEPOINT trial")?;
-        let possible = branches::create(&self.store.conn, name, from, description);
-        self.store
-            .conn
-            .execute_batch("ROLLBACK TO trial; RELEASE trial")?;
-        possible?;
-        let files = self.write_tree(&self.tree_at(from)?, &target, progress)?;
-        let rows = self.rows_at(from)?;
-        let gone = self.gone_at(from, &rows)?;
-        let (here, store_dir) = (self.here, self.store.dir.clone());
-        let stats: Vec<Option<Stat>> = rows.iter().map(|(path, _)| target.stat(path)).collect();
+        // what can be refused is refused before anything is written
+        let target = self.target(into)?;
+        branches::free(&self.store.conn, name)?;
+        let shared = workspace::may_share(&target.path, &self.store.dir)?;
+        let making = Making::begin(&self.store.dir, &target, shared)?;
+        match self.fork_to(&making, &target, (name, from, description), progress) {
+            Ok(forked) => {
+                making.finish(&self.store)?;
+                Ok(forked)
+            }
+            Err(error) => {
+                making.take_away(&self.store.dir);
+                Err(error)
+            }
+        }
+    }
+
+    fn fork_to(
+        &self,
+        making: &Making,
+        target: &Target,
+        (name, from, description): (&str, NodeId, Option<&str>),
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Forked> {
+        let tree = Root::open(&making.tree())?;
+        let files = self.write_tree(&self.tree_at(from)?, &tree, progress)?;
+        crate::fault::point("fork written");
         let excludes = Excludes::read(&target.path);
-        let path = os_bytes(target.path.as_os_str());
-        let made = self.store.write(Durable::Power, |conn| {
+        let here = self.here;
+        let branch = self.store.write(Durable::Power, |conn| {
+            // within the transaction: a file may have got its identity while the tree was written
+            let rows = self.rows_at(from)?;
+            let gone = self.gone_at(from, &rows)?;
+            roots::give_up(conn, &target.path)?;
             let branch = branches::create(conn, name, from, description)?;
             conn.execute(
                 "INSERT INTO root (path, branch, scanned, bare_dirs, excludes) VALUES (?1,?2,?3,x'',?4)",
                 params![
-                    path,
+                    os_bytes(target.path.as_os_str()),
                     branch,
                     store::now(),
                     serde_json::to_string(&excludes).unwrap_or_default()
                 ],
             )?;
             let root = RootId(conn.last_insert_rowid());
-            for ((path, row), stat) in rows.iter().zip(stats) {
+            for (path, row) in &rows {
+                let stat = tree.stat(path);
                 let row = Known {
                     stat: stat.map_or(NO_STAT, |s| Stat { racy: true, ..s }),
                     ..*row
@@ -183,49 +211,17 @@ impl Engine {
                 known::note_identity(conn, root, *file, Some(path))?;
             }
             branches::record(conn, here, OpKind::Fork, name, Some(from))?;
+            making.commit(conn, root)?;
             // the last thing that can fail: with it, none of this is
-            workspace::share(&target.path, &store_dir)?;
+            workspace::share(&target.path, &self.store.dir)?;
             crate::fault::point("shared");
             branches::info(conn, Here { root, ..here }, branch)
-        });
-        match made {
-            Ok(branch) => Ok(Forked {
-                branch,
-                root: target.path,
-                files,
-            }),
-            Err(error) => {
-                workspace::unshare(&target.path, &self.store.dir);
-                Err(error)
-            }
-        }
-    }
-
-    /// An empty or new directory outside of the workspace.
-    fn empty_dir(&self, into: &Path) -> Result<Root> {
-        let inside = || {
-            Error::refused(
-                format!("{} lies inside the workspace", into.display()),
-                "name a directory outside of it, else its files become part of the history",
-            )
-        };
-        let full = std::path::absolute(into).at("find", into)?;
-        let above = full.ancestors().find_map(|dir| dir.canonicalize().ok());
-        if above.is_some_and(|dir| dir.starts_with(&self.root.path)) {
-            return Err(inside());
-        }
-        std::fs::create_dir_all(into).at("make", into)?;
-        if std::fs::read_dir(into).at("read", into)?.next().is_some() {
-            return Err(Error::refused(
-                format!("{} is not empty", into.display()),
-                "name an empty or a new directory",
-            ));
-        }
-        let place = into.canonicalize().at("open", into)?;
-        if place.starts_with(&self.root.path) {
-            return Err(inside());
-        }
-        Root::open(&place)
+        })?;
+        Ok(Forked {
+            branch,
+            root: target.path.clone(),
+            files,
+        })
     }
 
     fn write_tree(

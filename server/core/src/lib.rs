@@ -18,6 +18,7 @@ mod known;
 pub mod merge;
 pub mod model;
 pub mod restore;
+mod roots;
 mod rules;
 mod scan;
 mod stats;

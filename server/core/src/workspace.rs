@@ -118,20 +118,40 @@ pub(crate) fn owns(root: &Path, store_dir: &Path) -> bool {
     store_dir.file_name() == Some(store_name(root).as_ref())
 }
 
-/// Has a directory use the store of another.
-pub(crate) fn share(root: &Path, store_dir: &Path) -> Result<()> {
-    let own = store_dir
-        .parent()
-        .unwrap_or(store_dir)
-        .join(store_name(root));
+/// What stands in the place of a directory's own store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shares {
+    Nothing,
+    /// The way to this store.
+    This,
+}
+
+/// Whether a directory may come to use this store: it has no history of its own.
+pub(crate) fn may_share(root: &Path, store_dir: &Path) -> Result<Shares> {
+    let own = own_dir(root, store_dir);
     let other = std::fs::read(own.join(SHARED)).ok();
-    let other = other.is_some_and(|other| other != os_bytes(store_dir.as_os_str()));
-    if own.join("store.db").exists() || other {
+    let this = other
+        .as_ref()
+        .map(|o| *o == os_bytes(store_dir.as_os_str()));
+    if own.join("store.db").exists() || this == Some(false) {
         return Err(Error::refused(
             format!("{} has a history of its own", root.display()),
             format!("name another directory, or move {} aside", own.display()),
         ));
     }
+    Ok(if this.is_some() {
+        Shares::This
+    } else {
+        Shares::Nothing
+    })
+}
+
+/// Has a directory use the store of another.
+pub(crate) fn share(root: &Path, store_dir: &Path) -> Result<()> {
+    if may_share(root, store_dir)? == Shares::This {
+        return Ok(());
+    }
+    let own = own_dir(root, store_dir);
     store::make_private_dir(&own)?;
     let path = own.join(SHARED);
     store::private_file(&path)
@@ -148,15 +168,18 @@ pub(crate) fn share(root: &Path, store_dir: &Path) -> Result<()> {
 
 /// Takes that back.
 pub(crate) fn unshare(root: &Path, store_dir: &Path) {
-    let own = store_dir
-        .parent()
-        .unwrap_or(store_dir)
-        .join(store_name(root));
+    let own = own_dir(root, store_dir);
     let ours = std::fs::read(own.join(SHARED)).ok();
     if ours.is_some_and(|ours| ours == os_bytes(store_dir.as_os_str())) {
         std::fs::remove_file(own.join(SHARED)).ok();
         std::fs::remove_dir(own).ok();
     }
+}
+
+/// The place of a directory's own store, beside this one.
+fn own_dir(root: &Path, store_dir: &Path) -> PathBuf {
+    let beside = store_dir.parent().unwrap_or(store_dir);
+    beside.join(store_name(root))
 }
 
 /// The user's state directory of Backstitch: `$XDG_STATE_HOME/backstitch`, or the platform's own place.

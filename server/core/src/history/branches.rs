@@ -202,7 +202,7 @@ pub(crate) fn record(
 }
 
 /// Whether a branch or tag may be called so: it must be told from every other way to name a checkpoint.
-fn free(conn: &Connection, name: &str) -> Result<()> {
+pub(crate) fn free(conn: &Connection, name: &str) -> Result<()> {
     let refuse = |why: &str| {
         Error::refused(
             format!("`{name}` cannot be a name: {why}"),

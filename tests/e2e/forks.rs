@@ -1,0 +1,158 @@
+//! A second directory on the same history: how it comes to be, what it may not be, and what becomes of it.
+
+use std::fs;
+use std::path::Path;
+use std::thread;
+
+use serde_json::Value;
+
+use crate::support::tree::assert_same;
+use crate::support::{Output, World};
+
+const A: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
+
+/// t1 edits a.txt and makes b.txt.
+fn start() -> World {
+    let world = World::committed(&[("a.txt", A), ("src/d.txt", "d\n")]);
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("first idea");
+    agent.edit("a.txt", "one", "ONE");
+    agent.write("b.txt", "b\n");
+    agent.stop();
+    world
+}
+
+#[track_caller]
+fn says(output: &Output, code: i32, words: &[&str]) {
+    assert_eq!(output.code, code, "{output}");
+    for word in words {
+        assert!(output.stderr.contains(word), "no {word:?} in {output}");
+    }
+}
+
+/// The branches, each with the directory that works on it where that is another one.
+#[track_caller]
+fn branches(world: &World) -> Vec<String> {
+    let all = world.json(["branch", "list"])["branches"].clone();
+    let line = |b: &Value| {
+        let name = b["name"].as_str().expect("a name");
+        match b["root"].as_str() {
+            Some(dir) => format!(
+                "{name} in {}",
+                Path::new(dir).file_name().expect("a name").display()
+            ),
+            None if b["current"] == true => format!("{name}*"),
+            None => name.to_owned(),
+        }
+    };
+    let all = all.as_array().expect("branches").iter();
+    all.filter(|b| b["deleted"] == false).map(line).collect()
+}
+
+/// What there is beside the workspace, names of ours too.
+fn beside(world: &World) -> Vec<String> {
+    let all = fs::read_dir(world.root.parent().expect("a parent")).expect("a list");
+    let name = |e: fs::DirEntry| e.file_name().to_string_lossy().into_owned();
+    let mut names: Vec<String> = all.map(|e| name(e.expect("an entry"))).collect();
+    names.retain(|n| !["work", "home", "state", "config"].contains(&n.as_str()));
+    names.sort();
+    names
+}
+
+/// Where a forked directory was removed, another can be forked to: its branch is free, or gone.
+#[test]
+fn into_a_place_where_a_fork_used_to_be() {
+    let world = start();
+    let there = world.beside("f");
+    world.ok(["fork", "@", "f1", "--into", "../f"]);
+    let mut agent = there.agent();
+    agent.prompt("on f1");
+    agent.write("f1.txt", "f1\n");
+    let first = there.tree();
+    fs::remove_dir_all(&there.root).expect("removed");
+    world.ok(["fork", "@", "f2", "--into", "../f"]);
+    assert_eq!(there.json(["status"])["branch"], "f2");
+    assert_same(&there.tree(), &world.tree());
+    assert_eq!(branches(&world), ["main*", "f1", "f2 in f"]);
+    // the other one can be gone to, or given up
+    world.ok(["switch", "f1"]);
+    assert_same(&world.tree(), &first);
+    world.ok(["switch", "main"]);
+    world.ok(["branch", "delete", "f1"]);
+    fs::remove_dir_all(&there.root).expect("removed");
+    world.ok(["branch", "delete", "f2"]);
+    // empty, and there already
+    fs::create_dir(&there.root).expect("made");
+    world.ok(["fork", "@", "f3", "--into", "../f"]);
+    let mut agent = there.agent();
+    agent.prompt("on f3");
+    agent.write("f3.txt", "f3\n");
+    agent.stop();
+    assert_eq!(branches(&world), ["main*", "f3 in f"]);
+    assert_eq!(
+        there.checkpoint("t3 Write: create f3.txt").json["branch"],
+        "f3"
+    );
+    world.ok(["verify"]);
+}
+
+/// What is refused leaves nothing behind; nor does what fails in the end.
+#[test]
+fn a_fork_that_is_refused_leaves_nothing() {
+    let world = start();
+    world.write("../file", "");
+    for (args, words) in [
+        (
+            ["fork", "@", "main", "--into", "../new"],
+            ["`main` already"],
+        ),
+        (
+            ["fork", "@", "a b", "--into", "../new/deep/er"],
+            ["character"],
+        ),
+        (["fork", "@", "x", "--into", "../file"], ["not a directory"]),
+    ] {
+        says(&world.run(args), 1, &words);
+        assert_eq!(beside(&world), ["file"]);
+    }
+    assert_eq!(branches(&world), ["main*"]);
+    // nothing is made in directories that are missing until all of it is
+    world.ok(["fork", "@", "x", "--into", "../new/deep/../er/there"]);
+    assert_same(&world.beside("new/er/there").tree(), &world.tree());
+    assert_eq!(beside(&world), ["file", "new"]);
+}
+
+/// While an agent is at work a fork waits its turn.
+#[test]
+fn beside_an_agent_at_work() {
+    let world = start();
+    thread::scope(|scope| {
+        let writers: Vec<_> = (0..2)
+            .map(|n| {
+                let mut agent = world.agent();
+                scope.spawn({
+                    move || {
+                        agent.prompt("busy");
+                        for i in 0..25 {
+                            agent.write(&format!("busy{n}/{i}.txt"), &format!("{i}\n"));
+                        }
+                        agent.stop();
+                    }
+                })
+            })
+            .collect();
+        let mut forks = 0;
+        while forks < 6 || writers.iter().any(|w| !w.is_finished()) {
+            let name = format!("p{forks}");
+            world.ok(["fork", "@", &name, "--into", &format!("../{name}")]);
+            forks += 1;
+        }
+    });
+    world.ok(["verify"]);
+    let fork = world.beside("p3");
+    let history = fork.history();
+    fork.json(["diff"]);
+    assert_eq!(fork.history(), history, "a look found something");
+    fork.ok(["verify"]);
+}
