@@ -156,3 +156,44 @@ fn beside_an_agent_at_work() {
     assert_eq!(fork.history(), history, "a look found something");
     fork.ok(["verify"]);
 }
+
+/// A directory with a history of its own is in no other: a switch there would remove its files.
+#[test]
+fn not_inside_another_directory_of_a_history() {
+    let world = start();
+    let fork = world.beside("f");
+    world.ok(["fork", "@", "f", "--into", "../f"]);
+    let other = world.beside("other");
+    fs::create_dir(&other.root).expect("made");
+    other.write("o.txt", "o\n");
+    other.ok(["checkpoint", "-m", "its own"]);
+    fs::create_dir(world.root.join("../f/empty")).expect("made");
+    for (into, words) in [
+        ("../f/inner", "f, which was forked"),
+        ("../f/empty", "f, which was forked"),
+        ("../other/in/ner", "the workspace"),
+        ("below", "inside the workspace"),
+    ] {
+        says(
+            &world.run(["fork", "@", "in", "--into", into]),
+            1,
+            &["lies inside", words],
+        );
+    }
+    says(
+        &fork.run(["fork", "@", "in", "--into", "../work/in"]),
+        1,
+        &["lies inside", "work"],
+    );
+    says(
+        &world.run(["materialize", "@", "--into", "../f/inner"]),
+        1,
+        &["lies inside"],
+    );
+    // to look at, a copy may be anywhere else
+    world.ok(["materialize", "@", "--into", "../other/in/ner"]);
+    fs::remove_dir(world.root.join("../f/empty")).expect("removed");
+    assert_same(&fork.tree(), &world.tree());
+    assert_eq!(branches(&world), ["main*", "f in f"]);
+    world.ok(["verify"]);
+}

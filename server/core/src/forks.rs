@@ -155,7 +155,7 @@ impl Engine {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Forked> {
         // what can be refused is refused before anything is written
-        let target = self.target(into)?;
+        let target = self.target_of_fork(into)?;
         branches::free(&self.store.conn, name)?;
         let shared = workspace::may_share(&target.path, &self.store.dir)?;
         let making = Making::begin(&self.store.dir, &target, shared)?;

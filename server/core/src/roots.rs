@@ -1,12 +1,12 @@
 //! The directories of a store. Each has one row, and the branch that it is on; a row whose directory is gone
 //! stays, for what happened there, and gives the rest up.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::error::Result;
-use crate::model::{RootId, os_bytes};
+use crate::model::{RelPath, RootId, bytes_path, os_bytes};
 
 /// The path of a directory that is gone: none that can be. The number keeps it apart from others that were
 /// there once.
@@ -45,4 +45,34 @@ pub(crate) fn return_path(conn: &Connection, path: &Path) -> Result<()> {
         params![bytes, from, to],
     )?;
     Ok(())
+}
+
+/// The directories that are there.
+pub(crate) fn standing(conn: &Connection) -> Result<Vec<(RootId, PathBuf)>> {
+    let mut select = conn.prepare_cached("SELECT id, path FROM root ORDER BY id")?;
+    let rows = select
+        .query_map([], |r| {
+            let path: Vec<u8> = r.get(1)?;
+            Ok((r.get(0)?, bytes_path(&path)))
+        })?
+        .collect::<rusqlite::Result<Vec<_>>>()?;
+    Ok(rows.into_iter().filter(|(_, dir)| dir.is_dir()).collect())
+}
+
+/// Those of them that lie in this one.
+pub(crate) fn below(conn: &Connection, root: &Path) -> Result<Vec<RelPath>> {
+    let mut select = conn.prepare_cached("SELECT path FROM root WHERE path > ?1 AND path < ?2")?;
+    let root = os_bytes(root.as_os_str());
+    let slash: &[u8] = if root.ends_with(b"/") { b"" } else { b"/" };
+    let from = [&root[..], slash].concat();
+    let to = [&from[..], &[0xff]].concat();
+    let rows = select.query_map(params![from, to], |r| r.get::<_, Vec<u8>>(0))?;
+    let mut below = Vec::new();
+    for path in rows {
+        let path = path?;
+        if bytes_path(&path).is_dir() {
+            below.extend(RelPath::new(&path[from.len()..]));
+        }
+    }
+    Ok(below)
 }

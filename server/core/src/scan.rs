@@ -123,13 +123,13 @@ impl Gathered<'_> {
     }
 }
 
-/// Scans the whole root. `known` is what the store knew when this began; `tick` hears from time to time
-/// how many files were seen.
+/// Scans the whole root, but for `others`: directories in it that have a history of their own. `known` is
+/// what the store knew when this began; `tick` hears from time to time how many files were seen.
 pub(crate) fn scan(
     root: &Root,
     store: &Path,
     known: &KnownTree,
-    excludes: &Excludes,
+    (excludes, others): (&Excludes, &[RelPath]),
     deadline: Option<Instant>,
     tick: &mut dyn FnMut(u64),
 ) -> Result<Findings> {
@@ -145,6 +145,7 @@ pub(crate) fn scan(
         root,
         store,
         known,
+        others,
         gathered: Mutex::new(Gathered::default()),
         spilling: AtomicBool::new(false),
         queue: Mutex::new(Queue {
@@ -179,6 +180,9 @@ pub(crate) fn scan(
             if scan.expired.load(Ordering::Relaxed) || late() {
                 scan.expired.store(true, Ordering::Relaxed);
                 break;
+            }
+            if others.iter().any(|other| path.within(other.bytes())) {
+                continue;
             }
             scan.examine(path.clone(), root.stat(path), &|| root.look(path));
         }
@@ -234,6 +238,7 @@ struct Scan<'a> {
     root: &'a Root,
     store: &'a Path,
     known: &'a KnownTree,
+    others: &'a [RelPath],
     gathered: Mutex<Gathered<'a>>,
     /// Contents go to the pack by now: compress them outside the lock.
     spilling: AtomicBool,
@@ -320,6 +325,9 @@ impl<'a> Scan<'a> {
                 }
                 _ => (false, None),
             };
+            if is_dir && self.others.iter().any(|other| other.bytes() == path) {
+                continue;
+            }
             if rules.ignores(&path, is_dir) {
                 ignored += 1;
             } else if is_dir {

@@ -46,25 +46,16 @@ impl Workspace {
             )));
         }
         let base = base(l)?;
-        let at = |root: &Path| {
-            let own = base.join(store_name(root));
-            let shared = std::fs::read(own.join(SHARED)).ok();
-            Self {
-                root: root.to_path_buf(),
-                shared: shared.is_some(),
-                store_dir: shared.map_or(own, |other| bytes_path(&other)),
-            }
-        };
-        let exists = |w: &Self| w.shared || w.store_dir.join("store.db").is_file();
+        let at = |root: &Path| Self::at(&base, root);
         if l.workspace.is_some() {
             let here = at(&from);
-            return if exists(&here) || !too_wide(&from) {
+            return if here.exists() || !too_wide(&from) {
                 Ok(here)
             } else {
                 Err(refusal(&from))
             };
         }
-        if let Some(known) = from.ancestors().map(at).find(exists) {
+        if let Some(known) = from.ancestors().map(at).find(Self::exists) {
             return Ok(known);
         }
         let marked = from.ancestors().find(|dir| dir.join(MARK).is_file());
@@ -83,6 +74,27 @@ impl Workspace {
         } else {
             Ok(at(root))
         }
+    }
+
+    fn at(base: &Path, root: &Path) -> Self {
+        let own = base.join(store_name(root));
+        let shared = std::fs::read(own.join(SHARED)).ok();
+        Self {
+            root: root.to_path_buf(),
+            shared: shared.is_some(),
+            store_dir: shared.map_or(own, |other| bytes_path(&other)),
+        }
+    }
+
+    fn exists(&self) -> bool {
+        self.shared || self.store_dir.join("store.db").is_file()
+    }
+
+    /// The workspace that encloses a place, and has a store beside this one.
+    pub(crate) fn enclosing(place: &Path, store_dir: &Path) -> Option<Self> {
+        let base = store_dir.parent().unwrap_or(store_dir);
+        let mut all = place.ancestors().skip(1).map(|dir| Self::at(base, dir));
+        all.find(Self::exists)
     }
 
     /// Makes a directory a workspace of its own, whatever encloses it.

@@ -501,7 +501,9 @@ pub(crate) fn scan(
     let since = calls::last_event(&store.conn)?;
     let known = known::all(&store.conn, here.root)?;
     let excludes = Excludes::read(&root.path);
-    let findings = crate::scan::scan(root, &store.dir, &known, &excludes, deadline, tick)?;
+    let others = crate::roots::below(&store.conn, &root.path)?;
+    let rules = (&excludes, others.as_slice());
+    let findings = crate::scan::scan(root, &store.dir, &known, rules, deadline, tick)?;
     Ok(Scanned {
         findings,
         known,

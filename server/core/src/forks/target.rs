@@ -4,6 +4,8 @@ use std::path::{Component, Path, PathBuf};
 
 use crate::engine::Engine;
 use crate::error::{Context, Error, Result};
+use crate::roots;
+use crate::workspace::Workspace;
 
 /// A directory that is empty or not there yet.
 #[derive(Debug)]
@@ -68,23 +70,54 @@ pub(super) fn not_empty(into: &Path) -> Error {
 }
 
 impl Engine {
-    /// An empty or new directory outside of the workspace.
+    /// An empty or new directory that is in no directory of this history.
     pub(super) fn target(&self, into: &Path) -> Result<Target> {
         let target = Target::find(into);
-        let inside = std::path::absolute(into).ok().and_then(|full| {
-            let real = full.ancestors().find_map(|dir| dir.canonicalize().ok())?;
-            Some(real.starts_with(&self.root.path))
-        });
-        if inside == Some(true)
-            || target
-                .as_ref()
-                .is_ok_and(|t| t.path.starts_with(&self.root.path))
-        {
-            return Err(Error::refused(
-                format!("{} lies inside the workspace", into.display()),
-                "name a directory outside of it, else its files become part of the history",
-            ));
+        // where it would be, also where it cannot
+        let place = match &target {
+            Ok(target) => target.path.clone(),
+            Err(_) => {
+                let full = std::path::absolute(into).at("find", into)?;
+                let real = full.ancestors().find_map(|dir| dir.canonicalize().ok());
+                real.unwrap_or(full)
+            }
+        };
+        if place.starts_with(&self.root.path) {
+            return Err(inside(into, "the workspace"));
+        }
+        for (_, root) in roots::standing(&self.store.conn)? {
+            if place.starts_with(&root) && place != root {
+                return Err(inside(
+                    into,
+                    &format!("{}, which was forked", root.display()),
+                ));
+            }
+            if root.starts_with(&place) && place != root {
+                return Err(Error::refused(
+                    format!("{} lies inside {}", root.display(), into.display()),
+                    "name another directory: each has its own files",
+                ));
+            }
         }
         target
     }
+
+    /// The same for a directory that is to have a history: it may be in no other workspace either.
+    pub(super) fn target_of_fork(&self, into: &Path) -> Result<Target> {
+        let target = self.target(into)?;
+        match Workspace::enclosing(&target.path, &self.store.dir) {
+            Some(other) => Err(inside(
+                into,
+                &format!("the workspace {}", other.root.display()),
+            )),
+            None => Ok(target),
+        }
+    }
+}
+
+fn inside(into: &Path, what: &str) -> Error {
+    Error::refused(
+        format!("{} lies inside {what}", into.display()),
+        "name a directory outside of it, else its files become part of the history there",
+    )
 }
