@@ -197,3 +197,31 @@ fn not_inside_another_directory_of_a_history() {
     assert_eq!(branches(&world), ["main*", "f in f"]);
     world.ok(["verify"]);
 }
+
+/// A forked directory has no repository, so git did not move there. Where it got one, it did.
+#[test]
+fn git_did_not_move_where_there_is_none() {
+    let world = start();
+    let fork = world.beside("f");
+    world.ok(["fork", "@", "f", "--into", "../f"]);
+    let mut agent = fork.agent();
+    agent.prompt("on f");
+    agent.edit("a.txt", "seven", "SEVEN");
+    agent.stop();
+    let kinds = |plan: &Value| {
+        let gaps = plan["gaps"].as_array().expect("gaps").clone();
+        let kinds = gaps.iter().map(|g| g["kind"].as_str().expect("a kind"));
+        kinds.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let plan = fork.plan(["rewind", "t1", "--exact"]);
+    assert!(plan["git_head"].is_null(), "{plan:#}");
+    assert!(kinds(&plan).is_empty(), "{plan:#}");
+    fork.git_ok(["init", "-q", "-b", "elsewhere"]);
+    let plan = fork.plan(["rewind", "t1", "--exact"]);
+    assert_eq!(plan["git_head"]["now"]["branch"], "elsewhere");
+    assert_eq!(kinds(&plan), ["git_head"]);
+    // where it was made, git is asked as ever
+    fs::remove_dir_all(world.path(".git")).expect("removed");
+    let plan = world.plan(["rewind", "t1", "--exact"]);
+    assert_eq!(plan["git_head"]["then"]["branch"], "main");
+}

@@ -62,6 +62,13 @@ pub(crate) fn branch_of(conn: &Connection, node: NodeId) -> Result<BranchId> {
         .query_row([node], |r| r.get(0))?)
 }
 
+/// The directory that a node was made in.
+pub(crate) fn root_of(conn: &Connection, node: NodeId) -> Result<RootId> {
+    Ok(conn
+        .prepare_cached("SELECT root FROM node WHERE id = ?1")?
+        .query_row([node], |r| r.get(0))?)
+}
+
 /// Adds a node at the head of the branch and moves the head to it.
 pub(crate) fn insert_node(conn: &Connection, here: Here, new: &NewNode<'_>) -> Result<NodeId> {
     let parent = head(conn, here.branch)?;

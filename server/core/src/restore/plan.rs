@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::history::{self, Ancestry};
 use crate::known;
 use crate::model::{
-    ChangeId, ContentId, FileId, FileState, Image, NodeId, Opaque, Placed, Reason, RelPath,
+    ChangeId, ContentId, FileId, FileState, GitHead, Image, NodeId, Opaque, Placed, Reason, RelPath,
 };
 
 /// So many files that came into sight are named one by one.
@@ -359,7 +359,10 @@ impl Draft<'_> {
         }
         let then = history::node(conn, target)?.git;
         let now = crate::git::head(&self.engine.root.path);
-        if then != now && (then.head.is_some() || then.branch.is_some()) {
+        // a forked directory has no repository, on purpose
+        let elsewhere =
+            now == GitHead::default() && history::root_of(conn, target)? != self.engine.here.root;
+        if then != now && (then.head.is_some() || then.branch.is_some()) && !elsewhere {
             self.plan.gaps.push(Gap {
                 path: None,
                 kind: GapKind::GitHead,
