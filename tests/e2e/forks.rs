@@ -225,3 +225,24 @@ fn git_did_not_move_where_there_is_none() {
     let plan = world.plan(["rewind", "t1", "--exact"]);
     assert_eq!(plan["git_head"]["then"]["branch"], "main");
 }
+
+/// `fork --switch` answers with the branch, as every other form does.
+#[test]
+fn every_form_answers_with_the_branch() {
+    let world = start();
+    for (args, current) in [
+        (vec!["fork", "@", "a"], false),
+        (vec!["fork", "@", "b", "--switch"], true),
+        (vec!["fork", "@", "c", "--into", "../c"], false),
+        (vec!["branch", "create", "d"], false),
+        (vec!["switch", "a"], true),
+    ] {
+        let name = *args
+            .iter()
+            .find(|a| a.len() == 1 && **a != "@")
+            .expect("it");
+        let branch = world.json(args.clone())["branch"].clone();
+        assert_eq!(branch["name"], name, "{args:?}");
+        assert_eq!(branch["current"], current, "{args:?}");
+    }
+}

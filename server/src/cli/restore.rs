@@ -355,7 +355,10 @@ fn refused(desk: &mut Desk, job: &Job, error: backstitch_core::Error) -> Error {
 fn finish(desk: &Desk, job: &Job, applied: &Applied, shown: bool) -> Result<()> {
     let trouble = trouble(applied);
     if desk.out.json {
-        let answer = shape::applied(applied, job.rev.as_deref(), job.scope);
+        let mut answer = shape::applied(applied, job.rev.as_deref(), job.scope);
+        if let Goal::Switch { branch, .. } = &job.request.goal {
+            answer["branch"] = shape::branch(&desk.engine.branch(branch)?);
+        }
         return match trouble {
             Some(trouble) => Err(trouble.answer(answer)),
             None => out::answer(answer),
