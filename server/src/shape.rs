@@ -191,7 +191,7 @@ fn conflict(conflict: &Conflict) -> Value {
     })
 }
 
-fn gap(gap: &Gap) -> Value {
+pub fn gap(gap: &Gap) -> Value {
     json!({
         "path": gap.path.as_deref().map(text),
         "kind": gap.kind.name(),

@@ -6,6 +6,7 @@ use std::thread;
 
 use serde_json::Value;
 
+use crate::support::history::path;
 use crate::support::tree::assert_same;
 use crate::support::{Output, World};
 
@@ -245,4 +246,76 @@ fn every_form_answers_with_the_branch() {
         assert_eq!(branch["name"], name, "{args:?}");
         assert_eq!(branch["current"], current, "{args:?}");
     }
+}
+
+fn gaps(answer: &Value) -> Vec<String> {
+    let all = answer["gaps"].as_array().expect("gaps").iter();
+    let line = |g: &Value| {
+        format!(
+            "{} {}",
+            g["kind"].as_str().expect("a kind"),
+            path(&g["path"])
+        )
+    };
+    all.map(line).collect()
+}
+
+/// What is too large to be kept comes along while it is on disk as it was; else it is left out by name, and
+/// nobody is said to have removed it.
+#[test]
+fn files_whose_content_is_not_kept() {
+    let world = World::in_memory();
+    let large = |byte: u8| vec![byte; (10 << 20) + 1];
+    world.write("a.txt", A);
+    world.write("large.bin", large(b'x'));
+    world.set_mode("large.bin", 0o750);
+    let mut agent = world.agent();
+    agent.prompt("more");
+    agent.edit("a.txt", "one", "ONE");
+    agent.bash("head -c 10485761 /dev/zero > zero.bin");
+    agent.stop();
+    let with = world.beside("with");
+    let made = world.json(["fork", "@", "with", "--into", "../with"]);
+    assert_eq!((&made["files"], gaps(&made)), (&3.into(), vec![]));
+    assert_same(&with.tree(), &world.tree());
+    // not as it was seen last, or of another state than the present one
+    let (t1, head) = (
+        world.id("t1: more"),
+        world.checkpoints().pop().expect("one").id,
+    );
+    world.write("large.bin", large(b'y'));
+    for (n, (name, rev)) in [("changed", &head), ("before", &t1)]
+        .into_iter()
+        .enumerate()
+    {
+        let there = world.beside(name);
+        let made = world.json(["fork", rev, name, "--into", &format!("../{name}")]);
+        assert_eq!(gaps(&made), ["too_large large.bin"], "{name}");
+        assert!(!there.exists("large.bin"));
+        let history = there.history();
+        there.json(["diff"]);
+        assert_eq!(there.history(), history, "{name}: a look found something");
+        // another session in each
+        let mut agent = (0..=n).map(|_| there.agent()).last().expect("one");
+        agent.prompt("there");
+        agent.bash("echo more >> a.txt");
+        agent.stop();
+        let found = there.history().split_off(history.len());
+        assert_eq!(found.len(), 2, "{found:#?}");
+        there.ok(["verify"]);
+        // it may come back
+        there.write("large.bin", large(b'z'));
+        there.ok(["checkpoint"]);
+        there.ok(["verify"]);
+    }
+    let text = world
+        .ok(["fork", &t1, "named", "--into", "../named"])
+        .stdout;
+    assert!(text.contains("too large   large.bin"), "{text}");
+    let answer = world.json(["materialize", &head, "--into", "../copy"]);
+    assert_eq!(gaps(&answer), ["too_large large.bin"]);
+    assert!(world.beside("copy").exists("zero.bin"));
+    let output = world.ok(["materialize", &t1, "--into", "../copy2"]);
+    assert!(output.stdout.contains("large.bin"), "{output}");
+    world.ok(["verify"]);
 }

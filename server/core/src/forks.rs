@@ -3,19 +3,19 @@
 
 mod making;
 mod target;
+mod tree;
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use rusqlite::params;
 
 use crate::capture::settle::NO_STAT;
 use crate::disk::{Root, Stat};
-use crate::engine::{Engine, Progress, Tree};
+use crate::engine::{Engine, Progress};
 use crate::error::{Context, Result};
-use crate::history::{self, Ancestry, BranchInfo, Here, OpKind, Tag, branches};
+use crate::history::{Ancestry, BranchInfo, Here, OpKind, Tag, branches};
 use crate::known;
-use crate::model::{BranchId, FileId, NodeId, RelPath, RootId, os_bytes};
+use crate::model::{BranchId, NodeId, RootId, os_bytes};
 use crate::roots;
 use crate::rules::Excludes;
 use crate::scan::Known;
@@ -24,16 +24,14 @@ use crate::workspace;
 use making::Making;
 pub(crate) use making::finish_left;
 use target::Target;
-
-/// From so many files on, the whole file system is synced rather than each of them.
-const SYNC_ALL: usize = 2000;
+pub use tree::Written;
 
 /// A second directory, forked off.
 #[derive(Clone, Debug)]
 pub struct Forked {
     pub branch: BranchInfo,
     pub root: PathBuf,
-    pub files: u64,
+    pub written: Written,
 }
 
 impl Engine {
@@ -132,16 +130,16 @@ impl Engine {
         Ancestry::new(&self.store.conn).common(a, b)
     }
 
-    /// Writes the whole tracked tree at a node into an empty directory. The number of files written.
+    /// Writes the whole tracked tree at a node into an empty directory.
     pub fn materialize(
         &self,
         id: NodeId,
         into: &Path,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<u64> {
+    ) -> Result<Written> {
         let target = self.target(into)?;
         std::fs::create_dir_all(&target.path).at("make", into)?;
-        self.write_tree(&self.tree_at(id)?, &Root::open(&target.path)?, progress)
+        self.write_tree(id, &Root::open(&target.path)?, progress)
     }
 
     /// Makes a branch at a node, in a directory of its own: another root of this store. The directory is
@@ -179,7 +177,8 @@ impl Engine {
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Forked> {
         let tree = Root::open(&making.tree())?;
-        let files = self.write_tree(&self.tree_at(from)?, &tree, progress)?;
+        let written = self.write_tree(from, &tree, progress)?;
+        let left_out = written.left_out();
         crate::fault::point("fork written");
         let excludes = Excludes::read(&target.path);
         let here = self.here;
@@ -200,6 +199,10 @@ impl Engine {
             )?;
             let root = RootId(conn.last_insert_rowid());
             for (path, row) in &rows {
+                // nobody is to have removed it
+                if left_out.contains(path.bytes()) {
+                    continue;
+                }
                 let stat = tree.stat(path);
                 let row = Known {
                     stat: stat.map_or(NO_STAT, |s| Stat { racy: true, ..s }),
@@ -220,90 +223,7 @@ impl Engine {
         Ok(Forked {
             branch,
             root: target.path.clone(),
-            files,
+            written,
         })
-    }
-
-    fn write_tree(
-        &self,
-        tree: &Tree,
-        target: &Root,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<u64> {
-        let into = &target.path;
-        let total = Some(tree.len() as u64);
-        let one_by_one = tree.len() < SYNC_ALL;
-        let mut done = 0;
-        for (path, image) in tree {
-            let Some(content) = image.content() else {
-                continue;
-            };
-            target.make_parents(path)?;
-            let row = known::get(&self.store.conn, self.here.root, path)?;
-            let same = row.is_some_and(|row| row.image.content() == Some(content));
-            let like = self.root.place(path).ok().flatten().filter(|_| same);
-            if let Some(place) = target.place(path)? {
-                let bytes = self.store.content(&content)?;
-                let file = place.create_unsynced(image, &bytes, like.as_ref())?;
-                if let Some(file) = file.filter(|_| one_by_one) {
-                    file.sync_all().at("sync", &into.join(path.to_path()))?;
-                }
-            }
-            done += 1;
-            progress(Progress {
-                what: "writing",
-                done,
-                total,
-            });
-        }
-        if !one_by_one {
-            target.sync()?;
-        }
-        Ok(done)
-    }
-
-    /// What is known to be on disk where the tree of a node was just written.
-    fn rows_at(&self, node: NodeId) -> Result<Vec<(RelPath, Known)>> {
-        let conn = &self.store.conn;
-        let mut rows = Vec::new();
-        for (path, (image, file)) in self.placed_at(node)? {
-            let since = match file {
-                Some(file) => history::since(conn, file)?,
-                None => known::get(conn, self.here.root, &path)?.and_then(|row| row.since),
-            };
-            let row = Known {
-                image,
-                file,
-                since,
-                generation: 0,
-                stat: NO_STAT,
-            };
-            rows.push((path, row));
-        }
-        Ok(rows)
-    }
-
-    /// Files that are not at a node, by the path that they would return to.
-    fn gone_at(&self, node: NodeId, rows: &[(RelPath, Known)]) -> Result<Vec<(RelPath, FileId)>> {
-        let conn = &self.store.conn;
-        let there: BTreeSet<FileId> = rows.iter().filter_map(|(_, row)| row.file).collect();
-        let paths: BTreeSet<&RelPath> = rows.iter().map(|(path, _)| path).collect();
-        let ancestry = Ancestry::new(conn);
-        let mut gone = known::all_gone(conn, self.here.root)?;
-        gone.extend(
-            known::all(conn, self.here.root)?
-                .into_iter()
-                .filter_map(|(path, row)| Some((path, row.file?))),
-        );
-        let mut kept = Vec::new();
-        for (path, file) in gone {
-            if !there.contains(&file)
-                && !paths.contains(&path)
-                && self.known_at(&ancestry, file, node)?
-            {
-                kept.push((path, file));
-            }
-        }
-        Ok(kept)
     }
 }

@@ -31,7 +31,7 @@ pub use clear::Clearing;
 pub use compare::Delta;
 pub use engine::{Engine, Progress, Status, Tree, record_gap};
 pub use error::{Error, ErrorKind, Result};
-pub use forks::Forked;
+pub use forks::{Forked, Written};
 pub use history::{BranchInfo, Entry, EntryChange, LogFilter, OpKind, OpState, Operation, Tag};
 pub use stats::{Lines, Sizes, Stats};
 pub use verify::Verified;

@@ -9,6 +9,7 @@ use super::desk::{self, Desk};
 use super::error::{Error, Result};
 use super::line::Line;
 use super::out;
+use super::plan;
 use super::restore;
 use crate::render::{self, BLUE, BOLD, DIM, GREEN, PLAIN};
 use crate::shape;
@@ -41,9 +42,13 @@ pub fn fork(desk: &mut Desk, options: &args::Fork) -> Result<()> {
     if desk.out.json {
         let mut answer = shape::branch(&forked.branch);
         answer["root"] = shape::text(forked.root.as_os_str().as_encoded_bytes());
-        return out::answer(json!({ "branch": answer, "files": forked.files }));
+        let written = &forked.written;
+        let gaps: Vec<Value> = written.gaps.iter().map(shape::gap).collect();
+        return out::answer(json!({ "branch": answer, "files": written.files, "gaps": gaps }));
     }
-    let files = usize::try_from(forked.files).unwrap_or(usize::MAX);
+    desk.out
+        .text(&plan::gaps(&forked.written.gaps, desk.out.paint))?;
+    let files = usize::try_from(forked.written.files).unwrap_or(usize::MAX);
     desk.out.remark(&format!(
         "{} is branch {} from {from}: {}. What happens there stands in this history, too.\n",
         forked.root.display(),

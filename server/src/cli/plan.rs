@@ -162,7 +162,7 @@ fn conflicts(conflicts: &[Conflict], paint: Paint) -> String {
 }
 
 /// Gaps of one kind and reason on one line. That git moved is said at the top.
-fn gaps(gaps: &[Gap], paint: Paint) -> String {
+pub fn gaps(gaps: &[Gap], paint: Paint) -> String {
     let mut grouped: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     for gap in gaps.iter().filter(|gap| gap.kind != GapKind::GitHead) {
         let paths = grouped.entry((gap.kind.name(), &gap.detail)).or_default();

@@ -12,6 +12,7 @@ use super::error::{Error, Kind, Result};
 use super::line::Line;
 use super::log;
 use super::out::{self, Out};
+use super::plan;
 use crate::render::{self, BLUE, BOLD, DIM, GREEN, MAGENTA, Paint, YELLOW};
 use crate::shape;
 
@@ -299,15 +300,18 @@ pub fn oplog(desk: &mut Desk) -> Result<()> {
 pub fn materialize(desk: &mut Desk, rev: &str, into: &Path) -> Result<()> {
     let id = desk.node(rev)?;
     let mut progress = desk.out.progress();
-    let files = desk.engine.materialize(id, into, &mut progress)?;
+    let written = desk.engine.materialize(id, into, &mut progress)?;
     drop(progress);
     if desk.out.json {
         let into = path(into);
+        let gaps: Vec<_> = written.gaps.iter().map(shape::gap).collect();
         return out::answer(json!({
-            "checkpoint": id.to_string(), "into": into, "files": files,
+            "checkpoint": id.to_string(), "into": into, "files": written.files, "gaps": gaps,
         }));
     }
-    let count = render::plural(usize::try_from(files).unwrap_or_default(), "file", "files");
+    desk.out.text(&plan::gaps(&written.gaps, desk.out.paint))?;
+    let files = usize::try_from(written.files).unwrap_or_default();
+    let count = render::plural(files, "file", "files");
     desk.out
         .remark(&format!("{count} of {id} in {}\n", into.display()))
 }

@@ -14,6 +14,7 @@ mod switch;
 mod tests;
 mod types;
 
+pub(crate) use plan::gap_of;
 pub use types::{
     Action, ActionKind, Applied, Conflict, ConflictSpan, Gap, GapKind, Goal, OnConflict, Plan,
     Request, Resolution,

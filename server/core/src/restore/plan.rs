@@ -507,7 +507,7 @@ pub(super) fn opaque(state: &FileState) -> Option<Opaque> {
     }
 }
 
-pub(super) fn gap_of(why: Opaque) -> GapKind {
+pub(crate) fn gap_of(why: Opaque) -> GapKind {
     match why {
         Opaque::TooLarge => GapKind::TooLarge,
         Opaque::Unreadable => GapKind::Unreadable,
