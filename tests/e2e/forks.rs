@@ -319,3 +319,56 @@ fn files_whose_content_is_not_kept() {
     assert!(output.stdout.contains("large.bin"), "{output}");
     world.ok(["verify"]);
 }
+
+/// What an agent edits in another directory of the history is its step there, not the user's.
+#[test]
+fn an_edit_in_the_other_directory() {
+    let world = start();
+    let fork = world.beside("f");
+    world.ok(["fork", "@", "f", "--into", "../f"]);
+    fork.write("src/d.txt", "mine\n");
+    let there = |path: &str| fork.path(path).to_str().expect("UTF-8").to_owned();
+    let mut agent = world.agent();
+    agent.prompt("over there");
+    agent.edit(&there("a.txt"), "seven", "SEVEN");
+    agent.write(&there("new/n.txt"), "n\n");
+    agent.edit("a.txt", "two", "TWO");
+    // one that never reports: nobody's for sure, and not the user's
+    agent.pre_edit(&there("b.txt"), "b", "B");
+    fork.write("b.txt", "B\n");
+    agent.stop();
+    fork.ok(["checkpoint"]);
+    let on = |branch: &str| {
+        let all = world.checkpoints().into_iter();
+        let of = all.filter(|c| c.json["branch"] == branch && c.line != "manual");
+        of.map(|c| c.line).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        on("f"),
+        [
+            "t2 Edit: modify a.txt",
+            "t2 Write: create new/n.txt",
+            "you: modify b.txt ?, modify src/d.txt",
+            "\"\"",
+        ]
+        .map(str::to_owned)
+    );
+    assert_eq!(
+        on("main").split_off(4),
+        ["t2: over there", "t2 Edit: modify a.txt"]
+    );
+    let log = world.json(["log", "--all"]);
+    let items = log["checkpoints"].as_array().expect("checkpoints").iter();
+    let outside = items.filter(|c| c["coverage"]["outside"].as_i64() > Some(0));
+    assert_eq!(outside.count(), 0);
+    for place in [&world, &fork] {
+        place.ok(["verify"]);
+        let history = place.history();
+        place.json(["diff"]);
+        assert_eq!(place.history(), history);
+    }
+    // taken out there, as any turn
+    fork.ok(["revert", "t2"]);
+    assert!(fork.read("a.txt").ends_with("seven\n"));
+    assert!(world.read("a.txt").contains("TWO"));
+}

@@ -74,13 +74,12 @@ impl Engine {
     pub(super) fn target(&self, into: &Path) -> Result<Target> {
         let target = Target::find(into);
         // where it would be, also where it cannot
-        let place = match &target {
-            Ok(target) => target.path.clone(),
-            Err(_) => {
-                let full = std::path::absolute(into).at("find", into)?;
-                let real = full.ancestors().find_map(|dir| dir.canonicalize().ok());
-                real.unwrap_or(full)
-            }
+        let place = if let Ok(target) = &target {
+            target.path.clone()
+        } else {
+            let full = std::path::absolute(into).at("find", into)?;
+            let real = full.ancestors().find_map(|dir| dir.canonicalize().ok());
+            real.unwrap_or(full)
         };
         if place.starts_with(&self.root.path) {
             return Err(inside(into, "the workspace"));
