@@ -372,3 +372,37 @@ fn an_edit_in_the_other_directory() {
     assert!(fork.read("a.txt").ends_with("seven\n"));
     assert!(world.read("a.txt").contains("TWO"));
 }
+
+/// A directory that comes back after its branch was taken over goes on from where it stood, on a branch of its own.
+#[test]
+fn a_directory_that_comes_back() {
+    let world = start();
+    let fork = world.beside("f");
+    let away = world.beside("away");
+    world.ok(["fork", "@", "f", "--into", "../f"]);
+    let mut agent = fork.agent();
+    agent.prompt("on f");
+    agent.edit("a.txt", "seven", "SEVEN");
+    fork.write("mine.txt", "not recorded\n");
+    let left = fork.tree();
+    fs::rename(&fork.root, &away.root).expect("out of sight");
+    world.ok(["switch", "f"]);
+    world.write("here.txt", "here\n");
+    world.ok(["checkpoint", "-m", "here"]);
+    fs::rename(&away.root, &fork.root).expect("back");
+    let output = fork.ok(["branch", "create", "other", "--from", "t1"]);
+    says(&output, 0, &["went on elsewhere", "f-2"]);
+    assert_eq!(branches(&fork), ["main", "f in work", "f-2*", "other"]);
+    agent.write("more.txt", "more\n");
+    agent.stop();
+    fork.ok(["switch", "other"]);
+    assert_eq!(fork.read("a.txt"), A);
+    fork.ok(["switch", "f-2"]);
+    fork.remove("more.txt");
+    assert_same(&fork.tree(), &left);
+    assert_eq!(fork.at("@", "mine.txt").as_deref(), Some("not recorded\n"));
+    assert_eq!(fork.at("@", "here.txt"), None);
+    for place in [&world, &fork] {
+        place.ok(["verify"]);
+    }
+}

@@ -13,6 +13,7 @@ use crate::known;
 use crate::model::{
     BranchId, ContentId, Coverage, FileId, Image, NodeId, OpId, Placed, RelPath, RootId, os_bytes,
 };
+use crate::roots;
 use crate::store::{self, Durable, Store};
 use crate::workspace::Workspace;
 
@@ -52,6 +53,7 @@ pub struct Engine {
     pub(crate) root: Root,
     pub(crate) here: Here,
     pub(crate) told: Told,
+    notice: Option<String>,
 }
 
 /// Who wants to hear how far a scan is.
@@ -108,25 +110,34 @@ impl Engine {
         let store = Store::open(&workspace.store_dir)?;
         crate::forks::finish_left(&store, &workspace.root)?;
         let path = os_bytes(workspace.root.as_os_str());
-        let found = |conn: &rusqlite::Connection| -> Result<Option<Here>> {
-            let row: Option<(RootId, Option<BranchId>)> = conn
+        let found = |conn: &rusqlite::Connection| -> Result<Option<(RootId, Option<BranchId>)>> {
+            Ok(conn
                 .prepare_cached("SELECT id, branch FROM root WHERE path = ?1")?
                 .query_row([&path], |r| Ok((r.get(0)?, r.get(1)?)))
-                .optional()?;
-            match row {
-                Some((root, Some(branch))) => Ok(Some(Here { root, branch })),
-                Some((_, None)) => Err(Error::refused(
-                    format!(
-                        "the branch of {} went on elsewhere",
-                        workspace.root.display()
-                    ),
-                    "remove that directory, and fork again if it is needed",
-                )),
-                None => Ok(None),
-            }
+                .optional()?)
         };
+        let gone_on = || {
+            Error::refused(
+                format!(
+                    "the branch of {} went on elsewhere, and where it stood is not known",
+                    workspace.root.display()
+                ),
+                "move what you need of it elsewhere, remove it, and fork again",
+            )
+        };
+        let mut went_on = None;
         let here = match found(&store.conn)? {
-            Some(here) => here,
+            Some((root, Some(branch))) => Here { root, branch },
+            Some((_, None)) => store.write(Durable::Power, |conn| match found(conn)? {
+                // another process may have been first
+                Some((root, Some(branch))) => Ok(Here { root, branch }),
+                Some((root, None)) => {
+                    let branch = roots::branch_again(conn, root)?.ok_or_else(gone_on)?;
+                    went_on = Some(branch);
+                    Ok(Here { root, branch })
+                }
+                None => Err(gone_on()),
+            })?,
             None if workspace.shared => {
                 return Err(Error::refused(
                     format!("the fork into {} was cut off", workspace.root.display()),
@@ -135,8 +146,8 @@ impl Engine {
             }
             None => store.write(Durable::Power, |conn| {
                 // another process may have been first
-                if let Some(here) = found(conn)? {
-                    return Ok(here);
+                if let Some((root, Some(branch))) = found(conn)? {
+                    return Ok(Here { root, branch });
                 }
                 conn.execute(
                     "INSERT OR IGNORE INTO branch (name, created) VALUES ('main', ?1)",
@@ -159,8 +170,15 @@ impl Engine {
             root,
             here,
             told: Told::default(),
+            notice: None,
         };
         engine.recover()?;
+        if went_on.is_some() {
+            engine.notice = Some(format!(
+                "the branch of this directory went on elsewhere; here it goes on as {}",
+                engine.branch_name()?
+            ));
+        }
         Ok(engine)
     }
 
@@ -187,6 +205,11 @@ impl Engine {
     /// Has scans tell how far they are.
     pub fn on_progress(&mut self, tell: impl FnMut(Progress) + 'static) {
         self.told = Told(Some(Box::new(tell)));
+    }
+
+    /// What happened when it was opened that the user should know.
+    pub fn notice(&self) -> Option<&str> {
+        self.notice.as_deref()
     }
 
     pub fn root(&self) -> &Path {

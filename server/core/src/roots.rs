@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::error::Result;
-use crate::model::{RelPath, RootId, bytes_path, os_bytes};
+use crate::history::{Here, OpKind, branches};
+use crate::model::{BranchId, NodeId, RelPath, RootId, bytes_path, os_bytes};
 
 /// The path of a directory that is gone: none that can be. The number keeps it apart from others that were
 /// there once.
@@ -28,7 +29,9 @@ pub(crate) fn give_up(conn: &Connection, path: &Path) -> Result<()> {
         .optional()?;
     if let Some(root) = root {
         conn.execute(
-            "UPDATE root SET path = ?2, branch = NULL WHERE id = ?1",
+            "UPDATE root SET path = ?2, was = COALESCE(branch, was), branch = NULL,
+               stood = COALESCE((SELECT head FROM branch WHERE branch.id = root.branch), stood)
+             WHERE id = ?1",
             params![root, left_path(path, root)],
         )?;
     }
@@ -75,4 +78,40 @@ pub(crate) fn below(conn: &Connection, root: &Path) -> Result<Vec<RelPath>> {
         }
     }
     Ok(below)
+}
+
+/// Gives a directory that came back a branch of its own, from where it stood when another one took its branch
+/// over. None: that is not known.
+pub(crate) fn branch_again(conn: &Connection, root: RootId) -> Result<Option<BranchId>> {
+    let (stood, was): (Option<NodeId>, Option<BranchId>) =
+        conn.query_row("SELECT stood, was FROM root WHERE id = ?1", [root], |r| {
+            Ok((r.get(0)?, r.get(1)?))
+        })?;
+    let (Some(stood), Some(was)) = (stood, was) else {
+        return Ok(None);
+    };
+    let here = Here { root, branch: was };
+    let old = branches::info(conn, here, was)?.name;
+    let old = old.split(" (").next().unwrap_or_default();
+    let mut number = 2;
+    let name = loop {
+        let name = format!("{old}-{number}");
+        if branches::free(conn, &name).is_ok() {
+            break name;
+        }
+        number += 1;
+    };
+    let branch = branches::create(conn, &name, stood, None)?;
+    conn.execute(
+        "UPDATE root SET branch = ?2, stood = NULL, was = NULL WHERE id = ?1",
+        params![root, branch],
+    )?;
+    branches::record(
+        conn,
+        Here { root, branch },
+        OpKind::Fork,
+        &name,
+        Some(stood),
+    )?;
+    Ok(Some(branch))
 }

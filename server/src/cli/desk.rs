@@ -65,6 +65,9 @@ impl<'a> Desk<'a> {
             Engine::open_existing(&workspace)?
         };
         engine.on_progress(out.progress());
+        if let Some(notice) = engine.notice() {
+            out.note("note", notice);
+        }
         Ok(Self {
             engine,
             root: workspace.root,

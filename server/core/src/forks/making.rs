@@ -266,6 +266,7 @@ fn forget_root(conn: &Connection, root: RootId, path: &Path) -> Result<()> {
     conn.execute(
         "DELETE FROM branch WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM node WHERE branch = ?1)
            AND NOT EXISTS (SELECT 1 FROM branch WHERE parent = ?1)
+           AND NOT EXISTS (SELECT 1 FROM root WHERE branch = ?1 OR was = ?1)
            AND NOT EXISTS (SELECT 1 FROM operation WHERE branch = ?1 OR to_branch = ?1)",
         [branch],
     )?;

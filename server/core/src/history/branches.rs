@@ -142,7 +142,8 @@ pub(crate) fn delete(conn: &Connection, here: Here, branch: BranchId) -> Result<
 /// A root that is gone holds no branch any more: another one takes it over.
 pub(crate) fn take_over(conn: &Connection, root: RootId, branch: BranchId) -> Result<()> {
     conn.execute(
-        "UPDATE root SET branch = NULL WHERE branch = ?2 AND id <> ?1",
+        "UPDATE root SET branch = NULL, was = branch,
+           stood = (SELECT head FROM branch WHERE id = ?2) WHERE branch = ?2 AND id <> ?1",
         params![root, branch],
     )?;
     Ok(())
