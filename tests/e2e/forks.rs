@@ -406,3 +406,123 @@ fn a_directory_that_comes_back() {
         place.ok(["verify"]);
     }
 }
+
+/// A directory that is moved stays the one it is: on its branch, with what was edited in it.
+#[test]
+fn a_directory_that_is_moved() {
+    let world = start();
+    let fork = world.beside("f");
+    let moved = world.beside("moved");
+    world.ok(["fork", "@", "f", "--into", "../f"]);
+    fs::rename(&fork.root, &moved.root).expect("moved");
+    let mut agent = moved.agent();
+    agent.prompt("on f");
+    agent.edit("a.txt", "seven", "SEVEN");
+    agent.stop();
+    assert_eq!(moved.json(["status"])["branch"], "f");
+    assert_eq!(branches(&world), ["main*", "f in moved"]);
+    assert_eq!(
+        moved.since_start().last().expect("one"),
+        "t2 Edit: modify a.txt"
+    );
+    // into the other: it stays apart
+    let inner = world.beside("work/inner");
+    fs::rename(&moved.root, &inner.root).expect("moved");
+    assert_eq!(inner.json(["status"])["branch"], "f");
+    let history = world.history();
+    world.json(["diff"]);
+    assert_eq!(world.history(), history, "a look found something");
+    fs::rename(&inner.root, &fork.root).expect("back");
+    fork.write("mine.txt", "mine\n");
+    fork.ok(["checkpoint"]);
+    assert_eq!(branches(&world), ["main*", "f in f"]);
+    // what comes to its old path is another one
+    fs::rename(&fork.root, &moved.root).expect("moved");
+    world.ok(["fork", "@", "g", "--into", "../f"]);
+    assert_eq!(fork.json(["status"])["branch"], "g");
+    assert_eq!(moved.json(["status"])["branch"], "f-2");
+    assert_eq!(moved.at("@", "mine.txt").as_deref(), Some("mine\n"));
+    for place in [&world, &fork, &moved] {
+        place.ok(["verify"]);
+        let history = place.history();
+        place.json(["diff"]);
+        assert_eq!(place.history(), history, "a look found something");
+    }
+}
+
+/// The directory that the store was made for, too; its forks stay with it.
+#[test]
+fn a_workspace_that_is_moved() {
+    let world = start();
+    let fork = world.beside("f");
+    world.ok(["fork", "@", "f", "--into", "../f"]);
+    let history = world.history();
+    let moved = world.beside("moved");
+    fs::rename(&world.root, &moved.root).expect("moved");
+    fs::create_dir_all(moved.path("src/deep")).expect("made");
+    let mut status = moved.backstitch();
+    status.current_dir(moved.path("src/deep"));
+    let output = crate::support::finish(status.args(["--json", "status"]), b"");
+    assert_eq!(output.expect_code(0).json()["branch"], "main");
+    assert_eq!(moved.history(), history);
+    assert_eq!(branches(&fork), ["main in moved", "f*"]);
+    // another project in its old place
+    fs::create_dir(&world.root).expect("made");
+    world.write("other.txt", "other\n");
+    world.ok(["checkpoint", "-m", "another"]);
+    assert_eq!(world.history(), ["\"start\"", "\"another\""]);
+    assert_eq!(moved.history(), history);
+    // and back
+    fs::remove_dir_all(&world.root).expect("removed");
+    fs::rename(&moved.root, &world.root).expect("moved");
+    assert_eq!(world.history(), history);
+    let mut agent = world.agent();
+    agent.let_complain();
+    agent.prompt("go on");
+    agent.write("more.txt", "more\n");
+    assert_eq!(
+        world.history().last().expect("one"),
+        "t2 Write: create more.txt"
+    );
+    assert_eq!(fork.json(["status"])["branch"], "f");
+    for place in [&world, &fork] {
+        place.ok(["verify"]);
+    }
+    world.ok(["clear", "--yes"]);
+    says(&fork.run(["log"]), 0, &[]);
+}
+
+/// What is made anew where a fork used to be is not that fork; what is copied there is.
+#[test]
+fn another_project_where_a_fork_used_to_be() {
+    let world = start();
+    let fork = world.beside("f");
+    world.ok(["fork", "@", "f", "--into", "../f"]);
+    let mut agent = fork.agent();
+    agent.prompt("on f");
+    agent.edit("a.txt", "seven", "SEVEN");
+    agent.stop();
+    let copy = world.beside("copy");
+    assert_eq!(
+        world
+            .sh("cp -a ../f ../copy && rm -r ../f && cp -a ../copy ../f")
+            .code,
+        0
+    );
+    assert_eq!(branches(&world), ["main*", "f in f"]);
+    assert_eq!(fork.json(["status"])["branch"], "f");
+    fork.ok(["verify"]);
+    fs::remove_dir_all(&fork.root).expect("removed");
+    fs::create_dir(&fork.root).expect("made");
+    fork.write("other.txt", "another project\n");
+    assert_eq!(branches(&world), ["main*", "f"]);
+    says(&fork.run(["show", "@"]), 3, &["nothing has been recorded"]);
+    fork.ok(["checkpoint", "-m", "another"]);
+    assert_eq!(fork.history(), ["\"start\"", "\"another\""]);
+    world.ok(["switch", "f"]);
+    assert!(world.read("a.txt").ends_with("SEVEN\n"));
+    assert!(!world.history().contains(&"\"another\"".to_owned()));
+    // a copy is a directory of its own
+    assert_eq!(copy.json(["status"])["checkpoints"], 0);
+    world.ok(["verify"]);
+}

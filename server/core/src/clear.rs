@@ -8,6 +8,7 @@ use crate::engine::{Engine, Status};
 use crate::error::{Error, Result};
 use crate::history::Here;
 use crate::model::bytes_path;
+use crate::roots;
 use crate::store::{self, Durable, gaps};
 use crate::workspace;
 
@@ -33,7 +34,7 @@ impl Engine {
             .collect::<rusqlite::Result<Vec<_>>>()?;
         let others: Vec<PathBuf> = others.iter().map(|path| bytes_path(path)).collect();
         let others: Vec<PathBuf> = others.into_iter().filter(|dir| dir.is_dir()).collect();
-        if !workspace::owns(self.root(), &self.store.dir) {
+        if !roots::is_first(conn, self.here.root)? {
             let of = others.first().map_or_else(
                 || "another directory".to_owned(),
                 |dir| dir.display().to_string(),

@@ -78,6 +78,30 @@ impl Stat {
 
 const WANTED: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::BTIME);
 
+/// A directory, whatever its name: inodes are used again, but not with the same birth. Devices are numbered
+/// anew with every start of the system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub inode: i64,
+    pub btime: i64,
+}
+
+impl Identity {
+    /// None where there is no directory, or the file system does not tell.
+    pub(crate) fn of(dir: &Path) -> Option<Self> {
+        let stat = rustix::fs::statx(rustix::fs::CWD, dir, AtFlags::empty(), WANTED).ok()?;
+        Self::from(&Stat::new(&stat))
+    }
+
+    fn from(stat: &Stat) -> Option<Self> {
+        let told = stat.btime != 0 && stat.kind() == FileType::Directory;
+        told.then_some(Self {
+            inode: stat.inode,
+            btime: stat.btime,
+        })
+    }
+}
+
 /// A path looked at: None where nothing is, or a directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Look {
@@ -123,6 +147,11 @@ impl Root {
             path: path.to_path_buf(),
             fd,
         })
+    }
+
+    pub(crate) fn identity(&self) -> Option<Identity> {
+        let stat = rustix::fs::statx(&self.fd, "", AtFlags::EMPTY_PATH, WANTED).ok()?;
+        Identity::from(&Stat::new(&stat))
     }
 
     /// Makes all that was written below durable.

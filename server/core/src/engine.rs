@@ -100,6 +100,10 @@ impl Engine {
     /// Opens the store of a workspace, which is made at the first time. What a process left half done
     /// when it died is finished or undone before anything else.
     pub fn open(workspace: &Workspace) -> Result<Self> {
+        Self::open_or_make(workspace, true)
+    }
+
+    fn open_or_make(workspace: &Workspace, make: bool) -> Result<Self> {
         let root = Root::open(&workspace.root)?;
         if workspace.shared && !Store::exists(&workspace.store_dir)? {
             return Err(Error::NotFound {
@@ -109,6 +113,17 @@ impl Engine {
         }
         let store = Store::open(&workspace.store_dir)?;
         crate::forks::finish_left(&store, &workspace.root)?;
+        let identity = root.identity();
+        if !roots::settle(&store, workspace, identity)? {
+            let again = workspace.again()?;
+            return if again == *workspace {
+                Err(cut_off(workspace))
+            } else if make || Store::exists(&again.store_dir)? {
+                Self::open_or_make(&again, make)
+            } else {
+                Err(Error::NoStore(again.root))
+            };
+        }
         let path = os_bytes(workspace.root.as_os_str());
         let found = |conn: &rusqlite::Connection| -> Result<Option<(RootId, Option<BranchId>)>> {
             Ok(conn
@@ -139,10 +154,7 @@ impl Engine {
                 None => Err(gone_on()),
             })?,
             None if workspace.shared => {
-                return Err(Error::refused(
-                    format!("the fork into {} was cut off", workspace.root.display()),
-                    "remove that directory and fork again",
-                ));
+                return Err(cut_off(workspace));
             }
             None => store.write(Durable::Power, |conn| {
                 // another process may have been first
@@ -156,8 +168,13 @@ impl Engine {
                 let main = "SELECT id FROM branch WHERE name = 'main'";
                 let branch: BranchId = conn.query_row(main, [], |r| r.get(0))?;
                 conn.execute(
-                    "INSERT INTO root (path, branch) VALUES (?1,?2)",
-                    params![path, branch],
+                    "INSERT INTO root (path, branch, inode, btime) VALUES (?1,?2,?3,?4)",
+                    params![
+                        path,
+                        branch,
+                        identity.map(|i| i.inode),
+                        identity.map(|i| i.btime)
+                    ],
                 )?;
                 Ok(Here {
                     root: RootId(conn.last_insert_rowid()),
@@ -185,7 +202,7 @@ impl Engine {
     /// As `open`, for who only asks: a workspace without a store stays without one.
     pub fn open_existing(workspace: &Workspace) -> Result<Self> {
         if Store::exists(&workspace.store_dir)? {
-            Self::open(workspace)
+            Self::open_or_make(workspace, false)
         } else {
             Err(Error::NoStore(workspace.root.clone()))
         }
@@ -475,6 +492,13 @@ impl Engine {
 /// Notes a gap where the store itself cannot be used. `false`: not even that was possible.
 pub fn record_gap(workspace: &Workspace, what: &str) -> bool {
     store::gaps::append(&workspace.store_dir, what)
+}
+
+fn cut_off(workspace: &Workspace) -> Error {
+    Error::refused(
+        format!("the fork into {} was cut off", workspace.root.display()),
+        "remove that directory and fork again",
+    )
 }
 
 fn disk_use(dir: &Path) -> u64 {

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::params;
 
 use crate::capture::settle::NO_STAT;
-use crate::disk::{Root, Stat};
+use crate::disk::{Identity, Root, Stat};
 use crate::engine::{Engine, Progress};
 use crate::error::{Context, Result};
 use crate::history::{Ancestry, BranchInfo, Here, OpKind, Tag, branches};
@@ -20,7 +20,7 @@ use crate::roots;
 use crate::rules::Excludes;
 use crate::scan::Known;
 use crate::store::{self, Durable};
-use crate::workspace;
+use crate::workspace::{self, Workspace};
 use making::Making;
 pub(crate) use making::finish_left;
 use target::Target;
@@ -160,6 +160,15 @@ impl Engine {
         match self.fork_to(&making, &target, (name, from, description), progress) {
             Ok(forked) => {
                 making.finish(&self.store)?;
+                if let Some(identity) = Identity::of(&forked.root) {
+                    let workspace = Workspace {
+                        root: forked.root.clone(),
+                        store_dir: self.store.dir.clone(),
+                        shared: true,
+                    };
+                    // whoever works there first does it, too
+                    workspace.bind(identity, |_| Ok(true)).ok();
+                }
                 Ok(forked)
             }
             Err(error) => {
@@ -181,6 +190,12 @@ impl Engine {
         let left_out = written.left_out();
         crate::fault::point("fork written");
         let excludes = Excludes::read(&target.path);
+        // it keeps it when it gets its name
+        let identity = if target.exists {
+            Identity::of(&target.path)
+        } else {
+            tree.identity()
+        };
         let here = self.here;
         let branch = self.store.write(Durable::Power, |conn| {
             // within the transaction: a file may have got its identity while the tree was written
@@ -189,12 +204,15 @@ impl Engine {
             roots::give_up(conn, &target.path)?;
             let branch = branches::create(conn, name, from, description)?;
             conn.execute(
-                "INSERT INTO root (path, branch, scanned, bare_dirs, excludes) VALUES (?1,?2,?3,x'',?4)",
+                "INSERT INTO root (path, branch, scanned, bare_dirs, excludes, inode, btime)
+                 VALUES (?1,?2,?3,x'',?4,?5,?6)",
                 params![
                     os_bytes(target.path.as_os_str()),
                     branch,
                     store::now(),
-                    serde_json::to_string(&excludes).unwrap_or_default()
+                    serde_json::to_string(&excludes).unwrap_or_default(),
+                    identity.map(|i| i.inode),
+                    identity.map(|i| i.btime),
                 ],
             )?;
             let root = RootId(conn.last_insert_rowid());

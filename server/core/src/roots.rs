@@ -1,13 +1,17 @@
 //! The directories of a store. Each has one row, and the branch that it is on; a row whose directory is gone
-//! stays, for what happened there, and gives the rest up.
+//! stays, for what happened there, and gives the rest up. A directory is known by its path, and by its identity
+//! when it was moved.
 
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+use crate::disk::Identity;
 use crate::error::Result;
 use crate::history::{Here, OpKind, branches};
 use crate::model::{BranchId, NodeId, RelPath, RootId, bytes_path, os_bytes};
+use crate::store::{Durable, Store};
+use crate::workspace::{self, Workspace};
 
 /// The path of a directory that is gone: none that can be. The number keeps it apart from others that were
 /// there once.
@@ -52,14 +56,152 @@ pub(crate) fn return_path(conn: &Connection, path: &Path) -> Result<()> {
 
 /// The directories that are there.
 pub(crate) fn standing(conn: &Connection) -> Result<Vec<(RootId, PathBuf)>> {
-    let mut select = conn.prepare_cached("SELECT id, path FROM root ORDER BY id")?;
-    let rows = select
-        .query_map([], |r| {
-            let path: Vec<u8> = r.get(1)?;
-            Ok((r.get(0)?, bytes_path(&path)))
-        })?
-        .collect::<rusqlite::Result<Vec<_>>>()?;
-    Ok(rows.into_iter().filter(|(_, dir)| dir.is_dir()).collect())
+    let rows = rows(conn, "", &[])?;
+    let mut standing = Vec::new();
+    for row in rows {
+        if row.stands(conn)? {
+            standing.push((row.id, row.path));
+        }
+    }
+    Ok(standing)
+}
+
+/// Whether the directory that is on this branch is there.
+pub(crate) fn stands_on(conn: &Connection, branch: BranchId) -> Result<bool> {
+    match rows(conn, "WHERE branch = ?1", &[&branch])?.first() {
+        Some(row) => row.stands(conn),
+        None => Ok(false),
+    }
+}
+
+/// Whether a store was made for this directory, not for that from which it was forked.
+pub(crate) fn is_first(conn: &Connection, root: RootId) -> Result<bool> {
+    let first: RootId = conn.query_row("SELECT MIN(id) FROM root", [], |r| r.get(0))?;
+    Ok(first == root)
+}
+
+struct Row {
+    id: RootId,
+    path: PathBuf,
+    identity: Option<Identity>,
+}
+
+fn rows(conn: &Connection, filter: &str, values: &[&dyn rusqlite::ToSql]) -> Result<Vec<Row>> {
+    let sql = format!("SELECT id, path, inode, btime FROM root {filter} ORDER BY id");
+    let mut select = conn.prepare_cached(&sql)?;
+    let rows = select.query_map(values, |r| {
+        let path: Vec<u8> = r.get(1)?;
+        let (inode, btime): (Option<i64>, Option<i64>) = (r.get(2)?, r.get(3)?);
+        let identity = inode.zip(btime);
+        Ok(Row {
+            id: r.get(0)?,
+            path: bytes_path(&path),
+            identity: identity.map(|(inode, btime)| Identity { inode, btime }),
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn at_path(conn: &Connection, path: &Path) -> Result<Vec<Row>> {
+    rows(conn, "WHERE path = ?1", &[&os_bytes(path.as_os_str())])
+}
+
+/// So many files are looked for to tell a directory from another.
+const FILES: usize = 100;
+
+impl Row {
+    fn stands(&self, conn: &Connection) -> Result<bool> {
+        if !self.path.is_dir() {
+            return Ok(false);
+        }
+        match (self.identity, Identity::of(&self.path)) {
+            (Some(was), Some(now)) if was != now => self.is_copy(conn),
+            _ => Ok(true),
+        }
+    }
+
+    /// Whether another directory at its path is it all the same: restored, or copied there. One that a store
+    /// was made for always is.
+    fn is_copy(&self, conn: &Connection) -> Result<bool> {
+        if is_first(conn, self.id)? {
+            return Ok(true);
+        }
+        let mut select =
+            conn.prepare_cached("SELECT path FROM file_state WHERE root = ?1 LIMIT ?2")?;
+        let files = select
+            .query_map(params![self.id, FILES], |r| r.get::<_, RelPath>(0))?
+            .collect::<rusqlite::Result<Vec<_>>>()?;
+        let is_there = |file: &&RelPath| self.path.join(file.to_path()).symlink_metadata().is_ok();
+        Ok(files.iter().filter(is_there).count() * 2 >= files.len())
+    }
+}
+
+/// Has the row of this directory agree with what stands there: it may have been moved here, or another may
+/// have come to its path. `false`: it is none of this store's.
+pub(crate) fn settle(
+    store: &Store,
+    workspace: &Workspace,
+    identity: Option<Identity>,
+) -> Result<bool> {
+    let path = os_bytes(workspace.root.as_os_str());
+    let by_path =
+        |conn: &Connection| -> Result<Option<Row>> { Ok(at_path(conn, &workspace.root)?.pop()) };
+    let Some(identity) = identity else {
+        return Ok(true);
+    };
+    let taken = |path: &Path| Ok(!at_path(&store.conn, path)?.is_empty());
+    if by_path(&store.conn)?.is_some_and(|row| row.identity == Some(identity)) {
+        workspace.bind(identity, taken)?;
+        return Ok(true);
+    }
+    let settled = store.write(Durable::Power, |conn| {
+        let here = by_path(conn)?;
+        let id = here.as_ref().map(|row| row.id);
+        let by_identity = "WHERE inode = ?1 AND btime = ?2";
+        let moved = rows(conn, by_identity, &[&identity.inode, &identity.btime])?.pop();
+        if let Some(moved) = moved.filter(|row| Some(row.id) != id)
+            && Identity::of(&moved.path) != Some(identity)
+        {
+            give_up(conn, &workspace.root)?;
+            conn.execute(
+                "UPDATE root SET path = ?2 WHERE id = ?1",
+                params![moved.id, path],
+            )?;
+            return Ok(Settled::Ours);
+        }
+        let Some(here) = here else {
+            return Ok(if workspace.shared {
+                Settled::Unknown
+            } else {
+                // it is about to get its row
+                Settled::Ours
+            });
+        };
+        if here.identity.is_some() && !here.is_copy(conn)? {
+            give_up(conn, &workspace.root)?;
+            return Ok(Settled::Another);
+        }
+        conn.execute(
+            "UPDATE root SET inode = ?2, btime = ?3 WHERE id = ?1",
+            params![here.id, identity.inode, identity.btime],
+        )?;
+        Ok(Settled::Ours)
+    })?;
+    match settled {
+        Settled::Ours => workspace.bind(identity, taken)?,
+        Settled::Another => workspace::unshare(&workspace.root, &store.dir),
+        Settled::Unknown => {}
+    }
+    Ok(settled == Settled::Ours)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Settled {
+    Ours,
+    /// It came to the path of one of ours.
+    Another,
+    /// It is said to be of this store, which knows nothing of it.
+    Unknown,
 }
 
 /// Those of them that lie in this one.

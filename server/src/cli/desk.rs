@@ -69,8 +69,8 @@ impl<'a> Desk<'a> {
             out.note("note", notice);
         }
         Ok(Self {
+            root: engine.root().to_path_buf(),
             engine,
-            root: workspace.root,
             out,
             cwd: current_dir()?,
         })

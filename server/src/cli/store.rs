@@ -19,8 +19,14 @@ use crate::shape;
 pub fn status(global: &Global, out: &Out) -> Result<()> {
     let workspace = desk::find(global)?;
     let status = match Engine::open_existing(&workspace) {
-        Ok(engine) => engine.status()?,
-        Err(backstitch_core::Error::NoStore(_)) => Status::nothing(&workspace),
+        Ok(engine) => {
+            if let Some(notice) = engine.notice() {
+                out.note("note", notice);
+            }
+            engine.status()?
+        }
+        // looked for again: it may have turned out to be another directory
+        Err(backstitch_core::Error::NoStore(_)) => Status::nothing(&desk::find(global)?),
         Err(error) => return Err(error.into()),
     };
     if out.json {

@@ -66,7 +66,7 @@ fn branch_from(r: &Row<'_>, here: Here) -> rusqlite::Result<BranchInfo> {
 pub(crate) fn list(conn: &Connection, here: Here) -> Result<Vec<BranchInfo>> {
     let mut select = conn.prepare_cached(&format!("{BRANCH} ORDER BY b.id"))?;
     let rows = select.query_map([here.root], |r| branch_from(r, here))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    rows.map(|branch| where_it_stands(conn, branch?)).collect()
 }
 
 pub(crate) fn names(conn: &Connection) -> Result<HashMap<BranchId, String>> {
@@ -76,9 +76,17 @@ pub(crate) fn names(conn: &Connection) -> Result<HashMap<BranchId, String>> {
 }
 
 pub(crate) fn info(conn: &Connection, here: Here, id: BranchId) -> Result<BranchInfo> {
-    Ok(conn
+    let branch = conn
         .prepare_cached(&format!("{BRANCH} WHERE b.id = ?2"))?
-        .query_row(params![here.root, id], |r| branch_from(r, here))?)
+        .query_row(params![here.root, id], |r| branch_from(r, here))?;
+    where_it_stands(conn, branch)
+}
+
+/// Without a directory that is gone, though another one has its path.
+fn where_it_stands(conn: &Connection, branch: BranchInfo) -> Result<BranchInfo> {
+    let gone = branch.root.is_some() && !crate::roots::stands_on(conn, branch.id)?;
+    let root = branch.root.filter(|_| !gone);
+    Ok(BranchInfo { root, ..branch })
 }
 
 pub(crate) fn find(conn: &Connection, name: &str) -> Result<BranchId> {
