@@ -495,3 +495,55 @@ fn a_fork_into_a_place_of_its_own_history() {
     assert_eq!(other.json(["status"])["branch"], "main");
     world.ok(["verify"]);
 }
+
+/// `@`, "now", takes in what the user has not recorded yet, wherever something starts from it; so does the name of the
+/// branch that one is on.
+#[test]
+fn now_is_the_disk_as_it_is() {
+    let world = start();
+    let mut text = world.read("a.txt");
+    let mut edit = |line: &str| {
+        text.push_str(line);
+        text.push('\n');
+        world.write("a.txt", &text);
+        text.clone()
+    };
+    for (line, args, rev) in [
+        ("by fork", &["fork", "@", "f"][..], "f"),
+        ("by name", &["fork", "main", "f1"], "f1"),
+        ("by create", &["branch", "create", "f2"], "f2"),
+        ("by branch", &["branch", "@", "f3"], "f3"),
+        ("by tag", &["tag", "v1"], "v1"),
+        ("by its name", &["tag", "v2", "main"], "v2"),
+    ] {
+        let now = edit(line);
+        world.ok(args);
+        assert_eq!(world.at(rev, "a.txt"), Some(now), "{args:?}");
+    }
+    let now = edit("into");
+    world.ok(["fork", "@", "f4", "--into", "../f4"]);
+    assert_eq!(world.beside("f4").read("a.txt"), now);
+    let now = edit("copied");
+    world.ok(["materialize", "@", "--into", "../copy"]);
+    assert_eq!(world.beside("copy").read("a.txt"), now);
+    // what is not on this branch needs no look
+    edit("not recorded");
+    let before = world.history();
+    world.ok(["tag", "old", "t1"]);
+    world.ok(["fork", "t1", "old-one"]);
+    assert_eq!(world.history(), before);
+    // the dry run and the run are of one mind
+    edit("more");
+    let plan = world.plan(["rewind", "@", "--exact"]);
+    assert_eq!(actions(&plan), Vec::<String>::new(), "{plan:#}");
+    edit("and more");
+    let kept = world.tree();
+    world.ok(["rewind", "@", "--exact"]);
+    assert_same(&world.tree(), &kept);
+    // compared with the disk, it is what was recorded before anybody looked, however often it is asked
+    edit("seen");
+    for rev in ["@", "main", "@"] {
+        let diff = world.json(["diff", rev]);
+        assert_eq!(diff["files"].as_array().map(Vec::len), Some(1), "{diff:#}");
+    }
+}

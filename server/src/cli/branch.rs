@@ -14,7 +14,7 @@ use crate::render::{self, BLUE, BOLD, DIM, GREEN, PLAIN};
 use crate::shape;
 
 pub fn fork(desk: &mut Desk, options: &args::Fork) -> Result<()> {
-    let from = desk.node(&options.rev)?;
+    let from = desk.node_now(&options.rev)?;
     let description = options.description.as_deref();
     let Some(dir) = &options.into else {
         let branch = desk
@@ -88,7 +88,7 @@ pub fn run(desk: &mut Desk, options: &args::Branch) -> Result<()> {
 }
 
 fn create(desk: &mut Desk, name: &str, from: &str, description: Option<&str>) -> Result<()> {
-    let from = desk.node(from)?;
+    let from = desk.node_now(from)?;
     let branch = desk.engine.create_branch(name, from, description)?;
     made(desk, &branch, from)
 }
@@ -161,7 +161,7 @@ pub fn tag(desk: &mut Desk, options: &args::Tag) -> Result<()> {
     let Some(name) = &options.name else {
         return tags(desk);
     };
-    let node = desk.node(options.rev.as_deref().unwrap_or("@"))?;
+    let node = desk.node_now(options.rev.as_deref().unwrap_or("@"))?;
     desk.engine.tag(name, node)?;
     if desk.out.json {
         return out::answer(json!({ "tag": name, "checkpoint": node.to_string() }));

@@ -74,7 +74,17 @@ impl<'a> Desk<'a> {
     }
 
     pub fn node(&self, rev: &str) -> Result<NodeId> {
+        self.head()?;
         Ok(self.engine.resolve(rev)?)
+    }
+
+    /// The same for a command that goes on from there. Where `@` or the branch that one is on is named, that is
+    /// the disk as it is now: what is not recorded of it becomes a checkpoint first.
+    pub fn node_now(&mut self, rev: &str) -> Result<NodeId> {
+        if self.engine.names_head(rev)? {
+            self.engine.look()?;
+        }
+        self.node(rev)
     }
 
     /// The newest checkpoint, of which there may be none yet.

@@ -18,9 +18,13 @@ pub fn run(desk: &mut Desk, options: &args::Diff) -> Result<()> {
             (desk.engine.compare(from, to)?, from, Some(to))
         }
         revs => {
-            let from = revs
-                .first()
-                .map_or_else(|| newest(desk), |rev| desk.node(rev))?;
+            // against the disk, the head is what was recorded before anybody looked for this
+            let from = match revs.first() {
+                Some(rev) if *rev != "@" && *rev != desk.engine.branch_name()? => {
+                    desk.node_now(rev)?
+                }
+                _ => newest(desk)?,
+            };
             (desk.engine.compare_with_disk(from)?, from, None)
         }
     };

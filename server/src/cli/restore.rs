@@ -28,7 +28,7 @@ struct Job<'a> {
 pub fn rewind(desk: &mut Desk, options: &args::Rewind) -> Result<()> {
     only_code(options.choice.scope)?;
     let target = match (&options.rev, options.iteration) {
-        (Some(rev), _) => desk.node(rev)?,
+        (Some(rev), _) => desk.node_now(rev)?,
         (None, Some(number)) => iteration(desk, number, options.choice.session.as_deref())?,
         (None, None) => return Err(Error::usage("no revision named")),
     };
@@ -55,7 +55,7 @@ pub fn revert(desk: &mut Desk, options: &args::Revert) -> Result<()> {
     let nodes = options
         .revs
         .iter()
-        .map(|rev| desk.node(rev))
+        .map(|rev| desk.node_now(rev))
         .collect::<Result<_>>()?;
     let request = request(
         desk,

@@ -297,7 +297,7 @@ pub fn oplog(desk: &mut Desk) -> Result<()> {
 }
 
 pub fn materialize(desk: &mut Desk, rev: &str, into: &Path) -> Result<()> {
-    let id = desk.node(rev)?;
+    let id = desk.node_now(rev)?;
     let mut progress = desk.out.progress();
     let files = desk.engine.materialize(id, into, &mut progress)?;
     drop(progress);
