@@ -547,3 +547,38 @@ fn now_is_the_disk_as_it_is() {
         assert_eq!(diff["files"].as_array().map(Vec::len), Some(1), "{diff:#}");
     }
 }
+
+/// Neither `undo` nor `redo` of a switch leads to a branch that was deleted meanwhile: they say how to have it back.
+#[test]
+fn back_to_a_branch_that_was_deleted() {
+    let world = start();
+    world.ok(["fork", "t1", "idea2", "--switch"]);
+    let switched = world.json(["oplog"])["operations"][0]["id"].clone();
+    let switched = switched.as_str().expect("an id");
+    let main = world.json(["branch"])["branches"][0]["head"].clone();
+    let main = main.as_str().expect("a head").to_owned();
+    world.ok(["branch", "delete", "main"]);
+    let there = world.tree();
+    let again = format!("`backstitch branch create main --from {main}`");
+    for args in [&["undo"][..], &["undo", switched], &["undo", "--dry-run"]] {
+        says(&world.run(args), 1, &["main", "deleted", &again]);
+        assert_same(&world.tree(), &there);
+    }
+    let all = world.json(["branch", "list"])["branches"].clone();
+    assert_eq!(
+        (&all[0]["name"], &all[0]["deleted"]),
+        (&json!("main"), &json!(true))
+    );
+    assert_eq!(
+        (&all[1]["name"], &all[1]["parent"]),
+        (&json!("idea2"), &json!("main"))
+    );
+    assert_eq!(names(&world), ["idea2*"]);
+    world.ok(["branch", "create", "main", "--from", &main]);
+    world.ok(["switch", "main"]);
+    assert!(world.exists("b.txt"));
+    // and the other way round
+    world.ok(["undo"]);
+    world.ok(["branch", "delete", "main"]);
+    says(&world.run(["redo"]), 1, &["main", "deleted", &again]);
+}

@@ -12,6 +12,7 @@ use crate::store::now;
 #[derive(Clone, Debug)]
 pub struct BranchInfo {
     pub id: BranchId,
+    /// As it was, where it was given up: another may be called so by now.
     pub name: String,
     pub head: Option<NodeId>,
     pub parent: Option<String>,
@@ -44,11 +45,12 @@ const BRANCH: &str =
 
 fn branch_from(r: &Row<'_>, here: Here) -> rusqlite::Result<BranchInfo> {
     let id: BranchId = r.get(0)?;
+    let parent: Option<String> = r.get(3)?;
     Ok(BranchInfo {
         id,
-        name: r.get(1)?,
+        name: as_it_was(r.get(1)?),
         head: r.get(2)?,
-        parent: r.get(3)?,
+        parent: parent.map(as_it_was),
         fork_point: r.get(4)?,
         created: r.get(5)?,
         description: r.get(6)?,
@@ -60,6 +62,17 @@ fn branch_from(r: &Row<'_>, here: Here) -> rusqlite::Result<BranchInfo> {
             .filter(|dir| dir.is_dir()),
         nodes: r.get(9)?,
     })
+}
+
+/// What stands between the name of a branch that was given up, and its number.
+const GONE: &str = " (deleted, ";
+
+/// The name that a branch had before it was given up.
+fn as_it_was(name: String) -> String {
+    match name.find(GONE) {
+        Some(at) => name[..at].to_owned(),
+        None => name,
+    }
 }
 
 /// All branches, those given up too, oldest first.
@@ -134,7 +147,7 @@ pub(crate) fn delete(conn: &Connection, here: Here, branch: BranchId) -> Result<
             branch,
             now(),
             // a name that cannot be typed: no branch is ever made with it
-            format!("{} (deleted, {})", gone.name, branch.0)
+            format!("{}{GONE}{})", gone.name, branch.0)
         ])?;
     Ok(gone)
 }

@@ -104,11 +104,8 @@ impl Engine {
                     ));
                 }
                 if done.to_branch.is_some() {
-                    return Ok(Course::Switch(Turnout::again(
-                        &done,
-                        done.branch,
-                        OpKind::Undo,
-                    )));
+                    let turnout = self.again(&done, done.branch, OpKind::Undo)?;
+                    return Ok(Course::Switch(turnout));
                 }
                 self.aim_operation(&ancestry, op, head, OpKind::Undo)
             }
@@ -116,7 +113,7 @@ impl Engine {
                 let op = newest_to_redo(conn, self.here)?;
                 let done = history::operation(conn, op)?;
                 if let Some(to) = done.to_branch {
-                    return Ok(Course::Switch(Turnout::again(&done, to, OpKind::Redo)));
+                    return Ok(Course::Switch(self.again(&done, to, OpKind::Redo)?));
                 }
                 self.aim_operation(&ancestry, op, head, OpKind::Redo)
             }
@@ -308,6 +305,31 @@ impl Engine {
         })
     }
 
+    /// A switch there or back, once more; where that branch still is one.
+    fn again(&self, done: &Operation, to: BranchId, kind: OpKind) -> Result<Turnout> {
+        let there = branches::info(&self.store.conn, self.here, to)?;
+        if there.deleted {
+            let (name, head) = (&there.name, there.head.unwrap_or(NodeId(1)));
+            return Err(Error::refused(
+                format!(
+                    "{} of {} leads to {name}, which was deleted",
+                    kind.name(),
+                    done.id
+                ),
+                format!(
+                    "`backstitch branch create {name} --from {head}` brings it back, then `backstitch switch {name}`"
+                ),
+            ));
+        }
+        Ok(Turnout {
+            target: done.id.to_string(),
+            to,
+            carry: false,
+            kind,
+            of: Some(done.id),
+        })
+    }
+
     /// The newest operation of the chain that stands; refused where a turn began after it.
     fn newest_to_undo(&self, ancestry: &Ancestry<'_>, head: NodeId) -> Result<OpId> {
         let conn = &self.store.conn;
@@ -362,19 +384,6 @@ fn only_what_moves(
         m.put_back.retain(|c| !now.contains(c));
     }
     Ok(())
-}
-
-impl Turnout {
-    /// There or back, once more.
-    fn again(done: &Operation, to: BranchId, kind: OpKind) -> Self {
-        Self {
-            target: done.id.to_string(),
-            to,
-            carry: false,
-            kind,
-            of: Some(done.id),
-        }
-    }
 }
 
 /// The newest turn of the chain that began after this node.
