@@ -594,9 +594,6 @@ pub struct Choice {
     /// Files, the conversation, or both
     #[arg(long, default_value = "code")]
     pub scope: What,
-    /// The very state of the target, everyone's edits included
-    #[arg(long)]
-    pub exact: bool,
     /// Move only the work of this session (its id, or a unique start of it)
     #[arg(short, long, value_name = "ID")]
     pub session: Option<String>,
@@ -638,6 +635,9 @@ pub struct Rewind {
     /// To the state after this tool call of the session
     #[arg(long, value_name = "N", conflicts_with = "rev")]
     pub iteration: Option<i64>,
+    /// The very state of the target, everyone's edits included
+    #[arg(long)]
+    pub exact: bool,
     #[command(flatten)]
     pub choice: Choice,
     #[command(flatten)]

@@ -32,12 +32,15 @@ pub fn rewind(desk: &mut Desk, options: &args::Rewind) -> Result<()> {
         (None, Some(number)) => iteration(desk, number, options.choice.session.as_deref())?,
         (None, None) => return Err(Error::usage("no revision named")),
     };
-    let request = request(
-        desk,
-        Goal::Rewind(target),
-        Some(&options.choice),
-        &options.restore,
-    )?;
+    let request = Request {
+        exact: options.exact,
+        ..request(
+            desk,
+            Goal::Rewind(target),
+            Some(&options.choice),
+            &options.restore,
+        )?
+    };
     run(
         desk,
         &Job {
@@ -185,7 +188,6 @@ fn request(desk: &Desk, goal: Goal, choice: Option<&Choice>, options: &Restore) 
     }
     request.on_conflict = on_conflict(options.act.on_conflict);
     if let Some(choice) = choice {
-        request.exact = choice.exact;
         request.session.clone_from(&choice.session);
         request.hunks.clone_from(&choice.hunks);
         request.take_uncertain = choice.uncertain == Uncertain::Take;
@@ -302,8 +304,10 @@ fn dry_run(desk: &Desk, job: &Job, plan: &Plan) -> Result<()> {
 
 fn nothing(desk: &Desk, job: &Job, plan: &Plan) -> Result<()> {
     show(desk, job, plan)?;
-    desk.out
-        .remark("Nothing to do: the files are as they would be.\n")
+    desk.out.remark(&match &plan.nothing {
+        Some(why) => format!("Nothing to do: {}.\n", render::clean(why)),
+        None => "Nothing to do: the files are as they would be.\n".to_owned(),
+    })
 }
 
 /// The refusal that a plan with open conflicts comes to.

@@ -57,6 +57,7 @@ impl Engine {
                 git_moved: None,
                 fingerprint: String::new(),
                 files: Vec::new(),
+                nothing: None,
                 kind,
                 of,
                 to_branch,
@@ -87,6 +88,7 @@ impl Draft<'_> {
         let conn = &self.engine.store.conn;
         let ancestry = Ancestry::new(conn);
         self.plan.gaps.clone_from(&aim.gaps);
+        self.plan.nothing.clone_from(&aim.nothing);
         for (file, moves) in &aim.moves {
             if moves.take_out.is_empty() && moves.put_back.is_empty() {
                 continue;

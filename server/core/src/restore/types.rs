@@ -12,7 +12,7 @@ pub struct Request {
     pub goal: Goal,
     /// The tracked state equals the target's, everyone's edits included.
     pub exact: bool,
-    /// Whose work is moved: the agent's own id of the session, or a unique start of it.
+    /// Of a rewind or a revert, whose work is moved: the agent's own id of the session, or a unique start of it.
     pub session: Option<String>,
     /// Only these files or directories, relative to the root; empty means all.
     pub paths: Vec<RelPath>,
@@ -77,6 +77,8 @@ pub struct Plan {
     pub git_moved: Option<(GitHead, GitHead)>,
     /// The plan's identity: equal only for the same target, state and outcome.
     pub fingerprint: String,
+    /// Why there is nothing to do, where that is known.
+    pub nothing: Option<String>,
     pub(crate) files: Vec<FilePlan>,
     pub(crate) kind: OpKind,
     pub(crate) of: Option<OpId>,
