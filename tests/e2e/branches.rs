@@ -582,3 +582,136 @@ fn back_to_a_branch_that_was_deleted() {
     world.ok(["branch", "delete", "main"]);
     says(&world.run(["redo"]), 1, &["main", "deleted", &again]);
 }
+
+/// `--carry` takes what the user edited on this branch since one came to it, and nothing older: not what an earlier
+/// switch parked, not what was there when the branch began.
+#[test]
+fn what_is_carried_is_of_this_stretch() {
+    let world = start();
+    for name in ["idea2", "idea3", "idea4"] {
+        world.ok(["fork", "t1", name]);
+    }
+    world.write("parked.txt", "parked\n");
+    world.ok(["switch", "idea2"]);
+    world.ok(["switch", "main"]);
+    world.write("fresh.txt", "fresh\n");
+    let carried = world.plan(["switch", "idea2", "--carry"]);
+    assert_eq!(
+        actions(&carried),
+        ["write a.txt", "delete b.txt", "delete parked.txt"]
+    );
+    world.ok(["switch", "idea2", "--carry"]);
+    assert!(!world.exists("parked.txt"));
+    assert_eq!(world.read("fresh.txt"), "fresh\n");
+    // what was carried here goes on from here
+    world.ok(["switch", "idea3", "--carry"]);
+    assert_eq!(world.read("fresh.txt"), "fresh\n");
+    world.ok(["switch", "main"]);
+    assert!(world.exists("parked.txt") && world.exists("fresh.txt"));
+    // the edits stay with the branch on which they were recorded
+    world.write("c.txt", "mine\n");
+    world.ok(["fork", "@", "side", "--switch"]);
+    assert_eq!(world.read("c.txt"), "mine\n");
+    world.ok(["switch", "idea4", "--carry"]);
+    assert_eq!(world.read("c.txt"), "c\n");
+    // who goes back is there as before
+    world.ok(["switch", "main"]);
+    world.write("again.txt", "again\n");
+    world.ok(["switch", "idea4"]);
+    world.ok(["undo"]);
+    world.ok(["switch", "idea4", "--carry"]);
+    assert_eq!(world.read("again.txt"), "again\n");
+    assert!(!world.exists("parked.txt"));
+    world.ok(["verify"]);
+}
+
+/// The undo of a switch takes out again what it carried; redo takes it along again. Nothing of it is lost.
+#[test]
+fn what_was_carried_goes_back() {
+    let world = start();
+    world.ok(["fork", "t1", "idea2"]);
+    world.write("a.txt", world.read("a.txt").replace("seven", "mine"));
+    world.write("new.txt", "new\n");
+    let here = world.tree();
+    let switched = world.json(["switch", "idea2", "--carry"]);
+    let there = world.tree();
+    let carried = world.at("@", "a.txt");
+    for _ in 0..2 {
+        let plan = world.plan(["undo"]);
+        assert_eq!(plan["uncarried"], json!(["a.txt", "new.txt"]), "{plan:#}");
+        world.ok(["undo"]);
+        assert_same(&world.tree(), &here);
+        assert_eq!(names(&world), ["main*", "idea2"]);
+        assert_eq!(world.at("idea2", "a.txt").as_deref(), Some(A));
+        assert_eq!(world.at("idea2", "new.txt"), None);
+        nothing_new(&world);
+        world.ok(["redo"]);
+        assert_same(&world.tree(), &there);
+        assert_eq!(names(&world), ["main", "idea2*"]);
+        nothing_new(&world);
+    }
+    let node = switched["checkpoint"].as_str().expect("an id");
+    assert_eq!(world.at(node, "a.txt"), carried);
+    let op = switched["operation"].as_str().expect("an id");
+    for line in [
+        "you (carried from main): modify a.txt, create new.txt".to_owned(),
+        format!("undo {op}: modify a.txt, delete new.txt"),
+        format!("redo {op}: modify a.txt, create new.txt"),
+    ] {
+        assert!(world.history().contains(&line), "{:#?}", world.history());
+    }
+    // what the user wrote there since, stays there
+    world.write("a.txt", world.read("a.txt").replace("one", "since"));
+    world.ok(["undo"]);
+    assert_same(&world.tree(), &here);
+    assert_eq!(world.at("idea2", "a.txt"), Some(A.replace("one", "since")));
+    world.ok(["switch", "idea2"]);
+    assert!(!world.exists("new.txt"));
+    world.ok(["switch", "main"]);
+    assert_same(&world.tree(), &here);
+    world.ok(["verify"]);
+}
+
+/// Where what was carried was written into, the undo waits for a decision; and it is done where it was carried to.
+#[test]
+fn what_was_carried_and_written_into() {
+    let world = start();
+    world.ok(["fork", "t1", "idea2"]);
+    world.ok(["fork", "t1", "idea3"]);
+    world.ok(["switch", "idea2"]);
+    let mut agent = world.agent();
+    agent.prompt("second idea");
+    agent.edit("a.txt", "seven", "SEVEN");
+    agent.stop();
+    world.ok(["switch", "main"]);
+    world.write("a.txt", world.read("a.txt").replace("seven", "mine"));
+    let here = world.tree();
+    let switched = world.json(["switch", "idea2", "--carry", "--on-conflict", "markers"]);
+    assert!(world.read("a.txt").contains("<<<<<<<"));
+    let op = switched["operation"].as_str().expect("an id");
+    world.ok(["undo"]);
+    assert_same(&world.tree(), &here);
+    let before = A.replace("seven", "SEVEN");
+    assert_eq!(world.at("idea2", "a.txt"), Some(before.clone()));
+    world.ok(["redo"]);
+    assert!(world.read("a.txt").contains("<<<<<<<"));
+    world.ok(["switch", "idea3"]);
+    says(
+        &world.run(["undo", op]),
+        1,
+        &["idea2", "not the current branch"],
+    );
+    world.ok(["switch", "idea2"]);
+    world.write("a.txt", world.read("a.txt").replace("mine", "mine, too"));
+    let there = world.tree();
+    let output = world.run(["--json", "undo", op]);
+    assert_eq!(
+        (output.code, conflicts(&output.json())),
+        (1, vec!["a.txt".to_owned()])
+    );
+    assert_same(&world.tree(), &there);
+    world.ok(["undo", op, "--on-conflict", "target"]);
+    assert_same(&world.tree(), &here);
+    assert_eq!(world.at("idea2", "a.txt"), Some(before));
+    world.ok(["verify"]);
+}

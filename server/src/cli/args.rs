@@ -182,7 +182,7 @@ pub enum Command {
     /// Go to another branch: its files replace those here, which are recorded first
     #[command(after_help = "Examples:\n  \
             backstitch switch idea2\n  \
-            backstitch switch main --carry      take along what you edited since the last checkpoint\n  \
+            backstitch switch main --carry      take along what you edited here since the last checkpoint\n  \
             backstitch undo                     and back again")]
     Switch(Switch),
     /// List, make, rename or delete branches
@@ -341,7 +341,8 @@ pub struct Fork {
 #[derive(Clone, Debug, Args)]
 pub struct Switch {
     pub name: String,
-    /// Take along what you edited since the last checkpoint
+    /// Take along what you edited on this branch: since you came to it, and after the newest checkpoint
+    /// that is not an edit of yours
     #[arg(long)]
     pub carry: bool,
     #[command(flatten)]

@@ -89,9 +89,12 @@ impl<'a> Rows<'a> {
         // a restore moves the edits of files, too, that are neither there before nor after it
         changes.retain(|c| c.before.is_some() || c.after.is_some());
         let made_by: Option<OpId> = if node.kind == Kind::Rewind {
-            conn.prepare_cached("SELECT id FROM operation WHERE node = ?1")?
-                .query_row(params![id], |r| r.get(0))
-                .optional()?
+            conn.prepare_cached(
+                "SELECT id FROM operation WHERE node = ?1 AND to_branch IS NULL
+                 UNION ALL SELECT id FROM operation WHERE made = ?1",
+            )?
+            .query_row(params![id], |r| r.get(0))
+            .optional()?
         } else {
             None
         };

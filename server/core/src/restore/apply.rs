@@ -139,7 +139,7 @@ impl Engine {
         }
         let dir = self.store.dir.clone();
         let op = self.store.write(Durable::Power, |conn| {
-            for part in &plan.files {
+            for part in plan.files.iter().chain(&plan.left) {
                 if let Some(content) = &part.new_content {
                     let like = part.before.as_ref().and_then(|p| p.image.content());
                     store::put(conn, &dir, content, like)?;
@@ -154,6 +154,7 @@ impl Engine {
                     target: &plan.target,
                     to_branch: plan.to_branch,
                     files: &plan.files,
+                    left: &plan.left,
                     lines: &lines,
                 },
             )

@@ -8,7 +8,7 @@ use rusqlite::{Connection, params};
 use super::types::{Gap, GapKind, Goal, Request};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::history::{self, Ancestry, Here, OpKind, OpState, Operation, branches};
+use crate::history::{self, Ancestry, Here, OpKind, Operation, branches};
 use crate::model::{BranchId, Change, ChangeId, FileId, Kind, NodeId, OpId, Role, SessionId};
 
 /// The edits of one file to move.
@@ -445,8 +445,7 @@ impl Engine {
     fn newest_to_undo(&self, ancestry: &Ancestry<'_>, head: NodeId) -> Result<OpId> {
         let conn = &self.store.conn;
         for op in history::operations(conn)? {
-            let finished = matches!(op.state, OpState::Done | OpState::Incomplete);
-            let Some(node) = op.node.filter(|_| finished) else {
+            let Some(node) = op.node.filter(|_| op.is_finished()) else {
                 continue;
             };
             let led_here = match op.to_branch {
@@ -521,8 +520,7 @@ fn newest_to_redo(conn: &Connection, here: Here) -> Result<OpId> {
     };
     let mut redone = BTreeSet::new();
     for op in history::operations(conn)? {
-        let finished = matches!(op.state, OpState::Done | OpState::Incomplete);
-        if !finished || op.kind.names_only() || op.root != here.root {
+        if !op.is_finished() || op.kind.names_only() || op.root != here.root {
             continue;
         }
         match (op.kind, op.of) {

@@ -57,6 +57,7 @@ impl Engine {
                 git_moved: None,
                 fingerprint: String::new(),
                 files: Vec::new(),
+                left: Vec::new(),
                 nothing: None,
                 kind,
                 of,
@@ -471,7 +472,7 @@ impl Draft<'_> {
         add(self.plan.target.as_bytes());
         let asked = (self.r.exact, self.r.on_conflict, self.plan.to_branch);
         add(format!("{asked:?}").as_bytes());
-        for part in &self.plan.files {
+        for part in self.plan.files.iter().chain(&self.plan.left) {
             for state in [&part.before, &part.after] {
                 match state {
                     None => add(b"-"),

@@ -49,7 +49,8 @@ pub enum Goal {
     /// Go to the head of this branch.
     Switch {
         branch: String,
-        /// Take the user's own edits along that no checkpoint of an agent or by hand came after.
+        /// Take the user's own edits along: those recorded on the current branch since this directory came to
+        /// it, with nothing but such edits after them.
         carry: bool,
     },
 }
@@ -80,6 +81,8 @@ pub struct Plan {
     /// Why there is nothing to do, where that is known.
     pub nothing: Option<String>,
     pub(crate) files: Vec<FilePlan>,
+    /// A switch back: what it takes out on the branch that it leaves, of what had been carried there.
+    pub(crate) left: Vec<FilePlan>,
     pub(crate) kind: OpKind,
     pub(crate) of: Option<OpId>,
     /// A switch: the branch that it leads to.
@@ -93,6 +96,20 @@ impl Plan {
         let is_rewind = self.kind == OpKind::Rewind;
         let moves = self.files.iter().any(|f| !is_rewind || f.before != f.after);
         !moves && self.to_branch.is_none()
+    }
+
+    /// It leads to another branch.
+    pub fn is_switch(&self) -> bool {
+        self.to_branch.is_some()
+    }
+
+    /// Where, on the branch that is left, edits that were carried there are taken out again.
+    pub fn uncarried(&self) -> Vec<&RelPath> {
+        let states = self
+            .left
+            .iter()
+            .map(|f| f.before.as_ref().or(f.after.as_ref()));
+        states.flatten().map(|placed| &placed.path).collect()
     }
 
     /// Conflicts that wait for a decision: as long as there are some, nothing is done.
