@@ -137,6 +137,7 @@ pub enum Command {
             backstitch blame src/main.rs t4           as it was before turn 4\n  \
             backstitch blame src/main.rs -L 10,20     these lines; also 10,+5 and 10\n  \
             backstitch blame src/main.rs --json | jq '.lines[9] as $l | .runs[$l.run].prompt'\n\n{REVISIONS}\n\n\
+            backstitch blame src/main.rs --contents - < buffer    a text that is not saved yet\n  \
             A line that a rewind, undo, redo or revert brings back keeps its author. Besides the agents' \
             turns (`?`: not for sure) there are `you`, also for what is on disk and not recorded yet; \
             `unknown`, where nobody can tell; and `before Backstitch`, for what was there at first.\n\n\
@@ -524,6 +525,10 @@ pub struct Diff {
 }
 
 #[derive(Clone, Copy, Debug, Args)]
+    /// Look at this text instead, as if it stood in the file: what an editor has not saved yet. `-` reads
+    /// it from stdin
+    #[arg(long, value_name = "FILE", conflicts_with = "rev")]
+    pub contents: Option<PathBuf>,
 #[group(multiple = false)]
 pub struct DiffForm {
     /// Changed files with counts
