@@ -715,3 +715,165 @@ fn what_was_carried_and_written_into() {
     assert_eq!(world.at("idea2", "a.txt"), Some(before));
     world.ok(["verify"]);
 }
+
+/// A switch that records what the user edited says so, the dry run too.
+#[test]
+fn what_a_switch_records_is_said() {
+    let world = start();
+    world.ok(["fork", "t1", "idea2"]);
+    world.write("c.txt", "mine\n");
+    world.write("new.txt", "new\n");
+    let plan = world.plan(["switch", "idea2"]);
+    let node = world.json(["log", "-n", "1"])["checkpoints"][0]["id"].clone();
+    assert_eq!(plan["recorded"], node);
+    let node = node.as_str().expect("an id");
+    assert!(
+        world.plan(["switch", "idea2"])["recorded"].is_null(),
+        "it is recorded by now"
+    );
+    world.write("new.txt", "newer\n");
+    let said = world.ok(["switch", "idea2"]).stdout;
+    let next = format!("c{}", node[1..].parse::<u32>().expect("a number") + 1);
+    let line = format!("your edits in 1 file were recorded as {next} on main");
+    assert!(said.contains(&line), "{said}");
+    let said = world.ok(["switch", "main"]).stdout;
+    assert!(!said.contains("recorded as"), "{said}");
+    world.write("c.txt", "mine, too\n");
+    let done = world.json(["switch", "idea2"]);
+    assert!(done["recorded"].is_string(), "{done:#}");
+    // an undo of it, too
+    world.write("c.txt", "there\n");
+    assert!(world.json(["undo"])["recorded"].is_string());
+}
+
+/// The hints of a switch name what a switch can do.
+#[test]
+fn what_a_switch_can_be_told() {
+    let world = start();
+    world.ok(["fork", "t1", "idea2", "--switch"]);
+    world.write("a.txt", A.replace("one", "mine"));
+    let before = world.tree();
+    let output = world.run(["switch", "main", "--carry"]);
+    says(&output, 1, &["--on-conflict", "without --carry"]);
+    assert!(!output.stderr.contains("--path"), "{output}");
+    world
+        .run(["switch", "main", "--path", "a.txt"])
+        .expect_code(2);
+    assert_same(&world.tree(), &before);
+    world.ok(["switch", "main"]);
+    let there = world.tree();
+    says(&world.run(["undo", "--path", "a.txt"]), 2, &["--path"]);
+    assert_same(&world.tree(), &there);
+}
+
+/// Names that git would not have, that cannot be seen, or that are too long are refused, with the reason.
+#[test]
+fn names_are_as_git_has_them() {
+    let world = start();
+    let long = "x".repeat(256);
+    for (name, why) in [
+        ("a..b", "two dots"),
+        ("..", "two dots"),
+        ("../../etc", "two dots"),
+        ("a//b", "slash"),
+        ("/a", "slash"),
+        ("a/", "slash"),
+        (".hidden", "dot"),
+        ("a/.b", "dot"),
+        ("a.", "dot"),
+        ("a.lock", ".lock"),
+        ("a.lock/b", ".lock"),
+        ("a b", "character"),
+        ("a?", "character"),
+        ("a*", "character"),
+        ("a[b", "character"),
+        ("\u{202e}abc", "character"),
+        ("a\u{200b}b", "character"),
+        ("a\u{1b}b", "character"),
+        (&long, "255 bytes"),
+    ] {
+        says(
+            &world.run(["fork", "@", name]),
+            1,
+            &["cannot be a name", why],
+        );
+        says(&world.run(["tag", name]), 1, &["cannot be a name", why]);
+    }
+    assert_eq!(names(&world), ["main*"]);
+    for name in ["feature/one-two_3.4", "ü", "x.locked", &long[..255]] {
+        world.ok(["fork", "@", name]);
+    }
+    // the third form
+    world.ok(["branch", "--from", "t1", "--name", "idea2"]);
+    world.ok(["branch", "--name", "idea3"]);
+    assert_eq!(world.at("idea2", "a.txt").as_deref(), Some(A));
+    world.run(["branch", "--from", "t1"]).expect_code(2);
+    // a long name does not push the rest away, and what was deleted is told from what is there
+    world.ok(["branch", "delete", "idea3"]);
+    let list = world.ok(["branch", "list"]).stdout;
+    let row = |name: &str| {
+        let found = list.lines().find(|line| line[2..].starts_with(name));
+        found
+            .unwrap_or_else(|| panic!("no {name} in {list}"))
+            .to_owned()
+    };
+    assert!(
+        row("xxx").starts_with(&format!("  {}…  c", "x".repeat(31))),
+        "{list}"
+    );
+    assert!(row("idea3 ").contains(" deleted  from "), "{list}");
+    assert!(!row("idea2 ").contains("deleted"), "{list}");
+    assert!(
+        list.lines().last().expect("a line").starts_with("  idea3 "),
+        "{list}"
+    );
+}
+
+/// While an agent is at work, going elsewhere says so.
+#[test]
+fn a_switch_while_an_agent_works() {
+    let world = start();
+    world.ok(["fork", "t1", "idea2"]);
+    let mut agent = world.agent();
+    agent.prompt("busy");
+    let call = agent.pre_bash("sleep 9");
+    let words = ["an agent is at work", "1 tool call is under way"];
+    says(&world.run(["switch", "idea2"]), 0, &words);
+    says(&world.run(["rewind", "t1", "--dry-run"]), 0, &words);
+    agent.post_bash(&call, &world.sh("true"));
+    agent.stop();
+    let calm = world.ok(["switch", "main"]);
+    assert!(!calm.stderr.contains("at work"), "{calm}");
+}
+
+/// Where nothing was ever recorded, and where all of it was removed, lists are short and nothing can start anywhere.
+#[test]
+fn names_where_nothing_is_recorded() {
+    let world = World::committed(&[("a.txt", A)]);
+    let empty = |world: &World| {
+        assert_eq!(names(world), ["main*"]);
+        assert!(world.ok(["branch"]).stdout.contains("* main"));
+        assert_eq!(world.json(["tag"])["tags"], json!([]));
+        assert!(world.ok(["tag"]).stdout.contains("No tags yet"));
+        for args in [
+            &["fork", "@", "x"][..],
+            &["branch", "create", "x"],
+            &["tag", "x"],
+            &["show", "@"],
+        ] {
+            says(
+                &world.run(args),
+                3,
+                &["nothing has been recorded", "backstitch checkpoint"],
+            );
+        }
+    };
+    empty(&world);
+    assert!(
+        !world.state.join("backstitch").exists(),
+        "asking makes no store"
+    );
+    world.ok(["checkpoint"]);
+    world.ok(["clear", "--yes"]);
+    empty(&world);
+}

@@ -194,6 +194,7 @@ pub enum Command {
             backstitch branch create idea2 --from t4\n  \
             backstitch branch t4 idea2                the same\n  \
             backstitch branch rename idea2 better-idea\n  \
+            backstitch branch --from t4 --name idea2  the same\n  \
             backstitch branch delete idea2            its checkpoints stay, under their numbers"
     )]
     Branch(Branch),
@@ -361,10 +362,22 @@ pub struct Branch {
     pub command: Option<BranchCommand>,
 }
 
+    /// The same, as options
+    #[arg(long, value_name = "REV", requires = "new", conflicts_with = "rev")]
+    pub from: Option<String>,
+    #[arg(long = "name", value_name = "NAME", conflicts_with_all = ["rev", "name"])]
+    pub new: Option<String>,
 #[derive(Debug, Subcommand)]
 pub enum BranchCommand {
-    /// All branches
+    /// All branches; those that were deleted stand back
     List,
+impl Branch {
+    pub fn lists(&self) -> bool {
+        let made = self.rev.is_some() || self.new.is_some();
+        !made && matches!(self.command, Some(BranchCommand::List) | None)
+    }
+}
+
     /// Make one
     Create {
         name: String,

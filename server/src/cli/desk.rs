@@ -11,6 +11,7 @@ use backstitch_core::{Engine, Locate, LogFilter, Workspace};
 use super::args::Global;
 use super::error::{Error, Kind, Result};
 use super::out::Out;
+use crate::render;
 
 #[derive(Debug)]
 pub struct Desk<'a> {
@@ -131,6 +132,16 @@ impl<'a> Desk<'a> {
             ..LogFilter::default()
         })?;
         Ok(!ever.is_empty())
+    }
+
+    /// The same, or the error that says so.
+    pub fn known(&self, path: &RelPath) -> Result<()> {
+        if self.knows(path)? {
+            return Ok(());
+        }
+        let path = render::path(path.bytes());
+        Err(Error::not_found(format!("no checkpoint knows {path}"))
+            .hint("`backstitch log --all` shows the paths that changed"))
     }
 
     /// Paths as typed; empty, which means all, where one of them is the root.

@@ -214,6 +214,14 @@ pub(crate) fn record(
     Ok(())
 }
 
+/// Bytes that a name may have.
+const LONGEST: usize = 255;
+
+/// Marks that turn the direction of what follows, and what has no width: two names may look like one.
+fn is_unseen(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
 /// Whether a branch or tag may be called so: it must be told from every other way to name a checkpoint.
 fn free(conn: &Connection, name: &str) -> Result<()> {
     let refuse = |why: &str| {
@@ -232,9 +240,33 @@ fn free(conn: &Connection, name: &str) -> Result<()> {
     if number {
         return Err(refuse("checkpoints, turns and operations are numbered so"));
     }
-    let odd = |c: char| c.is_whitespace() || c.is_control() || "@^~:\"'`\\".contains(c);
+    if name.len() > LONGEST {
+        let shown: String = name.chars().take(32).collect();
+        return Err(Error::refused(
+            format!("`{shown}…` cannot be a name: it is longer than {LONGEST} bytes"),
+            "a few words are enough; --description says what a branch is for",
+        ));
+    }
+    let odd = |c: char| {
+        c.is_whitespace() || c.is_control() || "@^~:?*[\"'`\\".contains(c) || is_unseen(c)
+    };
     if name.starts_with('-') || name.contains(odd) {
         return Err(refuse("it has a character that means something else"));
+    }
+    // as git has it (git-check-ref-format): what is fine here can be a branch there
+    if name.contains("..") {
+        return Err(refuse("it has two dots in a row"));
+    }
+    if name.split('/').any(str::is_empty) {
+        return Err(refuse(
+            "a slash stands at its start, at its end, or beside another",
+        ));
+    }
+    let dotted = |part: &str| part.starts_with('.') || part.ends_with(".lock");
+    if name.ends_with('.') || name.split('/').any(dotted) {
+        return Err(refuse(
+            "no part of it may begin with a dot, or end with one or with `.lock`",
+        ));
     }
     let taken = |what: &str, sql: &str| -> Result<()> {
         if conn.prepare_cached(sql)?.exists([name])? {

@@ -226,9 +226,17 @@ impl Engine {
                 Ok(Step::Surprise(why)) => {
                     // swapped back already, or never touched
                     not_ours.push(&line.path);
+                    let whole = history::operation(&self.store.conn, op)?
+                        .to_branch
+                        .is_some();
                     surprise = Some((
                         format!("{} {why}", line.path.display()),
-                        "close what writes to it, or leave it out with --path, and try again",
+                        match whole {
+                            true => "close what writes to it, and try again",
+                            false => {
+                                "close what writes to it, or leave it out with --path, and try again"
+                            }
+                        },
                     ));
                 }
                 Err(e) if recovering => {

@@ -29,6 +29,12 @@ impl Draft<'_> {
         let engine = self.engine;
         let conn = &engine.store.conn;
         let there = branches::info(conn, engine.here, turnout.to)?;
+        if !self.r.paths.is_empty() {
+            return Err(Error::Usage(format!(
+                "{} leads to {} as a whole: no --path can narrow it",
+                turnout.target, there.name
+            )));
+        }
         if let Some(dir) = &there.root {
             return Err(Error::refused(
                 format!("{} is the branch of {}", there.name, dir.display()),
