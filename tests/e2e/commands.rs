@@ -507,3 +507,65 @@ fn the_demo_runs() {
     assert_same(&world.tree(), &before);
     assert!(!fs::exists(path(&answer["workspace"])).expect("known"));
 }
+
+/// Names in `--name-status` can be read back, as git writes them.
+#[test]
+fn names_that_are_no_text() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let world = World::committed(&[("a.txt", "a\n")]);
+    world.ok(["checkpoint"]);
+    for name in [
+        &b"bad\xff.txt"[..],
+        b"tab\there",
+        "schön.txt".as_bytes(),
+        b"quo\"te",
+    ] {
+        world.write(std::ffi::OsStr::from_bytes(name), "x\n");
+    }
+    let text = world.ok(["diff", "--name-status"]).stdout;
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "A\t\"bad\\377.txt\"",
+            "A\t\"quo\\\"te\"",
+            "A\tschön.txt",
+            "A\t\"tab\\there\""
+        ]
+    );
+}
+
+/// What a history begins with nobody made by hand; and the list of checkpoints has all branches where it is asked.
+#[test]
+fn what_is_made_by_hand() {
+    let world = World::committed(&[("a.txt", "a\n")]);
+    world.ok(["init"]);
+    let kinds = world.json(["stats"])["kinds"].clone();
+    assert_eq!((&kinds["manual"], &kinds["start"]), (&0.into(), &1.into()));
+    assert!(!world.ok(["stats"]).stdout.contains("by hand"));
+    world.ok(["checkpoint", "-m", "mine"]);
+    let stats = world.json(["stats"]);
+    let kinds = &stats["kinds"];
+    assert_eq!((&kinds["manual"], &kinds["start"]), (&1.into(), &1.into()));
+    let sum: i64 = kinds
+        .as_object()
+        .expect("kinds")
+        .values()
+        .filter_map(serde_json::Value::as_i64)
+        .sum();
+    assert_eq!(Some(sum), stats["checkpoints"].as_i64());
+    assert!(world.ok(["stats"]).stdout.contains("1 by hand"));
+    world.ok(["fork", "@~1", "idea2", "--switch"]);
+    world.ok(["checkpoint", "-m", "there"]);
+    let labels = |args: &[&str]| -> Vec<String> {
+        let all = world.json(args)["checkpoints"].clone();
+        let all = all.as_array().expect("a list").iter();
+        all.map(|c| c["label"].as_str().expect("a label").to_owned())
+            .collect()
+    };
+    assert_eq!(labels(&["checkpoint", "list"]), ["there", "start"]);
+    assert_eq!(
+        labels(&["checkpoint", "list", "--all"]),
+        ["there", "mine", "start"]
+    );
+}

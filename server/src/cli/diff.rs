@@ -12,6 +12,9 @@ use super::out;
 
 pub fn run(desk: &mut Desk, options: &args::Diff) -> Result<()> {
     let paths = desk.paths(&options.paths)?;
+    for path in &paths {
+        desk.known(path)?;
+    }
     let (deltas, from, to) = match options.revs.as_slice() {
         [from, to] => {
             let (from, to) = (desk.node(from)?, desk.node(to)?);
