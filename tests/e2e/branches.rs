@@ -877,3 +877,41 @@ fn names_where_nothing_is_recorded() {
     world.ok(["clear", "--yes"]);
     empty(&world);
 }
+
+/// A switch brings the other branch's files whole or does nothing: what is nobody's and stands in the way survives,
+/// whatever is said of conflicts.
+#[test]
+fn what_is_untracked_survives_a_switch() {
+    let world = World::committed(&[("a.txt", A), (".gitignore", "*.log\n")]);
+    world.ok(["checkpoint"]);
+    world.ok(["fork", "@", "h", "--switch"]);
+    let mut agent = world.agent();
+    agent.prompt("named, though ignored");
+    agent.write("x.log", "agent's\n");
+    agent.write("dir", "a file\n");
+    agent.stop();
+    world.ok(["switch", "main"]);
+    assert!(!world.exists("x.log"));
+    world.write("x.log", "mine\n");
+    world.write("dir/secret.log", "mine, too\n");
+    let before = world.tree();
+    for how in ["fail", "target", "current", "markers"] {
+        let output = world.run(["--json", "switch", "h", "--on-conflict", how]);
+        assert_eq!(
+            (output.code, conflicts(&output.json())),
+            (1, vec!["dir".to_owned(), "x.log".to_owned()]),
+            "{how}"
+        );
+        assert_same(&world.tree(), &before);
+        assert_eq!(names(&world), ["main*", "h"]);
+    }
+    let output = world.run(["switch", "h", "--on-conflict", "target"]);
+    says(&output, 1, &["collide in 2 files", "move away"]);
+    fs::rename(world.path("x.log"), world.path("y.log")).expect("moved");
+    fs::remove_dir_all(world.path("dir")).expect("removed");
+    world.ok(["switch", "h"]);
+    assert_eq!(world.read("x.log"), "agent's\n");
+    world.ok(["switch", "main"]);
+    assert_eq!(world.read("y.log"), "mine\n");
+    world.ok(["verify"]);
+}

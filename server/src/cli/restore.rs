@@ -377,11 +377,13 @@ fn leads_elsewhere(job: &Job, plan: &Plan) -> bool {
 
 /// The refusal that a plan with open conflicts comes to.
 fn conflict(desk: &Desk, job: &Job, plan: &Plan) -> Option<Error> {
-    let open = !plan.conflicts.is_empty() && job.request.on_conflict == OnConflict::Fail;
-    open.then(|| {
-        let files = render::plural(plan.conflicts.len(), "file", "files");
+    let open = plan.open_conflicts();
+    (open > 0).then(|| {
+        let files = render::plural(open, "file", "files");
         let mut hint = "--on-conflict markers|current|target decides them".to_owned();
-        if leads_elsewhere(job, plan) {
+        if job.request.on_conflict != OnConflict::Fail {
+            hint = "move away what is not of the history: a switch brings its files whole, or does nothing".to_owned();
+        } else if leads_elsewhere(job, plan) {
             if matches!(job.request.goal, Goal::Switch { carry: true, .. }) {
                 hint.push_str("; without --carry your edits stay on the branch that you leave");
             }
