@@ -608,3 +608,57 @@ fn against_a_text_that_is_not_saved() {
         .run(["blame", "a.txt", "t1", "--contents", named])
         .expect_code(2);
 }
+
+/// What the user chose hunk by hunk, and what was decided where edits collided, keeps the authors of the lines that
+/// come back; only what neither side had is the user's.
+#[test]
+fn through_chosen_hunks() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.prompt("first");
+    agent.edit("a.txt", "one", "1");
+    agent.stop();
+    agent.prompt("second");
+    agent.edit(
+        "a.txt",
+        "1\ntwo\nthree\nfour\nfive",
+        "uno\ntwo\nthree\nfour\ncinque",
+    );
+    agent.stop();
+    let diff = world.json(["diff", "@", "t2"]);
+    let hunk = |added: &str| -> String {
+        let hunks = diff["files"][0]["hunks"].as_array().expect("hunks").iter();
+        let mut found = hunks.filter(|h| h["added"][0] == added);
+        let id = &found.next().expect("a hunk")["id"];
+        id.as_str().expect("an id").to_owned()
+    };
+    world.ok(["revert", "t2", "--hunk", &hunk("1")]);
+    assert_eq!(
+        blame(&world, ["a.txt"]),
+        [
+            "1: t1 Edit",
+            "two: before",
+            "three: before",
+            "four: before",
+            "cinque: t2 Edit"
+        ]
+    );
+    world.ok(["undo"]);
+    world.ok(["revert", "t2", "--hunk", &hunk("five")]);
+    assert_eq!(
+        blame(&world, ["a.txt"]),
+        [
+            "uno: t2 Edit",
+            "two: before",
+            "three: before",
+            "four: before",
+            "five: before"
+        ]
+    );
+    world.ok(["undo"]);
+    // decided, where the user had written into it
+    world.write("a.txt", world.read("a.txt").replace("uno", "mine"));
+    world.ok(["revert", "t2", "--on-conflict", "target"]);
+    assert_eq!(blame(&world, ["a.txt"])[0], "1: t1 Edit");
+    assert_eq!(blame(&world, ["a.txt"])[4], "five: before");
+}

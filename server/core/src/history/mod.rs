@@ -27,7 +27,8 @@ pub(crate) use log::{entry, log};
 pub(crate) use revs::{names_head, resolve, resolve_op};
 pub(crate) use rows::{Rows, misjudged};
 pub(crate) use sets::{
-    SetHash, changes_with_sets, in_force, is_changed, moved_by, set_at, state_at, version,
+    SetHash, changes_with_sets, chosen_of, in_force, is_changed, moved_by, set_at, state_at,
+    version,
 };
 pub use timeline::{Entry, EntryChange, OpKind, OpState, Operation};
 pub(crate) use timeline::{operation, operations, session, turn};
