@@ -569,3 +569,52 @@ fn what_is_made_by_hand() {
         ["there", "mine", "start"]
     );
 }
+
+/// A file that is renamed and edited by one command shows as one, where half of it is the same and nothing else can be
+/// meant; the history knows two.
+#[test]
+fn renamed_and_edited_at_once() {
+    let text: String = (1..=10).map(|n| format!("line {n}\n")).collect();
+    let world = World::committed(&[("a.txt", &text), ("c.txt", "c\n"), ("e.txt", "1\n2\n3\n")]);
+    let mut agent = world.agent();
+    agent.prompt("move it");
+    agent.bash("mv a.txt b.txt && sed -i 's/line 5/LINE 5/' b.txt; echo else > d.txt; rm c.txt");
+    agent.stop();
+    let names = |args: &[&str]| -> Vec<String> {
+        let text = world.ok(args).stdout;
+        text.lines().map(str::to_owned).collect()
+    };
+    let expected = ["R\ta.txt\tb.txt", "D\tc.txt", "A\td.txt"];
+    let mut diff = names(&["diff", "t1", "--name-status"]);
+    diff.sort_by_key(|l| l[2..].to_owned());
+    assert_eq!(diff, expected);
+    let step = world.checkpoints().pop().expect("a step").id;
+    let mut shown = names(&["show", &step, "--name-status"]);
+    shown.sort_by_key(|l| l[2..].to_owned());
+    assert_eq!(shown, expected);
+    let stat = world.ok(["show", &step]).stdout;
+    assert!(
+        stat.contains("a.txt → b.txt") && stat.contains("+1 -1"),
+        "{stat}"
+    );
+    let patch = world.ok(["diff", "t1"]).stdout;
+    assert!(
+        patch.contains("rename from a.txt\nrename to b.txt\n"),
+        "{patch}"
+    );
+    world.ok(["rewind", "t1"]);
+    assert_eq!(world.read("a.txt"), text);
+    assert!(!world.exists("b.txt"));
+    world.write("patch", &patch);
+    world.git_ok(["apply", "patch"]);
+    assert_eq!(world.read("b.txt"), text.replace("line 5", "LINE 5"));
+    // two that it may be: neither is it
+    world.remove("patch");
+    world.ok(["checkpoint", "-m", "here"]);
+    world
+        .sh("sed 's/line 2/2/' b.txt > x.txt; sed 's/line 3/3/' b.txt > y.txt; rm b.txt")
+        .expect_code(0);
+    let mut diff = names(&["diff", "here", "--name-status"]);
+    diff.sort();
+    assert_eq!(diff, ["A\tx.txt", "A\ty.txt", "D\tb.txt"]);
+}

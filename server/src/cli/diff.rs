@@ -32,6 +32,7 @@ pub fn run(desk: &mut Desk, options: &args::Diff) -> Result<()> {
         }
     };
     let wanted = |delta: &&Delta| paths.is_empty() || touches(delta, &paths);
+    let deltas = desk.engine.joined_by_likeness(deltas)?;
     let changed: Vec<Changed> = deltas
         .iter()
         .filter(wanted)
