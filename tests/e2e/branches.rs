@@ -67,7 +67,8 @@ fn current(world: &World) -> Vec<String> {
     lines
 }
 
-/// S2-068…S2-076, S2-078, S2-080, S2-081, S2-D3, S3-053, S4-063, S4-064: a second idea beside the first, each with its own files.
+/// S2-068, S2-069, S2-072, S2-075, S2-076, S2-078, S2-080, S2-D3, S4-063, S4-064: a second idea beside the first, each
+/// with its own files.
 #[test]
 fn two_ideas() {
     let world = start();
@@ -83,6 +84,14 @@ fn two_ideas() {
     ] {
         assert_eq!(made[field], expected, "{made:#}");
     }
+    let (point, time) = (world.checkpoint("t1: first idea").json, &made["created"]);
+    let after = |a: &Value, b: &Value| a.as_str().expect("a time") >= b.as_str().expect("a time");
+    assert!(after(time, &point["time"]), "{made:#}");
+    let listed = world.json(["branch"])["branches"][1].clone();
+    assert_eq!(
+        (&listed["created"], &listed["checkpoints"]),
+        (time, &json!([]))
+    );
     assert_same(&world.tree(), &first);
     world.ok(["switch", "idea2"]);
     assert_eq!(world.read("a.txt"), A);
@@ -238,7 +247,8 @@ fn undone_and_redone() {
     assert_same(&world.tree(), &here);
 }
 
-/// S2-069…S2-073, S2-077, S2-082, S2-D2, S4-062: names, both forms of each command, and what they refuse.
+/// S2-070, S2-071, S2-073, S2-077, S2-082, S2-D2, S4-062, S4-071, S4-072: names, both forms of each command, and what
+/// they refuse. Each command is a process of its own: what the one saves, the next one finds.
 #[test]
 fn names_are_told_apart() {
     let world = start();
@@ -311,7 +321,7 @@ fn names_are_told_apart() {
     }
 }
 
-/// A second agent beside the first, in a directory of its own: one history, and nothing crosses over.
+/// S2-083: a second agent beside the first, in a directory of its own: one history, and nothing crosses over.
 #[test]
 fn a_second_directory() {
     let world = start();

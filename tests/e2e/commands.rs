@@ -535,7 +535,7 @@ fn names_that_are_no_text() {
     );
 }
 
-/// What a history begins with nobody made by hand; and the list of checkpoints has all branches where it is asked.
+/// S2-054, S2-055: what a history begins with nobody made by hand; and the list of checkpoints has all branches where it is asked.
 #[test]
 fn what_is_made_by_hand() {
     let world = World::committed(&[("a.txt", "a\n")]);
@@ -556,7 +556,7 @@ fn what_is_made_by_hand() {
     assert_eq!(Some(sum), stats["checkpoints"].as_i64());
     assert!(world.ok(["stats"]).stdout.contains("1 by hand"));
     world.ok(["fork", "@~1", "idea2", "--switch"]);
-    world.ok(["checkpoint", "-m", "there"]);
+    world.ok(["checkpoint", "create", "there"]);
     let labels = |args: &[&str]| -> Vec<String> {
         let all = world.json(args)["checkpoints"].clone();
         let all = all.as_array().expect("a list").iter();
@@ -617,4 +617,57 @@ fn renamed_and_edited_at_once() {
     let mut diff = names(&["diff", "here", "--name-status"]);
     diff.sort();
     assert_eq!(diff, ["A\tx.txt", "A\ty.txt", "D\tb.txt"]);
+}
+
+/// S4-057, S4-058, S4-060, S4-067, S4-068: a checkpoint says on which it stands, on what branch, who made it and how it
+/// is tagged; between two it is told what came, changed and went, line by line.
+#[test]
+fn what_a_checkpoint_says_of_itself() {
+    let world = World::committed(&[("a.txt", "one\ntwo\nthree\n"), ("c.txt", "c\n")]);
+    let mut agent = world.agent();
+    agent.prompt("first");
+    agent.edit("a.txt", "two", "2");
+    agent.bash("echo b > b.txt; rm c.txt");
+    agent.stop();
+    world.ok(["fork", "@~1", "idea2", "--switch"]);
+    let mut second = world.agent();
+    second.prompt("second");
+    second.edit("a.txt", "three", "3");
+    second.stop();
+    world.ok(["tag", "works"]);
+    let all = world.checkpoints();
+    let shown = |line: &str| {
+        let found = all.iter().find(|c| c.line == line);
+        found.unwrap_or_else(|| panic!("no {line}")).json.clone()
+    };
+    let ours = shown("t2 Edit: modify a.txt");
+    let turn = shown("t2: second");
+    let fork = shown("t1 Edit: modify a.txt");
+    assert_eq!(ours["parent"], turn["id"]);
+    assert_eq!(
+        turn["parent"], fork["id"],
+        "the first on a branch stands where it was forked"
+    );
+    assert_eq!(
+        (&ours["branch"], &fork["branch"]),
+        (&json!("idea2"), &json!("main"))
+    );
+    assert_eq!(
+        (&ours["agent"], &ours["session"], &ours["tags"]),
+        (
+            &json!("claude-code"),
+            &json!(second.session()),
+            &json!(["works"])
+        )
+    );
+    assert_eq!(fork["session"], agent.session());
+    assert!(fork["time"].as_str() < ours["time"].as_str());
+    let status = world.ok(["diff", "t1", "main", "--name-status"]).stdout;
+    assert_eq!(status, "M\ta.txt\nA\tb.txt\nD\tc.txt\n");
+    let diff = world.json(["diff", "t1", "main", "--", "a.txt"]);
+    let hunk = &diff["files"][0]["hunks"][0];
+    assert_eq!(
+        (&hunk["old"], &hunk["removed"], &hunk["added"]),
+        (&json!([2, 1]), &json!(["two"]), &json!(["2"]))
+    );
 }
