@@ -146,6 +146,13 @@ pub fn plan(plan: &Plan, rev: Option<&str>, scope: &str) -> Value {
         "gaps": plan.gaps.iter().map(gap).collect::<Vec<_>>(),
         "plan": plan.fingerprint,
     });
+    let uncarried = plan.uncarried();
+    if !uncarried.is_empty() {
+        document["uncarried"] = uncarried.iter().map(|p| text(p.bytes())).collect();
+    }
+    if let Some(why) = &plan.nothing {
+        document["nothing"] = why.as_str().into();
+    }
     if let Some((then, now)) = &plan.git_moved {
         document["git_head"] = json!({ "then": git_head(then), "now": git_head(now) });
     }

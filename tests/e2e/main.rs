@@ -16,6 +16,7 @@ mod numbers;
 mod oracle;
 mod payloads;
 mod real_claude;
+mod reverting;
 mod rewinding;
 mod safety;
 mod setup;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, params};
 
 use crate::engine::{Engine, Status};
 use crate::error::{Error, Result};
@@ -26,6 +26,15 @@ pub struct Clearing {
 }
 
 impl Engine {
+    /// Tool calls under way in this directory that may write.
+    pub fn open_calls(&self) -> Result<usize> {
+        Ok(self.store.conn.query_row(
+            "SELECT COUNT(*) FROM call WHERE closed IS NULL AND opened > ?1 AND root = ?2 AND effect > 0",
+            params![store::now() - AT_WORK, self.here.root],
+            |r| r.get(0),
+        )?)
+    }
+
     pub fn clearing(&self) -> Result<Clearing> {
         let conn = &self.store.conn;
         let mut select = conn.prepare("SELECT path FROM root WHERE id <> ?1")?;

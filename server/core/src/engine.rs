@@ -298,6 +298,12 @@ impl Engine {
         history::resolve(&self.store.conn, self.here, rev)
     }
 
+    /// Whether a reference goes by the head of the current branch: `@`, `@~2`, the branch's name.
+    pub fn names_head(&self, rev: &str) -> Result<bool> {
+        let recorded = self.head()?.is_some();
+        Ok(recorded && history::names_head(rev, &self.branch_name()?))
+    }
+
     pub fn resolve_op(&self, op: &str) -> Result<OpId> {
         history::resolve_op(&self.store.conn, op)
     }

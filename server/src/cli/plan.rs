@@ -36,6 +36,12 @@ pub fn text(engine: &Engine, plan: &Plan, title: &str, paint: Paint) -> String {
         );
         text.push_str(&actions(engine, plan, paint));
     }
+    let uncarried = plan.uncarried();
+    if !uncarried.is_empty() {
+        let files = render::plural(uncarried.len(), "file", "files");
+        let words = format!("  what was carried here is taken out of {files} of this branch\n");
+        text.push_str(&paint.on(DIM, &words));
+    }
     text.push_str(&conflicts(&plan.conflicts, paint));
     text.push_str(&gaps(&plan.gaps, paint));
     text

@@ -173,7 +173,7 @@ pub fn init(global: &Global, dir: Option<&Path>, out: &Out) -> Result<()> {
 
 pub fn checkpoint(desk: &mut Desk, options: Checkpoint) -> Result<()> {
     match options.command {
-        Some(CheckpointCommand::List { session }) => list(desk, session),
+        Some(CheckpointCommand::List { all, session }) => list(desk, all, session),
         Some(CheckpointCommand::Create { label, pin }) => create(desk, label.as_deref(), pin),
         None => create(desk, options.label.as_deref(), options.pin),
     }
@@ -211,8 +211,9 @@ pub fn no_checkpoints(out: &Out) -> Result<()> {
     out.text("No checkpoints yet.\n")
 }
 
-fn list(desk: &mut Desk, session: Option<String>) -> Result<()> {
+fn list(desk: &mut Desk, all: bool, session: Option<String>) -> Result<()> {
     let filter = LogFilter {
+        all_branches: all,
         session,
         ..LogFilter::default()
     };
@@ -304,7 +305,7 @@ pub fn oplog(desk: &mut Desk) -> Result<()> {
 }
 
 pub fn materialize(desk: &mut Desk, rev: &str, into: &Path) -> Result<()> {
-    let id = desk.node(rev)?;
+    let id = desk.node_now(rev)?;
     let mut progress = desk.out.progress();
     let written = desk.engine.materialize(id, into, &mut progress)?;
     drop(progress);

@@ -141,3 +141,42 @@ fn cut_off_forks(empty: bool) {
         "{cut}: {finished}, {undone}"
     );
 }
+
+/// The undo of a switch that had carried edits has not begun, or has taken them out there and is here.
+#[test]
+fn an_undo_of_a_carry_that_is_cut_off() {
+    let world = two_branches();
+    world.write("d4/f.txt", "mine\n");
+    let main = world.tree();
+    let other = world.at("other", "d4/f.txt");
+    world.ok(["switch", "other", "--carry"]);
+    let there = world.tree();
+    assert_ne!(world.at("other", "d4/f.txt"), other);
+    let (mut cut, mut fault) = (0, 0);
+    loop {
+        fault += 1;
+        let mut command = world.backstitch();
+        command
+            .arg("undo")
+            .env("BACKSTITCH_FAULT", fault.to_string());
+        let done = finish(&mut command, b"").code == 0;
+        if branch(&world) == "main" {
+            assert_same(&world.tree(), &main);
+            assert_eq!(world.at("other", "d4/f.txt"), other, "{fault}");
+        } else {
+            assert_same(&world.tree(), &there);
+            assert_eq!(world.at("other", "d4/f.txt").as_deref(), Some("mine\n"));
+        }
+        world.ok(["verify"]);
+        if done {
+            assert_eq!(branch(&world), "main", "{fault}");
+            break;
+        }
+        cut += 1;
+        if branch(&world) == "main" {
+            world.ok(["redo"]);
+            assert_same(&world.tree(), &there);
+        }
+    }
+    assert!(cut > 15, "{cut}");
+}

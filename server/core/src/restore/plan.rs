@@ -57,6 +57,8 @@ impl Engine {
                 git_moved: None,
                 fingerprint: String::new(),
                 files: Vec::new(),
+                left: Vec::new(),
+                nothing: None,
                 kind,
                 of,
                 to_branch,
@@ -87,6 +89,7 @@ impl Draft<'_> {
         let conn = &self.engine.store.conn;
         let ancestry = Ancestry::new(conn);
         self.plan.gaps.clone_from(&aim.gaps);
+        self.plan.nothing.clone_from(&aim.nothing);
         for (file, moves) in &aim.moves {
             if moves.take_out.is_empty() && moves.put_back.is_empty() {
                 continue;
@@ -472,7 +475,7 @@ impl Draft<'_> {
         add(self.plan.target.as_bytes());
         let asked = (self.r.exact, self.r.on_conflict, self.plan.to_branch);
         add(format!("{asked:?}").as_bytes());
-        for part in &self.plan.files {
+        for part in self.plan.files.iter().chain(&self.plan.left) {
             for state in [&part.before, &part.after] {
                 match state {
                     None => add(b"-"),

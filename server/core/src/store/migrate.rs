@@ -8,9 +8,10 @@ use crate::error::{Error, Result};
 
 /// "bkst"
 const APPLICATION_ID: i64 = 0x626b_7374;
-const STEPS: [&str; 3] = [
+const STEPS: [&str; 4] = [
     include_str!("schema/001.sql"),
     include_str!("schema/002.sql"),
+    include_str!("schema/003.sql"),
     include_str!("schema/004.sql"),
 ];
 
