@@ -574,7 +574,8 @@ fn what_is_made_by_hand() {
 /// meant; the history knows two.
 #[test]
 fn renamed_and_edited_at_once() {
-    let text: String = (1..=10).map(|n| format!("line {n}\n")).collect();
+    let lines: Vec<String> = (1..=10).map(|n| format!("line {n}\n")).collect();
+    let text = lines.concat();
     let world = World::committed(&[("a.txt", &text), ("c.txt", "c\n"), ("e.txt", "1\n2\n3\n")]);
     let mut agent = world.agent();
     agent.prompt("move it");

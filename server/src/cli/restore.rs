@@ -382,7 +382,9 @@ fn conflict(desk: &Desk, job: &Job, plan: &Plan) -> Option<Error> {
         let files = render::plural(open, "file", "files");
         let mut hint = "--on-conflict markers|current|target decides them".to_owned();
         if job.request.on_conflict != OnConflict::Fail {
-            hint = "move away what is not of the history: a switch brings its files whole, or does nothing".to_owned();
+            hint = String::from(
+                "move away what is not of the history: a switch brings its files whole, or does nothing",
+            );
         } else if leads_elsewhere(job, plan) {
             if matches!(job.request.goal, Goal::Switch { carry: true, .. }) {
                 hint.push_str("; without --carry your edits stay on the branch that you leave");

@@ -300,9 +300,10 @@ impl<'s> Annotator<'s> {
         let changes = line_changes(&before.bytes, &after.bytes);
         let conn = &self.store.conn;
         let is_edit = change.role == Role::Edit;
-        let moved = match is_edit {
-            false => Some(history::moved_by(conn, change.id)?),
-            true => history::chosen_of(conn, change)?,
+        let moved = if is_edit {
+            history::chosen_of(conn, change)?
+        } else {
+            Some(history::moved_by(conn, change.id)?)
         };
         let Some((taken_out, put_back)) = moved else {
             return Ok(runs.carried(&changes, own));

@@ -271,7 +271,7 @@ pub(crate) fn free(conn: &Connection, name: &str) -> Result<()> {
             "a slash stands at its start, at its end, or beside another",
         ));
     }
-    let dotted = |part: &str| part.starts_with('.') || part.ends_with(".lock");
+    let dotted = |part: &str| part.starts_with('.') || part.strip_suffix(".lock").is_some();
     if name.ends_with('.') || name.split('/').any(dotted) {
         return Err(refuse(
             "no part of it may begin with a dot, or end with one or with `.lock`",

@@ -231,11 +231,10 @@ impl Engine {
                         .is_some();
                     surprise = Some((
                         format!("{} {why}", line.path.display()),
-                        match whole {
-                            true => "close what writes to it, and try again",
-                            false => {
-                                "close what writes to it, or leave it out with --path, and try again"
-                            }
+                        if whole {
+                            "close what writes to it, and try again"
+                        } else {
+                            "close what writes to it, or leave it out with --path, and try again"
                         },
                     ));
                 }
