@@ -193,6 +193,13 @@ pub fn plan(plan: &Plan, rev: Option<&str>, scope: &str) -> Value {
         let edit = |e: &BufferEdit| json!({ "path": text(e.path.bytes()), "pending": e.pending });
         document["edits"] = plan.edits.iter().map(edit).collect();
     }
+    let uncarried = plan.uncarried();
+    if !uncarried.is_empty() {
+        document["uncarried"] = uncarried.iter().map(|p| text(p.bytes())).collect();
+    }
+    if let Some(why) = &plan.nothing {
+        document["nothing"] = why.as_str().into();
+    }
     if let Some((then, now)) = &plan.git_moved {
         document["git_head"] = json!({ "then": git_head(then), "now": git_head(now) });
     }
@@ -241,7 +248,7 @@ fn conflict(conflict: &Conflict) -> Value {
     })
 }
 
-fn gap(gap: &Gap) -> Value {
+pub fn gap(gap: &Gap) -> Value {
     json!({
         "path": gap.path.as_deref().map(text),
         "kind": gap.kind.name(),

@@ -549,3 +549,116 @@ fn the_cache_is_in_nobodys_way() {
         assert_eq!(blame(&world, ["a.txt"]), expected, "{wrong}");
     }
 }
+
+/// An editor's text is told from what is saved: `--contents FILE`, or `-` for stdin.
+#[test]
+fn against_a_text_that_is_not_saved() {
+    let world = World::committed(&[("a.txt", "one\ntwo\nthree\n")]);
+    let mut agent = world.agent();
+    agent.prompt("first");
+    agent.edit("a.txt", "two", "2");
+    agent.stop();
+    world.write("a.txt", "one\n2\nthree\nsaved\n");
+    let text = "zero\none\n2\nthree\nsaved\n";
+    let mut command = world.backstitch();
+    command.args(["--json", "blame", "a.txt", "--contents", "-"]);
+    let piped = crate::support::finish(&mut command, text.as_bytes())
+        .expect_code(0)
+        .json();
+    assert_eq!(piped["against"], "text");
+    let lines = piped["lines"].as_array().expect("lines");
+    let who: Vec<String> = lines
+        .iter()
+        .map(|l| {
+            format!(
+                "{} {}",
+                l["text"].as_str().expect("text"),
+                l["by"].as_str().expect("by")
+            )
+        })
+        .collect();
+    assert_eq!(
+        who,
+        [
+            "zero user",
+            "one before",
+            "2 agent",
+            "three before",
+            "saved user"
+        ]
+    );
+    assert_eq!(lines[2]["turn"], "t1");
+    let named = world.home.join("buffer");
+    std::fs::write(&named, text).expect("written");
+    let named = named.to_str().expect("UTF-8");
+    assert_eq!(world.json(["blame", "a.txt", "--contents", named]), piped);
+    let shown = world.ok(["blame", "a.txt", "--contents", named, "-L", "1,1"]);
+    assert!(
+        shown.stdout.contains("you") && shown.stdout.contains("not saved"),
+        "{shown}"
+    );
+    assert!(
+        world.history().iter().all(|l| !l.starts_with("you")),
+        "nothing was recorded"
+    );
+    world
+        .run(["blame", "a.txt", "--contents", "/nowhere"])
+        .expect_code(3);
+    world
+        .run(["blame", "a.txt", "t1", "--contents", named])
+        .expect_code(2);
+}
+
+/// What the user chose hunk by hunk, and what was decided where edits collided, keeps the authors of the lines that
+/// come back; only what neither side had is the user's.
+#[test]
+fn through_chosen_hunks() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.prompt("first");
+    agent.edit("a.txt", "one", "1");
+    agent.stop();
+    agent.prompt("second");
+    agent.edit(
+        "a.txt",
+        "1\ntwo\nthree\nfour\nfive",
+        "uno\ntwo\nthree\nfour\ncinque",
+    );
+    agent.stop();
+    let diff = world.json(["diff", "@", "t2"]);
+    let hunk = |added: &str| -> String {
+        let hunks = diff["files"][0]["hunks"].as_array().expect("hunks").iter();
+        let mut found = hunks.filter(|h| h["added"][0] == added);
+        let id = &found.next().expect("a hunk")["id"];
+        id.as_str().expect("an id").to_owned()
+    };
+    world.ok(["revert", "t2", "--hunk", &hunk("1")]);
+    assert_eq!(
+        blame(&world, ["a.txt"]),
+        [
+            "1: t1 Edit",
+            "two: before",
+            "three: before",
+            "four: before",
+            "cinque: t2 Edit"
+        ]
+    );
+    world.ok(["undo"]);
+    world.ok(["revert", "t2", "--hunk", &hunk("five")]);
+    assert_eq!(
+        blame(&world, ["a.txt"]),
+        [
+            "uno: t2 Edit",
+            "two: before",
+            "three: before",
+            "four: before",
+            "five: before"
+        ]
+    );
+    world.ok(["undo"]);
+    // decided, where the user had written into it
+    world.write("a.txt", world.read("a.txt").replace("uno", "mine"));
+    world.ok(["revert", "t2", "--on-conflict", "target"]);
+    assert_eq!(blame(&world, ["a.txt"])[0], "1: t1 Edit");
+    assert_eq!(blame(&world, ["a.txt"])[4], "five: before");
+}

@@ -67,7 +67,8 @@ fn current(world: &World) -> Vec<String> {
     lines
 }
 
-/// S2-068…S2-076, S2-078, S2-080, S2-081, S2-D3, S3-053, S4-063, S4-064: a second idea beside the first, each with its own files.
+/// S2-068, S2-069, S2-072, S2-075, S2-076, S2-078, S2-080, S2-D3, S4-063, S4-064: a second idea beside the first, each
+/// with its own files.
 #[test]
 fn two_ideas() {
     let world = start();
@@ -83,6 +84,14 @@ fn two_ideas() {
     ] {
         assert_eq!(made[field], expected, "{made:#}");
     }
+    let (point, time) = (world.checkpoint("t1: first idea").json, &made["created"]);
+    let after = |a: &Value, b: &Value| a.as_str().expect("a time") >= b.as_str().expect("a time");
+    assert!(after(time, &point["time"]), "{made:#}");
+    let listed = world.json(["branch"])["branches"][1].clone();
+    assert_eq!(
+        (&listed["created"], &listed["checkpoints"]),
+        (time, &json!([]))
+    );
     assert_same(&world.tree(), &first);
     world.ok(["switch", "idea2"]);
     assert_eq!(world.read("a.txt"), A);
@@ -238,7 +247,8 @@ fn undone_and_redone() {
     assert_same(&world.tree(), &here);
 }
 
-/// S2-069…S2-073, S2-077, S2-082, S2-D2, S4-062: names, both forms of each command, and what they refuse.
+/// S2-070, S2-071, S2-073, S2-077, S2-082, S2-D2, S4-062, S4-071, S4-072: names, both forms of each command, and what
+/// they refuse. Each command is a process of its own: what the one saves, the next one finds.
 #[test]
 fn names_are_told_apart() {
     let world = start();
@@ -311,7 +321,7 @@ fn names_are_told_apart() {
     }
 }
 
-/// A second agent beside the first, in a directory of its own: one history, and nothing crosses over.
+/// S2-083: a second agent beside the first, in a directory of its own: one history, and nothing crosses over.
 #[test]
 fn a_second_directory() {
     let world = start();
@@ -493,5 +503,425 @@ fn a_fork_into_a_place_of_its_own_history() {
     );
     assert_eq!(names(&world), ["main*"]);
     assert_eq!(other.json(["status"])["branch"], "main");
+    world.ok(["verify"]);
+}
+
+/// `@`, "now", takes in what the user has not recorded yet, wherever something starts from it; so does the name of the
+/// branch that one is on.
+#[test]
+fn now_is_the_disk_as_it_is() {
+    let world = start();
+    let mut text = world.read("a.txt");
+    let mut edit = |line: &str| {
+        text.push_str(line);
+        text.push('\n');
+        world.write("a.txt", &text);
+        text.clone()
+    };
+    for (line, args, rev) in [
+        ("by fork", &["fork", "@", "f"][..], "f"),
+        ("by name", &["fork", "main", "f1"], "f1"),
+        ("by create", &["branch", "create", "f2"], "f2"),
+        ("by branch", &["branch", "@", "f3"], "f3"),
+        ("by tag", &["tag", "v1"], "v1"),
+        ("by its name", &["tag", "v2", "main"], "v2"),
+    ] {
+        let now = edit(line);
+        world.ok(args);
+        assert_eq!(world.at(rev, "a.txt"), Some(now), "{args:?}");
+    }
+    let now = edit("into");
+    world.ok(["fork", "@", "f4", "--into", "../f4"]);
+    assert_eq!(world.beside("f4").read("a.txt"), now);
+    let now = edit("copied");
+    world.ok(["materialize", "@", "--into", "../copy"]);
+    assert_eq!(world.beside("copy").read("a.txt"), now);
+    // what is not on this branch needs no look
+    edit("not recorded");
+    let before = world.history();
+    world.ok(["tag", "old", "t1"]);
+    world.ok(["fork", "t1", "old-one"]);
+    assert_eq!(world.history(), before);
+    // the dry run and the run are of one mind
+    edit("more");
+    let plan = world.plan(["rewind", "@", "--exact"]);
+    assert_eq!(actions(&plan), Vec::<String>::new(), "{plan:#}");
+    edit("and more");
+    let kept = world.tree();
+    world.ok(["rewind", "@", "--exact"]);
+    assert_same(&world.tree(), &kept);
+    // compared with the disk, it is what was recorded before anybody looked, however often it is asked
+    edit("seen");
+    for rev in ["@", "main", "@"] {
+        let diff = world.json(["diff", rev]);
+        assert_eq!(diff["files"].as_array().map(Vec::len), Some(1), "{diff:#}");
+    }
+}
+
+/// Neither `undo` nor `redo` of a switch leads to a branch that was deleted meanwhile: they say how to have it back.
+#[test]
+fn back_to_a_branch_that_was_deleted() {
+    let world = start();
+    world.ok(["fork", "t1", "idea2", "--switch"]);
+    let switched = world.json(["oplog"])["operations"][0]["id"].clone();
+    let switched = switched.as_str().expect("an id");
+    let main = world.json(["branch"])["branches"][0]["head"].clone();
+    let main = main.as_str().expect("a head").to_owned();
+    world.ok(["branch", "delete", "main"]);
+    let there = world.tree();
+    let again = format!("`backstitch branch create main --from {main}`");
+    for args in [&["undo"][..], &["undo", switched], &["undo", "--dry-run"]] {
+        says(&world.run(args), 1, &["main", "deleted", &again]);
+        assert_same(&world.tree(), &there);
+    }
+    let all = world.json(["branch", "list"])["branches"].clone();
+    assert_eq!(
+        (&all[0]["name"], &all[0]["deleted"]),
+        (&json!("main"), &json!(true))
+    );
+    assert_eq!(
+        (&all[1]["name"], &all[1]["parent"]),
+        (&json!("idea2"), &json!("main"))
+    );
+    assert_eq!(names(&world), ["idea2*"]);
+    world.ok(["branch", "create", "main", "--from", &main]);
+    world.ok(["switch", "main"]);
+    assert!(world.exists("b.txt"));
+    // and the other way round
+    world.ok(["undo"]);
+    world.ok(["branch", "delete", "main"]);
+    says(&world.run(["redo"]), 1, &["main", "deleted", &again]);
+}
+
+/// `--carry` takes what the user edited on this branch since one came to it, and nothing older: not what an earlier
+/// switch parked, not what was there when the branch began.
+#[test]
+fn what_is_carried_is_of_this_stretch() {
+    let world = start();
+    for name in ["idea2", "idea3", "idea4"] {
+        world.ok(["fork", "t1", name]);
+    }
+    world.write("parked.txt", "parked\n");
+    world.ok(["switch", "idea2"]);
+    world.ok(["switch", "main"]);
+    world.write("fresh.txt", "fresh\n");
+    let carried = world.plan(["switch", "idea2", "--carry"]);
+    assert_eq!(
+        actions(&carried),
+        ["write a.txt", "delete b.txt", "delete parked.txt"]
+    );
+    world.ok(["switch", "idea2", "--carry"]);
+    assert!(!world.exists("parked.txt"));
+    assert_eq!(world.read("fresh.txt"), "fresh\n");
+    // what was carried here goes on from here
+    world.ok(["switch", "idea3", "--carry"]);
+    assert_eq!(world.read("fresh.txt"), "fresh\n");
+    world.ok(["switch", "main"]);
+    assert!(world.exists("parked.txt") && world.exists("fresh.txt"));
+    // the edits stay with the branch on which they were recorded
+    world.write("c.txt", "mine\n");
+    world.ok(["fork", "@", "side", "--switch"]);
+    assert_eq!(world.read("c.txt"), "mine\n");
+    world.ok(["switch", "idea4", "--carry"]);
+    assert_eq!(world.read("c.txt"), "c\n");
+    // who goes back is there as before
+    world.ok(["switch", "main"]);
+    world.write("again.txt", "again\n");
+    world.ok(["switch", "idea4"]);
+    world.ok(["undo"]);
+    world.ok(["switch", "idea4", "--carry"]);
+    assert_eq!(world.read("again.txt"), "again\n");
+    assert!(!world.exists("parked.txt"));
+    world.ok(["verify"]);
+}
+
+/// The undo of a switch takes out again what it carried; redo takes it along again. Nothing of it is lost.
+#[test]
+fn what_was_carried_goes_back() {
+    let world = start();
+    world.ok(["fork", "t1", "idea2"]);
+    world.write("a.txt", world.read("a.txt").replace("seven", "mine"));
+    world.write("new.txt", "new\n");
+    let here = world.tree();
+    let switched = world.json(["switch", "idea2", "--carry"]);
+    let there = world.tree();
+    let carried = world.at("@", "a.txt");
+    for _ in 0..2 {
+        let plan = world.plan(["undo"]);
+        assert_eq!(plan["uncarried"], json!(["a.txt", "new.txt"]), "{plan:#}");
+        world.ok(["undo"]);
+        assert_same(&world.tree(), &here);
+        assert_eq!(names(&world), ["main*", "idea2"]);
+        assert_eq!(world.at("idea2", "a.txt").as_deref(), Some(A));
+        assert_eq!(world.at("idea2", "new.txt"), None);
+        nothing_new(&world);
+        world.ok(["redo"]);
+        assert_same(&world.tree(), &there);
+        assert_eq!(names(&world), ["main", "idea2*"]);
+        nothing_new(&world);
+    }
+    let node = switched["checkpoint"].as_str().expect("an id");
+    assert_eq!(world.at(node, "a.txt"), carried);
+    let op = switched["operation"].as_str().expect("an id");
+    for line in [
+        "you (carried from main): modify a.txt, create new.txt".to_owned(),
+        format!("undo {op}: modify a.txt, delete new.txt"),
+        format!("redo {op}: modify a.txt, create new.txt"),
+    ] {
+        assert!(world.history().contains(&line), "{:#?}", world.history());
+    }
+    // what the user wrote there since, stays there
+    world.write("a.txt", world.read("a.txt").replace("one", "since"));
+    world.ok(["undo"]);
+    assert_same(&world.tree(), &here);
+    assert_eq!(world.at("idea2", "a.txt"), Some(A.replace("one", "since")));
+    world.ok(["switch", "idea2"]);
+    assert!(!world.exists("new.txt"));
+    world.ok(["switch", "main"]);
+    assert_same(&world.tree(), &here);
+    world.ok(["verify"]);
+}
+
+/// Where what was carried was written into, the undo waits for a decision; and it is done where it was carried to.
+#[test]
+fn what_was_carried_and_written_into() {
+    let world = start();
+    world.ok(["fork", "t1", "idea2"]);
+    world.ok(["fork", "t1", "idea3"]);
+    world.ok(["switch", "idea2"]);
+    let mut agent = world.agent();
+    agent.prompt("second idea");
+    agent.edit("a.txt", "seven", "SEVEN");
+    agent.stop();
+    world.ok(["switch", "main"]);
+    world.write("a.txt", world.read("a.txt").replace("seven", "mine"));
+    let here = world.tree();
+    let switched = world.json(["switch", "idea2", "--carry", "--on-conflict", "markers"]);
+    assert!(world.read("a.txt").contains("<<<<<<<"));
+    let op = switched["operation"].as_str().expect("an id");
+    world.ok(["undo"]);
+    assert_same(&world.tree(), &here);
+    let before = A.replace("seven", "SEVEN");
+    assert_eq!(world.at("idea2", "a.txt"), Some(before.clone()));
+    world.ok(["redo"]);
+    assert!(world.read("a.txt").contains("<<<<<<<"));
+    world.ok(["switch", "idea3"]);
+    says(
+        &world.run(["undo", op]),
+        1,
+        &["idea2", "not the current branch"],
+    );
+    world.ok(["switch", "idea2"]);
+    world.write("a.txt", world.read("a.txt").replace("mine", "mine, too"));
+    let there = world.tree();
+    let output = world.run(["--json", "undo", op]);
+    assert_eq!(
+        (output.code, conflicts(&output.json())),
+        (1, vec!["a.txt".to_owned()])
+    );
+    assert_same(&world.tree(), &there);
+    world.ok(["undo", op, "--on-conflict", "target"]);
+    assert_same(&world.tree(), &here);
+    assert_eq!(world.at("idea2", "a.txt"), Some(before));
+    world.ok(["verify"]);
+}
+
+/// A switch that records what the user edited says so, the dry run too.
+#[test]
+fn what_a_switch_records_is_said() {
+    let world = start();
+    world.ok(["fork", "t1", "idea2"]);
+    world.write("c.txt", "mine\n");
+    world.write("new.txt", "new\n");
+    let plan = world.plan(["switch", "idea2"]);
+    let node = world.json(["log", "-n", "1"])["checkpoints"][0]["id"].clone();
+    assert_eq!(plan["recorded"], node);
+    let node = node.as_str().expect("an id");
+    assert!(
+        world.plan(["switch", "idea2"])["recorded"].is_null(),
+        "it is recorded by now"
+    );
+    world.write("new.txt", "newer\n");
+    let said = world.ok(["switch", "idea2"]).stdout;
+    let next = format!("c{}", node[1..].parse::<u32>().expect("a number") + 1);
+    let line = format!("your edits in 1 file were recorded as {next} on main");
+    assert!(said.contains(&line), "{said}");
+    let said = world.ok(["switch", "main"]).stdout;
+    assert!(!said.contains("recorded as"), "{said}");
+    world.write("c.txt", "mine, too\n");
+    let done = world.json(["switch", "idea2"]);
+    assert!(done["recorded"].is_string(), "{done:#}");
+    // an undo of it, too
+    world.write("c.txt", "there\n");
+    assert!(world.json(["undo"])["recorded"].is_string());
+}
+
+/// The hints of a switch name what a switch can do.
+#[test]
+fn what_a_switch_can_be_told() {
+    let world = start();
+    world.ok(["fork", "t1", "idea2", "--switch"]);
+    world.write("a.txt", A.replace("one", "mine"));
+    let before = world.tree();
+    let output = world.run(["switch", "main", "--carry"]);
+    says(&output, 1, &["--on-conflict", "without --carry"]);
+    assert!(!output.stderr.contains("--path"), "{output}");
+    world
+        .run(["switch", "main", "--path", "a.txt"])
+        .expect_code(2);
+    assert_same(&world.tree(), &before);
+    world.ok(["switch", "main"]);
+    let there = world.tree();
+    says(&world.run(["undo", "--path", "a.txt"]), 2, &["--path"]);
+    assert_same(&world.tree(), &there);
+}
+
+/// Names that git would not have, that cannot be seen, or that are too long are refused, with the reason.
+#[test]
+fn names_are_as_git_has_them() {
+    let world = start();
+    let long = "x".repeat(256);
+    for (name, why) in [
+        ("a..b", "two dots"),
+        ("..", "two dots"),
+        ("../../etc", "two dots"),
+        ("a//b", "slash"),
+        ("/a", "slash"),
+        ("a/", "slash"),
+        (".hidden", "dot"),
+        ("a/.b", "dot"),
+        ("a.", "dot"),
+        ("a.lock", ".lock"),
+        ("a.lock/b", ".lock"),
+        ("a b", "character"),
+        ("a?", "character"),
+        ("a*", "character"),
+        ("a[b", "character"),
+        ("\u{202e}abc", "character"),
+        ("a\u{200b}b", "character"),
+        ("a\u{1b}b", "character"),
+        (&long, "255 bytes"),
+    ] {
+        says(
+            &world.run(["fork", "@", name]),
+            1,
+            &["cannot be a name", why],
+        );
+        says(&world.run(["tag", name]), 1, &["cannot be a name", why]);
+    }
+    assert_eq!(names(&world), ["main*"]);
+    for name in ["feature/one-two_3.4", "ü", "x.locked", &long[..255]] {
+        world.ok(["fork", "@", name]);
+    }
+    // the third form
+    world.ok(["branch", "--from", "t1", "--name", "idea2"]);
+    world.ok(["branch", "--name", "idea3"]);
+    assert_eq!(world.at("idea2", "a.txt").as_deref(), Some(A));
+    world.run(["branch", "--from", "t1"]).expect_code(2);
+    // a long name does not push the rest away, and what was deleted is told from what is there
+    world.ok(["branch", "delete", "idea3"]);
+    let list = world.ok(["branch", "list"]).stdout;
+    let row = |name: &str| {
+        let found = list.lines().find(|line| line[2..].starts_with(name));
+        found
+            .unwrap_or_else(|| panic!("no {name} in {list}"))
+            .to_owned()
+    };
+    assert!(
+        row("xxx").starts_with(&format!("  {}…  c", "x".repeat(31))),
+        "{list}"
+    );
+    assert!(row("idea3 ").contains(" deleted  from "), "{list}");
+    assert!(!row("idea2 ").contains("deleted"), "{list}");
+    assert!(
+        list.lines().last().expect("a line").starts_with("  idea3 "),
+        "{list}"
+    );
+}
+
+/// While an agent is at work, going elsewhere says so.
+#[test]
+fn a_switch_while_an_agent_works() {
+    let world = start();
+    world.ok(["fork", "t1", "idea2"]);
+    let mut agent = world.agent();
+    agent.prompt("busy");
+    let call = agent.pre_bash("sleep 9");
+    let words = ["an agent is at work", "1 tool call is under way"];
+    says(&world.run(["switch", "idea2"]), 0, &words);
+    says(&world.run(["rewind", "t1", "--dry-run"]), 0, &words);
+    agent.post_bash(&call, &world.sh("true"));
+    agent.stop();
+    let calm = world.ok(["switch", "main"]);
+    assert!(!calm.stderr.contains("at work"), "{calm}");
+}
+
+/// Where nothing was ever recorded, and where all of it was removed, lists are short and nothing can start anywhere.
+#[test]
+fn names_where_nothing_is_recorded() {
+    let world = World::committed(&[("a.txt", A)]);
+    let empty = |world: &World| {
+        assert_eq!(names(world), ["main*"]);
+        assert!(world.ok(["branch"]).stdout.contains("* main"));
+        assert_eq!(world.json(["tag"])["tags"], json!([]));
+        assert!(world.ok(["tag"]).stdout.contains("No tags yet"));
+        for args in [
+            &["fork", "@", "x"][..],
+            &["branch", "create", "x"],
+            &["tag", "x"],
+            &["show", "@"],
+        ] {
+            says(
+                &world.run(args),
+                3,
+                &["nothing has been recorded", "backstitch checkpoint"],
+            );
+        }
+    };
+    empty(&world);
+    assert!(
+        !world.state.join("backstitch").exists(),
+        "asking makes no store"
+    );
+    world.ok(["checkpoint"]);
+    world.ok(["clear", "--yes"]);
+    empty(&world);
+}
+
+/// A switch brings the other branch's files whole or does nothing: what is nobody's and stands in the way survives,
+/// whatever is said of conflicts.
+#[test]
+fn what_is_untracked_survives_a_switch() {
+    let world = World::committed(&[("a.txt", A), (".gitignore", "*.log\n")]);
+    world.ok(["checkpoint"]);
+    world.ok(["fork", "@", "h", "--switch"]);
+    let mut agent = world.agent();
+    agent.prompt("named, though ignored");
+    agent.write("x.log", "agent's\n");
+    agent.write("dir", "a file\n");
+    agent.stop();
+    world.ok(["switch", "main"]);
+    assert!(!world.exists("x.log"));
+    world.write("x.log", "mine\n");
+    world.write("dir/secret.log", "mine, too\n");
+    let before = world.tree();
+    for how in ["fail", "target", "current", "markers"] {
+        let output = world.run(["--json", "switch", "h", "--on-conflict", how]);
+        assert_eq!(
+            (output.code, conflicts(&output.json())),
+            (1, vec!["dir".to_owned(), "x.log".to_owned()]),
+            "{how}"
+        );
+        assert_same(&world.tree(), &before);
+        assert_eq!(names(&world), ["main*", "h"]);
+    }
+    let output = world.run(["switch", "h", "--on-conflict", "target"]);
+    says(&output, 1, &["collide in 2 files", "move away"]);
+    fs::rename(world.path("x.log"), world.path("y.log")).expect("moved");
+    fs::remove_dir_all(world.path("dir")).expect("removed");
+    world.ok(["switch", "h"]);
+    assert_eq!(world.read("x.log"), "agent's\n");
+    world.ok(["switch", "main"]);
+    assert_eq!(world.read("y.log"), "mine\n");
     world.ok(["verify"]);
 }

@@ -507,3 +507,168 @@ fn the_demo_runs() {
     assert_same(&world.tree(), &before);
     assert!(!fs::exists(path(&answer["workspace"])).expect("known"));
 }
+
+/// Names in `--name-status` can be read back, as git writes them.
+#[test]
+fn names_that_are_no_text() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let world = World::committed(&[("a.txt", "a\n")]);
+    world.ok(["checkpoint"]);
+    for name in [
+        &b"bad\xff.txt"[..],
+        b"tab\there",
+        "schön.txt".as_bytes(),
+        b"quo\"te",
+    ] {
+        world.write(std::ffi::OsStr::from_bytes(name), "x\n");
+    }
+    let text = world.ok(["diff", "--name-status"]).stdout;
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "A\t\"bad\\377.txt\"",
+            "A\t\"quo\\\"te\"",
+            "A\tschön.txt",
+            "A\t\"tab\\there\""
+        ]
+    );
+}
+
+/// S2-054, S2-055: what a history begins with nobody made by hand; and the list of checkpoints has all branches where it is asked.
+#[test]
+fn what_is_made_by_hand() {
+    let world = World::committed(&[("a.txt", "a\n")]);
+    world.ok(["init"]);
+    let kinds = world.json(["stats"])["kinds"].clone();
+    assert_eq!((&kinds["manual"], &kinds["start"]), (&0.into(), &1.into()));
+    assert!(!world.ok(["stats"]).stdout.contains("by hand"));
+    world.ok(["checkpoint", "-m", "mine"]);
+    let stats = world.json(["stats"]);
+    let kinds = &stats["kinds"];
+    assert_eq!((&kinds["manual"], &kinds["start"]), (&1.into(), &1.into()));
+    let sum: i64 = kinds
+        .as_object()
+        .expect("kinds")
+        .values()
+        .filter_map(serde_json::Value::as_i64)
+        .sum();
+    assert_eq!(Some(sum), stats["checkpoints"].as_i64());
+    assert!(world.ok(["stats"]).stdout.contains("1 by hand"));
+    world.ok(["fork", "@~1", "idea2", "--switch"]);
+    world.ok(["checkpoint", "create", "there"]);
+    let labels = |args: &[&str]| -> Vec<String> {
+        let all = world.json(args)["checkpoints"].clone();
+        let all = all.as_array().expect("a list").iter();
+        all.map(|c| c["label"].as_str().expect("a label").to_owned())
+            .collect()
+    };
+    assert_eq!(labels(&["checkpoint", "list"]), ["there", "start"]);
+    assert_eq!(
+        labels(&["checkpoint", "list", "--all"]),
+        ["there", "mine", "start"]
+    );
+}
+
+/// A file that is renamed and edited by one command shows as one, where half of it is the same and nothing else can be
+/// meant; the history knows two.
+#[test]
+fn renamed_and_edited_at_once() {
+    let lines: Vec<String> = (1..=10).map(|n| format!("line {n}\n")).collect();
+    let text = lines.concat();
+    let world = World::committed(&[("a.txt", &text), ("c.txt", "c\n"), ("e.txt", "1\n2\n3\n")]);
+    let mut agent = world.agent();
+    agent.prompt("move it");
+    agent.bash("mv a.txt b.txt && sed -i 's/line 5/LINE 5/' b.txt; echo else > d.txt; rm c.txt");
+    agent.stop();
+    let names = |args: &[&str]| -> Vec<String> {
+        let text = world.ok(args).stdout;
+        text.lines().map(str::to_owned).collect()
+    };
+    let expected = ["R\ta.txt\tb.txt", "D\tc.txt", "A\td.txt"];
+    let mut diff = names(&["diff", "t1", "--name-status"]);
+    diff.sort_by_key(|l| l[2..].to_owned());
+    assert_eq!(diff, expected);
+    let step = world.checkpoints().pop().expect("a step").id;
+    let mut shown = names(&["show", &step, "--name-status"]);
+    shown.sort_by_key(|l| l[2..].to_owned());
+    assert_eq!(shown, expected);
+    let stat = world.ok(["show", &step]).stdout;
+    assert!(
+        stat.contains("a.txt → b.txt") && stat.contains("+1 -1"),
+        "{stat}"
+    );
+    let patch = world.ok(["diff", "t1"]).stdout;
+    assert!(
+        patch.contains("rename from a.txt\nrename to b.txt\n"),
+        "{patch}"
+    );
+    world.ok(["rewind", "t1"]);
+    assert_eq!(world.read("a.txt"), text);
+    assert!(!world.exists("b.txt"));
+    world.write("patch", &patch);
+    world.git_ok(["apply", "patch"]);
+    assert_eq!(world.read("b.txt"), text.replace("line 5", "LINE 5"));
+    // two that it may be: neither is it
+    world.remove("patch");
+    world.ok(["checkpoint", "-m", "here"]);
+    world
+        .sh("sed 's/line 2/2/' b.txt > x.txt; sed 's/line 3/3/' b.txt > y.txt; rm b.txt")
+        .expect_code(0);
+    let mut diff = names(&["diff", "here", "--name-status"]);
+    diff.sort();
+    assert_eq!(diff, ["A\tx.txt", "A\ty.txt", "D\tb.txt"]);
+}
+
+/// S4-057, S4-058, S4-060, S4-067, S4-068: a checkpoint says on which it stands, on what branch, who made it and how it
+/// is tagged; between two it is told what came, changed and went, line by line.
+#[test]
+fn what_a_checkpoint_says_of_itself() {
+    let world = World::committed(&[("a.txt", "one\ntwo\nthree\n"), ("c.txt", "c\n")]);
+    let mut agent = world.agent();
+    agent.prompt("first");
+    agent.edit("a.txt", "two", "2");
+    agent.bash("echo b > b.txt; rm c.txt");
+    agent.stop();
+    world.ok(["fork", "@~1", "idea2", "--switch"]);
+    let mut second = world.agent();
+    second.prompt("second");
+    second.edit("a.txt", "three", "3");
+    second.stop();
+    world.ok(["tag", "works"]);
+    let all = world.checkpoints();
+    let shown = |line: &str| {
+        let found = all.iter().find(|c| c.line == line);
+        found.unwrap_or_else(|| panic!("no {line}")).json.clone()
+    };
+    let ours = shown("t2 Edit: modify a.txt");
+    let turn = shown("t2: second");
+    let fork = shown("t1 Edit: modify a.txt");
+    assert_eq!(ours["parent"], turn["id"]);
+    assert_eq!(
+        turn["parent"], fork["id"],
+        "the first on a branch stands where it was forked"
+    );
+    assert_eq!(
+        (&ours["branch"], &fork["branch"]),
+        (&json!("idea2"), &json!("main"))
+    );
+    assert_eq!(
+        (&ours["agent"], &ours["session"], &ours["tags"]),
+        (
+            &json!("claude-code"),
+            &json!(second.session()),
+            &json!(["works"])
+        )
+    );
+    assert_eq!(fork["session"], agent.session());
+    assert!(fork["time"].as_str() < ours["time"].as_str());
+    let status = world.ok(["diff", "t1", "main", "--name-status"]).stdout;
+    assert_eq!(status, "M\ta.txt\nA\tb.txt\nD\tc.txt\n");
+    let diff = world.json(["diff", "t1", "main", "--", "a.txt"]);
+    let hunk = &diff["files"][0]["hunks"][0];
+    assert_eq!(
+        (&hunk["old"], &hunk["removed"], &hunk["added"]),
+        (&json!([2, 1]), &json!(["two"]), &json!(["2"]))
+    );
+}

@@ -173,7 +173,7 @@ fn docs_are_held_against_the_binary() {
         ("backstitch rewind c12 --dry-run", 0),
         ("backstitch rewound c12", 2),
         ("backstitch rewind c12 --label green", 2),
-        ("backstitch branch --from c12 --name idea3", 2),
+        ("backstitch branch --from c12 --label idea3", 2),
         ("backstitch rewind", 2),
         ("backstitch rewind c999", 3),
     ] {

@@ -270,3 +270,51 @@ fn counts_are_kept() {
     assert_eq!(world.json(["log"]), first);
     assert!(counted() > 0);
 }
+
+/// Names that lead nowhere are answered with what there is.
+#[test]
+fn an_agent_that_never_reported() {
+    let world = World::committed(&[("a.txt", "a\n")]);
+    let mut agent = world.agent();
+    agent.prompt("one");
+    agent.edit("a.txt", "a", "b");
+    agent.stop();
+    let output = world.run(["log", "--agent", "zzz"]).expect_code(3);
+    for word in ["agent `zzz` not found", "backstitch stats"] {
+        assert!(output.stderr.contains(word), "no {word} in {output}");
+    }
+    assert!(world.ok(["stats"]).stdout.contains("claude-code"));
+    let output = world.run(["diff", "t1", "--", "nope"]).expect_code(3);
+    assert!(
+        output.stderr.contains("no checkpoint knows nope"),
+        "{output}"
+    );
+    world.ok(["diff", "t1", "--", "a.txt"]);
+}
+
+/// A turn of which nothing is left stands back, and so do its steps.
+#[test]
+fn a_turn_that_was_taken_out() {
+    let world = World::committed(&[("a.txt", "one\ntwo\nthree\nfour\nfive\n")]);
+    let mut agent = world.agent();
+    for (prompt, from, to) in [("first", "one", "1"), ("second", "five", "5")] {
+        agent.prompt(prompt);
+        agent.edit("a.txt", from, to);
+        agent.stop();
+    }
+    agent.prompt("only a question");
+    agent.stop();
+    let out = |world: &World| -> Vec<String> {
+        let all = world.checkpoints();
+        let out = all.iter().filter(|c| c.json["taken_out"] == true);
+        out.map(|c| c.line.clone()).collect()
+    };
+    assert_eq!(out(&world), Vec::<String>::new());
+    world.ok(["revert", "t2"]);
+    assert_eq!(out(&world), ["t2: second", "t2 Edit: modify a.txt"]);
+    let log = world.ok(["log"]).stdout;
+    let header = log.lines().find(|l| l.contains("second")).expect("it");
+    assert!(header.contains("(taken out)"), "{log}");
+    world.ok(["undo"]);
+    assert_eq!(out(&world), Vec::<String>::new());
+}

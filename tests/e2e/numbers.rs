@@ -30,7 +30,7 @@ fn the_history_in_numbers() {
     assert_eq!(stats["checkpoints"], 6);
     assert_eq!(
         stats["kinds"],
-        json!({"turn": 1, "step": 2, "manual": 2, "external": 1, "rewind": 0, "squash": 0, "import": 0})
+        json!({"turn": 1, "step": 2, "manual": 1, "external": 1, "rewind": 0, "squash": 0, "import": 0, "start": 1})
     );
     assert_eq!((&stats["turns"], &stats["steps"]), (&json!(1), &json!(2)));
     assert_eq!(stats["sessions"], json!({"claude-code": 1}));
@@ -57,7 +57,7 @@ fn the_history_in_numbers() {
     assert_eq!(world.json(["stats"])["lines"], stats["lines"]);
     let text = world.ok(["stats"]).stdout;
     for part in [
-        "7  2 by hand",
+        "7  1 by hand",
         "claude-code 1",
         "by agents",
         "+2 -1",
@@ -116,7 +116,11 @@ fn the_history_is_cleared() {
         store.display()
     ));
     assert_eq!(left.stdout, "", "nothing of it is on the disk");
-    says(&world.run(["show", "t1"]), 3, &["t1"]);
+    says(
+        &world.run(["show", "t1"]),
+        3,
+        &["nothing has been recorded"],
+    );
 
     let mut agent = world.agent();
     agent.session_start();

@@ -84,23 +84,24 @@ fn to_a_turn() {
     assert_eq!(world.git_digest(), git);
 }
 
-/// S4-017, S4-033: to the newest checkpoint before what was done last, whatever its number is.
+/// S2-059, S2-060, S4-017, S4-033: to the newest checkpoint before what was done last, whatever its number is.
 #[test]
 fn to_the_last_checkpoint() {
     let world = story();
     world.ok(["checkpoint", "-m", "good"]);
     let good = world.tree();
+    let id = world.id("\"good\"");
     let mut agent = world.agent();
     agent.prompt("spoil it");
     agent.bash("echo > a.txt; rm -r src");
-    for last in ["@^", "good"] {
+    for last in ["@^", "good", &id] {
         world.ok(["rewind", last]);
         assert_same(&world.tree(), &good);
         world.ok(["undo"]);
     }
 }
 
-/// `@`, `@~2`, `c12^`, a label in quotes, and what does not exist.
+/// S2-066: `@`, `@~2`, `c12^`, a label in quotes, and what does not exist.
 #[test]
 fn places_in_history() {
     let world = story();
@@ -135,7 +136,7 @@ fn places_in_history() {
     assert_eq!(world.read("c.txt"), "c\n");
 }
 
-/// To a tool call, by its number in the session.
+/// S2-061: to a tool call, by its number in the session.
 #[test]
 fn to_an_iteration() {
     let world = story();

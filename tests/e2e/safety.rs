@@ -187,7 +187,7 @@ fn a_file_where_a_directory_is_needed() {
     assert_same(&world.tree(), &after);
 }
 
-/// U-20: where one path cannot be written, all of it is as it was; where the process dies of it, the next command
+/// U-20, S4-066: where one path cannot be written, all of it is as it was; where the process dies of it, the next command
 /// finishes the work, and that can be undone.
 #[test]
 fn u_20_all_or_nothing() {
@@ -202,20 +202,25 @@ fn u_20_all_or_nothing() {
     let after = world.tree();
 
     // no file may grow beyond 4 MiB: the store is far from it, the file that comes back is not
-    let limited = |ignore: &str| {
+    let limited = |ignore: &str, args: [&str; 2]| {
         let script = format!("{ignore} ulimit -c 0; ulimit -f 8192; exec \"$@\"");
         let mut command = world.command("sh");
         command.args(["-c", &script, "sh"]);
         command.arg(world.backstitch().get_program());
-        command.args(["rewind", "t1"]);
+        command.args(args);
         finish(&mut command, b"")
     };
-    let output = limited("trap '' XFSZ;").expect_code(1);
+    let output = limited("trap '' XFSZ;", ["rewind", "t1"]).expect_code(1);
     assert!(output.stderr.contains("m-big"), "{output}");
     assert!(output.stderr.contains("put back as it was"), "{output}");
     assert_same(&world.tree(), &after);
+    world.ok(["fork", "t1", "before"]);
+    let output = limited("trap '' XFSZ;", ["switch", "before"]).expect_code(1);
+    assert!(output.stderr.contains("put back as it was"), "{output}");
+    assert_same(&world.tree(), &after);
+    assert_eq!(world.json(["status"])["branch"], "main");
 
-    let output = limited("");
+    let output = limited("", ["rewind", "t1"]);
     assert!(output.code > 128, "{output}");
     assert_eq!(
         world.json(["status"])["open_operation"],

@@ -2,12 +2,13 @@
 
 use std::path::PathBuf;
 
-use rusqlite::Connection;
+use rusqlite::{Connection, params};
 
 use crate::engine::{Engine, Status};
 use crate::error::{Error, Result};
 use crate::history::Here;
 use crate::model::bytes_path;
+use crate::roots;
 use crate::store::{self, Durable, gaps};
 use crate::workspace;
 
@@ -25,6 +26,15 @@ pub struct Clearing {
 }
 
 impl Engine {
+    /// Tool calls under way in this directory that may write.
+    pub fn open_calls(&self) -> Result<usize> {
+        Ok(self.store.conn.query_row(
+            "SELECT COUNT(*) FROM call WHERE closed IS NULL AND opened > ?1 AND root = ?2 AND effect > 0",
+            params![store::now() - AT_WORK, self.here.root],
+            |r| r.get(0),
+        )?)
+    }
+
     pub fn clearing(&self) -> Result<Clearing> {
         let conn = &self.store.conn;
         let mut select = conn.prepare("SELECT path FROM root WHERE id <> ?1")?;
@@ -33,7 +43,7 @@ impl Engine {
             .collect::<rusqlite::Result<Vec<_>>>()?;
         let others: Vec<PathBuf> = others.iter().map(|path| bytes_path(path)).collect();
         let others: Vec<PathBuf> = others.into_iter().filter(|dir| dir.is_dir()).collect();
-        if !workspace::owns(self.root(), &self.store.dir) {
+        if !roots::is_first(conn, self.here.root)? {
             let of = others.first().map_or_else(
                 || "another directory".to_owned(),
                 |dir| dir.display().to_string(),

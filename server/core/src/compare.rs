@@ -1,11 +1,16 @@
 //! What differs between two states: checkpoints, heads of branches, the disk.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::history::{self, Ancestry};
+use crate::merge::is_text;
 use crate::model::{ContentId, FileState, Image, NodeId, RelPath};
+
+/// Larger texts, and more pairs of texts than these, are not compared for their likeness.
+const LARGEST: u64 = 1 << 20;
+const PAIRS: usize = 400;
 
 /// A file at two points of the history; the paths differ where it was renamed between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +48,70 @@ impl Engine {
         Ok(deltas)
     }
 
+    /// Joins what is gone with what has come where at least half of it is the same, and exactly one candidate is
+    /// on each side: a file renamed and edited at once. For people: the history knows them as two files.
+    pub fn joined_by_likeness(&self, deltas: Vec<Delta>) -> Result<Vec<Delta>> {
+        let text = |state: &FileState| -> Result<Option<Vec<u8>>> {
+            match state.as_ref().map(|p| p.image) {
+                Some(Image::File { content, size, .. }) if size > 0 && size <= LARGEST => {
+                    Ok(Some(self.store.content(&content)?).filter(|t| is_text(t)))
+                }
+                _ => Ok(None),
+            }
+        };
+        let (mut gone, mut come) = (Vec::new(), Vec::new());
+        for (at, delta) in deltas.iter().enumerate() {
+            match (&delta.old, &delta.new) {
+                (Some(_), None) => gone.push(at),
+                (None, Some(_)) => come.push(at),
+                _ => {}
+            }
+        }
+        if gone.is_empty() || come.is_empty() || gone.len() * come.len() > PAIRS {
+            return Ok(deltas);
+        }
+        let read = |ats: Vec<usize>, new: bool| -> Result<Vec<(usize, Vec<u8>)>> {
+            let state = |at: usize| {
+                if new {
+                    &deltas[at].new
+                } else {
+                    &deltas[at].old
+                }
+            };
+            let texts = ats.into_iter().map(|at| Ok((at, text(state(at))?)));
+            let texts = texts.collect::<Result<Vec<_>>>()?.into_iter();
+            Ok(texts.filter_map(|(at, text)| Some((at, text?))).collect())
+        };
+        let (gone, come) = (read(gone, false)?, read(come, true)?);
+        let mut pairs = Vec::new();
+        for (old, a) in &gone {
+            for (new, b) in &come {
+                if are_alike(a, b) {
+                    pairs.push((*old, *new));
+                }
+            }
+        }
+        let only = |(old, new): &&(usize, usize)| {
+            pairs.iter().filter(|p| p.0 == *old).count() == 1
+                && pairs.iter().filter(|p| p.1 == *new).count() == 1
+        };
+        let from: BTreeMap<usize, usize> = pairs.iter().filter(only).map(|p| (p.1, p.0)).collect();
+        let moved: BTreeSet<usize> = from.values().copied().collect();
+        let joined = deltas
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| !moved.contains(at));
+        Ok(joined
+            .map(|(at, delta)| Delta {
+                old: from
+                    .get(&at)
+                    .map_or(&delta.old, |old| &deltas[*old].old)
+                    .clone(),
+                new: delta.new.clone(),
+            })
+            .collect())
+    }
+
     /// What differs between a node and the disk, which is looked at now: what has changed there becomes
     /// a node like any other find.
     pub fn compare_with_disk(&mut self, from: NodeId) -> Result<Vec<Delta>> {
@@ -52,6 +121,27 @@ impl Engine {
             None => Ok(Vec::new()),
         }
     }
+}
+
+/// Whether at least half of the larger text stands in the other, counted in bytes of whole lines, wherever these
+/// stand.
+fn are_alike(a: &[u8], b: &[u8]) -> bool {
+    let larger = a.len().max(b.len());
+    if 2 * a.len().min(b.len()) < larger {
+        return false;
+    }
+    let mut lines: HashMap<&[u8], usize> = HashMap::new();
+    for line in a.split_inclusive(|byte| *byte == b'\n') {
+        *lines.entry(line).or_default() += 1;
+    }
+    let mut same = 0;
+    for line in b.split_inclusive(|byte| *byte == b'\n') {
+        if let Some(left) = lines.get_mut(line).filter(|left| **left > 0) {
+            *left -= 1;
+            same += line.len();
+        }
+    }
+    2 * same >= larger
 }
 
 /// Joins what is gone and what has come: at one path it is a change of what stands there; with one

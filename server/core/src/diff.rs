@@ -15,7 +15,7 @@ use std::ops::Range;
 
 pub use lines::lines;
 pub(crate) use lines::{Change, Interner, changes};
-pub use patch::patch;
+pub use patch::{patch, quoted};
 pub(crate) use trim::{count_lines, line_changes};
 pub use words::word_diff;
 

@@ -78,6 +78,30 @@ impl Stat {
 
 const WANTED: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::BTIME);
 
+/// A directory, whatever its name: inodes are used again, but not with the same birth. Devices are numbered
+/// anew with every start of the system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub inode: i64,
+    pub btime: i64,
+}
+
+impl Identity {
+    /// None where there is no directory, or the file system does not tell.
+    pub(crate) fn of(dir: &Path) -> Option<Self> {
+        let stat = rustix::fs::statx(rustix::fs::CWD, dir, AtFlags::empty(), WANTED).ok()?;
+        Self::from(&Stat::new(&stat))
+    }
+
+    fn from(stat: &Stat) -> Option<Self> {
+        let told = stat.btime != 0 && stat.kind() == FileType::Directory;
+        told.then_some(Self {
+            inode: stat.inode,
+            btime: stat.btime,
+        })
+    }
+}
+
 /// A path looked at: None where nothing is, or a directory.
 #[derive(Clone, Debug)]
 pub(crate) struct Look {
@@ -123,6 +147,11 @@ impl Root {
             path: path.to_path_buf(),
             fd,
         })
+    }
+
+    pub(crate) fn identity(&self) -> Option<Identity> {
+        let stat = rustix::fs::statx(&self.fd, "", AtFlags::EMPTY_PATH, WANTED).ok()?;
+        Identity::from(&Stat::new(&stat))
     }
 
     /// Makes all that was written below durable.
@@ -394,6 +423,40 @@ impl Place<'_> {
         }
     }
 
+    /// Makes a new file of this name that holds what another does, of any size; it must not exist. None, and
+    /// no file: the other is not what it was when it was looked at, or changes meanwhile.
+    pub(crate) fn copy_unsynced(
+        &self,
+        other: &Place<'_>,
+        was: &Stat,
+    ) -> Result<Option<std::fs::File>> {
+        let unchanged = || {
+            let now = other.stat();
+            now.is_ok_and(|now| now.kind() == FileType::RegularFile && was.is_that_of(&now))
+        };
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let from = rustix::fs::openat(&other.dir, other.name, flags, Mode::empty());
+        let (Ok(from), true) = (from, unchanged()) else {
+            return Ok(None);
+        };
+        let mut from = std::fs::File::from(from);
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let to = rustix::fs::openat(&self.dir, self.name, flags, Mode::from_raw_mode(0o600))
+            .at("create", &self.shown)?;
+        let mut to = std::fs::File::from(to);
+        if !clones(&to, &from) {
+            std::io::copy(&mut from, &mut to).at("write", &self.shown)?;
+        }
+        if !unchanged() {
+            self.remove()?;
+            return Ok(None);
+        }
+        let mode = u32::try_from(was.mode).unwrap_or(0o644) & 0o7777;
+        rustix::fs::fchmod(&to, Mode::from_raw_mode(mode)).at("set the mode of", &self.shown)?;
+        Ok(Some(to))
+    }
+
     pub(crate) fn remove(&self) -> Result<()> {
         match rustix::fs::unlinkat(&self.dir, self.name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
@@ -588,12 +651,24 @@ fn shares(file: &mut std::fs::File, like: &Place<'_>, bytes: &[u8]) -> bool {
     let Ok(other) = rustix::fs::openat(&like.dir, like.name, flags, Mode::empty()) else {
         return false;
     };
-    if rustix::fs::ioctl_ficlone(&*file, &other).is_err() {
+    let other = std::fs::File::from(other);
+    if !clones(file, &other) {
         return false;
     }
     // the other may have changed since it was recorded
     let mut now = Vec::with_capacity(bytes.len());
     file.rewind().is_ok() && file.read_to_end(&mut now).is_ok() && now == bytes
+}
+
+/// Makes a file share the blocks of another, where the file system can.
+#[cfg(target_os = "linux")]
+fn clones(file: &std::fs::File, other: &std::fs::File) -> bool {
+    rustix::fs::ioctl_ficlone(file, other).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn clones(_: &std::fs::File, _: &std::fs::File) -> bool {
+    false
 }
 
 #[cfg(not(target_os = "linux"))]

@@ -16,6 +16,7 @@ use crate::model::{
     os_bytes,
 };
 use crate::restore::Plan;
+use crate::roots;
 use crate::store::{self, Durable, Store};
 use crate::workspace::Workspace;
 
@@ -63,6 +64,7 @@ pub struct Engine {
     pub(crate) root: Root,
     pub(crate) here: Here,
     pub(crate) told: Told,
+    notice: Option<String>,
 }
 
 /// Who wants to hear how far a scan is.
@@ -113,6 +115,10 @@ impl Engine {
     /// Opens the store of a workspace, which is made at the first time. What a process left half done
     /// when it died is finished or undone before anything else.
     pub fn open(workspace: &Workspace) -> Result<Self> {
+        Self::open_or_make(workspace, true)
+    }
+
+    fn open_or_make(workspace: &Workspace, make: bool) -> Result<Self> {
         let root = Root::open(&workspace.root)?;
         if workspace.shared && !Store::exists(&workspace.store_dir)? {
             return Err(Error::NotFound {
@@ -120,37 +126,55 @@ impl Engine {
                 name: workspace.store_dir.display().to_string(),
             });
         }
-        let mut store = Store::open(&workspace.store_dir)?;
+        let store = Store::open(&workspace.store_dir)?;
+        crate::forks::finish_left(&store, &workspace.root)?;
+        let identity = root.identity();
+        if !roots::settle(&store, workspace, identity)? {
+            let again = workspace.again()?;
+            return if again == *workspace {
+                Err(cut_off(workspace))
+            } else if make || Store::exists(&again.store_dir)? {
+                Self::open_or_make(&again, make)
+            } else {
+                Err(Error::NoStore(again.root))
+            };
+        }
         let path = os_bytes(workspace.root.as_os_str());
-        let found = |conn: &rusqlite::Connection| -> Result<Option<Here>> {
-            let row: Option<(RootId, Option<BranchId>)> = conn
+        let found = |conn: &rusqlite::Connection| -> Result<Option<(RootId, Option<BranchId>)>> {
+            Ok(conn
                 .prepare_cached("SELECT id, branch FROM root WHERE path = ?1")?
                 .query_row([&path], |r| Ok((r.get(0)?, r.get(1)?)))
-                .optional()?;
-            match row {
-                Some((root, Some(branch))) => Ok(Some(Here { root, branch })),
-                Some((_, None)) => Err(Error::refused(
-                    format!(
-                        "the branch of {} went on elsewhere",
-                        workspace.root.display()
-                    ),
-                    "remove that directory, and fork again if it is needed",
-                )),
-                None => Ok(None),
-            }
+                .optional()?)
         };
+        let gone_on = || {
+            Error::refused(
+                format!(
+                    "the branch of {} went on elsewhere, and where it stood is not known",
+                    workspace.root.display()
+                ),
+                "move what you need of it elsewhere, remove it, and fork again",
+            )
+        };
+        let mut went_on = None;
         let here = match found(&store.conn)? {
-            Some(here) => here,
+            Some((root, Some(branch))) => Here { root, branch },
+            Some((_, None)) => store.write(Durable::Power, |conn| match found(conn)? {
+                // another process may have been first
+                Some((root, Some(branch))) => Ok(Here { root, branch }),
+                Some((root, None)) => {
+                    let branch = roots::branch_again(conn, root)?.ok_or_else(gone_on)?;
+                    went_on = Some(branch);
+                    Ok(Here { root, branch })
+                }
+                None => Err(gone_on()),
+            })?,
             None if workspace.shared => {
-                return Err(Error::refused(
-                    format!("the fork into {} was cut off", workspace.root.display()),
-                    "remove that directory and fork again",
-                ));
+                return Err(cut_off(workspace));
             }
             None => store.write(Durable::Power, |conn| {
                 // another process may have been first
-                if let Some(here) = found(conn)? {
-                    return Ok(here);
+                if let Some((root, Some(branch))) = found(conn)? {
+                    return Ok(Here { root, branch });
                 }
                 conn.execute(
                     "INSERT OR IGNORE INTO branch (name, created) VALUES ('main', ?1)",
@@ -159,8 +183,13 @@ impl Engine {
                 let main = "SELECT id FROM branch WHERE name = 'main'";
                 let branch: BranchId = conn.query_row(main, [], |r| r.get(0))?;
                 conn.execute(
-                    "INSERT INTO root (path, branch) VALUES (?1,?2)",
-                    params![path, branch],
+                    "INSERT INTO root (path, branch, inode, btime) VALUES (?1,?2,?3,?4)",
+                    params![
+                        path,
+                        branch,
+                        identity.map(|i| i.inode),
+                        identity.map(|i| i.btime)
+                    ],
                 )?;
                 Ok(Here {
                     root: RootId(conn.last_insert_rowid()),
@@ -173,15 +202,22 @@ impl Engine {
             root,
             here,
             told: Told::default(),
+            notice: None,
         };
         engine.recover()?;
+        if went_on.is_some() {
+            engine.notice = Some(format!(
+                "the branch of this directory went on elsewhere; here it goes on as {}",
+                engine.branch_name()?
+            ));
+        }
         Ok(engine)
     }
 
     /// As `open`, for who only asks: a workspace without a store stays without one.
     pub fn open_existing(workspace: &Workspace) -> Result<Self> {
         if Store::exists(&workspace.store_dir)? {
-            Self::open(workspace)
+            Self::open_or_make(workspace, false)
         } else {
             Err(Error::NoStore(workspace.root.clone()))
         }
@@ -201,6 +237,11 @@ impl Engine {
     /// Has scans tell how far they are.
     pub fn on_progress(&mut self, tell: impl FnMut(Progress) + Send + 'static) {
         self.told = Told(Some(Box::new(tell)));
+    }
+
+    /// What happened when it was opened that the user should know.
+    pub fn notice(&self) -> Option<&str> {
+        self.notice.as_deref()
     }
 
     pub fn root(&self) -> &Path {
@@ -270,6 +311,12 @@ impl Engine {
     /// The node that a reference means: `c12`, `c12^`, `t4`, `@`, `@~2`, a tag, a branch, a label.
     pub fn resolve(&self, rev: &str) -> Result<NodeId> {
         history::resolve(&self.store.conn, self.here, rev)
+    }
+
+    /// Whether a reference goes by the head of the current branch: `@`, `@~2`, the branch's name.
+    pub fn names_head(&self, rev: &str) -> Result<bool> {
+        let recorded = self.head()?.is_some();
+        Ok(recorded && history::names_head(rev, &self.branch_name()?))
     }
 
     pub fn resolve_op(&self, op: &str) -> Result<OpId> {
@@ -478,6 +525,13 @@ impl Engine {
 /// Notes a gap where the store itself cannot be used. `false`: not even that was possible.
 pub fn record_gap(workspace: &Workspace, what: &str) -> bool {
     store::gaps::append(&workspace.store_dir, what)
+}
+
+fn cut_off(workspace: &Workspace) -> Error {
+    Error::refused(
+        format!("the fork into {} was cut off", workspace.root.display()),
+        "remove that directory and fork again",
+    )
 }
 
 fn disk_use(dir: &Path) -> u64 {

@@ -1,32 +1,37 @@
 //! Branches and tags as they are asked for, and trees written elsewhere: a copy to look at, or a second
 //! directory with the same history.
 
-use std::collections::BTreeSet;
+mod making;
+mod target;
+mod tree;
+
 use std::path::{Path, PathBuf};
 
 use rusqlite::params;
 
 use crate::capture::settle::NO_STAT;
-use crate::disk::{Root, Stat};
-use crate::engine::{Engine, Progress, Tree};
-use crate::error::{Context, Error, Result};
-use crate::history::{self, Ancestry, BranchInfo, Here, OpKind, Tag, branches};
+use crate::disk::{Identity, Root, Stat};
+use crate::engine::{Engine, Progress};
+use crate::error::{Context, Result};
+use crate::history::{Ancestry, BranchInfo, Here, OpKind, Tag, branches};
 use crate::known;
-use crate::model::{BranchId, FileId, NodeId, RelPath, RootId, os_bytes};
+use crate::model::{BranchId, NodeId, RootId, os_bytes};
+use crate::roots;
 use crate::rules::Excludes;
 use crate::scan::Known;
 use crate::store::{self, Durable};
-use crate::workspace;
-
-/// From so many files on, the whole file system is synced rather than each of them.
-const SYNC_ALL: usize = 2000;
+use crate::workspace::{self, Workspace};
+use making::Making;
+pub(crate) use making::finish_left;
+use target::Target;
+pub use tree::Written;
 
 /// A second directory, forked off.
 #[derive(Clone, Debug)]
 pub struct Forked {
     pub branch: BranchInfo,
     pub root: PathBuf,
-    pub files: u64,
+    pub written: Written,
 }
 
 impl Engine {
@@ -125,18 +130,20 @@ impl Engine {
         Ancestry::new(&self.store.conn).common(a, b)
     }
 
-    /// Writes the whole tracked tree at a node into an empty directory. The number of files written.
+    /// Writes the whole tracked tree at a node into an empty directory.
     pub fn materialize(
         &self,
         id: NodeId,
         into: &Path,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<u64> {
-        let target = self.empty_dir(into)?;
-        self.write_tree(&self.tree_at(id)?, &target, progress)
+    ) -> Result<Written> {
+        let target = self.target(into)?;
+        std::fs::create_dir_all(&target.path).at("make", into)?;
+        self.write_tree(id, &Root::open(&target.path)?, progress)
     }
 
-    /// Makes a branch at a node, in a directory of its own: another root of this store.
+    /// Makes a branch at a node, in a directory of its own: another root of this store. The directory is
+    /// there when all of it is; where it cannot be, nothing of it stays.
     pub fn fork_into(
         &mut self,
         name: &str,
@@ -145,34 +152,76 @@ impl Engine {
         into: &Path,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Forked> {
-        let target = self.empty_dir(into)?;
-        // a name that cannot be is known before the files are written
-        self.store.conn.execute_batch("SAVEPOINT trial")?;
-        let possible = branches::create(&self.store.conn, name, from, description);
-        self.store
-            .conn
-            .execute_batch("ROLLBACK TO trial; RELEASE trial")?;
-        possible?;
-        let files = self.write_tree(&self.tree_at(from)?, &target, progress)?;
-        let rows = self.rows_at(from)?;
-        let gone = self.gone_at(from, &rows)?;
-        let (here, store_dir) = (self.here, self.store.dir.clone());
-        let stats: Vec<Option<Stat>> = rows.iter().map(|(path, _)| target.stat(path)).collect();
+        // what can be refused is refused before anything is written
+        let target = self.target_of_fork(into)?;
+        branches::free(&self.store.conn, name)?;
+        let shared = workspace::may_share(&target.path, &self.store.dir)?;
+        let making = Making::begin(&self.store.dir, &target, shared)?;
+        match self.fork_to(&making, &target, (name, from, description), progress) {
+            Ok(forked) => {
+                making.finish(&self.store)?;
+                if let Some(identity) = Identity::of(&forked.root) {
+                    let workspace = Workspace {
+                        root: forked.root.clone(),
+                        store_dir: self.store.dir.clone(),
+                        shared: true,
+                    };
+                    // whoever works there first does it, too
+                    workspace.bind(identity, |_| Ok(true)).ok();
+                }
+                Ok(forked)
+            }
+            Err(error) => {
+                making.take_away(&self.store.dir);
+                Err(error)
+            }
+        }
+    }
+
+    fn fork_to(
+        &self,
+        making: &Making,
+        target: &Target,
+        (name, from, description): (&str, NodeId, Option<&str>),
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Forked> {
+        let tree = Root::open(&making.tree())?;
+        let written = self.write_tree(from, &tree, progress)?;
+        let left_out = written.left_out();
+        crate::fault::point("fork written");
         let excludes = Excludes::read(&target.path);
-        let path = os_bytes(target.path.as_os_str());
-        let made = self.store.write(Durable::Power, |conn| {
+        // it keeps it when it gets its name
+        let identity = if target.exists {
+            Identity::of(&target.path)
+        } else {
+            tree.identity()
+        };
+        let here = self.here;
+        let branch = self.store.write(Durable::Power, |conn| {
+            // within the transaction: a file may have got its identity while the tree was written
+            let rows = self.rows_at(from)?;
+            let gone = self.gone_at(from, &rows)?;
+            roots::give_up(conn, &target.path)?;
             let branch = branches::create(conn, name, from, description)?;
             conn.execute(
-                "INSERT INTO root (path, branch, scanned, bare_dirs, excludes) VALUES (?1,?2,?3,x'',?4)",
+                "INSERT INTO root (path, branch, scanned, bare_dirs, excludes, inode, btime)
+                 VALUES (?1,?2,?3,x'',?4,?5,?6)",
                 params![
-                    path,
+                    os_bytes(target.path.as_os_str()),
                     branch,
                     store::now(),
-                    serde_json::to_string(&excludes).unwrap_or_default()
+                    serde_json::to_string(&excludes).unwrap_or_default(),
+                    identity.map(|i| i.inode),
+                    identity.map(|i| i.btime),
                 ],
             )?;
             let root = RootId(conn.last_insert_rowid());
-            for ((path, row), stat) in rows.iter().zip(stats) {
+            for (path, row) in &rows {
+                // nobody is to have removed it
+                if left_out.contains(path.bytes()) {
+                    continue;
+                }
+                let stat = tree.stat(path);
                 let row = Known {
                     stat: stat.map_or(NO_STAT, |s| Stat { racy: true, ..s }),
                     ..*row
@@ -183,131 +232,16 @@ impl Engine {
                 known::note_identity(conn, root, *file, Some(path))?;
             }
             branches::record(conn, here, OpKind::Fork, name, Some(from))?;
+            making.commit(conn, root)?;
             // the last thing that can fail: with it, none of this is
-            workspace::share(&target.path, &store_dir)?;
+            workspace::share(&target.path, &self.store.dir)?;
             crate::fault::point("shared");
             branches::info(conn, Here { root, ..here }, branch)
-        });
-        match made {
-            Ok(branch) => Ok(Forked {
-                branch,
-                root: target.path,
-                files,
-            }),
-            Err(error) => {
-                workspace::unshare(&target.path, &self.store.dir);
-                Err(error)
-            }
-        }
-    }
-
-    /// An empty or new directory outside of the workspace.
-    fn empty_dir(&self, into: &Path) -> Result<Root> {
-        let inside = || {
-            Error::refused(
-                format!("{} lies inside the workspace", into.display()),
-                "name a directory outside of it, else its files become part of the history",
-            )
-        };
-        let full = std::path::absolute(into).at("find", into)?;
-        let above = full.ancestors().find_map(|dir| dir.canonicalize().ok());
-        if above.is_some_and(|dir| dir.starts_with(&self.root.path)) {
-            return Err(inside());
-        }
-        std::fs::create_dir_all(into).at("make", into)?;
-        if std::fs::read_dir(into).at("read", into)?.next().is_some() {
-            return Err(Error::refused(
-                format!("{} is not empty", into.display()),
-                "name an empty or a new directory",
-            ));
-        }
-        let place = into.canonicalize().at("open", into)?;
-        if place.starts_with(&self.root.path) {
-            return Err(inside());
-        }
-        Root::open(&place)
-    }
-
-    fn write_tree(
-        &self,
-        tree: &Tree,
-        target: &Root,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<u64> {
-        let into = &target.path;
-        let total = Some(tree.len() as u64);
-        let one_by_one = tree.len() < SYNC_ALL;
-        let mut done = 0;
-        for (path, image) in tree {
-            let Some(content) = image.content() else {
-                continue;
-            };
-            target.make_parents(path)?;
-            let row = known::get(&self.store.conn, self.here.root, path)?;
-            let same = row.is_some_and(|row| row.image.content() == Some(content));
-            let like = self.root.place(path).ok().flatten().filter(|_| same);
-            if let Some(place) = target.place(path)? {
-                let bytes = self.store.content(&content)?;
-                let file = place.create_unsynced(image, &bytes, like.as_ref())?;
-                if let Some(file) = file.filter(|_| one_by_one) {
-                    file.sync_all().at("sync", &into.join(path.to_path()))?;
-                }
-            }
-            done += 1;
-            progress(Progress {
-                what: "writing",
-                done,
-                total,
-            });
-        }
-        if !one_by_one {
-            target.sync()?;
-        }
-        Ok(done)
-    }
-
-    /// What is known to be on disk where the tree of a node was just written.
-    fn rows_at(&self, node: NodeId) -> Result<Vec<(RelPath, Known)>> {
-        let conn = &self.store.conn;
-        let mut rows = Vec::new();
-        for (path, (image, file)) in self.placed_at(node)? {
-            let since = match file {
-                Some(file) => history::since(conn, file)?,
-                None => known::get(conn, self.here.root, &path)?.and_then(|row| row.since),
-            };
-            let row = Known {
-                image,
-                file,
-                since,
-                generation: 0,
-                stat: NO_STAT,
-            };
-            rows.push((path, row));
-        }
-        Ok(rows)
-    }
-
-    /// Files that are not at a node, by the path that they would return to.
-    fn gone_at(&self, node: NodeId, rows: &[(RelPath, Known)]) -> Result<Vec<(RelPath, FileId)>> {
-        let conn = &self.store.conn;
-        let there: BTreeSet<FileId> = rows.iter().filter_map(|(_, row)| row.file).collect();
-        let paths: BTreeSet<&RelPath> = rows.iter().map(|(path, _)| path).collect();
-        let ancestry = Ancestry::new(conn);
-        let mut gone = known::all_gone(conn, self.here.root)?;
-        gone.extend(
-            known::all(conn, self.here.root)?
-                .into_iter()
-                .filter_map(|(path, row)| Some((path, row.file?))),
-        );
-        let mut kept = Vec::new();
-        for (path, file) in gone {
-            if !there.contains(&file)
-                && !paths.contains(&path)
-                && self.known_at(&ancestry, file, node)?
-            {
-                kept.push((path, file));
-            }
-        }
-        Ok(kept)
+        })?;
+        Ok(Forked {
+            branch,
+            root: target.path.clone(),
+            written,
+        })
     }
 }

@@ -19,6 +19,7 @@ mod known;
 pub mod merge;
 pub mod model;
 pub mod restore;
+mod roots;
 mod rules;
 mod scan;
 mod stats;
@@ -35,7 +36,7 @@ pub use editors::{
 };
 pub use engine::{Engine, Progress, Status, Tree, record_gap};
 pub use error::{Error, ErrorKind, Result};
-pub use forks::Forked;
+pub use forks::{Forked, Written};
 pub use history::{BranchInfo, Entry, EntryChange, LogFilter, OpKind, OpState, Operation, Tag};
 pub use stats::{Lines, Sizes, Stats};
 pub use verify::Verified;

@@ -132,6 +132,8 @@ pub(crate) struct Against<'a> {
     pub known: &'a KnownTree,
     pub pending: &'a Pending,
     pub excludes: &'a Excludes,
+    /// Directories in the root that have a history of their own: not scanned.
+    pub others: &'a [RelPath],
 }
 
 /// Scans the whole root. `tick` hears from time to time how many files were seen.
@@ -146,6 +148,7 @@ pub(crate) fn scan(
         known,
         pending,
         excludes,
+        others,
     } = *against;
     if !root.is_there() {
         return Err(Error::refused(
@@ -160,6 +163,7 @@ pub(crate) fn scan(
         store,
         known,
         pending,
+        others,
         gathered: Mutex::new(Gathered::default()),
         spilling: AtomicBool::new(false),
         queue: Mutex::new(Queue {
@@ -194,6 +198,9 @@ pub(crate) fn scan(
             if scan.expired.load(Ordering::Relaxed) || late() {
                 scan.expired.store(true, Ordering::Relaxed);
                 break;
+            }
+            if others.iter().any(|other| path.within(other.bytes())) {
+                continue;
             }
             scan.examine(path.clone(), root.stat(path), &|| root.look(path));
         }
@@ -250,6 +257,7 @@ struct Scan<'a> {
     store: &'a Path,
     known: &'a KnownTree,
     pending: &'a Pending,
+    others: &'a [RelPath],
     gathered: Mutex<Gathered<'a>>,
     /// Contents go to the pack by now: compress them outside the lock.
     spilling: AtomicBool,
@@ -336,6 +344,9 @@ impl<'a> Scan<'a> {
                 }
                 _ => (false, None),
             };
+            if is_dir && self.others.iter().any(|other| other.bytes() == path) {
+                continue;
+            }
             if rules.ignores(&path, is_dir) {
                 ignored += 1;
             } else if is_dir {

@@ -31,6 +31,8 @@ pub struct Sizes {
 pub struct Stats {
     /// Kinds of which there are any.
     pub checkpoints: Vec<(Kind, i64)>,
+    /// Of those by hand, how many nobody made: a history begins with what was there.
+    pub starts: i64,
     pub turns: i64,
     /// Tool calls, those that changed nothing too.
     pub calls: i64,
@@ -80,6 +82,7 @@ impl Engine {
                 conn,
                 "SELECT kind, COUNT(*) FROM node GROUP BY kind ORDER BY 2 DESC, kind",
             )?,
+            starts: one("SELECT COUNT(*) FROM node WHERE parent IS NULL AND kind = 'manual'")?,
             turns: one("SELECT COUNT(*) FROM turn")?,
             calls: one("SELECT COUNT(*) FROM call")?,
             sessions: pairs(

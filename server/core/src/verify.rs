@@ -293,6 +293,11 @@ impl Engine {
                 continue;
             };
             let known: Option<(_, Image)> = placed.get(&file).cloned();
+            // a fork goes without what could not be written to it
+            let unkept = |p: &crate::model::Placed| matches!(p.image, Image::Opaque(_));
+            if known.is_none() && state.as_ref().is_some_and(unkept) {
+                continue;
+            }
             if state.as_ref().map(|p| (p.path.clone(), p.image)) != known {
                 out.problems.push(format!(
                     "what is known of the disk does not match the head: {}",

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::disk::Identity;
 use crate::error::{Context, Error, Result};
 use crate::model::{ContentId, bytes_path, os_bytes};
 use crate::scan::VCS;
@@ -31,6 +32,60 @@ pub struct Workspace {
 
 /// In the place of a forked directory's own store: where its store is.
 const SHARED: &str = "shared";
+/// In a store whose directory was moved: what comes to the old path is another workspace.
+const AWAY: &str = "away";
+
+fn set_away(store_dir: &Path) -> Result<()> {
+    let away = store_dir.join(AWAY);
+    store::private_file(&away)
+        .create(true)
+        .append(true)
+        .open(&away)
+        .at("write", &away)?;
+    Ok(())
+}
+
+/// Where directories are noted by their identities: the store of each, and its path when it was seen last.
+struct Noted;
+
+impl Noted {
+    fn dir(base: &Path) -> PathBuf {
+        match state_dir() {
+            Ok(state) if state.join("workspaces") == base => state.join("places"),
+            _ => base.join(".places"),
+        }
+    }
+
+    fn file(base: &Path, identity: Identity) -> PathBuf {
+        Self::dir(base).join(format!("{:x}-{:x}", identity.inode, identity.btime))
+    }
+
+    fn read(base: &Path, identity: Identity) -> Option<(PathBuf, PathBuf)> {
+        let text = std::fs::read(Self::file(base, identity)).ok()?;
+        let mut fields = text.split(|b| *b == 0).map(bytes_path);
+        Some((fields.next()?, fields.next()?))
+    }
+
+    fn write(base: &Path, identity: Identity, workspace: &Workspace) -> Result<()> {
+        let file = Self::file(base, identity);
+        store::make_private_dir(&Self::dir(base))?;
+        let part = file.with_extension(std::process::id().to_string());
+        let store = os_bytes(workspace.store_dir.as_os_str());
+        let text = [store, os_bytes(workspace.root.as_os_str())].join(&0);
+        store::private_file(&part)
+            .create(true)
+            .truncate(true)
+            .write(true)
+            .open(&part)
+            .and_then(|mut file| std::io::Write::write_all(&mut file, &text))
+            .and_then(|()| std::fs::rename(&part, &file))
+            .at("write", &file)
+    }
+
+    fn forget(base: &Path, identity: Identity) {
+        std::fs::remove_file(Self::file(base, identity)).ok();
+    }
+}
 
 impl Workspace {
     /// The workspace of a path: one that exists already and encloses it; else the nearest
@@ -46,25 +101,15 @@ impl Workspace {
             )));
         }
         let base = base(l)?;
-        let at = |root: &Path| {
-            let own = base.join(store_name(root));
-            let shared = std::fs::read(own.join(SHARED)).ok();
-            Self {
-                root: root.to_path_buf(),
-                shared: shared.is_some(),
-                store_dir: shared.map_or(own, |other| bytes_path(&other)),
-            }
-        };
-        let exists = |w: &Self| w.shared || w.store_dir.join("store.db").is_file();
+        let known = |root: &Path| Self::known(&base, root);
         if l.workspace.is_some() {
-            let here = at(&from);
-            return if exists(&here) || !too_wide(&from) {
-                Ok(here)
-            } else {
-                Err(refusal(&from))
+            return match known(&from) {
+                Some(here) => Ok(here),
+                None if too_wide(&from) => Err(refusal(&from)),
+                None => Ok(Self::at(&base, &from)),
             };
         }
-        if let Some(known) = from.ancestors().map(at).find(exists) {
+        if let Some(known) = from.ancestors().find_map(known) {
             return Ok(known);
         }
         let marked = from.ancestors().find(|dir| dir.join(MARK).is_file());
@@ -81,13 +126,110 @@ impl Workspace {
         if too_wide(root) {
             Err(refusal(root))
         } else {
-            Ok(at(root))
+            Ok(Self::at(&base, root))
         }
     }
 
     /// The file that is written anew after each commit of any process.
     pub fn bell(&self) -> PathBuf {
         self.store_dir.join(store::BELL)
+    }
+
+    fn at(base: &Path, root: &Path) -> Self {
+        let own = own_dir(base, root);
+        let shared = std::fs::read(own.join(SHARED)).ok();
+        Self {
+            root: root.to_path_buf(),
+            shared: shared.is_some(),
+            store_dir: shared.map_or(own, |other| bytes_path(&other)),
+        }
+    }
+
+    fn exists(&self) -> bool {
+        self.shared || self.store_dir.join("store.db").is_file()
+    }
+
+    /// As a directory that was moved, or by its path.
+    fn known(base: &Path, root: &Path) -> Option<Self> {
+        let by_path = || Some(Self::at(base, root)).filter(Self::exists);
+        Self::moved(base, root).or_else(by_path)
+    }
+
+    /// A directory that had another path when it was seen last, at which it is not any more.
+    fn moved(base: &Path, root: &Path) -> Option<Self> {
+        let identity = Identity::of(root)?;
+        let (store_dir, path) = Noted::read(base, identity)?;
+        let moved = path != root
+            && Identity::of(&path) != Some(identity)
+            && store_dir.join("store.db").is_file();
+        moved.then(|| Self {
+            root: root.to_path_buf(),
+            store_dir,
+            shared: true,
+        })
+    }
+
+    /// The workspace that encloses a place, and has a store beside this one.
+    pub(crate) fn enclosing(place: &Path, store_dir: &Path) -> Option<Self> {
+        let base = beside(store_dir);
+        let mut above = place.ancestors().skip(1);
+        above.find_map(|dir| Self::known(base, dir))
+    }
+
+    /// As it is found now, when it turned out not to be what it was found to be.
+    pub(crate) fn again(&self) -> Result<Self> {
+        if let Some(identity) = Identity::of(&self.root) {
+            Noted::forget(beside(&self.store_dir), identity);
+        }
+        Self::find(&Locate {
+            workspace: None,
+            store_dir: Some(beside(&self.store_dir)),
+            cwd: &self.root,
+        })
+    }
+
+    /// Has the directory be found as that of this store by its path, and by its identity when it is moved.
+    /// `taken`: whether another directory of the store has come to a path.
+    pub(crate) fn bind(
+        &self,
+        identity: Identity,
+        taken: impl Fn(&Path) -> Result<bool>,
+    ) -> Result<()> {
+        let base = beside(&self.store_dir);
+        let was = Noted::read(base, identity);
+        if was.as_ref().is_some_and(|(store, path)| {
+            (store.as_path(), path.as_path()) == (&self.store_dir, &self.root)
+        }) {
+            return Ok(());
+        }
+        let own = is_family(&self.store_dir, &self.root);
+        if !own && !self.shared {
+            // a store in a place of its own, by which it is found
+            return Ok(());
+        }
+        let moved = was.filter(|(store, path)| *store == self.store_dir && *path != self.root);
+        if let Some((_, left)) = moved
+            && !taken(&left)?
+        {
+            if own_dir(base, &left) == self.store_dir {
+                set_away(&self.store_dir)?;
+            } else {
+                unshare(&left, &self.store_dir);
+            }
+        }
+        if own {
+            std::fs::remove_file(self.store_dir.join(AWAY)).ok();
+        } else {
+            // whose place this was is not here any more
+            let own = own_dir(base, &self.root);
+            if own.join("store.db").exists() {
+                set_away(&own)?;
+            } else if may_share(&self.root, &self.store_dir).is_err() {
+                std::fs::remove_file(own.join(SHARED)).at("remove", &own)?;
+            }
+            share(&self.root, &self.store_dir)?;
+        }
+        Noted::write(base, identity, self)
     }
 
     /// Makes a directory a workspace of its own, whatever encloses it.
@@ -99,7 +241,7 @@ impl Workspace {
                 root.display()
             )));
         }
-        let store_dir = base(l)?.join(store_name(&root));
+        let store_dir = own_dir(&base(l)?, &root);
         if store_dir.join(SHARED).is_file() {
             return Err(Error::refused(
                 format!(
@@ -118,25 +260,40 @@ impl Workspace {
     }
 }
 
-/// Whether a store is a directory's own, not that of the one it was forked from.
-pub(crate) fn owns(root: &Path, store_dir: &Path) -> bool {
-    store_dir.file_name() == Some(store_name(root).as_ref())
+/// What stands in the place of a directory's own store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shares {
+    Nothing,
+    /// The way to this store.
+    This,
 }
 
-/// Has a directory use the store of another.
-pub(crate) fn share(root: &Path, store_dir: &Path) -> Result<()> {
-    let own = store_dir
-        .parent()
-        .unwrap_or(store_dir)
-        .join(store_name(root));
+/// Whether a directory may come to use this store: it has no history of its own.
+pub(crate) fn may_share(root: &Path, store_dir: &Path) -> Result<Shares> {
+    let own = own_dir(beside(store_dir), root);
     let other = std::fs::read(own.join(SHARED)).ok();
-    let other = other.is_some_and(|other| other != os_bytes(store_dir.as_os_str()));
-    if own.join("store.db").exists() || other {
+    let this = other
+        .as_ref()
+        .map(|o| *o == os_bytes(store_dir.as_os_str()));
+    if own.join("store.db").exists() || this == Some(false) {
         return Err(Error::refused(
             format!("{} has a history of its own", root.display()),
             format!("name another directory, or move {} aside", own.display()),
         ));
     }
+    Ok(if this.is_some() {
+        Shares::This
+    } else {
+        Shares::Nothing
+    })
+}
+
+/// Has a directory use the store of another.
+pub(crate) fn share(root: &Path, store_dir: &Path) -> Result<()> {
+    if may_share(root, store_dir)? == Shares::This {
+        return Ok(());
+    }
+    let own = own_dir(beside(store_dir), root);
     store::make_private_dir(&own)?;
     let path = own.join(SHARED);
     store::private_file(&path)
@@ -153,15 +310,34 @@ pub(crate) fn share(root: &Path, store_dir: &Path) -> Result<()> {
 
 /// Takes that back.
 pub(crate) fn unshare(root: &Path, store_dir: &Path) {
-    let own = store_dir
-        .parent()
-        .unwrap_or(store_dir)
-        .join(store_name(root));
+    let own = own_dir(beside(store_dir), root);
     let ours = std::fs::read(own.join(SHARED)).ok();
     if ours.is_some_and(|ours| ours == os_bytes(store_dir.as_os_str())) {
         std::fs::remove_file(own.join(SHARED)).ok();
         std::fs::remove_dir(own).ok();
     }
+}
+
+/// The directory that holds this store and those of other workspaces.
+fn beside(store_dir: &Path) -> &Path {
+    store_dir.parent().unwrap_or(store_dir)
+}
+
+/// The place of a directory's own store: the first that no moved directory has kept.
+fn own_dir(base: &Path, root: &Path) -> PathBuf {
+    let mut name = store_name(root);
+    while base.join(&name).join(AWAY).exists() {
+        name.push(NEXT);
+    }
+    base.join(name)
+}
+
+const NEXT: char = '+';
+
+/// Whether a store is one that was made for this path.
+fn is_family(store_dir: &Path, root: &Path) -> bool {
+    let name = store_dir.file_name().unwrap_or_default().to_string_lossy();
+    name.trim_end_matches(NEXT) == store_name(root)
 }
 
 /// The user's state directory of Backstitch: `$XDG_STATE_HOME/backstitch`, or the platform's own place.

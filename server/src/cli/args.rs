@@ -88,7 +88,8 @@ pub enum Command {
         after_help = "Examples:\n  \
             backstitch checkpoint -m \"before the refactoring\"\n  \
             backstitch checkpoint create green\n  \
-            backstitch checkpoint list"
+            backstitch checkpoint list\n  \
+            backstitch checkpoint list --all          of every branch"
     )]
     Checkpoint(Checkpoint),
     /// The timeline: turns, steps, your own edits, rewinds
@@ -143,6 +144,7 @@ pub enum Command {
             backstitch blame src/main.rs\n  \
             backstitch blame src/main.rs t4           as it was before turn 4\n  \
             backstitch blame src/main.rs -L 10,20     these lines; also 10,+5 and 10\n  \
+            backstitch blame src/main.rs --contents - < buffer    a text that is not saved yet\n  \
             backstitch blame src/main.rs --json | jq '.lines[9] as $l | .runs[$l.run].prompt'\n\n{REVISIONS}\n\n\
             A line that a rewind, undo, redo or revert brings back keeps its author. Besides the agents' \
             turns (`?`: not for sure) there are `you`, also for what is on disk and not recorded yet; \
@@ -189,7 +191,7 @@ pub enum Command {
     /// Go to another branch: its files replace those here, which are recorded first
     #[command(after_help = "Examples:\n  \
             backstitch switch idea2\n  \
-            backstitch switch main --carry      take along what you edited since the last checkpoint\n  \
+            backstitch switch main --carry      take along what you edited here since the last checkpoint\n  \
             backstitch undo                     and back again")]
     Switch(Switch),
     /// List, make, rename or delete branches
@@ -199,6 +201,7 @@ pub enum Command {
             backstitch branch\n  \
             backstitch branch create idea2 --from t4\n  \
             backstitch branch t4 idea2                the same\n  \
+            backstitch branch --from t4 --name idea2  the same\n  \
             backstitch branch rename idea2 better-idea\n  \
             backstitch branch delete idea2            its checkpoints stay, under their numbers"
     )]
@@ -219,7 +222,7 @@ pub enum Command {
             backstitch diff $(backstitch ancestor main idea2) idea2\n\n{REVISIONS}")
     )]
     Ancestor { a: String, b: String },
-    /// The rewinds, reverts, undos, redos and switches so far
+    /// What was done so far: rewinds, reverts, undos, redos and switches; forks, tags, and names changed
     #[command(after_help = "Examples:\n  backstitch oplog\n  backstitch oplog --json")]
     Oplog,
     /// The whole tree of a checkpoint in another, empty directory
@@ -327,8 +330,11 @@ pub enum CheckpointCommand {
         #[arg(long)]
         pin: bool,
     },
-    /// All checkpoints, newest first
+    /// The checkpoints of this branch, newest first
     List {
+        /// Those of every branch
+        #[arg(long)]
+        all: bool,
         /// Only those of this session
         #[arg(short, long, value_name = "ID")]
         session: Option<String>,
@@ -353,7 +359,8 @@ pub struct Fork {
 #[derive(Clone, Debug, Args)]
 pub struct Switch {
     pub name: String,
-    /// Take along what you edited since the last checkpoint
+    /// Take along what you edited on this branch: since you came to it, and after the newest checkpoint
+    /// that is not an edit of yours
     #[arg(long)]
     pub carry: bool,
     #[command(flatten)]
@@ -367,13 +374,25 @@ pub struct Branch {
     pub rev: Option<String>,
     /// Its name
     pub name: Option<String>,
+    /// The same, as options
+    #[arg(long, value_name = "REV", requires = "new", conflicts_with = "rev")]
+    pub from: Option<String>,
+    #[arg(long = "name", value_name = "NAME", conflicts_with_all = ["rev", "name"])]
+    pub new: Option<String>,
     #[command(subcommand)]
     pub command: Option<BranchCommand>,
 }
 
+impl Branch {
+    pub fn lists(&self) -> bool {
+        let made = self.rev.is_some() || self.new.is_some();
+        !made && matches!(self.command, Some(BranchCommand::List) | None)
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub enum BranchCommand {
-    /// All branches
+    /// All branches; those that were deleted stand back
     List,
     /// Make one
     Create {
@@ -428,7 +447,8 @@ pub struct Log {
     /// Only what touched this file or directory
     #[arg(long, value_name = "PATH")]
     pub path: Option<OsString>,
-    /// Only where all these words stand in a prompt, a label or a tool's input; `word*` finds any end
+    /// Only where all these words stand in a prompt, a label or a tool's input; `word*` finds any end. A
+    /// call that changed nothing has no checkpoint and is not found
     #[arg(long, value_name = "WORDS")]
     pub text: Option<String>,
     /// Only checkpoints of this kind
@@ -517,6 +537,10 @@ pub struct Blame {
     pub path: OsString,
     /// The checkpoint to look at [default: the disk]
     pub rev: Option<String>,
+    /// Look at this text instead, as if it stood in the file: what an editor has not saved yet. `-` reads
+    /// it from stdin
+    #[arg(long, value_name = "FILE", conflicts_with = "rev")]
+    pub contents: Option<PathBuf>,
     /// Only these lines: from,to or from,+count or from
     #[arg(short = 'L', value_name = "LINES")]
     pub lines: Option<String>,
@@ -606,9 +630,6 @@ pub struct Choice {
     /// Files, the conversation, or both
     #[arg(long, default_value = "code")]
     pub scope: What,
-    /// The very state of the target, everyone's edits included
-    #[arg(long)]
-    pub exact: bool,
     /// Move only the work of this session (its id, or a unique start of it)
     #[arg(short, long, value_name = "ID")]
     pub session: Option<String>,
@@ -650,6 +671,9 @@ pub struct Rewind {
     /// To the state after this tool call of the session
     #[arg(long, value_name = "N", conflicts_with = "rev")]
     pub iteration: Option<i64>,
+    /// The very state of the target, everyone's edits included
+    #[arg(long)]
+    pub exact: bool,
     #[command(flatten)]
     pub choice: Choice,
     #[command(flatten)]

@@ -1,7 +1,8 @@
 //! `blame`: who wrote each line of a file.
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::ops::RangeInclusive;
+use std::path::Path;
 
 use anstyle::Style;
 use backstitch_core::model::Certainty;
@@ -11,7 +12,7 @@ use unicode_width::UnicodeWidthStr;
 
 use super::args;
 use super::desk::Desk;
-use super::error::{Error, Result};
+use super::error::{Error, Kind, Result};
 use super::out::{self, Out};
 use crate::render::{self, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, YELLOW};
 use crate::shape;
@@ -25,12 +26,14 @@ pub fn run(desk: &mut Desk, options: &args::Blame) -> Result<()> {
     let path = desk.path(&options.path)?.ok_or_else(|| {
         Error::usage(format!("{shown} is a directory")).hint("`blame` takes one file")
     })?;
-    let (against, name) = match &options.rev {
-        Some(rev) => {
+    let contents = options.contents.as_deref().map(contents).transpose()?;
+    let (against, name) = match (&options.rev, &contents) {
+        (Some(rev), _) => {
             let node = desk.node(rev)?;
             (Against::Node(node), node.to_string())
         }
-        None => (Against::Disk, "disk".to_owned()),
+        (None, Some(text)) => (Against::Text(text), "text".to_owned()),
+        (None, None) => (Against::Disk, "disk".to_owned()),
     };
     let blame = desk.engine.blame(&path, against)?;
     let count = blame.runs.last().map_or(0, |run| run.start + run.count - 1);
@@ -46,6 +49,26 @@ pub fn run(desk: &mut Desk, options: &args::Blame) -> Result<()> {
     document["lines"] = shown.into();
     document["runs"] = runs.into();
     out::answer(document)
+}
+
+/// The text to look at, of a file or of stdin.
+fn contents(from: &Path) -> Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let read = if from == Path::new("-") {
+        std::io::stdin().lock().read_to_end(&mut text).map(|_| text)
+    } else {
+        std::fs::read(from)
+    };
+    read.map_err(|e| {
+        let kind = match e.kind() {
+            std::io::ErrorKind::NotFound => Kind::NotFound,
+            _ => Kind::Failed,
+        };
+        Error::new(
+            kind,
+            format!("the text to look at, {}: {e}", from.display()),
+        )
+    })
 }
 
 /// Lines as typed, numbered from 1.

@@ -8,13 +8,14 @@ use super::args::{self, BranchCommand};
 use super::desk::{self, Desk};
 use super::error::{Error, Result};
 use super::line::Line;
-use super::out;
+use super::out::{self, Out};
+use super::plan;
 use super::restore;
 use crate::render::{self, BLUE, BOLD, DIM, GREEN, PLAIN};
 use crate::shape;
 
 pub fn fork(desk: &mut Desk, options: &args::Fork) -> Result<()> {
-    let from = desk.node(&options.rev)?;
+    let from = desk.node_now(&options.rev)?;
     let description = options.description.as_deref();
     let Some(dir) = &options.into else {
         let branch = desk
@@ -41,9 +42,13 @@ pub fn fork(desk: &mut Desk, options: &args::Fork) -> Result<()> {
     if desk.out.json {
         let mut answer = shape::branch(&forked.branch);
         answer["root"] = shape::text(forked.root.as_os_str().as_encoded_bytes());
-        return out::answer(json!({ "branch": answer, "files": forked.files }));
+        let written = &forked.written;
+        let gaps: Vec<Value> = written.gaps.iter().map(shape::gap).collect();
+        return out::answer(json!({ "branch": answer, "files": written.files, "gaps": gaps }));
     }
-    let files = usize::try_from(forked.files).unwrap_or(usize::MAX);
+    desk.out
+        .text(&plan::gaps(&forked.written.gaps, desk.out.paint))?;
+    let files = usize::try_from(forked.written.files).unwrap_or(usize::MAX);
     desk.out.remark(&format!(
         "{} is branch {} from {from}: {}. What happens there stands in this history, too.\n",
         forked.root.display(),
@@ -83,12 +88,16 @@ pub fn run(desk: &mut Desk, options: &args::Branch) -> Result<()> {
             ))
         }
         (None, Some(rev), Some(name)) => create(desk, name, rev, None),
+        _ if options.new.is_some() => {
+            let (name, from) = (options.new.as_deref(), options.from.as_deref());
+            create(desk, name.unwrap_or_default(), from.unwrap_or("@"), None)
+        }
         (Some(BranchCommand::List) | None, ..) => list(desk),
     }
 }
 
 fn create(desk: &mut Desk, name: &str, from: &str, description: Option<&str>) -> Result<()> {
-    let from = desk.node(from)?;
+    let from = desk.node_now(from)?;
     let branch = desk.engine.create_branch(name, from, description)?;
     made(desk, &branch, from)
 }
@@ -120,14 +129,16 @@ fn list(desk: &Desk) -> Result<()> {
             .collect::<Result<_>>()?;
         return out::answer(json!({ "branches": all }));
     }
-    let width = branches.iter().map(|b| b.name.chars().count()).max();
+    let width = name_width(branches.iter().map(|b| b.name.as_str()));
     let paint = desk.out.paint;
     let mut text = String::new();
-    for branch in branches.iter().filter(|b| !b.deleted) {
-        let style = if branch.current { GREEN } else { PLAIN };
+    let (live, gone): (Vec<_>, Vec<_>) = branches.iter().partition(|b| !b.deleted);
+    for branch in live.into_iter().chain(gone) {
+        let dim = |style| if branch.deleted { DIM } else { style };
+        let style = dim(if branch.current { GREEN } else { PLAIN });
         let mut what = String::new();
         if let (Some(parent), Some(point)) = (&branch.parent, branch.fork_point) {
-            what = format!("from {point} of {}", render::clean(parent));
+            what = format!("from {point} of {}", named(parent));
         }
         if let Some(description) = &branch.description {
             what = format!("{what}  {}", render::clean(description));
@@ -135,16 +146,53 @@ fn list(desk: &Desk) -> Result<()> {
         if let Some(dir) = &branch.root {
             what = format!("{what}  in {}", dir.display());
         }
+        if branch.deleted {
+            what = format!("deleted  {what}");
+        }
         let head = branch.head.map(|head| head.to_string());
         let line = Line::new()
             .add(style, if branch.current { "* " } else { "  " })
-            .column(style, &render::clean(&branch.name), width.unwrap_or(0) + 2)
-            .column(BLUE, &head.unwrap_or_default(), 8)
-            .plain(what.trim_start().to_owned())
+            .column(style, &named(&branch.name), width + 2)
+            .column(dim(BLUE), &head.unwrap_or_default(), 8)
+            .add(dim(PLAIN), what.trim_start().to_owned())
             .right(paint.ago(branch.created));
         text.push_str(&line.draw(paint));
     }
     desk.out.text(&text)
+}
+
+/// Columns that a name may take in a list.
+const NAME_WIDTH: usize = 32;
+
+/// A name in a list.
+fn named(name: &str) -> String {
+    render::cut(&render::clean(name), NAME_WIDTH)
+}
+
+fn name_width<'n>(names: impl Iterator<Item = &'n str>) -> usize {
+    names
+        .map(|name| render::columns(&named(name)))
+        .max()
+        .unwrap_or(0)
+}
+
+/// The branches where nothing was ever recorded: the one that the first checkpoint will be on.
+pub fn only_main(out: &Out) -> Result<()> {
+    if out.json {
+        return out::answer(json!({ "branches": [{
+            "name": "main", "head": null, "parent": null, "fork_point": null, "created": null,
+            "description": null, "current": true, "deleted": false, "root": null, "checkpoints": [],
+        }] }));
+    }
+    let line = Line::new().add(GREEN, "* main  ");
+    out.text(&line.add(DIM, "nothing recorded yet").draw(out.paint))
+}
+
+pub fn no_tags(out: &Out) -> Result<()> {
+    if out.json {
+        return out::answer(json!({ "tags": [] }));
+    }
+    out.text("No tags yet: `backstitch tag NAME` makes the first.\n")
 }
 
 pub fn tag(desk: &mut Desk, options: &args::Tag) -> Result<()> {
@@ -161,7 +209,7 @@ pub fn tag(desk: &mut Desk, options: &args::Tag) -> Result<()> {
     let Some(name) = &options.name else {
         return tags(desk);
     };
-    let node = desk.node(options.rev.as_deref().unwrap_or("@"))?;
+    let node = desk.node_now(options.rev.as_deref().unwrap_or("@"))?;
     desk.engine.tag(name, node)?;
     if desk.out.json {
         return out::answer(json!({ "tag": name, "checkpoint": node.to_string() }));
@@ -179,16 +227,14 @@ fn tags(desk: &Desk) -> Result<()> {
         return out::answer(json!({ "tags": tags.collect::<Vec<_>>() }));
     }
     if tags.is_empty() {
-        return desk
-            .out
-            .text("No tags yet: `backstitch tag NAME` makes the first.\n");
+        return no_tags(desk.out);
     }
-    let width = tags.iter().map(|tag| tag.name.chars().count()).max();
+    let width = name_width(tags.iter().map(|tag| tag.name.as_str()));
     let paint = desk.out.paint;
     let mut text = String::new();
     for tag in &tags {
         let line = Line::new()
-            .column(BOLD, &render::clean(&tag.name), width.unwrap_or(0) + 2)
+            .column(BOLD, &named(&tag.name), width + 2)
             .add(BLUE, tag.node.to_string())
             .add(DIM, "")
             .right(paint.ago(tag.created));

@@ -11,6 +11,7 @@ use backstitch_core::{Engine, Locate, LogFilter, Workspace};
 use super::args::Global;
 use super::error::{Error, Kind, Result};
 use super::out::Out;
+use crate::render;
 
 #[derive(Debug)]
 pub struct Desk<'a> {
@@ -65,16 +66,29 @@ impl<'a> Desk<'a> {
             Engine::open_existing(&workspace)?
         };
         engine.on_progress(out.progress());
+        if let Some(notice) = engine.notice() {
+            out.note("note", notice);
+        }
         Ok(Self {
+            root: engine.root().to_path_buf(),
             engine,
-            root: workspace.root,
             out,
             cwd: current_dir()?,
         })
     }
 
     pub fn node(&self, rev: &str) -> Result<NodeId> {
+        self.head()?;
         Ok(self.engine.resolve(rev)?)
+    }
+
+    /// The same for a command that goes on from there. Where `@` or the branch that one is on is named, that is
+    /// the disk as it is now: what is not recorded of it becomes a checkpoint first.
+    pub fn node_now(&mut self, rev: &str) -> Result<NodeId> {
+        if self.engine.names_head(rev)? {
+            self.engine.look()?;
+        }
+        self.node(rev)
     }
 
     /// The newest checkpoint, of which there may be none yet.
@@ -121,6 +135,16 @@ impl<'a> Desk<'a> {
             ..LogFilter::default()
         })?;
         Ok(!ever.is_empty())
+    }
+
+    /// The same, or the error that says so.
+    pub fn known(&self, path: &RelPath) -> Result<()> {
+        if self.knows(path)? {
+            return Ok(());
+        }
+        let path = render::path(path.bytes());
+        Err(Error::not_found(format!("no checkpoint knows {path}"))
+            .hint("`backstitch log --all` shows the paths that changed"))
     }
 
     /// Paths as typed; empty, which means all, where one of them is the root.

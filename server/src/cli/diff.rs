@@ -12,19 +12,27 @@ use super::out;
 
 pub fn run(desk: &mut Desk, options: &args::Diff) -> Result<()> {
     let paths = desk.paths(&options.paths)?;
+    for path in &paths {
+        desk.known(path)?;
+    }
     let (deltas, from, to) = match options.revs.as_slice() {
         [from, to] => {
             let (from, to) = (desk.node(from)?, desk.node(to)?);
             (desk.engine.compare(from, to)?, from, Some(to))
         }
         revs => {
-            let from = revs
-                .first()
-                .map_or_else(|| newest(desk), |rev| desk.node(rev))?;
+            // against the disk, the head is what was recorded before anybody looked for this
+            let from = match revs.first() {
+                Some(rev) if *rev != "@" && *rev != desk.engine.branch_name()? => {
+                    desk.node_now(rev)?
+                }
+                _ => newest(desk)?,
+            };
             (desk.engine.compare_with_disk(from)?, from, None)
         }
     };
     let wanted = |delta: &&Delta| paths.is_empty() || touches(delta, &paths);
+    let deltas = desk.engine.joined_by_likeness(deltas)?;
     let changed: Vec<Changed> = deltas
         .iter()
         .filter(wanted)

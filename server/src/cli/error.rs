@@ -131,6 +131,7 @@ fn next_step(error: &backstitch_core::Error) -> Option<&'static str> {
     match error {
         backstitch_core::Error::NotFound { what, .. } => match *what {
             "session" => Some("`backstitch log --all --json` shows the sessions"),
+            "agent" => Some("`backstitch stats` names the agents that have reported"),
             "branch" => Some("`backstitch branch` lists the branches"),
             "tag" => Some("`backstitch tag` lists the tags"),
             "operation" => Some("`backstitch oplog` shows the operations"),

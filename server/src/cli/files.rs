@@ -1,5 +1,7 @@
 //! Changed files as the terminal shows them: counts, letters, patches. Decides nothing.
 
+use backstitch_core::diff;
+
 use super::error::Result;
 use super::line::Line;
 use super::out::Out;
@@ -12,16 +14,22 @@ pub fn name_status(files: &[Changed], paint: Paint) -> String {
         let letter = paint.on(file.what.style(), &file.what.letter().to_string());
         match &file.from {
             Some(from) => {
-                format!(
-                    "{letter}\t{}\t{}\n",
-                    render::path(from),
-                    render::path(&file.path)
-                )
+                format!("{letter}\t{}\t{}\n", quoted(from), quoted(&file.path))
             }
-            None => format!("{letter}\t{}\n", render::path(&file.path)),
+            None => format!("{letter}\t{}\n", quoted(&file.path)),
         }
     };
     files.iter().map(row).collect()
+}
+
+/// A path that a script can read back: in quotes with escapes where git would write it so, but for letters of
+/// other alphabets.
+fn quoted(path: &[u8]) -> String {
+    let plain = |text: &&str| !text.contains(['"', '\\']) && render::path(path) == **text;
+    match std::str::from_utf8(path).ok().filter(plain) {
+        Some(text) => text.to_owned(),
+        None => String::from_utf8_lossy(&diff::quoted(b"", path)).into_owned(),
+    }
 }
 
 /// One row for each file, and the sum.

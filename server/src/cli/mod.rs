@@ -103,6 +103,10 @@ fn empty_list(command: &Command) -> Option<fn(&Out) -> Result<()>> {
         Command::Oplog => Some(store::no_operations),
         Command::Stats => Some(stats::nothing),
         Command::Clear(_) => Some(stats::nothing_to_clear),
+        Command::Branch(options) if options.lists() => Some(branch::only_main),
+        Command::Tag(options) if options.name.is_none() && options.delete.is_none() => {
+            Some(branch::no_tags)
+        }
         Command::Checkpoint(options) if !options.records() => Some(store::no_checkpoints),
         _ => None,
     }

@@ -36,6 +36,12 @@ pub fn text(engine: &Engine, plan: &Plan, title: &str, paint: Paint) -> String {
         );
         text.push_str(&actions(engine, plan, paint));
     }
+    let uncarried = plan.uncarried();
+    if !uncarried.is_empty() {
+        let files = render::plural(uncarried.len(), "file", "files");
+        let words = format!("  what was carried here is taken out of {files} of this branch\n");
+        text.push_str(&paint.on(DIM, &words));
+    }
     text.push_str(&conflicts(&plan.conflicts, paint));
     text.push_str(&gaps(&plan.gaps, paint));
     text
@@ -168,7 +174,7 @@ fn conflicts(conflicts: &[Conflict], paint: Paint) -> String {
 }
 
 /// Gaps of one kind and reason on one line. That git moved is said at the top.
-fn gaps(gaps: &[Gap], paint: Paint) -> String {
+pub fn gaps(gaps: &[Gap], paint: Paint) -> String {
     let mut grouped: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     for gap in gaps.iter().filter(|gap| gap.kind != GapKind::GitHead) {
         let paths = grouped.entry((gap.kind.name(), &gap.detail)).or_default();

@@ -1,9 +1,10 @@
 //! `rewind`, `revert`, `undo`, `redo`: a request, its plan shown, a question where there is somebody to
 //! ask, and the outcome. What a restore does is the engine's decision.
 
-use backstitch_core::model::{NodeId, Session};
+use backstitch_core::model::{Kind as ModelKind, NodeId, Session};
 use backstitch_core::restore::{Applied, Gap, GapKind, Goal, OnConflict, Plan, Request};
 use backstitch_core::{Entry, LogFilter};
+use serde_json::{Value, json};
 
 use super::args::{self, Act, Choice, Resolve, Restore, Uncertain, What};
 use super::desk::Desk;
@@ -11,12 +12,14 @@ use super::error::{Error, Kind, Result};
 use super::log;
 use super::out;
 use super::plan;
-use crate::render::{self, BOLD, GREEN};
+use crate::render::{self, BOLD, GREEN, YELLOW};
 use crate::shape;
 
 /// A restore as typed, ready to be planned.
 struct Job<'a> {
     request: Request,
+    /// The head before anybody looked at the disk.
+    before: Option<NodeId>,
     /// What was typed to name the target.
     rev: Option<String>,
     /// `rewind`, as the title says it.
@@ -28,19 +31,23 @@ struct Job<'a> {
 pub fn rewind(desk: &mut Desk, options: &args::Rewind) -> Result<()> {
     only_code(options.choice.scope)?;
     let target = match (&options.rev, options.iteration) {
-        (Some(rev), _) => desk.node(rev)?,
+        (Some(rev), _) => desk.node_now(rev)?,
         (None, Some(number)) => iteration(desk, number, options.choice.session.as_deref())?,
         (None, None) => return Err(Error::usage("no revision named")),
     };
-    let request = request(
-        desk,
-        Goal::Rewind(target),
-        Some(&options.choice),
-        &options.restore,
-    )?;
+    let request = Request {
+        exact: options.exact,
+        ..request(
+            desk,
+            Goal::Rewind(target),
+            Some(&options.choice),
+            &options.restore,
+        )?
+    };
     run(
         desk,
-        &Job {
+        Job {
+            before: None,
             request,
             rev: options.rev.clone(),
             verb: "rewind to",
@@ -55,7 +62,7 @@ pub fn revert(desk: &mut Desk, options: &args::Revert) -> Result<()> {
     let nodes = options
         .revs
         .iter()
-        .map(|rev| desk.node(rev))
+        .map(|rev| desk.node_now(rev))
         .collect::<Result<_>>()?;
     let request = request(
         desk,
@@ -65,7 +72,8 @@ pub fn revert(desk: &mut Desk, options: &args::Revert) -> Result<()> {
     )?;
     run(
         desk,
-        &Job {
+        Job {
+            before: None,
             request,
             rev: Some(options.revs.join(" ")),
             verb: "revert",
@@ -84,7 +92,8 @@ pub fn undo(desk: &mut Desk, options: &args::Undo) -> Result<()> {
     let request = request(desk, Goal::Undo(op), None, &options.restore)?;
     run(
         desk,
-        &Job {
+        Job {
+            before: None,
             request,
             rev: options.op.clone(),
             verb: "undo",
@@ -98,7 +107,8 @@ pub fn redo(desk: &mut Desk, options: &args::Redo) -> Result<()> {
     let request = request(desk, Goal::Redo, None, &options.restore)?;
     run(
         desk,
-        &Job {
+        Job {
+            before: None,
             request,
             rev: None,
             verb: "redo",
@@ -177,15 +187,10 @@ fn request(desk: &Desk, goal: Goal, choice: Option<&Choice>, options: &Restore) 
     let mut request = Request::new(goal);
     request.paths = desk.paths(&options.paths)?;
     for path in &request.paths {
-        if !desk.knows(path)? {
-            let path = render::path(path.bytes());
-            return Err(Error::not_found(format!("no checkpoint knows {path}"))
-                .hint("`backstitch log --all` shows the paths that changed"));
-        }
+        desk.known(path)?;
     }
     request.on_conflict = on_conflict(options.act.on_conflict);
     if let Some(choice) = choice {
-        request.exact = choice.exact;
         request.session.clone_from(&choice.session);
         request.hunks.clone_from(&choice.hunks);
         request.take_uncertain = choice.uncertain == Uncertain::Take;
@@ -210,7 +215,8 @@ pub fn switch(desk: &mut Desk, options: &args::Switch) -> Result<()> {
     request.on_conflict = on_conflict(options.act.on_conflict);
     run(
         desk,
-        &Job {
+        Job {
+            before: None,
             request,
             rev: Some(options.name.clone()),
             verb: "switch to",
@@ -220,7 +226,15 @@ pub fn switch(desk: &mut Desk, options: &args::Switch) -> Result<()> {
     )
 }
 
-fn run(desk: &mut Desk, job: &Job) -> Result<()> {
+fn run(desk: &mut Desk, mut job: Job) -> Result<()> {
+    let calls = desk.engine.open_calls()?;
+    if calls > 0 {
+        let calls = render::plural(calls, "tool call is", "tool calls are");
+        let word = format!("an agent is at work: {calls} under way, and may write to these files");
+        desk.out.note("warning", &word);
+    }
+    job.before = desk.engine.head()?;
+    let job = &job;
     if job.options.dry_run {
         let plan = desk.engine.plan(&job.request)?;
         return dry_run(desk, job, &plan);
@@ -229,7 +243,7 @@ fn run(desk: &mut Desk, job: &Job) -> Result<()> {
     let asked = !job.options.yes && !desk.out.json && out::can_ask();
     if asked {
         let plan = desk.engine.plan(&job.request)?;
-        if let Some(conflict) = conflict(job, &plan) {
+        if let Some(conflict) = conflict(desk, job, &plan) {
             show(desk, job, &plan)?;
             return Err(conflict);
         }
@@ -259,6 +273,50 @@ fn run(desk: &mut Desk, job: &Job) -> Result<()> {
     }
 }
 
+/// The user's edits that the look before a switch recorded on the branch that is left.
+struct Recorded {
+    node: NodeId,
+    files: usize,
+    branch: String,
+}
+
+impl Recorded {
+    fn find(desk: &Desk, job: &Job, plan: &Plan) -> Option<Self> {
+        let mut found: Option<Self> = None;
+        let mut at = Some(plan.head).filter(|_| leads_elsewhere(job, plan));
+        while let Some(id) = at.filter(|id| Some(*id) != job.before) {
+            let entry = desk.engine.entry(id).ok()?;
+            if entry.node.kind == ModelKind::External && !entry.changes.is_empty() {
+                let one = found.get_or_insert(Self {
+                    node: id,
+                    files: 0,
+                    branch: entry.branch,
+                });
+                one.files += entry.changes.len();
+            }
+            at = entry.node.parent;
+        }
+        found
+    }
+
+    fn text(&self) -> String {
+        let files = render::plural(self.files, "file", "files");
+        format!(
+            "your edits in {files} were recorded as {} on {}\n",
+            self.node,
+            render::clean(&self.branch)
+        )
+    }
+}
+
+/// The answer in JSON, with what the look recorded.
+fn answer(desk: &Desk, job: &Job, plan: &Plan, mut document: Value) -> Value {
+    if let Some(recorded) = Recorded::find(desk, job, plan) {
+        document["recorded"] = json!(recorded.node.to_string());
+    }
+    document
+}
+
 fn title(desk: &Desk, job: &Job, plan: &Plan) -> String {
     format!(
         "{} {}",
@@ -271,6 +329,10 @@ fn show(desk: &Desk, job: &Job, plan: &Plan) -> Result<()> {
     if desk.out.json {
         return Ok(());
     }
+    if let Some(recorded) = Recorded::find(desk, job, plan) {
+        desk.out
+            .text(&desk.out.paint.on(YELLOW, &recorded.text()))?;
+    }
     desk.out.text(&plan::text(
         &desk.engine,
         plan,
@@ -280,12 +342,13 @@ fn show(desk: &Desk, job: &Job, plan: &Plan) -> Result<()> {
 }
 
 fn dry_run(desk: &Desk, job: &Job, plan: &Plan) -> Result<()> {
-    if let Some(conflict) = conflict(job, plan) {
+    if let Some(conflict) = conflict(desk, job, plan) {
         show(desk, job, plan)?;
         return Err(conflict);
     }
     if desk.out.json {
-        return out::answer(shape::plan(plan, job.rev.as_deref(), job.scope));
+        let document = shape::plan(plan, job.rev.as_deref(), job.scope);
+        return out::answer(answer(desk, job, plan, document));
     }
     if plan.is_empty() {
         return nothing(desk, job, plan);
@@ -302,17 +365,33 @@ fn dry_run(desk: &Desk, job: &Job, plan: &Plan) -> Result<()> {
 
 fn nothing(desk: &Desk, job: &Job, plan: &Plan) -> Result<()> {
     show(desk, job, plan)?;
-    desk.out
-        .remark("Nothing to do: the files are as they would be.\n")
+    desk.out.remark(&match &plan.nothing {
+        Some(why) => format!("Nothing to do: {}.\n", render::clean(why)),
+        None => "Nothing to do: the files are as they would be.\n".to_owned(),
+    })
+}
+
+fn leads_elsewhere(job: &Job, plan: &Plan) -> bool {
+    plan.is_switch() || matches!(job.request.goal, Goal::Switch { .. })
 }
 
 /// The refusal that a plan with open conflicts comes to.
-fn conflict(job: &Job, plan: &Plan) -> Option<Error> {
-    let open = !plan.conflicts.is_empty() && job.request.on_conflict == OnConflict::Fail;
-    open.then(|| {
-        let files = render::plural(plan.conflicts.len(), "file", "files");
-        let mut hint =
-            "--on-conflict markers|current|target decides them, --path leaves them out".to_owned();
+fn conflict(desk: &Desk, job: &Job, plan: &Plan) -> Option<Error> {
+    let open = plan.open_conflicts();
+    (open > 0).then(|| {
+        let files = render::plural(open, "file", "files");
+        let mut hint = "--on-conflict markers|current|target decides them".to_owned();
+        if job.request.on_conflict != OnConflict::Fail {
+            hint = String::from(
+                "move away what is not of the history: a switch brings its files whole, or does nothing",
+            );
+        } else if leads_elsewhere(job, plan) {
+            if matches!(job.request.goal, Goal::Switch { carry: true, .. }) {
+                hint.push_str("; without --carry your edits stay on the branch that you leave");
+            }
+        } else {
+            hint.push_str(", --path leaves them out");
+        }
         if !job.request.exact && matches!(job.request.goal, Goal::Rewind(_)) {
             hint.push_str(", --exact takes the target's very state");
         }
@@ -325,7 +404,12 @@ fn conflict(job: &Job, plan: &Plan) -> Option<Error> {
             format!("edits collide in {files}; nothing was changed"),
         )
         .hint(hint)
-        .answer(shape::plan(plan, job.rev.as_deref(), job.scope))
+        .answer(answer(
+            desk,
+            job,
+            plan,
+            shape::plan(plan, job.rev.as_deref(), job.scope),
+        ))
     })
 }
 
@@ -343,7 +427,7 @@ fn refused(desk: &mut Desk, job: &Job, error: backstitch_core::Error) -> Error {
         }
         _ => return error.into(),
     };
-    match conflict(job, &plan) {
+    match conflict(desk, job, &plan) {
         Some(conflict) => match show(desk, job, &plan) {
             Ok(()) => conflict,
             Err(closed) => closed,
@@ -355,10 +439,14 @@ fn refused(desk: &mut Desk, job: &Job, error: backstitch_core::Error) -> Error {
 fn finish(desk: &Desk, job: &Job, applied: &Applied, shown: bool) -> Result<()> {
     let trouble = trouble(applied);
     if desk.out.json {
-        let answer = shape::applied(applied, job.rev.as_deref(), job.scope);
+        let document = shape::applied(applied, job.rev.as_deref(), job.scope);
+        let mut document = answer(desk, job, &applied.plan, document);
+        if let Goal::Switch { branch, .. } = &job.request.goal {
+            document["branch"] = shape::branch(&desk.engine.branch(branch)?);
+        }
         return match trouble {
-            Some(trouble) => Err(trouble.answer(answer)),
-            None => out::answer(answer),
+            Some(trouble) => Err(trouble.answer(document)),
+            None => out::answer(document),
         };
     }
     let (Some(node), Some(operation)) = (applied.node, applied.operation) else {

@@ -79,10 +79,11 @@ fn load(desk: &Desk, entry: &Entry) -> backstitch_core::Result<Vec<Changed>> {
         old: change.before.clone(),
         new: change.after.clone(),
     };
-    entry
-        .changes
+    let deltas = entry.changes.iter().map(|c| delta(&c.change)).collect();
+    let deltas = desk.engine.joined_by_likeness(deltas)?;
+    deltas
         .iter()
-        .map(|c| Changed::load(&desk.engine, &delta(&c.change)))
+        .map(|delta| Changed::load(&desk.engine, delta))
         .collect()
 }
 

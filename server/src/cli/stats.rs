@@ -36,7 +36,16 @@ pub fn stats(desk: &mut Desk) -> Result<()> {
 fn answer(stats: &Stats) -> Value {
     let kinds: Map<String, Value> = Kind::ALL
         .iter()
-        .map(|kind| (kind.name().to_owned(), of(&stats.checkpoints, *kind).into()))
+        .map(|kind| {
+            let none = if *kind == Kind::Manual {
+                stats.starts
+            } else {
+                0
+            };
+            let count = of(&stats.checkpoints, *kind) - none;
+            (kind.name().to_owned(), count.into())
+        })
+        .chain([("start".to_owned(), stats.starts.into())])
         .collect();
     let sessions: Map<String, Value> = stats
         .sessions
@@ -91,9 +100,13 @@ fn text(stats: &Stats, paint: Paint) -> String {
         text.push_str(&Line::new().column(DIM, name, 13).plain(value).draw(paint));
     };
     let size = |n: i64| usize::try_from(n).unwrap_or_default();
-    let kinds = stats.checkpoints.iter().map(|(kind, count)| {
-        let count = size(*count);
-        match kind {
+    let by_hand = |kind: Kind| kind == Kind::Manual;
+    let kinds = stats.checkpoints.iter().filter_map(|(kind, count)| {
+        let count = size(*count - if by_hand(*kind) { stats.starts } else { 0 });
+        if count == 0 {
+            return None;
+        }
+        Some(match kind {
             Kind::Turn => render::plural(count, "turn", "turns"),
             Kind::Step => render::plural(count, "step", "steps"),
             Kind::External => render::plural(count, "edit of yours", "edits of yours"),
@@ -101,9 +114,10 @@ fn text(stats: &Stats, paint: Paint) -> String {
             Kind::Rewind => render::plural(count, "rewind", "rewinds"),
             Kind::Squash => format!("{count} made one of several"),
             Kind::Import => format!("{count} imported"),
-        }
+        })
     });
-    let kinds = kinds.collect::<Vec<_>>().join(" · ");
+    let starts = (stats.starts > 0).then(|| "the start".to_owned());
+    let kinds = kinds.chain(starts).collect::<Vec<_>>().join(" · ");
     row("checkpoints", format!("{}  {kinds}", total(stats)));
     let sessions = stats
         .sessions

@@ -12,14 +12,21 @@ use super::error::{Error, Kind, Result};
 use super::line::Line;
 use super::log;
 use super::out::{self, Out};
+use super::plan;
 use crate::render::{self, BLUE, BOLD, DIM, GREEN, MAGENTA, Paint, YELLOW};
 use crate::shape;
 
 pub fn status(global: &Global, out: &Out) -> Result<()> {
     let workspace = desk::find(global)?;
     let status = match Engine::open_existing(&workspace) {
-        Ok(engine) => engine.status()?,
-        Err(backstitch_core::Error::NoStore(_)) => Status::nothing(&workspace),
+        Ok(engine) => {
+            if let Some(notice) = engine.notice() {
+                out.note("note", notice);
+            }
+            engine.status()?
+        }
+        // looked for again: it may have turned out to be another directory
+        Err(backstitch_core::Error::NoStore(_)) => Status::nothing(&desk::find(global)?),
         Err(error) => return Err(error.into()),
     };
     if out.json {
@@ -211,7 +218,7 @@ pub fn init(global: &Global, dir: Option<&Path>, out: &Out) -> Result<()> {
 
 pub fn checkpoint(desk: &mut Desk, options: Checkpoint) -> Result<()> {
     match options.command {
-        Some(CheckpointCommand::List { session }) => list(desk, session),
+        Some(CheckpointCommand::List { all, session }) => list(desk, all, session),
         Some(CheckpointCommand::Create { label, pin }) => create(desk, label.as_deref(), pin),
         None => create(desk, options.label.as_deref(), options.pin),
     }
@@ -249,8 +256,9 @@ pub fn no_checkpoints(out: &Out) -> Result<()> {
     out.text("No checkpoints yet.\n")
 }
 
-fn list(desk: &mut Desk, session: Option<String>) -> Result<()> {
+fn list(desk: &mut Desk, all: bool, session: Option<String>) -> Result<()> {
     let filter = LogFilter {
+        all_branches: all,
         session,
         ..LogFilter::default()
     };
@@ -342,17 +350,20 @@ pub fn oplog(desk: &mut Desk) -> Result<()> {
 }
 
 pub fn materialize(desk: &mut Desk, rev: &str, into: &Path) -> Result<()> {
-    let id = desk.node(rev)?;
+    let id = desk.node_now(rev)?;
     let mut progress = desk.out.progress();
-    let files = desk.engine.materialize(id, into, &mut progress)?;
+    let written = desk.engine.materialize(id, into, &mut progress)?;
     drop(progress);
     if desk.out.json {
         let into = path(into);
+        let gaps: Vec<_> = written.gaps.iter().map(shape::gap).collect();
         return out::answer(json!({
-            "checkpoint": id.to_string(), "into": into, "files": files,
+            "checkpoint": id.to_string(), "into": into, "files": written.files, "gaps": gaps,
         }));
     }
-    let count = render::plural(usize::try_from(files).unwrap_or_default(), "file", "files");
+    desk.out.text(&plan::gaps(&written.gaps, desk.out.paint))?;
+    let files = usize::try_from(written.files).unwrap_or_default();
+    let count = render::plural(files, "file", "files");
     desk.out
         .remark(&format!("{count} of {id} in {}\n", into.display()))
 }

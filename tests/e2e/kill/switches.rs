@@ -72,37 +72,111 @@ fn files(world: &World) -> Tree {
     tree
 }
 
-/// A fork into a directory that is cut off leaves a branch and a directory that works, or neither.
+/// U-20: a fork into a directory that is cut off leaves a branch and a directory that works, or neither.
 #[test]
 fn a_fork_that_is_cut_off() {
+    cut_off_forks(false);
+}
+
+/// U-20: the same into an empty directory, which stays the one it is.
+#[test]
+fn a_fork_into_an_empty_directory_that_is_cut_off() {
+    cut_off_forks(true);
+}
+
+fn cut_off_forks(empty: bool) {
+    use std::os::unix::fs::MetadataExt as _;
     let world = two_branches();
     let before = files(&world);
     let (mut cut, mut fault) = (0, 0);
+    let (mut finished, mut undone) = (0, 0);
     loop {
         fault += 1;
-        let (name, dir) = (format!("fork{fault}"), format!("fork{fault}"));
-        let there = world.beside(&dir);
+        let name = format!("fork{fault}");
+        let there = world.beside(&name);
+        let inode = empty.then(|| {
+            fs::create_dir(&there.root).expect("made");
+            fs::metadata(&there.root).expect("there").ino()
+        });
         let mut command = world.backstitch();
         command
-            .args(["fork", "@", &name, "--into", &format!("../{dir}")])
+            .args(["fork", "@", &name, "--into", &format!("../{name}")])
             .env("BACKSTITCH_FAULT", fault.to_string());
         let done = finish(&mut command, b"").code == 0;
+        // whoever comes next finishes it, or takes it away
         world.ok(["verify"]);
         assert_same(&files(&world), &before);
         let made = world.run(["show", &name]).code == 0;
         if made {
-            assert_same(&files(&there), &before);
-            assert_eq!(branch(&there), name, "{fault}");
+            finished += u32::from(!done);
         } else {
             assert!(!done, "{fault}");
-            fs::remove_dir_all(&there.root).expect("removed");
-            world.ok(["fork", "@", &name, "--into", &format!("../{dir}")]);
-            assert_same(&files(&there), &before);
+            undone += 1;
+            let left = fs::read_dir(&there.root).map_or(0, Iterator::count);
+            assert_eq!(left, 0, "{fault}");
+            assert_eq!(there.root.exists(), empty, "{fault}");
+            world.ok(["fork", "@", &name, "--into", &format!("../{name}")]);
         }
+        assert_same(&files(&there), &before);
+        assert_eq!(branch(&there), name, "{fault}");
+        let history = there.history();
+        there.json(["diff"]);
+        assert_eq!(there.history(), history, "{fault}: a look found something");
+        if let Some(inode) = inode {
+            assert_eq!(fs::metadata(&there.root).expect("there").ino(), inode);
+        }
+        let ours = fs::read_dir(world.root.parent().expect("a parent")).expect("a list");
+        let ours = ours.map(|e| e.expect("an entry").file_name());
+        let ours: Vec<_> = ours
+            .filter(|n| n.to_string_lossy().starts_with(".backstitch"))
+            .collect();
+        assert!(ours.is_empty(), "{fault}: {ours:?}");
         if done {
             break;
         }
         cut += 1;
     }
-    assert!(cut > 5, "{cut}");
+    assert!(
+        cut > 12 && finished > 1 && undone > 5,
+        "{cut}: {finished}, {undone}"
+    );
+}
+
+/// The undo of a switch that had carried edits has not begun, or has taken them out there and is here.
+#[test]
+fn an_undo_of_a_carry_that_is_cut_off() {
+    let world = two_branches();
+    world.write("d4/f.txt", "mine\n");
+    let main = world.tree();
+    let other = world.at("other", "d4/f.txt");
+    world.ok(["switch", "other", "--carry"]);
+    let there = world.tree();
+    assert_ne!(world.at("other", "d4/f.txt"), other);
+    let (mut cut, mut fault) = (0, 0);
+    loop {
+        fault += 1;
+        let mut command = world.backstitch();
+        command
+            .arg("undo")
+            .env("BACKSTITCH_FAULT", fault.to_string());
+        let done = finish(&mut command, b"").code == 0;
+        if branch(&world) == "main" {
+            assert_same(&world.tree(), &main);
+            assert_eq!(world.at("other", "d4/f.txt"), other, "{fault}");
+        } else {
+            assert_same(&world.tree(), &there);
+            assert_eq!(world.at("other", "d4/f.txt").as_deref(), Some("mine\n"));
+        }
+        world.ok(["verify"]);
+        if done {
+            assert_eq!(branch(&world), "main", "{fault}");
+            break;
+        }
+        cut += 1;
+        if branch(&world) == "main" {
+            world.ok(["redo"]);
+            assert_same(&world.tree(), &there);
+        }
+    }
+    assert!(cut > 15, "{cut}");
 }

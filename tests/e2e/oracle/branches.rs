@@ -112,13 +112,46 @@ impl World {
             }
         }
         if *back && self.branch != from {
-            let again = Request::new(Goal::Undo(None));
-            if let Outcome::Done(_) = self.restore(&again)?
-                && calm
-            {
-                let now = self.disk();
-                self.same(&before, &now)
-                    .map_err(|e| format!("L2: undo of the switch to {name}: {e}"))?;
+            let after = self.disk();
+            self.switch_back(&name, (&before, &after), heads.head, calm)?;
+        }
+        Ok(())
+    }
+
+    /// L2: the undo of a switch gives back both branches, redo what was there.
+    fn switch_back(
+        &mut self,
+        name: &str,
+        (before, after): (&Files, &Files),
+        head: Option<NodeId>,
+        calm: bool,
+    ) -> Checked {
+        for goal in [Goal::Undo(None), Goal::Redo, Goal::Undo(None)] {
+            let undo = goal != Goal::Redo;
+            let Outcome::Done(_) = self.restore(&Request::new(goal))? else {
+                return Ok(());
+            };
+            if !calm {
+                return Ok(());
+            }
+            let now = self.disk();
+            self.same(if undo { before } else { after }, &now)
+                .map_err(|e| format!("L2: undo or redo of the switch to {name}: {e}"))?;
+            if let Some(head) = head.filter(|_| undo) {
+                let there = self.engine.resolve(name);
+                let there = there.map_err(|e| format!("{name}: {e}"))?;
+                let (was, is) = (self.expected[&head].clone(), self.expected[&there].clone());
+                let wrong: Vec<&String> = was
+                    .keys()
+                    .chain(is.keys())
+                    .filter(|p| was.get(*p) != is.get(*p))
+                    .filter(|p| !self.unknown_at(p, head))
+                    .collect();
+                if !wrong.is_empty() {
+                    return Err(format!(
+                        "L2: undo of the switch to {name}: there, {wrong:?} are not as they were"
+                    ));
+                }
             }
         }
         Ok(())
@@ -135,10 +168,18 @@ impl World {
         let Some(head) = self.head()? else {
             return Ok(());
         };
-        let carried = matches!(request.goal, Goal::Switch { carry: true, .. });
+        let came = std::mem::replace(
+            &mut self.came,
+            // who goes back is there as before, whenever that was
+            matches!(request.goal, Goal::Switch { .. })
+                .then(|| self.expected.keys().next_back().copied())
+                .flatten(),
+        );
         let entry = self.engine.entry(head);
         let made = entry.map_err(|e| format!("entry {head}: {e}"))?.node;
         let new = !self.expected.contains_key(&head);
+        let carried = matches!(request.goal, Goal::Switch { carry: true, .. })
+            || (new && made.kind == Kind::Rewind);
         let target = if new {
             made.parent.unwrap_or(head)
         } else {
@@ -151,7 +192,7 @@ impl World {
             actions.any(|a| a.kind == ActionKind::Skip)
         };
         if carried {
-            self.carried_hold(what, &there, after, request)?;
+            self.carried_hold(what, &there, after, request, came)?;
         } else {
             for (path, entry) in &there {
                 let free = !skipped(path) && !self.unknown_at(path, target) && !self.is_held(path);
@@ -188,7 +229,14 @@ impl World {
     }
 
     /// What the user takes along is there, and so is what stood there but for what the user had deleted.
-    fn carried_hold(&self, what: &str, there: &Files, after: &Files, request: &Request) -> Checked {
+    fn carried_hold(
+        &self,
+        what: &str,
+        there: &Files,
+        after: &Files,
+        request: &Request,
+        came: Option<NodeId>,
+    ) -> Checked {
         if request.on_conflict == OnConflict::Current || request.on_conflict == OnConflict::Target {
             return Ok(());
         }
@@ -197,7 +245,18 @@ impl World {
             let Some(token) = self.tokens.get(line) else {
                 continue;
             };
-            let fresh = token.node.is_some_and(|n| Some(n) == self.newest_of_left());
+            let since = |n: NodeId| came.is_some_and(|came| n > came);
+            let newest = self.newest_of_left();
+            let fresh = token.node.is_some_and(|n| Some(n) == newest && since(n));
+            let older = token.node.zip(came).is_some_and(|(n, came)| n <= came);
+            if older && has.contains_key(line) && !were.contains_key(line) {
+                let left = |p: &String| there.contains_key(p) || !self.seen.contains_key(p);
+                if request.on_conflict == OnConflict::Fail && has[line].iter().all(left) {
+                    return Err(format!(
+                        "L8: {what}: {line} ({token:?}) was carried along, and is older than that"
+                    ));
+                }
+            }
             let users = token.who == Who::User && token.sure == super::model::Sure::Yes;
             if fresh && users && !has.contains_key(line) && !were.contains_key(line) {
                 return Err(format!(

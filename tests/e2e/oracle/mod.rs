@@ -147,7 +147,7 @@ fn every_law_holds_for_histories_of_several_writers() {
     assert!(all.lines_blamed > 5 * all.rewinds, "{all:?}");
 }
 
-/// S2-067, S2-069, S2-075, S2-076, S2-081, S4-064, S4-065, S4-069: the same on several branches.
+/// S2-067, S2-069, S2-075, S2-076, S4-064, S4-065, S4-069: the same on several branches.
 #[test]
 fn branches_keep_their_own_states() {
     let all = RefCell::new(Counts::default());

@@ -354,3 +354,54 @@ fn what_was_there_at_first_stays_so() {
         }),
     ]);
 }
+
+fn switch(branch: u8, carry: bool, back: bool) -> Op {
+    Op::Switch {
+        branch,
+        carry,
+        choice: Choice::Fail,
+        back,
+    }
+}
+
+fn by_the_user() -> Op {
+    Op::User(vec![Edit::Insert {
+        file: 0,
+        at: 0,
+        lines: 1,
+    }])
+}
+
+const A_BRANCH: Op = Op::Name {
+    node: 0,
+    tag: false,
+};
+
+/// L8: what an earlier switch parked is not carried along later, nor what was there when the branch began.
+#[test]
+fn only_what_is_fresh_is_carried() {
+    holds(&[
+        A_BRANCH,
+        by_the_user(),
+        switch(1, false, false),
+        switch(0, false, false),
+        switch(1, true, false),
+    ]);
+    holds(&[
+        A_BRANCH,
+        by_the_user(),
+        Op::Look,
+        Op::Name {
+            node: 1,
+            tag: false,
+        },
+        switch(2, false, false),
+        switch(1, true, false),
+    ]);
+}
+
+/// L2: the undo of a switch takes out what it carried, on the branch to which it went.
+#[test]
+fn what_was_carried_goes_back() {
+    holds(&[A_BRANCH, by_the_user(), switch(1, true, true)]);
+}

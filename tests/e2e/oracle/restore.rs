@@ -79,6 +79,10 @@ impl World {
         let fail = |e: backstitch_core::Error| -> Checked<Outcome> {
             match e.kind() {
                 ErrorKind::Refused | ErrorKind::NotFound => Ok(Outcome::Refused(None)),
+                // of several nodes, one may be the revert of another
+                ErrorKind::Usage if matches!(&request.goal, Goal::Revert(n) if n.len() > 1) => {
+                    Ok(Outcome::Refused(None))
+                }
                 _ => Err(format!("{what}: {e}")),
             }
         };

@@ -80,6 +80,8 @@ pub struct World {
     /// The branch that the disk is on, and all names given.
     pub branch: String,
     pub branches: Vec<String>,
+    /// The newest node when the disk came to its branch; None: that is not followed.
+    pub came: Option<NodeId>,
     pub tags: Vec<(String, NodeId)>,
     pub(super) other: Option<super::elsewhere::Elsewhere>,
     /// Work of another branch was taken over: the numbers of nodes say nothing of what came first.
@@ -125,6 +127,7 @@ impl World {
             parents: BTreeMap::new(),
             branch: "main".into(),
             branches: vec!["main".into()],
+            came: Some(NodeId(0)),
             tags: Vec::new(),
             other: None,
             mixed: false,

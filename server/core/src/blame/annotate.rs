@@ -298,13 +298,20 @@ impl<'s> Annotator<'s> {
             return Ok(Runs::all(count_lines(&after.bytes), Owner::Before));
         }
         let changes = line_changes(&before.bytes, &after.bytes);
-        if change.role == Role::Edit {
+        let conn = &self.store.conn;
+        let is_edit = change.role == Role::Edit;
+        let moved = if is_edit {
+            history::chosen_of(conn, change)?
+        } else {
+            Some(history::moved_by(conn, change.id)?)
+        };
+        let Some((taken_out, put_back)) = moved else {
             return Ok(runs.carried(&changes, own));
-        }
-        let (taken_out, put_back) = history::moved_by(&self.store.conn, change.id)?;
+        };
         let stays = |owner| match owner {
             Owner::Before => true,
-            Owner::Change(id) => taken_out.binary_search(&id).is_err(),
+            // where the user chose a part, all of it is still in force
+            Owner::Change(id) => is_edit || taken_out.binary_search(&id).is_err(),
         };
         let lines = count_lines(&after.bytes);
         let mut state = Unsettled::carried(runs, &changes, lines, stays);

@@ -18,7 +18,7 @@ pub(super) enum Owner {
 pub(super) struct Runs(Vec<(usize, Owner)>);
 
 /// Which version of the encoding it is.
-const FORMAT: u8 = 1;
+const FORMAT: u8 = 2;
 /// So much of the content's hash goes with its runs.
 const MARK: usize = 8;
 

@@ -255,9 +255,10 @@ pub(crate) enum Threads<'a> {
     All,
 }
 
-/// The open calls of a session.
+/// The open calls of a session in this directory.
 pub(crate) fn open_of(
     conn: &Connection,
+    root: RootId,
     session: SessionId,
     threads: Threads<'_>,
 ) -> Result<Vec<Row>> {
@@ -266,10 +267,11 @@ pub(crate) fn open_of(
         Threads::One(thread) => (false, thread),
     };
     let sql = format!(
-        "SELECT {ROW} FROM call WHERE session = ?1 AND closed IS NULL AND (?2 OR subagent IS ?3) ORDER BY id"
+        "SELECT {ROW} FROM call WHERE session = ?1 AND closed IS NULL AND (?2 OR subagent IS ?3) AND root = ?4
+         ORDER BY id"
     );
     let mut select = conn.prepare_cached(&sql)?;
-    let rows = select.query_map(params![session, all, one], row)?;
+    let rows = select.query_map(params![session, all, one, root], row)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 

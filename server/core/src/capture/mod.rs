@@ -8,6 +8,7 @@ pub(crate) mod named;
 mod renames;
 pub(crate) mod settle;
 mod sight;
+mod visits;
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -39,6 +40,13 @@ pub struct Recorded {
 impl Engine {
     /// Takes in one event of an agent.
     pub fn record(&mut self, e: &AgentEvent) -> Result<Recorded> {
+        match self.visit(e)? {
+            Some(e) => self.record_here(&e),
+            None => Ok(Recorded::default()),
+        }
+    }
+
+    fn record_here(&mut self, e: &AgentEvent) -> Result<Recorded> {
         let lock = self.quiet_lock(DEADLINE)?;
         if lock.is_none() {
             return Err(Error::refused(
@@ -327,7 +335,9 @@ impl Engine {
                 .query_row(params![e.agent, e.session], |r| r.get(0))
                 .optional()?;
             match session {
-                Some(session) => calls::open_of(&self.store.conn, session, threads)?,
+                Some(session) => {
+                    calls::open_of(&self.store.conn, self.here.root, session, threads)?
+                }
                 None => Vec::new(),
             }
         };
@@ -381,7 +391,7 @@ fn set_background(conn: &Connection, session: SessionId, running: i64) -> Result
 /// Closes calls that never reported; the cause under which what they left is settled.
 fn presume(desk: &Desk<'_>, session: SessionId, threads: Threads<'_>, seq: i64) -> Result<Cause> {
     let mut cause = Cause::between();
-    for call in calls::open_of(desk.conn, session, threads)? {
+    for call in calls::open_of(desk.conn, desk.here.root, session, threads)? {
         let mut select = desk
             .conn
             .prepare_cached("SELECT path FROM reserved WHERE call = ?1")?;

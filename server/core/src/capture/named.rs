@@ -206,8 +206,8 @@ enum Done {
     Part(Option<Step>),
 }
 
-/// Where a named path lies: the file itself and, through a link, what it leads to.
-fn named(root: &Path, cwd: Option<&Path>, path: &Path) -> Vec<Named> {
+/// What a named path stands for: the file itself and, through a link, what it leads to.
+pub(super) fn places(root: &Path, cwd: Option<&Path>, path: &Path) -> Vec<PathBuf> {
     let full = match cwd {
         Some(cwd) if path.is_relative() => cwd.join(path),
         _ if path.is_relative() => root.join(path),
@@ -236,6 +236,11 @@ fn named(root: &Path, cwd: Option<&Path>, path: &Path) -> Vec<Named> {
             places.push(place);
         }
     }
+    places
+}
+
+/// Where they lie.
+fn named(root: &Path, cwd: Option<&Path>, path: &Path) -> Vec<Named> {
     let inside = |place: &PathBuf| {
         let outside = |why| Named::Outside(crate::model::os_bytes(place.as_os_str()), why);
         match place.strip_prefix(root).ok().and_then(RelPath::from_path) {
@@ -253,7 +258,7 @@ fn named(root: &Path, cwd: Option<&Path>, path: &Path) -> Vec<Named> {
             None => outside("outside the workspace"),
         }
     };
-    places.iter().map(inside).collect()
+    places(root, cwd, path).iter().map(inside).collect()
 }
 
 /// Makes the record of one path equal to what was just seen there, before a call goes on from it.

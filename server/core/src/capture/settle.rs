@@ -535,10 +535,12 @@ pub(crate) fn scan(
     let known = known::all(&store.conn, here.root)?;
     let excludes = Excludes::read(&root.path);
     let pending = Pending::of(&store.conn, here.root)?;
+    let others = crate::roots::below(&store.conn, &root.path)?;
     let against = crate::scan::Against {
         known: &known,
         pending: &pending,
         excludes: &excludes,
+        others: &others,
     };
     let findings = crate::scan::scan(root, &store.dir, &against, deadline, tick)?;
     Ok(Scanned {

@@ -123,7 +123,7 @@ fn push_names(out: &mut Vec<u8>, d: &FileDiff) {
 }
 
 /// `prefix` and `path`, in quotes with C escapes if git would write them so (quote.c).
-pub(super) fn quoted(prefix: &[u8], path: &[u8]) -> Vec<u8> {
+pub fn quoted(prefix: &[u8], path: &[u8]) -> Vec<u8> {
     let plain = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
     if path.iter().all(plain) {
         return [prefix, path].concat();

@@ -12,6 +12,7 @@ use crate::store::now;
 #[derive(Clone, Debug)]
 pub struct BranchInfo {
     pub id: BranchId,
+    /// As it was, where it was given up: another may be called so by now.
     pub name: String,
     pub head: Option<NodeId>,
     pub parent: Option<String>,
@@ -44,11 +45,12 @@ const BRANCH: &str =
 
 fn branch_from(r: &Row<'_>, here: Here) -> rusqlite::Result<BranchInfo> {
     let id: BranchId = r.get(0)?;
+    let parent: Option<String> = r.get(3)?;
     Ok(BranchInfo {
         id,
-        name: r.get(1)?,
+        name: as_it_was(r.get(1)?),
         head: r.get(2)?,
-        parent: r.get(3)?,
+        parent: parent.map(as_it_was),
         fork_point: r.get(4)?,
         created: r.get(5)?,
         description: r.get(6)?,
@@ -62,11 +64,22 @@ fn branch_from(r: &Row<'_>, here: Here) -> rusqlite::Result<BranchInfo> {
     })
 }
 
+/// What stands between the name of a branch that was given up, and its number.
+const GONE: &str = " (deleted, ";
+
+/// The name that a branch had before it was given up.
+fn as_it_was(name: String) -> String {
+    match name.find(GONE) {
+        Some(at) => name[..at].to_owned(),
+        None => name,
+    }
+}
+
 /// All branches, those given up too, oldest first.
 pub(crate) fn list(conn: &Connection, here: Here) -> Result<Vec<BranchInfo>> {
     let mut select = conn.prepare_cached(&format!("{BRANCH} ORDER BY b.id"))?;
     let rows = select.query_map([here.root], |r| branch_from(r, here))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    rows.map(|branch| where_it_stands(conn, branch?)).collect()
 }
 
 pub(crate) fn names(conn: &Connection) -> Result<HashMap<BranchId, String>> {
@@ -76,9 +89,17 @@ pub(crate) fn names(conn: &Connection) -> Result<HashMap<BranchId, String>> {
 }
 
 pub(crate) fn info(conn: &Connection, here: Here, id: BranchId) -> Result<BranchInfo> {
-    Ok(conn
+    let branch = conn
         .prepare_cached(&format!("{BRANCH} WHERE b.id = ?2"))?
-        .query_row(params![here.root, id], |r| branch_from(r, here))?)
+        .query_row(params![here.root, id], |r| branch_from(r, here))?;
+    where_it_stands(conn, branch)
+}
+
+/// Without a directory that is gone, though another one has its path.
+fn where_it_stands(conn: &Connection, branch: BranchInfo) -> Result<BranchInfo> {
+    let gone = branch.root.is_some() && !crate::roots::stands_on(conn, branch.id)?;
+    let root = branch.root.filter(|_| !gone);
+    Ok(BranchInfo { root, ..branch })
 }
 
 pub(crate) fn find(conn: &Connection, name: &str) -> Result<BranchId> {
@@ -134,7 +155,7 @@ pub(crate) fn delete(conn: &Connection, here: Here, branch: BranchId) -> Result<
             branch,
             now(),
             // a name that cannot be typed: no branch is ever made with it
-            format!("{} (deleted, {})", gone.name, branch.0)
+            format!("{}{GONE}{})", gone.name, branch.0)
         ])?;
     Ok(gone)
 }
@@ -142,7 +163,8 @@ pub(crate) fn delete(conn: &Connection, here: Here, branch: BranchId) -> Result<
 /// A root that is gone holds no branch any more: another one takes it over.
 pub(crate) fn take_over(conn: &Connection, root: RootId, branch: BranchId) -> Result<()> {
     conn.execute(
-        "UPDATE root SET branch = NULL WHERE branch = ?2 AND id <> ?1",
+        "UPDATE root SET branch = NULL, was = branch,
+           stood = (SELECT head FROM branch WHERE id = ?2) WHERE branch = ?2 AND id <> ?1",
         params![root, branch],
     )?;
     Ok(())
@@ -201,8 +223,16 @@ pub(crate) fn record(
     Ok(())
 }
 
+/// Bytes that a name may have.
+const LONGEST: usize = 255;
+
+/// Marks that turn the direction of what follows, and what has no width: two names may look like one.
+fn is_unseen(c: char) -> bool {
+    matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+}
+
 /// Whether a branch or tag may be called so: it must be told from every other way to name a checkpoint.
-fn free(conn: &Connection, name: &str) -> Result<()> {
+pub(crate) fn free(conn: &Connection, name: &str) -> Result<()> {
     let refuse = |why: &str| {
         Error::refused(
             format!("`{name}` cannot be a name: {why}"),
@@ -219,9 +249,33 @@ fn free(conn: &Connection, name: &str) -> Result<()> {
     if number {
         return Err(refuse("checkpoints, turns and operations are numbered so"));
     }
-    let odd = |c: char| c.is_whitespace() || c.is_control() || "@^~:\"'`\\".contains(c);
+    if name.len() > LONGEST {
+        let shown: String = name.chars().take(32).collect();
+        return Err(Error::refused(
+            format!("`{shown}…` cannot be a name: it is longer than {LONGEST} bytes"),
+            "a few words are enough; --description says what a branch is for",
+        ));
+    }
+    let odd = |c: char| {
+        c.is_whitespace() || c.is_control() || "@^~:?*[\"'`\\".contains(c) || is_unseen(c)
+    };
     if name.starts_with('-') || name.contains(odd) {
         return Err(refuse("it has a character that means something else"));
+    }
+    // as git has it (git-check-ref-format): what is fine here can be a branch there
+    if name.contains("..") {
+        return Err(refuse("it has two dots in a row"));
+    }
+    if name.split('/').any(str::is_empty) {
+        return Err(refuse(
+            "a slash stands at its start, at its end, or beside another",
+        ));
+    }
+    let dotted = |part: &str| part.starts_with('.') || part.strip_suffix(".lock").is_some();
+    if name.ends_with('.') || name.split('/').any(dotted) {
+        return Err(refuse(
+            "no part of it may begin with a dot, or end with one or with `.lock`",
+        ));
     }
     let taken = |what: &str, sql: &str| -> Result<()> {
         if conn.prepare_cached(sql)?.exists([name])? {

@@ -24,10 +24,11 @@ pub(crate) use ancestry::Ancestry;
 pub use branches::{BranchInfo, Tag};
 pub use log::LogFilter;
 pub(crate) use log::{entry, log};
-pub(crate) use revs::{resolve, resolve_op};
+pub(crate) use revs::{names_head, resolve, resolve_op};
 pub(crate) use rows::{Rows, misjudged};
 pub(crate) use sets::{
-    SetHash, changes_with_sets, in_force, is_changed, moved_by, set_at, state_at, version,
+    SetHash, changes_with_sets, chosen_of, in_force, is_changed, moved_by, set_at, state_at,
+    version,
 };
 pub use timeline::{Entry, EntryChange, OpKind, OpState, Operation};
 pub(crate) use timeline::{operation, operations, session, turn};
@@ -59,6 +60,13 @@ pub(crate) fn head(conn: &Connection, branch: BranchId) -> Result<Option<NodeId>
 pub(crate) fn branch_of(conn: &Connection, node: NodeId) -> Result<BranchId> {
     Ok(conn
         .prepare_cached("SELECT branch FROM node WHERE id = ?1")?
+        .query_row([node], |r| r.get(0))?)
+}
+
+/// The directory that a node was made in.
+pub(crate) fn root_of(conn: &Connection, node: NodeId) -> Result<RootId> {
+    Ok(conn
+        .prepare_cached("SELECT root FROM node WHERE id = ?1")?
         .query_row([node], |r| r.get(0))?)
 }
 

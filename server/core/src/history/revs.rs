@@ -29,6 +29,20 @@ pub(crate) fn resolve(conn: &Connection, here: Here, rev: &str) -> Result<NodeId
     Ok(node)
 }
 
+/// Whether this is `@` or this branch, or so many before it.
+pub(crate) fn names_head(rev: &str, branch: &str) -> bool {
+    let mut base = rev;
+    loop {
+        if base == "@" || base == branch {
+            return true;
+        }
+        match base.rfind(['^', '~']) {
+            Some(at) => base = &base[..at],
+            None => return false,
+        }
+    }
+}
+
 fn name(conn: &Connection, here: Here, rev: &str) -> Result<Option<NodeId>> {
     if rev == "@" {
         return head(conn, here.branch);

@@ -95,9 +95,12 @@ impl<'a> Rows<'a> {
         // a restore moves the edits of files, too, that are neither there before nor after it
         changes.retain(|c| c.before.is_some() || c.after.is_some());
         let made_by: Option<OpId> = if node.kind == Kind::Rewind {
-            conn.prepare_cached("SELECT id FROM operation WHERE node = ?1")?
-                .query_row(params![id], |r| r.get(0))
-                .optional()?
+            conn.prepare_cached(
+                "SELECT id FROM operation WHERE node = ?1 AND to_branch IS NULL
+                 UNION ALL SELECT id FROM operation WHERE made = ?1",
+            )?
+            .query_row(params![id], |r| r.get(0))
+            .optional()?
         } else {
             None
         };
@@ -165,11 +168,19 @@ impl<'a> Rows<'a> {
     /// Whether there are edits among these of one node, and none of them is in force any more: at the head,
     /// or, of a node that does not stand above it, at the head of its own branch.
     fn taken_out(&mut self, node: &Node, changes: &[Change]) -> Result<bool> {
-        let mut edits = changes.iter().filter(|c| c.role == Role::Edit).peekable();
-        if edits.peek().is_none() {
+        let conn = self.conn;
+        // a turn is out when all that its steps did is
+        let steps = match (node.kind, node.turn) {
+            (Kind::Turn, Some(turn)) => steps_edits(conn, turn)?,
+            _ => Vec::new(),
+        };
+        let own = changes.iter().map(|c| (c.role, c.id, c.node));
+        let edits = own.filter(|(role, ..)| *role == Role::Edit);
+        let edits: Vec<(ChangeId, NodeId)> =
+            edits.map(|(_, id, at)| (id, at)).chain(steps).collect();
+        if edits.is_empty() {
             return Ok(false);
         }
-        let conn = self.conn;
         let line = match &self.head {
             Some(head) if head.has(node.branch, node.id) => self.head.as_ref(),
             _ => {
@@ -240,20 +251,35 @@ fn line_of(conn: &Connection, branch: BranchId) -> Result<Option<Line>> {
     head.map(|head| Ancestry::new(conn).line(head)).transpose()
 }
 
+/// What the steps of a turn did.
+fn steps_edits(conn: &Connection, turn: TurnId) -> Result<Vec<(ChangeId, NodeId)>> {
+    let mut select = conn.prepare_cached(
+        "SELECT c.id, c.node FROM node n JOIN change c ON c.node = n.id
+         WHERE n.turn = ?1 AND n.kind = 'step' AND c.role = 0",
+    )?;
+    let rows = select.query_map([turn], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 /// Whether an edit made on this branch is in force at the end of a line: the newest restore on the line that
 /// moved it decides, else whether it was made on the line.
-fn stands(conn: &Connection, line: &Line, branch: BranchId, edit: &Change) -> Result<bool> {
+fn stands(
+    conn: &Connection,
+    line: &Line,
+    branch: BranchId,
+    (edit, made_at): (ChangeId, NodeId),
+) -> Result<bool> {
     let mut select = conn.prepare_cached(
         "SELECT n.branch, n.id, m.sign FROM moved m JOIN change c ON c.id = m.change JOIN node n ON n.id = c.node
          WHERE m.member = ?1 ORDER BY m.change DESC",
     )?;
-    let mut moves = select.query([edit.id])?;
+    let mut moves = select.query([edit])?;
     while let Some(row) = moves.next()? {
         if line.has(row.get(0)?, row.get(1)?) {
             return Ok(row.get::<_, i64>(2)? > 0);
         }
     }
-    Ok(line.has(branch, edit.node))
+    Ok(line.has(branch, made_at))
 }
 
 /// Edits of which `stands` says something else at the head than the whole set in force does: there is none.
@@ -270,7 +296,9 @@ pub(crate) fn misjudged(conn: &Connection, head: NodeId) -> Result<Vec<ChangeId>
         for change in super::changes_of_file(conn, file)? {
             if change.role == Role::Edit {
                 let branch = super::branch_of(conn, change.node)?;
-                if stands(conn, &line, branch, &change)? != set.contains(&change.id) {
+                if stands(conn, &line, branch, (change.id, change.node))?
+                    != set.contains(&change.id)
+                {
                     wrong.push(change.id);
                 }
             }

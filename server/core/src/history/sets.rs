@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{Ancestry, CHANGE};
 use crate::error::Result;
-use crate::model::{Change, ChangeId, FileId, FileState, NodeId};
+use crate::model::{Change, ChangeId, FileId, FileState, NodeId, Origin};
 use crate::store::{state_columns, state_from};
 
 /// Identifies a set of edits whatever the order it came about in: the exclusive or of its members' hashes.
@@ -102,6 +102,29 @@ pub(crate) fn moved_by(
         side.push(row.get(0)?);
     }
     Ok((taken_out, put_back))
+}
+
+/// What a restore would have moved of which the user chose a part, by hunks or where edits collided: that part
+/// is an edit of the user, and the sets stayed. None: any other edit.
+pub(crate) fn chosen_of(
+    conn: &Connection,
+    edit: &Change,
+) -> Result<Option<(Vec<ChangeId>, Vec<ChangeId>)>> {
+    if edit.origin != Origin::USER {
+        return Ok(None);
+    }
+    let mut select = conn.prepare_cached(
+        "SELECT f.taken_out, f.put_back FROM operation o JOIN journal_file f ON f.operation = o.id
+         WHERE o.node = ?1 AND o.to_branch IS NULL AND f.file = ?2 AND f.as_user <> 0",
+    )?;
+    let ids = |r: &rusqlite::Row<'_>, at: usize| -> rusqlite::Result<Vec<ChangeId>> {
+        Ok(serde_json::from_str(&r.get::<_, String>(at)?).unwrap_or_default())
+    };
+    Ok(select
+        .query_row(params![edit.node, edit.file], |r| {
+            Ok((ids(r, 0)?, ids(r, 1)?))
+        })
+        .optional()?)
 }
 
 /// The hash of the file's set at a node: that of its newest change on the node's chain.

@@ -131,6 +131,12 @@ pub struct Operation {
     pub to_branch: Option<BranchId>,
 }
 
+impl Operation {
+    pub(crate) fn is_finished(&self) -> bool {
+        matches!(self.state, OpState::Done | OpState::Incomplete)
+    }
+}
+
 pub(crate) fn session(conn: &Connection, id: SessionId) -> Result<Session> {
     Ok(conn
         .prepare_cached("SELECT id, agent, native, transcript FROM session WHERE id = ?1")?

@@ -215,7 +215,7 @@ impl Engine {
         }
         let dir = self.store.dir.clone();
         let op = self.store.write(Durable::Power, |conn| {
-            for part in &plan.files {
+            for part in plan.files.iter().chain(&plan.left) {
                 if let Some(content) = &part.new_content {
                     let like = part.before.as_ref().and_then(|p| p.image.content());
                     store::put(conn, &dir, content, like)?;
@@ -235,6 +235,7 @@ impl Engine {
                     target: &plan.target,
                     to_branch: plan.to_branch,
                     files: &plan.files,
+                    left: &plan.left,
                     lines: &lines,
                     documents: &plan.documents,
                 },
@@ -346,9 +347,16 @@ impl Engine {
                 Ok(Step::Surprise(why)) => {
                     // swapped back already, or never touched
                     not_ours.push(&line.path);
+                    let whole = history::operation(&self.store.conn, op)?
+                        .to_branch
+                        .is_some();
                     surprise = Some((
                         format!("{} {why}", line.path.display()),
-                        "close what writes to it, or leave it out with --path, and try again",
+                        if whole {
+                            "close what writes to it, and try again"
+                        } else {
+                            "close what writes to it, or leave it out with --path, and try again"
+                        },
                     ));
                 }
                 Err(e) if recovering => {

@@ -8,6 +8,16 @@ use crate::error::Result;
 use crate::known;
 use crate::model::RelPath;
 
+/// What is in the way of a file.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Obstacle {
+    /// A link that leads elsewhere.
+    Escape,
+    /// Nothing of the history.
+    Untracked,
+    Tracked,
+}
+
 impl Draft<'_> {
     /// What is in the way: another file at the path, a file where a directory is needed, a directory
     /// where a file goes, something untracked, a link on the way out of the root.
@@ -28,31 +38,33 @@ impl Draft<'_> {
                         found = Some((
                             at.max(other),
                             "another file is restored to the same path".to_owned(),
-                            false,
+                            Obstacle::Tracked,
                         ));
                         break;
                     }
                 }
                 if found.is_none() {
                     for (at, part) in self.plan.files.iter().enumerate() {
-                        if let Some((why, escape)) = self.in_the_way(part, &leaving, &arriving)? {
-                            found = Some((at, why, escape));
+                        if let Some((why, what)) = self.in_the_way(part, &leaving, &arriving)? {
+                            found = Some((at, why, what));
                             break;
                         }
                     }
                 }
             }
-            let Some((at, why, escape)) = found else {
+            let Some((at, why, what)) = found else {
                 return Ok(());
             };
             let part = self.plan.files.remove(at);
             let Some(path) = part.after.or(part.before).map(|p| p.path) else {
                 continue;
             };
-            if escape {
+            if what == Obstacle::Escape {
                 self.skip(path, GapKind::Outside, &why);
             } else {
-                let open = self.r.on_conflict == OnConflict::Fail;
+                // a branch whose file is another one on disk would take that for an edit of the user
+                let foreign = self.plan.to_branch.is_some() && what == Obstacle::Untracked;
+                let open = foreign || self.r.on_conflict == OnConflict::Fail;
                 if !open {
                     self.skip(path.clone(), GapKind::Failed, &why);
                 }
@@ -71,7 +83,7 @@ impl Draft<'_> {
         part: &FilePlan,
         leaving: &BTreeSet<&RelPath>,
         arriving: &BTreeMap<&RelPath, usize>,
-    ) -> Result<Option<(String, bool)>> {
+    ) -> Result<Option<(String, Obstacle)>> {
         let (root, conn) = (&self.engine.root, &self.engine.store.conn);
         for (state, stays) in [(&part.before, false), (&part.after, true)] {
             let Some(state) = state else { continue };
@@ -89,7 +101,12 @@ impl Draft<'_> {
                     } else {
                         "a file stands where its directory is needed"
                     };
-                    return Ok(Some((format!("{why}: {}", at.display()), link)));
+                    let what = match known::get(conn, self.engine.here.root, &at)? {
+                        _ if link => Obstacle::Escape,
+                        Some(_) => Obstacle::Tracked,
+                        None => Obstacle::Untracked,
+                    };
+                    return Ok(Some((format!("{why}: {}", at.display()), what)));
                 }
                 if stays && arriving.contains_key(&at) {
                     return Ok(Some((
@@ -97,7 +114,7 @@ impl Draft<'_> {
                             "a file is restored where its directory is needed: {}",
                             at.display()
                         ),
-                        false,
+                        Obstacle::Tracked,
                     )));
                 }
                 dir = at.parent();
@@ -111,7 +128,10 @@ impl Draft<'_> {
         }
         match known::get(conn, self.engine.here.root, &to.path)? {
             Some(_) if leaving.contains(&to.path) => Ok(None),
-            Some(_) => Ok(Some(("another file stands at its path".into(), false))),
+            Some(_) => Ok(Some((
+                "another file stands at its path".into(),
+                Obstacle::Tracked,
+            ))),
             None => {
                 let look = root.look(&to.path)?;
                 if look.is_dir {
@@ -119,12 +139,16 @@ impl Draft<'_> {
                     return Ok(first_that_stays(&full, &to.path, leaving).map(|held| {
                         (
                             format!("a directory stands at its path, with {held} in it"),
-                            false,
+                            Obstacle::Untracked,
                         )
                     }));
                 }
-                Ok((!look.image.is_absent())
-                    .then(|| ("something untracked stands at its path".to_owned(), false)))
+                Ok((!look.image.is_absent()).then(|| {
+                    (
+                        "something untracked stands at its path".to_owned(),
+                        Obstacle::Untracked,
+                    )
+                }))
             }
         }
     }

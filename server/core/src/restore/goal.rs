@@ -8,7 +8,7 @@ use rusqlite::{Connection, params};
 use super::types::{Gap, GapKind, Goal, Request};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::history::{self, Ancestry, Here, OpKind, OpState, Operation, branches};
+use crate::history::{self, Ancestry, Here, OpKind, Operation, branches};
 use crate::model::{BranchId, Change, ChangeId, FileId, Kind, NodeId, OpId, Role, SessionId};
 
 /// The edits of one file to move.
@@ -29,6 +29,94 @@ pub(super) struct Aim {
     pub node: Option<NodeId>,
     pub moves: BTreeMap<FileId, Moves>,
     pub gaps: Vec<Gap>,
+    /// Why no edit is moved, where that is known.
+    pub nothing: Option<String>,
+}
+
+/// Edits by what becomes of them: taken out (true), or put back.
+type Effect = BTreeMap<ChangeId, (FileId, bool)>;
+
+/// What somebody wants taken out: a turn, a step with its group, or a node.
+struct Named {
+    /// `t4`, `c12`
+    name: String,
+    id: NodeId,
+    nodes: Vec<NodeId>,
+}
+
+impl Named {
+    fn find(conn: &Connection, id: NodeId) -> Result<Self> {
+        let node = history::node(conn, id)?;
+        let mut name = id.to_string();
+        let nodes = match (node.kind, node.turn, node.call) {
+            (Kind::Turn, Some(turn), _) => {
+                name = format!("t{}", history::turn(conn, turn)?.number);
+                nodes_where(conn, "turn = ?1 AND kind IN ('step', 'external')", turn.0)?
+            }
+            (Kind::Step, _, Some(call)) => nodes_where(
+                conn,
+                "call IN (SELECT id FROM call WHERE id = ?1 OR grp = (SELECT COALESCE(grp, id) FROM call WHERE id = ?1)
+                   OR id = (SELECT grp FROM call WHERE id = ?1))",
+                call.0,
+            )?,
+            _ => vec![id],
+        };
+        Ok(Self { name, id, nodes })
+    }
+
+    /// Why there is nothing of it to be moved.
+    fn why_nothing(
+        &self,
+        ancestry: &Ancestry<'_>,
+        effect: &Effect,
+        session: Option<&str>,
+        head: NodeId,
+    ) -> Result<String> {
+        let name = &self.name;
+        let Some((member, (_, edits))) = effect.first_key_value() else {
+            return Ok(match session {
+                Some(session) => format!("session {session} changed nothing in {name}"),
+                None => format!("{name} changed nothing"),
+            });
+        };
+        if !ancestry.is_ancestor(self.id, head)? {
+            return Ok(format!(
+                "{name} is not in the history of the current state, and nothing of it is in force here"
+            ));
+        }
+        // a later restore moved it the way that is asked for now
+        let sign = if *edits { -1 } else { 1 };
+        let mut select = ancestry.conn().prepare_cached(
+            "SELECT c.node FROM moved m JOIN change c ON c.id = m.change
+             WHERE m.member = ?1 AND m.sign = ?2 ORDER BY c.node DESC",
+        )?;
+        let mut rows = select.query(params![member, sign])?;
+        while let Some(row) = rows.next()? {
+            let by: NodeId = row.get(0)?;
+            if ancestry.is_ancestor(by, head)? {
+                return Ok(format!("what {name} did is taken out already, by {by}"));
+            }
+        }
+        Ok(format!("what {name} did is not in force"))
+    }
+}
+
+/// One of them would take out what the other would put back.
+fn against_each_other(
+    before: &[(Named, Effect)],
+    one: &Named,
+    member: ChangeId,
+    out: bool,
+) -> Error {
+    let has = |(_, effect): &&(Named, Effect)| effect.get(&member).is_some_and(|e| e.1 != out);
+    let other = before
+        .iter()
+        .find(has)
+        .map_or("?", |(o, _)| o.name.as_str());
+    Error::Usage(format!(
+        "{other} and {} contradict each other: reverting the one takes out what reverting the other puts back; name one of them",
+        one.name
+    ))
 }
 
 /// Whose edits a rewind moves.
@@ -110,11 +198,8 @@ impl Engine {
                     ));
                 }
                 if done.to_branch.is_some() {
-                    return Ok(Course::Switch(Turnout::again(
-                        &done,
-                        done.branch,
-                        OpKind::Undo,
-                    )));
+                    let turnout = self.again(&done, done.branch, OpKind::Undo)?;
+                    return Ok(Course::Switch(turnout));
                 }
                 self.aim_operation(&ancestry, op, head, OpKind::Undo)
             }
@@ -122,7 +207,7 @@ impl Engine {
                 let op = newest_to_redo(conn, self.here)?;
                 let done = history::operation(conn, op)?;
                 if let Some(to) = done.to_branch {
-                    return Ok(Course::Switch(Turnout::again(&done, to, OpKind::Redo)));
+                    return Ok(Course::Switch(self.again(&done, to, OpKind::Redo)?));
                 }
                 self.aim_operation(&ancestry, op, head, OpKind::Redo)
             }
@@ -207,6 +292,7 @@ impl Engine {
             node: Some(target),
             moves,
             gaps,
+            nothing: None,
         })
     }
 
@@ -218,53 +304,74 @@ impl Engine {
         head: NodeId,
     ) -> Result<Aim> {
         let conn = &self.store.conn;
+        let whose = match &r.session {
+            Some(name) => Whose::Session(find_session(conn, name)?),
+            None => Whose::Everyone,
+        };
         let mut moves: BTreeMap<FileId, Moves> = BTreeMap::new();
         let mut gaps = Vec::new();
-        let mut names = Vec::new();
+        let mut named = Vec::new();
         for id in nodes {
-            let node = history::node(conn, *id)?;
-            names.push(id.to_string());
-            let whole = match (node.kind, node.turn, node.call) {
-                (Kind::Turn, Some(turn), _) => nodes_where(conn, "turn = ?1 AND kind IN ('step', 'external')", turn.0)?,
-                (Kind::Step, _, Some(call)) => nodes_where(
-                    conn,
-                    "call IN (SELECT id FROM call WHERE id = ?1 OR grp = (SELECT COALESCE(grp, id) FROM call WHERE id = ?1)
-                       OR id = (SELECT grp FROM call WHERE id = ?1))",
-                    call.0,
-                )?,
-                _ => vec![*id],
-            };
-            for id in whole {
-                for change in history::changes_of_node(conn, id)? {
-                    let m = moves.entry(change.file).or_default();
+            let named_one = Named::find(conn, *id)?;
+            let mut of_it = BTreeMap::new();
+            for id in &named_one.nodes {
+                for change in history::changes_of_node(conn, *id)? {
                     match change.role {
-                        Role::Edit if change.origin.is_uncertain() && !r.take_uncertain => {
-                            gaps.push(uncertain(&change));
-                        }
-                        Role::Edit => {
-                            m.take_out.insert(change.id);
-                        }
+                        Role::Edit => match whose.has(&change) {
+                            None => {}
+                            Some(_) if change.origin.is_uncertain() && !r.take_uncertain => {
+                                gaps.push(uncertain(&change));
+                            }
+                            Some(_) => {
+                                of_it.insert(change.id, (change.file, true));
+                            }
+                        },
                         Role::Restore => {
                             for (member, sign) in moved(conn, change.id)? {
-                                if sign > 0 {
-                                    m.take_out.insert(member)
-                                } else {
-                                    m.put_back.insert(member)
-                                };
+                                let theirs = whose.has(&history::change(conn, member)?);
+                                if theirs.is_some_and(|sure| sure || r.take_uncertain) {
+                                    of_it.insert(member, (change.file, sign > 0));
+                                }
                             }
                         }
                     }
                 }
             }
+            for (member, (file, out)) in &of_it {
+                let m = moves.entry(*file).or_default();
+                let (side, other) = match out {
+                    true => (&mut m.take_out, &m.put_back),
+                    false => (&mut m.put_back, &m.take_out),
+                };
+                if other.contains(member) {
+                    return Err(against_each_other(&named, &named_one, *member, *out));
+                }
+                side.insert(*member);
+            }
+            named.push((named_one, of_it));
         }
         only_what_moves(ancestry, &mut moves, head)?;
+        let still = moves
+            .values()
+            .all(|m| m.take_out.is_empty() && m.put_back.is_empty());
+        let mut nothing = Vec::new();
+        if still && gaps.is_empty() {
+            for (one, of_it) in &named {
+                nothing.push(one.why_nothing(ancestry, of_it, r.session.as_deref(), head)?);
+            }
+        }
         Ok(Aim {
-            target: names.join(" "),
+            target: nodes
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join(" "),
             kind: OpKind::Revert,
             of: None,
             node: None,
             moves,
             gaps,
+            nothing: (!nothing.is_empty()).then(|| nothing.join("; ")),
         })
     }
 
@@ -311,6 +418,32 @@ impl Engine {
             node: None,
             moves,
             gaps: Vec::new(),
+            nothing: None,
+        })
+    }
+
+    /// A switch there or back, once more; where that branch still is one.
+    fn again(&self, done: &Operation, to: BranchId, kind: OpKind) -> Result<Turnout> {
+        let there = branches::info(&self.store.conn, self.here, to)?;
+        if there.deleted {
+            let (name, head) = (&there.name, there.head.unwrap_or(NodeId(1)));
+            return Err(Error::refused(
+                format!(
+                    "{} of {} leads to {name}, which was deleted",
+                    kind.name(),
+                    done.id
+                ),
+                format!(
+                    "`backstitch branch create {name} --from {head}` brings it back, then `backstitch switch {name}`"
+                ),
+            ));
+        }
+        Ok(Turnout {
+            target: done.id.to_string(),
+            to,
+            carry: false,
+            kind,
+            of: Some(done.id),
         })
     }
 
@@ -318,8 +451,7 @@ impl Engine {
     fn newest_to_undo(&self, ancestry: &Ancestry<'_>, head: NodeId) -> Result<OpId> {
         let conn = &self.store.conn;
         for op in history::operations(conn)? {
-            let finished = matches!(op.state, OpState::Done | OpState::Incomplete);
-            let Some(node) = op.node.filter(|_| finished) else {
+            let Some(node) = op.node.filter(|_| op.is_finished()) else {
                 continue;
             };
             let led_here = match op.to_branch {
@@ -370,19 +502,6 @@ fn only_what_moves(
     Ok(())
 }
 
-impl Turnout {
-    /// There or back, once more.
-    fn again(done: &Operation, to: BranchId, kind: OpKind) -> Self {
-        Self {
-            target: done.id.to_string(),
-            to,
-            carry: false,
-            kind,
-            of: Some(done.id),
-        }
-    }
-}
-
 /// The newest turn of the chain that began after this node.
 fn turn_after(ancestry: &Ancestry<'_>, node: NodeId, head: NodeId) -> Result<Option<i64>> {
     let mut select = ancestry
@@ -407,8 +526,7 @@ fn newest_to_redo(conn: &Connection, here: Here) -> Result<OpId> {
     };
     let mut redone = BTreeSet::new();
     for op in history::operations(conn)? {
-        let finished = matches!(op.state, OpState::Done | OpState::Incomplete);
-        if !finished || op.kind.is_aside() || op.root != here.root {
+        if !op.is_finished() || op.kind.is_aside() || op.root != here.root {
             continue;
         }
         match (op.kind, op.of) {

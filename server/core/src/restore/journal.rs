@@ -11,6 +11,9 @@ use crate::history::{Here, OpKind};
 use crate::model::{BranchId, ChangeId, ContentId, FileId, FileState, Image, OpId, RelPath};
 use crate::store::{now, state_columns, state_from};
 
+const FILES: &str = "journal_file";
+const LEFT: &str = "journal_left";
+
 /// One path of a restore.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
@@ -53,6 +56,8 @@ pub(super) struct Begin<'a> {
     pub target: &'a str,
     pub to_branch: Option<BranchId>,
     pub files: &'a [FilePlan],
+    /// What changes on the branch that is left, and not on disk.
+    pub left: &'a [FilePlan],
     pub lines: &'a [Line],
     pub documents: &'a [Document],
 }
@@ -73,13 +78,14 @@ pub(super) fn begin(conn: &Connection, here: Here, b: &Begin<'_>) -> Result<OpId
         ],
     )?;
     let op = OpId(conn.last_insert_rowid());
-    for part in b.files {
+    let on_disk = b.files.iter().map(|part| (FILES, part));
+    for (table, part) in on_disk.chain(b.left.iter().map(|part| (LEFT, part))) {
         let (before_path, before_image) = state_columns(&part.before);
         let (after_path, after_image) = state_columns(&part.after);
-        conn.prepare_cached(
-            "INSERT INTO journal_file (operation, file, before_path, before_image, after_path, after_image,
+        conn.prepare_cached(&format!(
+            "INSERT INTO {table} (operation, file, before_path, before_image, after_path, after_image,
                as_user, taken_out, put_back) VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)",
-        )?
+        ))?
         .execute(params![
             op,
             part.file,
@@ -207,14 +213,24 @@ pub(super) struct JournalFile {
     pub put_back: Vec<ChangeId>,
 }
 
+/// The files on disk.
 pub(super) fn files(conn: &Connection, op: OpId) -> Result<Vec<JournalFile>> {
+    files_in(conn, FILES, op)
+}
+
+/// Those that change on the branch that is left, and not on disk.
+pub(super) fn left(conn: &Connection, op: OpId) -> Result<Vec<JournalFile>> {
+    files_in(conn, LEFT, op)
+}
+
+fn files_in(conn: &Connection, table: &str, op: OpId) -> Result<Vec<JournalFile>> {
     let ids = |r: &Row<'_>, at: usize| -> rusqlite::Result<Vec<ChangeId>> {
         Ok(serde_json::from_str(&r.get::<_, String>(at)?).unwrap_or_default())
     };
-    let mut select = conn.prepare_cached(
+    let mut select = conn.prepare_cached(&format!(
         "SELECT file, before_path, before_image, after_path, after_image, as_user, taken_out, put_back
-         FROM journal_file WHERE operation = ?1 ORDER BY file",
-    )?;
+         FROM {table} WHERE operation = ?1 ORDER BY file",
+    ))?;
     let rows = select.query_map([op], |r| {
         Ok(JournalFile {
             file: r.get(0)?,

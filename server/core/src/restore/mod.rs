@@ -15,6 +15,7 @@ pub(crate) mod tests;
 mod types;
 mod unsaved;
 
+pub(crate) use plan::gap_of;
 pub use types::{
     Action, ActionKind, Applied, BufferEdit, Conflict, ConflictSpan, Gap, GapKind, Goal,
     OnConflict, OpenDoc, Plan, Request, Resolution,

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::history::{self, Ancestry};
 use crate::known;
 use crate::model::{
-    ChangeId, ContentId, FileId, FileState, Image, NodeId, Opaque, Placed, Reason, RelPath,
+    ChangeId, ContentId, FileId, FileState, GitHead, Image, NodeId, Opaque, Placed, Reason, RelPath,
 };
 
 /// So many files that came into sight are named one by one.
@@ -58,6 +58,8 @@ impl Engine {
                 git_moved: None,
                 fingerprint: String::new(),
                 files: Vec::new(),
+                left: Vec::new(),
+                nothing: None,
                 kind,
                 of,
                 to_branch,
@@ -91,6 +93,7 @@ impl Draft<'_> {
         let conn = &self.engine.store.conn;
         let ancestry = Ancestry::new(conn);
         self.plan.gaps.clone_from(&aim.gaps);
+        self.plan.nothing.clone_from(&aim.nothing);
         for (file, moves) in &aim.moves {
             if moves.take_out.is_empty() && moves.put_back.is_empty() {
                 continue;
@@ -369,7 +372,10 @@ impl Draft<'_> {
         }
         let then = history::node(conn, target)?.git;
         let now = crate::git::head(&self.engine.root.path);
-        if then != now && (then.head.is_some() || then.branch.is_some()) {
+        // a forked directory has no repository, on purpose
+        let elsewhere =
+            now == GitHead::default() && history::root_of(conn, target)? != self.engine.here.root;
+        if then != now && (then.head.is_some() || then.branch.is_some()) && !elsewhere {
             self.plan.gaps.push(Gap {
                 path: None,
                 kind: GapKind::GitHead,
@@ -479,7 +485,7 @@ impl Draft<'_> {
         add(self.plan.target.as_bytes());
         let asked = (self.r.exact, self.r.on_conflict, self.plan.to_branch);
         add(format!("{asked:?}").as_bytes());
-        for part in &self.plan.files {
+        for part in self.plan.files.iter().chain(&self.plan.left) {
             for state in [&part.before, &part.after] {
                 match state {
                     None => add(b"-"),
@@ -523,7 +529,7 @@ pub(super) fn opaque(state: &FileState) -> Option<Opaque> {
     }
 }
 
-pub(super) fn gap_of(why: Opaque) -> GapKind {
+pub(crate) fn gap_of(why: Opaque) -> GapKind {
     match why {
         Opaque::TooLarge => GapKind::TooLarge,
         Opaque::Unreadable => GapKind::Unreadable,

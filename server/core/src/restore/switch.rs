@@ -16,7 +16,7 @@ use crate::disk::Stat;
 use crate::editors::pending;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::history::{self, Ancestry, Here, NewChange, NewNode, branches};
+use crate::history::{self, Ancestry, Here, NewChange, NewNode, OpKind, Operation, branches};
 use crate::known;
 use crate::model::{
     BranchId, ChangeId, Coverage, FileId, FileState, GitHead, Image, Kind, NodeId, OpId, Origin,
@@ -31,6 +31,12 @@ impl Draft<'_> {
         let engine = self.engine;
         let conn = &engine.store.conn;
         let there = branches::info(conn, engine.here, turnout.to)?;
+        if !self.r.paths.is_empty() {
+            return Err(Error::Usage(format!(
+                "{} leads to {} as a whole: no --path can narrow it",
+                turnout.target, there.name
+            )));
+        }
         if let Some(dir) = &there.root {
             return Err(Error::refused(
                 format!("{} is the branch of {}", there.name, dir.display()),
@@ -41,11 +47,18 @@ impl Draft<'_> {
             .head
             .ok_or_else(|| Error::NoStore(engine.root.path.clone()))?;
         let ancestry = Ancestry::new(conn);
-        let carried = if turnout.carry {
-            engine.users_last_edits(&ancestry, self.head)?
-        } else {
-            BTreeMap::new()
+        let done = turnout
+            .of
+            .map(|op| history::operation(conn, op))
+            .transpose()?;
+        let carried = match (&done, turnout.kind) {
+            (Some(done), OpKind::Redo) => engine.carried_by(done)?,
+            _ if turnout.carry => engine.users_edits(&ancestry, self.head)?,
+            _ => Edits::new(),
         };
+        if let (Some(done), OpKind::Undo) = (&done, turnout.kind) {
+            self.uncarry(&ancestry, done)?;
+        }
         let mut files = engine.files_between(&ancestry, self.head, to)?;
         files.extend(engine.adopted_between(&ancestry, self.head, to)?);
         files.extend(carried.keys());
@@ -109,7 +122,7 @@ impl Draft<'_> {
     }
 
     fn take(&mut self, part: FilePlan) {
-        if part.before == part.after && !part.as_user {
+        if part.before == part.after && !part.as_user && part.put_back.is_empty() {
             return;
         }
         let unkept = opaque(&part.before).or_else(|| opaque(&part.after));
@@ -122,6 +135,94 @@ impl Draft<'_> {
             ),
             _ => self.plan.files.push(part),
         }
+    }
+
+    /// What the switch that is taken back had carried to this branch is taken out here.
+    fn uncarry(&mut self, ancestry: &Ancestry<'_>, done: &Operation) -> Result<()> {
+        let engine = self.engine;
+        let there = done.to_branch.unwrap_or(engine.here.branch);
+        let there = branches::info(&engine.store.conn, engine.here, there)?;
+        let Some(head) = there.head else {
+            return Ok(());
+        };
+        for (file, edits) in engine.carried_by(done)? {
+            let now = history::in_force(ancestry, file, head)?;
+            let out: BTreeSet<ChangeId> = now.intersection(&edits).copied().collect();
+            if out.is_empty() || there.deleted {
+                continue;
+            }
+            if !there.current {
+                let name = &there.name;
+                return Err(Error::refused(
+                    format!(
+                        "{} carried your edits to {name}, which is not the current branch",
+                        done.id
+                    ),
+                    format!(
+                        "`backstitch switch {name}` first, then `backstitch undo {}`",
+                        done.id
+                    ),
+                ));
+            }
+            let before = history::state_at(ancestry, file, head)?;
+            let wanted: BTreeSet<ChangeId> = now.difference(&out).copied().collect();
+            let outcome = Replay {
+                store: &engine.store,
+                file,
+                current: &before,
+                now: &now,
+                wanted: &wanted,
+                on_conflict: self.r.on_conflict,
+                target: "without what was carried",
+            }
+            .run()?;
+            let at = before
+                .as_ref()
+                .or(outcome.state.as_ref())
+                .map(|p| p.path.clone());
+            if let (Some(why), Some(at)) = (outcome.opaque.or_else(|| opaque(&before)), at) {
+                let why = gap_of(why);
+                self.skip(
+                    at,
+                    why,
+                    "its content is not kept; what was carried stays there",
+                );
+                continue;
+            }
+            let collide = !outcome.conflicts.is_empty();
+            self.collide(outcome.conflicts, &format!("carried to {}", there.name));
+            if collide && self.r.on_conflict == OnConflict::Fail {
+                continue;
+            }
+            self.plan.left.push(FilePlan {
+                file,
+                before,
+                after: outcome.state,
+                taken_out: out.into_iter().collect(),
+                put_back: Vec::new(),
+                as_user: collide,
+                merged: outcome.merged,
+                new_content: outcome.content,
+            });
+        }
+        self.plan.left.retain(|f| !f.as_user || f.before != f.after);
+        Ok(())
+    }
+
+    fn collide(&mut self, conflicts: Vec<Conflict>, with: &str) {
+        let resolution = match self.r.on_conflict {
+            OnConflict::Fail => None,
+            OnConflict::Markers => Some(Resolution::Markers),
+            OnConflict::Current => Some(Resolution::Current),
+            OnConflict::Target => Some(Resolution::Target),
+        };
+        self.plan
+            .conflicts
+            .extend(conflicts.into_iter().map(|c| Conflict {
+                resolution,
+                reason: format!("{with}: {}", c.reason),
+                ..c
+            }));
     }
 
     /// Merges the user's edits onto the other branch's state. `false`: they collide, and nobody decided.
@@ -153,29 +254,26 @@ impl Draft<'_> {
             target: "your edits",
         }
         .run()?;
-        let resolution = match self.r.on_conflict {
-            OnConflict::Fail => None,
-            OnConflict::Markers => Some(Resolution::Markers),
-            OnConflict::Current => Some(Resolution::Current),
-            OnConflict::Target => Some(Resolution::Target),
-        };
         let collide = !outcome.conflicts.is_empty();
-        let conflicts = outcome.conflicts.into_iter();
-        self.plan.conflicts.extend(conflicts.map(|c| Conflict {
-            resolution,
-            reason: format!("carried to {}: {}", turnout.target, c.reason),
-            ..c
-        }));
+        self.collide(outcome.conflicts, &format!("carried to {}", turnout.target));
         if collide && self.r.on_conflict == OnConflict::Fail {
             return Ok(false);
         }
-        part.as_user = outcome.state != part.after;
+        if turnout.kind == OpKind::Redo && !collide {
+            // the same edits again, not new ones
+            part.put_back = wanted.difference(&now).copied().collect();
+        } else {
+            part.as_user = outcome.state != part.after;
+        }
         part.merged = outcome.merged;
         part.new_content = outcome.content;
         part.after = outcome.state;
         Ok(true)
     }
 }
+
+/// Edits by the files that they are of.
+type Edits = BTreeMap<FileId, BTreeSet<ChangeId>>;
 
 /// A file's way from one branch to the other.
 struct Way {
@@ -186,26 +284,74 @@ struct Way {
 }
 
 impl Engine {
-    /// The user's edits at the tip of the chain, after which nothing else was recorded.
-    fn users_last_edits(
-        &self,
-        ancestry: &Ancestry<'_>,
-        head: NodeId,
-    ) -> Result<BTreeMap<FileId, BTreeSet<ChangeId>>> {
+    /// The user's edits that a switch carries: recorded on this branch since this root came to it, with nothing
+    /// but such edits after them.
+    fn users_edits(&self, ancestry: &Ancestry<'_>, head: NodeId) -> Result<Edits> {
         let conn = &self.store.conn;
-        let mut edits: BTreeMap<FileId, BTreeSet<ChangeId>> = BTreeMap::new();
+        let came = self.came_here_at()?;
+        let mut edits = Edits::new();
         let mut at = Some(head);
-        while let Some(id) = at {
+        while let Some(id) = at.filter(|id| Some(*id) > came) {
             let node = history::node(conn, id)?;
             let changes = history::changes_of_node(conn, id)?;
             let users = |c: &crate::model::Change| c.role == Role::Edit && c.origin == Origin::USER;
-            if node.kind != Kind::External || !changes.iter().all(users) {
+            if node.kind != Kind::External
+                || node.branch != self.here.branch
+                || !changes.iter().all(users)
+            {
                 break;
             }
             for change in changes {
                 edits.entry(change.file).or_default().insert(change.id);
             }
             at = ancestry.parent(id)?;
+        }
+        Ok(edits)
+    }
+
+    /// The head of this branch when this root came to it; None: it has always been on it.
+    fn came_here_at(&self) -> Result<Option<NodeId>> {
+        let all = history::operations(&self.store.conn)?;
+        let stands = |op: &Operation| match (op.kind, op.of) {
+            (OpKind::Switch, _) => op.undone_by.is_none(),
+            (OpKind::Redo, Some(of)) => all.iter().any(|o| o.id == of && o.undone_by.is_none()),
+            // who goes back is there as before
+            _ => false,
+        };
+        let came = all.iter().find(|op| {
+            op.root == self.here.root
+                && op.to_branch == Some(self.here.branch)
+                && op.is_finished()
+                && stands(op)
+        });
+        Ok(came.and_then(|op| op.node))
+    }
+
+    /// The edits that a switch, done again or not, has made of what it carried.
+    fn carried_by(&self, done: &Operation) -> Result<Edits> {
+        let conn = &self.store.conn;
+        let mut edits = Edits::new();
+        for op in history::operations(conn)? {
+            let again = op.kind == OpKind::Redo && op.of == Some(done.id);
+            if (op.id != done.id && !again) || !op.is_finished() {
+                continue;
+            }
+            let files = journal::files(conn, op.id)?;
+            let carried: BTreeSet<FileId> =
+                files.iter().filter(|f| f.as_user).map(|f| f.file).collect();
+            if carried.is_empty() {
+                continue;
+            }
+            // the first node after that at which it arrived
+            let made: Option<NodeId> = conn
+                .prepare_cached("SELECT MIN(id) FROM node WHERE branch = ?1 AND id > ?2")?
+                .query_row(params![op.to_branch, op.node], |r| r.get(0))?;
+            let Some(made) = made else { continue };
+            for change in history::changes_of_node(conn, made)? {
+                if change.role == Role::Edit && carried.contains(&change.file) {
+                    edits.entry(change.file).or_default().insert(change.id);
+                }
+            }
         }
         Ok(edits)
     }
@@ -234,8 +380,11 @@ impl Engine {
         let lines = journal::lines(conn, op)?;
         let carried: Vec<_> = journal::files(conn, op)?
             .into_iter()
-            .filter(|f| f.as_user)
+            .filter(|f| f.as_user || !f.put_back.is_empty())
             .collect();
+        let uncarried = journal::left(conn, op)?;
+        let done = history::operation(conn, op)?;
+        let again = format!("{} {}", done.kind.name(), done.target);
         let (here, root) = (self.here, &self.root);
         let there = Here { branch: to, ..here };
         let heads = (history::head(conn, here.branch)?, history::head(conn, to)?);
@@ -286,6 +435,19 @@ impl Engine {
                 generation,
                 stats: &stats,
             };
+            let mut made = None;
+            if !uncarried.is_empty() {
+                let node = node_of(conn, here, Kind::Rewind, &again, &git)?;
+                for part in &uncarried {
+                    let change = change_of(node, part.file, &part.before, &part.after);
+                    if part.as_user {
+                        history::insert_edit(conn, Some(from), &change)?;
+                    } else {
+                        history::insert_restore(conn, from, &change, &part.taken_out, &[])?;
+                    }
+                }
+                made = Some(node);
+            }
             // what came into sight on this branch alone gets an identity, by which it is found again
             let mut strangers: Vec<(RelPath, Image)> = Vec::new();
             for (path, row) in &only_here {
@@ -323,27 +485,24 @@ impl Engine {
             seen.retain(|(path, _)| root.stat(path).is_some());
             let mut node = None;
             if !carried.is_empty() || !seen.is_empty() {
-                let label = (!carried.is_empty())
-                    .then(|| branches::info(conn, there, here.branch).map(|b| b.name))
-                    .transpose()?
-                    .map_or("came into sight".to_owned(), |name| {
-                        format!("carried from {name}")
-                    });
-                node = Some(external(conn, there, &label, &git)?);
+                let from = branches::info(conn, there, here.branch)?.name;
+                let (kind, label) = match carried.iter().any(|f| !f.put_back.is_empty()) {
+                    true => (Kind::Rewind, again),
+                    false if carried.is_empty() => (Kind::External, "came into sight".to_owned()),
+                    false => (Kind::External, format!("carried from {from}")),
+                };
+                node = Some(node_of(conn, there, kind, &label, &git)?);
+                made = made.or(node);
             }
             if let Some(node) = node {
                 for part in &carried {
                     let before = &history::state_at(&Ancestry::new(conn), part.file, target)?;
-                    let change = NewChange {
-                        node,
-                        file: part.file,
-                        before,
-                        after: &part.after,
-                        origin: Origin::USER,
-                        provisional: false,
-                        made_dirs: 0,
-                    };
-                    history::insert_edit(conn, Some(target), &change)?;
+                    let change = change_of(node, part.file, before, &part.after);
+                    if part.as_user {
+                        history::insert_edit(conn, Some(target), &change)?;
+                    } else {
+                        history::insert_restore(conn, target, &change, &[], &part.put_back)?;
+                    }
                     if let Some(before) = before {
                         known::remove(conn, here.root, &before.path)?;
                     }
@@ -361,10 +520,11 @@ impl Engine {
                 }
             }
             conn.execute(
-                "UPDATE operation SET node = ?2, state = ?3, detail = ?4 WHERE id = ?1",
+                "UPDATE operation SET node = ?2, made = ?3, state = ?4, detail = ?5 WHERE id = ?1",
                 params![
                     op,
                     target,
+                    made,
                     Phase::Recorded.name(),
                     if incomplete { "incomplete" } else { "" }
                 ],
@@ -428,9 +588,32 @@ fn seen_there(
         .collect())
 }
 
-fn external(conn: &rusqlite::Connection, here: Here, label: &str, git: &GitHead) -> Result<NodeId> {
+fn change_of<'a>(
+    node: NodeId,
+    file: FileId,
+    before: &'a FileState,
+    after: &'a FileState,
+) -> NewChange<'a> {
+    NewChange {
+        node,
+        file,
+        before,
+        after,
+        origin: Origin::USER,
+        provisional: false,
+        made_dirs: 0,
+    }
+}
+
+fn node_of(
+    conn: &rusqlite::Connection,
+    here: Here,
+    kind: Kind,
+    label: &str,
+    git: &GitHead,
+) -> Result<NodeId> {
     let new = NewNode {
-        kind: Kind::External,
+        kind,
         session: None,
         turn: None,
         call: None,

@@ -15,7 +15,7 @@ pub struct Request {
     pub goal: Goal,
     /// The tracked state equals the target's, everyone's edits included.
     pub exact: bool,
-    /// Whose work is moved: the agent's own id of the session, or a unique start of it.
+    /// Of a rewind or a revert, whose work is moved: the agent's own id of the session, or a unique start of it.
     pub session: Option<String>,
     /// Only these files or directories, relative to the root; empty means all.
     pub paths: Vec<RelPath>,
@@ -73,7 +73,8 @@ pub enum Goal {
     /// Go to the head of this branch.
     Switch {
         branch: String,
-        /// Take the user's own edits along that no checkpoint of an agent or by hand came after.
+        /// Take the user's own edits along: those recorded on the current branch since this directory came to
+        /// it, with nothing but such edits after them.
         carry: bool,
     },
 }
@@ -103,7 +104,11 @@ pub struct Plan {
     pub git_moved: Option<(GitHead, GitHead)>,
     /// The plan's identity: equal only for the same target, state and outcome.
     pub fingerprint: String,
+    /// Why there is nothing to do, where that is known.
+    pub nothing: Option<String>,
     pub(crate) files: Vec<FilePlan>,
+    /// A switch back: what it takes out on the branch that it leaves, of what had been carried there.
+    pub(crate) left: Vec<FilePlan>,
     pub(crate) kind: OpKind,
     pub(crate) of: Option<OpId>,
     /// A switch: the branch that it leads to.
@@ -157,6 +162,20 @@ impl Plan {
         let is_rewind = self.kind == OpKind::Rewind;
         let moves = self.files.iter().any(|f| !is_rewind || f.before != f.after);
         !moves && self.to_branch.is_none()
+    }
+
+    /// It leads to another branch.
+    pub fn is_switch(&self) -> bool {
+        self.to_branch.is_some()
+    }
+
+    /// Where, on the branch that is left, edits that were carried there are taken out again.
+    pub fn uncarried(&self) -> Vec<&RelPath> {
+        let states = self
+            .left
+            .iter()
+            .map(|f| f.before.as_ref().or(f.after.as_ref()));
+        states.flatten().map(|placed| &placed.path).collect()
     }
 
     /// Conflicts that wait for a decision: as long as there are some, nothing is done.

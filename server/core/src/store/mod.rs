@@ -153,7 +153,7 @@ impl Store {
 
     /// Runs `f` in one transaction that sees no other writer; rings the bell when it is done.
     pub(crate) fn write<T>(
-        &mut self,
+        &self,
         durable: Durable,
         f: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<T> {
@@ -162,9 +162,7 @@ impl Store {
             Durable::Power => "PRAGMA synchronous=FULL",
         };
         self.conn.execute_batch(level)?;
-        let tx = self
-            .conn
-            .transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let tx = rusqlite::Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
         crate::fault::point("transaction begun");
         let value = f(&tx)?;
         crate::fault::point("before commit");
@@ -283,6 +281,19 @@ pub(crate) fn lock(path: &Path, exclusive: bool, wait: Duration) -> Result<Optio
         .read(true)
         .open(path)
         .at("open", path)?;
+    lock_file(file, path, exclusive, wait)
+}
+
+/// The same on a file that somebody made. None: not within `wait`, or it is gone.
+pub(crate) fn lock_existing(path: &Path, wait: Duration) -> Result<Option<Lock>> {
+    match private_file(path).read(true).write(true).open(path) {
+        Ok(file) => lock_file(file, path, true, wait),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(e).at("open", path),
+    }
+}
+
+fn lock_file(file: File, path: &Path, exclusive: bool, wait: Duration) -> Result<Option<Lock>> {
     let start = Instant::now();
     loop {
         let taken = if exclusive {

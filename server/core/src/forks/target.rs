@@ -1,0 +1,122 @@
+//! Where a tree may be written: what can be refused is refused before anything is made.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::engine::Engine;
+use crate::error::{Context, Error, Result};
+use crate::roots;
+use crate::workspace::Workspace;
+
+/// A directory that is empty or not there yet.
+#[derive(Debug)]
+pub(super) struct Target {
+    pub path: PathBuf,
+    /// It, or the outermost directory above it that must be made, too.
+    pub top: PathBuf,
+    pub exists: bool,
+}
+
+impl Target {
+    /// Makes nothing.
+    fn find(into: &Path) -> Result<Self> {
+        let full = std::path::absolute(into).at("find", into)?;
+        if full.symlink_metadata().is_ok() {
+            let path = full.canonicalize().at("open", into)?;
+            if !path.is_dir() {
+                return Err(Error::refused(
+                    format!("{} is not a directory", into.display()),
+                    "name an empty or a new directory",
+                ));
+            }
+            if std::fs::read_dir(&path).at("read", into)?.next().is_some() {
+                return Err(not_empty(into));
+            }
+            return Ok(Self {
+                top: path.clone(),
+                path,
+                exists: true,
+            });
+        }
+        let there = full
+            .ancestors()
+            .find_map(|dir| Some((dir, dir.canonicalize().ok()?)));
+        let Some((above, real)) = there else {
+            return Err(Error::Usage(format!("{} cannot be found", into.display())));
+        };
+        let mut path = real.clone();
+        for part in full.strip_prefix(above).unwrap_or(&full).components() {
+            match part {
+                Component::ParentDir => _ = path.pop(),
+                part => path.push(part),
+            }
+        }
+        if path.exists() {
+            return Self::find(&path);
+        }
+        let top = path.ancestors().take_while(|dir| !dir.exists()).last();
+        Ok(Self {
+            top: top.unwrap_or(&path).to_path_buf(),
+            path,
+            exists: false,
+        })
+    }
+}
+
+pub(super) fn not_empty(into: &Path) -> Error {
+    Error::refused(
+        format!("{} is not empty", into.display()),
+        "name an empty or a new directory",
+    )
+}
+
+impl Engine {
+    /// An empty or new directory that is in no directory of this history.
+    pub(super) fn target(&self, into: &Path) -> Result<Target> {
+        let target = Target::find(into);
+        // where it would be, also where it cannot
+        let place = if let Ok(target) = &target {
+            target.path.clone()
+        } else {
+            let full = std::path::absolute(into).at("find", into)?;
+            let real = full.ancestors().find_map(|dir| dir.canonicalize().ok());
+            real.unwrap_or(full)
+        };
+        if place.starts_with(&self.root.path) {
+            return Err(inside(into, "the workspace"));
+        }
+        for (_, root) in roots::standing(&self.store.conn)? {
+            if place.starts_with(&root) && place != root {
+                return Err(inside(
+                    into,
+                    &format!("{}, which was forked", root.display()),
+                ));
+            }
+            if root.starts_with(&place) && place != root {
+                return Err(Error::refused(
+                    format!("{} lies inside {}", root.display(), into.display()),
+                    "name another directory: each has its own files",
+                ));
+            }
+        }
+        target
+    }
+
+    /// The same for a directory that is to have a history: it may be in no other workspace either.
+    pub(super) fn target_of_fork(&self, into: &Path) -> Result<Target> {
+        let target = self.target(into)?;
+        match Workspace::enclosing(&target.path, &self.store.dir) {
+            Some(other) => Err(inside(
+                into,
+                &format!("the workspace {}", other.root.display()),
+            )),
+            None => Ok(target),
+        }
+    }
+}
+
+fn inside(into: &Path, what: &str) -> Error {
+    Error::refused(
+        format!("{} lies inside {what}", into.display()),
+        "name a directory outside of it, else its files become part of the history there",
+    )
+}

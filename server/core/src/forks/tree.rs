@@ -1,0 +1,171 @@
+//! The tree of a node, written elsewhere, and what is then known of it.
+
+use std::collections::BTreeSet;
+
+use crate::capture::settle::NO_STAT;
+use crate::disk::Root;
+use crate::engine::{Engine, Progress};
+use crate::error::{Context, Result};
+use crate::history::{self, Ancestry};
+use crate::known;
+use crate::model::{FileId, Image, NodeId, Opaque, RelPath};
+use crate::restore::{Gap, gap_of};
+use crate::scan::Known;
+
+/// From so many files on, the whole file system is synced rather than each of them.
+const SYNC_ALL: usize = 2000;
+
+/// A tree written elsewhere.
+#[derive(Clone, Debug, Default)]
+pub struct Written {
+    pub files: u64,
+    /// What is not in it, though it was there: contents that are not kept.
+    pub gaps: Vec<Gap>,
+}
+
+impl Written {
+    pub(super) fn left_out(&self) -> BTreeSet<&[u8]> {
+        self.gaps.iter().filter_map(|g| g.path.as_deref()).collect()
+    }
+}
+
+impl Engine {
+    /// A file whose content is not kept is copied where it is as it was: the node is the head, and the disk
+    /// shows what was seen last.
+    pub(super) fn write_tree(
+        &self,
+        node: NodeId,
+        target: &Root,
+        progress: &mut dyn FnMut(Progress),
+    ) -> Result<Written> {
+        let into = &target.path;
+        let current = self.head()? == Some(node);
+        let tree = self.tree_at(node)?;
+        let total = Some(tree.len() as u64);
+        let one_by_one = tree.len() < SYNC_ALL;
+        let mut out = Written::default();
+        for (done, (path, image)) in (1..).zip(&tree) {
+            let written = if let Image::Opaque(why) = image {
+                let copied = if current && *why == Opaque::TooLarge {
+                    self.copy(path, target)?
+                } else {
+                    None
+                };
+                if copied.is_none() {
+                    out.gaps.push(Gap {
+                        path: Some(path.bytes().to_vec()),
+                        kind: gap_of(*why),
+                        detail: "its content is not kept; it is left out".into(),
+                    });
+                }
+                copied
+            } else {
+                self.write_file(path, image, target)?
+            };
+            if !matches!(image, Image::Opaque(_)) || written.is_some() {
+                out.files += 1;
+            }
+            if let Some(file) = written.filter(|_| one_by_one) {
+                file.sync_all().at("sync", &into.join(path.to_path()))?;
+            }
+            progress(Progress {
+                what: "writing",
+                done,
+                total,
+            });
+        }
+        if !one_by_one {
+            target.sync()?;
+        }
+        Ok(out)
+    }
+
+    fn write_file(
+        &self,
+        path: &RelPath,
+        image: &Image,
+        target: &Root,
+    ) -> Result<Option<std::fs::File>> {
+        let Some(content) = image.content() else {
+            return Ok(None);
+        };
+        target.make_parents(path)?;
+        let row = known::get(&self.store.conn, self.here.root, path)?;
+        let same = row.is_some_and(|row| row.image.content() == Some(content));
+        let like = self.root.place(path).ok().flatten().filter(|_| same);
+        match target.place(path)? {
+            Some(place) => {
+                let bytes = self.store.content(&content)?;
+                place.create_unsynced(image, &bytes, like.as_ref())
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// None: it is not there any more as it was seen last.
+    fn copy(&self, path: &RelPath, target: &Root) -> Result<Option<std::fs::File>> {
+        let Some(row) = known::get(&self.store.conn, self.here.root, path)? else {
+            return Ok(None);
+        };
+        let Some(from) = self.root.place(path).ok().flatten() else {
+            return Ok(None);
+        };
+        if row.image != Image::Opaque(Opaque::TooLarge) {
+            return Ok(None);
+        }
+        target.make_parents(path)?;
+        match target.place(path)? {
+            Some(to) => to.copy_unsynced(&from, &row.stat),
+            None => Ok(None),
+        }
+    }
+
+    /// What is known to be on disk where the tree of a node was just written.
+    pub(super) fn rows_at(&self, node: NodeId) -> Result<Vec<(RelPath, Known)>> {
+        let conn = &self.store.conn;
+        let mut rows = Vec::new();
+        for (path, (image, file)) in self.placed_at(node)? {
+            let since = match file {
+                Some(file) => history::since(conn, file)?,
+                None => known::get(conn, self.here.root, &path)?.and_then(|row| row.since),
+            };
+            let row = Known {
+                image,
+                file,
+                since,
+                generation: 0,
+                stat: NO_STAT,
+            };
+            rows.push((path, row));
+        }
+        Ok(rows)
+    }
+
+    /// Files that are not at a node, by the path that they would return to.
+    pub(super) fn gone_at(
+        &self,
+        node: NodeId,
+        rows: &[(RelPath, Known)],
+    ) -> Result<Vec<(RelPath, FileId)>> {
+        let conn = &self.store.conn;
+        let there: BTreeSet<FileId> = rows.iter().filter_map(|(_, row)| row.file).collect();
+        let paths: BTreeSet<&RelPath> = rows.iter().map(|(path, _)| path).collect();
+        let ancestry = Ancestry::new(conn);
+        let mut gone = known::all_gone(conn, self.here.root)?;
+        gone.extend(
+            known::all(conn, self.here.root)?
+                .into_iter()
+                .filter_map(|(path, row)| Some((path, row.file?))),
+        );
+        let mut kept = Vec::new();
+        for (path, file) in gone {
+            if !there.contains(&file)
+                && !paths.contains(&path)
+                && self.known_at(&ancestry, file, node)?
+            {
+                kept.push((path, file));
+            }
+        }
+        Ok(kept)
+    }
+}

@@ -1,0 +1,528 @@
+//! A second directory on the same history: how it comes to be, what it may not be, and what becomes of it.
+
+use std::fs;
+use std::path::Path;
+use std::thread;
+
+use serde_json::Value;
+
+use crate::support::history::path;
+use crate::support::tree::assert_same;
+use crate::support::{Output, World};
+
+const A: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
+
+/// t1 edits a.txt and makes b.txt.
+fn start() -> World {
+    let world = World::committed(&[("a.txt", A), ("src/d.txt", "d\n")]);
+    let mut agent = world.agent();
+    agent.session_start();
+    agent.prompt("first idea");
+    agent.edit("a.txt", "one", "ONE");
+    agent.write("b.txt", "b\n");
+    agent.stop();
+    world
+}
+
+#[track_caller]
+fn says(output: &Output, code: i32, words: &[&str]) {
+    assert_eq!(output.code, code, "{output}");
+    for word in words {
+        assert!(output.stderr.contains(word), "no {word:?} in {output}");
+    }
+}
+
+/// The branches, each with the directory that works on it where that is another one.
+#[track_caller]
+fn branches(world: &World) -> Vec<String> {
+    let all = world.json(["branch", "list"])["branches"].clone();
+    let line = |b: &Value| {
+        let name = b["name"].as_str().expect("a name");
+        match b["root"].as_str() {
+            Some(dir) => format!(
+                "{name} in {}",
+                Path::new(dir).file_name().expect("a name").display()
+            ),
+            None if b["current"] == true => format!("{name}*"),
+            None => name.to_owned(),
+        }
+    };
+    let all = all.as_array().expect("branches").iter();
+    all.filter(|b| b["deleted"] == false).map(line).collect()
+}
+
+/// What there is beside the workspace, names of ours too.
+fn beside(world: &World) -> Vec<String> {
+    let all = fs::read_dir(world.root.parent().expect("a parent")).expect("a list");
+    let name = |e: fs::DirEntry| e.file_name().to_string_lossy().into_owned();
+    let mut names: Vec<String> = all.map(|e| name(e.expect("an entry"))).collect();
+    names.retain(|n| !["work", "home", "state", "config"].contains(&n.as_str()));
+    names.sort();
+    names
+}
+
+/// Where a forked directory was removed, another can be forked to: its branch is free, or gone.
+#[test]
+fn into_a_place_where_a_fork_used_to_be() {
+    let world = start();
+    let there = world.beside("f");
+    world.ok(["fork", "@", "f1", "--into", "../f"]);
+    let mut agent = there.agent();
+    agent.prompt("on f1");
+    agent.write("f1.txt", "f1\n");
+    let first = there.tree();
+    fs::remove_dir_all(&there.root).expect("removed");
+    world.ok(["fork", "@", "f2", "--into", "../f"]);
+    assert_eq!(there.json(["status"])["branch"], "f2");
+    assert_same(&there.tree(), &world.tree());
+    assert_eq!(branches(&world), ["main*", "f1", "f2 in f"]);
+    // the other one can be gone to, or given up
+    world.ok(["switch", "f1"]);
+    assert_same(&world.tree(), &first);
+    world.ok(["switch", "main"]);
+    world.ok(["branch", "delete", "f1"]);
+    fs::remove_dir_all(&there.root).expect("removed");
+    world.ok(["branch", "delete", "f2"]);
+    // empty, and there already
+    fs::create_dir(&there.root).expect("made");
+    world.ok(["fork", "@", "f3", "--into", "../f"]);
+    let mut agent = there.agent();
+    agent.prompt("on f3");
+    agent.write("f3.txt", "f3\n");
+    agent.stop();
+    assert_eq!(branches(&world), ["main*", "f3 in f"]);
+    assert_eq!(
+        there.checkpoint("t3 Write: create f3.txt").json["branch"],
+        "f3"
+    );
+    world.ok(["verify"]);
+}
+
+/// What is refused leaves nothing behind; nor does what fails in the end.
+#[test]
+fn a_fork_that_is_refused_leaves_nothing() {
+    let world = start();
+    world.write("../file", "");
+    for (args, words) in [
+        (
+            ["fork", "@", "main", "--into", "../new"],
+            ["`main` already"],
+        ),
+        (
+            ["fork", "@", "a b", "--into", "../new/deep/er"],
+            ["character"],
+        ),
+        (["fork", "@", "x", "--into", "../file"], ["not a directory"]),
+    ] {
+        says(&world.run(args), 1, &words);
+        assert_eq!(beside(&world), ["file"]);
+    }
+    assert_eq!(branches(&world), ["main*"]);
+    // nothing is made in directories that are missing until all of it is
+    world.ok(["fork", "@", "x", "--into", "../new/deep/../er/there"]);
+    assert_same(&world.beside("new/er/there").tree(), &world.tree());
+    assert_eq!(beside(&world), ["file", "new"]);
+}
+
+/// While an agent is at work a fork waits its turn.
+#[test]
+fn beside_an_agent_at_work() {
+    let world = start();
+    thread::scope(|scope| {
+        let writers: Vec<_> = (0..2)
+            .map(|n| {
+                let mut agent = world.agent();
+                scope.spawn({
+                    move || {
+                        agent.prompt("busy");
+                        for i in 0..25 {
+                            agent.write(&format!("busy{n}/{i}.txt"), &format!("{i}\n"));
+                        }
+                        agent.stop();
+                    }
+                })
+            })
+            .collect();
+        let mut forks = 0;
+        while forks < 6 || writers.iter().any(|w| !w.is_finished()) {
+            let name = format!("p{forks}");
+            world.ok(["fork", "@", &name, "--into", &format!("../{name}")]);
+            forks += 1;
+        }
+    });
+    world.ok(["verify"]);
+    let fork = world.beside("p3");
+    let history = fork.history();
+    fork.json(["diff"]);
+    assert_eq!(fork.history(), history, "a look found something");
+    fork.ok(["verify"]);
+}
+
+/// A directory with a history of its own is in no other: a switch there would remove its files.
+#[test]
+fn not_inside_another_directory_of_a_history() {
+    let world = start();
+    let fork = world.beside("f");
+    world.ok(["fork", "@", "f", "--into", "../f"]);
+    let other = world.beside("other");
+    fs::create_dir(&other.root).expect("made");
+    other.write("o.txt", "o\n");
+    other.ok(["checkpoint", "-m", "its own"]);
+    fs::create_dir(world.root.join("../f/empty")).expect("made");
+    for (into, words) in [
+        ("../f/inner", "f, which was forked"),
+        ("../f/empty", "f, which was forked"),
+        ("../other/in/ner", "the workspace"),
+        ("below", "inside the workspace"),
+    ] {
+        says(
+            &world.run(["fork", "@", "in", "--into", into]),
+            1,
+            &["lies inside", words],
+        );
+    }
+    says(
+        &fork.run(["fork", "@", "in", "--into", "../work/in"]),
+        1,
+        &["lies inside", "work"],
+    );
+    says(
+        &world.run(["materialize", "@", "--into", "../f/inner"]),
+        1,
+        &["lies inside"],
+    );
+    // to look at, a copy may be anywhere else
+    world.ok(["materialize", "@", "--into", "../other/in/ner"]);
+    fs::remove_dir(world.root.join("../f/empty")).expect("removed");
+    assert_same(&fork.tree(), &world.tree());
+    assert_eq!(branches(&world), ["main*", "f in f"]);
+    world.ok(["verify"]);
+}
+
+/// A forked directory has no repository, so git did not move there. Where it got one, it did.
+#[test]
+fn git_did_not_move_where_there_is_none() {
+    let world = start();
+    let fork = world.beside("f");
+    world.ok(["fork", "@", "f", "--into", "../f"]);
+    let mut agent = fork.agent();
+    agent.prompt("on f");
+    agent.edit("a.txt", "seven", "SEVEN");
+    agent.stop();
+    let kinds = |plan: &Value| {
+        let gaps = plan["gaps"].as_array().expect("gaps").clone();
+        let kinds = gaps.iter().map(|g| g["kind"].as_str().expect("a kind"));
+        kinds.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let plan = fork.plan(["rewind", "t1", "--exact"]);
+    assert!(plan["git_head"].is_null(), "{plan:#}");
+    assert!(kinds(&plan).is_empty(), "{plan:#}");
+    fork.git_ok(["init", "-q", "-b", "elsewhere"]);
+    let plan = fork.plan(["rewind", "t1", "--exact"]);
+    assert_eq!(plan["git_head"]["now"]["branch"], "elsewhere");
+    assert_eq!(kinds(&plan), ["git_head"]);
+    // where it was made, git is asked as ever
+    fs::remove_dir_all(world.path(".git")).expect("removed");
+    let plan = world.plan(["rewind", "t1", "--exact"]);
+    assert_eq!(plan["git_head"]["then"]["branch"], "main");
+}
+
+/// `fork --switch` answers with the branch, as every other form does.
+#[test]
+fn every_form_answers_with_the_branch() {
+    let world = start();
+    for (args, current) in [
+        (vec!["fork", "@", "a"], false),
+        (vec!["fork", "@", "b", "--switch"], true),
+        (vec!["fork", "@", "c", "--into", "../c"], false),
+        (vec!["branch", "create", "d"], false),
+        (vec!["switch", "a"], true),
+    ] {
+        let name = *args
+            .iter()
+            .find(|a| a.len() == 1 && **a != "@")
+            .expect("it");
+        let branch = world.json(args.clone())["branch"].clone();
+        assert_eq!(branch["name"], name, "{args:?}");
+        assert_eq!(branch["current"], current, "{args:?}");
+    }
+}
+
+fn gaps(answer: &Value) -> Vec<String> {
+    let all = answer["gaps"].as_array().expect("gaps").iter();
+    let line = |g: &Value| {
+        format!(
+            "{} {}",
+            g["kind"].as_str().expect("a kind"),
+            path(&g["path"])
+        )
+    };
+    all.map(line).collect()
+}
+
+/// What is too large to be kept comes along while it is on disk as it was; else it is left out by name, and
+/// nobody is said to have removed it.
+#[test]
+fn files_whose_content_is_not_kept() {
+    let world = World::in_memory();
+    let large = |byte: u8| vec![byte; (10 << 20) + 1];
+    world.write("a.txt", A);
+    world.write("large.bin", large(b'x'));
+    world.set_mode("large.bin", 0o750);
+    let mut agent = world.agent();
+    agent.prompt("more");
+    agent.edit("a.txt", "one", "ONE");
+    agent.bash("head -c 10485761 /dev/zero > zero.bin");
+    agent.stop();
+    let with = world.beside("with");
+    let made = world.json(["fork", "@", "with", "--into", "../with"]);
+    assert_eq!((&made["files"], gaps(&made)), (&3.into(), vec![]));
+    assert_same(&with.tree(), &world.tree());
+    // not as it was seen last, or of another state than the present one
+    let (t1, head) = (
+        world.id("t1: more"),
+        world.checkpoints().pop().expect("one").id,
+    );
+    world.write("large.bin", large(b'y'));
+    for (n, (name, rev)) in [("changed", &head), ("before", &t1)]
+        .into_iter()
+        .enumerate()
+    {
+        let there = world.beside(name);
+        let made = world.json(["fork", rev, name, "--into", &format!("../{name}")]);
+        assert_eq!(gaps(&made), ["too_large large.bin"], "{name}");
+        assert!(!there.exists("large.bin"));
+        let history = there.history();
+        there.json(["diff"]);
+        assert_eq!(there.history(), history, "{name}: a look found something");
+        // another session in each
+        let mut agent = (0..=n).map(|_| there.agent()).last().expect("one");
+        agent.prompt("there");
+        agent.bash("echo more >> a.txt");
+        agent.stop();
+        let found = there.history().split_off(history.len());
+        assert_eq!(found.len(), 2, "{found:#?}");
+        there.ok(["verify"]);
+        // it may come back
+        there.write("large.bin", large(b'z'));
+        there.ok(["checkpoint"]);
+        there.ok(["verify"]);
+    }
+    let text = world
+        .ok(["fork", &t1, "named", "--into", "../named"])
+        .stdout;
+    assert!(text.contains("too large   large.bin"), "{text}");
+    let answer = world.json(["materialize", &head, "--into", "../copy"]);
+    assert_eq!(gaps(&answer), ["too_large large.bin"]);
+    assert!(world.beside("copy").exists("zero.bin"));
+    let output = world.ok(["materialize", &t1, "--into", "../copy2"]);
+    assert!(output.stdout.contains("large.bin"), "{output}");
+    world.ok(["verify"]);
+}
+
+/// What an agent edits in another directory of the history is its step there, not the user's.
+#[test]
+fn an_edit_in_the_other_directory() {
+    let world = start();
+    let fork = world.beside("f");
+    world.ok(["fork", "@", "f", "--into", "../f"]);
+    fork.write("src/d.txt", "mine\n");
+    let there = |path: &str| fork.path(path).to_str().expect("UTF-8").to_owned();
+    let mut agent = world.agent();
+    agent.prompt("over there");
+    agent.edit(&there("a.txt"), "seven", "SEVEN");
+    agent.write(&there("new/n.txt"), "n\n");
+    agent.edit("a.txt", "two", "TWO");
+    // one that never reports: nobody's for sure, and not the user's
+    agent.pre_edit(&there("b.txt"), "b", "B");
+    fork.write("b.txt", "B\n");
+    agent.stop();
+    fork.ok(["checkpoint"]);
+    let on = |branch: &str| {
+        let all = world.checkpoints().into_iter();
+        let of = all.filter(|c| c.json["branch"] == branch && c.line != "manual");
+        of.map(|c| c.line).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        on("f"),
+        [
+            "t2 Edit: modify a.txt",
+            "t2 Write: create new/n.txt",
+            "you: modify b.txt ?, modify src/d.txt",
+            "\"\"",
+        ]
+        .map(str::to_owned)
+    );
+    assert_eq!(
+        on("main").split_off(4),
+        ["t2: over there", "t2 Edit: modify a.txt"]
+    );
+    let log = world.json(["log", "--all"]);
+    let items = log["checkpoints"].as_array().expect("checkpoints").iter();
+    let outside = items.filter(|c| c["coverage"]["outside"].as_i64() > Some(0));
+    assert_eq!(outside.count(), 0);
+    for place in [&world, &fork] {
+        place.ok(["verify"]);
+        let history = place.history();
+        place.json(["diff"]);
+        assert_eq!(place.history(), history);
+    }
+    // taken out there, as any turn
+    fork.ok(["revert", "t2"]);
+    assert!(fork.read("a.txt").ends_with("seven\n"));
+    assert!(world.read("a.txt").contains("TWO"));
+}
+
+/// A directory that comes back after its branch was taken over goes on from where it stood, on a branch of its own.
+#[test]
+fn a_directory_that_comes_back() {
+    let world = start();
+    let fork = world.beside("f");
+    let away = world.beside("away");
+    world.ok(["fork", "@", "f", "--into", "../f"]);
+    let mut agent = fork.agent();
+    agent.prompt("on f");
+    agent.edit("a.txt", "seven", "SEVEN");
+    fork.write("mine.txt", "not recorded\n");
+    let left = fork.tree();
+    fs::rename(&fork.root, &away.root).expect("out of sight");
+    world.ok(["switch", "f"]);
+    world.write("here.txt", "here\n");
+    world.ok(["checkpoint", "-m", "here"]);
+    fs::rename(&away.root, &fork.root).expect("back");
+    let output = fork.ok(["branch", "create", "other", "--from", "t1"]);
+    says(&output, 0, &["went on elsewhere", "f-2"]);
+    assert_eq!(branches(&fork), ["main", "f in work", "f-2*", "other"]);
+    agent.write("more.txt", "more\n");
+    agent.stop();
+    fork.ok(["switch", "other"]);
+    assert_eq!(fork.read("a.txt"), A);
+    fork.ok(["switch", "f-2"]);
+    fork.remove("more.txt");
+    assert_same(&fork.tree(), &left);
+    assert_eq!(fork.at("@", "mine.txt").as_deref(), Some("not recorded\n"));
+    assert_eq!(fork.at("@", "here.txt"), None);
+    for place in [&world, &fork] {
+        place.ok(["verify"]);
+    }
+}
+
+/// A directory that is moved stays the one it is: on its branch, with what was edited in it.
+#[test]
+fn a_directory_that_is_moved() {
+    let world = start();
+    let fork = world.beside("f");
+    let moved = world.beside("moved");
+    world.ok(["fork", "@", "f", "--into", "../f"]);
+    fs::rename(&fork.root, &moved.root).expect("moved");
+    let mut agent = moved.agent();
+    agent.prompt("on f");
+    agent.edit("a.txt", "seven", "SEVEN");
+    agent.stop();
+    assert_eq!(moved.json(["status"])["branch"], "f");
+    assert_eq!(branches(&world), ["main*", "f in moved"]);
+    assert_eq!(
+        moved.since_start().last().expect("one"),
+        "t2 Edit: modify a.txt"
+    );
+    // into the other: it stays apart
+    let inner = world.beside("work/inner");
+    fs::rename(&moved.root, &inner.root).expect("moved");
+    assert_eq!(inner.json(["status"])["branch"], "f");
+    let history = world.history();
+    world.json(["diff"]);
+    assert_eq!(world.history(), history, "a look found something");
+    fs::rename(&inner.root, &fork.root).expect("back");
+    fork.write("mine.txt", "mine\n");
+    fork.ok(["checkpoint"]);
+    assert_eq!(branches(&world), ["main*", "f in f"]);
+    // what comes to its old path is another one
+    fs::rename(&fork.root, &moved.root).expect("moved");
+    world.ok(["fork", "@", "g", "--into", "../f"]);
+    assert_eq!(fork.json(["status"])["branch"], "g");
+    assert_eq!(moved.json(["status"])["branch"], "f-2");
+    assert_eq!(moved.at("@", "mine.txt").as_deref(), Some("mine\n"));
+    for place in [&world, &fork, &moved] {
+        place.ok(["verify"]);
+        let history = place.history();
+        place.json(["diff"]);
+        assert_eq!(place.history(), history, "a look found something");
+    }
+}
+
+/// The directory that the store was made for, too; its forks stay with it.
+#[test]
+fn a_workspace_that_is_moved() {
+    let world = start();
+    let fork = world.beside("f");
+    world.ok(["fork", "@", "f", "--into", "../f"]);
+    let history = world.history();
+    let moved = world.beside("moved");
+    fs::rename(&world.root, &moved.root).expect("moved");
+    fs::create_dir_all(moved.path("src/deep")).expect("made");
+    let mut status = moved.backstitch();
+    status.current_dir(moved.path("src/deep"));
+    let output = crate::support::finish(status.args(["--json", "status"]), b"");
+    assert_eq!(output.expect_code(0).json()["branch"], "main");
+    assert_eq!(moved.history(), history);
+    assert_eq!(branches(&fork), ["main in moved", "f*"]);
+    // another project in its old place
+    fs::create_dir(&world.root).expect("made");
+    world.write("other.txt", "other\n");
+    world.ok(["checkpoint", "-m", "another"]);
+    assert_eq!(world.history(), ["\"start\"", "\"another\""]);
+    assert_eq!(moved.history(), history);
+    // and back
+    fs::remove_dir_all(&world.root).expect("removed");
+    fs::rename(&moved.root, &world.root).expect("moved");
+    assert_eq!(world.history(), history);
+    let mut agent = world.agent();
+    agent.let_complain();
+    agent.prompt("go on");
+    agent.write("more.txt", "more\n");
+    assert_eq!(
+        world.history().last().expect("one"),
+        "t2 Write: create more.txt"
+    );
+    assert_eq!(fork.json(["status"])["branch"], "f");
+    for place in [&world, &fork] {
+        place.ok(["verify"]);
+    }
+    world.ok(["clear", "--yes"]);
+    says(&fork.run(["log"]), 0, &[]);
+}
+
+/// What is made anew where a fork used to be is not that fork; what is copied there is.
+#[test]
+fn another_project_where_a_fork_used_to_be() {
+    let world = start();
+    let fork = world.beside("f");
+    world.ok(["fork", "@", "f", "--into", "../f"]);
+    let mut agent = fork.agent();
+    agent.prompt("on f");
+    agent.edit("a.txt", "seven", "SEVEN");
+    agent.stop();
+    let copy = world.beside("copy");
+    assert_eq!(
+        world
+            .sh("cp -a ../f ../copy && rm -r ../f && cp -a ../copy ../f")
+            .code,
+        0
+    );
+    assert_eq!(branches(&world), ["main*", "f in f"]);
+    assert_eq!(fork.json(["status"])["branch"], "f");
+    fork.ok(["verify"]);
+    fs::remove_dir_all(&fork.root).expect("removed");
+    fs::create_dir(&fork.root).expect("made");
+    fork.write("other.txt", "another project\n");
+    assert_eq!(branches(&world), ["main*", "f"]);
+    says(&fork.run(["show", "@"]), 3, &["nothing has been recorded"]);
+    fork.ok(["checkpoint", "-m", "another"]);
+    assert_eq!(fork.history(), ["\"start\"", "\"another\""]);
+    world.ok(["switch", "f"]);
+    assert!(world.read("a.txt").ends_with("SEVEN\n"));
+    assert!(!world.history().contains(&"\"another\"".to_owned()));
+    // a copy is a directory of its own
+    assert_eq!(copy.json(["status"])["checkpoints"], 0);
+    world.ok(["verify"]);
+}
