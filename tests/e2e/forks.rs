@@ -402,6 +402,12 @@ fn a_directory_that_comes_back() {
     assert_same(&fork.tree(), &left);
     assert_eq!(fork.at("@", "mine.txt").as_deref(), Some("not recorded\n"));
     assert_eq!(fork.at("@", "here.txt"), None);
+    // the same where the branch was given up
+    fs::rename(&fork.root, &away.root).expect("out of sight");
+    world.ok(["branch", "delete", "f-2"]);
+    fs::rename(&away.root, &fork.root).expect("back");
+    says(&fork.ok(["show", "@"]), 0, &["went on elsewhere", "f-2-2"]);
+    assert_same(&fork.tree(), &left);
     for place in [&world, &fork] {
         place.ok(["verify"]);
     }

@@ -235,13 +235,13 @@ pub(crate) fn branch_again(conn: &Connection, root: RootId) -> Result<Option<Bra
     let here = Here { root, branch: was };
     let old = branches::info(conn, here, was)?.name;
     let old = old.split(" (").next().unwrap_or_default();
-    let mut number = 2;
-    let name = loop {
-        let name = format!("{old}-{number}");
-        if branches::free(conn, &name).is_ok() {
-            break name;
-        }
-        number += 1;
+    // a name may be as long as names can be, or none that is given any more
+    let mut names = [old, "again"].into_iter().flat_map(|name| {
+        let numbered = move |n| format!("{name}-{n}");
+        (2..1000).map(numbered)
+    });
+    let Some(name) = names.find(|name| branches::free(conn, name).is_ok()) else {
+        return Ok(None);
     };
     let branch = branches::create(conn, &name, stood, None)?;
     conn.execute(

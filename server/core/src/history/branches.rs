@@ -157,15 +157,22 @@ pub(crate) fn delete(conn: &Connection, here: Here, branch: BranchId) -> Result<
             // a name that cannot be typed: no branch is ever made with it
             format!("{}{GONE}{})", gone.name, branch.0)
         ])?;
+    // a directory that is gone and comes back goes on from where it stood
+    leave(conn, None, branch)?;
     Ok(gone)
 }
 
 /// A root that is gone holds no branch any more: another one takes it over.
 pub(crate) fn take_over(conn: &Connection, root: RootId, branch: BranchId) -> Result<()> {
+    leave(conn, Some(root), branch)
+}
+
+/// Roots on this branch, but for one, are on none any more; where they stand is noted.
+fn leave(conn: &Connection, but: Option<RootId>, branch: BranchId) -> Result<()> {
     conn.execute(
         "UPDATE root SET branch = NULL, was = branch,
-           stood = (SELECT head FROM branch WHERE id = ?2) WHERE branch = ?2 AND id <> ?1",
-        params![root, branch],
+           stood = (SELECT head FROM branch WHERE id = ?2) WHERE branch = ?2 AND id IS NOT ?1",
+        params![but, branch],
     )?;
     Ok(())
 }
