@@ -38,10 +38,12 @@ pub async fn fork(
             }
             Some(dir) => {
                 let forked = engine.fork_into(&name, from, None, dir, &mut |_| {})?;
+                let gaps: Vec<Value> = forked.written.gaps.iter().map(shape::gap).collect();
                 Ok(json!({
                     "branch": shape::branch(&forked.branch),
                     "into": shape::text(forked.root.as_os_str().as_encoded_bytes()),
-                    "files": forked.files,
+                    "files": forked.written.files,
+                    "gaps": gaps,
                 }))
             }
         }

@@ -75,7 +75,7 @@ impl Drop for EditorLease {
             if !Store::exists(&self.dir)? {
                 return Ok(());
             }
-            let mut store = Store::open(&self.dir)?;
+            let store = Store::open(&self.dir)?;
             store.write(Durable::Process, |conn| remove(conn, self.info.id))
         };
         leave().ok();

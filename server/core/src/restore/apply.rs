@@ -274,6 +274,7 @@ impl Engine {
                     files: &[],
                     lines: &[line],
                     documents: &[],
+                    left: &[],
                 },
             )
         })?;
