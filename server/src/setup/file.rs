@@ -10,6 +10,8 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::ser::{PrettyFormatter, Serializer};
 
+use super::json;
+
 /// A file as it was found.
 #[derive(Clone, Debug)]
 pub struct File {
@@ -103,8 +105,14 @@ impl Settings {
         }
     }
 
-    /// A value as it would stand in this file: indented as the file is.
+    /// A value as it would stand in this file: only what differs is written anew, indented as the file is.
     pub fn text_of(&self, value: &Value) -> String {
+        let text = self.file.text.as_deref();
+        let edited = text.and_then(|text| json::edited(text, &self.value, value));
+        edited.unwrap_or_else(|| self.afresh(value))
+    }
+
+    fn afresh(&self, value: &Value) -> String {
         let indent = self.file.text.as_deref().and_then(indent).unwrap_or("  ");
         let mut bytes = Vec::new();
         let formatter = PrettyFormatter::with_indent(indent.as_bytes());

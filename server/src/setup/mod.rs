@@ -1,10 +1,11 @@
 //! `backstitch setup`: lets agents report what they do, and editors show it. Owns which there are, whether they
 //! are found here, and what becomes of their settings; `claude_code` and `editors` own the shapes, `file` the
-//! writing.
+//! writing, `json` the way from a value back into its text.
 
 mod claude_code;
 mod editors;
 mod file;
+mod json;
 
 use std::path::{Path, PathBuf};
 
