@@ -139,9 +139,9 @@ fn what_is_written_works() {
 #[test]
 fn what_cannot_be_set_up_is_named() {
     let world = World::git();
-    let output = world.run(["setup", "emacs"]).expect_code(2);
+    let output = world.run(["setup", "ed"]).expect_code(2);
     assert!(
-        output.stderr.contains("`emacs`") && output.stderr.contains("claude-code"),
+        output.stderr.contains("`ed`") && output.stderr.contains("claude-code"),
         "{output}"
     );
     let mut command = world.backstitch();
@@ -161,4 +161,89 @@ fn what_cannot_be_set_up_is_named() {
         "{output}"
     );
     assert_eq!(fs::read_to_string(&settings).expect("there"), "{\n  broken");
+}
+
+/// Helix: foreign servers, comments and order stay; twice is once; out again leaves the very file.
+#[test]
+fn helix_gets_the_server_beside_others() {
+    const MINE: &str = "# mine\n[[language]]\nname = \"rust\"\nauto-format = true # always\n";
+    for (scope, place) in [
+        ("user", "config/helix/languages.toml"),
+        ("project", "work/.helix/languages.toml"),
+    ] {
+        let world = World::git();
+        let settings = world.root.parent().expect("a parent").join(place);
+        fs::create_dir_all(settings.parent().expect("a parent")).expect("a directory");
+        fs::write(&settings, MINE).expect("written");
+        let args = ["setup", "helix", "--scope", scope];
+        let read = || fs::read_to_string(&settings).expect("there");
+
+        let print = world.ok(args.iter().chain(&["--print"]));
+        assert_eq!(read(), MINE);
+        world.ok(args);
+        let written = read();
+        assert_eq!(print.stdout, written);
+        for part in [
+            "# mine\n",
+            "auto-format = true # always\nlanguage-servers = [\"rust-analyzer\", \"backstitch\"]\n",
+            "[language-server.backstitch]\n",
+            "args = [\"lsp\"]\n",
+        ] {
+            assert!(written.contains(part), "{part} in {written}");
+        }
+        let again = world.ok(args);
+        assert!(again.stdout.contains("already set up"), "{again}");
+        assert_eq!(read(), written);
+        world.ok(args.iter().chain(&["--uninstall"]));
+        assert_eq!(read(), MINE);
+        let nothing = world.ok(args.iter().chain(&["--uninstall"]));
+        assert!(nothing.stdout.contains("nothing of ours"), "{nothing}");
+
+        fs::write(&settings, "[broken").expect("written");
+        let output = world.run(args).expect_code(1);
+        assert!(output.stderr.contains("was not changed"), "{output}");
+        assert_eq!(read(), "[broken");
+    }
+}
+
+/// Neovim: a file of our own, which never takes the place of another's.
+#[test]
+fn neovim_gets_a_file_of_its_own() {
+    let world = World::git();
+    let file = world.config.join("nvim/plugin/backstitch.lua");
+    let written = world.json(["setup", "nvim"]);
+    assert_eq!(written["agents"][0]["agent"], "neovim");
+    assert_eq!(written["agents"][0]["kind"], "editor");
+    let text = fs::read_to_string(&file).expect("there");
+    assert!(text.contains("vim.lsp.enable('backstitch')"), "{text}");
+    let again = world.ok(["setup", "neovim"]);
+    assert!(again.stdout.contains("already set up"), "{again}");
+    world.ok(["setup", "neovim", "--uninstall"]);
+    assert!(!file.exists());
+    fs::write(&file, "-- mine").expect("written");
+    world.run(["setup", "neovim"]).expect_code(1);
+    world.ok(["setup", "neovim", "--uninstall"]);
+    assert_eq!(fs::read_to_string(&file).expect("there"), "-- mine");
+}
+
+/// What only its user can edit is said: the lines alone on stdout, the place beside them.
+#[test]
+fn other_editors_are_told_what_to_add() {
+    let world = World::git();
+    for (editor, place, part) in [
+        ("emacs", "emacs/init.el", "eglot-server-programs"),
+        ("kakoune", "kak/kakrc", "lsp_servers"),
+        ("sublime", "LSP.sublime-settings", "\"selector\""),
+    ] {
+        let output = world.ok(["setup", editor]);
+        assert!(output.stdout.contains(part), "{output}");
+        assert!(output.stderr.contains(place), "{output}");
+    }
+    let output = world.ok(["setup", "sublime"]);
+    let _: Value = serde_json::from_str(&output.stdout).expect("JSON");
+    assert!(!world.config.join("emacs").exists());
+    for editor in ["zed", "vscode"] {
+        let output = world.run(["setup", editor]).expect_code(1);
+        assert!(output.stderr.contains("from an extension only"), "{output}");
+    }
 }

@@ -1,21 +1,14 @@
 //! On a real terminal: a restore is shown, asked about, and then is what was shown or nothing at all.
 
 use std::fs::File;
-use std::io::{Read as _, Write as _};
-use std::os::unix::ffi::OsStrExt as _;
+use std::io::Write as _;
 use std::os::unix::process::ExitStatusExt as _;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::thread;
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{Mode, OFlags};
-use rustix::io::{FdFlags, fcntl_setfd};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-
-use crate::support::World;
 use crate::support::tree::assert_same;
+use crate::support::{World, pty};
 
 const QUESTION: &str = "Change these files? [y/N] ";
 /// Far beyond what any answer takes: who waits longer hangs.
@@ -39,31 +32,12 @@ impl Terminal {
 
     /// Runs the program with a terminal where this puts its ends.
     fn with(mut command: Command, put: impl FnOnce(&mut Command, &dyn Fn() -> File)) -> Self {
-        let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
-        // the program must not hold our end, else its terminal never closes
-        fcntl_setfd(&ours, FdFlags::CLOEXEC).expect("a flag");
-        grantpt(&ours).expect("access");
-        unlockpt(&ours).expect("access");
-        let name = ptsname(&ours, Vec::new()).expect("a name");
-        let name = Path::new(std::ffi::OsStr::from_bytes(name.as_bytes()));
-        let flags = OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC;
-        let theirs = File::from(rustix::fs::open(name, flags, Mode::empty()).expect("a terminal"));
+        let (keyboard, theirs) = pty::open();
         put(&mut command, &|| theirs.try_clone().expect("a terminal"));
         let child = command.spawn().expect("the binary runs");
         // both hold the program's end open
         drop((command, theirs));
-        let ours = File::from(ours);
-        let keyboard = ours.try_clone().expect("a terminal");
-        let (shown, screen) = channel();
-        thread::spawn(move || {
-            let (mut ours, mut chunk) = (ours, [0; 4096]);
-            // a terminal that nobody holds any more is at its end, or an error
-            while let Ok(n @ 1..) = ours.read(&mut chunk) {
-                if shown.send(chunk[..n].to_vec()).is_err() {
-                    break;
-                }
-            }
-        });
+        let screen = pty::output(&keyboard);
         Self {
             child,
             keyboard,

@@ -11,11 +11,7 @@ use crate::setup::{self, Done, Outcome, Request};
 
 pub fn run(options: &args::Setup, global: &Global, out: &Out) -> Result<()> {
     let known = setup::known();
-    if let Some(unknown) = options
-        .agents
-        .iter()
-        .find(|name| !known.contains(&name.as_str()))
-    {
+    if let Some(unknown) = options.agents.iter().find(|name| !setup::is_known(name)) {
         return Err(
             Error::usage(format!("there is nothing to set up for `{unknown}`"))
                 .hint(format!("known so far: {}", known.join(", "))),
@@ -71,7 +67,8 @@ pub fn run(options: &args::Setup, global: &Global, out: &Out) -> Result<()> {
     }
     all.iter()
         .try_for_each(|done| say(done, options.uninstall, out))?;
-    if all.iter().any(|done| !done.outcome.is_printed()) && !options.uninstall {
+    let recorded = |done: &Done| !done.outcome.is_printed() && !done.is_editor();
+    if all.iter().any(recorded) && !options.uninstall {
         out.remark("Sessions started from now on are recorded; `backstitch log` shows them.\n")?;
     }
     Ok(())
@@ -82,6 +79,13 @@ fn say(done: &Done, uninstall: bool, out: &Out) -> Result<()> {
     if done.outcome.is_printed() {
         let what = if done.outcome == Outcome::PrintedAlone {
             format!("{settings} is not valid JSON; these are the entries to add to it by hand")
+        } else if done.is_editor() && done.text.lines().count() < 20 {
+            let note = done.note.unwrap_or_default();
+            match (done.outcome, uninstall) {
+                (Outcome::ByHand, true) => format!("take these lines out of {settings} by hand"),
+                (Outcome::ByHand, false) => format!("add these lines to {settings}. {note}"),
+                _ => format!("these lines belong in {settings}; nothing was written"),
+            }
         } else {
             format!("{settings} would hold this; nothing was written")
         };
@@ -100,6 +104,15 @@ fn say(done: &Done, uninstall: bool, out: &Out) -> Result<()> {
     }
     let name = paint.on(BOLD, done.agent);
     let outcome = match (done.outcome, uninstall) {
+        (Outcome::Unchanged, true) if done.is_editor() => {
+            format!("{name}: nothing of ours in {settings}")
+        }
+        (_, true) if done.is_editor() => format!("{name}: taken out of {settings}"),
+        (Outcome::Written, false) if done.is_editor() => {
+            let note = done.note.unwrap_or_default();
+            let written = paint.on(GREEN, "the language server");
+            format!("{name}: {written} is set up in {settings}\n{note}")
+        }
         (Outcome::Unchanged, true) => format!("{name}: no hooks of ours in {settings}"),
         (Outcome::Unchanged, false) => format!("{name}: already set up in {settings}"),
         (_, true) => format!("{name}: hooks taken out of {settings}"),

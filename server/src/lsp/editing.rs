@@ -17,8 +17,11 @@ use super::session::{ANSWER, Session};
 
 /// How often to try while the user types into the document.
 const TRIES: usize = 3;
-/// How long the client may take to send the change that an edit of ours made.
-const ECHO: Duration = Duration::from_secs(2);
+/// How long a command waits for the change that an edit of ours made.
+const PROMPT: Duration = Duration::from_millis(300);
+/// How long the client may take to send it. Eglot does so when it is idle, and it is not before the command is
+/// answered.
+const ECHO: Duration = Duration::from_secs(5);
 
 /// The open documents of a workspace, as they are at one moment.
 #[derive(Clone, Debug)]
@@ -66,46 +69,88 @@ impl Open {
     }
 }
 
-/// Puts new texts into their documents. The paths of those that did not take theirs: they wait for a save
-/// all the same, and the user is told.
-pub async fn apply(session: &Arc<Session>, room: &Arc<Room>, texts: &[NewText]) -> Vec<RelPath> {
-    let mut left = Vec::new();
-    for text in texts {
-        if !one(session, room, text).await {
-            left.push(text.path.clone());
-        }
-    }
-    if !left.is_empty() {
-        let names: Vec<String> = left.iter().map(RelPath::display).collect();
-        session.say(
-            MessageType::Warning,
-            format!(
-                "The editor did not take the new text of {}. What you typed is kept; `backstitch undo` takes the rewind back.",
-                names.join(", ")
-            ),
-        );
-    }
-    left
+/// Documents whose new text has not been seen to arrive. They wait for a save all the same.
+#[derive(Clone, Debug, Default)]
+pub struct Unseen {
+    /// Closed, refused, or typed into meanwhile.
+    pub not_taken: Vec<RelPath>,
+    /// Taken, as the client says, which has not told of the change yet.
+    pub awaited: Vec<RelPath>,
 }
 
-async fn one(session: &Arc<Session>, room: &Arc<Room>, new: &NewText) -> bool {
+/// What became of one edit.
+enum Taken {
+    Seen,
+    No,
+    /// Of the document with this URI and version.
+    Said(String, i32),
+}
+
+/// Puts new texts into their documents. The user is told of those that do not take theirs, now or later.
+pub async fn apply(session: &Arc<Session>, room: &Arc<Room>, texts: &[NewText]) -> Unseen {
+    let mut unseen = Unseen::default();
+    let mut said = Vec::new();
+    for text in texts {
+        match one(session, room, text).await {
+            Taken::Seen => {}
+            Taken::No => unseen.not_taken.push(text.path.clone()),
+            Taken::Said(uri, version) => {
+                unseen.awaited.push(text.path.clone());
+                said.push((text.path.clone(), uri, version));
+            }
+        }
+    }
+    warn(session, &unseen.not_taken);
+    if !said.is_empty() {
+        tokio::spawn(follow_up(session.clone(), said));
+    }
+    unseen
+}
+
+/// Waits for changes that are on their way.
+async fn follow_up(session: Arc<Session>, said: Vec<(RelPath, String, i32)>) {
+    let mut left = Vec::new();
+    for (path, uri, version) in said {
+        let moved = |document: &Document| document.version != version;
+        if !session.comes_to(&uri, ECHO, moved).await && session.documents.get(&uri).is_some() {
+            left.push(path);
+        }
+    }
+    warn(&session, &left);
+}
+
+fn warn(session: &Session, left: &[RelPath]) {
+    if left.is_empty() {
+        return;
+    }
+    let names: Vec<String> = left.iter().map(RelPath::display).collect();
+    session.say(
+        MessageType::Warning,
+        format!(
+            "The editor did not take the new text of {}. What you typed is kept; `backstitch undo` takes the rewind back.",
+            names.join(", ")
+        ),
+    );
+}
+
+async fn one(session: &Arc<Session>, room: &Arc<Room>, new: &NewText) -> Taken {
     for _ in 0..TRIES {
         let Some((uri, document)) = find(session, room, &new.path) else {
             // closed meanwhile: whoever hears of that asks what is to be written
-            return false;
+            return Taken::No;
         };
         let Some(target) = document.text_of(&new.content) else {
-            return false;
+            return Taken::No;
         };
         if document.text == target.as_str() {
-            return true;
+            return Taken::Seen;
         }
         let unchanged = document
             .as_saved()
             .is_some_and(|text| ContentId::of(&text) == new.from);
         if !unchanged {
             // typed since it was planned
-            return false;
+            return Taken::No;
         }
         let edits = edits::between(&document.text, &target, session.abilities().encoding);
         let edit = if session.abilities().versioned_edits {
@@ -117,20 +162,33 @@ async fn one(session: &Arc<Session>, room: &Arc<Room>, new: &NewText) -> bool {
             json!({ "changes": { uri.as_str(): edits } })
         };
         let Ok(edit) = serde_json::from_value::<WorkspaceEdit>(edit) else {
-            return false;
+            return Taken::No;
         };
         let asked = tokio::time::timeout(ANSWER, session.client.apply_edit(edit));
-        match asked.await {
-            Ok(Ok(answer)) if !answer.applied => tracing::info!("{uri}: the edit was refused"),
-            Ok(Ok(_)) => {}
-            Ok(Err(error)) => tracing::warn!("{uri}: {error}"),
-            Err(_) => tracing::warn!("{uri}: no answer to an edit"),
+        let refused = match asked.await {
+            Ok(Ok(answer)) => !answer.applied,
+            Ok(Err(error)) => {
+                tracing::warn!("{uri}: {error}");
+                true
+            }
+            Err(_) => {
+                tracing::warn!("{uri}: no answer to an edit");
+                false
+            }
+        };
+        let is_target = |document: &Document| document.text == target.as_str();
+        if session.comes_to(&uri, PROMPT, is_target).await {
+            return Taken::Seen;
         }
-        if session.comes_to(&uri, &target, ECHO).await {
-            return true;
+        let now = session.documents.get(&uri);
+        let is_same = now.is_some_and(|now| now.version == document.version);
+        if !refused && is_same {
+            // Perhaps it is done and not told yet: the same edit once more would then fall on other text.
+            return Taken::Said(uri, document.version);
         }
+        tracing::info!("{uri}: the edit was refused, or something was typed");
     }
-    false
+    Taken::No
 }
 
 fn find(session: &Session, room: &Room, path: &RelPath) -> Option<(String, Document)> {

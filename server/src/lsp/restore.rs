@@ -204,9 +204,14 @@ async fn apply(session: &Arc<Session>, job: &Job, fingerprint: Option<String>) -
     });
     let (applied, texts, mut document) = work.await?;
     session.changed(&job.room);
-    let unanswered = editing::apply(session, &job.room, &texts).await;
-    if !unanswered.is_empty() {
-        document["not_taken"] = unanswered.iter().map(|p| shape::text(p.bytes())).collect();
+    let unseen = editing::apply(session, &job.room, &texts).await;
+    for (name, paths) in [
+        ("not_taken", &unseen.not_taken),
+        ("awaited", &unseen.awaited),
+    ] {
+        if !paths.is_empty() {
+            document[name] = paths.iter().map(|p| shape::text(p.bytes())).collect();
+        }
     }
     let said = words::done(job.verb, job.rev.as_deref(), &applied);
     session.say(MessageType::Info, said);

@@ -243,12 +243,14 @@ impl Session {
         }
     }
 
-    /// Waits until a document has this text, since the client has told of the change.
-    pub async fn comes_to(&self, uri: &str, text: &str, patience: Duration) -> bool {
-        let has = || {
-            let document = self.documents.get(uri);
-            document.is_some_and(|document| document.text == text)
-        };
+    /// Waits until this holds of a document, since the client has told of a change.
+    pub async fn comes_to(
+        &self,
+        uri: &str,
+        patience: Duration,
+        holds: impl Fn(&Document) -> bool,
+    ) -> bool {
+        let has = || self.documents.get(uri).is_some_and(|d| holds(&d));
         let waited = tokio::time::timeout(patience, async {
             loop {
                 let told = self.told.notified();

@@ -10,16 +10,18 @@ use serde::Serialize;
 use serde_json::Value;
 use serde_json::ser::{PrettyFormatter, Serializer};
 
+use super::json;
+
+/// A file as it was found.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct File {
     /// The file itself, behind any link.
     pub path: PathBuf,
-    pub value: Value,
     /// None where there is no file.
-    text: Option<String>,
+    pub text: Option<String>,
 }
 
-impl Settings {
+impl File {
     pub fn read(path: &Path) -> Result<Self> {
         let path = behind_links(path);
         let text = match fs::read_to_string(&path) {
@@ -27,77 +29,39 @@ impl Settings {
             Err(e) if e.kind() == ErrorKind::NotFound => None,
             Err(e) => return Err(e).with_context(|| format!("reading {}", path.display())),
         };
-        let value = match text.as_deref() {
-            None => Value::Object(serde_json::Map::new()),
-            Some(text) if text.trim().is_empty() => Value::Object(serde_json::Map::new()),
-            Some(text) => serde_json::from_str(text).with_context(|| {
-                format!("{} is not valid JSON and was not changed", path.display())
-            })?,
-        };
-        Ok(Self { path, value, text })
-    }
-
-    /// The same place with nothing in it, for a file that cannot be read as JSON.
-    pub fn blank(path: &Path) -> Self {
-        Self {
-            path: behind_links(path),
-            value: Value::Object(serde_json::Map::new()),
-            text: None,
-        }
-    }
-
-    /// A value as it would stand in this file: indented as the file is.
-    pub fn text_of(&self, value: &Value) -> String {
-        let indent = self.text.as_deref().and_then(indent).unwrap_or("  ");
-        let mut bytes = Vec::new();
-        let formatter = PrettyFormatter::with_indent(indent.as_bytes());
-        let mut serializer = Serializer::with_formatter(&mut bytes, formatter);
-        // Text in memory and JSON from JSON: neither can fail.
-        let _ = value.serialize(&mut serializer);
-        let end = if self.text.as_deref().is_none_or(|text| text.ends_with('\n')) {
-            "\n"
-        } else {
-            ""
-        };
-        format!("{}{end}", String::from_utf8_lossy(&bytes))
+        Ok(Self { path, text })
     }
 
     /// Writes the file. Answers with the backup, where this call made one.
-    pub fn write(&self, value: &Value) -> Result<Option<PathBuf>> {
+    pub fn write(&self, text: &str) -> Result<Option<PathBuf>> {
         let backup = self.backup();
         let made = self.text.is_some() && !backup.exists();
         if made {
             fs::copy(&self.path, &backup)
                 .with_context(|| format!("keeping a backup in {}", backup.display()))?;
         }
-        replace(&self.path, &self.text_of(value))?;
+        replace(&self.path, text)?;
         Ok(made.then_some(backup))
     }
 
     /// Takes the way back. What means the same as the backup becomes the backup's very bytes; a file
-    /// that only we had reason to make goes.
-    pub fn restore(&self, value: &Value, meaning: impl Fn(&Value) -> Value) -> Result<()> {
+    /// that only we had reason to make, and that is empty now, goes.
+    pub fn restore(&self, text: &str, empty: bool, same: impl Fn(&str) -> bool) -> Result<()> {
         let backup = self.backup();
-        let Ok(before) = fs::read_to_string(&backup) else {
-            return if value.as_object().is_some_and(serde_json::Map::is_empty) {
-                fs::remove_file(&self.path)
-                    .with_context(|| format!("removing {}", self.path.display()))
-            } else {
-                replace(&self.path, &self.text_of(value))
-            };
-        };
-        let parsed = if before.trim().is_empty() {
-            Ok(serde_json::json!({}))
-        } else {
-            serde_json::from_str(&before)
-        };
-        if parsed.is_ok_and(|parsed: Value| meaning(&parsed) == meaning(value)) {
-            replace(&self.path, &before)?;
-            // It equals the file now, and the next set-up makes a fresh one.
-            let _ = fs::remove_file(&backup);
-            return Ok(());
+        match fs::read_to_string(&backup) {
+            Ok(before) if same(&before) => {
+                replace(&self.path, &before)?;
+                // It equals the file now, and the next set-up makes a fresh one.
+                let _ = fs::remove_file(&backup);
+                Ok(())
+            }
+            Err(_) if empty => self.remove(),
+            _ => replace(&self.path, text),
         }
-        replace(&self.path, &self.text_of(value))
+    }
+
+    pub fn remove(&self) -> Result<()> {
+        fs::remove_file(&self.path).with_context(|| format!("removing {}", self.path.display()))
     }
 
     fn backup(&self) -> PathBuf {
@@ -108,6 +72,84 @@ impl Settings {
         name.push(".backstitch-backup");
         self.path.with_file_name(name)
     }
+}
+
+/// A file of JSON.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub file: File,
+    pub value: Value,
+}
+
+impl Settings {
+    pub fn read(path: &Path) -> Result<Self> {
+        let file = File::read(path)?;
+        let value = match file.text.as_deref() {
+            None => Value::Object(serde_json::Map::new()),
+            Some(text) => parse(text).with_context(|| {
+                format!(
+                    "{} is not valid JSON and was not changed",
+                    file.path.display()
+                )
+            })?,
+        };
+        Ok(Self { file, value })
+    }
+
+    /// The same place with nothing in it, for a file that cannot be read as JSON.
+    pub fn blank(path: &Path) -> Self {
+        let path = behind_links(path);
+        Self {
+            file: File { path, text: None },
+            value: Value::Object(serde_json::Map::new()),
+        }
+    }
+
+    /// A value as it would stand in this file: only what differs is written anew, indented as the file is.
+    pub fn text_of(&self, value: &Value) -> String {
+        let text = self.file.text.as_deref();
+        let edited = text.and_then(|text| json::edited(text, &self.value, value));
+        edited.unwrap_or_else(|| self.afresh(value))
+    }
+
+    fn afresh(&self, value: &Value) -> String {
+        let indent = self.file.text.as_deref().and_then(indent).unwrap_or("  ");
+        let mut bytes = Vec::new();
+        let formatter = PrettyFormatter::with_indent(indent.as_bytes());
+        let mut serializer = Serializer::with_formatter(&mut bytes, formatter);
+        // Text in memory and JSON from JSON: neither can fail.
+        let _ = value.serialize(&mut serializer);
+        let end = if self
+            .file
+            .text
+            .as_deref()
+            .is_none_or(|text| text.ends_with('\n'))
+        {
+            "\n"
+        } else {
+            ""
+        };
+        format!("{}{end}", String::from_utf8_lossy(&bytes))
+    }
+
+    pub fn write(&self, value: &Value) -> Result<Option<PathBuf>> {
+        self.file.write(&self.text_of(value))
+    }
+
+    /// The way back; what has the same meaning as the backup becomes the backup.
+    pub fn restore(&self, value: &Value, meaning: impl Fn(&Value) -> Value) -> Result<()> {
+        let empty = value.as_object().is_some_and(serde_json::Map::is_empty);
+        self.file.restore(&self.text_of(value), empty, |before| {
+            parse(before).is_ok_and(|before| meaning(&before) == meaning(value))
+        })
+    }
+}
+
+fn parse(text: &str) -> serde_json::Result<Value> {
+    if text.trim().is_empty() {
+        return Ok(Value::Object(serde_json::Map::new()));
+    }
+    serde_json::from_str(text)
 }
 
 /// The file that a link, or a chain of links, leads to, whether it exists or not.

@@ -1,8 +1,11 @@
-//! `backstitch setup`: lets agents report what they do. Owns which agents there are, whether they are
-//! found here, and what becomes of their settings; `claude_code` owns the shape, `file` the writing.
+//! `backstitch setup`: lets agents report what they do, and editors show it. Owns which there are, whether they
+//! are found here, and what becomes of their settings; `claude_code` and `editors` own the shapes, `file` the
+//! writing, `json` the way from a value back into its text.
 
 mod claude_code;
+mod editors;
 mod file;
+mod json;
 
 use std::path::{Path, PathBuf};
 
@@ -31,8 +34,10 @@ pub struct Done {
     pub events: &'static [&'static str],
     /// Made by this call.
     pub backup: Option<PathBuf>,
-    /// The whole file as it is now, or would be.
+    /// The whole file as it is now, or would be; or the lines to add to it.
     pub text: String,
+    /// What else there is to know.
+    pub note: Option<&'static str>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,16 +49,29 @@ pub enum Outcome {
     Printed,
     /// The entries alone are said, since the file cannot be read as JSON.
     PrintedAlone,
+    /// Lines that are to be added to a file that only its user can edit.
+    ByHand,
 }
 
 impl Outcome {
     pub fn is_printed(self) -> bool {
-        matches!(self, Self::Printed | Self::PrintedAlone)
+        matches!(self, Self::Printed | Self::PrintedAlone | Self::ByHand)
+    }
+}
+
+impl Done {
+    pub fn is_editor(&self) -> bool {
+        editors::is_known(self.agent)
     }
 }
 
 pub fn known() -> Vec<&'static str> {
-    agents::AGENTS.iter().map(|agent| agent.name).collect()
+    let agents = agents::AGENTS.iter().map(|agent| agent.name);
+    agents.chain(editors::known()).collect()
+}
+
+pub fn is_known(name: &str) -> bool {
+    agents::agent(name).is_some() || editors::is_known(name)
 }
 
 /// The agents that are on this machine, and how one can tell.
@@ -71,6 +89,9 @@ pub fn found() -> Vec<(&'static str, String)> {
 
 /// Sets up one agent.
 pub fn run(agent: &str, found: Option<String>, request: Request) -> Result<Done> {
+    if editors::is_known(agent) {
+        return editors::run(agent, request);
+    }
     let Some(agent) = agents::agent(agent) else {
         bail!("there is nothing to set up for `{agent}`")
     };
@@ -93,7 +114,7 @@ pub fn run(agent: &str, found: Option<String>, request: Request) -> Result<Done>
     } else {
         claude_code::add(&mut value, &command(agent.name)?)
     };
-    edit.with_context(|| format!("{} was not changed", settings.path.display()))?;
+    edit.with_context(|| format!("{} was not changed", settings.file.path.display()))?;
     let text = settings.text_of(&value);
     let same = value == settings.value;
     let (outcome, backup) = match (request.print, same) {
@@ -114,11 +135,12 @@ pub fn run(agent: &str, found: Option<String>, request: Request) -> Result<Done>
     Ok(Done {
         agent: agent.name,
         found,
-        settings: settings.path,
+        settings: settings.file.path,
         outcome,
         events,
         backup,
         text,
+        note: None,
     })
 }
 
@@ -129,11 +151,15 @@ pub fn is_no_json(error: &anyhow::Error) -> bool {
 
 /// What the agent is to run: this very binary.
 fn command(agent: &str) -> Result<String> {
+    Ok(format!("{} hook {agent}", quoted(&binary()?)))
+}
+
+fn binary() -> Result<String> {
     let binary = std::env::current_exe().context("this program's own path")?;
     let binary = binary
         .to_str()
         .context("this program's own path is not UTF-8")?;
-    Ok(format!("{} hook {agent}", quoted(binary)))
+    Ok(binary.to_owned())
 }
 
 /// A word for a shell.
@@ -176,12 +202,14 @@ pub fn facts(done: &Done) -> Value {
         "outcome": match done.outcome {
             Outcome::Written => "written",
             Outcome::Unchanged => "unchanged",
-            Outcome::Printed | Outcome::PrintedAlone => "printed",
+            Outcome::Printed | Outcome::PrintedAlone | Outcome::ByHand => "printed",
         },
+        "kind": if done.is_editor() { "editor" } else { "agent" },
+        "note": done.note,
         "events": done.events,
         "backup": done.backup.as_ref().map(|path| path.to_string_lossy()),
         "content": done.outcome.is_printed().then(|| {
-            serde_json::from_str::<Value>(&done.text).unwrap_or_default()
+            serde_json::from_str(&done.text).unwrap_or_else(|_| Value::from(done.text.as_str()))
         }),
     })
 }

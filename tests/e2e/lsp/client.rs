@@ -65,6 +65,8 @@ pub struct Client<'w> {
     pub notified: Vec<(String, Value)>,
     /// How to treat edits of the server.
     pub edits: Edits,
+    /// Changes that are made and not told yet.
+    late: Vec<Value>,
     /// Edits that the server asked for.
     pub edited: usize,
     /// Nobody answers questions for now.
@@ -77,6 +79,8 @@ pub struct Client<'w> {
 pub enum Edits {
     /// Done, and told as every change is.
     Taken,
+    /// Done, and told before the next request or when idle, as Eglot does it: not while it waits for an answer.
+    Late,
     /// Said to be done, and not done: as an editor whose user said no.
     Pretended,
 }
@@ -126,7 +130,11 @@ impl<'w> Client<'w> {
             shown: Vec::new(),
             refreshed: 0,
             notified: Vec::new(),
-            edits: Edits::Taken,
+            edits: match editor {
+                Editor::Eglot => Edits::Late,
+                _ => Edits::Taken,
+            },
+            late: Vec::new(),
             edited: 0,
             holds_answers: false,
             held: Vec::new(),
@@ -179,6 +187,7 @@ impl<'w> Client<'w> {
 
     /// Sends a request and does not wait. Its id.
     pub fn begin(&mut self, method: &str, params: impl Borrow<Value>) -> i64 {
+        self.idle();
         self.next += 1;
         let id = self.next;
         self.send(
@@ -246,7 +255,7 @@ impl<'w> Client<'w> {
         let result = match method.as_str() {
             "workspace/applyEdit" => {
                 self.edited += 1;
-                if self.edits == Edits::Taken {
+                if self.edits != Edits::Pretended {
                     self.apply(&params["edit"]);
                 }
                 json!({ "applied": true })
@@ -351,10 +360,19 @@ impl<'w> Client<'w> {
         open.text = text;
         open.version += 1;
         let document = json!({ "uri": uri, "version": open.version });
-        self.notify(
-            "textDocument/didChange",
-            json!({ "textDocument": document, "contentChanges": changes }),
-        );
+        let change = json!({ "textDocument": document, "contentChanges": changes });
+        if self.edits == Edits::Late {
+            self.late.push(change);
+        } else {
+            self.notify("textDocument/didChange", change);
+        }
+    }
+
+    /// Tells of changes that have not been told of.
+    pub fn idle(&mut self) {
+        for change in std::mem::take(&mut self.late) {
+            self.notify("textDocument/didChange", change);
+        }
     }
 
     fn apply(&mut self, edit: &Value) {
@@ -380,6 +398,7 @@ impl<'w> Client<'w> {
         let uri = self.uri(path);
         let text = self.documents[&uri].text.clone();
         self.world.write(path, text);
+        self.idle();
         self.notify(
             "textDocument/didSave",
             json!({ "textDocument": { "uri": uri } }),

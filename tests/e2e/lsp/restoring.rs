@@ -151,7 +151,7 @@ fn an_edit_that_was_only_said_to_be_done_is_reported() {
         "backstitch.rewind",
         json!({ "rev": "t1", "confirm": false }),
     );
-    assert_eq!(answer["not_taken"], json!(["a.txt"]));
+    assert_eq!(answer["awaited"], json!(["a.txt"]));
     client.until(|c| {
         c.said
             .iter()
@@ -159,5 +159,33 @@ fn an_edit_that_was_only_said_to_be_done_is_reported() {
     });
     let status = world.json(["status"]);
     assert_eq!(status["pending_saves"][0]["path"], "a.txt", "{status}");
+    client.leave();
+}
+
+/// Eglot tells of an edit only after the command that made it is answered: it is not done twice, and none
+/// that wait for it wait for each other.
+#[test]
+fn an_editor_that_tells_late_gets_each_edit_once() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.prompt("make it more");
+    agent.edit("a.txt", "two\n", "2\n2 and a half\n");
+    agent.stop();
+    let mut client = Client::start(&world, Editor::Eglot);
+    client.open("a.txt");
+    let quiet = json!({ "rev": "t1", "confirm": false });
+    let answer = client.command("backstitch.rewind", quiet);
+    assert_eq!(answer["awaited"], json!(["a.txt"]), "{answer}");
+    assert_eq!((client.edited, client.text("a.txt")), (1, TEXT));
+    client.idle();
+    client.save("a.txt");
+    assert_eq!(world.read("a.txt"), TEXT);
+    client.command("backstitch.undo", json!({ "confirm": false }));
+    assert_eq!(client.edited, 2);
+    client.save("a.txt");
+    assert_eq!(world.read("a.txt"), client.text("a.txt"));
+    assert!(world.read("a.txt").contains("2 and a half"));
+    let unseen = |said: &String| said.contains("did not take");
+    assert!(!client.said.iter().any(unseen), "{:?}", client.said);
     client.leave();
 }

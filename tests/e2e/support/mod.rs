@@ -7,6 +7,7 @@
 pub mod agent;
 mod binary;
 pub mod history;
+pub mod pty;
 pub mod rng;
 pub mod tree;
 

@@ -1,0 +1,225 @@
+//! Editors: where each keeps its settings, and how it is told of the language server. Owns the places and the
+//! words; `helix` owns the edit of its TOML. What cannot be edited safely (Lisp, kak) is said, not written.
+
+mod helix;
+mod text;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use super::file::File;
+use super::{Done, Outcome, Request, binary, home};
+
+/// An editor that can be set up.
+#[derive(Debug)]
+struct Editor {
+    name: &'static str,
+    other_names: &'static [&'static str],
+    /// Below the directory of settings.
+    place: &'static str,
+    way: Way,
+    note: &'static str,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Way {
+    Helix,
+    /// A file of our own, that the editor finds by itself.
+    Own(fn(&str) -> String),
+    /// Lines that the user adds to a file.
+    ByHand(fn(&str) -> String),
+    /// Nothing can be set; the note says why.
+    NotYet,
+}
+
+const EDITORS: &[Editor] = &[
+    Editor {
+        name: "helix",
+        other_names: &["hx"],
+        place: "helix/languages.toml",
+        way: Way::Helix,
+        note: "Helix names the servers of each language: another language is another entry like these.",
+    },
+    Editor {
+        name: "neovim",
+        other_names: &["nvim"],
+        place: "nvim/plugin/backstitch.lua",
+        way: Way::Own(text::neovim),
+        note: "Neovim reads it when it starts (0.11 or newer; lenses without more from 0.12). `grx` runs a lens.",
+    },
+    Editor {
+        name: "emacs",
+        other_names: &["eglot"],
+        place: "emacs/init.el",
+        way: Way::ByHand(text::emacs),
+        note: "`M-x eglot`, then `M-x eglot-code-actions` on a line. Eglot has one server for a buffer.",
+    },
+    Editor {
+        name: "kakoune",
+        other_names: &["kak"],
+        place: "kak/kakrc",
+        way: Way::ByHand(text::kakoune),
+        note: "It needs kakoune-lsp. `lsp-code-actions` offers what there is.",
+    },
+    Editor {
+        name: "sublime",
+        other_names: &["sublime-text"],
+        place: "sublime-text/Packages/User/LSP.sublime-settings",
+        way: Way::ByHand(text::sublime),
+        note: "It needs the package LSP. `LSP: Code Action` offers what there is.",
+    },
+    Editor {
+        name: "vscode",
+        other_names: &["code"],
+        place: "Code/User/settings.json",
+        way: Way::NotYet,
+        note: "VS Code starts a language server from an extension only, and there is none of Backstitch yet",
+    },
+    Editor {
+        name: "zed",
+        other_names: &[],
+        place: "zed/settings.json",
+        way: Way::NotYet,
+        note: "Zed starts a language server from an extension only, and there is none of Backstitch yet",
+    },
+];
+
+pub fn known() -> impl Iterator<Item = &'static str> {
+    EDITORS.iter().map(|editor| editor.name)
+}
+
+pub fn is_known(name: &str) -> bool {
+    editor(name).is_some()
+}
+
+fn editor(name: &str) -> Option<&'static Editor> {
+    EDITORS
+        .iter()
+        .find(|editor| editor.name == name || editor.other_names.contains(&name))
+}
+
+/// Sets up one editor.
+pub fn run(name: &str, request: Request) -> Result<Done> {
+    let Some(editor) = editor(name) else {
+        bail!("there is nothing to set up for `{name}`")
+    };
+    if let Way::NotYet = editor.way {
+        bail!("{}", editor.note)
+    }
+    let path = place(editor, request.project)?;
+    let binary = binary()?;
+    let (file, text) = match editor.way {
+        Way::Helix => return helix(editor, &path, &binary, request),
+        Way::Own(text) => (File::read(&path)?, text(&binary)),
+        Way::ByHand(text) => (File::read(&path)?, text(&binary)),
+        Way::NotYet => unreachable!("answered above"),
+    };
+    let ours = |text: &str| text.starts_with(text::OURS);
+    let outcome = match editor.way {
+        _ if request.print => Outcome::Printed,
+        Way::ByHand(_) => Outcome::ByHand,
+        _ if request.uninstall => match file.text.as_deref() {
+            Some(found) if ours(found) => {
+                file.remove()?;
+                Outcome::Written
+            }
+            _ => Outcome::Unchanged,
+        },
+        _ => match file.text.as_deref() {
+            Some(found) if found == text => Outcome::Unchanged,
+            Some(found) if !ours(found) => bail!(
+                "{} is there and not ours; it was not changed",
+                file.path.display()
+            ),
+            _ => {
+                // whatever is replaced is ours: nothing to keep
+                File {
+                    text: None,
+                    ..file.clone()
+                }
+                .write(&text)?;
+                Outcome::Written
+            }
+        },
+    };
+    Ok(done(editor, file.path, outcome, None, text))
+}
+
+fn helix(editor: &Editor, path: &Path, binary: &str, request: Request) -> Result<Done> {
+    let file = File::read(path)?;
+    let before = file.text.as_deref().unwrap_or_default();
+    let doing = || format!("{} was not changed", file.path.display());
+    let text = if request.uninstall {
+        helix::remove(before)
+    } else {
+        helix::add(before, binary)
+    }
+    .with_context(doing)?;
+    let (outcome, backup) = if request.print {
+        (Outcome::Printed, None)
+    } else if text == before {
+        (Outcome::Unchanged, None)
+    } else if request.uninstall {
+        let same = |before: &str| {
+            let bare = |text: &str| text.split_whitespace().collect::<String>();
+            helix::remove(before).is_ok_and(|before| bare(&before) == bare(&text))
+        };
+        file.restore(&text, text.trim().is_empty(), same)?;
+        (Outcome::Written, None)
+    } else {
+        (Outcome::Written, file.write(&text)?)
+    };
+    Ok(done(editor, file.path, outcome, backup, text))
+}
+
+fn done(
+    editor: &Editor,
+    settings: PathBuf,
+    outcome: Outcome,
+    backup: Option<PathBuf>,
+    text: String,
+) -> Done {
+    Done {
+        agent: editor.name,
+        found: None,
+        settings,
+        outcome,
+        events: &[],
+        backup,
+        text,
+        note: Some(editor.note),
+    }
+}
+
+/// The file that is read by the editor, for all projects or for one.
+fn place(editor: &Editor, project: Option<&Path>) -> Result<PathBuf> {
+    if let Some(root) = project {
+        return match editor.way {
+            Way::Helix => Ok(root.join(".helix/languages.toml")),
+            _ => bail!(
+                "{} has no settings for one project that could start a server; leave out --scope project",
+                editor.name
+            ),
+        };
+    }
+    let config = config_dir().context("the home directory is unknown")?;
+    if editor.name == "emacs" {
+        let home = home().context("the home directory is unknown")?;
+        let old = [".emacs", ".emacs.el", ".emacs.d/init.el"];
+        let mut places = old.iter().map(|name| home.join(name));
+        let found = places.find(|path| path.exists());
+        return Ok(found.unwrap_or_else(|| config.join(editor.place)));
+    }
+    Ok(config.join(editor.place))
+}
+
+/// Where terminal programs look for their settings.
+fn config_dir() -> Option<PathBuf> {
+    let named = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
+    let named = named.filter(|dir| dir.is_absolute());
+    let windows = || std::env::var_os("APPDATA").map(PathBuf::from);
+    named
+        .or_else(|| cfg!(windows).then(windows).flatten())
+        .or_else(|| home().map(|home| home.join(".config")))
+}

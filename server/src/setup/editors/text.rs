@@ -1,0 +1,92 @@
+//! What each editor is told, in its own language. Pure.
+
+/// The first words of a file of our own.
+pub const OURS: &str = "-- Written by `backstitch setup neovim`";
+
+pub fn neovim(binary: &str) -> String {
+    let command = lua(binary);
+    format!(
+        r"{OURS}; `backstitch setup neovim --uninstall` removes it.
+vim.lsp.config('backstitch', {{
+  cmd = {{ {command}, 'lsp' }},
+  root_markers = {{ '.backstitch.toml', '.git' }},
+}})
+vim.lsp.enable('backstitch')
+
+vim.api.nvim_create_autocmd('LspAttach', {{
+  group = vim.api.nvim_create_augroup('backstitch', {{}}),
+  callback = function(event)
+    local client = vim.lsp.get_client_by_id(event.data.client_id)
+    if client and client.name == 'backstitch' and vim.lsp.codelens.enable then
+      vim.lsp.codelens.enable(true, {{ client_id = client.id }})
+    end
+  end,
+}})
+"
+    )
+}
+
+pub fn emacs(binary: &str) -> String {
+    let command = double_quoted(binary);
+    format!(
+        ";; Backstitch, for buffers that Eglot has no other server for. Without `t` it comes first.
+(with-eval-after-load 'eglot
+  (add-to-list 'eglot-server-programs
+               '((prog-mode text-mode conf-mode) {command} \"lsp\") t))
+"
+    )
+}
+
+pub fn kakoune(binary: &str) -> String {
+    let command = double_quoted(binary);
+    format!(
+        "# Backstitch, beside the other servers of kakoune-lsp
+hook -group backstitch global BufSetOption filetype=.+ %{{
+    set-option -add buffer lsp_servers %{{
+        [backstitch]
+        root_globs = [\".backstitch.toml\", \".git\"]
+        command = {command}
+        args = [\"lsp\"]
+    }}
+}}
+"
+    )
+}
+
+pub fn sublime(binary: &str) -> String {
+    let command = double_quoted(binary);
+    format!(
+        r#"{{
+  "clients": {{
+    "backstitch": {{
+      "enabled": true,
+      "command": [{command}, "lsp"],
+      "selector": "source | text"
+    }}
+  }}
+}}
+"#
+    )
+}
+
+/// A string of Lua.
+fn lua(text: &str) -> String {
+    format!("'{}'", text.replace('\\', r"\\").replace('\'', r"\'"))
+}
+
+/// A string of Lisp, TOML or JSON.
+fn double_quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', r"\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_quoted() {
+        assert!(neovim("/it's/b").contains(r"cmd = { '/it\'s/b', 'lsp' }"));
+        assert!(emacs(r#"C:\a "b""#).contains(r#""C:\\a \"b\"""#));
+        assert!(neovim("/b").starts_with(OURS));
+    }
+}

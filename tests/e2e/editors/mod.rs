@@ -1,0 +1,143 @@
+//! Real editors without a plugin of ours, as `backstitch setup` sets them up, on a terminal: what an agent wrote
+//! is seen, rewound and brought back with the editor's own keys. What is seen on the way stands in `screens/`;
+//! `BACKSTITCH_RENEW_SCREENS=1` writes these files anew.
+//!
+//! `tests/editors/install.sh` installs the editors. Where one is missing, its test says so and passes; with
+//! `CI=true` it fails.
+
+mod screen;
+
+use std::fs;
+
+use screen::{Editor, installed};
+
+use crate::support::World;
+
+const TEXT: &str = "one\ntwo\nthree\nfour\n";
+const WRITTEN: &str = "one\n2\n2 and a half\nthree\nfour\n";
+
+/// A workspace in which an agent has edited this file and made another.
+fn story(file: &str) -> World {
+    let world = World::committed(&[(file, TEXT)]);
+    world.ok(["checkpoint"]);
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit(file, "two\n", "2\n2 and a half\n");
+    agent.write("new.txt", "new\n");
+    agent.stop();
+    assert_eq!(world.read(file), WRITTEN);
+    world
+}
+
+fn is_rewound(world: &World, file: &str) {
+    assert_eq!(world.read(file), TEXT);
+    assert!(!world.exists("new.txt"));
+}
+
+fn is_back(world: &World, file: &str) {
+    assert_eq!(world.read(file), WRITTEN);
+    assert_eq!(world.read("new.txt"), "new\n");
+    world.ok(["verify"]);
+}
+
+#[test]
+fn helix_rewinds_by_a_code_action() {
+    let Some(program) = installed("helix_rewinds_by_a_code_action", "hx") else {
+        return;
+    };
+    let world = story("notes.md");
+    world.ok(["setup", "helix"]);
+    let mut helix = Editor::start(&world, "helix", &program, &["notes.md"]);
+    helix.shows("2 and a half");
+    helix.keys("2gg");
+    let action = "Rewind to before turn 1 “make it two”";
+    let not_yet = "code actions";
+    helix.keys_until(" a", action, not_yet);
+    helix.is_like("actions", action);
+    helix.keys("\r");
+    helix.is_like("question", "Rewind to t1: 2 files change (1 deleted).");
+    helix.keys("\r");
+    helix.is_like("rewound", "Done: rewind to t1");
+    helix.keys(":w\r");
+    helix.shows("written");
+    is_rewound(&world, "notes.md");
+
+    helix.keys(" a");
+    helix.shows("Undo the last rewind");
+    helix.keys("\r");
+    helix.shows("Undo");
+    helix.shows("2 files change");
+    helix.keys("\r");
+    helix.is_like("undone", "Done: undo");
+    helix.keys(":w\r");
+    helix.shows("written");
+    is_back(&world, "notes.md");
+    helix.keys(":q\r");
+}
+
+#[test]
+fn neovim_rewinds_by_a_lens() {
+    let Some(program) = installed("neovim_rewinds_by_a_lens", "nvim") else {
+        return;
+    };
+    let world = story("notes.md");
+    world.ok(["setup", "neovim"]);
+    let mut neovim = Editor::start(&world, "neovim", &program, &["-n", "notes.md"]);
+    neovim.is_like("lenses", "⟲ rewind to here · turn 1 “make it two”");
+    neovim.keys("2gggrx");
+    neovim.shows("1: ⟲ rewind to here");
+    neovim.keys("1\r");
+    neovim.is_like("question", "Rewind to t1: 2 files change (1 deleted).");
+    neovim.keys("1\r");
+    neovim.is_like("rewound", "Done: rewind to t1");
+    neovim.keys(":w\r");
+    neovim.shows("written");
+    is_rewound(&world, "notes.md");
+
+    neovim.keys(":lua vim.lsp.buf.code_action()\r");
+    neovim.shows("1: Undo the last rewind");
+    neovim.keys("1\r");
+    neovim.shows("1: Undo\n");
+    neovim.keys("1\r");
+    neovim.is_like("undone", "Done: undo");
+    neovim.keys(":w\r");
+    neovim.shows("written");
+    is_back(&world, "notes.md");
+    neovim.keys(":q\r");
+}
+
+#[test]
+fn emacs_rewinds_by_a_code_action() {
+    let Some(program) = installed("emacs_rewinds_by_a_code_action", "emacs") else {
+        return;
+    };
+    let world = story("notes.txt");
+    let lines = world.ok(["setup", "emacs"]).stdout;
+    fs::write(world.home.join(".emacs"), lines).expect("written");
+    let args = ["--no-window-system", "--no-splash", "notes.txt"];
+    let mut emacs = Editor::start(&world, "emacs", &program, &args);
+    emacs.shows("2 and a half");
+    emacs.keys("\x1bxeglot\r");
+    emacs.shows("Connected!");
+    // second line
+    emacs.keys("\x0e\x1bxeglot-code-actions\r");
+    emacs.is_like("actions", "Rewind to before turn 1 “make it two”");
+    emacs.keys("\r");
+    emacs.is_like("question", "Rewind to t1: 2 files change (1 deleted).");
+    emacs.keys("\r");
+    emacs.is_like("rewound", "Done: rewind to t1");
+    emacs.keys("\x18\x13");
+    emacs.shows("Wrote");
+    is_rewound(&world, "notes.txt");
+
+    emacs.keys("\x1bxeglot-code-actions\r");
+    emacs.shows("(default Undo the last rewind)");
+    emacs.keys("\r");
+    emacs.shows("Choose an option");
+    emacs.keys("\r");
+    emacs.is_like("undone", "Done: undo");
+    emacs.keys("\x18\x13");
+    emacs.shows("Wrote");
+    is_back(&world, "notes.txt");
+    emacs.keys("\x18\x03");
+}

@@ -1,0 +1,231 @@
+//! An editor on a terminal: keys go in, and a test waits for what is to be seen.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::num::NonZeroU16;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
+use std::{env, fs};
+
+use vt100::{Callbacks, Parser, Screen};
+
+use crate::support::{World, pty};
+
+const ROWS: u16 = 20;
+const COLUMNS: u16 = 90;
+/// Far beyond what any of it takes: who waits longer hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// With `BACKSTITCH_RENEW_SCREENS`: a screen that stood still for so long is the one that is kept.
+const STILL: Duration = Duration::from_secs(1);
+
+/// An editor as installed, or None where it is missing and may be.
+pub fn installed(test: &str, program: &str) -> Option<PathBuf> {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = env::var_os("BACKSTITCH_TEST_EDITORS")
+        .map_or_else(|| tests.join(".cache/editors"), PathBuf::from);
+    let path = folder.join("bin").join(program);
+    if path.exists() {
+        return Some(path);
+    }
+    let reason = format!("{program} is not installed (tests/editors/install.sh)");
+    let in_ci = env::var_os("CI").is_some_and(|ci| ci == "true");
+    assert!(!in_ci, "{test}: {reason}");
+    eprintln!("SKIPPED: editors::{test}: {reason}");
+    None
+}
+
+pub struct Editor {
+    /// `helix`, as its screens are named.
+    name: &'static str,
+    version: String,
+    root: PathBuf,
+    child: Child,
+    keyboard: File,
+    output: Receiver<Vec<u8>>,
+    terminal: Parser<Answers>,
+}
+
+/// What the terminal answers to questions about itself: editors wait for that when they start.
+#[derive(Default)]
+struct Answers(Vec<u8>);
+
+impl Callbacks for Answers {
+    fn unhandled_csi(
+        &mut self,
+        screen: &mut Screen,
+        first: Option<u8>,
+        _: Option<u8>,
+        params: &[&[u16]],
+        last: char,
+    ) {
+        let number = params.first().and_then(|p| p.first()).copied();
+        match (first, last, number) {
+            (None, 'c', _) => self.0.extend(b"\x1b[?62;22c"),
+            (None, 'n', Some(5)) => self.0.extend(b"\x1b[0n"),
+            (None, 'n', Some(6)) => {
+                let (row, column) = screen.cursor_position();
+                let here = format!("\x1b[{};{}R", row + 1, column + 1);
+                self.0.extend(here.as_bytes());
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Editor {
+    pub fn start(world: &World, name: &'static str, program: &Path, args: &[&str]) -> Self {
+        let version = world.command(program).arg("--version").output();
+        let version = String::from_utf8(version.expect("a version").stdout).expect("UTF-8");
+        let version = version.lines().next().unwrap_or_default().to_owned();
+        let (keyboard, theirs) = pty::open();
+        pty::resize(&theirs, ROWS, COLUMNS);
+        // a terminal of its own, not only its streams: Emacs opens /dev/tty
+        let mut command: Command = world.command("setsid");
+        command.arg("--ctty").arg(program).args(args);
+        command
+            .env("TERM", "xterm-256color")
+            .env_remove("NO_COLOR")
+            .stdin(theirs.try_clone().expect("a terminal"))
+            .stdout(theirs.try_clone().expect("a terminal"))
+            .stderr(theirs);
+        let child = command.spawn().expect("the editor starts");
+        drop(command);
+        let (rows, columns) = (NonZeroU16::new(ROWS), NonZeroU16::new(COLUMNS));
+        let terminal = Parser::new_with_callbacks(
+            rows.expect("some"),
+            columns.expect("some"),
+            0,
+            Answers::default(),
+        );
+        Self {
+            name,
+            version,
+            root: world.root.clone(),
+            child,
+            output: pty::output(&keyboard),
+            keyboard,
+            terminal,
+        }
+    }
+
+    pub fn keys(&mut self, keys: &str) {
+        self.keyboard
+            .write_all(keys.as_bytes())
+            .expect("a keyboard");
+    }
+
+    /// The screen, with everything taken out that differs from run to run.
+    fn screen(&self) -> String {
+        let rows = self.terminal.screen().rows(0, COLUMNS);
+        let root = self.root.to_string_lossy();
+        let rows = rows.map(|row| without_ages(&row.replace(&*root, "ROOT")));
+        let text: Vec<String> = rows.map(|row| row.trim_end().to_owned()).collect();
+        text.join("\n").trim_end().to_owned() + "\n"
+    }
+
+    /// Takes in what is drawn next; false when there was nothing for so long.
+    #[track_caller]
+    fn draw(&mut self, patience: Duration) -> bool {
+        match self.output.recv_timeout(patience) {
+            Ok(bytes) => {
+                self.terminal.process(&bytes);
+                let answers = std::mem::take(&mut self.terminal.callbacks_mut().0);
+                self.keyboard.write_all(&answers).expect("a keyboard");
+                true
+            }
+            Err(RecvTimeoutError::Timeout) => false,
+            Err(RecvTimeoutError::Disconnected) => {
+                panic!("{} ended:\n{}", self.name, self.screen())
+            }
+        }
+    }
+
+    #[track_caller]
+    fn until(&mut self, what: &str, seen: impl Fn(&str) -> bool) {
+        let until = Instant::now() + PATIENCE;
+        while !seen(&self.screen()) {
+            let left = until.saturating_duration_since(Instant::now());
+            assert!(
+                self.draw(left),
+                "{}: not seen: {what}\n{}",
+                self.name,
+                self.screen()
+            );
+        }
+    }
+
+    /// Waits until this is on the screen.
+    #[track_caller]
+    pub fn shows(&mut self, text: &str) {
+        self.until(text, |screen| screen.contains(text));
+    }
+
+    /// Presses keys, and again as often as they meet a server that has not started yet, which shows as `not_yet`.
+    #[track_caller]
+    pub fn keys_until(&mut self, keys: &str, text: &str, not_yet: &str) {
+        loop {
+            self.keys(keys);
+            self.until(text, |screen| {
+                screen.contains(text) || screen.contains(not_yet)
+            });
+            if self.screen().contains(text) {
+                return;
+            }
+            self.keys("\x1b");
+            self.until("a message gone", |screen| !screen.contains(not_yet));
+        }
+    }
+
+    /// Waits until the screen is the one that is kept under this name. Of another version of the editor only
+    /// the text that a test names is expected. `BACKSTITCH_RENEW_SCREENS=1` keeps what is seen.
+    #[track_caller]
+    pub fn is_like(&mut self, step: &str, text: &str) {
+        self.shows(text);
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("e2e/editors/screens");
+        let path = folder.join(format!("{}-{step}.txt", self.name));
+        let head = format!("# {}\n", self.version);
+        if env::var_os("BACKSTITCH_RENEW_SCREENS").is_some() {
+            while self.draw(STILL) {}
+            fs::write(&path, head + &self.screen()).expect("written");
+            return;
+        }
+        let kept = fs::read_to_string(&path).unwrap_or_default();
+        let Some(kept) = kept.strip_prefix(&head) else {
+            eprintln!(
+                "NOT COMPARED: {} is not of {}; BACKSTITCH_RENEW_SCREENS=1 renews it",
+                path.display(),
+                self.version
+            );
+            return;
+        };
+        self.until(&format!("{}\n{kept}-- but:", path.display()), |screen| {
+            screen == kept
+        });
+    }
+}
+
+impl Drop for Editor {
+    fn drop(&mut self) {
+        // one that has ended is no matter
+        self.child.kill().ok();
+        self.child.wait().ok();
+    }
+}
+
+/// `just now` and `7 s ago` become AGE; how far a row is filled after that is no matter.
+fn without_ages(row: &str) -> String {
+    let mut row = row.replace("just now", "AGE");
+    while let Some(at) = row.find(" s ago") {
+        let number = row[..at].trim_end_matches(|c: char| c.is_ascii_digit());
+        let number = number.len();
+        row.replace_range(number..at + " s ago".len(), "AGE");
+    }
+    row
+}
+
+#[test]
+fn ages_are_taken_out() {
+    assert_eq!(without_ages("a · just now | 12 s ago b"), "a · AGE | AGE b");
+}
