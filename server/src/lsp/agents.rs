@@ -156,7 +156,8 @@ pub async fn apply_edit(session: &Session, asked: ApplyEdit) -> Outcome<Value> {
     let mut not_taken = Vec::new();
     for (uri, (before, after)) in wanted {
         // what counts is what the client then has
-        if !session.comes_to(&uri, &after.text.to_string(), ECHO).await {
+        let taken = session.comes_to(&uri, ECHO, |document| document.text == after.text);
+        if !taken.await {
             not_taken.push(uri);
             continue;
         }

@@ -215,7 +215,15 @@ impl World {
     pub fn store(&self) -> PathBuf {
         let all = self.state.join("backstitch/workspaces");
         let found = fs::read_dir(&all).unwrap_or_else(|e| panic!("{}: {e}", all.display()));
-        let found: Vec<_> = found.map(|e| e.expect("an entry").path()).collect();
+        let found: Vec<_> = found
+            .map(|e| e.expect("an entry").path())
+            // what stands beside the stores
+            .filter(|path| {
+                !path
+                    .file_name()
+                    .is_some_and(|n| n.as_encoded_bytes()[0] == b'.')
+            })
+            .collect();
         assert_eq!(found.len(), 1, "{found:?}");
         found[0].clone()
     }
