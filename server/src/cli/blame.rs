@@ -1,6 +1,6 @@
 //! `blame`: who wrote each line of a file.
 
-use std::io::{Read as _, Write as _};
+use std::io::Read as _;
 use std::ops::RangeInclusive;
 use std::path::Path;
 
@@ -184,6 +184,8 @@ fn table(blame: &Blame, lines: &RangeInclusive<usize>, to: &Out) -> Result<()> {
     let numbers = lines.end().to_string().len();
     let mut text = blame.lines().skip(lines.start() - 1);
     let mut out = Vec::with_capacity(2 * CHUNK);
+    // all lines follow each other
+    let mut count = format!("{:>numbers$}", lines.start() - 1).into_bytes();
     let number = if paint.color {
         (DIM.to_string(), format!("{DIM:#}"))
     } else {
@@ -203,8 +205,10 @@ fn table(blame: &Blame, lines: &RangeInclusive<usize>, to: &Out) -> Result<()> {
         for line in shown.clone() {
             out.extend_from_slice(name.as_bytes());
             out.extend_from_slice(number.0.as_bytes());
-            // a Vec takes all
-            let _ = write!(out, "{line:>numbers$}{}  ", number.1);
+            count_up(&mut count);
+            out.extend_from_slice(&count);
+            out.extend_from_slice(number.1.as_bytes());
+            out.extend_from_slice(b"  ");
             let content = text.next().map_or(&b""[..], |(_, content, _)| content);
             let content = content.strip_suffix(b"\n").unwrap_or(content);
             let content = content.strip_suffix(b"\r").unwrap_or(content);
@@ -220,6 +224,23 @@ fn table(blame: &Blame, lines: &RangeInclusive<usize>, to: &Out) -> Result<()> {
         }
     }
     to.bytes(&out)
+}
+
+/// The next number, in its column: formatting each of many anew is most of what a long table costs.
+fn count_up(digits: &mut [u8]) {
+    for digit in digits.iter_mut().rev() {
+        match digit {
+            b'9' => *digit = b'0',
+            b' ' => {
+                *digit = b'1';
+                return;
+            }
+            _ => {
+                *digit += 1;
+                return;
+            }
+        }
+    }
 }
 
 fn cell(paint: Paint, style: Style, text: &str, width: usize) -> String {
@@ -315,6 +336,15 @@ mod tests {
             "", ",", "0", "0,3", "3,2", "3,+0", "a", "1,b", "-1", "1,2,3",
         ] {
             assert_eq!(parse(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn numbers_are_counted_in_their_column() {
+        let mut count = b"   0".to_vec();
+        for number in 1..=1234 {
+            count_up(&mut count);
+            assert_eq!(count, format!("{number:>4}").into_bytes());
         }
     }
 

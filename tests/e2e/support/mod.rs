@@ -219,9 +219,8 @@ impl World {
             .map(|e| e.expect("an entry").path())
             // what stands beside the stores
             .filter(|path| {
-                !path
-                    .file_name()
-                    .is_some_and(|n| n.as_encoded_bytes()[0] == b'.')
+                path.file_name()
+                    .is_none_or(|n| n.as_encoded_bytes()[0] != b'.')
             })
             .collect();
         assert_eq!(found.len(), 1, "{found:?}");
