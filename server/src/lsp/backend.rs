@@ -2,6 +2,7 @@
 //! notifications never come here; `ingress` takes them up.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 use tower_lsp::gen_lsp_types::{
@@ -19,10 +20,20 @@ use super::abilities::Abilities;
 use super::failure::{Failure, Outcome};
 use super::groups::author_of;
 use super::position::Encoding;
+use super::restore::CALLED_OFF;
 use super::session::Session;
 use super::settings::Settings;
 use super::words::Now;
 use super::{actions, agents, commands, from_proto, hover, lenses, requests, uri, views};
+
+/// Calls a command off when the request for it is dropped: it was cancelled. What has begun goes on.
+struct CallOff(Arc<AtomicBool>);
+
+impl Drop for CallOff {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
 
 #[derive(Debug)]
 pub struct Backend {
@@ -216,8 +227,11 @@ impl Backend {
         let session = self.session.clone();
         let arguments = params.arguments.unwrap_or_default();
         let arguments = arguments.into_iter().next().unwrap_or_default();
-        let running =
-            tokio::spawn(async move { commands::run(&session, &params.command, arguments).await });
+        let off = Arc::new(AtomicBool::new(false));
+        let _dropped = CallOff(off.clone());
+        let running = tokio::spawn(CALLED_OFF.scope(off, async move {
+            commands::run(&session, &params.command, arguments).await
+        }));
         let outcome = match running.await {
             Ok(outcome) => outcome,
             Err(error) => {

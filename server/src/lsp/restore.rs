@@ -2,6 +2,7 @@
 //! is the engine's decision; here is only who is asked and in which order.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use backstitch_core::restore::{Goal, OnConflict, Plan, Request};
 use backstitch_core::{EditorLease, Engine};
@@ -17,6 +18,17 @@ use super::session::Session;
 use super::views;
 use super::words::{choice, plan as words};
 use crate::shape;
+
+tokio::task_local! {
+    /// Whether the request behind a command was cancelled; looked at before anything is done.
+    pub static CALLED_OFF: Arc<AtomicBool>;
+}
+
+fn is_called_off() -> bool {
+    CALLED_OFF
+        .try_with(|off| off.load(Ordering::Relaxed))
+        .unwrap_or_default()
+}
 
 /// How often a plan is made anew because something changed while it was shown.
 const TRIES: usize = 4;
@@ -129,6 +141,9 @@ pub async fn run(session: &Arc<Session>, mut job: Job) -> Outcome<Value> {
         if job.confirm && fingerprint.is_none() {
             confirm(session, &job, &shown).await?;
             fingerprint = Some(shown.plan.fingerprint.clone());
+        }
+        if is_called_off() {
+            return Err(Failure::cancelled());
         }
         let asked = fingerprint.is_some() && job.confirm;
         match apply(session, &job, fingerprint).await {

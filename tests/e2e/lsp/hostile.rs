@@ -105,7 +105,9 @@ fn a_cancelled_command_changes_nothing_by_half() {
     client.holds_answers = false;
     client.will_choose("Rewind");
     client.answer_held();
-    client.ok("backstitch/timeline", json!({}));
+    // waits behind whatever was still to be done
+    client.ok("backstitch/diff", json!({ "from": "@" }));
+    client.ok("backstitch/diff", json!({ "from": "@" }));
     assert_eq!(
         world.read("a.txt"),
         "one\n2\nthree\n",
