@@ -115,6 +115,7 @@ fn empty(conn: &Connection, here: Here) -> Result<()> {
     conn.execute("DELETE FROM root WHERE id <> ?1", [here.root])?;
     conn.execute(
         "UPDATE root SET scanned = NULL, bare_dirs = NULL, excludes = NULL, pending = 0,
+           strays = 0,
            coverage = '{\"captured\":0,\"ignored\":0,\"items\":[]}'",
         [],
     )?;

@@ -34,6 +34,8 @@ pub(crate) struct Stat {
     pub mode: i64,
     /// Looked at so soon after its last change that an equal stat is no proof.
     pub racy: bool,
+    /// It has other names, through which it may be written unseen. Not kept.
+    pub linked: bool,
 }
 
 impl Stat {
@@ -72,6 +74,7 @@ impl Stat {
             inode: s.stx_ino.cast_signed(),
             mode: i64::from(s.stx_mode),
             racy: now - i128::from(mtime.max(ctime)) < margin,
+            linked: s.stx_nlink > 1,
         }
     }
 }
@@ -177,6 +180,11 @@ impl Root {
                 source: e.into(),
             }),
         }
+    }
+
+    /// Whether a directory is at this path, and no link on the way to it.
+    pub(crate) fn is_dir(&self, dir: &[u8]) -> bool {
+        self.dir(dir).is_ok()
     }
 
     /// Whether the name still leads to this directory.

@@ -15,6 +15,7 @@ use crate::model::{
     BranchId, ContentId, Coverage, EditorId, FileId, Image, NodeId, OpId, Placed, RelPath, RootId,
     os_bytes,
 };
+use crate::recorder;
 use crate::restore::Plan;
 use crate::roots;
 use crate::store::{self, Durable, Store};
@@ -48,6 +49,8 @@ pub struct Status {
     pub open_operation: Option<OpId>,
     /// What hooks could not record and no node has taken up yet.
     pub gaps: Vec<String>,
+    /// The process that watches the files, if one does.
+    pub recorder: Option<u32>,
     /// Language servers at work.
     pub editors: Vec<EditorInfo>,
     /// The documents that they have not saved.
@@ -64,6 +67,10 @@ pub struct Engine {
     pub(crate) root: Root,
     pub(crate) here: Here,
     pub(crate) told: Told,
+    /// How long to wait for a recorder's answer.
+    pub(crate) patience: Duration,
+    /// How many walks over the tree a recorder has spared.
+    pub(crate) spared: u64,
     notice: Option<String>,
 }
 
@@ -103,6 +110,7 @@ impl Status {
             open_calls: 0,
             open_operation: None,
             gaps: store::gaps::peek(&workspace.store_dir),
+            recorder: None,
             editors: Vec::new(),
             unsaved: Vec::new(),
             orphans: Vec::new(),
@@ -202,6 +210,8 @@ impl Engine {
             root,
             here,
             told: Told::default(),
+            patience: recorder::PATIENCE,
+            spared: 0,
             notice: None,
         };
         engine.recover()?;
@@ -237,6 +247,17 @@ impl Engine {
     /// Has scans tell how far they are.
     pub fn on_progress(&mut self, tell: impl FnMut(Progress) + Send + 'static) {
         self.told = Told(Some(Box::new(tell)));
+    }
+
+    /// For tests: how long to wait for a recorder's answer.
+    #[doc(hidden)]
+    pub fn wait_for_recorder(&mut self, patience: Duration) {
+        self.patience = patience;
+    }
+
+    /// How many walks over the tree a recorder has spared this one.
+    pub fn walks_spared(&self) -> u64 {
+        self.spared
     }
 
     /// What happened when it was opened that the user should know.
@@ -507,6 +528,7 @@ impl Engine {
                 )
                 .optional()?,
             gaps: store::gaps::peek(&self.store.dir),
+            recorder: recorder::holder(&self.store.dir, self.here.root),
             editors: self.editors()?,
             unsaved: self.unsaved()?,
             orphans: self.orphan_buffers()?,

@@ -226,7 +226,7 @@ impl Engine {
                     stat: stat.map_or(NO_STAT, |s| Stat { racy: true, ..s }),
                     ..*row
                 };
-                known::put(conn, root, path, &row)?;
+                known::put(conn, root, path, &row, known::Met::ByWalk)?;
             }
             for (path, file) in &gone {
                 known::note_identity(conn, root, *file, Some(path))?;

@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use crate::disk::Stat;
 use crate::error::Result;
 use crate::model::{FileId, NodeId, RelPath, RootId};
+use crate::recorder::Touched;
 use crate::rules::{self, Excludes};
 use crate::scan::{Known, KnownTree};
 
@@ -29,6 +30,7 @@ fn read(r: &Row<'_>) -> rusqlite::Result<(RelPath, Known)> {
                 inode: r.get(10)?,
                 mode: r.get(11)?,
                 racy: r.get(12)?,
+                linked: false,
             },
         },
     ))
@@ -63,8 +65,31 @@ pub(crate) fn path_of(conn: &Connection, root: RootId, s: &Stat) -> Result<Optio
         .optional()?)
 }
 
-pub(crate) fn put(conn: &Connection, root: RootId, path: &RelPath, known: &Known) -> Result<()> {
+/// How it came to a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Met {
+    /// A walk over the tree came by the path.
+    ByWalk,
+    /// Somebody named it: no walk may ever come by.
+    ByName,
+}
+
+pub(crate) fn put(
+    conn: &Connection,
+    root: RootId,
+    path: &RelPath,
+    known: &Known,
+    met: Met,
+) -> Result<()> {
     keep_rules(conn, root, path)?;
+    let new = || -> Result<bool> {
+        let mut there =
+            conn.prepare_cached("SELECT 1 FROM file_state WHERE root = ?1 AND path = ?2")?;
+        Ok(!there.exists(params![root, path])?)
+    };
+    if known.stat.size < 0 || met == Met::ByName && new()? {
+        stray(conn, root, path, known.generation)?;
+    }
     let s = &known.stat;
     conn.prepare_cached(
         "INSERT OR REPLACE INTO file_state (root, path, image, file, since, generation, size, mtime, ctime,
@@ -131,6 +156,9 @@ pub(crate) fn restate(
     generation: i64,
     s: &Stat,
 ) -> Result<()> {
+    if s.size < 0 {
+        doubt(conn, root, path)?;
+    }
     conn.prepare_cached(
         "UPDATE file_state SET size=?4, mtime=?5, ctime=?6, btime=?7, dev=?8, inode=?9, mode=?10, racy=?11
          WHERE root = ?1 AND path = ?2 AND generation = ?3",
@@ -141,6 +169,56 @@ pub(crate) fn restate(
     Ok(())
 }
 
+/// Has everybody who comes look at this path; a walk that is under way may have come by it already.
+pub(crate) fn doubt(conn: &Connection, root: RootId, path: &RelPath) -> Result<()> {
+    stray(conn, root, path, generation(conn, root)? + 1)
+}
+
+/// Notes a path that is to be looked at by whoever does not walk the tree.
+fn stray(conn: &Connection, root: RootId, path: &RelPath, generation: i64) -> Result<()> {
+    conn.prepare_cached("INSERT OR REPLACE INTO stray (root, path, generation) VALUES (?1,?2,?3)")?
+        .execute(params![root, path, generation])?;
+    Ok(())
+}
+
+/// Paths that are to be looked at by whoever does not walk the tree. None: a walk has yet to tell.
+pub(crate) fn strays(conn: &Connection, root: RootId) -> Result<Option<Vec<RelPath>>> {
+    let whole: bool = conn
+        .prepare_cached("SELECT strays FROM root WHERE id = ?1")?
+        .query_row([root], |r| r.get(0))?;
+    if !whole {
+        return Ok(None);
+    }
+    let mut select = conn.prepare_cached("SELECT path FROM stray WHERE root = ?1")?;
+    let rows = select.query_map([root], |r| r.get(0))?;
+    Ok(Some(rows.collect::<rusqlite::Result<_>>()?))
+}
+
+/// After a walk over the whole tree that began at generation `since`: these known paths it did not come by.
+pub(crate) fn walked(
+    conn: &Connection,
+    root: RootId,
+    since: i64,
+    unmet: &[RelPath],
+    generation: i64,
+) -> Result<()> {
+    conn.prepare_cached("DELETE FROM stray WHERE root = ?1 AND generation <= ?2")?
+        .execute(params![root, since])?;
+    for path in unmet {
+        stray(conn, root, path, generation)?;
+    }
+    conn.prepare_cached("UPDATE root SET strays = 1 WHERE id = ?1 AND strays = 0")?
+        .execute([root])?;
+    Ok(())
+}
+
+/// The generation of the rows written last.
+pub(crate) fn generation(conn: &Connection, root: RootId) -> Result<i64> {
+    Ok(conn
+        .prepare_cached("SELECT generation FROM root WHERE id = ?1")?
+        .query_row([root], |r| r.get(0))?)
+}
+
 /// The generation of rows written from now on in this transaction.
 pub(crate) fn next_generation(conn: &Connection, root: RootId) -> Result<i64> {
     Ok(conn
@@ -148,6 +226,40 @@ pub(crate) fn next_generation(conn: &Connection, root: RootId) -> Result<i64> {
             "UPDATE root SET generation = generation + 1 WHERE id = ?1 RETURNING generation",
         )?
         .query_row([root], |r| r.get(0))?)
+}
+
+/// The rows of paths that may have changed.
+pub(crate) fn some(conn: &Connection, root: RootId, touched: &Touched) -> Result<KnownTree> {
+    let mut rows = KnownTree::default();
+    for dir in touched.tops() {
+        rows.extend(below(conn, root, dir.bytes())?);
+    }
+    for path in touched.paths.iter().chain(&touched.trees) {
+        if let Some(row) = get(conn, root, path)? {
+            rows.insert(path.clone(), row);
+        }
+    }
+    Ok(rows)
+}
+
+/// How many known paths a directory holds, at any depth.
+pub(crate) fn count_below(conn: &Connection, root: RootId, dir: &RelPath) -> Result<usize> {
+    let (from, to) = ([dir.bytes(), b"/"].concat(), [dir.bytes(), b"0"].concat());
+    Ok(conn
+        .prepare_cached(
+            "SELECT COUNT(*) FROM file_state WHERE root = ?1 AND path > ?2 AND path < ?3",
+        )?
+        .query_row(params![root, from, to], |r| r.get(0))?)
+}
+
+/// The known paths in a directory, at any depth.
+fn below(conn: &Connection, root: RootId, dir: &[u8]) -> Result<KnownTree> {
+    let (from, to) = ([dir, b"/"].concat(), [dir, b"0"].concat());
+    let sql =
+        format!("SELECT {COLUMNS} FROM file_state WHERE root = ?1 AND path > ?2 AND path < ?3");
+    let mut select = conn.prepare_cached(&sql)?;
+    let rows = select.query_map(params![root, from, to], read)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Whether any known path lies in this directory.

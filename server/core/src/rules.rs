@@ -71,26 +71,45 @@ pub(crate) fn was_ignored(
     path: &RelPath,
     text: &mut dyn FnMut(&RelPath) -> Option<Vec<u8>>,
 ) -> bool {
-    let mut rules = Arc::clone(base);
-    let mut dir: Vec<u8> = Vec::new();
-    let parts: Vec<&[u8]> = path.bytes().split(|b| *b == b'/').collect();
-    for (at, part) in parts.iter().enumerate() {
-        let join = |name: &[u8]| {
-            if dir.is_empty() {
-                name.to_vec()
-            } else {
-                [&dir, &b"/"[..], name].concat()
-            }
-        };
-        let own = RelPath::new(join(FILE)).and_then(|p| text(&p));
-        rules = rules.below(&dir, own.as_deref());
-        let here = join(part);
-        if rules.ignores(&here, at + 1 < parts.len()) {
-            return true;
-        }
-        dir = here;
+    let (dir, _) = path.split();
+    match down_to(base, dir, text) {
+        Some(above) => own(&above, dir, text).ignores(path.bytes(), false),
+        None => true,
     }
-    false
+}
+
+/// The rules of the directories above `dir`, whose own are not among them. None: it is ignored.
+pub(crate) fn down_to(
+    base: &Arc<Rules>,
+    dir: &[u8],
+    text: &mut dyn FnMut(&RelPath) -> Option<Vec<u8>>,
+) -> Option<Arc<Rules>> {
+    let mut rules = Arc::clone(base);
+    let mut above: &[u8] = b"";
+    let slashes = (0..dir.len()).filter(|at| dir[*at] == b'/');
+    for end in slashes.chain([dir.len()]).filter(|end| *end > 0) {
+        rules = own(&rules, above, text);
+        if rules.ignores(&dir[..end], true) {
+            return None;
+        }
+        above = &dir[..end];
+    }
+    Some(rules)
+}
+
+/// The rules inside a directory, given those above it.
+pub(crate) fn own(
+    above: &Arc<Rules>,
+    dir: &[u8],
+    text: &mut dyn FnMut(&RelPath) -> Option<Vec<u8>>,
+) -> Arc<Rules> {
+    let file = if dir.is_empty() {
+        FILE.to_vec()
+    } else {
+        [dir, b"/", FILE].concat()
+    };
+    let own = RelPath::new(file).and_then(|path| text(&path));
+    above.below(dir, own.as_deref())
 }
 
 /// The rules outside the tree. Kept with the scan, to tell later what was out of sight.

@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::model::{
     ContentId, Coverage, FileId, Image, NodeId, Opaque, Reason, RelPath, bytes_path,
 };
+use crate::recorder::Touched;
 use crate::rules::{self, Excludes, Rules};
 use crate::store::{PackWriter, Packed, SealedPack};
 
@@ -51,6 +52,10 @@ pub(crate) struct Findings {
     pub found: Vec<Found>,
     /// The image is the known one, but the stat is not: to be noted, so that it is not read again.
     pub restated: Vec<(RelPath, Stat)>,
+    /// Known paths that stand on disk and that the walk did not come by: ignored, and still tracked.
+    pub unmet: Vec<RelPath>,
+    /// Files that have other names, through which they may be written unseen.
+    pub linked: Vec<RelPath>,
     /// What waited for a save, by its number, and was saved.
     pub saved: Vec<i64>,
     pub pack: Option<SealedPack>,
@@ -134,9 +139,13 @@ pub(crate) struct Against<'a> {
     pub excludes: &'a Excludes,
     /// Directories in the root that have a history of their own: not scanned.
     pub others: &'a [RelPath],
+    /// All that is looked at, where somebody knows that nothing else has changed; `known` has the rows of these.
+    pub only: Option<&'a Touched>,
+    /// Whether to keep what is found: else it is only said where something is.
+    pub keep: bool,
 }
 
-/// Scans the whole root. `tick` hears from time to time how many files were seen.
+/// Scans the root, or what of it may have changed. `tick` hears from time to time how many files were seen.
 pub(crate) fn scan(
     root: &Root,
     store: &Path,
@@ -149,6 +158,8 @@ pub(crate) fn scan(
         pending,
         excludes,
         others,
+        only,
+        keep,
     } = *against;
     if !root.is_there() {
         return Err(Error::refused(
@@ -164,22 +175,39 @@ pub(crate) fn scan(
         known,
         pending,
         others,
+        keep,
         gathered: Mutex::new(Gathered::default()),
         spilling: AtomicBool::new(false),
         queue: Mutex::new(Queue {
-            dirs: vec![Dir {
-                path: Vec::new(),
-                rules: Rules::base(excludes),
-            }],
+            dirs: Vec::new(),
             busy: 0,
         }),
         news: Condvar::new(),
         expired: AtomicBool::new(false),
         files: AtomicU64::new(0),
     };
-    let threads = std::thread::available_parallelism()
-        .map_or(2, usize::from)
-        .min(8);
+    let mut ways = Ways::new(root, excludes);
+    let dirs = match only {
+        None => vec![Dir {
+            path: Vec::new(),
+            rules: Arc::clone(&ways.base),
+        }],
+        Some(touched) => touched
+            .tops()
+            .filter(|dir| !others.iter().any(|other| dir.within(other.bytes())))
+            .filter_map(|dir| ways.to(dir))
+            .collect(),
+    };
+    let threads = match only {
+        None => std::thread::available_parallelism().map_or(2, usize::from),
+        Some(_) if dirs.is_empty() => 1,
+        Some(_) => 2,
+    }
+    .min(8);
+    scan.queue
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .dirs = dirs;
     std::thread::scope(|s| {
         for _ in 1..threads {
             s.spawn(|| scan.work(&late, &mut |_| {}));
@@ -202,6 +230,17 @@ pub(crate) fn scan(
             if others.iter().any(|other| path.within(other.bytes())) {
                 continue;
             }
+            let stat = root.stat(path);
+            if only.is_none() && stat.is_some() {
+                scan.gather().out.unmet.push(path.clone());
+            }
+            scan.examine(path.clone(), stat, &|| root.look(path));
+        }
+    }
+    for path in only.into_iter().flat_map(|touched| &touched.paths) {
+        let new = !known.contains_key(path) && !only.is_some_and(|touched| touched.covers(path));
+        let elsewhere = others.iter().any(|other| path.within(other.bytes()));
+        if new && !elsewhere && !ways.ignored(path) {
             scan.examine(path.clone(), root.stat(path), &|| root.look(path));
         }
     }
@@ -241,6 +280,50 @@ fn bare(dirs: Vec<(Vec<u8>, bool)>) -> BTreeSet<Vec<u8>> {
     empty
 }
 
+/// The rules on the way to paths that no walk leads to.
+struct Ways<'a> {
+    root: &'a Root,
+    base: Arc<Rules>,
+    /// The .gitignore files that were read.
+    read: FxHashMap<RelPath, Option<Vec<u8>>>,
+}
+
+impl<'a> Ways<'a> {
+    fn new(root: &'a Root, excludes: &Excludes) -> Self {
+        Self {
+            root,
+            base: Rules::base(excludes),
+            read: FxHashMap::default(),
+        }
+    }
+
+    /// A directory to walk; None where there is none, or it is ignored.
+    fn to(&mut self, dir: &RelPath) -> Option<Dir> {
+        let (root, read) = (self.root, &mut self.read);
+        let mut text = |file: &RelPath| Self::text(root, read, file);
+        let rules = rules::down_to(&self.base, dir.bytes(), &mut text)?;
+        root.is_dir(dir.bytes()).then(|| Dir {
+            path: dir.bytes().to_vec(),
+            rules,
+        })
+    }
+
+    fn ignored(&mut self, path: &RelPath) -> bool {
+        let (root, read) = (self.root, &mut self.read);
+        let mut text = |file: &RelPath| Self::text(root, read, file);
+        rules::was_ignored(&self.base, path, &mut text)
+    }
+
+    fn text(
+        root: &Root,
+        read: &mut FxHashMap<RelPath, Option<Vec<u8>>>,
+        file: &RelPath,
+    ) -> Option<Vec<u8>> {
+        let text = || read_small(&root.path.join(file.to_path()), false);
+        read.entry(file.clone()).or_insert_with(text).clone()
+    }
+}
+
 struct Dir {
     path: Vec<u8>,
     rules: Arc<Rules>,
@@ -258,6 +341,7 @@ struct Scan<'a> {
     known: &'a KnownTree,
     pending: &'a Pending,
     others: &'a [RelPath],
+    keep: bool,
     gathered: Mutex<Gathered<'a>>,
     /// Contents go to the pack by now: compress them outside the lock.
     spilling: AtomicBool,
@@ -378,6 +462,9 @@ impl<'a> Scan<'a> {
     /// Decides about one path that stands on disk or in the known tree.
     fn examine(&self, path: RelPath, stat: Option<Stat>, look: &dyn Fn() -> Result<Look>) {
         let was = self.known.get(&path);
+        if stat.is_some_and(|stat| stat.linked && stat.kind() == FileType::RegularFile) {
+            self.gather().out.linked.push(path.clone());
+        }
         if let (Some(was), Some(stat)) = (was, &stat)
             && was.stat.proves(stat)
         {
@@ -411,6 +498,9 @@ impl<'a> Scan<'a> {
             .filter(|p| !waits && p.wanted == before && look.image == before);
         if let Some(saved) = saved {
             self.gather().out.saved.push(saved.id);
+        }
+        if !self.keep {
+            look.bytes = None;
         }
         let packed = (look.image != before && self.spilling.load(Ordering::Relaxed))
             .then(|| look.bytes.take().zip(look.image.content()))

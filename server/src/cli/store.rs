@@ -45,6 +45,7 @@ pub fn status(global: &Global, out: &Out) -> Result<()> {
             "open_calls": status.open_calls,
             "open_operation": status.open_operation.map(|id| id.to_string()),
             "gaps": status.gaps,
+            "recorder": status.recorder.map(|pid| json!({"pid": pid})),
             "editors": status.editors.iter().map(|e| shape::editor(e, &status.unsaved)).collect::<Vec<_>>(),
             "unsaved_left": status.orphans.iter().map(shape::orphan).collect::<Vec<_>>(),
             "pending_saves": status.pending_saves.iter().map(shape::pending_save).collect::<Vec<_>>(),
@@ -97,6 +98,9 @@ fn status_text(status: &Status, paint: Paint, verbose: bool) -> String {
             "working",
             render::plural(calls, "open tool call", "open tool calls"),
         );
+    }
+    if let Some(pid) = status.recorder {
+        row("recorder", format!("process {pid} watches the files"));
     }
     for editor in &status.editors {
         let own = status.unsaved.iter().filter(|(of, _)| *of == editor.id);

@@ -110,7 +110,7 @@ impl World {
         let before = token.node == Some(first) || !self.adopted.is_empty();
         let holds = match (&author.by, token.who) {
             (By::Before, _) => before,
-            (By::User, Who::User) => author.node == token.node,
+            (By::User, Who::User) => author.node == token.node || token.early,
             (By::Agent(work), who) => {
                 author.node == token.node
                     && work.session.native == who.session()

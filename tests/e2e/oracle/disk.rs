@@ -201,7 +201,15 @@ impl World {
                     call.is_none_or(|own| own.number != c.number)
                         && c.reserved.iter().any(|p| p == to)
                 });
+                // where a call that is open names the file that is moved, its end there may be that call's and
+                // its beginning here the mover's: then the move is not followed
+                let held = self.calls.iter().any(|c| {
+                    call.is_none_or(|own| own.number != c.number) && c.reserved.contains(&path)
+                });
                 for line in text.lines() {
+                    if let Some(token) = self.tokens.get_mut(line) {
+                        token.early |= held;
+                    }
                     if let Some(token) = self.tokens.get_mut(line)
                         && (announced
                             || token.node.is_none() && (token.sure != own || token.who != who))

@@ -46,6 +46,8 @@ const ALIKE: u32 = 15;
 const ALONE: u32 = 15;
 const APART: u32 = 10;
 const BRANCHES: u32 = 20;
+/// Beside the 100: a recorder looks on.
+const WATCHED: u32 = 20;
 /// Beside the 100: these are short.
 const REPLAYED: u32 = 40;
 
@@ -102,6 +104,24 @@ fn history(mix: Mix, alike: bool, ops: &[Op]) -> Checked<Counts> {
 
 fn play(world: &mut World, ops: &[Op]) -> Checked {
     world.begin()?;
+    go_on(world, ops)
+}
+
+/// The same while a recorder looks on.
+fn watched(mix: Mix, ops: &[Op]) -> Checked<Counts> {
+    let mut world = World::new(mix, false);
+    let mut play = || {
+        world.begin()?;
+        world.watched()?;
+        go_on(&mut world, ops)
+    };
+    let outcome = play();
+    outcome.map_err(|why| format!("{why}\nthe disk:\n{}", world.shown()))?;
+    world.counts.spared = usize::try_from(world.engine.walks_spared()).unwrap_or(0);
+    Ok(std::mem::take(&mut world.counts))
+}
+
+fn go_on(world: &mut World, ops: &[Op]) -> Checked {
     for (at, op) in ops.iter().enumerate() {
         world
             .run(op)
@@ -160,6 +180,22 @@ fn branches_keep_their_own_states() {
     let histories = setting("BACKSTITCH_ORACLE_CASES").unwrap_or(2000) * u64::from(BRANCHES) / 100;
     let enough = usize::try_from(histories / 10).unwrap_or(usize::MAX);
     assert!(all.switches.iter().all(|n| *n > enough), "{all:?}");
+}
+
+/// U-21, S3-016…018: the same while a recorder looks on and spares the engine the walk over the tree.
+#[cfg(target_os = "linux")]
+#[test]
+fn nothing_is_missed_where_a_recorder_spares_the_walk() {
+    let all = RefCell::new(Counts::default());
+    let histories = RefCell::new(0);
+    check("watched", WATCHED, ops::history(Mix::BRANCHES), |ops| {
+        all.borrow_mut().add(&watched(Mix::BRANCHES, ops)?);
+        *histories.borrow_mut() += 1;
+        Ok(())
+    });
+    let (all, histories) = (all.into_inner(), histories.into_inner());
+    println!("{histories} histories: {all:?}");
+    assert!(all.spared > 3 * histories, "{all:?}");
 }
 
 /// U-18, U-20, U-21, U-23: the same where lines recur, so that merges have a choice.

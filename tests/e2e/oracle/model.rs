@@ -168,7 +168,8 @@ pub struct Token {
     pub sure: Sure,
     /// The node that first held it.
     pub node: Option<NodeId>,
-    /// It was found while the call that wrote it was open, and stays uncertain, though it is that call's.
+    /// It was found while the call that wrote it was open, and stays uncertain, though it is that call's; or
+    /// it was moved from under an open call that names it, and may count as written where it went.
     pub early: bool,
 }
 

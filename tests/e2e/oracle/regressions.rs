@@ -31,6 +31,31 @@ fn a_file_comes_back_where_another_stands() {
     ]);
 }
 
+/// U-23: what comes into sight at the node where a branch begins is not known on that branch.
+#[test]
+fn what_comes_into_sight_at_a_fork_is_on_one_side_of_it() {
+    holds(&[
+        named(Edit::Rules { rules: 61 }),
+        Op::Name {
+            node: 19969,
+            tag: false,
+        },
+        Op::Switch {
+            branch: 127,
+            carry: false,
+            choice: Choice::Fail,
+            back: false,
+        },
+        Op::User(vec![Edit::Rename { file: 0, to: 105 }]),
+        Op::Undo { op: None },
+        named(Edit::Replace {
+            file: 8,
+            at: 0,
+            lines: 1,
+        }),
+    ]);
+}
+
 /// U-23: a rewind that takes out the `.gitignore` brings a file into sight, which nobody has created since.
 #[test]
 fn a_rewind_of_the_rules_brings_no_file_into_being() {

@@ -5,7 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use backstitch_core::model::NodeId;
-use backstitch_core::{Engine, Locate, LogFilter, Workspace};
+use std::sync::mpsc::channel;
+use std::time::Duration;
+
+use backstitch_core::{Engine, Locate, LogFilter, Recorder, Recording, Standing, Workspace};
 use tempfile::TempDir;
 
 use super::model::{
@@ -46,6 +49,8 @@ pub struct Counts {
     pub switches: [usize; 2],
     /// Lines of which blame had to name the author and did.
     pub lines_blamed: usize,
+    /// Walks over the tree that the recorder spared.
+    pub spared: usize,
 }
 
 impl Counts {
@@ -60,6 +65,7 @@ impl Counts {
             *all += of;
         }
         self.lines_blamed += other.lines_blamed;
+        self.spared += other.spared;
     }
 }
 
@@ -67,6 +73,7 @@ pub struct World {
     _dir: TempDir,
     pub root: PathBuf,
     pub(super) workspace: Workspace,
+    recorder: Option<Recorder>,
     pub engine: Engine,
     pub mix: Mix,
     /// Lines are few and recur, instead of each being the only one of its kind.
@@ -119,6 +126,7 @@ impl World {
             root: workspace.root.clone(),
             _dir: dir,
             workspace,
+            recorder: None,
             engine,
             mix,
             alike,
@@ -150,6 +158,29 @@ impl World {
         self.engine.look().map_err(|e| format!("look: {e}"))?;
         self.scanned();
         self.settled("start")
+    }
+
+    /// From now on a recorder looks on, and spares the engine to walk the tree.
+    pub fn watched(&mut self) -> Checked {
+        let (told, hear) = channel();
+        let recording = Recording {
+            records: false,
+            quiet: Duration::ZERO,
+        };
+        let tell = move |standing| {
+            told.send(standing).ok();
+        };
+        let recorder = Recorder::start(&self.workspace, recording, tell);
+        self.recorder = Some(recorder.map_err(|e| format!("recorder: {e}"))?);
+        loop {
+            match hear.recv_timeout(Duration::from_secs(30)) {
+                Ok(Standing::Waiting) => {}
+                Ok(Standing::Watching { .. }) => break,
+                other => return Err(format!("the recorder: {other:?}")),
+            }
+        }
+        self.engine.wait_for_recorder(Duration::from_secs(30));
+        Ok(())
     }
 
     pub(super) fn is_reserved(&self, path: &str) -> bool {

@@ -176,6 +176,15 @@ pub(crate) fn name_turn(
     Ok(())
 }
 
+/// Whether a call is open that may write anything.
+pub(crate) fn any_writes(conn: &Connection, root: RootId) -> Result<bool> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT 1 FROM call WHERE closed IS NULL AND effect = 2 AND opened > ?1 AND root = ?2",
+        )?
+        .exists(params![now() - STALE, root])?)
+}
+
 pub(crate) fn record_event(
     conn: &Connection,
     e: &AgentEvent,

@@ -2,11 +2,16 @@
 
 use std::time::{Duration, Instant};
 
+use super::calls;
 use super::settle::{self, AFTER, BEFORE, Cause, Desk, Scanned};
 use crate::editors::pending::Pending;
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, Result};
+use crate::known;
 use crate::model::{Coverage, Kind, NodeId, OpId};
+use crate::recorder::{self, Extent, Touched};
+use crate::rules::{self, Excludes};
+use crate::scan::Findings;
 use crate::store::{self, Durable};
 
 impl Engine {
@@ -32,21 +37,82 @@ impl Engine {
     }
 
     fn scan_to_the_end(&mut self) -> Result<()> {
+        self.unhurried(None, |desk, scanned| {
+            desk.take_in(scanned, &Cause::between())?;
+            Ok(())
+        })
+    }
+
+    /// A scan that may take long, and for which no rewind is to wait.
+    fn unhurried(
+        &mut self,
+        only: Option<&Touched>,
+        settle: impl Fn(&Desk<'_>, Scanned) -> Result<()>,
+    ) -> Result<()> {
         loop {
             let newest = {
                 let _lock = self.capture_lock()?;
                 self.newest_operation()?
             };
-            // it may take long, and no rewind is to wait for it
-            let scanned = self.scan(None)?;
+            let scanned = self.scan_these(only, None)?;
             let _lock = self.capture_lock()?;
             if self.newest_operation()? == newest {
-                return self.settle(AFTER, scanned, |desk, scanned| {
-                    desk.take_in(scanned, &Cause::between())?;
-                    Ok(())
-                });
+                return self.settle(AFTER, scanned, settle);
             }
         }
+    }
+
+    /// Looks at what may have changed, for a recorder: says where the disk is still not as it is known. With
+    /// `record`, what has changed becomes a node, unless a call is open that may write anything: its end finds it.
+    pub(crate) fn catch_up(&mut self, extent: &Extent, record: bool) -> Result<Findings> {
+        self.refresh()?;
+        let conn = &self.store.conn;
+        if self.scan_is_pending()? {
+            if record {
+                self.continue_scan()?;
+            }
+        } else if record && !calls::any_writes(conn, self.here.root)? {
+            let only = self.nothing_else(extent)?;
+            self.unhurried(only.as_ref(), |desk, scanned| {
+                if !calls::any_writes(desk.conn, desk.here.root)? {
+                    desk.take_in(scanned, &Cause::between())?;
+                }
+                Ok(())
+            })?;
+        }
+        let only = self.nothing_else(extent)?;
+        settle::differences(&self.store, &self.root, self.here, only.as_ref())
+    }
+
+    /// What is to be looked at where a recorder says that nothing else was touched. None: everything, since the
+    /// rules are not those of the last walk, or that did not come to its end.
+    fn nothing_else(&self, extent: &Extent) -> Result<Option<Touched>> {
+        let Extent::Only(touched) = extent else {
+            return Ok(None);
+        };
+        let conn = &self.store.conn;
+        let Some(strays) = known::strays(conn, self.here.root)? else {
+            return Ok(None);
+        };
+        let then = known::excludes(conn, self.here.root)?;
+        let rules = |path: &crate::model::RelPath| path.split().1 == rules::FILE;
+        if self.scan_is_pending()?
+            || then.is_none_or(|then| then != Excludes::read(&self.root.path))
+            || touched.paths.iter().chain(&strays).any(rules)
+        {
+            return Ok(None);
+        }
+        let mut touched = touched.clone();
+        touched.paths.extend(strays);
+        Ok(Some(touched))
+    }
+
+    fn scan_is_pending(&self) -> Result<bool> {
+        Ok(self
+            .store
+            .conn
+            .prepare_cached("SELECT pending <> 0 OR scanned IS NULL FROM root WHERE id = ?1")?
+            .query_row([self.here.root], |r| r.get(0))?)
     }
 
     fn newest_operation(&self) -> Result<Option<OpId>> {
@@ -97,7 +163,17 @@ impl Engine {
         })
     }
 
+    /// Looks at the whole tree, or where a recorder proves that the rest is as it was, at what was touched.
     pub(super) fn scan(&mut self, deadline: Option<Instant>) -> Result<Scanned> {
+        let only = match recorder::ask(&self.store.dir, self.here.root, self.patience) {
+            Some(touched) => self.nothing_else(&Extent::Only(touched))?,
+            None => None,
+        };
+        self.spared += u64::from(only.is_some());
+        self.scan_these(only.as_ref(), deadline)
+    }
+
+    fn scan_these(&mut self, only: Option<&Touched>, deadline: Option<Instant>) -> Result<Scanned> {
         let told = &mut self.told;
         let mut tick = |done| {
             told.call(Progress {
@@ -106,7 +182,8 @@ impl Engine {
                 total: None,
             });
         };
-        settle::scan(&self.store, &self.root, self.here, deadline, &mut tick)
+        let (store, root) = (&self.store, &self.root);
+        settle::scan(store, root, self.here, only, deadline, &mut tick)
     }
 
     /// One write transaction at the desk; gaps that hooks left behind are taken in with the next node.

@@ -302,7 +302,7 @@ fn bring_up_to_date(
             generation,
             stat: look.stat.unwrap_or(NO_STAT),
         };
-        known::put(desk.conn, desk.here.root, path, &known)?;
+        known::put(desk.conn, desk.here.root, path, &known, known::Met::ByName)?;
         return Ok(None);
     }
     let step = transition(path, row.as_ref(), image, look, verdict, made_dirs);
@@ -324,7 +324,7 @@ fn adopt(desk: &Desk<'_>, path: &RelPath, image: Image, stat: Option<Stat>) -> R
         generation: known::next_generation(desk.conn, desk.here.root)?,
         stat: stat.unwrap_or(NO_STAT),
     };
-    known::put(desk.conn, desk.here.root, path, &known)
+    known::put(desk.conn, desk.here.root, path, &known, known::Met::ByName)
 }
 
 /// What cannot be read keeps the state last known.
@@ -378,6 +378,7 @@ pub(crate) fn transition(
         stat: look.stat,
         verdict,
         made_dirs: if row.is_some() { 0 } else { made_dirs },
+        met: known::Met::ByName,
     }
 }
 

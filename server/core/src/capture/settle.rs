@@ -18,6 +18,7 @@ use crate::model::{
     CallId, Certainty, Coverage, CoverageItem, FileId, FileState, GitHead, Image, Kind, NodeId,
     Origin, Placed, Reason, RelPath, SessionId, TurnId,
 };
+use crate::recorder::Touched;
 use crate::rules::Excludes;
 use crate::scan::{Findings, Found, Known, KnownTree};
 use crate::store::{self, Durable, Store};
@@ -29,6 +30,10 @@ pub(crate) struct Scanned {
     pub excludes: Excludes,
     /// The newest event when it began.
     pub since: i64,
+    /// The generation of the newest rows when it began.
+    pub generation: i64,
+    /// Not all of the tree was looked at: nothing else had changed.
+    pub some: bool,
 }
 
 /// What settling needs beside the findings.
@@ -73,6 +78,7 @@ pub(crate) struct Step {
     pub since: Option<NodeId>,
     pub verdict: Verdict,
     pub made_dirs: u32,
+    pub met: known::Met,
 }
 
 impl Desk<'_> {
@@ -84,7 +90,10 @@ impl Desk<'_> {
     pub(crate) fn own_head(&self) -> Result<Option<NodeId>> {
         let head = self.head()?;
         let shared = match head {
-            Some(head) => history::branch_of(self.conn, head)? != self.here.branch,
+            Some(head) => {
+                history::branch_of(self.conn, head)? != self.here.branch
+                    || history::branches::fork_at(self.conn, head)?
+            }
             None => false,
         };
         if !shared {
@@ -124,10 +133,14 @@ impl Desk<'_> {
             known,
             mut excludes,
             since,
+            generation: began,
+            some,
         } = scanned;
         let Findings {
             found,
             restated,
+            unmet,
+            linked: _,
             saved,
             pack,
             coverage,
@@ -172,6 +185,7 @@ impl Desk<'_> {
                     self.keep(&found, Some(&before))?;
                     excludes.note(&found.path, found.image.content());
                 }
+                known::doubt(self.conn, self.here.root, &found.path)?;
                 continue;
             }
             self.keep(&found, Some(&before))?;
@@ -240,7 +254,16 @@ impl Desk<'_> {
                 generation,
                 stat: found.stat.unwrap_or(NO_STAT),
             };
-            known::put(self.conn, self.here.root, &found.path, &row)?;
+            known::put(
+                self.conn,
+                self.here.root,
+                &found.path,
+                &row,
+                known::Met::ByWalk,
+            )?;
+        }
+        if !partial && !some {
+            known::walked(self.conn, self.here.root, began, &unmet, generation)?;
         }
         crate::fault::point("found taken in");
         let done = (!partial).then(store::now);
@@ -432,7 +455,7 @@ impl Desk<'_> {
                     generation,
                     stat: step.stat.unwrap_or(NO_STAT),
                 };
-                known::put(self.conn, root, &placed.path, &row)?;
+                known::put(self.conn, root, &placed.path, &row, step.met)?;
                 known::note_identity(self.conn, root, file, None)?;
             }
             None => known::note_identity(self.conn, root, file, from.as_ref())?,
@@ -490,6 +513,7 @@ fn step(found: Found, row: Option<Known>, verdict: Verdict, made_dirs: u32) -> S
         stat,
         verdict,
         made_dirs,
+        met: known::Met::ByWalk,
     }
 }
 
@@ -503,6 +527,7 @@ pub(crate) const NO_STAT: Stat = Stat {
     inode: 0,
     mode: 0,
     racy: true,
+    linked: false,
 };
 
 /// A change made for sure by this call.
@@ -523,32 +548,159 @@ pub(crate) fn by_call(
     }
 }
 
-/// Runs a scan against what the store knows. Reads the database outside any transaction of its own.
+/// Runs a scan against what the store knows: of the whole tree, or of what alone can have changed. Reads the
+/// database outside any transaction of its own.
 pub(crate) fn scan(
     store: &Store,
     root: &Root,
     here: Here,
+    only: Option<&Touched>,
     deadline: Option<std::time::Instant>,
     tick: &mut dyn FnMut(u64),
 ) -> Result<Scanned> {
-    let since = calls::last_event(&store.conn)?;
-    let known = known::all(&store.conn, here.root)?;
+    look(store, root, here, only, true, deadline, tick)
+}
+
+/// The same, to see where the disk is not as it is known, and not to record it.
+pub(crate) fn differences(
+    store: &Store,
+    root: &Root,
+    here: Here,
+    only: Option<&Touched>,
+) -> Result<Findings> {
+    Ok(look(store, root, here, only, false, None, &mut |_| {})?.findings)
+}
+
+fn look(
+    store: &Store,
+    root: &Root,
+    here: Here,
+    only: Option<&Touched>,
+    keep: bool,
+    deadline: Option<std::time::Instant>,
+    tick: &mut dyn FnMut(u64),
+) -> Result<Scanned> {
+    let conn = &store.conn;
+    let since = calls::last_event(conn)?;
+    let generation = known::generation(conn, here.root)?;
+    let known = match only {
+        None => known::all(conn, here.root)?,
+        Some(touched) => known::some(conn, here.root, touched)?,
+    };
     let excludes = Excludes::read(&root.path);
-    let pending = Pending::of(&store.conn, here.root)?;
-    let others = crate::roots::below(&store.conn, &root.path)?;
+    let pending = Pending::of(conn, here.root)?;
+    let others = crate::roots::below(conn, &root.path)?;
     let against = crate::scan::Against {
         known: &known,
         pending: &pending,
         excludes: &excludes,
         others: &others,
+        only,
+        keep,
     };
-    let findings = crate::scan::scan(root, &store.dir, &against, deadline, tick)?;
+    let mut findings = crate::scan::scan(root, &store.dir, &against, deadline, tick)?;
+    if let Some(touched) = only {
+        complete(conn, root, here, touched, &mut findings)?;
+    }
     Ok(Scanned {
         findings,
         known,
         excludes,
         since,
+        generation,
+        some: only.is_some(),
     })
+}
+
+/// What a look at some of the tree says of all of it: the rest is as the last one left it.
+fn complete(
+    conn: &Connection,
+    root: &Root,
+    here: Here,
+    touched: &Touched,
+    findings: &mut Findings,
+) -> Result<()> {
+    let (coverage, bare): (String, Option<Vec<u8>>) = conn
+        .prepare_cached("SELECT coverage, bare_dirs FROM root WHERE id = ?1")?
+        .query_row([here.root], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    let before: Coverage = serde_json::from_str(&coverage).unwrap_or_default();
+    let looked_at = |path: &[u8]| {
+        let path = RelPath::new(path);
+        path.is_none_or(|path| touched.paths.contains(&path) || touched.covers(&path))
+    };
+    let lasting = |reason| {
+        matches!(
+            reason,
+            Reason::Unreadable | Reason::TooLarge | Reason::Special
+        )
+    };
+    let news = std::mem::take(&mut findings.coverage.items);
+    let kept = before
+        .items
+        .into_iter()
+        .filter(|item| lasting(item.reason) && !looked_at(&item.path))
+        .map(|item| CoverageItem {
+            detail: match item.detail.as_str() {
+                "changed" | "named" => String::new(),
+                _ => item.detail,
+            },
+            ..item
+        });
+    let mut items: Vec<CoverageItem> = kept.chain(news).collect();
+    items.sort_by(|a, b| a.path.cmp(&b.path));
+    findings.coverage.items = items;
+    findings.coverage.ignored = before.ignored;
+    findings.bare_dirs = bare_dirs(
+        conn,
+        root,
+        here,
+        touched,
+        findings,
+        &bare.unwrap_or_default(),
+    )?;
+    Ok(())
+}
+
+/// The directories in which no file is, as far as the last whole walk and this look tell.
+fn bare_dirs(
+    conn: &Connection,
+    root: &Root,
+    here: Here,
+    touched: &Touched,
+    findings: &Findings,
+    before: &[u8],
+) -> Result<Vec<u8>> {
+    let dirs = |bytes: &[u8]| -> Vec<RelPath> {
+        bytes.split(|b| *b == 0).filter_map(RelPath::new).collect()
+    };
+    let mut bare: BTreeSet<RelPath> = dirs(before).into_iter().collect();
+    bare.retain(|dir| !touched.covers(dir) && root.is_dir(dir.bytes()));
+    bare.extend(dirs(&findings.bare_dirs));
+    let (gone, here_now): (Vec<&Found>, Vec<&Found>) =
+        findings.found.iter().partition(|f| f.image.is_absent());
+    for found in here_now {
+        let mut dir = found.path.parent();
+        while let Some(at) = dir {
+            bare.remove(&at);
+            dir = at.parent();
+        }
+    }
+    for found in &gone {
+        let mut dir = found.path.parent();
+        while let Some(at) = dir {
+            let left = known::count_below(conn, here.root, &at)?;
+            let went = gone.iter().filter(|f| f.path.within(at.bytes())).count();
+            if left > went {
+                break;
+            }
+            if root.is_dir(at.bytes()) {
+                bare.insert(at.clone());
+            }
+            dir = at.parent();
+        }
+    }
+    let all: Vec<&[u8]> = bare.iter().map(RelPath::bytes).collect();
+    Ok(all.join(&0))
 }
 
 /// What a commit of this must survive: the death of the machine where content would be lost otherwise.

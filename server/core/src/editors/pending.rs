@@ -167,6 +167,7 @@ pub(crate) fn never_saved(row: &Known, p: &PendingSave, stat: Option<Stat>) -> S
             provisional: false,
         },
         made_dirs: 0,
+        met: known::Met::ByName,
     }
 }
 

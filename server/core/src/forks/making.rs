@@ -252,7 +252,7 @@ fn forget_root(conn: &Connection, root: RootId, path: &Path) -> Result<()> {
         })
         .optional()?
         .flatten();
-    for table in ["file_state", "gone"] {
+    for table in ["file_state", "gone", "stray"] {
         conn.execute(&format!("DELETE FROM {table} WHERE root = ?1"), [root])?;
     }
     conn.execute("DELETE FROM root WHERE id = ?1", [root])?;

@@ -36,6 +36,13 @@ pub struct Tag {
     pub created: i64,
 }
 
+/// Whether a branch begins at this node.
+pub(crate) fn fork_at(conn: &Connection, node: NodeId) -> Result<bool> {
+    Ok(conn
+        .prepare_cached("SELECT 1 FROM branch WHERE fork_point = ?1")?
+        .exists([node])?)
+}
+
 const BRANCH: &str =
     "SELECT b.id, b.name, b.head, p.name, b.fork_point, b.created, b.description, b.deleted IS NOT NULL,
        (SELECT path FROM root WHERE branch = b.id AND id <> ?1),

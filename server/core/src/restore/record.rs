@@ -137,7 +137,7 @@ impl Engine {
                             .get(&to.path)
                             .map_or(NO_STAT, |s| Stat { racy: true, ..*s }),
                     };
-                    known::put(conn, here.root, &to.path, &row)?;
+                    known::put(conn, here.root, &to.path, &row, known::Met::ByName)?;
                     known::note_identity(conn, here.root, part.file, None)?;
                 } else {
                     let from = part.before.as_ref().map(|p| &p.path);

@@ -516,7 +516,7 @@ impl Engine {
                         generation,
                         stat: NO_STAT,
                     };
-                    known::put(conn, here.root, &path, &row)?;
+                    known::put(conn, here.root, &path, &row, known::Met::ByName)?;
                 }
             }
             conn.execute(
@@ -562,7 +562,13 @@ impl Records<'_> {
             // what was not exchanged just now is read at the next look
             stat: self.stats.get(&after.path).copied().unwrap_or(NO_STAT),
         };
-        known::put(self.conn, self.here.root, &after.path, &row)?;
+        known::put(
+            self.conn,
+            self.here.root,
+            &after.path,
+            &row,
+            known::Met::ByName,
+        )?;
         known::note_identity(self.conn, self.here.root, file, None)
     }
 }

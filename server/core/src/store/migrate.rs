@@ -8,12 +8,13 @@ use crate::error::{Error, Result};
 
 /// "bkst"
 const APPLICATION_ID: i64 = 0x626b_7374;
-const STEPS: [&str; 5] = [
+const STEPS: [&str; 6] = [
     include_str!("schema/001.sql"),
     include_str!("schema/002.sql"),
     include_str!("schema/003.sql"),
     include_str!("schema/004.sql"),
     include_str!("schema/005.sql"),
+    include_str!("schema/006.sql"),
 ];
 
 /// Brings the database to this version's schema; refuses a newer one and what is none of ours.
@@ -89,7 +90,7 @@ pub(crate) fn run(conn: &Connection, path: &Path) -> Result<()> {
 
 /// Whether processes on this file system can share memory, as the WAL needs: not over a network, 9p or
 /// FUSE.
-fn shares_memory(path: &Path) -> bool {
+pub(crate) fn shares_memory(path: &Path) -> bool {
     #[cfg(target_os = "linux")]
     {
         // from statfs(2): NFS, SMB, SMB2, CIFS, 9p, FUSE, Ceph, AFS, Coda, NCP
@@ -105,8 +106,13 @@ fn shares_memory(path: &Path) -> bool {
             0x7375_7245,
             0x564C,
         ];
-        let dir = path.parent().unwrap_or(path);
-        rustix::fs::statfs(dir).map_or(true, |s| !REMOTE.contains(&(s.f_type & 0xFFFF_FFFF)))
+        let dir = if path.is_dir() {
+            Some(path)
+        } else {
+            path.parent()
+        };
+        rustix::fs::statfs(dir.unwrap_or(path))
+            .map_or(true, |s| !REMOTE.contains(&(s.f_type & 0xFFFF_FFFF)))
     }
     #[cfg(not(target_os = "linux"))]
     {

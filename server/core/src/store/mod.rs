@@ -4,7 +4,7 @@
 mod blobs;
 mod codec;
 pub(crate) mod gaps;
-mod migrate;
+pub(crate) mod migrate;
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};

@@ -1,0 +1,146 @@
+//! What has been touched and not been looked at since. Pure.
+
+use std::collections::BTreeMap;
+
+use super::touched::Touched;
+use crate::model::RelPath;
+
+/// More than this is as good as everything: a walk is quicker.
+const LIMIT: usize = 4096;
+
+/// Each entry with the moment of its last touch. What is seen to be as it is known leaves again, unless it was
+/// touched after the look began.
+#[derive(Debug)]
+pub(super) struct Dirty {
+    moment: u64,
+    /// Everything may have changed.
+    all: Option<u64>,
+    paths: BTreeMap<RelPath, u64>,
+    trees: BTreeMap<RelPath, u64>,
+}
+
+/// What to look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    All,
+    Only(Touched),
+}
+
+impl Dirty {
+    /// Of a tree that nobody has looked at yet.
+    pub(super) fn all() -> Self {
+        Self {
+            moment: 1,
+            all: Some(1),
+            paths: BTreeMap::new(),
+            trees: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn path(&mut self, path: RelPath) {
+        self.moment += 1;
+        self.paths.insert(path, self.moment);
+        self.limit();
+    }
+
+    pub(super) fn tree(&mut self, dir: RelPath) {
+        self.moment += 1;
+        self.trees.insert(dir, self.moment);
+        self.limit();
+    }
+
+    pub(super) fn everything(&mut self) {
+        self.moment += 1;
+        self.all = Some(self.moment);
+        self.paths.clear();
+        self.trees.clear();
+    }
+
+    fn limit(&mut self) {
+        if self.paths.len() + self.trees.len() > LIMIT {
+            self.everything();
+        }
+    }
+
+    pub(super) fn moment(&self) -> u64 {
+        self.moment
+    }
+
+    pub(super) fn is_clean(&self) -> bool {
+        self.all.is_none() && self.paths.is_empty() && self.trees.is_empty()
+    }
+
+    pub(super) fn extent(&self) -> Extent {
+        if self.all.is_some() {
+            return Extent::All;
+        }
+        Extent::Only(Touched {
+            paths: self.paths.keys().cloned().collect(),
+            trees: self.trees.keys().cloned().collect(),
+        })
+    }
+
+    /// After a look at the extent of this moment, which found these to differ: the rest is clean.
+    pub(super) fn looked(&mut self, moment: u64, differ: impl IntoIterator<Item = RelPath>) {
+        if self.all.is_some_and(|at| at > moment) {
+            return;
+        }
+        self.all = None;
+        self.paths.retain(|_, at| *at > moment);
+        self.trees.retain(|_, at| *at > moment);
+        for path in differ {
+            self.paths.entry(path).or_insert(moment);
+        }
+        self.limit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(p: &str) -> RelPath {
+        RelPath::new(p.as_bytes()).expect("a path")
+    }
+
+    fn only(dirty: &Dirty) -> Vec<String> {
+        match dirty.extent() {
+            Extent::All => vec!["all".into()],
+            Extent::Only(touched) => {
+                let all = touched.paths.iter().chain(&touched.trees);
+                all.map(RelPath::display).collect()
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_touched_after_the_look_began_stays() {
+        let mut dirty = Dirty::all();
+        let began = dirty.moment();
+        dirty.path(path("late"));
+        dirty.looked(began, [path("open")]);
+        assert_eq!(only(&dirty), ["late", "open"]);
+        let began = dirty.moment();
+        dirty.path(path("late"));
+        dirty.tree(path("d"));
+        dirty.looked(began, []);
+        assert_eq!(only(&dirty), ["late", "d"]);
+        dirty.looked(dirty.moment(), []);
+        assert!(dirty.is_clean());
+    }
+
+    #[test]
+    fn too_much_is_everything() {
+        let mut dirty = Dirty::all();
+        dirty.looked(dirty.moment(), []);
+        let began = dirty.moment();
+        for n in 0..=LIMIT {
+            dirty.path(path(&format!("f{n}")));
+        }
+        assert_eq!(dirty.extent(), Extent::All);
+        dirty.looked(began, []);
+        assert_eq!(dirty.extent(), Extent::All, "the look began before");
+        dirty.looked(dirty.moment(), []);
+        assert!(dirty.is_clean());
+    }
+}

@@ -1,0 +1,469 @@
+//! The recorder: one process at a time watches the files of a root, so that others need not walk the tree to know
+//! what has changed, and what nobody tells of is recorded soon after it happened. It holds the lease as long as it
+//! lives; without one, or without its answer in time, everything works as without a recorder.
+
+mod cookie;
+mod dirty;
+mod touched;
+#[cfg(target_os = "linux")]
+mod watch;
+
+pub(crate) use cookie::{PATIENCE, ask};
+pub(crate) use dirty::Extent;
+pub(crate) use touched::Touched;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::model::{Reason, RelPath, RootId};
+use crate::store;
+use crate::workspace::Workspace;
+use dirty::Dirty;
+
+/// It is looked at after so long even if there is no quiet.
+const AT_MOST: Duration = Duration::from_secs(3);
+/// What differs and cannot be recorded yet is looked at again after so long.
+const AGAIN: Duration = Duration::from_secs(2);
+/// How often to look for a store, a lease, an end.
+const TICK: Duration = Duration::from_millis(250);
+/// Whatever no watch can see, such as a file system mounted over a directory, goes unseen so long at most.
+const WALK: Duration = Duration::from_secs(300);
+
+/// How a recorder works.
+#[derive(Clone, Copy, Debug)]
+pub struct Recording {
+    /// Whether what it sees becomes a node, or it only answers.
+    pub records: bool,
+    /// After so much quiet, what was touched is looked at.
+    pub quiet: Duration,
+}
+
+impl Default for Recording {
+    fn default() -> Self {
+        Self {
+            records: true,
+            quiet: Duration::from_millis(300),
+        }
+    }
+}
+
+/// What a recorder of this process is doing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// There is no store yet, or another process watches.
+    Waiting,
+    /// It watches so many directories, and has looked at all that was touched.
+    Watching { directories: usize },
+    /// It cannot watch, for this reason; every look walks the tree.
+    Failed(String),
+}
+
+/// Watches until it is dropped.
+#[derive(Debug)]
+pub struct Recorder {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What the thread that watches and the one that looks have in common.
+#[derive(Debug)]
+struct Shared {
+    stop: AtomicBool,
+    state: Mutex<State>,
+    news: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    dirty: Dirty,
+    /// Files with several names, which may be written through another.
+    linked: BTreeSet<RelPath>,
+    /// Directories that cannot be watched.
+    blind: BTreeSet<RelPath>,
+    /// Of the oldest and the newest touch that nobody has looked at.
+    since: Option<(Instant, Instant)>,
+    /// The watches are set, so that what is clean stays so.
+    set: bool,
+    /// When the whole tree was walked last.
+    walked: Instant,
+    /// How many directories are watched.
+    directories: usize,
+    over: bool,
+}
+
+impl State {
+    fn new() -> Self {
+        Self {
+            dirty: Dirty::all(),
+            linked: BTreeSet::new(),
+            blind: BTreeSet::new(),
+            since: None,
+            set: false,
+            walked: Instant::now(),
+            directories: 0,
+            over: false,
+        }
+    }
+
+    fn touched(&mut self) {
+        let now = Instant::now();
+        let (first, _) = self.since.unwrap_or((now, now));
+        self.since = Some((first, now));
+    }
+
+    /// What may differ from what is known; all of it, as long as not everything is watched, and now and then.
+    fn extent(&self) -> Extent {
+        if !self.set || self.walked.elapsed() > WALK {
+            return Extent::All;
+        }
+        match self.dirty.extent() {
+            Extent::Only(mut touched) => {
+                touched.trees.extend(self.blind.iter().cloned());
+                Extent::Only(touched)
+            }
+            Extent::All => Extent::All,
+        }
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ends(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+impl Recorder {
+    /// Watches as soon as there is a store and no other process does. `tell` hears what it is doing.
+    pub fn start(
+        workspace: &Workspace,
+        recording: Recording,
+        tell: impl Fn(Standing) + Send + Sync + 'static,
+    ) -> Result<Self> {
+        let shared = Arc::new(Shared {
+            stop: AtomicBool::new(false),
+            state: Mutex::new(State::new()),
+            news: Condvar::new(),
+        });
+        let (of_thread, workspace) = (Arc::clone(&shared), workspace.clone());
+        let thread = std::thread::Builder::new().name("backstitch recorder".into());
+        let work = move || keep_on(&of_thread, &workspace, recording, &tell);
+        let spawned = thread.spawn(work).map_err(|source| Error::Io {
+            what: "start a thread".into(),
+            source,
+        })?;
+        Ok(Self {
+            shared,
+            thread: Some(spawned),
+        })
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::Relaxed);
+        self.shared.news.notify_all();
+        if let Some(thread) = self.thread.take() {
+            thread.join().ok();
+        }
+    }
+}
+
+/// The process that watches this root, if one does.
+pub(crate) fn holder(store: &Path, root: RootId) -> Option<u32> {
+    let lease = cookie::lease(store, root);
+    if !cookie::is_held(&lease) {
+        return None;
+    }
+    std::fs::read_to_string(lease).ok()?.trim().parse().ok()
+}
+
+fn keep_on(
+    shared: &Shared,
+    workspace: &Workspace,
+    recording: Recording,
+    tell: &(dyn Fn(Standing) + Send + Sync),
+) {
+    tell(Standing::Waiting);
+    while !shared.ends() {
+        match begin(workspace) {
+            Ok(Some(begun)) => {
+                *shared.state() = State::new();
+                if let Err(error) = begun.run(shared, recording, tell) {
+                    tell(Standing::Failed(error.to_string()));
+                    wait(shared, Duration::from_secs(30));
+                } else if !shared.ends() {
+                    tell(Standing::Waiting);
+                }
+            }
+            Ok(None) => {}
+            Err(error) => {
+                tell(Standing::Failed(error.to_string()));
+                wait(shared, Duration::from_secs(30));
+            }
+        }
+        wait(shared, TICK);
+    }
+}
+
+/// Until the end, or so long.
+fn wait(shared: &Shared, limit: Duration) {
+    let state = shared.state();
+    let ended = |_: &mut State| !shared.ends();
+    drop(shared.news.wait_timeout_while(state, limit, ended));
+}
+
+/// A recorder that has the lease.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code))]
+struct Begun {
+    engine: Engine,
+    store: PathBuf,
+    root: RootId,
+    _lease: store::Lock,
+}
+
+/// None: there is no store, or another process has the lease.
+fn begin(workspace: &Workspace) -> Result<Option<Begun>> {
+    if !cfg!(target_os = "linux") || !store::Store::exists(&workspace.store_dir)? {
+        return Ok(None);
+    }
+    if !store::migrate::shares_memory(&workspace.root) {
+        return Err(Error::refused(
+            "changes on this file system are not told to those who watch",
+            "every look walks the tree; a local file system is quicker",
+        ));
+    }
+    let engine = Engine::open_existing(workspace)?;
+    let (store, root) = (engine.store.dir.clone(), engine.here.root);
+    let path = cookie::lease(&store, root);
+    let Some(lease) = store::lock(&path, true, Duration::ZERO)? else {
+        return Ok(None);
+    };
+    std::fs::write(&path, std::process::id().to_string()).ok();
+    let questions = cookie::dir(&store, root);
+    store::make_private_dir(&questions)?;
+    Ok(Some(Begun {
+        engine,
+        store,
+        root,
+        _lease: lease,
+    }))
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Begun {
+    fn run(self, _: &Shared, _: Recording, _: &(dyn Fn(Standing) + Send + Sync)) -> Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(target_os = "linux")]
+impl Begun {
+    /// Watches until the end, or until the root or the store is gone.
+    fn run(
+        mut self,
+        shared: &Shared,
+        recording: Recording,
+        tell: &(dyn Fn(Standing) + Send + Sync),
+    ) -> Result<()> {
+        let questions = cookie::dir(&self.store, self.root);
+        let mut watch = watch::Watch::new(&self.engine.root.path, &questions)?;
+        let engine = &mut self.engine;
+        std::thread::scope(|scope| {
+            let watching = || {
+                let outcome = see(shared, &mut watch, &questions);
+                shared.state().over = true;
+                shared.news.notify_all();
+                outcome
+            };
+            let eyes = std::thread::Builder::new().name("backstitch watch".into());
+            let eyes = eyes
+                .spawn_scoped(scope, watching)
+                .map_err(|source| Error::Io {
+                    what: "start a thread".into(),
+                    source,
+                })?;
+            look_after(shared, engine, recording, tell);
+            eyes.join().unwrap_or_else(|_| {
+                Err(Error::refused(
+                    "the watch of the files failed",
+                    "the log of the server says why",
+                ))
+            })
+        })
+    }
+}
+
+/// Takes what the kernel tells, and answers questions, in the order in which they come.
+#[cfg(target_os = "linux")]
+fn see(shared: &Shared, watch: &mut watch::Watch, questions: &Path) -> Result<()> {
+    use watch::Event;
+    let mut swept = Instant::now();
+    loop {
+        if shared.ends() || shared.state().over {
+            return Ok(());
+        }
+        let events = watch.wait(if watch.is_stale() {
+            Duration::ZERO
+        } else {
+            TICK
+        })?;
+        if events.is_empty() && watch.is_stale() {
+            // the queue is empty: nothing that is told later was before
+            watch.set()?;
+            let mut state = shared.state();
+            state.dirty.everything();
+            state.blind = watch.blind().collect();
+            state.directories = watch.len();
+            state.set = true;
+            state.touched();
+            shared.news.notify_all();
+        }
+        let mut touched = false;
+        for event in events {
+            match event {
+                Event::Gone => return Ok(()),
+                Event::Question(question) => {
+                    let holds = !watch.is_stale() && watch.rules_hold();
+                    let mut state = shared.state();
+                    if !holds {
+                        state.set = false;
+                    }
+                    let (extent, linked) = (state.extent(), state.linked.clone());
+                    if extent == Extent::All {
+                        state.touched();
+                    }
+                    drop(state);
+                    // who asked walks the tree where it cannot be answered
+                    cookie::answer(&question, &extent, &linked).ok();
+                    if !holds {
+                        watch.renew();
+                    }
+                }
+                Event::Path(path) => {
+                    shared.state().dirty.path(path);
+                    touched = true;
+                }
+                Event::Tree(dir) => {
+                    let mut state = shared.state();
+                    state.dirty.tree(dir);
+                    state.blind = watch.blind().collect();
+                    touched = true;
+                }
+                Event::Everything => {
+                    let mut state = shared.state();
+                    state.dirty.everything();
+                    state.set = false;
+                    touched = true;
+                }
+            }
+        }
+        if touched {
+            shared.state().touched();
+            shared.news.notify_all();
+        }
+        if swept.elapsed() > Duration::from_secs(60) {
+            swept = Instant::now();
+            cookie::sweep(questions);
+        }
+    }
+}
+
+/// Looks at what was touched as soon as there is quiet, until the end.
+fn look_after(
+    shared: &Shared,
+    engine: &mut Engine,
+    recording: Recording,
+    tell: &(dyn Fn(Standing) + Send + Sync),
+) {
+    let mut said = None;
+    while let Some((moment, extent, directories)) = next(shared, recording.quiet) {
+        let began = Instant::now();
+        match engine.catch_up(&extent, recording.records) {
+            Ok(findings) => {
+                let mut state = shared.state();
+                let unreadable = findings.coverage.items.iter();
+                let unreadable = unreadable
+                    .filter(|item| item.reason == Reason::Unreadable)
+                    .filter_map(|item| RelPath::new(&*item.path));
+                let differ = findings.found.iter().map(|found| found.path.clone());
+                state.dirty.looked(moment, differ.chain(unreadable));
+                match &extent {
+                    Extent::All => {
+                        state.walked = began;
+                        state.linked.clear();
+                    }
+                    Extent::Only(touched) => state
+                        .linked
+                        .retain(|path| !touched.paths.contains(path) && !touched.covers(path)),
+                }
+                state.linked.extend(findings.linked);
+                drop(state);
+                engine.tidy();
+                let now = Standing::Watching { directories };
+                if said.as_ref() != Some(&now) {
+                    tell(now.clone());
+                    said = Some(now);
+                }
+            }
+            // what it is about to look at stays touched; the disk may be full, or a rewind under way
+            Err(error) => {
+                let now = Standing::Failed(error.to_string());
+                if said.as_ref() != Some(&now) {
+                    tell(now.clone());
+                    said = Some(now);
+                }
+                wait(shared, AGAIN);
+            }
+        }
+    }
+}
+
+/// Waits until there is something to look at: that, with its moment. None: the end.
+fn next(shared: &Shared, quiet: Duration) -> Option<(u64, Extent, usize)> {
+    let mut state = shared.state();
+    loop {
+        if shared.ends() || state.over {
+            return None;
+        }
+        let due = match state.since {
+            Some((first, newest)) => Some((newest + quiet).min(first + AT_MOST)),
+            None if state.dirty.is_clean() => None,
+            None => Some(Instant::now() + AGAIN),
+        };
+        let now = Instant::now();
+        match due {
+            Some(due) if due <= now && state.set => {
+                state.since = None;
+                let extent = state.extent();
+                return Some((state.dirty.moment(), extent, state.directories));
+            }
+            Some(due) => {
+                let left = due
+                    .saturating_duration_since(now)
+                    .max(Duration::from_millis(1));
+                let again = state.since.is_none();
+                let waited = shared.news.wait_timeout(state, left);
+                let (then, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+                state = then;
+                if again && timeout.timed_out() && state.since.is_none() && state.set {
+                    let extent = state.extent();
+                    return Some((state.dirty.moment(), extent, state.directories));
+                }
+            }
+            None => {
+                let waited = shared.news.wait_timeout(state, TICK);
+                (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! What may differ from what is known: paths, and directories with all that is below them. Pure.
+
+use std::collections::BTreeSet;
+
+use crate::model::RelPath;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Touched {
+    pub paths: BTreeSet<RelPath>,
+    pub trees: BTreeSet<RelPath>,
+}
+
+impl Touched {
+    /// The directories that are in none of the others.
+    pub(crate) fn tops(&self) -> impl Iterator<Item = &RelPath> {
+        self.trees.iter().filter(|dir| !self.above(dir))
+    }
+
+    /// Whether a path is, or is in, one of the directories.
+    pub(crate) fn covers(&self, path: &RelPath) -> bool {
+        self.trees.contains(path) || self.above(path)
+    }
+
+    fn above(&self, path: &RelPath) -> bool {
+        let mut at = path.parent();
+        while let Some(dir) = at {
+            if self.trees.contains(&dir) {
+                return true;
+            }
+            at = dir.parent();
+        }
+        false
+    }
+
+    /// As bytes: what `read` takes. No path holds a NUL.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        for (kind, all) in [(b'p', &self.paths), (b't', &self.trees)] {
+            for path in all {
+                out.push(kind);
+                out.extend_from_slice(path.bytes());
+                out.push(0);
+            }
+        }
+    }
+
+    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+        let mut touched = Self::default();
+        for entry in bytes.split_inclusive(|b| *b == 0) {
+            let (kind, path) = entry.strip_suffix(b"\0")?.split_first()?;
+            let path = RelPath::new(path)?;
+            match kind {
+                b'p' => touched.paths.insert(path),
+                b't' => touched.trees.insert(path),
+                _ => return None,
+            };
+        }
+        Some(touched)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(paths: &[&str]) -> BTreeSet<RelPath> {
+        let path = |p: &&str| RelPath::new(p.as_bytes()).expect("a path");
+        paths.iter().map(path).collect()
+    }
+
+    #[test]
+    fn directories_cover_what_is_below_them() {
+        let touched = Touched {
+            paths: set(&["x"]),
+            trees: set(&["a/b", "a/b/c", "ab"]),
+        };
+        let tops: Vec<String> = touched.tops().map(RelPath::display).collect();
+        assert_eq!(tops, ["a/b", "ab"]);
+        let covers = |p: &str| touched.covers(&RelPath::new(p.as_bytes()).expect("a path"));
+        assert!(covers("a/b") && covers("a/b/x/y") && covers("ab/z"));
+        assert!(!covers("a") && !covers("a/bc") && !covers("x"));
+    }
+
+    #[test]
+    fn comes_back_as_it_was_written() {
+        let touched = Touched {
+            paths: set(&["a b", "new\nline", "\u{fc}"]),
+            trees: set(&["d", "d/e"]),
+        };
+        let mut bytes = Vec::new();
+        touched.write(&mut bytes);
+        assert_eq!(Touched::read(&bytes), Some(touched));
+        assert_eq!(Touched::read(b""), Some(Touched::default()));
+        assert_eq!(Touched::read(b"pcut off"), None);
+        assert_eq!(Touched::read(b"x?\0"), None);
+        assert_eq!(Touched::read(b"p../out\0"), None);
+    }
+}
