@@ -93,6 +93,9 @@ impl Engine {
             saved: Vec::new(),
             by: None,
         };
+        if self.told.is_off() {
+            return Err(Error::CalledOff);
+        }
         if !done.plan.is_empty() {
             let op = self.begin(&done.plan)?;
             self.forwards(op, false, progress)?;
