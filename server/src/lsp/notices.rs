@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use backstitch_core::model::{Kind, NodeId, RelPath};
-use backstitch_core::{Answer, Entry, LogFilter, OpenText, Result};
+use backstitch_core::{Answer, Entry, LogFilter, OpenText, Result, Standing};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -41,6 +41,34 @@ pub async fn follow(session: Arc<Session>, mut heard: UnboundedReceiver<PathBuf>
                 tell(&session, &room, &entries).await;
             }
             Err(error) => tracing::info!("{}: {error}", root.display()),
+        }
+    }
+}
+
+/// Tells whether the files of a workspace are watched, and each time that this changes.
+pub async fn standing(session: Arc<Session>, room: Arc<Room>) {
+    session.begun().await;
+    if !session.abilities().own.notifications {
+        return;
+    }
+    let mut standing = room.standing();
+    let root = room.root().to_path_buf();
+    drop(room);
+    loop {
+        let recorder = match &*standing.borrow_and_update() {
+            Standing::Waiting => json!({ "state": "waiting" }),
+            Standing::Watching { directories } => {
+                json!({ "state": "watching", "directories": directories })
+            }
+            Standing::Failed(why) => json!({ "state": "failed", "reason": why }),
+        };
+        let status = json!({
+            "workspace": shape::text(root.as_os_str().as_encoded_bytes()),
+            "recorder": recorder,
+        });
+        session.client.send_notification::<Status>(status).await;
+        if standing.changed().await.is_err() {
+            return;
         }
     }
 }
@@ -194,3 +222,4 @@ macro_rules! notification {
 notification!(DidCheckpoint, "backstitch/didCheckpoint");
 notification!(DidRewind, "backstitch/didRewind");
 notification!(TimelineChanged, "backstitch/timelineChanged");
+notification!(Status, "backstitch/status");
