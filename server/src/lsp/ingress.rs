@@ -48,6 +48,15 @@ impl Service<Request> for Ingress {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
+        if is_told(request.method())
+            && let Some(id @ (Id::Number(_) | Id::String(_))) = request.id()
+        {
+            // whoever gives an id waits for an answer
+            let mut error = Error::invalid_request();
+            error.message = format!("{} is a notification: it has no id", request.method()).into();
+            let error = Response::from_error(id.clone(), error);
+            return Box::pin(std::future::ready(Ok(Some(error))));
+        }
         if STATE.contains(&request.method()) {
             take_up(&self.session, request);
             return Box::pin(std::future::ready(Ok(None)));
@@ -80,6 +89,11 @@ const STATE: [&str; 6] = [
     "workspace/didChangeWorkspaceFolders",
     "workspace/didChangeConfiguration",
 ];
+
+/// Whether it is told, and not asked.
+fn is_told(method: &str) -> bool {
+    STATE.contains(&method) || method == UNREADABLE
+}
 
 fn take_up(session: &Session, request: Request) {
     let (method, _, params) = request.into_parts();
