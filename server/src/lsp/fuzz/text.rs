@@ -114,22 +114,19 @@ pub fn run(input: &[u8]) {
     let mut version = 1;
     while !from.0.is_empty() {
         version += 1;
-        match from.below(4) {
-            0 => {
-                let new = new_text(&mut from, &text);
-                let edits = edits::between(&document.text, &new, encoding);
-                smallest(&text, &new, &edits, encoding);
-                differing(&text, &new, encoding);
-                tell(&mut document, &of_edits(&edits), version, encoding);
-                text = new;
+        if from.below(4) == 0 {
+            let new = new_text(&mut from, &text);
+            let edits = edits::between(&document.text, &new, encoding);
+            smallest(&text, &new, &edits, encoding);
+            differing(&text, &new, encoding);
+            tell(&mut document, &of_edits(&edits), version, encoding);
+            text = new;
+        } else {
+            let changes: Vec<Value> = (0..=from.below(3)).map(|_| change(&mut from)).collect();
+            for change in &changes {
+                text = changed(&text, change, encoding);
             }
-            _ => {
-                let changes: Vec<Value> = (0..=from.below(3)).map(|_| change(&mut from)).collect();
-                for change in &changes {
-                    text = changed(&text, change, encoding);
-                }
-                tell(&mut document, &changes, version, encoding);
-            }
+            tell(&mut document, &changes, version, encoding);
         }
         assert_eq!(document.version, version);
         assert_eq!(document.text, text.as_str());
@@ -139,8 +136,14 @@ pub fn run(input: &[u8]) {
             return;
         }
     }
-    let name: Vec<u8> = input.iter().copied().filter(|b| *b != 0).collect();
-    names(&name);
+    #[cfg(unix)]
+    names(
+        &input
+            .iter()
+            .copied()
+            .filter(|b| *b != 0)
+            .collect::<Vec<u8>>(),
+    );
 }
 
 /// As a client sends it.
@@ -366,6 +369,7 @@ fn byte(line: &str, units: &Value, encoding: Encoding) -> usize {
 }
 
 /// Every name of a file leads to its URI and back.
+#[cfg(unix)]
 fn names(name: &[u8]) {
     use std::os::unix::ffi::OsStrExt as _;
     let path = std::path::Path::new("/").join(std::ffi::OsStr::from_bytes(name));

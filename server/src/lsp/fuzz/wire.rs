@@ -162,13 +162,11 @@ impl Expected {
 /// its end.
 fn header(line: &[u8], length: Option<usize>) -> Option<usize> {
     let text = String::from_utf8_lossy(line).to_ascii_lowercase();
-    match text.split_once(':') {
-        Some(("content-type", _)) => length,
-        _ => {
-            let (_, value) = text.rsplit_once("content-length:")?;
-            value.trim().parse().ok()
-        }
+    if text.starts_with("content-type:") {
+        return length;
     }
+    let (_, value) = text.rsplit_once("content-length:")?;
+    value.trim().parse().ok()
 }
 
 /// The client, and the server that it talks to.
@@ -218,10 +216,8 @@ async fn talk(sent: Vec<u8>, expected: &Expected, world: &World) {
 }
 
 async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
-    match tokio::time::timeout(PATIENCE, future).await {
-        Ok(done) => done,
-        Err(_) => panic!("{what}: not within {} s", PATIENCE.as_secs()),
-    }
+    let done = tokio::time::timeout(PATIENCE, future).await;
+    done.unwrap_or_else(|late| panic!("{what}: {late} ({} s)", PATIENCE.as_secs()))
 }
 
 /// Lets every workspace finish what was handed to it; each still takes work.
