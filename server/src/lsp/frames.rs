@@ -111,6 +111,8 @@ impl<R: AsyncRead + Unpin> Messages<R> {
 }
 
 fn readable(body: &[u8]) -> serde_json::Result<()> {
+    // the transport ends at any other, also in a field that nobody reads
+    std::str::from_utf8(body).map_err(serde::de::Error::custom)?;
     if !body.trim_ascii_start().starts_with(b"{") {
         // an array would do for an object
         return Err(serde::de::Error::custom("a message is an object"));
@@ -178,6 +180,10 @@ mod tests {
             let all = passed(format!("{good}{}{answer}", framed(bad)).as_bytes());
             assert_eq!(all, ["initialized", UNREADABLE, "response"], "{bad}");
         }
+        let foreign = b"Content-Length: 27\r\n\r\n{\"method\":\"x\",\"other\":\"\xff\xfe\"}";
+        let version = b"Content-Length: 43\r\n\r\n{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"other\":\"\xff\xfe\"}";
+        assert_eq!(passed(foreign), [UNREADABLE]);
+        assert_eq!(passed(version), [UNREADABLE]);
         let typed = format!("Content-Type: x; charset=utf-8\r\n{good}");
         assert_eq!(passed(typed.as_bytes()), ["initialized"]);
         assert_eq!(

@@ -52,8 +52,8 @@ impl Service<Request> for Ingress {
             && let Some(id @ (Id::Number(_) | Id::String(_))) = request.id()
         {
             // whoever gives an id waits for an answer
-            let mut error = Error::invalid_request();
-            error.message = format!("{} is a notification: it has no id", request.method()).into();
+            let mut error = Error::method_not_found();
+            error.message = format!("there is no request {}", request.method()).into();
             let error = Response::from_error(id.clone(), error);
             return Box::pin(std::future::ready(Ok(Some(error))));
         }
@@ -92,7 +92,9 @@ const STATE: [&str; 6] = [
 
 /// Whether it is told, and not asked.
 fn is_told(method: &str) -> bool {
-    STATE.contains(&method) || method == UNREADABLE
+    // the library leaves what begins so unanswered
+    let is_optional = method.starts_with("$/");
+    STATE.contains(&method) || method == UNREADABLE || is_optional
 }
 
 fn take_up(session: &Session, request: Request) {

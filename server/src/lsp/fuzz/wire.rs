@@ -133,8 +133,9 @@ impl Expected {
 
     fn hear(&mut self, body: &[u8]) {
         let is_object = body.trim_ascii_start().starts_with(b"{");
-        let parts = serde_json::from_slice::<Parts>(body);
-        let Some(parts) = parts.ok().filter(|_| is_object) else {
+        let text = std::str::from_utf8(body).ok().filter(|_| is_object);
+        let parts = text.map(serde_json::from_str::<Parts>);
+        let Some(Ok(parts)) = parts else {
             self.unreadable += 1;
             return;
         };
