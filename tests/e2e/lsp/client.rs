@@ -58,6 +58,8 @@ pub struct Client<'w> {
     pub documents: BTreeMap<String, Open>,
     /// What to choose when the server asks, in this order.
     answers: VecDeque<String>,
+    /// What to choose where nothing was said: the first of these that is offered.
+    pub inclined: Vec<&'static str>,
     pub asked: Vec<String>,
     pub said: Vec<String>,
     pub shown: Vec<String>,
@@ -125,6 +127,7 @@ impl<'w> Client<'w> {
             encoding: String::new(),
             documents: BTreeMap::new(),
             answers: VecDeque::new(),
+            inclined: Vec::new(),
             asked: Vec::new(),
             said: Vec::new(),
             shown: Vec::new(),
@@ -268,16 +271,15 @@ impl<'w> Client<'w> {
                     return;
                 }
                 self.asked.push(question.clone());
-                let Some(answer) = self.answers.pop_front() else {
-                    panic!("nobody expected this: {question}: {}", params["actions"]);
-                };
                 let offered = params["actions"].as_array().expect("answers");
-                let chosen = offered
-                    .iter()
-                    .find(|action| action["title"] == answer.as_str());
+                let is_offered = |title: &str| offered.iter().find(|a| a["title"] == title);
+                let chosen = match self.answers.pop_front() {
+                    Some(answer) => is_offered(&answer),
+                    None => self.inclined.iter().find_map(|title| is_offered(title)),
+                };
                 chosen
                     .cloned()
-                    .unwrap_or_else(|| panic!("{answer} is not offered: {offered:?}"))
+                    .unwrap_or_else(|| panic!("nobody expected this: {question}: {offered:?}"))
             }
             "window/showDocument" => {
                 self.shown.push(text(&params["uri"]));
@@ -341,6 +343,22 @@ impl<'w> Client<'w> {
             "end": self.position(&open.text, at + old.len()),
         });
         self.change(&uri, &[json!({ "range": range, "newText": new })]);
+    }
+
+    /// Replaces some bytes of a document, as one key does.
+    pub fn replace(&mut self, path: &str, bytes: std::ops::Range<usize>, new: &str) {
+        let uri = self.uri(path);
+        let text = &self.documents[&uri].text;
+        let range = json!({
+            "start": self.position(text, bytes.start),
+            "end": self.position(text, bytes.end),
+        });
+        self.change(&uri, &[json!({ "range": range, "newText": new })]);
+    }
+
+    /// The process of the server.
+    pub fn server(&self) -> u32 {
+        self.child.id()
     }
 
     /// Does edits of one version, the last in the text first, and tells of them.

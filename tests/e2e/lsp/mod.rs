@@ -8,3 +8,4 @@ mod lenses;
 mod restoring;
 mod unsaved;
 mod watching;
+mod workday;
