@@ -303,3 +303,37 @@ fn few_of_path(conn: &Connection, path: &RelPath) -> Result<Option<Vec<i64>>> {
     nodes.dedup();
     Ok(Some(nodes))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::restore::tests::Scene;
+
+    /// As the timeline has them: of a file, of a directory, of what is not there, and no further than asked.
+    #[test]
+    fn checkpoints_are_counted_as_the_timeline_lists_them() {
+        let mut s = Scene::new(&[("a.txt", "one\n"), ("dir/b.txt", "other\n")]);
+        for turn in ["first", "second", "third"] {
+            s.prompt(turn);
+            s.edit("a.txt", &format!("{turn}\n"));
+            s.edit("dir/b.txt", &format!("{turn}\n"));
+        }
+        for path in ["a.txt", "dir", "dir/b.txt", "none.txt"] {
+            let path = RelPath::new(path).expect("a path");
+            let filter = LogFilter {
+                path: Some(path.clone()),
+                ..LogFilter::default()
+            };
+            let listed = s.engine.log(&filter).expect("a timeline");
+            for most in 0..listed.len() + 2 {
+                let counted = s.engine.checkpoints_of(&path, most).expect("counted");
+                let expected = OfFile {
+                    count: listed.len().min(most),
+                    more: listed.len() > most,
+                    newest: listed.first().map(|entry| entry.node.time),
+                };
+                assert_eq!(counted, expected, "{path:?}, at most {most}");
+            }
+        }
+    }
+}
