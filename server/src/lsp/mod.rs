@@ -20,6 +20,7 @@ mod ingress;
 mod lenses;
 mod news;
 mod notices;
+mod outgoing;
 mod position;
 mod requests;
 mod restore;
@@ -41,6 +42,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use tower_lsp::Server;
 
 use ingress::Ingress;
+use outgoing::Written;
 use session::Session;
 
 /// Requests that may be open at once. What is above waits in the pipe; none of ours waits for the client.
@@ -78,11 +80,12 @@ async fn serve(options: &Options) {
         Arc::new(Session::new(client, store_dir, heard, touched, opened))
     });
     let session = service.inner().session.clone();
+    let stdout = Written::new(tokio::io::stdout(), service.inner().outgoing.clone());
     tokio::spawn(buffers::record(session.clone(), touching));
     tokio::spawn(notices::follow(session.clone(), hearing));
     tokio::spawn(waiting::follow(session, opening));
     let stdin = frames::guarded(tokio::io::stdin());
-    let server = Server::new(stdin, tokio::io::stdout(), socket);
+    let server = Server::new(stdin, stdout, socket);
     let server = server.concurrency_level(AT_ONCE);
     server.serve(Ingress::new(service)).await;
 }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use backstitch_core::model::{Kind, NodeId, RelPath};
 use backstitch_core::{Answer, Entry, LogFilter, OpenText, Result};
+use backstitch_protocol::{DidCheckpoint, DidRewind, TimelineChanged};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tower_lsp::gen_lsp_types::{
     LspNotificationMethod, MessageDirection, MessageType, Notification,
@@ -65,34 +65,28 @@ async fn news(room: &Room, since: Option<NodeId>) -> Result<(NodeId, Vec<Entry>)
 
 async fn tell(session: &Arc<Session>, room: &Arc<Room>, entries: &[Entry]) {
     let wants = session.abilities().own.notifications;
+    let workspace = shape::path(room.root());
     for entry in entries {
         under(session, room, entry).await;
         if wants {
-            let checkpoint = json!({
-                "workspace": shape::text(room.root().as_os_str().as_encoded_bytes()),
-                "checkpoint": shape::checkpoint(entry),
-            });
-            session
-                .client
-                .send_notification::<DidCheckpoint>(checkpoint)
-                .await;
+            let made = DidCheckpoint {
+                workspace: workspace.clone(),
+                checkpoint: shape::checkpoint(entry),
+            };
+            session.client.send_notification::<Made>(made).await;
             if let Some(operation) = &entry.operation {
-                let rewound = json!({
-                    "workspace": shape::text(room.root().as_os_str().as_encoded_bytes()),
-                    "operation": shape::operation(operation),
-                    "checkpoint": entry.node.id.to_string(),
-                });
-                session.client.send_notification::<DidRewind>(rewound).await;
+                let rewound = DidRewind {
+                    workspace: workspace.clone(),
+                    operation: shape::operation(operation),
+                    checkpoint: entry.node.id.to_string(),
+                };
+                session.client.send_notification::<Rewound>(rewound).await;
             }
         }
     }
     if wants {
-        let workspace = shape::text(room.root().as_os_str().as_encoded_bytes());
-        let changed = json!({ "workspace": workspace });
-        session
-            .client
-            .send_notification::<TimelineChanged>(changed)
-            .await;
+        let changed = TimelineChanged { workspace };
+        session.client.send_notification::<Longer>(changed).await;
     }
 }
 
@@ -179,18 +173,18 @@ async fn serve(session: &Arc<Session>, room: &Arc<Room>) {
 }
 
 macro_rules! notification {
-    ($name:ident, $method:literal) => {
+    ($name:ident, $params:ty, $method:literal) => {
         #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
         pub enum $name {}
 
         impl Notification for $name {
-            type Params = Value;
+            type Params = $params;
             const METHOD: LspNotificationMethod<'static> = LspNotificationMethod::Custom($method);
             const MESSAGE_DIRECTION: MessageDirection = MessageDirection::ServerToClient;
         }
     };
 }
 
-notification!(DidCheckpoint, "backstitch/didCheckpoint");
-notification!(DidRewind, "backstitch/didRewind");
-notification!(TimelineChanged, "backstitch/timelineChanged");
+notification!(Made, DidCheckpoint, "backstitch/didCheckpoint");
+notification!(Rewound, DidRewind, "backstitch/didRewind");
+notification!(Longer, TimelineChanged, "backstitch/timelineChanged");

@@ -6,4 +6,5 @@ mod hostile;
 mod in_editor;
 mod lenses;
 mod restoring;
+mod shapes;
 mod unsaved;
