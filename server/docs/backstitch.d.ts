@@ -6,8 +6,8 @@ import type { WorkspaceEdit } from "vscode-languageserver-types";
 export interface Action {
   path: Text;
   action: ActionKind;
-  from?: Text | null;
-  reason?: string | null;
+  from?: Text;
+  reason?: string;
 }
 
 export type ActionKind = "write" | "delete" | "create" | "merge" | "chmod" | "skip";
@@ -26,7 +26,7 @@ export interface AgentTurn {
   time: Time;
 }
 
-/** What a restore would do, without anything touched. */
+/** What a restore did: its plan, and what came of it. */
 export interface Applied {
   /** What was typed. */
   rev: string | null;
@@ -39,25 +39,25 @@ export interface Applied {
   /** The fingerprint: who hands it back gets just this, or a refusal. */
   plan: string;
   /** Open documents that are changed in the editor. */
-  edits?: DocumentEdit[] | null;
+  edits?: DocumentEdit[];
   /** Edits of the user that a switch leaves behind. */
-  uncarried?: Text[] | null;
+  uncarried?: Text[];
   /** Why there is nothing to do. */
-  nothing?: string | null;
+  nothing?: string;
   /** Where git's HEAD was elsewhere. */
-  git_head?: GitMoved | null;
+  git_head?: GitMoved;
   /** What records it. */
   checkpoint: string | null;
   operation: string | null;
   /** The editor that carried it out, where it was another one. */
-  editor?: EditorAtWork | null;
+  editor?: EditorAtWork;
   /** Left alone, since another writer had them. */
-  incomplete?: Text[] | null;
-  saved?: Text[] | null;
+  incomplete?: Text[];
+  saved?: Text[];
   /** Documents whose editor did not take their new text. */
-  not_taken?: Text[] | null;
+  not_taken?: Text[];
   /** Documents whose editor says that it took their text, and has not told of the change yet. */
-  awaited?: Text[] | null;
+  awaited?: Text[];
 }
 
 export interface ApplyEditParams {
@@ -83,7 +83,7 @@ export interface BlameResult {
   version: number | null;
   runs: BlameRun[];
   /** How many checkpoints changed the file; no more than 100 are counted. */
-  checkpoints?: number | null;
+  checkpoints?: number;
 }
 
 /** Neighbouring lines of one author. */
@@ -123,7 +123,7 @@ export interface Change {
   path: Text;
   kind: ChangeKind;
   /** Where it was before, if that is another place. */
-  from?: Text | null;
+  from?: Text;
   /** Lines. */
   added: number;
   removed: number;
@@ -142,9 +142,9 @@ export interface ChangedFile {
   removed: number;
   binary: boolean;
   hunks: Hunk[];
-  from?: Text | null;
+  from?: Text;
   /** Why a content is not kept, where it is not. */
-  not_kept?: NotKept | null;
+  not_kept?: NotKept;
 }
 
 /** A node of the history: the state after its own changes. */
@@ -366,9 +366,9 @@ export interface ForkParams {
 export interface ForkResult {
   branch: Branch;
   /** The directory that was made. */
-  into?: Text | null;
-  files?: number | null;
-  gaps?: Gap[] | null;
+  into?: Text;
+  files?: number;
+  gaps?: Gap[];
 }
 
 /** What a restore does not reach. */
@@ -400,7 +400,7 @@ export interface Hunk {
   removed: Text[];
   added: Text[];
   /** Only in answers to `backstitch/diff`. */
-  words?: Words | null;
+  words?: Words;
 }
 
 export type Kind = "turn" | "step" | "manual" | "external" | "rewind" | "squash" | "import";
@@ -461,13 +461,13 @@ export interface Plan {
   /** The fingerprint: who hands it back gets just this, or a refusal. */
   plan: string;
   /** Open documents that are changed in the editor. */
-  edits?: DocumentEdit[] | null;
+  edits?: DocumentEdit[];
   /** Edits of the user that a switch leaves behind. */
-  uncarried?: Text[] | null;
+  uncarried?: Text[];
   /** Why there is nothing to do. */
-  nothing?: string | null;
+  nothing?: string;
   /** Where git's HEAD was elsewhere. */
-  git_head?: GitMoved | null;
+  git_head?: GitMoved;
 }
 
 /** As the command that would do it; a dry run of `undo` where nothing else is named. */
@@ -515,13 +515,13 @@ export interface PlanResult {
   /** The fingerprint: who hands it back gets just this, or a refusal. */
   plan: string;
   /** Open documents that are changed in the editor. */
-  edits?: DocumentEdit[] | null;
+  edits?: DocumentEdit[];
   /** Edits of the user that a switch leaves behind. */
-  uncarried?: Text[] | null;
+  uncarried?: Text[];
   /** Why there is nothing to do. */
-  nothing?: string | null;
+  nothing?: string;
   /** Where git's HEAD was elsewhere. */
-  git_head?: GitMoved | null;
+  git_head?: GitMoved;
   /** `rewind to t4`. */
   title: string;
   /** Nothing would be done. */

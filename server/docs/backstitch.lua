@@ -5,8 +5,8 @@
 ---@class backstitch.Action
 ---@field path backstitch.Text
 ---@field action backstitch.ActionKind
----@field from? backstitch.Text|nil
----@field reason? string|nil
+---@field from? backstitch.Text
+---@field reason? string
 
 ---@alias backstitch.ActionKind "write"|"delete"|"create"|"merge"|"chmod"|"skip"
 
@@ -21,7 +21,7 @@
 ---@field checkpoint string
 ---@field time backstitch.Time
 
----What a restore would do, without anything touched.
+---What a restore did: its plan, and what came of it.
 ---@class backstitch.Applied
 ---@field rev string|nil What was typed.
 ---@field target string What that means, for people.
@@ -30,17 +30,17 @@
 ---@field conflicts backstitch.Conflict[]
 ---@field gaps backstitch.Gap[]
 ---@field plan string The fingerprint: who hands it back gets just this, or a refusal.
----@field edits? backstitch.DocumentEdit[]|nil Open documents that are changed in the editor.
----@field uncarried? backstitch.Text[]|nil Edits of the user that a switch leaves behind.
----@field nothing? string|nil Why there is nothing to do.
----@field git_head? backstitch.GitMoved|nil Where git's HEAD was elsewhere.
+---@field edits? backstitch.DocumentEdit[] Open documents that are changed in the editor.
+---@field uncarried? backstitch.Text[] Edits of the user that a switch leaves behind.
+---@field nothing? string Why there is nothing to do.
+---@field git_head? backstitch.GitMoved Where git's HEAD was elsewhere.
 ---@field checkpoint string|nil What records it.
 ---@field operation string|nil
----@field editor? backstitch.EditorAtWork|nil The editor that carried it out, where it was another one.
----@field incomplete? backstitch.Text[]|nil Left alone, since another writer had them.
----@field saved? backstitch.Text[]|nil
----@field not_taken? backstitch.Text[]|nil Documents whose editor did not take their new text.
----@field awaited? backstitch.Text[]|nil Documents whose editor says that it took their text, and has not told of the change yet.
+---@field editor? backstitch.EditorAtWork The editor that carried it out, where it was another one.
+---@field incomplete? backstitch.Text[] Left alone, since another writer had them.
+---@field saved? backstitch.Text[]
+---@field not_taken? backstitch.Text[] Documents whose editor did not take their new text.
+---@field awaited? backstitch.Text[] Documents whose editor says that it took their text, and has not told of the change yet.
 
 ---@class backstitch.ApplyEditParams
 ---@field edit lsp.WorkspaceEdit
@@ -57,7 +57,7 @@
 ---@class backstitch.BlameResult
 ---@field version integer|nil The document's; null where nothing is known of it.
 ---@field runs backstitch.BlameRun[]
----@field checkpoints? integer|nil How many checkpoints changed the file; no more than 100 are counted.
+---@field checkpoints? integer How many checkpoints changed the file; no more than 100 are counted.
 
 ---Neighbouring lines of one author.
 ---@class backstitch.BlameRun
@@ -91,7 +91,7 @@
 ---@class backstitch.Change
 ---@field path backstitch.Text
 ---@field kind backstitch.ChangeKind
----@field from? backstitch.Text|nil Where it was before, if that is another place.
+---@field from? backstitch.Text Where it was before, if that is another place.
 ---@field added integer Lines.
 ---@field removed integer
 ---@field origin backstitch.Origin
@@ -108,8 +108,8 @@
 ---@field removed integer
 ---@field binary boolean
 ---@field hunks backstitch.Hunk[]
----@field from? backstitch.Text|nil
----@field not_kept? backstitch.NotKept|nil Why a content is not kept, where it is not.
+---@field from? backstitch.Text
+---@field not_kept? backstitch.NotKept Why a content is not kept, where it is not.
 
 ---A node of the history: the state after its own changes.
 ---@class backstitch.Checkpoint
@@ -270,9 +270,9 @@
 
 ---@class backstitch.ForkResult
 ---@field branch backstitch.Branch
----@field into? backstitch.Text|nil The directory that was made.
----@field files? integer|nil
----@field gaps? backstitch.Gap[]|nil
+---@field into? backstitch.Text The directory that was made.
+---@field files? integer
+---@field gaps? backstitch.Gap[]
 
 ---What a restore does not reach.
 ---@class backstitch.Gap
@@ -298,7 +298,7 @@
 ---@field new [integer, integer]
 ---@field removed backstitch.Text[]
 ---@field added backstitch.Text[]
----@field words? backstitch.Words|nil Only in answers to `backstitch/diff`.
+---@field words? backstitch.Words Only in answers to `backstitch/diff`.
 
 ---@alias backstitch.Kind "turn"|"step"|"manual"|"external"|"rewind"|"squash"|"import"
 
@@ -346,10 +346,10 @@
 ---@field conflicts backstitch.Conflict[]
 ---@field gaps backstitch.Gap[]
 ---@field plan string The fingerprint: who hands it back gets just this, or a refusal.
----@field edits? backstitch.DocumentEdit[]|nil Open documents that are changed in the editor.
----@field uncarried? backstitch.Text[]|nil Edits of the user that a switch leaves behind.
----@field nothing? string|nil Why there is nothing to do.
----@field git_head? backstitch.GitMoved|nil Where git's HEAD was elsewhere.
+---@field edits? backstitch.DocumentEdit[] Open documents that are changed in the editor.
+---@field uncarried? backstitch.Text[] Edits of the user that a switch leaves behind.
+---@field nothing? string Why there is nothing to do.
+---@field git_head? backstitch.GitMoved Where git's HEAD was elsewhere.
 
 ---As the command that would do it; a dry run of `undo` where nothing else is named.
 ---@class backstitch.PlanParams
@@ -380,10 +380,10 @@
 ---@field conflicts backstitch.Conflict[]
 ---@field gaps backstitch.Gap[]
 ---@field plan string The fingerprint: who hands it back gets just this, or a refusal.
----@field edits? backstitch.DocumentEdit[]|nil Open documents that are changed in the editor.
----@field uncarried? backstitch.Text[]|nil Edits of the user that a switch leaves behind.
----@field nothing? string|nil Why there is nothing to do.
----@field git_head? backstitch.GitMoved|nil Where git's HEAD was elsewhere.
+---@field edits? backstitch.DocumentEdit[] Open documents that are changed in the editor.
+---@field uncarried? backstitch.Text[] Edits of the user that a switch leaves behind.
+---@field nothing? string Why there is nothing to do.
+---@field git_head? backstitch.GitMoved Where git's HEAD was elsewhere.
 ---@field title string `rewind to t4`.
 ---@field empty boolean Nothing would be done.
 
