@@ -52,6 +52,10 @@ pub fn time(micros: i64) -> Time {
     Time(time.ok().map(|time| time.to_string()))
 }
 
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "ids are copied, and mapped over"
+)]
 fn id(id: impl ToString) -> String {
     id.to_string()
 }

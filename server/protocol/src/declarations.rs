@@ -1,4 +1,4 @@
-//! The types as TypeScript and as LuaCATS declarations, for the extensions of editors. Read off their schemas;
+//! The types as TypeScript and as `LuaCATS` declarations, for the extensions of editors. Read off their schemas;
 //! exists in tests alone, which hold the files against the types.
 
 mod lua;

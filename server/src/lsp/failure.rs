@@ -13,7 +13,7 @@ pub struct Failure {
     pub message: String,
     pub hint: Option<String>,
     /// The answer as far as it went: a plan with its conflicts.
-    pub answer: Option<Box<Plan>>,
+    pub answer: Option<Plan>,
 }
 
 pub type Outcome<T> = Result<T, Box<Failure>>;
@@ -43,7 +43,7 @@ impl Failure {
     }
 
     pub fn answer(mut self: Box<Self>, answer: Plan) -> Box<Self> {
-        self.answer = Some(Box::new(answer));
+        self.answer = Some(answer);
         self
     }
 
@@ -87,7 +87,7 @@ impl From<Box<Failure>> for Error {
         let data = FailureData {
             kind: failure.kind,
             hint: failure.hint,
-            answer: failure.answer,
+            answer: failure.answer.map(Box::new),
         };
         error.data = Some(shape::value(&data));
         error

@@ -17,11 +17,11 @@ use super::words::{self, Now};
 #[derive(Debug, Serialize)]
 pub struct Lens<'a> {
     range: Range,
-    command: Command<'a>,
+    command: Run<'a>,
 }
 
 #[derive(Debug, Serialize)]
-struct Command<'a> {
+struct Run<'a> {
     title: Cow<'static, str>,
     command: &'static str,
     arguments: [Arguments<'a>; 1],
@@ -77,7 +77,7 @@ fn lens<'a>(
     let at = line_start(line);
     Lens {
         range: Range { start: at, end: at },
-        command: Command {
+        command: Run {
             title,
             command,
             arguments: [arguments],

@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn answers_that_nobody_fetched_are_forgotten() {
         let outgoing = Outgoing::default();
-        for _ in 0..KEPT + 1 {
+        for _ in 0..=KEPT {
             outgoing.keep(String::new());
         }
         assert_eq!(outgoing.take(1), None);

@@ -1,4 +1,4 @@
-//! As LuaCATS, for Lua's language server.
+//! As `LuaCATS`, for Lua's language server.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -26,7 +26,9 @@ pub fn file(all: &BTreeMap<String, Declared>) -> String {
         match &declared.what {
             Type::Fields(fields) => {
                 writeln!(text, "---@class backstitch.{name}").ok();
-                fields.iter().for_each(|field| line(&mut text, field));
+                for field in fields {
+                    line(&mut text, field);
+                }
             }
             what => writeln!(text, "---@alias backstitch.{name} {}", of(what)).unwrap_or_default(),
         }

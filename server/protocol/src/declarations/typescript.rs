@@ -25,7 +25,9 @@ pub fn file(all: &BTreeMap<String, Declared>) -> String {
         match &declared.what {
             Type::Fields(fields) => {
                 writeln!(text, "export interface {name} {{").ok();
-                fields.iter().for_each(|field| line(&mut text, field));
+                for field in fields {
+                    line(&mut text, field);
+                }
                 text.push_str("}\n");
             }
             what => writeln!(text, "export type {name} = {};", of(what)).unwrap_or_default(),
