@@ -22,6 +22,7 @@ mod ingress;
 mod lenses;
 mod news;
 mod notices;
+mod outgoing;
 mod position;
 mod progress;
 mod requests;
@@ -45,6 +46,7 @@ use tokio::sync::mpsc::unbounded_channel;
 use tower_lsp::Server;
 
 use ingress::Ingress;
+use outgoing::Written;
 use session::Session;
 
 /// Requests that may be open at once. What is above waits in the pipe; none of ours waits for the client.
@@ -87,7 +89,7 @@ fn start<I, O>(
 ) -> (Arc<Session>, impl Future<Output = ()>)
 where
     I: AsyncRead + Unpin + Send + 'static,
-    O: AsyncWrite,
+    O: AsyncWrite + Unpin,
 {
     let (heard, hearing) = unbounded_channel();
     let (touched, touching) = unbounded_channel();
@@ -96,6 +98,7 @@ where
         Arc::new(Session::new(client, store_dir, heard, touched, opened))
     });
     let session = service.inner().session.clone();
+    let to = Written::new(to, service.inner().outgoing.clone());
     tokio::spawn(buffers::record(session.clone(), touching));
     tokio::spawn(notices::follow(session.clone(), hearing));
     tokio::spawn(waiting::follow(session.clone(), opening));

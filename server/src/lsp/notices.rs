@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use backstitch_core::model::{Kind, NodeId, RelPath};
 use backstitch_core::{Answer, Entry, LogFilter, OpenText, Result, Standing};
+use backstitch_protocol::{DidCheckpoint, DidRewind, Recorder, Status, TimelineChanged};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tower_lsp::gen_lsp_types::{
     LspNotificationMethod, MessageDirection, MessageType, Notification,
@@ -56,17 +56,19 @@ pub async fn standing(session: Arc<Session>, room: Arc<Room>) {
     drop(room);
     loop {
         let recorder = match &*standing.borrow_and_update() {
-            Standing::Waiting => json!({ "state": "waiting" }),
-            Standing::Watching { directories } => {
-                json!({ "state": "watching", "directories": directories })
-            }
-            Standing::Failed(why) => json!({ "state": "failed", "reason": why }),
+            Standing::Waiting => Recorder::Waiting,
+            Standing::Watching { directories } => Recorder::Watching {
+                directories: *directories,
+            },
+            Standing::Failed(reason) => Recorder::Failed {
+                reason: reason.clone(),
+            },
         };
-        let status = json!({
-            "workspace": shape::text(root.as_os_str().as_encoded_bytes()),
-            "recorder": recorder,
-        });
-        session.client.send_notification::<Status>(status).await;
+        let status = Status {
+            workspace: shape::text(root.as_os_str().as_encoded_bytes()),
+            recorder,
+        };
+        session.client.send_notification::<Stands>(status).await;
         if standing.changed().await.is_err() {
             return;
         }
@@ -93,34 +95,28 @@ async fn news(room: &Room, since: Option<NodeId>) -> Result<(NodeId, Vec<Entry>)
 
 async fn tell(session: &Arc<Session>, room: &Arc<Room>, entries: &[Entry]) {
     let wants = session.abilities().own.notifications;
+    let workspace = shape::path(room.root());
     for entry in entries {
         under(session, room, entry).await;
         if wants {
-            let checkpoint = json!({
-                "workspace": shape::text(room.root().as_os_str().as_encoded_bytes()),
-                "checkpoint": shape::checkpoint(entry),
-            });
-            session
-                .client
-                .send_notification::<DidCheckpoint>(checkpoint)
-                .await;
+            let made = DidCheckpoint {
+                workspace: workspace.clone(),
+                checkpoint: shape::checkpoint(entry),
+            };
+            session.client.send_notification::<Made>(made).await;
             if let Some(operation) = &entry.operation {
-                let rewound = json!({
-                    "workspace": shape::text(room.root().as_os_str().as_encoded_bytes()),
-                    "operation": shape::operation(operation),
-                    "checkpoint": entry.node.id.to_string(),
-                });
-                session.client.send_notification::<DidRewind>(rewound).await;
+                let rewound = DidRewind {
+                    workspace: workspace.clone(),
+                    operation: shape::operation(operation),
+                    checkpoint: entry.node.id.to_string(),
+                };
+                session.client.send_notification::<Rewound>(rewound).await;
             }
         }
     }
     if wants {
-        let workspace = shape::text(room.root().as_os_str().as_encoded_bytes());
-        let changed = json!({ "workspace": workspace });
-        session
-            .client
-            .send_notification::<TimelineChanged>(changed)
-            .await;
+        let changed = TimelineChanged { workspace };
+        session.client.send_notification::<Longer>(changed).await;
     }
 }
 
@@ -207,19 +203,19 @@ async fn serve(session: &Arc<Session>, room: &Arc<Room>) {
 }
 
 macro_rules! notification {
-    ($name:ident, $method:literal) => {
+    ($name:ident, $params:ty, $method:literal) => {
         #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
         pub enum $name {}
 
         impl Notification for $name {
-            type Params = Value;
+            type Params = $params;
             const METHOD: LspNotificationMethod<'static> = LspNotificationMethod::Custom($method);
             const MESSAGE_DIRECTION: MessageDirection = MessageDirection::ServerToClient;
         }
     };
 }
 
-notification!(DidCheckpoint, "backstitch/didCheckpoint");
-notification!(DidRewind, "backstitch/didRewind");
-notification!(TimelineChanged, "backstitch/timelineChanged");
-notification!(Status, "backstitch/status");
+notification!(Made, DidCheckpoint, "backstitch/didCheckpoint");
+notification!(Rewound, DidRewind, "backstitch/didRewind");
+notification!(Longer, TimelineChanged, "backstitch/timelineChanged");
+notification!(Stands, Status, "backstitch/status");

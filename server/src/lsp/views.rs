@@ -9,8 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use backstitch_core::model::{FileState, RelPath};
 use backstitch_core::restore::ActionKind;
 use backstitch_core::{Delta, Engine, LogFilter};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use backstitch_protocol::{DiffResult, FailureKind, ShowDiffParams, ShowTimelineResult};
 use tempfile::TempDir;
 use tower_lsp::gen_lsp_types::{MessageType, ShowDocumentParams, Uri};
 
@@ -24,18 +23,14 @@ use super::words::{self, Now};
 use crate::changed::{Changed, Difference, difference};
 use crate::shape;
 
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Differing {
-    pub rev: Option<String>,
-    pub rev2: Option<String>,
-    pub uri: Option<String>,
-}
-
 /// Shows what changed since a revision, or between two; in one file where one is named.
-pub async fn diff(session: &Arc<Session>, room: Arc<Room>, typed: Differing) -> Outcome<Value> {
+pub async fn diff(
+    session: &Arc<Session>,
+    room: Arc<Room>,
+    typed: ShowDiffParams,
+) -> Outcome<DiffResult> {
     let from = typed.rev.clone().unwrap_or_else(|| "@".into());
-    let path = typed.uri.as_deref().and_then(uri::to_path);
+    let path = typed.place.uri.as_deref().and_then(uri::to_path);
     let path = path
         .map(|p| commands::path(&room, &uri::of_path(&p)))
         .transpose()?;
@@ -43,10 +38,7 @@ pub async fn diff(session: &Arc<Session>, room: Arc<Room>, typed: Differing) -> 
     let patch = room.act(false, move |Acting { engine, .. }| {
         let files = changed(engine, &rev, rev2.as_deref(), only.as_ref())?;
         let patch: Vec<u8> = files.iter().flat_map(Changed::patch).collect();
-        Ok((
-            patch,
-            files.iter().map(Changed::json).collect::<Vec<Value>>(),
-        ))
+        Ok((patch, files.iter().map(Changed::shape).collect::<Vec<_>>()))
     });
     let (patch, files) = patch.await?;
     let to = typed.rev2.clone().unwrap_or_else(|| "disk".into());
@@ -58,7 +50,7 @@ pub async fn diff(session: &Arc<Session>, room: Arc<Room>, typed: Differing) -> 
             .map_or_else(|| "changes".to_owned(), base_name);
         show(session, &format!("{file} {from}..{to}.diff"), &patch).await?;
     }
-    Ok(json!({ "from": from, "to": to, "files": files }))
+    Ok(DiffResult { from, to, files })
 }
 
 /// Rows of the timeline as text.
@@ -69,7 +61,7 @@ pub async fn timeline(
     session: &Arc<Session>,
     room: Arc<Room>,
     uri: Option<&str>,
-) -> Outcome<Value> {
+) -> Outcome<ShowTimelineResult> {
     let path = uri.and_then(uri::to_path);
     let path = path
         .map(|p| commands::path(&room, &uri::of_path(&p)))
@@ -94,7 +86,9 @@ pub async fn timeline(
     let text = format!("{}{rows}", words::TIMELINE_HEAD);
     show(session, &format!("{name}.timeline"), text.as_bytes()).await?;
     let checkpoints = entries.iter().map(shape::checkpoint);
-    Ok(json!({ "checkpoints": checkpoints.collect::<Vec<_>>() }))
+    Ok(ShowTimelineResult {
+        checkpoints: checkpoints.collect(),
+    })
 }
 
 /// The files that differ between two revisions, or between one and the disk.
@@ -185,7 +179,7 @@ fn base_name(path: &RelPath) -> String {
 
 /// Opens a text beside what the user looks at.
 async fn show(session: &Arc<Session>, name: &str, content: &[u8]) -> Outcome<()> {
-    let failed = |what: String| Failure::new("failed", what);
+    let failed = |what: String| Failure::new(FailureKind::Failed, what);
     if session.abilities().virtual_documents {
         let uri = session.views.keep(name, content);
         if shown(session, uri).await {

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::shapes::Shapes;
 use crate::support::World;
 
 /// Longer than anything takes on a busy machine.
@@ -75,6 +76,7 @@ pub struct Client<'w> {
     pub holds_answers: bool,
     held: Vec<Value>,
     responses: BTreeMap<i64, Value>,
+    pub shapes: Shapes,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,6 +144,7 @@ impl<'w> Client<'w> {
             holds_answers: false,
             held: Vec::new(),
             responses: BTreeMap::new(),
+            shapes: Shapes::default(),
         };
         let root = client.uri("");
         let mut params = json!({
@@ -193,6 +196,7 @@ impl<'w> Client<'w> {
         self.idle();
         self.next += 1;
         let id = self.next;
+        self.shapes.asked(id, method, params.borrow());
         self.send(
             &json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params.borrow() }),
         );
@@ -249,6 +253,7 @@ impl<'w> Client<'w> {
     fn take(&mut self, message: Value) {
         let Some(method) = message["method"].as_str() else {
             let id = message["id"].as_i64().unwrap_or(-1);
+            self.shapes.response(id, &message);
             self.responses.insert(id, message);
             return;
         };
@@ -295,6 +300,7 @@ impl<'w> Client<'w> {
             }
             _ => {
                 assert!(message.get("id").is_none(), "an unknown request: {message}");
+                self.shapes.notification(&method, &params);
                 self.notified.push((method, params));
                 return;
             }

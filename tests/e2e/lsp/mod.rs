@@ -6,6 +6,7 @@ mod hostile;
 mod in_editor;
 mod lenses;
 mod restoring;
+mod shapes;
 mod unsaved;
 mod watching;
 mod workday;

@@ -345,12 +345,12 @@ fn differing(old: &str, new: &str, encoding: Encoding) {
 }
 
 /// What of the lines is in no span.
-fn without(lines: &[&str], spans: &[Value], encoding: Encoding) -> String {
+fn without(lines: &[&str], spans: &[spans::Span], encoding: Encoding) -> String {
     let mut rest = String::new();
     for (number, line) in lines.iter().enumerate() {
         let mut at = 0;
-        for span in spans.iter().filter(|span| span[0] == number) {
-            let [start, end] = [1, 2].map(|side| byte(line, &span[side], encoding));
+        for (_, start, end) in spans.iter().filter(|(line, ..)| *line == number) {
+            let [start, end] = [start, end].map(|units| byte(line, *units, encoding));
             rest.push_str(&line[at..start]);
             at = end;
         }
@@ -360,8 +360,7 @@ fn without(lines: &[&str], spans: &[Value], encoding: Encoding) -> String {
 }
 
 /// The byte of a line at so many units.
-fn byte(line: &str, units: &Value, encoding: Encoding) -> usize {
-    let units = usize::try_from(units.as_u64().unwrap()).unwrap();
+fn byte(line: &str, units: usize, encoding: Encoding) -> usize {
     let places = line.char_indices().map(|(at, _)| at);
     let mut places = places.chain([line.len()]);
     let is_there = |at: &usize| self::units(&line[..*at], encoding) == units;
