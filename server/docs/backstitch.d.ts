@@ -300,7 +300,7 @@ export interface DiffParams {
   workspace?: string | null;
   /** Needed. */
   from?: string;
-  /** The disk where there is none, or `disk`. */
+  /** The disk where there is none, or `disk`; `buffer`: with what open documents have and have not saved. */
   to?: string | null;
 }
 

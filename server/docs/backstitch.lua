@@ -224,7 +224,7 @@
 ---@field uri? string|nil A document of it.
 ---@field workspace? string|nil Its root, as a path or URI.
 ---@field from? string Needed.
----@field to? string|nil The disk where there is none, or `disk`.
+---@field to? string|nil The disk where there is none, or `disk`; `buffer`: with what open documents have and have not saved.
 
 ---What differs between two revisions, or between one and the disk.
 ---@class backstitch.DiffResult

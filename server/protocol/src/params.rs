@@ -198,7 +198,7 @@ asked! {
         pub place: Where,
         /// Needed.
         pub from: String,
-        /// The disk where there is none, or `disk`.
+        /// The disk where there is none, or `disk`; `buffer`: with what open documents have and have not saved.
         pub to: Option<String>,
     }
 

@@ -101,11 +101,14 @@ pub async fn diff(session: &Session, asked: DiffParams) -> Outcome<DiffResult> {
         .as_deref()
         .map(|uri| commands::path(&room, uri));
     let path = path.transpose()?;
-    let (from, to) = (asked.from.clone(), asked.to.clone());
+    let (from, until) = (
+        asked.from.clone(),
+        views::Until::read(asked.to.as_deref(), session, &room),
+    );
+    let to = until.name();
     let encoding = session.abilities().encoding;
     let answered = room.act(false, move |Acting { engine, .. }| {
-        let to = asked.to.as_deref().filter(|to| *to != "disk");
-        let files = views::changed(engine, &asked.from, to, path.as_ref())?;
+        let files = views::changed(engine, &asked.from, &until, path.as_ref())?;
         Ok(files
             .iter()
             .map(|file| with_words(file, encoding))
@@ -113,7 +116,7 @@ pub async fn diff(session: &Session, asked: DiffParams) -> Outcome<DiffResult> {
     });
     Ok(DiffResult {
         from,
-        to: to.unwrap_or_else(|| "disk".into()),
+        to,
         files: answered.await?,
     })
 }

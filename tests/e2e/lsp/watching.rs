@@ -192,3 +192,39 @@ fn storms_are_weathered() {
     let verified = engine.verify(&mut |_| {}).expect("the store is whole");
     assert_eq!(verified.problems, Vec::<String>::new());
 }
+
+/// What is compared with is what is there now: text that is not saved included.
+#[test]
+fn a_diff_is_against_what_the_editor_shows() {
+    let world = begun();
+    let mut client = Client::with(&world, Editor::Vscode, &json!({ "contentProvider": true }));
+    client.open("a.txt");
+    client.type_over("a.txt", "two", "typed");
+    let uri = client.uri("a.txt");
+    let lines = |answer: &Value| {
+        let hunks = answer["files"][0]["hunks"].as_array().into_iter().flatten();
+        hunks
+            .map(|hunk| hunk["added"].to_string())
+            .collect::<Vec<_>>()
+    };
+    let disk = client.ok("backstitch/diff", json!({ "from": "c1", "uri": uri }));
+    assert_eq!(disk["files"], json!([]));
+    let buffer = json!({ "from": "c1", "to": "buffer", "uri": uri });
+    let answer = client.ok("backstitch/diff", buffer);
+    assert_eq!(lines(&answer), ["[\"typed\"]"], "{answer}");
+    // shown as a virtual document, each time another
+    for showing in 1..=2 {
+        let answer = client.command("backstitch.diff", json!({ "rev": "c1", "uri": uri }));
+        assert_eq!(
+            (&answer["to"], lines(&answer)),
+            (&json!("buffer"), vec!["[\"typed\"]".to_owned()])
+        );
+        assert_eq!(client.shown.len(), showing);
+    }
+    assert_ne!(client.shown[0], client.shown[1]);
+    let content = json!({ "uri": client.shown[1] });
+    let patch = client.ok("workspace/textDocumentContent", content);
+    let patch = patch["text"].as_str().expect("a text").to_owned();
+    assert!(patch.contains("\n-two\n+typed\n"), "{patch}");
+    client.leave();
+}
