@@ -219,7 +219,17 @@ pub fn applied(applied: &Applied, rev: Option<&str>, scope: &str) -> Value {
     if !applied.saved.is_empty() {
         document["saved"] = applied.saved.iter().map(|p| text(p.bytes())).collect();
     }
+    unseen(&mut document, &applied.not_taken, &applied.awaited);
     document
+}
+
+/// Documents whose new text has not been seen in the editor.
+pub fn unseen(document: &mut Value, not_taken: &[RelPath], awaited: &[RelPath]) {
+    for (name, paths) in [("not_taken", not_taken), ("awaited", awaited)] {
+        if !paths.is_empty() {
+            document[name] = paths.iter().map(|p| text(p.bytes())).collect();
+        }
+    }
 }
 
 fn action(action: &Action) -> Value {

@@ -11,7 +11,7 @@ use tower_lsp::gen_lsp_types::MessageType;
 
 use super::ask::ask;
 use super::commands::{Restoring, request};
-use super::editing::{self, NewText, Open};
+use super::editing::{self, For, NewText, Open};
 use super::failure::{Failure, Outcome};
 use super::room::{Acting, Room};
 use super::session::Session;
@@ -213,21 +213,18 @@ async fn apply(session: &Arc<Session>, job: &Job, fingerprint: Option<String>) -
     let work = job.room.act(false, move |Acting { engine, lease }| {
         let request = mine.request(engine, &lease, &open)?;
         let applied = engine.apply(&request, fingerprint.as_deref(), &mut |_| {})?;
-        let texts = texts(engine, &applied.plan)?;
+        // where another editor did it, the texts are in its documents
+        let texts = match &applied.by {
+            None => texts(engine, &applied.plan)?,
+            Some(_) => Vec::new(),
+        };
         let document = shape::applied(&applied, mine.rev.as_deref(), "code");
         Ok((applied, texts, document))
     });
     let (applied, texts, mut document) = work.await?;
     session.changed(&job.room);
-    let unseen = editing::apply(session, &job.room, &texts).await;
-    for (name, paths) in [
-        ("not_taken", &unseen.not_taken),
-        ("awaited", &unseen.awaited),
-    ] {
-        if !paths.is_empty() {
-            document[name] = paths.iter().map(|p| shape::text(p.bytes())).collect();
-        }
-    }
+    let unseen = editing::apply(session, &job.room, texts, For::Command).await;
+    shape::unseen(&mut document, &unseen.not_taken, &unseen.awaited);
     let said = words::done(job.verb, job.rev.as_deref(), &applied);
     session.say(MessageType::Info, said);
     Ok(document)

@@ -15,6 +15,8 @@ type Job = Box<dyn FnOnce(&mut Desk) + Send>;
 #[derive(Debug)]
 pub struct Room {
     workspace: Workspace,
+    /// Held while something is carried out that another process asked for.
+    pub serving: tokio::sync::Mutex<()>,
     asks: Sender<Job>,
     acts: Sender<Job>,
 }
@@ -44,6 +46,7 @@ impl Room {
         let acts = spawn(workspace.clone(), Some(editor.to_owned()), "acts")?;
         Ok(Self {
             workspace,
+            serving: tokio::sync::Mutex::default(),
             asks,
             acts,
         })
@@ -73,6 +76,15 @@ impl Room {
         F: FnOnce(Acting<'_>) -> Result<T> + Send + 'static,
     {
         hand(&self.acts, move |desk| work(desk.acting(begins)?)).await
+    }
+
+    /// Gives up the editor's place, once all that was asked before is done. Nothing acts any more after it.
+    pub async fn leave(&self) {
+        let left = hand(&self.acts, |desk| {
+            desk.editor = None;
+            Ok(())
+        });
+        left.await.ok();
     }
 }
 
