@@ -80,11 +80,14 @@ async fn serve(options: &Options) {
     let session = service.inner().session.clone();
     tokio::spawn(buffers::record(session.clone(), touching));
     tokio::spawn(notices::follow(session.clone(), hearing));
-    tokio::spawn(waiting::follow(session, opening));
+    tokio::spawn(waiting::follow(session.clone(), opening));
     let stdin = frames::guarded(tokio::io::stdin());
     let server = Server::new(stdin, tokio::io::stdout(), socket);
     let server = server.concurrency_level(AT_ONCE);
     server.serve(Ingress::new(service)).await;
+    if session.is_leaving() {
+        buffers::leave(&session).await;
+    }
 }
 
 fn log(options: &Options) -> Result<()> {

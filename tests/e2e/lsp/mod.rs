@@ -7,3 +7,4 @@ mod in_editor;
 mod lenses;
 mod restoring;
 mod unsaved;
+mod waiting;
