@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use rusqlite::{OptionalExtension, params};
@@ -12,8 +14,8 @@ use crate::error::{Error, Result};
 use crate::history::{self, Ancestry, BranchInfo, Entry, Here, LogFilter, Operation};
 use crate::known;
 use crate::model::{
-    BranchId, ContentId, Coverage, EditorId, FileId, Image, NodeId, OpId, Placed, RelPath, RootId,
-    os_bytes,
+    BranchId, ContentId, Coverage, EditorId, FileId, FileState, Image, NodeId, OpId, Placed,
+    RelPath, RootId, os_bytes,
 };
 use crate::recorder;
 use crate::restore::Plan;
@@ -74,21 +76,35 @@ pub struct Engine {
     notice: Option<String>,
 }
 
-/// Who wants to hear how far a scan is.
+/// Who wants to hear how far a piece of work is, and may not want it any more.
 #[derive(Default)]
-pub(crate) struct Told(Option<Box<dyn FnMut(Progress) + Send>>);
+pub(crate) struct Told {
+    tell: Option<Box<dyn FnMut(Progress) + Send>>,
+    off: Option<Arc<AtomicBool>>,
+}
 
 impl Told {
     pub(crate) fn call(&mut self, progress: Progress) {
-        if let Some(tell) = &mut self.0 {
+        if let Some(tell) = &mut self.tell {
             tell(progress);
         }
+    }
+
+    pub(crate) fn is_off(&self) -> bool {
+        self.off
+            .as_ref()
+            .is_some_and(|off| off.load(Ordering::Relaxed))
+    }
+
+    /// What says that it is called off.
+    pub(crate) fn off(&self) -> Option<Arc<AtomicBool>> {
+        self.off.clone()
     }
 }
 
 impl std::fmt::Debug for Told {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Told({})", self.0.is_some())
+        write!(f, "Told({})", self.tell.is_some())
     }
 }
 
@@ -246,7 +262,18 @@ impl Engine {
 
     /// Has scans tell how far they are.
     pub fn on_progress(&mut self, tell: impl FnMut(Progress) + Send + 'static) {
-        self.told = Told(Some(Box::new(tell)));
+        self.told.tell = Some(Box::new(tell));
+    }
+
+    /// From now on, scans end with `Error::CalledOff` once this is set. What has begun to change files is carried
+    /// through all the same.
+    pub fn call_off_with(&mut self, off: Arc<AtomicBool>) {
+        self.told.off = Some(off);
+    }
+
+    /// Nobody waits for this any more.
+    pub fn tell_nobody(&mut self) {
+        self.told = Told::default();
     }
 
     /// For tests: how long to wait for a recorder's answer.
@@ -430,11 +457,35 @@ impl Engine {
         file: FileId,
         node: NodeId,
     ) -> Result<bool> {
-        let Some(since) = history::since(&self.store.conn, file)? else {
-            return Ok(true);
-        };
         // an exact rewind may have brought it here from the branch on which it came into sight
-        Ok(ancestry.is_ancestor(since, node)? || history::is_changed(ancestry, file, node)?)
+        Ok(self.seen_at(ancestry, file, node)? || history::is_changed(ancestry, file, node)?)
+    }
+
+    /// Whether a file was in sight on the way to a node, or always.
+    pub(crate) fn seen_at(
+        &self,
+        ancestry: &Ancestry<'_>,
+        file: FileId,
+        node: NodeId,
+    ) -> Result<bool> {
+        match history::since(&self.store.conn, file)? {
+            Some(since) => ancestry.is_ancestor(since, node),
+            None => Ok(true),
+        }
+    }
+
+    /// A file's state at a node; nothing, where it was not known.
+    pub(crate) fn state_known(
+        &self,
+        ancestry: &Ancestry<'_>,
+        file: FileId,
+        node: NodeId,
+    ) -> Result<FileState> {
+        if self.known_at(ancestry, file, node)? {
+            history::state_at(ancestry, file, node)
+        } else {
+            Ok(None)
+        }
     }
 
     /// Files with changes on the way from one node to another.

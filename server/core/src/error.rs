@@ -32,6 +32,9 @@ pub enum Error {
     Conflicts { open: usize },
     #[error("{path} does not exist {place}")]
     NoFile { path: String, place: String },
+    /// Whoever asked did not want it any more.
+    #[error("called off; nothing was changed")]
+    CalledOff,
     #[error("{0}")]
     Usage(String),
     #[error("{reason}")]
@@ -56,7 +59,7 @@ pub enum ErrorKind {
 impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
-            Self::Refused { .. } | Self::Conflicts { .. } => ErrorKind::Refused,
+            Self::Refused { .. } | Self::Conflicts { .. } | Self::CalledOff => ErrorKind::Refused,
             Self::Usage(_) => ErrorKind::Usage,
             Self::NoStore(_)
             | Self::NoRevision(_)

@@ -143,6 +143,8 @@ pub(crate) struct Against<'a> {
     pub only: Option<&'a Touched>,
     /// Whether to keep what is found: else it is only said where something is.
     pub keep: bool,
+    /// Set when nobody wants it any more.
+    pub off: Option<&'a AtomicBool>,
 }
 
 /// Scans the root, or what of it may have changed. `tick` hears from time to time how many files were seen.
@@ -160,6 +162,7 @@ pub(crate) fn scan(
         others,
         only,
         keep,
+        off,
     } = *against;
     if !root.is_there() {
         return Err(Error::refused(
@@ -168,7 +171,8 @@ pub(crate) fn scan(
         ));
     }
     crate::fault::point("scan begun");
-    let late = || deadline.is_some_and(|d| Instant::now() >= d);
+    let off = || off.is_some_and(|off| off.load(Ordering::Relaxed));
+    let late = || off() || deadline.is_some_and(|d| Instant::now() >= d);
     let scan = Scan {
         root,
         store,
@@ -245,6 +249,9 @@ pub(crate) fn scan(
         }
     }
     crate::fault::point("scanned");
+    if off() {
+        return Err(Error::CalledOff);
+    }
     let gathered = scan
         .gathered
         .into_inner()

@@ -18,6 +18,10 @@ pub struct Abilities {
     /// Edits may name the version that they are for.
     pub versioned_edits: bool,
     pub show_document: bool,
+    /// Shows how far long work is.
+    pub progress: bool,
+    /// Opens `backstitch:` documents.
+    pub virtual_documents: bool,
     /// Actions may be more than a command.
     pub actions: bool,
     pub markdown: bool,
@@ -30,6 +34,8 @@ pub struct Abilities {
 pub struct Own {
     /// A clean document is read anew when its file changed on disk.
     pub reloads_from_disk: bool,
+    /// Opens `backstitch:` documents, whose content it asks for.
+    pub content_provider: bool,
     /// Wants the notifications of `backstitch/`, and failures as errors.
     pub notifications: bool,
 }
@@ -54,6 +60,11 @@ impl Abilities {
             versioned_edits: workspace
                 .and_then(|w| w.workspace_edit.as_ref()?.document_changes)
                 .unwrap_or_default(),
+            progress: window
+                .and_then(|w| w.work_done_progress)
+                .unwrap_or_default(),
+            virtual_documents: own.unwrap_or_default().content_provider
+                || workspace.is_some_and(|w| w.text_document_content.is_some()),
             show_document: window
                 .and_then(|w| Some(w.show_document.as_ref()?.support))
                 .unwrap_or_default(),

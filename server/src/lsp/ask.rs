@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use tower_lsp::gen_lsp_types::{MessageActionItem, MessageType};
 
+use super::failure::{Failure, Outcome};
 use super::session::Session;
+use super::words;
 
 /// A person may think; one who went home is not waited for.
 const PATIENCE: Duration = Duration::from_mins(10);
@@ -16,6 +18,17 @@ pub async fn ask(
     question: &str,
     answers: &[&str],
 ) -> Option<String> {
+    let chosen = must_ask(session, kind, question, answers).await;
+    chosen.ok().flatten()
+}
+
+/// The same for who cannot go on without: an editor that does not ask is a failure, with the way round it.
+pub async fn must_ask(
+    session: &Session,
+    kind: MessageType,
+    question: &str,
+    answers: &[&str],
+) -> Outcome<Option<String>> {
     let actions = answers.iter().map(|title| MessageActionItem {
         title: (*title).to_owned(),
         ..MessageActionItem::default()
@@ -23,14 +36,14 @@ pub async fn ask(
     let actions = Some(actions.collect());
     let asked = session.client.show_message_request(kind, question, actions);
     match tokio::time::timeout(PATIENCE, asked).await {
-        Ok(Ok(chosen)) => chosen.map(|item| item.title),
+        Ok(Ok(chosen)) => Ok(chosen.map(|item| item.title)),
         Ok(Err(error)) => {
             tracing::warn!("a question was not answered: {error}");
-            None
+            Err(Failure::new("refused", words::CANNOT_ASK).hint(words::CANNOT_ASK_HINT))
         }
         Err(_) => {
             tracing::warn!("nobody answered within {} s", PATIENCE.as_secs());
-            None
+            Ok(None)
         }
     }
 }

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tower_lsp::gen_lsp_types::MessageType;
 
-use super::ask::ask;
+use super::ask::must_ask;
 use super::failure::{Failure, Outcome};
 use super::restore::{self, Job};
 use super::room::Room;
@@ -76,6 +76,7 @@ struct Naming {
     into: Option<String>,
     label: Option<String>,
     switch: bool,
+    confirm: Option<bool>,
 }
 
 pub async fn run(session: &Arc<Session>, name: &str, arguments: Value) -> Outcome<Value> {
@@ -85,19 +86,19 @@ pub async fn run(session: &Arc<Session>, name: &str, arguments: Value) -> Outcom
         arguments
     };
     let here: Where = read(name, &arguments)?;
-    let room = room(session, &here)?;
+    let room = meant(session, &here).await?;
     match name {
         "backstitch.rewind" => {
             let mut typed: Restoring = read(name, &arguments)?;
             if typed.rev.is_none() {
-                typed.rev = Some(a_turn(session, &room, "Rewind to before which turn?").await?);
+                typed.rev = Some(a_turn(session, &room, words::WHICH_REWIND).await?);
             }
             restore::run(session, rewind(room, &typed)?).await
         }
         "backstitch.revert" => {
             let mut typed: Restoring = read(name, &arguments)?;
             if typed.turn.is_none() && typed.step.is_none() {
-                typed.turn = Some(a_turn(session, &room, "Take out which turn?").await?);
+                typed.turn = Some(a_turn(session, &room, words::WHICH_REVERT).await?);
             }
             restore::run(session, revert(room, &typed)?).await
         }
@@ -150,17 +151,42 @@ pub fn room(session: &Session, here: &Where) -> Outcome<Arc<Room>> {
         let path = uri::to_path(root).unwrap_or_else(|| root.into());
         return Ok(session.room_of(&path)?);
     }
-    let rooms = session.rooms();
-    let recorded = |room: &&Arc<Room>| room.workspace().store_dir.join("store.db").exists();
-    let with_history: Vec<&Arc<Room>> = rooms.iter().filter(recorded).collect();
-    match (rooms.as_slice(), with_history.as_slice()) {
-        ([room], _) => Ok(room.clone()),
-        (_, [room]) => Ok((*room).clone()),
-        ([], _) => Err(Failure::usage("no workspace is open")
+    match likely(session).as_slice() {
+        [room] => Ok(room.clone()),
+        [] => Err(Failure::usage("no workspace is open")
             .hint("open a file of the one that is meant, or name it with `workspace`")),
         _ => Err(Failure::usage("several workspaces are open")
             .hint("name a document with `uri`, or a root with `workspace`")),
     }
+}
+
+/// The workspaces that may be meant where none is named: those with a history, if there are any.
+fn likely(session: &Session) -> Vec<Arc<Room>> {
+    let rooms = session.rooms();
+    let recorded = |room: &&Arc<Room>| room.workspace().store_dir.join("store.db").exists();
+    let with_history: Vec<Arc<Room>> = rooms.iter().filter(recorded).cloned().collect();
+    if with_history.is_empty() {
+        rooms
+    } else {
+        with_history
+    }
+}
+
+/// The same for a command, which asks where several may be meant.
+async fn meant(session: &Session, here: &Where) -> Outcome<Arc<Room>> {
+    let likely = likely(session);
+    if here.uri.is_some() || here.workspace.is_some() || likely.len() < 2 {
+        return room(session, here);
+    }
+    let offered = likely.iter().take(OFFERED);
+    let offered = offered.map(|room| {
+        let root = room.root().display().to_string();
+        (root.clone(), root)
+    });
+    let chosen = one_of(session, words::WHICH_WORKSPACE, offered.collect()).await?;
+    let chosen = Path::new(&chosen);
+    let mut found = likely.into_iter().filter(|room| room.root() == chosen);
+    found.next().ok_or_else(Failure::cancelled)
 }
 
 /// A path as commands name it: a URI, or counted from the root.
@@ -268,9 +294,11 @@ async fn a_branch(session: &Session, room: &Room) -> Outcome<String> {
         .map(|branch| (branch.name.clone(), branch.name.clone()))
         .collect();
     if offered.is_empty() {
-        return Err(Failure::new("not_found", "there is no other branch").hint("`fork` makes one"));
+        return Err(
+            Failure::new("not_found", "there is no other branch").hint(words::NO_BRANCH_HINT)
+        );
     }
-    one_of(session, "Switch to which branch?", offered).await
+    one_of(session, words::WHICH_BRANCH, offered).await
 }
 
 async fn one_of(
@@ -280,7 +308,7 @@ async fn one_of(
 ) -> Outcome<String> {
     let mut titles: Vec<&str> = offered.iter().map(|(title, _)| title.as_str()).collect();
     titles.push(choice::CANCEL);
-    let chosen = ask(session, MessageType::Info, question, &titles).await;
+    let chosen = must_ask(session, MessageType::Info, question, &titles).await?;
     let chosen = chosen.ok_or_else(Failure::cancelled)?;
     let found = offered.into_iter().find(|(title, _)| *title == chosen);
     found.map(|(_, value)| value).ok_or_else(Failure::cancelled)
@@ -289,17 +317,28 @@ async fn one_of(
 async fn fork(session: &Arc<Session>, room: Arc<Room>, typed: Naming) -> Outcome<Value> {
     let rev = match typed.rev {
         Some(rev) => rev,
-        None => a_turn(session, &room, "Fork from before which turn?").await?,
+        None => a_turn(session, &room, words::WHICH_FORK).await?,
     };
+    let mut switch = typed.switch;
+    if typed.name.is_none() && typed.into.is_none() && typed.confirm.unwrap_or(true) {
+        let answers = [choice::FORK, choice::FORK_SWITCH, choice::CANCEL];
+        let question = words::fork_question(&rev);
+        let chosen = must_ask(session, MessageType::Info, &question, &answers).await?;
+        match chosen.as_deref() {
+            Some(choice::FORK) => {}
+            Some(choice::FORK_SWITCH) => switch = true,
+            _ => return Err(Failure::cancelled()),
+        }
+    }
     let into = typed.into.map(std::path::PathBuf::from);
     let forked = writes::fork(&room, rev, typed.name, into, session).await?;
     let name = forked["branch"]["name"].as_str().unwrap_or_default();
     let said = match forked["into"].as_str() {
-        Some(into) => format!("Branch {name} was made, with its files in {into}."),
-        None => format!("Branch {name} was made. `backstitch.switch` goes there."),
+        Some(into) => words::forked_into(name, into),
+        None => words::forked(name),
     };
     session.say(MessageType::Info, said);
-    if typed.switch {
+    if switch {
         let switching = Restoring {
             branch: Some(name.to_owned()),
             ..Restoring::default()
@@ -310,13 +349,27 @@ async fn fork(session: &Arc<Session>, room: Arc<Room>, typed: Naming) -> Outcome
     Ok(forked)
 }
 
+/// A name for a tag: LSP cannot ask for a text, so that some are offered.
+async fn a_tag(session: &Session, room: &Room) -> Outcome<String> {
+    let taken = room.ask(|engine| engine.tags()).await?;
+    let free = |base: &str| {
+        let numbered = (2_u32..).map(|number| format!("{base}-{number}"));
+        let mut names = std::iter::once(base.to_owned()).chain(numbered);
+        names.find(|name| taken.iter().all(|tag| tag.name != *name))
+    };
+    let names = words::TAGS.iter().filter_map(|base| free(base));
+    let offered = names.map(|name| (name.clone(), name)).collect();
+    one_of(session, words::WHICH_TAG, offered).await
+}
+
 async fn tag(session: &Session, room: Arc<Room>, typed: Naming) -> Outcome<Value> {
-    let Some(name) = typed.name else {
-        return Err(Failure::usage("backstitch.tag needs a `name`"));
+    let name = match typed.name {
+        Some(name) => name,
+        None => a_tag(session, &room).await?,
     };
     let rev = typed.rev.unwrap_or_else(|| "@".into());
     let tagged = writes::tag(&room, rev, name.clone()).await?;
-    session.say(MessageType::Info, format!("{tagged} is tagged {name}."));
+    session.say(MessageType::Info, words::tagged(&tagged, &name));
     Ok(json!({ "tag": name, "checkpoint": tagged }))
 }
 
@@ -325,7 +378,7 @@ async fn checkpoint(session: &Session, room: Arc<Room>, typed: Naming) -> Outcom
     let age = words::Now::read().ago(entry.node.time);
     session.say(
         MessageType::Info,
-        format!("Checkpoint {} was made {age}.", entry.node.id),
+        words::checkpoint_made(entry.node.id, &age),
     );
     Ok(shape::checkpoint(&entry))
 }

@@ -14,6 +14,7 @@ use tower_lsp::LspService;
 use tower_lsp::gen_lsp_types::{
     DidChangeConfigurationParams, DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams,
     DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams,
+    WorkDoneProgressCancelParams,
 };
 use tower_lsp::jsonrpc::{Error, Id, Request, Response};
 
@@ -72,13 +73,14 @@ impl Service<Request> for Ingress {
 }
 
 /// What changes what the server knows.
-const STATE: [&str; 6] = [
+const STATE: [&str; 7] = [
     "textDocument/didOpen",
     "textDocument/didChange",
     "textDocument/didSave",
     "textDocument/didClose",
     "workspace/didChangeWorkspaceFolders",
     "workspace/didChangeConfiguration",
+    "window/workDoneProgress/cancel",
 ];
 
 fn take_up(session: &Session, request: Request) {
@@ -103,6 +105,10 @@ fn change(session: &Session, method: &str, params: Value) -> serde_json::Result<
             let document = &params.text_document;
             let uri = &document.text_document_identifier.uri;
             session.change(uri.as_ref(), document.version, &params.content_changes);
+        }
+        "window/workDoneProgress/cancel" => {
+            let params: WorkDoneProgressCancelParams = from_value(params)?;
+            session.running.cancel(&params.token);
         }
         "textDocument/didSave" => {
             let params: DidSaveTextDocumentParams = from_value(params)?;

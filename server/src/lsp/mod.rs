@@ -21,6 +21,7 @@ mod lenses;
 mod news;
 mod notices;
 mod position;
+mod progress;
 mod requests;
 mod restore;
 mod room;

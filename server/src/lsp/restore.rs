@@ -9,10 +9,11 @@ use backstitch_core::{EditorLease, Engine};
 use serde_json::Value;
 use tower_lsp::gen_lsp_types::MessageType;
 
-use super::ask::ask;
+use super::ask::must_ask;
 use super::commands::{Restoring, request};
 use super::editing::{self, For, NewText, Open};
 use super::failure::{Failure, Outcome};
+use super::progress;
 use super::room::{Acting, Room};
 use super::session::Session;
 use super::views;
@@ -25,9 +26,12 @@ tokio::task_local! {
 }
 
 fn is_called_off() -> bool {
-    CALLED_OFF
-        .try_with(|off| off.load(Ordering::Relaxed))
-        .unwrap_or_default()
+    off().load(Ordering::Relaxed)
+}
+
+/// Set when the request behind this command is cancelled.
+fn off() -> Arc<AtomicBool> {
+    CALLED_OFF.try_with(Arc::clone).unwrap_or_default()
 }
 
 /// How often a plan is made anew because something changed while it was shown.
@@ -103,23 +107,35 @@ pub struct Shown {
 }
 
 /// The dry run.
-pub async fn plan(session: &Session, job: &Job) -> Outcome<Shown> {
+pub async fn plan(session: &Arc<Session>, job: &Job) -> Outcome<Shown> {
     let mine = job.clone();
     let open = Open::of(session, &job.room);
-    let planned = job.room.act(false, move |Acting { engine, lease }| {
-        let request = mine.request(engine, &lease, &open)?;
-        let plan = engine.plan(&request)?;
-        Ok(Shown {
-            title: format!(
-                "{} {}",
-                mine.verb,
-                mine.rev.as_deref().unwrap_or(&plan.target)
-            ),
-            document: shape::plan(&plan, mine.rev.as_deref(), "code"),
-            plan,
+    let title = words::looking(job.verb, job.rev.as_deref());
+    let work = |shown: progress::Shown| {
+        job.room.act(false, move |Acting { engine, lease }| {
+            planned(&mut shown.tell(engine), &mine, &lease, &open)
         })
-    });
-    Ok(planned.await?)
+    };
+    Ok(progress::with(session, title, off(), work).await?)
+}
+
+fn planned(
+    engine: &mut Engine,
+    mine: &Job,
+    lease: &EditorLease,
+    open: &Open,
+) -> backstitch_core::Result<Shown> {
+    let request = mine.request(engine, lease, open)?;
+    let plan = engine.plan(&request)?;
+    Ok(Shown {
+        title: format!(
+            "{} {}",
+            mine.verb,
+            mine.rev.as_deref().unwrap_or(&plan.target)
+        ),
+        document: shape::plan(&plan, mine.rev.as_deref(), "code"),
+        plan,
+    })
 }
 
 /// Plans, asks where somebody is to be asked, does it, and says what was done.
@@ -174,30 +190,37 @@ fn conflict(shown: &Shown) -> Box<Failure> {
 
 /// Has the user decide what collides.
 async fn decide(session: &Arc<Session>, job: &mut Job, shown: &Shown) -> Outcome<()> {
-    let question = words::question(&shown.title, &shown.plan);
+    let question = words::question(&shown.title, &shown.plan, job.request.on_conflict);
     let answers = [
         choice::CURRENT,
         choice::TARGET,
         choice::MARKERS,
+        choice::SHOW,
         choice::CANCEL,
     ];
-    let chosen = ask(session, MessageType::Warning, &question, &answers).await;
-    job.request.on_conflict = match chosen.as_deref() {
-        Some(choice::CURRENT) => OnConflict::Current,
-        Some(choice::TARGET) => OnConflict::Target,
-        Some(choice::MARKERS) => OnConflict::Markers,
-        _ => return Err(Failure::cancelled()),
-    };
-    // what the decision comes to is shown once more, with its fingerprint
-    Ok(())
+    loop {
+        let chosen = must_ask(session, MessageType::Warning, &question, &answers).await?;
+        job.request.on_conflict = match chosen.as_deref() {
+            Some(choice::CURRENT) => OnConflict::Current,
+            Some(choice::TARGET) => OnConflict::Target,
+            Some(choice::MARKERS) => OnConflict::Markers,
+            Some(choice::SHOW) => {
+                views::plan(session, &job.room, shown).await?;
+                continue;
+            }
+            _ => return Err(Failure::cancelled()),
+        };
+        // what the decision comes to is shown once more, with its fingerprint
+        return Ok(());
+    }
 }
 
 async fn confirm(session: &Arc<Session>, job: &Job, shown: &Shown) -> Outcome<()> {
-    let question = words::question(&shown.title, &shown.plan);
+    let question = words::question(&shown.title, &shown.plan, job.request.on_conflict);
     let yes = words::verb(job.verb);
     loop {
         let answers = [yes, choice::SHOW, choice::CANCEL];
-        let chosen = ask(session, MessageType::Info, &question, &answers).await;
+        let chosen = must_ask(session, MessageType::Info, &question, &answers).await?;
         match chosen.as_deref() {
             Some(answer) if answer == yes => return Ok(()),
             Some(choice::SHOW) => views::plan(session, &job.room, shown).await?,
@@ -210,22 +233,30 @@ async fn confirm(session: &Arc<Session>, job: &Job, shown: &Shown) -> Outcome<()
 async fn apply(session: &Arc<Session>, job: &Job, fingerprint: Option<String>) -> Outcome<Value> {
     let mine = job.clone();
     let open = Open::of(session, &job.room);
-    let work = job.room.act(false, move |Acting { engine, lease }| {
-        let request = mine.request(engine, &lease, &open)?;
-        let applied = engine.apply(&request, fingerprint.as_deref(), &mut |_| {})?;
-        // where another editor did it, the texts are in its documents
-        let texts = match &applied.by {
-            None => texts(engine, &applied.plan)?,
-            Some(_) => Vec::new(),
-        };
-        let document = shape::applied(&applied, mine.rev.as_deref(), "code");
-        Ok((applied, texts, document))
-    });
-    let (applied, texts, mut document) = work.await?;
+    let title = words::doing(job.verb, job.rev.as_deref());
+    let work = |shown: progress::Shown| {
+        job.room.act(false, move |Acting { engine, lease }| {
+            let mut engine = shown.tell(engine);
+            let request = mine.request(&engine, &lease, &open)?;
+            let applied = engine.apply(&request, fingerprint.as_deref(), &mut |far| {
+                shown.far(far);
+            })?;
+            // where another editor did it, the texts are in its documents
+            let texts = match &applied.by {
+                None => texts(&engine, &applied.plan)?,
+                Some(_) => Vec::new(),
+            };
+            let document = shape::applied(&applied, mine.rev.as_deref(), "code");
+            Ok((applied, texts, document))
+        })
+    };
+    let worked = progress::with(session, title, off(), work);
+    let (applied, texts, mut document) = worked.await?;
     session.changed(&job.room);
+    let unsaved: Vec<_> = texts.iter().map(|text| text.path.clone()).collect();
     let unseen = editing::apply(session, &job.room, texts, For::Command).await;
     shape::unseen(&mut document, &unseen.not_taken, &unseen.awaited);
-    let said = words::done(job.verb, job.rev.as_deref(), &applied);
+    let said = words::done(job.verb, job.rev.as_deref(), &applied, &unsaved);
     session.say(MessageType::Info, said);
     Ok(document)
 }

@@ -7,7 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
-use backstitch_core::{EditorLease, Engine, Error, Result, Workspace};
+use backstitch_core::{
+    EditorLease, Engine, Error, Recorder, Recording, Result, Standing, Workspace,
+};
 use tokio::sync::oneshot;
 
 type Job = Box<dyn FnOnce(&mut Desk) + Send>;
@@ -19,6 +21,8 @@ pub struct Room {
     pub serving: tokio::sync::Mutex<()>,
     asks: Sender<Job>,
     acts: Sender<Job>,
+    /// Held, not used: it watches the files as long as the workspace is open.
+    _recorder: Recorder,
 }
 
 /// What one thread works with: the engine, once there is a store.
@@ -44,7 +48,14 @@ impl Room {
     pub fn open(workspace: Workspace, editor: &str) -> Result<Self> {
         let asks = spawn(workspace.clone(), None, "asks")?;
         let acts = spawn(workspace.clone(), Some(editor.to_owned()), "acts")?;
+        let root = workspace.root.clone();
+        let said = move |standing| match standing {
+            Standing::Failed(why) => tracing::warn!("{}: {why}", root.display()),
+            other => tracing::info!("{}: {other:?}", root.display()),
+        };
+        let recorder = Recorder::start(&workspace, Recording::default(), said)?;
         Ok(Self {
+            _recorder: recorder,
             workspace,
             serving: tokio::sync::Mutex::default(),
             asks,

@@ -18,9 +18,11 @@ use super::abilities::Abilities;
 use super::agents::AtWork;
 use super::document::{self, Document, Documents, Place};
 use super::news;
+use super::progress::Running;
 use super::room::Room;
 use super::settings::Settings;
 use super::uri;
+use super::views::Views;
 
 #[derive(Debug)]
 pub struct Session {
@@ -41,6 +43,9 @@ pub struct Session {
     /// Wakes who waits for a change of a document.
     told: Notify,
     at_work: RwLock<Option<AtWork>>,
+    /// What takes long and can be called off.
+    pub running: Running,
+    pub views: Views,
     /// Whether the client has said that it is ready.
     ready: watch::Sender<bool>,
     /// The client has asked the server to shut down: what follows is its exit.
@@ -103,6 +108,8 @@ impl Session {
             opened,
             told: Notify::new(),
             at_work: RwLock::default(),
+            running: Running::default(),
+            views: Views::default(),
             ready: watch::Sender::new(false),
             leaving: AtomicBool::new(false),
         }

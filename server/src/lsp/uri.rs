@@ -57,6 +57,19 @@ impl Virtual {
     }
 }
 
+/// A text that is shown in a document of its own.
+pub fn of_view(number: u64, name: &str) -> String {
+    format!(
+        "{SCHEME}://view/{number}/{}",
+        encode(name.as_bytes(), false)
+    )
+}
+
+/// Whether two URIs name the same view; clients write them in their own ways.
+pub fn same_view(one: &str, other: &str) -> bool {
+    decode(one) == decode(other)
+}
+
 fn strip_scheme<'u>(uri: &'u str, scheme: &str) -> Option<&'u str> {
     let (found, rest) = uri.split_once(':')?;
     found.eq_ignore_ascii_case(scheme).then_some(rest)

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 use std::io::Write as _;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use backstitch_core::model::{FileState, RelPath};
@@ -50,10 +51,7 @@ pub async fn diff(session: &Arc<Session>, room: Arc<Room>, typed: Differing) -> 
     let (patch, files) = patch.await?;
     let to = typed.rev2.clone().unwrap_or_else(|| "disk".into());
     if patch.is_empty() {
-        session.say(
-            MessageType::Info,
-            format!("Nothing changed between {from} and {to}."),
-        );
+        session.say(MessageType::Info, words::nothing_between(&from, &to));
     } else {
         let file = path
             .as_ref()
@@ -79,6 +77,7 @@ pub async fn timeline(
     let name = path
         .as_ref()
         .map_or_else(|| "timeline".to_owned(), base_name);
+    let of_file = path.is_some();
     let entries = room.ask(move |engine| {
         engine.log(&LogFilter {
             limit: Some(ROWS),
@@ -88,7 +87,10 @@ pub async fn timeline(
     });
     let entries = entries.await?;
     let now = Now::read();
-    let rows: String = entries.iter().map(|entry| words::row(entry, now)).collect();
+    let rows: String = entries
+        .iter()
+        .map(|entry| words::row(entry, now, of_file))
+        .collect();
     let text = format!("{}{rows}", words::TIMELINE_HEAD);
     show(session, &format!("{name}.timeline"), text.as_bytes()).await?;
     let checkpoints = entries.iter().map(shape::checkpoint);
@@ -184,30 +186,70 @@ fn base_name(path: &RelPath) -> String {
 /// Opens a text beside what the user looks at.
 async fn show(session: &Arc<Session>, name: &str, content: &[u8]) -> Outcome<()> {
     let failed = |what: String| Failure::new("failed", what);
+    if session.abilities().virtual_documents {
+        let uri = session.views.keep(name, content);
+        if shown(session, uri).await {
+            return Ok(());
+        }
+    }
     let path =
         write(name, content).map_err(|error| failed(format!("a temporary file: {error}")))?;
     if !session.abilities().show_document {
-        session.say(
-            MessageType::Info,
-            format!("It stands in {}.", path.display()),
-        );
+        session.say(MessageType::Info, words::stands_in(&path));
         return Ok(());
     }
+    if !shown(session, uri::of_path(&path)).await {
+        session.say(MessageType::Info, words::stands_in(&path));
+    }
+    Ok(())
+}
+
+/// Whether the client has opened it.
+async fn shown(session: &Session, uri: String) -> bool {
     let params = ShowDocumentParams {
-        uri: Uri::from(uri::of_path(&path)),
+        uri: Uri::from(uri),
         external: Some(false),
         take_focus: Some(true),
         selection: None,
     };
     let shown = tokio::time::timeout(ANSWER, session.client.show_document(params)).await;
-    if !matches!(shown, Ok(Ok(true))) {
-        session.say(
-            MessageType::Info,
-            format!("It stands in {}.", path.display()),
-        );
-    }
-    Ok(())
+    matches!(shown, Ok(Ok(true)))
 }
+
+/// Texts that were shown in virtual documents, and may be asked for again.
+#[derive(Debug, Default)]
+pub struct Views(Mutex<Vec<(String, Arc<str>)>>);
+
+/// More of them are not kept.
+const KEPT: usize = 64;
+
+impl Views {
+    /// The URI under which it can be asked for from now on.
+    fn keep(&self, name: &str, content: &[u8]) -> String {
+        let uri = uri::of_view(NUMBER.fetch_add(1, Ordering::Relaxed), name);
+        let mut kept = self
+            .0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        if kept.len() == KEPT {
+            kept.remove(0);
+        }
+        kept.push((uri.clone(), String::from_utf8_lossy(content).into()));
+        uri
+    }
+
+    fn get(&self, uri: &str) -> Option<Arc<str>> {
+        let kept = self
+            .0
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut found = kept.iter().filter(|(of, _)| uri::same_view(of, uri));
+        found.next().map(|(_, text)| text.clone())
+    }
+}
+
+/// Each showing is a document of its own: editors do not read one anew that they have open.
+static NUMBER: AtomicU64 = AtomicU64::new(1);
 
 /// Where they lie. Only the user can read them.
 static PLACE: OnceLock<Mutex<Option<TempDir>>> = OnceLock::new();
@@ -227,8 +269,12 @@ fn write(name: &str, content: &[u8]) -> std::io::Result<std::path::PathBuf> {
         .chars()
         .map(|c| if c == '/' || c.is_control() { '-' } else { c })
         .collect();
-    let path = dir.path().join(plain);
-    let mut file = tempfile::NamedTempFile::new_in(dir.path())?;
+    let own = dir
+        .path()
+        .join(NUMBER.fetch_add(1, Ordering::Relaxed).to_string());
+    std::fs::create_dir(&own)?;
+    let path = own.join(plain);
+    let mut file = tempfile::NamedTempFile::new_in(&own)?;
     file.write_all(content)?;
     let mut permissions = file.as_file().metadata()?.permissions();
     permissions.set_readonly(true);
@@ -248,13 +294,24 @@ pub fn clear() {
 
 /// The content of a `backstitch:` document.
 pub async fn content(session: &Session, uri: &str) -> Outcome<String> {
+    if let Some(text) = session.views.get(uri) {
+        return Ok(text.as_ref().to_owned());
+    }
     let Some(document) = uri::Virtual::parse(uri) else {
         return Err(
             Failure::usage(format!("{uri} is no document of Backstitch"))
                 .hint("backstitch://<workspace>/<rev>/<path> is one"),
         );
     };
-    let room = session.room_of(&document.root)?;
+    // some clients write the workspace's part in small letters, as if it named a host
+    let known = session.rooms().into_iter().find(|room| {
+        let (root, meant) = (room.root().as_os_str(), document.root.as_os_str());
+        root.eq_ignore_ascii_case(meant) && !document.root.exists()
+    });
+    let room = match known {
+        Some(room) => room,
+        None => session.room_of(&document.root)?,
+    };
     let bytes = room
         .ask(move |engine| {
             let node = engine.resolve(&document.rev)?;

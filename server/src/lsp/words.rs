@@ -181,23 +181,87 @@ pub mod choice {
     pub const FORGET: &str = "Leave the file";
     pub const SHOW_TEXT: &str = "Show it";
     pub const FORGET_TEXT: &str = "Forget it";
+    pub const FORK: &str = "Make the branch";
+    pub const FORK_SWITCH: &str = "Make it and switch to it";
+}
+
+pub const CANNOT_ASK: &str =
+    "this editor does not show the question that has to be answered first; nothing was changed";
+pub const CANNOT_ASK_HINT: &str = "call the command with `confirm: false` to go on without, and with `onConflict` where edits collide";
+pub const WHICH_WORKSPACE: &str = "In which workspace?";
+pub const WHICH_REWIND: &str = "Rewind to before which turn?";
+pub const WHICH_REVERT: &str = "Take out which turn?";
+pub const WHICH_FORK: &str = "Fork from before which turn?";
+pub const WHICH_BRANCH: &str = "Switch to which branch?";
+pub const WHICH_TAG: &str = "Tag the state now as";
+pub const NO_BRANCH_HINT: &str = "a fork makes one: the lens or the action above an agent's lines";
+/// Names that are offered for a tag.
+pub const TAGS: [&str; 3] = ["good", "keep", "try"];
+
+pub fn fork_question(rev: &str) -> String {
+    format!("A new branch from {rev} on. The files stay as they are until you switch to it.")
+}
+
+pub fn forked(branch: &str) -> String {
+    format!("Branch {branch} was made. `backstitch.switch` goes there.")
+}
+
+pub fn forked_into(branch: &str, into: &str) -> String {
+    format!("Branch {branch} was made, with its files in {into}.")
+}
+
+pub fn tagged(checkpoint: &str, tag: &str) -> String {
+    format!("{checkpoint} is tagged {tag}.")
+}
+
+pub fn checkpoint_made(checkpoint: backstitch_core::model::NodeId, age: &str) -> String {
+    format!("Checkpoint {checkpoint} was made {age}.")
+}
+
+pub fn nothing_between(from: &str, to: &str) -> String {
+    format!("Nothing changed between {from} and {to}.")
+}
+
+pub fn stands_in(place: &std::path::Path) -> String {
+    format!("It stands in {}.", place.display())
+}
+
+/// How far a piece of work is.
+pub mod progress {
+    use backstitch_core::Progress;
+
+    pub fn far(progress: &Progress) -> String {
+        match progress.total {
+            Some(total) => format!("{}: {} of {total}", progress.what, progress.done),
+            None => format!("{}: {}", progress.what, progress.done),
+        }
+    }
 }
 
 pub const TIMELINE_HEAD: &str = "Newest first. `backstitch.rewind` takes out what came after one of these; tN is the state before turn N.\n\n";
 
-/// One checkpoint of the timeline as text.
-pub fn row(entry: &Entry, now: Now) -> String {
+fn agent(entry: &Entry) -> String {
+    let session = entry.session.as_ref();
+    session.map_or_else(String::new, |session| render::clean(&session.agent))
+}
+
+/// One checkpoint of the timeline as text. `whole`: the turns' own rows are not there, and each says whose it is.
+pub fn row(entry: &Entry, now: Now, whole: bool) -> String {
     let what = match (&entry.turn, &entry.call, &entry.operation) {
         (_, _, Some(operation)) => format!("{} {}", operation.kind.name(), operation.target),
+        (Some(turn), Some(call), _) if whole => format!(
+            "t{} {} · {} {}",
+            turn.number,
+            render::cut(&render::clean(&turn.prompt), 40),
+            agent(entry),
+            render::clean(&call.tool),
+        ),
         (_, Some(call), _) => format!("  {}", render::clean(&call.tool)),
         (Some(turn), None, _) => format!(
             "t{} {} · {}",
             turn.number,
             render::cut(&render::clean(&turn.prompt), 60),
-            entry
-                .session
-                .as_ref()
-                .map_or_else(String::new, |s| render::clean(&s.agent)),
+            agent(entry),
         ),
         _ => entry
             .node
@@ -234,7 +298,7 @@ pub mod plan {
     use std::fmt::Write as _;
 
     use backstitch_core::model::RelPath;
-    use backstitch_core::restore::{ActionKind, Applied, GapKind, Plan};
+    use backstitch_core::restore::{ActionKind, Applied, GapKind, OnConflict, Plan};
 
     use crate::render;
 
@@ -249,6 +313,18 @@ pub mod plan {
             "switch to" => "Switch",
             _ => "Rewind",
         }
+    }
+
+    pub fn looking(verb: &str, rev: Option<&str>) -> String {
+        format!("Looking what to {verb} {}", rev.unwrap_or_default())
+            .trim_end()
+            .to_owned()
+    }
+
+    pub fn doing(verb: &str, rev: Option<&str>) -> String {
+        capital(&format!("{verb} {}", rev.unwrap_or_default()))
+            .trim_end()
+            .to_owned()
     }
 
     pub fn nothing(title: &str) -> String {
@@ -266,7 +342,7 @@ pub mod plan {
     }
 
     /// `Rewind to t4: 3 files (1 merged, 1 deleted). Edits collide in a.rs. Not reached: 2 uncertain.`
-    pub fn question(title: &str, plan: &Plan) -> String {
+    pub fn question(title: &str, plan: &Plan, decided: OnConflict) -> String {
         let mut text = String::new();
         if plan.git_moved.is_some() {
             text.push_str("git is not where it was then; only files change. ");
@@ -274,7 +350,15 @@ pub mod plan {
         write!(text, "{}: {}", capital(title), files(plan)).ok();
         if !plan.conflicts.is_empty() {
             let paths: Vec<String> = plan.conflicts.iter().map(|c| c.path.display()).collect();
-            write!(text, " Edits collide in {}.", some(&paths)).ok();
+            write!(text, " Edits collide in {}", some(&paths)).ok();
+            text.push_str(match decided {
+                OnConflict::Fail => ".",
+                OnConflict::Markers => ": both are written, between conflict markers.",
+                OnConflict::Current => ": the lines there are now stay.",
+                OnConflict::Target => {
+                    ": the target's lines take the place of those there are now, yours included."
+                }
+            });
         }
         let gaps: Vec<String> = gaps(plan);
         if !gaps.is_empty() {
@@ -316,7 +400,20 @@ pub mod plan {
         }
         kinds
             .into_iter()
-            .map(|(kind, count)| format!("{count} {}", kind.name().replace('_', " ")))
+            .map(|(kind, count)| {
+                let files = render::plural(count, "file", "files");
+                match kind {
+                    GapKind::Uncertain => {
+                        let edits = render::plural(count, "edit", "edits");
+                        format!("{edits} of which nobody knows whose they are")
+                    }
+                    GapKind::Unsaved => {
+                        format!("{files} with text that is not saved, left as they are")
+                    }
+                    GapKind::Unknown => format!("{files} whose state then is not known"),
+                    other => format!("{files} ({})", other.name().replace('_', " ")),
+                }
+            })
             .collect()
     }
 
@@ -328,9 +425,19 @@ pub mod plan {
         }
     }
 
-    pub fn done(verb: &str, rev: Option<&str>, applied: &Applied) -> String {
+    /// `unsaved`: documents that show it, and whose files are still to be saved.
+    pub fn done(verb: &str, rev: Option<&str>, applied: &Applied, unsaved: &[RelPath]) -> String {
         let target = rev.unwrap_or(&applied.plan.target);
         let mut text = format!("Done: {verb} {target}, {}", files(&applied.plan));
+        if !unsaved.is_empty() {
+            let paths: Vec<String> = unsaved.iter().map(RelPath::display).collect();
+            write!(
+                text,
+                " In the editor, and still to be saved: {}.",
+                some(&paths)
+            )
+            .ok();
+        }
         if !applied.incomplete.is_empty() {
             let left: Vec<String> = applied.incomplete.iter().map(RelPath::display).collect();
             write!(

@@ -4,7 +4,11 @@ use super::model::Who::A;
 use super::ops::{Ask, Choice, Edit, Mix, Op};
 
 fn holds(ops: &[Op]) {
-    if let Err(why) = super::history(Mix::ALL, false, ops) {
+    holds_for(Mix::ALL, ops);
+}
+
+fn holds_for(mix: Mix, ops: &[Op]) {
+    if let Err(why) = super::history(mix, false, ops) {
         panic!("{why}");
     }
 }
@@ -54,6 +58,40 @@ fn what_comes_into_sight_at_a_fork_is_on_one_side_of_it() {
             lines: 1,
         }),
     ]);
+}
+
+/// U-21, U-23: a file that another branch knows, and the user went on with where nothing looks at it.
+#[test]
+fn what_is_known_on_another_branch_is_in_the_way() {
+    holds_for(
+        Mix::BRANCHES,
+        &[
+            named(Edit::Rules { rules: 61 }),
+            Op::Name {
+                node: 19969,
+                tag: false,
+            },
+            Op::Switch {
+                branch: 127,
+                carry: false,
+                choice: Choice::Fail,
+                back: false,
+            },
+            shell(vec![Edit::Binary { path: 135 }]),
+            Op::User(vec![Edit::Rename { file: 44, to: 105 }]),
+            named(Edit::Insert {
+                file: 0,
+                at: 0,
+                lines: 1,
+            }),
+            Op::Undo { op: None },
+            Op::User(vec![Edit::Delete {
+                file: 221,
+                at: 27,
+                lines: 2,
+            }]),
+        ],
+    );
 }
 
 /// U-23: a rewind that takes out the `.gitignore` brings a file into sight, which nobody has created since.

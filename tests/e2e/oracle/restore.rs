@@ -106,7 +106,10 @@ impl World {
                 self.settled("a refusal")?;
                 // what an open call has reserved may have changed unseen; otherwise only conflicts refuse
                 if plan.open_conflicts() == 0 && self.calls.iter().all(|c| c.names.is_none()) {
-                    return Err(format!("{what}: refused without a conflict: {e}"));
+                    let files = &plan;
+                    return Err(format!(
+                        "{what}: refused without a conflict: {e}; planned: {files:?}"
+                    ));
                 }
                 return match fail(e)? {
                     Outcome::Refused(_) => Ok(Outcome::Refused(Some(Box::new(plan)))),

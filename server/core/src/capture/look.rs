@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::calls;
-use super::settle::{self, AFTER, BEFORE, Cause, Desk, Scanned};
+use super::settle::{self, AFTER, BEFORE, Cause, Desk, Glance, Scanned};
 use crate::editors::pending::Pending;
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, Result};
@@ -81,7 +81,13 @@ impl Engine {
             })?;
         }
         let only = self.nothing_else(extent)?;
-        settle::differences(&self.store, &self.root, self.here, only.as_ref())
+        let off = self.told.off();
+        let glance = Glance {
+            only: only.as_ref(),
+            deadline: None,
+            off: off.as_deref(),
+        };
+        settle::differences(&self.store, &self.root, self.here, glance)
     }
 
     /// What is to be looked at where a recorder says that nothing else was touched. None: everything, since the
@@ -174,6 +180,12 @@ impl Engine {
     }
 
     fn scan_these(&mut self, only: Option<&Touched>, deadline: Option<Instant>) -> Result<Scanned> {
+        let off = self.told.off();
+        let glance = Glance {
+            only,
+            deadline,
+            off: off.as_deref(),
+        };
         let told = &mut self.told;
         let mut tick = |done| {
             told.call(Progress {
@@ -183,7 +195,7 @@ impl Engine {
             });
         };
         let (store, root) = (&self.store, &self.root);
-        settle::scan(store, root, self.here, only, deadline, &mut tick)
+        settle::scan(store, root, self.here, glance, &mut tick)
     }
 
     /// One write transaction at the desk; gaps that hooks left behind are taken in with the next node.

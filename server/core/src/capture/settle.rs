@@ -543,17 +543,25 @@ pub(crate) fn by_call(
     }
 }
 
-/// Runs a scan against what the store knows: of the whole tree, or of what alone can have changed. Reads the
-/// database outside any transaction of its own.
+/// A look at the disk.
+#[derive(Clone, Copy)]
+pub(crate) struct Glance<'a> {
+    /// What alone can have changed; None: the whole tree is walked.
+    pub only: Option<&'a Touched>,
+    pub deadline: Option<std::time::Instant>,
+    /// Set when nobody wants it any more.
+    pub off: Option<&'a std::sync::atomic::AtomicBool>,
+}
+
+/// Runs a scan against what the store knows. Reads the database outside any transaction of its own.
 pub(crate) fn scan(
     store: &Store,
     root: &Root,
     here: Here,
-    only: Option<&Touched>,
-    deadline: Option<std::time::Instant>,
+    glance: Glance<'_>,
     tick: &mut dyn FnMut(u64),
 ) -> Result<Scanned> {
-    look(store, root, here, only, true, deadline, tick)
+    look(store, root, here, glance, true, tick)
 }
 
 /// The same, to see where the disk is not as it is known, and not to record it.
@@ -561,20 +569,24 @@ pub(crate) fn differences(
     store: &Store,
     root: &Root,
     here: Here,
-    only: Option<&Touched>,
+    glance: Glance<'_>,
 ) -> Result<Findings> {
-    Ok(look(store, root, here, only, false, None, &mut |_| {})?.findings)
+    Ok(look(store, root, here, glance, false, &mut |_| {})?.findings)
 }
 
 fn look(
     store: &Store,
     root: &Root,
     here: Here,
-    only: Option<&Touched>,
+    glance: Glance<'_>,
     keep: bool,
-    deadline: Option<std::time::Instant>,
     tick: &mut dyn FnMut(u64),
 ) -> Result<Scanned> {
+    let Glance {
+        only,
+        deadline,
+        off,
+    } = glance;
     let conn = &store.conn;
     let since = calls::last_event(conn)?;
     let generation = known::generation(conn, here.root)?;
@@ -592,6 +604,7 @@ fn look(
         others: &others,
         only,
         keep,
+        off,
     };
     let mut findings = crate::scan::scan(root, &store.dir, &against, deadline, tick)?;
     if let Some(touched) = only {

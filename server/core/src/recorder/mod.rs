@@ -74,7 +74,7 @@ pub struct Recorder {
 /// What the thread that watches and the one that looks have in common.
 #[derive(Debug)]
 struct Shared {
-    stop: AtomicBool,
+    stop: Arc<AtomicBool>,
     state: Mutex<State>,
     news: Condvar,
 }
@@ -150,7 +150,7 @@ impl Recorder {
         tell: impl Fn(Standing) + Send + Sync + 'static,
     ) -> Result<Self> {
         let shared = Arc::new(Shared {
-            stop: AtomicBool::new(false),
+            stop: Arc::default(),
             state: Mutex::new(State::new()),
             news: Condvar::new(),
         });
@@ -195,7 +195,7 @@ fn keep_on(
 ) {
     tell(Standing::Waiting);
     while !shared.ends() {
-        match begin(workspace) {
+        match begin(workspace, &shared.stop) {
             Ok(Some(begun)) => {
                 *shared.state() = State::new();
                 if let Err(error) = begun.run(shared, recording, tell) {
@@ -232,7 +232,7 @@ struct Begun {
 }
 
 /// None: there is no store, or another process has the lease.
-fn begin(workspace: &Workspace) -> Result<Option<Begun>> {
+fn begin(workspace: &Workspace, stop: &Arc<AtomicBool>) -> Result<Option<Begun>> {
     if !cfg!(target_os = "linux") || !store::Store::exists(&workspace.store_dir)? {
         return Ok(None);
     }
@@ -242,7 +242,8 @@ fn begin(workspace: &Workspace) -> Result<Option<Begun>> {
             "every look walks the tree; a local file system is quicker",
         ));
     }
-    let engine = Engine::open_existing(workspace)?;
+    let mut engine = Engine::open_existing(workspace)?;
+    engine.call_off_with(Arc::clone(stop));
     let (store, root) = (engine.store.dir.clone(), engine.here.root);
     let path = cookie::lease(&store, root);
     let Some(lease) = store::lock(&path, true, Duration::ZERO)? else {

@@ -93,6 +93,9 @@ impl Engine {
             not_taken: Vec::new(),
             awaited: Vec::new(),
         };
+        if self.told.is_off() {
+            return Err(Error::CalledOff);
+        }
         if !done.plan.is_empty() {
             let op = self.begin(&done.plan)?;
             self.forwards(op, false, progress)?;

@@ -246,7 +246,7 @@ impl Engine {
         for file in self.files_between(ancestry, head, target)? {
             // what only this line of history ever saw has no earlier state on the other
             if elsewhere && !self.known_at(ancestry, file, target)? {
-                if let Some(stays) = history::state_at(ancestry, file, head)? {
+                if let Some(stays) = self.state_known(ancestry, file, head)? {
                     gaps.push(Gap {
                         path: Some(stays.path.bytes().to_vec()),
                         kind: GapKind::Unknown,

@@ -204,7 +204,7 @@ impl Draft<'_> {
         file: FileId,
         moves: &Moves,
     ) -> Result<()> {
-        let current = history::state_at(ancestry, file, self.head)?;
+        let current = self.engine.state_known(ancestry, file, self.head)?;
         let now = history::in_force(ancestry, file, self.head)?;
         let mut wanted: BTreeSet<ChangeId> = now.difference(&moves.take_out).copied().collect();
         wanted.extend(&moves.put_back);
@@ -217,7 +217,13 @@ impl Draft<'_> {
             on_conflict: self.r.on_conflict,
             target: &aim.target,
         };
-        let mut outcome = replay.run()?;
+        // it came into sight on another branch: without an edit of it, nothing of it belongs here
+        let elsewhere = wanted.is_empty() && !self.engine.seen_at(ancestry, file, self.head)?;
+        let mut outcome = if elsewhere {
+            Outcome::default()
+        } else {
+            replay.run()?
+        };
         let fails = self.r.on_conflict == OnConflict::Fail && !outcome.conflicts.is_empty();
         if fails && !self.r.hunks.is_empty() && self.within_scope(&[&current]) {
             // a chosen hunk may lie where nothing collides: with the rest as it stands, it is still the same

@@ -11,7 +11,7 @@ use crate::model::{Change, ChangeId, ContentId, FileId, FileState, Image, Opaque
 use crate::store::Store;
 
 /// What a wanted set comes to.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Outcome {
     pub state: FileState,
     pub merged: bool,

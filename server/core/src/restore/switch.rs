@@ -64,11 +64,7 @@ impl Draft<'_> {
         files.extend(carried.keys());
         let mut unknown_there = Vec::new();
         for file in files {
-            let before = if engine.known_at(&ancestry, file, self.head)? {
-                history::state_at(&ancestry, file, self.head)?
-            } else {
-                None
-            };
+            let before = engine.state_known(&ancestry, file, self.head)?;
             if !engine.known_at(&ancestry, file, to)? {
                 unknown_there.push((file, before));
                 continue;

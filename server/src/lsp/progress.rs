@@ -1,0 +1,175 @@
+//! `$/progress` for work that takes long, with a way to call it off: shown once it has taken a while, for clients
+//! that show it at all. What has begun to change files is carried through whatever is called off.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::time::Duration;
+
+use backstitch_core::{Engine, Progress};
+use dashmap::DashMap;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tower_lsp::gen_lsp_types::{
+    LspNotificationMethod, MessageDirection, Notification, ProgressToken,
+    WorkDoneProgressCreateParams, WorkDoneProgressCreateRequest,
+};
+
+use super::session::Session;
+use super::words::progress as words;
+
+/// What is done within this is not worth a word.
+const AFTER: Duration = Duration::from_millis(500);
+/// How often it is told how far it is.
+const STEP: Duration = Duration::from_millis(200);
+
+/// The work that can be called off, by the tokens that the client knows it under.
+#[derive(Debug, Default)]
+pub struct Running {
+    count: AtomicU32,
+    off: DashMap<String, Arc<AtomicBool>>,
+}
+
+impl Running {
+    /// The client's user does not want it any more.
+    pub fn cancel(&self, token: &ProgressToken) {
+        if let Some(off) = self.off.get(&name(token)) {
+            off.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+fn name(token: &ProgressToken) -> String {
+    match token {
+        ProgressToken::Int(number) => number.to_string(),
+        ProgressToken::String(name) => name.clone(),
+    }
+}
+
+/// A piece of work as the engine tells of it.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    far: Arc<watch::Sender<Option<Progress>>>,
+    off: Arc<AtomicBool>,
+}
+
+impl Shown {
+    /// Has an engine tell how far it is, and end when it is called off, until the guard is dropped.
+    pub fn tell<'e>(&self, engine: &'e mut Engine) -> Telling<'e> {
+        let far = self.far.clone();
+        engine.on_progress(move |progress| {
+            far.send_replace(Some(progress));
+        });
+        engine.call_off_with(self.off.clone());
+        Telling(engine)
+    }
+
+    pub fn far(&self, progress: Progress) {
+        self.far.send_replace(Some(progress));
+    }
+}
+
+/// An engine that tells.
+#[derive(Debug)]
+pub struct Telling<'e>(&'e mut Engine);
+
+impl std::ops::Deref for Telling<'_> {
+    type Target = Engine;
+    fn deref(&self) -> &Engine {
+        self.0
+    }
+}
+
+impl std::ops::DerefMut for Telling<'_> {
+    fn deref_mut(&mut self) -> &mut Engine {
+        self.0
+    }
+}
+
+impl Drop for Telling<'_> {
+    fn drop(&mut self) {
+        self.0.tell_nobody();
+    }
+}
+
+/// Runs a piece of work, and shows it where it takes long. `off`: set by whoever else may call it off.
+pub async fn with<T, W: Future<Output = T>>(
+    session: &Arc<Session>,
+    title: String,
+    off: Arc<AtomicBool>,
+    work: impl FnOnce(Shown) -> W,
+) -> T {
+    let (far, heard) = watch::channel(None);
+    let shown = Shown {
+        far: Arc::new(far),
+        off: off.clone(),
+    };
+    let work = work(shown);
+    if !session.abilities().progress {
+        return work.await;
+    }
+    let teller = tokio::spawn(tell(session.clone(), title, off, heard));
+    let done = work.await;
+    // the teller ends by itself: its channel is closed with the work
+    drop(teller);
+    done
+}
+
+async fn tell(
+    session: Arc<Session>,
+    title: String,
+    off: Arc<AtomicBool>,
+    mut far: watch::Receiver<Option<Progress>>,
+) {
+    let over = async |far: &mut watch::Receiver<Option<Progress>>, limit| {
+        let closed = async { while far.changed().await.is_ok() {} };
+        tokio::time::timeout(limit, closed).await.is_ok()
+    };
+    if over(&mut far, AFTER).await {
+        return;
+    }
+    let number = session.running.count.fetch_add(1, Ordering::Relaxed);
+    let token = ProgressToken::String(format!("backstitch-{number}"));
+    session.running.off.insert(name(&token), off);
+    let create = WorkDoneProgressCreateParams {
+        token: token.clone(),
+    };
+    let created = session
+        .client
+        .send_request::<WorkDoneProgressCreateRequest>(create);
+    if matches!(
+        tokio::time::timeout(super::session::ANSWER, created).await,
+        Ok(Ok(_))
+    ) {
+        let say = async |value: Value| {
+            let params = json!({ "token": name(&token), "value": value });
+            session.client.send_notification::<Said>(params).await;
+        };
+        say(json!({ "kind": "begin", "title": title, "cancellable": true })).await;
+        while !over(&mut far, STEP).await {
+            let now = *far.borrow();
+            if let Some(now) = now {
+                let percentage = now
+                    .total
+                    .filter(|total| *total > 0)
+                    .map(|total| (now.done * 100 / total).min(100));
+                let mut report = json!({ "kind": "report", "message": words::far(&now) });
+                if let Some(percentage) = percentage {
+                    report["percentage"] = percentage.into();
+                }
+                say(report).await;
+            }
+        }
+        say(json!({ "kind": "end" })).await;
+    }
+    session.running.off.remove(&name(&token));
+}
+
+/// `$/progress`, whose value has three forms.
+#[derive(Debug)]
+struct Said;
+
+impl Notification for Said {
+    type Params = Value;
+    const METHOD: LspNotificationMethod<'static> = LspNotificationMethod::Custom("$/progress");
+    const MESSAGE_DIRECTION: MessageDirection = MessageDirection::ServerToClient;
+}
