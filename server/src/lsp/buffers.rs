@@ -72,6 +72,20 @@ pub async fn keep_all(session: &Session, room: &Room, begins: bool) {
     }
 }
 
+/// Somebody may have written to a file just what its document holds and was not saved.
+pub async fn written_below(session: &Session, room: &Room) {
+    let dirty = |document: &Document| document.text != document.saved;
+    for (uri, document) in session.documents.of(room) {
+        let Some(place) = document.place.as_ref().filter(|_| dirty(&document)) else {
+            continue;
+        };
+        let file = document::read(&room.root().join(place.path.to_path()));
+        if file.is_some() && file == document.as_saved() {
+            keep(session, &uri, TYPED).await;
+        }
+    }
+}
+
 /// Before the server ends in order: what was typed last is recorded, and the editor's place is given up. What the
 /// user did not save is gone then by the user's will, but for what checkpoints have of it.
 pub async fn leave(session: &Session) {

@@ -39,6 +39,8 @@ pub async fn follow(session: Arc<Session>, mut heard: UnboundedReceiver<PathBuf>
         if since.is_none() {
             // a store has appeared, perhaps: what was typed before it is taken up
             buffers::keep_all(&session, &room, false).await;
+        } else {
+            buffers::written_below(&session, &room).await;
         }
         match news(&room, since).await {
             Ok((head, entries)) => {

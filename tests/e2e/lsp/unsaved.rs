@@ -369,6 +369,23 @@ fn typed_before_the_first_turn_in_the_editor() {
     client.leave();
 }
 
+/// An agent writes to the file just what is typed above it: nothing is unsaved any more.
+#[test]
+fn an_agent_writes_what_was_typed() {
+    let world = start();
+    world.ok(["checkpoint"]);
+    let mut client = Client::start(&world, Editor::Helix);
+    client.open("a.txt");
+    let mut agent = world.agent();
+    agent.prompt("go");
+    client.type_over("a.txt", "two", "2");
+    until_unsaved(&world, &["a.txt"]);
+    agent.edit("a.txt", "two\n", "2\n");
+    until_unsaved(&world, &[]);
+    agent.stop();
+    client.leave();
+}
+
 /// An agent deletes and moves files whose documents have unsaved text: that is said, and the text is kept.
 #[test]
 fn an_agent_deletes_and_moves_what_is_below_it() {
