@@ -312,8 +312,8 @@ pub fn applied(applied: &Applied, rev: Option<&str>, scope: &str) -> backstitch_
         editor: applied.by.as_ref().map(|by| editor(by, &[])),
         incomplete: paths(&applied.incomplete),
         saved: paths(&applied.saved),
-        not_taken: None,
-        awaited: None,
+        not_taken: paths(&applied.not_taken),
+        awaited: paths(&applied.awaited),
     }
 }
 

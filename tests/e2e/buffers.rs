@@ -497,10 +497,13 @@ fn a_document_closed_without_saving_is_written_or_not_as_the_user_says() {
             world.ok(["undo"]);
             assert_eq!(world.read("a.txt"), AGENT);
         } else {
+            // the rewind is taken back, and the line is the agent's again
             assert_eq!(
                 world.json(["show", "@"])["changes"][0]["origin"]["by"],
-                "user"
+                "restore"
             );
+            world.ok(["rewind", "t1"]);
+            assert_eq!(world.read("a.txt"), START);
         }
         whole(&world);
     }
@@ -522,11 +525,13 @@ fn an_agents_edit_of_what_was_never_saved_begins_with_the_disk() {
     assert_eq!(world.ok(["cat", "@^", "a.txt"]).stdout, AGENT);
     assert_eq!(
         world.json(["show", "@^"])["changes"][0]["origin"]["by"],
-        "user"
+        "restore"
     );
     assert_eq!(pending(&world), json!([]));
     world.ok(["rewind", "t2"]);
     assert_eq!(world.read("a.txt"), AGENT);
+    world.ok(["rewind", "t1"]);
+    assert_eq!(world.read("a.txt"), START);
     whole(&world);
 }
 

@@ -130,6 +130,13 @@ impl Workspace {
         }
     }
 
+    /// Whether the directory shows by itself that it is a workspace: by version control, or its own file.
+    pub fn is_marked(&self) -> bool {
+        let vcs = VCS.iter().map(|name| bytes_path(name));
+        let mut marks = vcs.chain([PathBuf::from(MARK)]);
+        marks.any(|mark| self.root.join(mark).exists())
+    }
+
     /// The file that is written anew after each commit of any process.
     pub fn bell(&self) -> PathBuf {
         self.store_dir.join(store::BELL)

@@ -497,8 +497,27 @@ fn trouble(applied: &Applied) -> Option<Error> {
             saved.join(", ")
         ));
     }
+    let editor = applied
+        .by
+        .as_ref()
+        .map_or("the editor", |e| e.name.as_str());
+    let unseen = [&applied.not_taken, &applied.awaited];
+    let unseen: Vec<String> = unseen
+        .into_iter()
+        .flatten()
+        .map(|path| render::path(path.bytes()))
+        .collect();
+    if !unseen.is_empty() {
+        said.push(format!(
+            "{} did not show the new text of {}, which waits for a save there",
+            render::clean(editor),
+            unseen.join(", ")
+        ));
+    }
     (!said.is_empty()).then(|| {
-        Error::failed(said.join("; ")).hint(if left.is_empty() {
+        Error::failed(said.join("; ")).hint(if !unseen.is_empty() {
+            "`backstitch undo` takes it back; closing the document there asks what is to be written"
+        } else if left.is_empty() {
             "compare it with the file, then remove it"
         } else {
             "`backstitch oplog` has the operation; run the command again for what is left"

@@ -40,7 +40,7 @@ pub async fn turn_begin(session: &Session, turn: TurnBeginParams) -> Outcome<Tur
     let at_work = AtWork { agent, session: id };
     session.set_at_work(Some(at_work.clone()));
     // what is typed by now belongs to the state before the turn
-    super::buffers::keep_all(session, &room).await;
+    super::buffers::keep_all(session, &room, true).await;
     let event = event(
         &room,
         &at_work,

@@ -30,7 +30,7 @@ use super::restore::CALLED_OFF;
 use super::session::Session;
 use super::settings::Settings;
 use super::words::Now;
-use super::{actions, agents, commands, from_proto, hover, lenses, requests, uri, views};
+use super::{actions, agents, buffers, commands, from_proto, hover, lenses, requests, uri, views};
 use crate::shape;
 
 /// Calls a command off when the request for it is dropped: it was cancelled. What has begun goes on.
@@ -107,6 +107,10 @@ impl LanguageServer for Backend {
     }
 
     async fn shutdown(&self) -> Result<()> {
+        for room in self.session.rooms() {
+            buffers::keep_all(&self.session, &room, false).await;
+        }
+        self.session.shuts_down();
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use backstitch_core::model::RelPath;
+use backstitch_core::model::{ContentId, RelPath};
 use backstitch_core::{Error, OpenText};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
@@ -34,7 +34,7 @@ pub async fn record(session: Arc<Session>, mut touched: UnboundedReceiver<Touche
                 let Ok(next) = tokio::time::timeout_at(due, touched.recv()).await else {
                     first = None;
                     for uri in std::mem::take(&mut waiting) {
-                        keep(&session, &uri).await;
+                        keep(&session, &uri, TYPED).await;
                     }
                     continue;
                 };
@@ -49,7 +49,7 @@ pub async fn record(session: Arc<Session>, mut touched: UnboundedReceiver<Touche
             }
             Some(Touched::Saved(uri)) => {
                 waiting.remove(&uri);
-                keep(&session, &uri).await;
+                keep(&session, &uri, SAVED).await;
             }
             Some(Touched::Closed(uri, document)) => {
                 waiting.remove(&uri);
@@ -65,15 +65,56 @@ pub async fn record(session: Arc<Session>, mut touched: UnboundedReceiver<Touche
     }
 }
 
-/// Has the store hold what all documents of a workspace have, now.
-pub async fn keep_all(session: &Session, room: &Room) {
+/// Has the store hold what all documents of a workspace have, now. `begins`: makes it where there is none.
+pub async fn keep_all(session: &Session, room: &Room, begins: bool) {
     for (uri, _) in session.documents.of(room) {
-        keep(session, &uri).await;
+        keep(session, &uri, Why { begins, ..TYPED }).await;
     }
 }
 
-/// Has the store hold what a document has and its file does not.
-async fn keep(session: &Session, uri: &str) {
+/// Somebody may have written to a file just what its document holds and was not saved.
+pub async fn written_below(session: &Session, room: &Room) {
+    let dirty = |document: &Document| document.text != document.saved;
+    for (uri, document) in session.documents.of(room) {
+        let Some(place) = document.place.as_ref().filter(|_| dirty(&document)) else {
+            continue;
+        };
+        let file = document::read(&room.root().join(place.path.to_path()));
+        if file.is_some() && file == document.as_saved() {
+            keep(session, &uri, TYPED).await;
+        }
+    }
+}
+
+/// Before the server ends in order: what was typed last is recorded, and the editor's place is given up. What the
+/// user did not save is gone then by the user's will, but for what checkpoints have of it.
+pub async fn leave(session: &Session) {
+    for room in session.rooms() {
+        room.leave().await;
+    }
+}
+
+/// Why a document is looked at.
+#[derive(Clone, Copy, Debug)]
+struct Why {
+    /// The editor says that it saved it.
+    saved: bool,
+    /// The store is made where there is none.
+    begins: bool,
+}
+
+const TYPED: Why = Why {
+    saved: false,
+    begins: false,
+};
+const SAVED: Why = Why {
+    saved: true,
+    begins: false,
+};
+
+/// Has the store hold what a document has and its file does not. Text that is not saved begins the history of a
+/// workspace that shows by itself that it is one: the first prompt finds it there.
+async fn keep(session: &Session, uri: &str, why: Why) {
     let Some(document) = session.documents.get(uri).filter(|d| !d.is_too_large()) else {
         return;
     };
@@ -81,35 +122,41 @@ async fn keep(session: &Session, uri: &str) {
         return;
     };
     let (base, version) = (document.base(), i64::from(document.version));
-    let path = place.path.clone();
-    let kept = place.room.act(false, move |Acting { engine, lease }| {
-        let file = document::read(&engine.root().join(path.to_path()));
-        if file.as_ref() == Some(&text) {
-            return engine.drop_buffer(&lease, &path).map(|()| true);
-        }
-        engine
-            .put_buffer(
-                &lease,
-                &OpenText {
-                    path,
-                    text,
-                    base,
-                    version,
-                },
-            )
-            .map(|_| false)
-    });
-    match kept.await {
-        Ok(same) => {
-            if same {
-                session.documents.with(uri, |now| {
-                    if now.version == document.version {
-                        now.saved();
-                    }
-                });
+    let (room, path) = (place.room, place.path);
+    let file = document::read(&room.root().join(path.to_path()));
+    let same = file.as_ref() == Some(&text);
+    let kept = if same || session.will_reload(&document) {
+        let clean = move |Acting { engine, lease }: Acting<'_>| {
+            engine.clean_buffer(&lease, &path, why.saved)
+        };
+        room.act(false, clean).await
+    } else {
+        let begins = why.begins || room.workspace().is_marked();
+        let put = move |Acting { engine, lease }: Acting<'_>| {
+            let open = OpenText {
+                path,
+                text,
+                base,
+                version,
+            };
+            if why.saved {
+                // the editor made something else of it on the way to the disk
+                engine.clean_buffer(&lease, &open.path, true)?;
             }
+            engine.put_buffer(&lease, &open).map(|_| ())
+        };
+        room.act(begins, put).await
+    };
+    match kept {
+        Ok(()) | Err(Error::NoStore(_)) if same => {
+            session.documents.with(uri, |now| {
+                if now.version == document.version {
+                    now.saved();
+                }
+            });
         }
-        Err(Error::NoStore(_)) => {}
+        // one that is not marked: recorded when its store appears
+        Ok(()) | Err(Error::NoStore(_)) => {}
         Err(error) => tracing::warn!("{uri}: what is not saved was not recorded: {error}"),
     }
 }
@@ -119,18 +166,20 @@ async fn closed(session: &Arc<Session>, document: &Document) {
     let Some(Place { room, path }) = document.place.clone() else {
         return;
     };
-    let dropped: RelPath = path.clone();
-    let left = room.act(false, move |Acting { engine, lease }| {
-        engine.drop_buffer(&lease, &dropped)?;
-        engine.pending_saves()
+    let text = document.as_saved();
+    let left: RelPath = path.clone();
+    let waits = room.act(false, move |Acting { engine, lease }| {
+        engine.drop_buffer(&lease, &left)?;
+        engine.still_waits(&left)
     });
-    match left.await {
-        Ok(pending) => {
-            for save in pending.iter().filter(|save| save.path == path) {
-                waiting::ask(session, &room, save, document).await;
-            }
+    match waits.await {
+        Ok(Some(save)) => {
+            // what it had when it was closed, with what was typed since
+            let changed = |text: &Vec<u8>| Some(ContentId::of(text)) != save.disk.content();
+            let text = text.filter(changed);
+            waiting::closed(session, &room, &save, text).await;
         }
-        Err(Error::NoStore(_)) => {}
+        Ok(None) | Err(Error::NoStore(_)) => {}
         Err(error) => tracing::warn!("{}: {error}", path.display()),
     }
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use backstitch_core::PendingSave;
 use backstitch_core::model::{ContentId, RelPath};
 use backstitch_core::restore::OpenDoc;
 use serde_json::json;
@@ -57,7 +58,9 @@ impl Open {
                 let path = document.place.as_ref()?.path.clone();
                 let text = document.as_saved()?;
                 let on_disk = document::read(&root.join(path.to_path()));
-                let dirty = on_disk.as_ref() != Some(&text);
+                // where its client reads it anew, a file that was just written has not come there yet
+                let clean = self.reloads && document.text == document.saved;
+                let dirty = !clean && on_disk.as_ref() != Some(&text);
                 Some(OpenDoc {
                     path,
                     base: document.base(),
@@ -86,18 +89,43 @@ enum Taken {
     Said(String, i32),
 }
 
-/// Puts new texts into their documents. The user is told of those that do not take theirs, now or later.
-pub async fn apply(session: &Arc<Session>, room: &Arc<Room>, texts: &[NewText]) -> Unseen {
+/// Who waits for documents to change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum For {
+    /// A command of the client, which may tell of changes only after its answer.
+    Command,
+    /// Another process.
+    Another,
+}
+
+/// Puts new texts into their documents, all at once. The user is told of those that do not take theirs, now or
+/// later.
+pub async fn apply(
+    session: &Arc<Session>,
+    room: &Arc<Room>,
+    texts: Vec<NewText>,
+    waits: For,
+) -> Unseen {
+    let patience = match waits {
+        For::Command => PROMPT,
+        For::Another => ECHO,
+    };
     let mut unseen = Unseen::default();
     let mut said = Vec::new();
+    let mut under_way = Vec::new();
     for text in texts {
-        match one(session, room, text).await {
-            Taken::Seen => {}
-            Taken::No => unseen.not_taken.push(text.path.clone()),
-            Taken::Said(uri, version) => {
-                unseen.awaited.push(text.path.clone());
-                said.push((text.path.clone(), uri, version));
+        let (path, session, room) = (text.path.clone(), session.clone(), room.clone());
+        let one = async move { one(&session, &room, &text, patience).await };
+        under_way.push((path, tokio::spawn(one)));
+    }
+    for (path, one) in under_way {
+        match one.await {
+            Ok(Taken::Seen) => {}
+            Ok(Taken::Said(uri, version)) => {
+                unseen.awaited.push(path.clone());
+                said.push((path, uri, version));
             }
+            Ok(Taken::No) | Err(_) => unseen.not_taken.push(path),
         }
     }
     warn(session, &unseen.not_taken);
@@ -105,6 +133,28 @@ pub async fn apply(session: &Arc<Session>, room: &Arc<Room>, texts: &[NewText]) 
         tokio::spawn(follow_up(session.clone(), said));
     }
     unseen
+}
+
+/// Has a document that still shows what a file held show what was written to it, where its editor does not by
+/// itself.
+pub async fn follow_disk(session: &Arc<Session>, room: &Arc<Room>, save: &PendingSave) {
+    let (Some(from), false) = (
+        save.disk.content(),
+        session.abilities().own.reloads_from_disk,
+    ) else {
+        return;
+    };
+    let shows = find(session, room, &save.path).and_then(|(_, document)| document.as_saved());
+    let file = document::read(&room.root().join(save.path.to_path()));
+    if let (Some(content), true) = (file, shows.is_some_and(|text| ContentId::of(&text) == from)) {
+        let path = save.path.clone();
+        let new = NewText {
+            path,
+            from,
+            content,
+        };
+        apply(session, room, vec![new], For::Another).await;
+    }
 }
 
 /// Waits for changes that are on their way.
@@ -133,7 +183,7 @@ fn warn(session: &Session, left: &[RelPath]) {
     );
 }
 
-async fn one(session: &Arc<Session>, room: &Arc<Room>, new: &NewText) -> Taken {
+async fn one(session: &Session, room: &Room, new: &NewText, patience: Duration) -> Taken {
     for _ in 0..TRIES {
         let Some((uri, document)) = find(session, room, &new.path) else {
             // closed meanwhile: whoever hears of that asks what is to be written
@@ -176,8 +226,9 @@ async fn one(session: &Arc<Session>, room: &Arc<Room>, new: &NewText) -> Taken {
                 false
             }
         };
+        let patience = if refused { PROMPT } else { patience };
         let is_target = |document: &Document| document.text == target.as_str();
-        if session.comes_to(&uri, PROMPT, is_target).await {
+        if session.comes_to(&uri, patience, is_target).await {
             return Taken::Seen;
         }
         let now = session.documents.get(&uri);

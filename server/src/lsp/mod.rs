@@ -104,7 +104,15 @@ where
     tokio::spawn(waiting::follow(session.clone(), opening));
     let server = Server::new(frames::guarded(from), to, socket);
     let server = server.concurrency_level(AT_ONCE);
-    (session, server.serve(Ingress::new(service)))
+    let serving = server.serve(Ingress::new(service));
+    let leaving = session.clone();
+    let whole = async move {
+        serving.await;
+        if leaving.is_leaving() {
+            buffers::leave(&leaving).await;
+        }
+    };
+    (session, whole)
 }
 
 fn log(options: &Options) -> Result<()> {

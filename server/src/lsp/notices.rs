@@ -3,10 +3,10 @@
 //! editor to carry out is done.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use backstitch_core::model::{Kind, NodeId, RelPath};
+use backstitch_core::model::{Change, ContentId, Kind, NodeId, RelPath};
 use backstitch_core::{Answer, Entry, LogFilter, OpenText, Result, Standing};
 use backstitch_protocol::{DidCheckpoint, DidRewind, Recorder, Status, TimelineChanged};
 use serde::{Deserialize, Serialize};
@@ -15,8 +15,9 @@ use tower_lsp::gen_lsp_types::{
     LspNotificationMethod, MessageDirection, MessageType, Notification,
 };
 
-use super::document::Document;
-use super::editing::{self, Open};
+use super::buffers;
+use super::document::{self, Document};
+use super::editing::{self, For, Open};
 use super::restore;
 use super::room::{Acting, Room};
 use super::session::Session;
@@ -33,8 +34,14 @@ pub async fn follow(session: Arc<Session>, mut heard: UnboundedReceiver<PathBuf>
             continue;
         };
         session.changed(&room);
-        serve(&session, &room).await;
+        tokio::spawn(serve(session.clone(), room.clone()));
         let since = last.get(&root).copied();
+        if since.is_none() {
+            // a store has appeared, perhaps: what was typed before it is taken up
+            buffers::keep_all(&session, &room, false).await;
+        } else {
+            buffers::written_below(&session, &room).await;
+        }
         match news(&room, since).await {
             Ok((head, entries)) => {
                 last.insert(root, head);
@@ -126,15 +133,17 @@ async fn under(session: &Arc<Session>, room: &Arc<Room>, entry: &Entry) {
         return;
     }
     let mut kept: Vec<(RelPath, Document)> = Vec::new();
+    let mut done: Vec<String> = Vec::new();
     for (_, document) in session.documents.of(room) {
         let Some(place) = &document.place else {
             continue;
         };
-        let touches = entry.changes.iter().any(|c| {
-            let after = c.change.after.as_ref();
-            after.is_some_and(|placed| placed.path == place.path)
-        });
-        if touches && document.text != document.saved {
+        let mut changes = entry.changes.iter().map(|c| &c.change);
+        let Some(change) = changes.find(|c| touches(c, &place.path)) else {
+            continue;
+        };
+        if is_typed(&document, change, room.root()) {
+            done.push(what_was_done(change));
             kept.push((place.path.clone(), document.clone()));
         }
     }
@@ -157,7 +166,6 @@ async fn under(session: &Arc<Session>, room: &Arc<Room>, entry: &Entry) {
         Ok(()) => format!("Your text is kept at {node}."),
         Err(error) => format!("It could not be kept: {error}."),
     };
-    let names: Vec<String> = kept.iter().map(|(path, _)| path.display()).collect();
     let agent = entry
         .session
         .as_ref()
@@ -165,14 +173,51 @@ async fn under(session: &Arc<Session>, room: &Arc<Room>, entry: &Entry) {
     session.say(
         MessageType::Warning,
         format!(
-            "{agent} changed {} on disk, where you have text that is not saved. {kept_at}",
-            names.join(", ")
+            "{agent} {}, where you have text that is not saved. {kept_at}",
+            done.join(", ")
         ),
     );
 }
 
+fn touches(change: &Change, path: &RelPath) -> bool {
+    let mut states = [&change.before, &change.after].into_iter().flatten();
+    states.any(|placed| placed.path == *path)
+}
+
+/// Whether a document holds what somebody typed: not what was loaded or saved, nor what is on disk, nor what was
+/// there before or after this step, which the editor may have read in between.
+fn is_typed(document: &Document, change: &Change, root: &Path) -> bool {
+    if document.text == document.saved {
+        return false;
+    }
+    let (Some(text), Some(place)) = (document.as_saved(), &document.place) else {
+        return true;
+    };
+    let id = Some(ContentId::of(&text));
+    let mut states = [&change.before, &change.after].into_iter().flatten();
+    let read = states.any(|placed| placed.image.content() == id);
+    !read && document::read(&root.join(place.path.to_path())).as_ref() != Some(&text)
+}
+
+/// In words, with the path that the document has or had.
+fn what_was_done(change: &Change) -> String {
+    match (&change.before, &change.after) {
+        (Some(before), None) => format!("deleted {}", before.path.display()),
+        (Some(before), Some(after)) if before.path != after.path => {
+            let (from, to) = (before.path.display(), after.path.display());
+            format!("moved {from} to {to}")
+        }
+        (_, after) => {
+            let path = after.as_ref().map(|placed| placed.path.display());
+            format!("changed {} on disk", path.unwrap_or_default())
+        }
+    }
+}
+
 /// Carries out what another process asks of this editor.
-async fn serve(session: &Arc<Session>, room: &Arc<Room>) {
+async fn serve(session: Arc<Session>, room: Arc<Room>) {
+    let _one_by_one = room.serving.lock().await;
+    let (session, room) = (&session, &room);
     let taken = room.act(false, |Acting { engine, lease }| {
         engine.take_requests(&lease)
     });
@@ -188,10 +233,11 @@ async fn serve(session: &Arc<Session>, room: &Arc<Room>) {
             };
             Ok((Answer::of(&outcome), texts))
         });
-        let Ok((answer, texts)) = done.await else {
+        let Ok((mut answer, texts)) = done.await else {
             continue;
         };
-        editing::apply(session, room, &texts).await;
+        let unseen = editing::apply(session, room, texts, For::Another).await;
+        (answer.not_taken, answer.awaited) = (unseen.not_taken, unseen.awaited);
         let answered = room.act(false, move |Acting { engine, .. }| {
             engine.answer_request(id, &answer)
         });

@@ -11,7 +11,7 @@ use tower_lsp::gen_lsp_types::MessageType;
 
 use super::ask::must_ask;
 use super::commands::request;
-use super::editing::{self, NewText, Open};
+use super::editing::{self, For, NewText, Open};
 use super::failure::{Failure, Outcome};
 use super::progress;
 use super::room::{Acting, Room};
@@ -258,7 +258,11 @@ async fn apply(
             let applied = engine.apply(&request, fingerprint.as_deref(), &mut |far| {
                 shown.far(far);
             })?;
-            let texts = texts(&engine, &applied.plan)?;
+            // where another editor did it, the texts are in its documents
+            let texts = match &applied.by {
+                None => texts(&engine, &applied.plan)?,
+                Some(_) => Vec::new(),
+            };
             let document = shape::applied(&applied, mine.rev.as_deref(), "code");
             Ok((applied, texts, document))
         })
@@ -266,10 +270,10 @@ async fn apply(
     let worked = progress::with(session, title, off(), work);
     let (applied, texts, mut document) = worked.await?;
     session.changed(&job.room);
-    let unseen = editing::apply(session, &job.room, &texts).await;
+    let unsaved: Vec<_> = texts.iter().map(|text| text.path.clone()).collect();
+    let unseen = editing::apply(session, &job.room, texts, For::Command).await;
     document.not_taken = shape::paths(&unseen.not_taken);
     document.awaited = shape::paths(&unseen.awaited);
-    let unsaved: Vec<_> = texts.iter().map(|text| text.path.clone()).collect();
     let said = words::done(job.verb.name(), job.rev.as_deref(), &applied, &unsaved);
     session.say(MessageType::Info, said);
     Ok(document)

@@ -17,6 +17,8 @@ type Job = Box<dyn FnOnce(&mut Desk) + Send>;
 #[derive(Debug)]
 pub struct Room {
     workspace: Workspace,
+    /// Held while something is carried out that another process asked for.
+    pub serving: tokio::sync::Mutex<()>,
     asks: Sender<Job>,
     acts: Sender<Job>,
     /// Held, not used: it watches the files as long as the workspace is open.
@@ -58,6 +60,7 @@ impl Room {
             _recorder: recorder,
             standing,
             workspace,
+            serving: tokio::sync::Mutex::default(),
             asks,
             acts,
         })
@@ -92,6 +95,15 @@ impl Room {
         F: FnOnce(Acting<'_>) -> Result<T> + Send + 'static,
     {
         hand(&self.acts, move |desk| work(desk.acting(begins)?)).await
+    }
+
+    /// Gives up the editor's place, once all that was asked before is done. Nothing acts any more after it.
+    pub async fn leave(&self) {
+        let left = hand(&self.acts, |desk| {
+            desk.editor = None;
+            Ok(())
+        });
+        left.await.ok();
     }
 }
 

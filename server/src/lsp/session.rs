@@ -2,7 +2,7 @@
 //! was blamed last. Notifications of the client change it in the order in which they come.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, RwLock};
 use std::time::Duration;
 
@@ -48,6 +48,8 @@ pub struct Session {
     pub views: Views,
     /// Whether the client has said that it is ready.
     ready: watch::Sender<bool>,
+    /// The client has asked the server to shut down: what follows is its exit.
+    leaving: AtomicBool,
 }
 
 /// What happened to a document, for who records buffers.
@@ -109,6 +111,7 @@ impl Session {
             running: Running::default(),
             views: Views::default(),
             ready: watch::Sender::new(false),
+            leaving: AtomicBool::new(false),
         }
     }
 
@@ -211,6 +214,20 @@ impl Session {
     pub async fn begun(&self) {
         // the sender lives as long as this
         self.ready.subscribe().wait_for(|ready| *ready).await.ok();
+    }
+
+    pub fn shuts_down(&self) {
+        self.leaving.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the client leaves in order, and did not just die.
+    pub fn is_leaving(&self) -> bool {
+        self.leaving.load(Ordering::Relaxed)
+    }
+
+    /// Whether the client reads this document anew when its file has changed: nothing was typed into it.
+    pub fn will_reload(&self, document: &Document) -> bool {
+        self.abilities().own.reloads_from_disk && document.text == document.saved
     }
 
     /// The agent whose turn has begun in this editor.

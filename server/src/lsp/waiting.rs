@@ -2,45 +2,63 @@
 
 use std::sync::Arc;
 
-use backstitch_core::{PendingSave, Settle};
+use backstitch_core::{Orphan, PendingSave, Result, Settle};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tower_lsp::gen_lsp_types::MessageType;
 
-use super::document::Document;
+use super::editing;
 use super::notices;
 use super::room::{Acting, Room};
 use super::session::Session;
 use super::views;
 use super::words::choice;
 
-/// Asks what is to become of it. Without an answer it goes on waiting, and `status` says so.
-pub async fn ask(
+/// A document was closed that shows what a rewind did. `text`: what it had, with what was typed since.
+pub async fn closed(
     session: &Arc<Session>,
     room: &Arc<Room>,
     save: &PendingSave,
-    document: &Document,
+    text: Option<Vec<u8>>,
 ) {
-    let path = save.path.display();
-    let what = match save.operation {
+    let question = format!(
+        "{} was closed, and what {} did to it was not saved. Write it to the file?",
+        save.path.display(),
+        whose(save)
+    );
+    if let Some(write) = ask(session, &question).await {
+        let path = save.path.clone();
+        let settled = room.act(false, move |Acting { engine, .. }| {
+            let how = if write {
+                Settle::WriteNow(text)
+            } else {
+                Settle::Forget
+            };
+            engine.settle_pending(&path, &how).map(|_| ())
+        });
+        told(session, room, save, settled.await);
+    }
+}
+
+fn whose(save: &PendingSave) -> String {
+    match save.operation {
         Some(operation) => operation.to_string(),
         None => "an agent".to_owned(),
-    };
-    let question = format!(
-        "{path} was closed, and what {what} did to it was not saved. Write it to the file?"
-    );
+    }
+}
+
+/// Whether it is to be written. Without an answer it goes on waiting, and `status` says so.
+async fn ask(session: &Arc<Session>, question: &str) -> Option<bool> {
     let answers = [choice::WRITE, choice::FORGET];
-    let chosen = super::ask::ask(session, MessageType::Warning, &question, &answers).await;
-    let settle = match chosen.as_deref() {
-        // what it had when it was closed, with what was typed since
-        Some(choice::WRITE) => Settle::WriteNow(document.as_saved()),
-        Some(choice::FORGET) => Settle::Forget,
-        _ => return,
-    };
-    let path = save.path.clone();
-    let settled = room.act(false, move |Acting { engine, .. }| {
-        engine.settle_pending(&path, &settle)
-    });
-    if let Err(error) = settled.await {
+    let chosen = super::ask::ask(session, MessageType::Warning, question, &answers).await;
+    match chosen.as_deref() {
+        Some(choice::WRITE) => Some(true),
+        Some(choice::FORGET) => Some(false),
+        _ => None,
+    }
+}
+
+fn told(session: &Session, room: &Room, save: &PendingSave, settled: Result<()>) {
+    if let Err(error) = settled {
         session.say(
             MessageType::Error,
             format!("{}: {error}", save.path.display()),
@@ -57,10 +75,26 @@ pub async fn follow(session: Arc<Session>, mut opened: UnboundedReceiver<Arc<Roo
     }
 }
 
-/// What an editor that died had not saved is shown to who opens the workspace next.
+/// What an editor that is gone had not saved is shown to who opens the workspace next.
 async fn left(session: Arc<Session>, room: Arc<Room>) {
     session.begun().await;
-    let found = room.ask(|engine| engine.orphan_buffers()).await;
+    let waiting = room.ask(|engine| engine.left_waiting()).await;
+    for save in waiting.unwrap_or_default() {
+        left_waiting(&session, &room, &save).await;
+    }
+    // what was asked about as a file that waits, and not answered, is not asked about as text, too
+    let found = room.ask(|engine| {
+        let waits = engine.left_waiting()?;
+        let is_outcome = |o: &Orphan| {
+            let outcome =
+                |p: &PendingSave| p.path == o.path && p.wanted.content() == Some(o.content);
+            waits.iter().any(outcome)
+        };
+        let mut left = engine.orphan_buffers()?;
+        left.retain(|orphan| !is_outcome(orphan));
+        Ok(left)
+    });
+    let found = found.await;
     for orphan in found.unwrap_or_default() {
         let path = orphan.path.display();
         let question = format!(
@@ -98,5 +132,41 @@ async fn left(session: Arc<Session>, room: Arc<Room>) {
         if let Err(failure) = outcome {
             session.say(MessageType::Error, format!("{path}: {}", failure.text()));
         }
+    }
+}
+
+/// What a rewind did to a document whose editor is gone. What was typed into it since goes with it, where it is
+/// written.
+async fn left_waiting(session: &Arc<Session>, room: &Arc<Room>, save: &PendingSave) {
+    let question = format!(
+        "{} ended before what {} did to {} was saved. Write it to the file?",
+        save.editor,
+        whose(save),
+        save.path.display()
+    );
+    let Some(write) = ask(session, &question).await else {
+        return;
+    };
+    let waits = save.clone();
+    let settled = room.act(false, move |Acting { engine, lease }| {
+        let left = engine.orphan_buffers()?;
+        let orphan = left.into_iter().find(|orphan| orphan.path == waits.path);
+        if write {
+            let adopted = orphan.map(|orphan| engine.adopt(&lease, &orphan));
+            let text = adopted.transpose()?.flatten().map(|open| open.text);
+            engine.settle_pending(&waits.path, &Settle::WriteNow(text))?;
+            engine.drop_buffer(&lease, &waits.path)?;
+        } else {
+            engine.settle_pending(&waits.path, &Settle::Forget)?;
+            // nothing was typed into it: it is the outcome that is not wanted
+            if let Some(orphan) = orphan.filter(|o| Some(o.content) == waits.wanted.content()) {
+                engine.forget(&orphan)?;
+            }
+        }
+        Ok(())
+    });
+    told(session, room, save, settled.await);
+    if write {
+        editing::follow_disk(session, room, save).await;
     }
 }

@@ -87,6 +87,10 @@ pub enum Edits {
     Late,
     /// Said to be done, and not done: as an editor whose user said no.
     Pretended,
+    /// Said to be not done.
+    Refused,
+    /// Neither done nor answered, until it is taken up by `answer_held`.
+    Held,
 }
 
 #[derive(Clone, Debug)]
@@ -263,10 +267,15 @@ impl<'w> Client<'w> {
         let result = match method.as_str() {
             "workspace/applyEdit" => {
                 self.edited += 1;
-                if self.edits != Edits::Pretended {
-                    self.apply(&params["edit"]);
+                match self.edits {
+                    Edits::Held => {
+                        self.held.push(message);
+                        return;
+                    }
+                    Edits::Taken | Edits::Late => self.apply(&params["edit"]),
+                    Edits::Pretended | Edits::Refused => {}
                 }
-                json!({ "applied": true })
+                json!({ "applied": self.edits != Edits::Refused })
             }
             "window/showMessageRequest" => {
                 let question = text(&params["message"]);
@@ -309,7 +318,7 @@ impl<'w> Client<'w> {
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
     }
 
-    /// Answers the questions that were held.
+    /// Answers what was held: questions, and edits.
     pub fn answer_held(&mut self) {
         for message in std::mem::take(&mut self.held) {
             self.take(message);
@@ -537,6 +546,11 @@ impl<'w> Client<'w> {
     /// Ends as a client does, and makes sure that the server does, too.
     pub fn leave(mut self) {
         self.ok("shutdown", Value::Null);
+        self.exit();
+    }
+
+    /// The end of it, after `shutdown`.
+    pub fn exit(mut self) {
         self.notify("exit", Value::Null);
         self.stdin = None;
         let status = self.child.wait().expect("it ends");

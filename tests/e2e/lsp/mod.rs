@@ -8,5 +8,6 @@ mod lenses;
 mod restoring;
 mod shapes;
 mod unsaved;
+mod waiting;
 mod watching;
 mod workday;

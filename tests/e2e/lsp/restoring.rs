@@ -75,6 +75,75 @@ fn a_clean_document_of_a_client_that_reloads_is_written_on_disk() {
     client.leave();
 }
 
+/// Command after command, before the client has read its file anew: each goes to the disk.
+#[test]
+fn a_client_that_has_not_reloaded_yet_is_no_dirty_document() {
+    let world = start();
+    let mut agent = world.agent();
+    for (prompt, old, new) in [
+        ("make it two", "two\n", "2\n"),
+        ("and five", "five\n", "5\n"),
+    ] {
+        agent.prompt(prompt);
+        agent.edit("a.txt", old, new);
+        agent.stop();
+    }
+    let both = TEXT.replace("two", "2").replace("five", "5");
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    let quiet = json!({ "confirm": false });
+    for (command, rev, expected) in [
+        ("rewind", json!("t2"), TEXT.replace("two", "2")),
+        ("rewind", json!("t1"), TEXT.to_owned()),
+        ("undo", Value::Null, TEXT.replace("two", "2")),
+        ("undo", Value::Null, both.clone()),
+        ("redo", Value::Null, TEXT.replace("two", "2")),
+    ] {
+        let mut arguments = quiet.clone();
+        if !rev.is_null() {
+            arguments["rev"] = rev;
+        }
+        client.command(&format!("backstitch.{command}"), arguments);
+        assert_eq!(world.read("a.txt"), expected, "{command}");
+    }
+    assert_eq!(client.edited, 0);
+    assert_eq!(world.json(["status"])["pending_saves"], json!([]));
+    client.leave();
+}
+
+/// Many documents get their texts at once: an editor that takes its time does so for all of them together.
+#[test]
+fn many_documents_are_changed_at_once() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.prompt("more");
+    for path in ["a.txt", "b.txt", "c.txt", "d.txt"] {
+        agent.write(path, "agent\n");
+    }
+    agent.prompt("yet more");
+    for path in ["a.txt", "b.txt", "c.txt", "d.txt"] {
+        agent.write(path, "more\n");
+    }
+    agent.stop();
+    let mut client = Client::start(&world, Editor::Helix);
+    for path in ["a.txt", "b.txt", "c.txt", "d.txt"] {
+        client.open(path);
+    }
+    client.edits = Edits::Held;
+    let rewind = json!({ "rev": "t2", "confirm": false });
+    let asked = json!({ "command": "backstitch.rewind", "arguments": [rewind] });
+    let id = client.begin("workspace/executeCommand", &asked);
+    client.until(|client| client.edited == 4);
+    client.edits = Edits::Taken;
+    client.answer_held();
+    let answer = client.response(id)["result"].clone();
+    // had they been asked one after the other, the first would have been given up by now
+    assert!(answer["awaited"].is_null(), "{answer}");
+    assert!(answer["not_taken"].is_null(), "{answer}");
+    assert_eq!(client.text("d.txt"), "agent\n");
+    client.leave();
+}
+
 /// What was typed and not saved survives a rewind, merged with it.
 #[test]
 fn a_rewind_over_a_dirty_document_keeps_what_was_typed() {

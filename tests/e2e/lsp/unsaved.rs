@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::client::{Client, Editor};
+use super::client::{Client, Editor, Edits};
 use crate::support::World;
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
@@ -162,40 +162,66 @@ fn it_is_closed_without_being_saved() {
     }
 }
 
-/// Two editors have the file open, one with text that is not saved: the other's rewind leaves that alone, and says so.
+/// Two editors have the file open, one with text that is not saved: the other's rewind goes through that one.
 #[test]
 fn two_editors_on_one_file() {
+    for editor in [Editor::Nvim, Editor::Helix] {
+        let world = start();
+        let mut agent = world.agent();
+        agent.prompt("go");
+        agent.edit("a.txt", "two\n", "2\n");
+        agent.stop();
+        let mut first = Client::with(&world, Editor::Vscode, &own());
+        let mut second = Client::start(&world, editor);
+        first.open("a.txt");
+        second.open("a.txt");
+        first.type_over("a.txt", "six", "mine");
+        until_unsaved(&world, &["a.txt"]);
+        let rewind = json!({ "rev": "t1", "confirm": false });
+        let asked = json!({ "command": "backstitch.rewind", "arguments": [rewind] });
+        let id = second.begin("workspace/executeCommand", &asked);
+        first.until(|first| first.edited > 0);
+        let answer = second.response(id)["result"].clone();
+        assert_eq!(answer["editor"]["name"], "Visual Studio Code", "{answer}");
+        assert_eq!(first.text("a.txt"), TEXT.replace("six", "mine"));
+        assert_eq!(world.read("a.txt"), TEXT.replace("two", "2"));
+        assert_eq!(second.edited, 0);
+        first.save("a.txt");
+        until_unsaved(&world, &[]);
+        assert_eq!(world.read("a.txt"), TEXT.replace("six", "mine"));
+        first.leave();
+        second.leave();
+        world.ok(["verify"]);
+    }
+}
+
+/// Each of two editors has unsaved text that a rewind would touch: what the other has is left alone, and the rest
+/// is done.
+#[test]
+fn what_another_editor_holds_is_left_alone() {
     let world = start();
     let mut agent = world.agent();
     agent.prompt("go");
     agent.edit("a.txt", "two\n", "2\n");
+    agent.edit("b.txt", "other\n", "another\nlast\n");
     agent.stop();
     let mut first = Client::with(&world, Editor::Vscode, &own());
     let mut second = Client::with(&world, Editor::Nvim, &own());
     first.open("a.txt");
-    second.open("a.txt");
     first.type_over("a.txt", "six", "mine");
     until_unsaved(&world, &["a.txt"]);
-    let rewind = json!({ "rev": "t1", "confirm": false });
-    let asked = json!({ "command": "backstitch.rewind", "arguments": [rewind] });
-    let error = second.fails("workspace/executeCommand", &asked);
-    let message = error["message"].as_str().expect("words");
-    assert!(
-        message.starts_with("text that is not saved is in the way: a.txt in Visual Studio Code"),
-        "{message}"
-    );
+    second.open("b.txt");
+    second.type_over("b.txt", "last\n", "last\nmine\n");
+    let rewind = json!({ "rev": "t1", "confirm": false, "onConflict": "target" });
+    let answer = second.command("backstitch.rewind", rewind);
+    assert_eq!(answer["gaps"][0]["kind"], "unsaved", "{answer}");
+    assert_eq!(answer["gaps"][0]["path"], "a.txt", "{answer}");
+    assert!(second.text("b.txt").starts_with("other\n"), "{answer}");
+    assert_eq!(first.edited, 0);
     assert_eq!(world.read("a.txt"), TEXT.replace("two", "2"));
-    assert_eq!(
-        first.text("a.txt"),
-        TEXT.replace("two", "2").replace("six", "mine")
-    );
-    first.save("a.txt");
-    until_unsaved(&world, &[]);
-    second.reload("a.txt");
-    second.ok("workspace/executeCommand", &asked);
-    assert_eq!(world.read("a.txt"), TEXT.replace("six", "mine"));
     first.leave();
     second.leave();
+    world.ok(["verify"]);
 }
 
 /// The command line rewinds a file that an editor has not saved: the editor does it.
@@ -226,6 +252,210 @@ fn a_command_line_asks_the_editor() {
     client.save("a.txt");
     assert_eq!(world.read("a.txt"), TEXT.replace("six", "mine"));
     client.leave();
+}
+
+/// An editor that does not take the new text: the command line says so, and fails.
+#[test]
+fn a_command_line_hears_that_the_editor_took_nothing() {
+    for edits in [Edits::Refused, Edits::Pretended] {
+        let world = start();
+        let mut agent = world.agent();
+        agent.prompt("go");
+        agent.edit("a.txt", "two\n", "2\n");
+        agent.stop();
+        let mut client = Client::with(&world, Editor::Nvim, &own());
+        client.open("a.txt");
+        client.type_over("a.txt", "six", "mine");
+        until_unsaved(&world, &["a.txt"]);
+        client.edits = edits;
+        let output = std::thread::scope(|scope| {
+            let rewind = scope.spawn(|| world.run(["rewind", "t1", "--json"]));
+            client.until(|client| client.said.iter().any(|said| said.contains("did not take")));
+            rewind.join().expect("an answer")
+        });
+        let name = if edits == Edits::Refused {
+            "not_taken"
+        } else {
+            "awaited"
+        };
+        assert_eq!(output.code, 1, "{output}");
+        assert!(output.stdout.contains(name), "{output}");
+        assert!(
+            output.stderr.contains("did not show the new text of a.txt")
+                || output.stdout.contains("did not show the new text of a.txt"),
+            "{output}"
+        );
+        assert_eq!(world.read("a.txt"), TEXT.replace("two", "2"));
+        client.leave();
+    }
+}
+
+/// While the editor has not answered what a command line asked of it, news goes on.
+#[test]
+fn a_client_that_does_not_answer_hears_of_other_things() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.prompt("go");
+    agent.edit("a.txt", "two\n", "2\n");
+    let mut client = Client::with(&world, Editor::Nvim, &own());
+    client.open("a.txt");
+    client.type_over("a.txt", "six", "mine");
+    until_unsaved(&world, &["a.txt"]);
+    client.edits = Edits::Held;
+    std::thread::scope(|scope| {
+        let rewind = scope.spawn(|| world.run(["rewind", "t1", "--yes"]));
+        client.until(|client| client.edited > 0);
+        agent.edit("b.txt", "other", "another");
+        client.until(|client| {
+            let mut told = client.notified.iter();
+            told.any(|(_, params)| params["checkpoint"].to_string().contains("b.txt"))
+        });
+        client.edits = Edits::Taken;
+        client.answer_held();
+        while !rewind.is_finished() {
+            client.ok("backstitch/sessions", json!({}));
+        }
+        let output = rewind.join().expect("an answer");
+        assert_eq!(output.code, 0, "{output}");
+    });
+    client.leave();
+}
+
+/// What is typed before the workspace has a history is in the very first checkpoint.
+#[test]
+fn typed_before_there_is_a_history() {
+    let world = start();
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    client.type_over("a.txt", "six", "mine");
+    until_unsaved(&world, &["a.txt"]);
+    let mut agent = world.agent();
+    agent.prompt("go");
+    let kept = world.ok(["cat", "t1", "a.txt", "--unsaved"]);
+    assert_eq!(kept.stdout, TEXT.replace("six", "mine"));
+    client.leave();
+    world.ok(["verify"]);
+}
+
+/// A directory that does not show that it is a workspace gets no history by typing: the text is taken up when
+/// somebody else begins one.
+#[test]
+fn typed_before_somebody_begins_a_history() {
+    let world = World::new();
+    world.write("a.txt", TEXT);
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    client.type_over("a.txt", "six", "mine");
+    let mut agent = world.agent();
+    agent.prompt("go");
+    until_unsaved(&world, &["a.txt"]);
+    client.kill();
+    let left = world.json(["status"])["unsaved_left"].clone();
+    assert_eq!(left[0]["path"], "a.txt", "{left}");
+}
+
+/// The turn of an agent inside the editor begins the history, with what was typed a moment ago.
+#[test]
+fn typed_before_the_first_turn_in_the_editor() {
+    let world = World::new();
+    world.write("a.txt", TEXT);
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    client.type_over("a.txt", "six", "mine");
+    let turn = json!({ "agent": "helper", "session": "s1", "prompt": "go" });
+    client.ok("backstitch/turnBegin", turn);
+    let kept = world.ok(["cat", "t1", "a.txt", "--unsaved"]);
+    assert_eq!(kept.stdout, TEXT.replace("six", "mine"));
+    client.leave();
+}
+
+/// An agent writes to the file just what is typed above it: nothing is unsaved any more.
+#[test]
+fn an_agent_writes_what_was_typed() {
+    let world = start();
+    world.ok(["checkpoint"]);
+    let mut client = Client::start(&world, Editor::Helix);
+    client.open("a.txt");
+    let mut agent = world.agent();
+    agent.prompt("go");
+    client.type_over("a.txt", "two", "2");
+    until_unsaved(&world, &["a.txt"]);
+    agent.edit("a.txt", "two\n", "2\n");
+    until_unsaved(&world, &[]);
+    agent.stop();
+    client.leave();
+}
+
+/// An agent deletes and moves files whose documents have unsaved text: that is said, and the text is kept.
+#[test]
+fn an_agent_deletes_and_moves_what_is_below_it() {
+    let world = start();
+    world.ok(["checkpoint"]);
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    for path in ["a.txt", "b.txt"] {
+        client.open(path);
+        let text = client.text(path).to_owned();
+        client.type_over(path, &text, "mine\n");
+    }
+    until_unsaved(&world, &["a.txt", "b.txt"]);
+    let mut agent = world.agent();
+    agent.prompt("go");
+    client.until(|client| !client.notified.is_empty());
+    agent.bash("rm a.txt");
+    let says = |client: &Client<'_>, what: &str| {
+        let mut said = client.said.iter();
+        said.any(|said| said.starts_with(&format!("claude-code {what}, where you have text")))
+    };
+    client.until(|client| says(client, "deleted a.txt"));
+    let kept = world.ok(["cat", "@", "a.txt", "--unsaved"]);
+    assert_eq!(kept.stdout, "mine\n");
+    agent.bash("mv b.txt c.txt");
+    client.until(|client| says(client, "moved b.txt to c.txt"));
+    let kept = world.ok(["cat", "@", "b.txt", "--unsaved"]);
+    assert_eq!(kept.stdout, "mine\n");
+    agent.stop();
+    client.leave();
+}
+
+/// An editor that has read a file anew before its agent reports has nothing unsaved.
+#[test]
+fn a_reload_before_the_report_is_no_unsaved_text() {
+    let world = start();
+    world.ok(["checkpoint"]);
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    let mut agent = world.agent();
+    agent.prompt("go");
+    client.until(|client| !client.notified.is_empty());
+    let call = agent.pre_edit("a.txt", "two\n", "2\n");
+    let response = agent.apply(&call);
+    client.type_over("a.txt", "two", "2");
+    agent.post(&call, &response);
+    agent.edit("b.txt", "other", "another");
+    client.until(|client| {
+        let mut told = client.notified.iter();
+        told.any(|(_, params)| params["checkpoint"].to_string().contains("b.txt"))
+    });
+    assert_eq!(client.said, Vec::<String>::new());
+    agent.stop();
+    client.leave();
+}
+
+/// An editor that ends in order has thrown away what was not saved: nobody is asked about it. Up to then even the
+/// last key is recorded.
+#[test]
+fn who_leaves_in_order_leaves_nothing() {
+    let world = start();
+    world.ok(["checkpoint"]);
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    client.type_over("a.txt", "six", "mine");
+    client.ok("shutdown", Value::Null);
+    assert_eq!(unsaved(&world), ["a.txt"]);
+    client.exit();
+    let status = world.json(["status"]);
+    assert_eq!(status["unsaved_left"], json!([]), "{status}");
+    assert_eq!(status["editors"], json!([]), "{status}");
 }
 
 /// A reload is told as a close and an open: nothing was left, and nothing is asked.

@@ -284,10 +284,8 @@ fn bring_up_to_date(
     let waits = desk.pending.get(path).zip(row.as_ref());
     if let Some((p, row)) = waits.filter(|(p, row)| p.disk == image && p.wanted == row.image) {
         // the call goes on from what the disk holds, and not from what was never saved
-        let generation = known::next_generation(desk.conn, desk.here.root)?;
-        let step = pending::never_saved(row, p, look.stat);
-        let none = Coverage::default();
-        return desk.record(&[step], &Cause::between(), &none, false, generation);
+        let (node, _) = desk.take_back(row, p, look.stat)?;
+        return Ok(Some(node));
     }
     if let Some(bytes) = &look.bytes {
         store::put(desk.conn, desk.dir, bytes, before.content())?;

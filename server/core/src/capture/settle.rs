@@ -205,15 +205,10 @@ impl Desk<'_> {
             };
             let waits = row.as_ref().zip(self.pending.get(&found.path));
             if let Some((known, p)) = waits.filter(|(known, p)| p.wanted == known.image)
-                && verdict.origin.session.is_some()
+                && (verdict.origin.session.is_some() || self.goes_on_from_disk(p, found.image)?)
             {
-                // whoever wrote began with what the disk held, which the user never saved over
-                steps.push(pending::never_saved(known, p, None));
-                let began = known.clone();
-                let began = Known {
-                    image: p.disk,
-                    ..began
-                };
+                // an agent, and who took the outcome back, began with what the disk held
+                let (_, began) = self.take_back(known, p, None)?;
                 if found.image != p.disk {
                     steps.push(step(found, Some(began), verdict, made_dirs));
                 }

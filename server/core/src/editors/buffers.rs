@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{EditorInfo, EditorLease, ensure, is_alive, lock_file, remove, row};
+use super::{EditorInfo, EditorLease, Settle, ensure, is_alive, lock_file, remove, row};
 use crate::disk::MAX_FILE;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -122,7 +122,36 @@ impl Engine {
         Ok(true)
     }
 
-    /// The document holds what its file holds again, or is closed.
+    /// The document holds what its file holds. Where that ends a wait for a save, it does: `saved`, or the text
+    /// of a restore was shown in it and is there no more, since the user took it back.
+    pub fn clean_buffer(&mut self, lease: &EditorLease, path: &RelPath, saved: bool) -> Result<()> {
+        let held = self
+            .store
+            .conn
+            .prepare_cached(
+                "SELECT time FROM buffer WHERE root = ?1 AND editor = ?2 AND path = ?3",
+            )?
+            .query_row(params![lease.root, lease.info.id, path], |r| r.get(0))
+            .optional()?;
+        let held: Option<i64> = held;
+        if held.is_some() {
+            self.drop_buffer(lease, path)?;
+        }
+        let Some(waits) = self.still_waits(path)? else {
+            return Ok(());
+        };
+        // what another editor shows is not this one's to take back
+        let (own, editors) = (lease.info.pid, self.editors()?);
+        if waits.pid != own && editors.iter().any(|editor| editor.pid == waits.pid) {
+            return Ok(());
+        }
+        if saved || held.is_some_and(|time| time > waits.time) {
+            self.settle_pending(path, &Settle::Forget)?;
+        }
+        Ok(())
+    }
+
+    /// The document is closed, or nothing of it is to be kept.
     pub fn drop_buffer(&mut self, lease: &EditorLease, path: &RelPath) -> Result<()> {
         self.store.note(true, |conn| {
             conn.prepare_cached(

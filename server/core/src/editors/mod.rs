@@ -19,7 +19,7 @@ pub(crate) use buffers::{alive, attach, editor, node_rows, note, text_of};
 pub use edits::InEditor;
 pub use pending::{PendingSave, Settle, Settled};
 pub use requests::{Answer, Handed};
-pub(crate) use requests::{HAND_OVER, only_one};
+pub(crate) use requests::{HAND_OVER, in_the_way, named, only_one};
 
 use crate::engine::Engine;
 use crate::error::{Context, Error, Result};

@@ -1,16 +1,23 @@
 //! Files that wait for a save: the record has the outcome of a restore, an editor shows it, and the disk
 //! still holds what was there before. As long as it does, a look at the disk sees the outcome.
 
+use std::collections::BTreeSet;
+
 use rusqlite::{Connection, params};
 use rustc_hash::FxHashMap;
 
-use crate::capture::calls::Verdict;
-use crate::capture::settle::{AFTER, BEFORE, Cause, Desk, NO_STAT, Step};
+use crate::capture::calls::{self, Verdict};
+use crate::capture::named::transition;
+use crate::capture::settle::{AFTER, BEFORE, Cause, Desk, NO_STAT};
 use crate::disk::{Look, Stat};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::history::{self, Ancestry, NewChange, SetHash};
 use crate::known;
-use crate::model::{ContentId, Coverage, Image, NodeId, OpId, Origin, Placed, RelPath, RootId};
+use crate::model::{
+    ChangeId, ContentId, Coverage, FileId, FileState, Image, Kind, NodeId, OpId, Origin, Placed,
+    RelPath, RootId,
+};
 use crate::scan::Known;
 
 /// A file that waits for a save.
@@ -37,7 +44,7 @@ pub struct PendingSave {
 pub enum Settle {
     /// Write the outcome to the disk after all; or this text, which is the user's edit of it.
     WriteNow(Option<Vec<u8>>),
-    /// The user does not want it: the disk stays as it is, which is the user's edit.
+    /// The user does not want it: the disk stays as it is, and what the restore had moved is as it was.
     Forget,
 }
 
@@ -47,7 +54,7 @@ pub enum Settled {
     /// Nothing waits there: it was saved or written over meanwhile.
     Nothing,
     Done {
-        /// The node of the user's edit, if there was one.
+        /// The node that was made of it, if one was.
         node: Option<NodeId>,
     },
 }
@@ -148,43 +155,152 @@ pub(crate) fn saved(conn: &Connection, id: i64) -> Result<()> {
     Ok(())
 }
 
-/// The step from the outcome of a restore back to what is on disk still: the user's, who did not save.
-pub(crate) fn never_saved(row: &Known, p: &PendingSave, stat: Option<Stat>) -> Step {
-    let placed = |image| {
-        Some(Placed {
-            path: p.path.clone(),
-            image,
-        })
-    };
-    Step {
-        file: row.file,
-        since: row.since,
-        before: placed(row.image),
-        after: placed(p.disk),
-        stat,
-        verdict: Verdict {
+impl Desk<'_> {
+    /// Records that the outcome at a path was never saved: what the disk holds is in force again, as it was, and
+    /// its lines are whose they were. The node of it, and the row as it is by then.
+    pub(crate) fn take_back(
+        &self,
+        row: &Known,
+        p: &PendingSave,
+        stat: Option<Stat>,
+    ) -> Result<(NodeId, Known)> {
+        let (conn, root) = (self.conn, self.here.root);
+        let head = self.head()?.ok_or_else(nothing_recorded)?;
+        let file = match row.file {
+            Some(file) => file,
+            None => known::identify(conn, &p.path, row.since)?,
+        };
+        let moved = moved_back(conn, file, head, p)?;
+        let none = Coverage::default();
+        let label = Some("not saved");
+        let node = self.node(Kind::External, None, None, None, label, &none)?;
+        let placed = |image| {
+            Some(Placed {
+                path: p.path.clone(),
+                image,
+            })
+        };
+        let change = NewChange {
+            node,
+            file,
+            before: &placed(row.image),
+            after: &placed(p.disk),
             origin: Origin::USER,
             provisional: false,
-        },
-        made_dirs: 0,
-        met: known::Met::ByName,
+            made_dirs: 0,
+        };
+        match moved {
+            Some((out, back)) => history::insert_restore(conn, head, &change, &out, &back)?,
+            // what is on disk was never a state of its own
+            None => history::insert_edit(conn, Some(head), &change)?,
+        };
+        saved(conn, p.id)?;
+        let row = Known {
+            image: p.disk,
+            file: Some(file),
+            since: row.since,
+            generation: known::next_generation(conn, root)?,
+            stat: stat.unwrap_or(NO_STAT),
+        };
+        known::put(conn, root, &p.path, &row, known::Met::ByName)?;
+        known::note_identity(conn, root, file, None)?;
+        Ok((node, row))
     }
-}
 
-impl Desk<'_> {
-    /// Before somebody's work on what the disk held: that the outcome of a restore was never saved becomes
-    /// the user's edit, so that the work begins where it began. The row as it is by then.
+    /// An editor says that it saved a file that waits for that: it holds the outcome, or what the user made of it.
+    fn saved_by_user(&self, path: &RelPath, look: &Look) -> Result<()> {
+        let (conn, root) = (self.conn, self.here.root);
+        let row = known::get(conn, root, path)?;
+        let waits = row.as_ref().zip(self.pending.get(path));
+        let Some((known, p)) = waits.filter(|(known, p)| p.wanted == known.image) else {
+            return Ok(());
+        };
+        if look.image == p.wanted {
+            return written(conn, root, path);
+        }
+        let is_file = matches!(look.image, Image::File { .. });
+        if look.image == p.disk || !is_file || calls::reserved(conn, root, path)?.is_some() {
+            return Ok(());
+        }
+        if let Some(bytes) = &look.bytes {
+            crate::store::put(conn, self.dir, bytes, known.image.content())?;
+        }
+        let mut known = known.clone();
+        if self.goes_on_from_disk(p, look.image)? {
+            known = self.take_back(&known, p, None)?.1;
+        }
+        let users = Verdict {
+            origin: Origin::USER,
+            provisional: false,
+        };
+        let step = transition(path, Some(&known), look.image, look, users, 0);
+        let generation = known::next_generation(conn, root)?;
+        let none = Coverage::default();
+        self.record(&[step], &Cause::between(), &none, false, generation)?;
+        Ok(())
+    }
+
+    /// Whether somebody wrote this over what the disk held, and not over the outcome of the restore: as with the
+    /// editor's own undo. It is that of the two which it is nearer to, by lines.
+    pub(crate) fn goes_on_from_disk(&self, p: &PendingSave, written: Image) -> Result<bool> {
+        let bytes = |image: Image| -> Result<Vec<u8>> {
+            let content = image.content();
+            let read = content.map(|content| crate::store::get(self.conn, self.dir, &content));
+            Ok(read.transpose()?.unwrap_or_default())
+        };
+        let now = bytes(written)?;
+        let far = |from: Image| -> Result<usize> {
+            let (added, removed, _) = crate::diff::count(&bytes(from)?, &now);
+            Ok(added + removed)
+        };
+        Ok(far(p.disk)? < far(p.wanted)?)
+    }
+
+    /// Before somebody's work on what the disk held: that the outcome of a restore was never saved is recorded,
+    /// so that the work begins where it began. The row as it is by then.
     pub(crate) fn not_saved(&self, path: &RelPath, row: Option<Known>) -> Result<Option<Known>> {
         let waits = row.as_ref().zip(self.pending.get(path));
         let Some((known, p)) = waits.filter(|(known, p)| p.wanted == known.image) else {
             return Ok(row);
         };
-        let generation = known::next_generation(self.conn, self.here.root)?;
-        let step = never_saved(known, p, None);
-        let none = Coverage::default();
-        self.record(&[step], &Cause::between(), &none, false, generation)?;
-        known::get(self.conn, self.here.root, path)
+        self.take_back(known, p, None).map(|(_, row)| Some(row))
     }
+}
+
+/// The edits to take out of force and to put back so that a file is what the disk holds still: the newest
+/// recorded state that is just that. None: there is none.
+fn moved_back(
+    conn: &Connection,
+    file: FileId,
+    head: NodeId,
+    p: &PendingSave,
+) -> Result<Option<(Vec<ChangeId>, Vec<ChangeId>)>> {
+    let ancestry = Ancestry::new(conn);
+    let on_disk = |state: &FileState| {
+        let same = |placed: &Placed| placed.path == p.path && placed.image == p.disk;
+        state.as_ref().is_some_and(same)
+    };
+    let now = history::in_force(&ancestry, file, head)?;
+    let mut then = None;
+    for (change, _) in history::changes_with_sets(conn, file)?.into_iter().rev() {
+        if on_disk(&change.after) && ancestry.is_ancestor(change.node, head)? {
+            then = Some(history::in_force(&ancestry, file, change.node)?);
+            break;
+        }
+    }
+    let base = history::version(conn, file, SetHash::EMPTY)?;
+    let then = then.or_else(|| on_disk(&base.flatten()).then(BTreeSet::new));
+    Ok(then.filter(|then| *then != now).map(|then| {
+        let of = |a: &BTreeSet<_>, b: &BTreeSet<_>| a.difference(b).copied().collect();
+        (of(&now, &then), of(&then, &now))
+    }))
+}
+
+fn nothing_recorded() -> Error {
+    Error::refused(
+        "nothing is recorded here yet",
+        "`backstitch checkpoint` begins",
+    )
 }
 
 impl Engine {
@@ -205,6 +321,27 @@ impl Engine {
         Ok(look)
     }
 
+    /// What waits for a save at a path, once the disk was looked at: an editor that saved, or saved something
+    /// else over it, ends the wait.
+    pub fn still_waits(&mut self, path: &RelPath) -> Result<Option<PendingSave>> {
+        if self.waiting(path)?.is_none() {
+            return Ok(None);
+        }
+        let lock = self.quiet_lock(Self::RESTORE_WAIT)?;
+        let _lock = lock.ok_or_else(busy)?;
+        let look = self.root.look(path)?;
+        self.settle(BEFORE, look, |desk, look| desk.saved_by_user(path, &look))?;
+        self.waiting(path)
+    }
+
+    /// Files that wait for the save of an editor that is not there any more, oldest first.
+    pub fn left_waiting(&self) -> Result<Vec<PendingSave>> {
+        let there = self.editors()?;
+        let mut all = self.pending_saves()?;
+        all.retain(|p| !there.iter().any(|e| e.pid == p.pid && e.name == p.editor));
+        Ok(all)
+    }
+
     /// Ends the wait for a save that will not come: the document was closed, or its editor died.
     pub fn settle_pending(&mut self, path: &RelPath, how: &Settle) -> Result<Settled> {
         match how {
@@ -223,11 +360,8 @@ impl Engine {
             let Some((p, row)) = waits.zip(row).filter(|(p, row)| p.wanted == row.image) else {
                 return Ok(None);
             };
-            let generation = known::next_generation(desk.conn, desk.here.root)?;
-            let stat = look.stat;
-            let step = never_saved(&row, p, stat);
-            let none = Coverage::default();
-            desk.record(&[step], &Cause::between(), &none, false, generation)
+            let (node, _) = desk.take_back(&row, p, look.stat)?;
+            Ok(Some(node))
         })?;
         if node.is_none() {
             // saved or written over: the look takes that in

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{EditorInfo, EditorLease, ensure, is_alive};
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, Result};
-use crate::model::{EditorId, NodeId, OpId, RelPath};
+use crate::model::{NodeId, OpId, RelPath};
 use crate::restore::{Applied, BufferEdit, OpenDoc, Request};
 use crate::store::{self, Durable};
 
@@ -40,6 +40,12 @@ pub struct Answer {
     pub saved: Vec<RelPath>,
     #[serde(default)]
     pub edits: Vec<BufferEdit>,
+    /// Documents that did not take their new text.
+    #[serde(default)]
+    pub not_taken: Vec<RelPath>,
+    /// Documents that took it, as the editor says, and did not show it.
+    #[serde(default)]
+    pub awaited: Vec<RelPath>,
     /// Why it was refused, and what to do; then nothing of the above is there.
     #[serde(default)]
     pub refused: Option<(String, Option<String>)>,
@@ -54,7 +60,7 @@ impl Answer {
                 incomplete: applied.incomplete.clone(),
                 saved: applied.saved.clone(),
                 edits: applied.plan.edits.clone(),
-                refused: None,
+                ..Self::default()
             },
             Err(e) => Self {
                 refused: Some((e.to_string(), e.hint())),
@@ -250,26 +256,24 @@ impl Engine {
     }
 }
 
-/// Who is asked must be one: what several hold cannot be carried out by any of them.
-pub(crate) fn only_one(
-    holders: &[(EditorInfo, RelPath)],
-    own: Option<EditorId>,
-) -> Result<EditorInfo> {
-    let Some((first, _)) = holders.first() else {
-        return Err(Error::refused("no editor holds any of it", "try again"));
-    };
+/// Who is asked to do all of it: the one editor that holds unsaved text in its way. What several hold cannot be
+/// carried out by any of them.
+pub(crate) fn only_one(holders: &[(EditorInfo, RelPath)]) -> Option<&EditorInfo> {
+    let (first, _) = holders.first()?;
     let one = holders.iter().all(|(editor, _)| editor.id == first.id);
-    if one && own.is_none() {
-        return Ok(first.clone());
-    }
+    one.then_some(first)
+}
+
+/// Where nobody can be asked.
+pub(crate) fn in_the_way(holders: &[(EditorInfo, RelPath)]) -> Error {
     let named: Vec<String> = holders
         .iter()
         .map(|(editor, path)| format!("{} in {}", path.display(), named(editor)))
         .collect();
-    Err(Error::refused(
+    Error::refused(
         format!("text that is not saved is in the way: {}", named.join(", ")),
         "save or close it there, or leave these files out with --path",
-    ))
+    )
 }
 
 /// An editor for people.

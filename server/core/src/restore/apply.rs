@@ -54,9 +54,7 @@ impl Engine {
         let shown = |plan: &Plan| plan.about_files == about_files;
         match self.apply_here(r, &shown, progress)? {
             Outcome::Done(applied) => Ok(*applied),
-            Outcome::Elsewhere(plan) => Err(editors::only_one(&plan.held, r.editor)
-                .err()
-                .unwrap_or_else(busy)),
+            Outcome::Elsewhere(plan) => Err(editors::in_the_way(&plan.held)),
         }
     }
 
@@ -92,6 +90,8 @@ impl Engine {
             incomplete: Vec::new(),
             saved: Vec::new(),
             by: None,
+            not_taken: Vec::new(),
+            awaited: Vec::new(),
         };
         if self.told.is_off() {
             return Err(Error::CalledOff);
@@ -113,7 +113,10 @@ impl Engine {
         mut plan: Plan,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Applied> {
-        let editor = editors::only_one(&plan.held, r.editor)?;
+        let other = plan.other_editor(r);
+        let editor = other
+            .ok_or_else(|| editors::in_the_way(&plan.held))?
+            .clone();
         let paths: Vec<String> = plan.held.iter().map(|(_, path)| path.display()).collect();
         let shown = (plan.about_files.as_str(), paths.join(", "));
         let answer = self.hand_over(
@@ -134,6 +137,8 @@ impl Engine {
             incomplete: answer.incomplete,
             saved: answer.saved,
             by: Some(editor),
+            not_taken: answer.not_taken,
+            awaited: answer.awaited,
         })
     }
 

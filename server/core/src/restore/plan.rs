@@ -1,6 +1,6 @@
 //! The plan: what a request would do to every file, as a value. Touches nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::goal::{Aim, Course, Moves};
 use super::replay::{Outcome, Replay};
@@ -8,6 +8,7 @@ use super::types::{
     Action, ActionKind, BufferEdit, Conflict, FilePlan, Gap, GapKind, Goal, OnConflict, Plan,
     Request, Resolution,
 };
+use crate::editors;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::history::{self, Ancestry};
@@ -36,7 +37,27 @@ impl Engine {
             )
         })?;
         let course = self.course(r, head)?;
-        let (target, kind, of, to_branch) = match &course {
+        let plan = self.draft(r, head, &course, BTreeMap::new())?;
+        let is_switch = matches!(course, Course::Switch(_));
+        if plan.held.is_empty() || is_switch || plan.other_editor(r).is_some() {
+            return Ok(plan);
+        }
+        // no editor can do it all: what others have not saved is left alone, where there is more to do
+        let held = plan.held.iter();
+        let left = held.map(|(editor, path)| (path.clone(), editors::named(editor)));
+        let without = self.draft(r, head, &course, left.collect())?;
+        let more = !without.is_empty() || without.open_conflicts() > 0;
+        Ok(if more { without } else { plan })
+    }
+
+    fn draft(
+        &self,
+        r: &Request,
+        head: NodeId,
+        course: &Course,
+        left: BTreeMap<RelPath, String>,
+    ) -> Result<Plan> {
+        let (target, kind, of, to_branch) = match course {
             Course::Edits(aim) => (&aim.target, aim.kind, aim.of, None),
             Course::Switch(turnout) => {
                 let moves = turnout.to != self.here.branch;
@@ -69,8 +90,9 @@ impl Engine {
             },
             hunks_met: BTreeSet::new(),
             hunks_may_be_in: Vec::new(),
+            left,
         };
-        match &course {
+        match course {
             Course::Edits(aim) => draft.fill(aim)?,
             Course::Switch(turnout) => draft.switch(turnout)?,
         }
@@ -86,6 +108,8 @@ pub(super) struct Draft<'a> {
     hunks_met: BTreeSet<String>,
     /// Conflicts that only matter if a chosen hunk is in their file.
     hunks_may_be_in: Vec<Conflict>,
+    /// Paths that stay as they are, since an editor that cannot be asked has unsaved text there; and which.
+    left: BTreeMap<RelPath, String>,
 }
 
 impl Draft<'_> {
@@ -122,6 +146,7 @@ impl Draft<'_> {
 
     /// What is in the way, what the plan does not reach, and what it comes to.
     pub(super) fn finish(&mut self, ancestry: &Ancestry<'_>, target: Option<NodeId>) -> Result<()> {
+        self.leave();
         self.collisions()?;
         self.gaps(ancestry, target)?;
         self.actions();
@@ -133,6 +158,33 @@ impl Draft<'_> {
             self.fingerprint()
         };
         Ok(())
+    }
+
+    /// Takes out what other editors hold.
+    fn leave(&mut self) {
+        if self.left.is_empty() {
+            return;
+        }
+        let left = std::mem::take(&mut self.left);
+        let at = |part: &FilePlan| {
+            let states = [&part.before, &part.after].into_iter().flatten();
+            let mut paths = states.map(|placed| &placed.path);
+            paths.find(|path| left.contains_key(*path)).cloned()
+        };
+        let files = std::mem::take(&mut self.plan.files);
+        for part in files {
+            match at(&part) {
+                Some(path) => {
+                    let why = format!(
+                        "{} has text of it that is not saved; it stays as it is",
+                        left[&path]
+                    );
+                    self.skip(path, GapKind::Unsaved, &why);
+                }
+                None => self.plan.files.push(part),
+            }
+        }
+        self.plan.conflicts.retain(|c| !left.contains_key(&c.path));
     }
 
     fn within_scope(&self, states: &[&FileState]) -> bool {

@@ -169,6 +169,14 @@ impl Plan {
         self.to_branch.is_some()
     }
 
+    /// The editor that can do all of this for who asked: the only one that has unsaved text in its way, where no
+    /// document of the asker's own is to be changed.
+    pub(crate) fn other_editor(&self, r: &Request) -> Option<&EditorInfo> {
+        let own = |d: &Document| d.edit.is_some() && Some(d.editor.id) == r.editor;
+        let editor = crate::editors::only_one(&self.held)?;
+        (!self.documents.iter().any(own)).then_some(editor)
+    }
+
     /// Where, on the branch that is left, edits that were carried there are taken out again.
     pub fn uncarried(&self) -> Vec<&RelPath> {
         let states = self
@@ -368,4 +376,8 @@ pub struct Applied {
     pub saved: Vec<RelPath>,
     /// Another process did it, which has the documents open.
     pub by: Option<EditorInfo>,
+    /// Then: documents that did not take their new text, as far as it could tell.
+    pub not_taken: Vec<RelPath>,
+    /// And those that took it, as that editor says, and did not show it.
+    pub awaited: Vec<RelPath>,
 }

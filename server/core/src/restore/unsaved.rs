@@ -108,7 +108,9 @@ impl Draft<'_> {
                 base,
                 on_disk,
             } = doc;
-            if touched.contains(path) && (text.is_some() || !on_disk) {
+            // another's unsaved text is what counts beside a document that only shows the disk
+            let shows_disk = text.is_none() && (*on_disk || open.contains_key(path));
+            if touched.contains(path) && !shows_disk {
                 let doc = Open {
                     editor: own.clone(),
                     text: text.clone(),

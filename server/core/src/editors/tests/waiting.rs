@@ -303,3 +303,66 @@ fn a_switch_keeps_unsaved_text_on_the_branch_that_is_left() {
     );
     assert_eq!(s.engine.pending_saves().expect("read"), []);
 }
+
+/// That a rewind was not saved puts back in force what it had taken out: it can be taken out again.
+#[test]
+fn what_was_not_saved_is_whose_it_was() {
+    let (mut s, lease) = scene();
+    s.edit("a.txt", &AGENT.replace("four", "FOUR"));
+    let disk = AGENT.replace("four", "FOUR");
+    let step = s.engine.resolve("@~1").expect("the first step");
+    let first = Request {
+        goal: Goal::Rewind(step),
+        ..rewind(&s, &lease, vec![plain()])
+    };
+    // two of them, one over the other, and none saved
+    apply(&mut s, &first);
+    let r = rewind(&s, &lease, vec![dirty(AGENT, &disk)]);
+    apply(&mut s, &r);
+    assert_eq!(recorded(&s), BASE);
+    s.engine
+        .settle_pending(&path("a.txt"), &Settle::Forget)
+        .expect("settled");
+    assert_eq!(recorded(&s), disk);
+    let newest = s.engine.log(&crate::LogFilter::default()).expect("read");
+    assert_eq!(newest[0].node.label.as_deref(), Some("not saved"));
+    whole(&s);
+    let again = s.request("t1");
+    apply(&mut s, &again);
+    assert_eq!(s.text("a.txt").as_deref(), Some(BASE));
+}
+
+/// What an editor saves over a file that waits is told by what it is nearer to.
+#[test]
+fn a_save_ends_the_wait() {
+    for (saved, waits_for, agents) in [
+        (BASE.to_owned(), BASE.to_owned(), false),
+        (
+            BASE.replace("two", "TWO"),
+            BASE.replace("two", "TWO"),
+            false,
+        ),
+        (
+            AGENT.replace("two", "TWO"),
+            BASE.replace("two", "TWO"),
+            true,
+        ),
+    ] {
+        let (mut s, lease) = scene();
+        let r = rewind(&s, &lease, vec![plain()]);
+        apply(&mut s, &r);
+        let waits = s.engine.still_waits(&path("a.txt")).expect("looked");
+        assert!(waits.is_some());
+        s.user("a.txt", &saved);
+        let waits = s.engine.still_waits(&path("a.txt")).expect("looked");
+        assert_eq!(waits, None);
+        assert_eq!(recorded(&s), saved);
+        whole(&s);
+        // the user's part of it stays, the agent's can be taken out where it is there
+        let again = s.request("t1");
+        let plan = s.engine.plan(&again).expect("planned");
+        assert_eq!(!plan.is_empty(), agents, "{saved}");
+        apply(&mut s, &again);
+        assert_eq!(s.text("a.txt"), Some(waits_for));
+    }
+}
