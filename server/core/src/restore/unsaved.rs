@@ -13,7 +13,7 @@ use crate::editors::pending::Pending;
 use crate::editors::{self, EditorInfo};
 use crate::error::Result;
 use crate::merge::{Favor, merge3};
-use crate::model::{ContentId, Image, RelPath};
+use crate::model::{ContentId, FileState, Image, RelPath};
 
 /// An open document that the plan concerns.
 struct Open {
@@ -23,6 +23,30 @@ struct Open {
 }
 
 impl Draft<'_> {
+    /// Leaves out the files whose documents hold text that cannot be put in their bytes.
+    pub(super) fn unreadable(&mut self) {
+        const WHY: &str = "open in the editor with text that cannot be mapped to its bytes";
+        for path in &self.r.unreadable {
+            let is_at = |s: &FileState| s.as_ref().is_some_and(|placed| placed.path == *path);
+            let moves = |f: &FilePlan| f.before != f.after && (is_at(&f.before) || is_at(&f.after));
+            if !self.plan.files.iter().any(moves) {
+                continue;
+            }
+            self.plan.files.retain(|f| !moves(f));
+            if self.plan.to_branch.is_some() {
+                // a branch whose file is another one on disk would take that for an edit of the user
+                self.plan.conflicts.push(Conflict {
+                    path: path.clone(),
+                    reason: WHY.into(),
+                    hunks: Vec::new(),
+                    resolution: None,
+                });
+            } else {
+                self.skip(path.clone(), GapKind::Unsaved, WHY);
+            }
+        }
+    }
+
     /// What the plan's files come to in open documents.
     pub(super) fn documents(&mut self) -> Result<()> {
         let touched = self.touched();
