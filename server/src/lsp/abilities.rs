@@ -1,6 +1,5 @@
 //! What the client can do, read once from its `initialize`. Pure.
 
-use serde::Deserialize;
 use tower_lsp::gen_lsp_types::{ClientCapabilities, InitializeParams};
 
 use super::position::Encoding;
@@ -18,6 +17,8 @@ pub struct Abilities {
     /// Edits may name the version that they are for.
     pub versioned_edits: bool,
     pub show_document: bool,
+    /// It answers what its settings are.
+    pub configuration: bool,
     /// Actions may be more than a command.
     pub actions: bool,
     pub markdown: bool,
@@ -25,8 +26,7 @@ pub struct Abilities {
 }
 
 /// `initializationOptions.backstitch`: what Backstitch's own plugins say. Who says nothing gets plain LSP.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Own {
     /// A clean document is read anew when its file changed on disk.
     pub reloads_from_disk: bool,
@@ -41,7 +41,10 @@ impl Abilities {
         let window = all.window.as_ref();
         let options = params.initialization_options.as_ref();
         let own = options.and_then(|options| options.get("backstitch"));
-        let own = own.and_then(|own| Own::deserialize(own).ok());
+        let says = |key: &str| {
+            own.and_then(|own| own.get(key)?.as_bool())
+                .unwrap_or_default()
+        };
         Self {
             encoding: Encoding::agreed(all.general.as_ref()),
             name: params
@@ -54,12 +57,16 @@ impl Abilities {
             versioned_edits: workspace
                 .and_then(|w| w.workspace_edit.as_ref()?.document_changes)
                 .unwrap_or_default(),
+            configuration: workspace.and_then(|w| w.configuration).unwrap_or_default(),
             show_document: window
                 .and_then(|w| Some(w.show_document.as_ref()?.support))
                 .unwrap_or_default(),
             actions: has_literals(all),
             markdown: reads_markdown(all),
-            own: own.unwrap_or_default(),
+            own: Own {
+                reloads_from_disk: says("reloadsFromDisk"),
+                notifications: says("notifications"),
+            },
         }
     }
 }

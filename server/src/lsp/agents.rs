@@ -23,7 +23,7 @@ use super::session::{ANSWER, Session};
 const ECHO: std::time::Duration = std::time::Duration::from_secs(5);
 
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Turn {
     agent: Option<String>,
     session: Option<String>,
@@ -33,7 +33,7 @@ pub struct Turn {
 }
 
 #[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ApplyEdit {
     #[serde(default)]
     agent: Option<String>,

@@ -22,7 +22,6 @@ use super::groups::author_of;
 use super::position::Encoding;
 use super::restore::CALLED_OFF;
 use super::session::Session;
-use super::settings::Settings;
 use super::words::Now;
 use super::{actions, agents, commands, from_proto, hover, lenses, requests, uri, views};
 
@@ -78,8 +77,7 @@ impl LanguageServer for Backend {
         let abilities = Abilities::of(&params);
         let options = params.initialization_options.as_ref();
         if let Some(options) = options.and_then(|options| options.get("backstitch")) {
-            let (settings, wrong) = Settings::read(options);
-            self.session.configure(settings, &wrong);
+            self.session.configure(|own| own.begin(options));
         }
         let capabilities = capabilities(abilities.encoding);
         self.session.begin(abilities, from_proto::opened(&params));
@@ -94,9 +92,11 @@ impl LanguageServer for Backend {
 
     async fn initialized(&self, _: InitializedParams) {
         self.session.is_ready();
+        self.session.pull_settings();
     }
 
     async fn shutdown(&self) -> Result<()> {
+        self.session.end();
         Ok(())
     }
 }
@@ -316,7 +316,7 @@ impl Backend {
         }
     }
 
-    async fn sessions(&self, params: commands::Where) -> Result<Value> {
+    async fn sessions(&self, params: requests::Sessions) -> Result<Value> {
         Ok(requests::sessions(&self.session, &params).await?)
     }
 }

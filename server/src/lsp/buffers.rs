@@ -58,6 +58,8 @@ pub async fn record(session: Arc<Session>, mut touched: UnboundedReceiver<Touche
                     tokio::time::sleep(REOPENS).await;
                     if session.documents.get(&uri).is_none() {
                         closed(&session, &document).await;
+                        drop(document);
+                        session.leave_rooms();
                     }
                 });
             }
@@ -74,19 +76,26 @@ pub async fn keep_all(session: &Session, room: &Room) {
 
 /// Has the store hold what a document has and its file does not.
 async fn keep(session: &Session, uri: &str) {
-    let Some(document) = session.documents.get(uri).filter(|d| !d.is_too_large()) else {
+    let Some(document) = session.documents.get(uri).filter(Document::has_lines) else {
         return;
     };
-    let (Some(place), Some(text)) = (document.place.clone(), document.as_saved()) else {
+    let Some(place) = document.place.clone() else {
         return;
     };
+    // what cannot be put in the file's bytes is kept as the client has it, for people
+    let is_typed = document.text != document.saved;
+    let plain = || is_typed.then(|| document.bytes());
+    let text = document.as_saved().or_else(plain);
     let (base, version) = (document.base(), i64::from(document.version));
-    let path = place.path.clone();
+    let (path, edition) = (place.path.clone(), document.edition);
     let kept = place.room.act(false, move |Acting { engine, lease }| {
         let file = document::read(&engine.root().join(path.to_path()));
-        if file.as_ref() == Some(&text) {
-            return engine.drop_buffer(&lease, &path).map(|()| true);
+        if let Some(file) = file.filter(|file| document.shows(file)) {
+            return engine.drop_buffer(&lease, &path).map(|()| Some(file));
         }
+        let Some(text) = text else {
+            return engine.drop_buffer(&lease, &path).map(|()| None);
+        };
         engine
             .put_buffer(
                 &lease,
@@ -97,19 +106,17 @@ async fn keep(session: &Session, uri: &str) {
                     version,
                 },
             )
-            .map(|_| false)
+            .map(|_| None)
     });
     match kept.await {
-        Ok(same) => {
-            if same {
-                session.documents.with(uri, |now| {
-                    if now.version == document.version {
-                        now.saved();
-                    }
-                });
-            }
+        Ok(Some(file)) => {
+            session.documents.with(uri, |now| {
+                if now.edition == edition {
+                    now.saved(Some(&file));
+                }
+            });
         }
-        Err(Error::NoStore(_)) => {}
+        Ok(None) | Err(Error::NoStore(_)) => {}
         Err(error) => tracing::warn!("{uri}: what is not saved was not recorded: {error}"),
     }
 }

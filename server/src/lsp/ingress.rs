@@ -8,12 +8,14 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use serde::de::Error as _;
 use serde_json::{Value, from_value};
 use tower::Service;
 use tower_lsp::LspService;
 use tower_lsp::gen_lsp_types::{
     DidChangeConfigurationParams, DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams,
     DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams,
+    TextDocumentContentChangeEvent as Change,
 };
 use tower_lsp::jsonrpc::{Error, Id, Request, Response};
 
@@ -21,7 +23,6 @@ use super::backend::Backend;
 use super::frames::UNREADABLE;
 use super::from_proto;
 use super::session::Session;
-use super::settings::Settings;
 
 #[derive(Debug)]
 pub struct Ingress {
@@ -56,6 +57,9 @@ impl Service<Request> for Ingress {
             let error = Response::from_error(Id::Null, Error::parse_error());
             return Box::pin(std::future::ready(Ok(Some(error))));
         }
+        if request.method() == "exit" {
+            self.session.exit();
+        }
         let id = request.id().cloned();
         let method = request.method().to_owned();
         let answer = tokio::spawn(self.inner.call(request));
@@ -81,7 +85,7 @@ const STATE: [&str; 6] = [
     "workspace/didChangeConfiguration",
 ];
 
-fn take_up(session: &Session, request: Request) {
+fn take_up(session: &Arc<Session>, request: Request) {
     let (method, _, params) = request.into_parts();
     let params = params.unwrap_or_default();
     let taken = catch_unwind(AssertUnwindSafe(|| change(session, &method, params)));
@@ -92,14 +96,33 @@ fn take_up(session: &Session, request: Request) {
     }
 }
 
-fn change(session: &Session, method: &str, params: Value) -> serde_json::Result<()> {
+/// The edits of a document. The library takes one whose range cannot be read for the whole text.
+fn edits(params: Value) -> serde_json::Result<DidChangeTextDocumentParams> {
+    let told = params["contentChanges"].as_array().into_iter().flatten();
+    let ranged: Vec<bool> = told.map(|change| !change["range"].is_null()).collect();
+    let params: DidChangeTextDocumentParams = from_value(params)?;
+    let read = params.content_changes.iter().zip(ranged);
+    for (change, ranged) in read {
+        if ranged && matches!(change, Change::TextDocumentContentChangeWholeDocument(_)) {
+            return Err(serde_json::Error::custom("a range that is none"));
+        }
+    }
+    Ok(params)
+}
+
+fn change(session: &Arc<Session>, method: &str, params: Value) -> serde_json::Result<()> {
     match method {
         "textDocument/didOpen" => {
             let document = from_value::<DidOpenTextDocumentParams>(params)?.text_document;
             session.open(document.uri.as_ref(), document.version, &document.text);
         }
         "textDocument/didChange" => {
-            let params: DidChangeTextDocumentParams = from_value(params)?;
+            let uri = params["textDocument"]["uri"].as_str().map(str::to_owned);
+            let read = edits(params);
+            if let (Err(_), Some(uri)) = (&read, uri) {
+                session.lose(&uri);
+            }
+            let params = read?;
             let document = &params.text_document;
             let uri = &document.text_document_identifier.uri;
             session.change(uri.as_ref(), document.version, &params.content_changes);
@@ -121,8 +144,8 @@ fn change(session: &Session, method: &str, params: Value) -> serde_json::Result<
         }
         _ => {
             let settings = from_value::<DidChangeConfigurationParams>(params)?.settings;
-            let (settings, wrong) = Settings::read(&settings);
-            session.configure(settings, &wrong);
+            session.configure(|own| own.update(&settings));
+            session.pull_settings();
         }
     }
     Ok(())

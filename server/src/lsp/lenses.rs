@@ -10,6 +10,7 @@ use super::position::line_start;
 use super::session::Known;
 use super::settings::Lenses;
 use super::words::{self, Now};
+use backstitch_core::Work;
 
 pub fn of(uri: &str, document: &Document, known: &Known, which: Lenses, now: Now) -> Vec<CodeLens> {
     if which == Lenses::Off {
@@ -21,8 +22,7 @@ pub fn of(uri: &str, document: &Document, known: &Known, which: Lenses, now: Now
         lenses.push(lens(0, title, "backstitch.timeline", json!({ "uri": uri })));
     }
     let all = groups::groups(&known.blame, &document.text);
-    let newest = newest(&all);
-    for group in all.iter().filter(|group| wanted(group, newest, which)) {
+    for group in all.iter().filter(|group| wanted(group, known, which)) {
         let Some(rev) = group.rev() else { continue };
         let line = group.lines.start;
         let arguments = json!({ "rev": rev, "uri": uri });
@@ -50,17 +50,9 @@ fn lens(line: usize, title: String, command: &str, arguments: Value) -> CodeLens
     }
 }
 
-/// The group that was written last.
-fn newest(groups: &[Group]) -> Option<&Group> {
-    groups.iter().max_by_key(|group| group.author.time)
-}
-
-fn wanted(group: &Group, newest: Option<&Group>, which: Lenses) -> bool {
-    let of = |group: &Group| {
-        let work = group.work()?;
-        Some((work.session.id, work.turn.as_ref().map(|turn| turn.number)))
-    };
-    let (own, last) = (of(group), newest.and_then(of));
+fn wanted(group: &Group, known: &Known, which: Lenses) -> bool {
+    let of = |work: &Work| (work.session.id, work.turn.as_ref().map(|turn| turn.number));
+    let (own, last) = (group.work().map(of), known.latest);
     match which {
         Lenses::All => true,
         Lenses::Session => own.map(|own| own.0) == last.map(|last| last.0),

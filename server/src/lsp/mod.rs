@@ -12,6 +12,7 @@ mod document;
 mod editing;
 mod edits;
 mod failure;
+mod form;
 mod frames;
 mod from_proto;
 mod groups;
@@ -55,21 +56,25 @@ pub struct Options {
     pub level: Option<String>,
 }
 
-/// Serves until the client leaves.
+/// Serves until the client leaves. It is an error if it left without having said so.
 pub fn run(options: &Options) -> Result<()> {
     log(options)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("the runtime")?;
-    runtime.block_on(serve(options));
+    let session = runtime.block_on(serve(options));
     views::clear();
     // a read of stdin cannot be called off
     runtime.shutdown_background();
+    anyhow::ensure!(
+        !session.has_exited() || session.has_ended(),
+        "the client sent `exit` without `shutdown` before it"
+    );
     Ok(())
 }
 
-async fn serve(options: &Options) {
+async fn serve(options: &Options) -> Arc<Session> {
     let (heard, hearing) = unbounded_channel();
     let (touched, touching) = unbounded_channel();
     let (opened, opening) = unbounded_channel();
@@ -80,11 +85,12 @@ async fn serve(options: &Options) {
     let session = service.inner().session.clone();
     tokio::spawn(buffers::record(session.clone(), touching));
     tokio::spawn(notices::follow(session.clone(), hearing));
-    tokio::spawn(waiting::follow(session, opening));
+    tokio::spawn(waiting::follow(session.clone(), opening));
     let stdin = frames::guarded(tokio::io::stdin());
     let server = Server::new(stdin, tokio::io::stdout(), socket);
     let server = server.concurrency_level(AT_ONCE);
     server.serve(Ingress::new(service)).await;
+    session
 }
 
 fn log(options: &Options) -> Result<()> {

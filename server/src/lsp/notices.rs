@@ -152,9 +152,10 @@ async fn serve(session: &Arc<Session>, room: &Arc<Room>) {
     let taken = room.act(false, |Acting { engine, lease }| {
         engine.take_requests(&lease)
     });
-    for handed in taken.await.unwrap_or_default() {
+    for mut handed in taken.await.unwrap_or_default() {
         let open = Open::of(session, room);
         let id = handed.id;
+        handed.request.unreadable = open.unreadable(room.root());
         let done = room.act(false, move |Acting { engine, .. }| {
             let open = open.documents(engine.root());
             let outcome = engine.serve(&handed, open, &mut |_| {});

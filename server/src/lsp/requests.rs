@@ -22,14 +22,17 @@ use crate::{render, shape};
 
 /// Rows of a page, where none are asked for.
 const PAGE: usize = 200;
+/// However many are asked for.
+const MOST: usize = 100_000;
 
 #[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Content {
     pub uri: String,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Timeline {
     limit: Option<usize>,
     /// Only those older than this checkpoint: the next page.
@@ -46,7 +49,7 @@ pub struct Timeline {
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Checkpoint {
     rev: String,
     uri: Option<String>,
@@ -54,11 +57,18 @@ pub struct Checkpoint {
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Diff {
     from: String,
     /// None: the disk.
     to: Option<String>,
+    uri: Option<String>,
+    workspace: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sessions {
     uri: Option<String>,
     workspace: Option<String>,
 }
@@ -83,7 +93,7 @@ pub async fn timeline(session: &Session, asked: Timeline) -> Outcome<Value> {
     let kind = kind.transpose()?;
     let answered = room.ask(move |engine| {
         let before = asked.before.as_deref().map(|rev| engine.resolve(rev));
-        let limit = asked.limit.unwrap_or(PAGE);
+        let limit = asked.limit.unwrap_or(PAGE).min(MOST);
         let mut entries = engine.log(&LogFilter {
             limit: Some(limit + 1),
             before: before.transpose()?,
@@ -166,6 +176,14 @@ fn with_words(file: &Changed, encoding: Encoding) -> Value {
 
 /// The dry run of a restore.
 pub async fn plan(session: &Arc<Session>, asked: &Value) -> Outcome<Value> {
+    commands::only(
+        "backstitch/plan",
+        asked,
+        &[
+            &["rev", "turn", "step", "op", "branch", "carry"],
+            &commands::RESTORING,
+        ],
+    )?;
     let here: Where = commands::read("backstitch/plan", asked)?;
     let typed: Restoring = commands::read("backstitch/plan", asked)?;
     let room = commands::room(session, &here)?;
@@ -228,8 +246,9 @@ fn author(author: &Author) -> Value {
 }
 
 /// The sessions of the newest turns, newest first.
-pub async fn sessions(session: &Session, here: &Where) -> Outcome<Value> {
-    let room = commands::room(session, here)?;
+pub async fn sessions(session: &Session, asked: &Sessions) -> Outcome<Value> {
+    let here = place(asked.uri.as_ref(), asked.workspace.as_ref());
+    let room = commands::room(session, &here)?;
     let entries = room.ask(|engine| {
         engine.log(&LogFilter {
             kind: Some(Kind::Turn),

@@ -81,6 +81,7 @@ impl Job {
         let mut request = self.request.clone();
         request.editor = Some(lease.id());
         request.open = open.documents(engine.root());
+        request.unreadable = open.unreadable(engine.root());
         let rev = self.rev.as_deref();
         request.goal = match (self.verb, rev) {
             ("rewind to", Some(rev)) => Goal::Rewind(engine.resolve(rev)?),

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use backstitch_core::model::Certainty;
 use backstitch_core::{Author, By, Entry, Work};
 
+use super::document::LeftAlone;
 use super::groups::Group;
 use crate::render::{self, Paint};
 
@@ -61,6 +62,18 @@ pub fn rewind_lens(group: &Group, now: Now) -> String {
         .map(|work| turn(&group.author, work, now))
         .unwrap_or_default();
     format!("⟲ rewind to here · {about}")
+}
+
+/// Of a document that Backstitch does nothing with.
+pub fn left_alone(path: &str, why: LeftAlone) -> String {
+    match why {
+        LeftAlone::TooLarge => {
+            format!(
+                "{path} is above 10 MiB: it has no lenses, and what is typed into it is not kept."
+            )
+        }
+        LeftAlone::Binary => format!("{path} is binary: it has no lenses."),
+    }
 }
 
 pub const FORK_LENS: &str = "fork";

@@ -62,6 +62,9 @@ pub struct Client<'w> {
     pub said: Vec<String>,
     pub shown: Vec<String>,
     pub refreshed: usize,
+    /// The section of settings that the server is told when it asks, and how often it did.
+    pub settings: Value,
+    pub pulled: usize,
     pub notified: Vec<(String, Value)>,
     /// How to treat edits of the server.
     pub edits: Edits,
@@ -98,6 +101,11 @@ impl<'w> Client<'w> {
 
     /// `own`: what `initializationOptions.backstitch` says.
     pub fn with(world: &'w World, editor: Editor, own: &Value) -> Self {
+        Self::in_folders(world, editor, own, &[""])
+    }
+
+    /// With these folders open.
+    pub fn in_folders(world: &'w World, editor: Editor, own: &Value, folders: &[&str]) -> Self {
         let mut command = world.backstitch();
         command
             .arg("lsp")
@@ -129,6 +137,8 @@ impl<'w> Client<'w> {
             said: Vec::new(),
             shown: Vec::new(),
             refreshed: 0,
+            settings: Value::Null,
+            pulled: 0,
             notified: Vec::new(),
             edits: match editor {
                 Editor::Eglot => Edits::Late,
@@ -140,13 +150,17 @@ impl<'w> Client<'w> {
             held: Vec::new(),
             responses: BTreeMap::new(),
         };
-        let root = client.uri("");
+        let folders = folders.iter().map(|path| {
+            let uri = client.uri(path);
+            json!({ "uri": uri, "name": path })
+        });
+        let folders: Vec<Value> = folders.collect();
         let mut params = json!({
             "processId": std::process::id(),
             "clientInfo": { "name": editor.name() },
-            "rootUri": root,
+            "rootUri": folders.first().map(|folder| &folder["uri"]),
             "capabilities": editor.capabilities(),
-            "workspaceFolders": [{ "uri": root, "name": "workspace" }],
+            "workspaceFolders": (!folders.is_empty()).then_some(&folders),
         });
         if !own.is_null() {
             params["initializationOptions"] = json!({ "backstitch": own });
@@ -283,6 +297,10 @@ impl<'w> Client<'w> {
                 self.shown.push(text(&params["uri"]));
                 json!({ "success": true })
             }
+            "workspace/configuration" => {
+                self.pulled += 1;
+                json!([self.settings])
+            }
             "workspace/codeLens/refresh" => {
                 self.refreshed += 1;
                 Value::Null
@@ -395,9 +413,14 @@ impl<'w> Client<'w> {
     }
 
     pub fn save(&mut self, path: &str) {
+        let text = self.documents[&self.uri(path)].text.clone();
+        self.save_as(path, &text);
+    }
+
+    /// Saves a document whose editor writes this for it.
+    pub fn save_as(&mut self, path: &str, content: &str) {
         let uri = self.uri(path);
-        let text = self.documents[&uri].text.clone();
-        self.world.write(path, text);
+        self.world.write(path, content);
         self.idle();
         self.notify(
             "textDocument/didSave",
@@ -508,6 +531,19 @@ impl<'w> Client<'w> {
             "utf-32" => text.chars().count(),
             _ => text.encode_utf16().count(),
         }
+    }
+
+    /// How many threads the server has.
+    pub fn threads(&self) -> usize {
+        let tasks = format!("/proc/{}/task", self.child.id());
+        std::fs::read_dir(tasks).expect("tasks").count()
+    }
+
+    /// Ends without having said so before. The server's exit code.
+    pub fn exit(mut self) -> Option<i32> {
+        self.notify("exit", Value::Null);
+        self.stdin = None;
+        self.child.wait().expect("it ends").code()
     }
 
     /// Ends as a client does, and makes sure that the server does, too.

@@ -2,8 +2,11 @@
 
 mod client;
 mod documented;
+mod forms;
 mod hostile;
 mod in_editor;
 mod lenses;
+mod places;
 mod restoring;
+mod settings;
 mod unsaved;
