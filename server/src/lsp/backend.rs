@@ -7,11 +7,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Value, json};
 use tower_lsp::gen_lsp_types::{
     CodeActionKind, CodeActionOptions, CodeActionParams, CodeActionResponse, CodeLens,
-    CodeLensOptions, CodeLensParams, Contents, ExecuteCommandOptions, ExecuteCommandParams, Hover,
-    HoverParams, InitializeParams, InitializeResult, InitializedParams, MarkupContent, MarkupKind,
-    MessageType, SaveOptions, ServerCapabilities, ServerInfo, TextDocumentContentOptions,
-    TextDocumentContentParams, TextDocumentContentResult, TextDocumentSyncKind,
-    TextDocumentSyncOptions, WorkspaceFoldersServerCapabilities, WorkspaceOptions,
+    CodeLensOptions, CodeLensParams, Contents, ExecuteCommandOptions, ExecuteCommandParams,
+    FileOperationFilter, FileOperationOptions, FileOperationPattern,
+    FileOperationRegistrationOptions, Hover, HoverParams, InitializeParams, InitializeResult,
+    InitializedParams, MarkupContent, MarkupKind, MessageType, SaveOptions, ServerCapabilities,
+    ServerInfo, TextDocumentContentOptions, TextDocumentContentParams, TextDocumentContentResult,
+    TextDocumentSyncKind, TextDocumentSyncOptions, WorkspaceFoldersServerCapabilities,
+    WorkspaceOptions,
 };
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::{LanguageServer, LspService, LspServiceBuilder};
@@ -101,6 +103,19 @@ impl LanguageServer for Backend {
     }
 }
 
+/// Files and directories alike.
+fn all_files() -> FileOperationRegistrationOptions {
+    FileOperationRegistrationOptions {
+        filters: vec![FileOperationFilter {
+            scheme: Some("file".to_owned()),
+            pattern: FileOperationPattern {
+                glob: "**".to_owned(),
+                ..FileOperationPattern::default()
+            },
+        }],
+    }
+}
+
 fn capabilities(encoding: Encoding) -> ServerCapabilities {
     let commands = commands::COMMANDS.iter().map(|name| (*name).to_owned());
     ServerCapabilities {
@@ -134,6 +149,12 @@ fn capabilities(encoding: Encoding) -> ServerCapabilities {
             workspace_folders: Some(WorkspaceFoldersServerCapabilities {
                 supported: Some(true),
                 change_notifications: Some(true.into()),
+            }),
+            file_operations: Some(FileOperationOptions {
+                did_create: Some(all_files()),
+                did_rename: Some(all_files()),
+                did_delete: Some(all_files()),
+                ..FileOperationOptions::default()
             }),
             text_document_content: Some(
                 TextDocumentContentOptions {

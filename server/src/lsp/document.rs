@@ -62,6 +62,14 @@ impl Document {
         }
     }
 
+    /// A file that is not open, as an editor would open it that shows plain newlines. None: it is no text.
+    pub fn of_file(content: &[u8]) -> Option<Self> {
+        let (form, text) = Form::of_file(content)?;
+        let mut document = Self::opened(0, &text);
+        document.form = form;
+        Some(document)
+    }
+
     /// It is this file. `content`: what is on disk; an editor may open a document with what it kept from the
     /// last time.
     pub fn stands_at(&mut self, place: Option<Place>, content: Option<&[u8]>) {

@@ -89,6 +89,26 @@ impl Form {
         Self::Text(kept)
     }
 
+    /// The form in which a file shows the most plainly, and its text so. None: it is no text.
+    pub fn of_file(file: &[u8]) -> Option<(Self, String)> {
+        if file.contains(&0) && Charset::of(file) == Charset::Utf8 {
+            return None;
+        }
+        let charset = Charset::of(file);
+        let bare = Kept {
+            charset,
+            mark: charset == Charset::Utf8 && file.starts_with(MARK),
+            ..Kept::default()
+        };
+        let content = bare.decoded(file)?;
+        let kept = Kept {
+            end: LineEnd::of(&content),
+            ..bare
+        };
+        let text = kept.text_of(&content);
+        Some((Self::Text(kept), text))
+    }
+
     /// Whether texts of it can be merged with contents of the history, which are UTF-8.
     pub fn is_utf8(self) -> bool {
         matches!(self, Self::Text(kept) if kept.charset == Charset::Utf8)

@@ -13,8 +13,9 @@ use serde_json::{Value, from_value};
 use tower::Service;
 use tower_lsp::LspService;
 use tower_lsp::gen_lsp_types::{
-    DidChangeConfigurationParams, DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams,
-    DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams,
+    CreateFilesParams, DeleteFilesParams, DidChangeConfigurationParams,
+    DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams,
+    DidOpenTextDocumentParams, DidSaveTextDocumentParams, RenameFilesParams,
     TextDocumentContentChangeEvent as Change,
 };
 use tower_lsp::jsonrpc::{Error, Id, Request, Response};
@@ -76,13 +77,16 @@ impl Service<Request> for Ingress {
 }
 
 /// What changes what the server knows.
-const STATE: [&str; 6] = [
+const STATE: [&str; 9] = [
     "textDocument/didOpen",
     "textDocument/didChange",
     "textDocument/didSave",
     "textDocument/didClose",
     "workspace/didChangeWorkspaceFolders",
     "workspace/didChangeConfiguration",
+    "workspace/didCreateFiles",
+    "workspace/didRenameFiles",
+    "workspace/didDeleteFiles",
 ];
 
 fn take_up(session: &Arc<Session>, request: Request) {
@@ -141,6 +145,19 @@ fn change(session: &Arc<Session>, method: &str, params: Value) -> serde_json::Re
                 from_proto::folders(&event.added),
                 &from_proto::folders(&event.removed),
             );
+        }
+        "workspace/didRenameFiles" => {
+            for file in from_value::<RenameFilesParams>(params)?.files {
+                session.renamed(file.old_uri.as_ref(), file.new_uri.as_ref());
+            }
+        }
+        "workspace/didCreateFiles" => {
+            let files = from_value::<CreateFilesParams>(params)?.files;
+            session.came_or_went(files.iter().map(|file| file.uri.as_ref()));
+        }
+        "workspace/didDeleteFiles" => {
+            let files = from_value::<DeleteFilesParams>(params)?.files;
+            session.came_or_went(files.iter().map(|file| file.uri.as_ref()));
         }
         _ => {
             let settings = from_value::<DidChangeConfigurationParams>(params)?.settings;

@@ -28,6 +28,7 @@ mod room;
 mod session;
 mod settings;
 mod spans;
+mod taken_apart;
 mod uri;
 mod views;
 mod waiting;

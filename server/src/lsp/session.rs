@@ -1,9 +1,10 @@
 //! What the server knows: the client's abilities, the open documents, the workspaces, and how each document
 //! was blamed last. Notifications of the client change it in the order in which they come.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, RwLock};
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ use super::abilities::Abilities;
 use super::agents::AtWork;
 use super::document::{self, Document, Documents, Place};
 use super::news;
-use super::room::Room;
+use super::room::{Acting, Room};
 use super::settings::{Lenses, SECTION, Settings};
 use super::{uri, words};
 
@@ -38,6 +39,8 @@ pub struct Session {
     blames: DashMap<String, Blamed>,
     /// Counts what may have changed the answer to a blame, apart from the text itself.
     epoch: AtomicU64,
+    /// How many edits of agents the client is about.
+    applying: AtomicUsize,
     /// Whether the client has asked the server to end.
     ended: AtomicBool,
     exited: AtomicBool,
@@ -100,6 +103,15 @@ fn latest(engine: &Engine) -> Result<Option<(SessionId, Option<i64>)>> {
     }))
 }
 
+#[derive(Debug)]
+pub struct Applying<'s>(&'s AtomicUsize);
+
+impl Drop for Applying<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 /// How long the client may take to answer what no person has to think about.
 pub const ANSWER: Duration = Duration::from_secs(10);
 
@@ -127,6 +139,7 @@ impl Session {
             rooms: DashMap::new(),
             blames: DashMap::new(),
             epoch: AtomicU64::new(0),
+            applying: AtomicUsize::new(0),
             ended: AtomicBool::new(false),
             exited: AtomicBool::new(false),
             left_alone: DashSet::new(),
@@ -249,6 +262,69 @@ impl Session {
         if let Some(document) = self.documents.close(uri) {
             self.touch(Touched::Closed(uri.to_owned(), Box::new(document)));
         }
+    }
+
+    /// The user renamed a file or a directory in the editor. What is known of it goes with it; its documents are
+    /// opened anew by the client.
+    pub fn renamed(self: &Arc<Self>, old: &str, new: &str) {
+        if self.is_applying() {
+            return;
+        }
+        let place = |uri| uri::to_path(uri).and_then(|path| self.place(&path));
+        let (from, to) = (place(old), place(new));
+        match (from, to) {
+            (Some(from), Some(to)) if Arc::ptr_eq(&from.room, &to.room) => {
+                let (old, new) = (from.path, to.path);
+                self.look(from.room, move |engine| engine.renamed(&old, &new));
+            }
+            (from, to) => {
+                for place in [from, to].into_iter().flatten() {
+                    self.look(place.room, |engine| engine.look().map(|_| ()));
+                }
+            }
+        }
+    }
+
+    /// The user made or deleted files in the editor.
+    pub fn came_or_went<'u>(self: &Arc<Self>, uris: impl Iterator<Item = &'u str>) {
+        if self.is_applying() {
+            return;
+        }
+        let places = uris.filter_map(|uri| self.place(&uri::to_path(uri)?));
+        let rooms: BTreeMap<PathBuf, Arc<Room>> = places
+            .map(|place| (place.room.root().to_path_buf(), place.room))
+            .collect();
+        for room in rooms.into_values() {
+            self.look(room, |engine| engine.look().map(|_| ()));
+        }
+    }
+
+    /// The client does an agent's edit as long as this is held: what it tells of files meanwhile is not the
+    /// user's doing.
+    pub fn applying(&self) -> Applying<'_> {
+        self.applying.fetch_add(1, Ordering::Relaxed);
+        Applying(&self.applying)
+    }
+
+    fn is_applying(&self) -> bool {
+        self.applying.load(Ordering::Relaxed) > 0
+    }
+
+    /// Takes in what is on disk now, which nobody waits for.
+    fn look(
+        self: &Arc<Self>,
+        room: Arc<Room>,
+        look: impl FnOnce(&mut Engine) -> Result<()> + Send + 'static,
+    ) {
+        let session = self.clone();
+        tokio::spawn(async move {
+            let looked = room.act(false, move |Acting { engine, .. }| look(engine));
+            match looked.await {
+                Ok(()) => session.changed(&room),
+                Err(Error::NoStore(_)) => {}
+                Err(error) => tracing::warn!("{}: {error}", room.root().display()),
+            }
+        });
     }
 
     /// Changes the settings. What was wrong is said.
@@ -453,7 +529,7 @@ impl Session {
 
     /// The file of an open workspace that a path names; None where nobody cares for it. A workspace is open
     /// when a folder in it is, or around it; without folders, when a document of it is.
-    fn place(&self, path: &Path) -> Option<Place> {
+    pub fn place(&self, path: &Path) -> Option<Place> {
         let full = document::real(path)?;
         let dir = full.ancestors().skip(1).find(|dir| dir.is_dir())?;
         let workspace = self.workspace_of(dir).ok()?;

@@ -54,6 +54,8 @@ pub struct Client<'w> {
     stdin: Option<ChildStdin>,
     incoming: Receiver<Value>,
     next: i64,
+    /// The server's.
+    pub capabilities: Value,
     pub encoding: String,
     pub documents: BTreeMap<String, Open>,
     /// What to choose when the server asks, in this order.
@@ -68,6 +70,8 @@ pub struct Client<'w> {
     pub notified: Vec<(String, Value)>,
     /// How to treat edits of the server.
     pub edits: Edits,
+    /// What is typed when the next edit of the server comes, before it: a document, what is there, what is to be.
+    pub types_meanwhile: Option<(String, String, String)>,
     /// Changes that are made and not told yet.
     late: Vec<Value>,
     /// Edits that the server asked for.
@@ -130,6 +134,7 @@ impl<'w> Client<'w> {
             stdin,
             incoming,
             next: 0,
+            capabilities: Value::Null,
             encoding: String::new(),
             documents: BTreeMap::new(),
             answers: VecDeque::new(),
@@ -144,6 +149,7 @@ impl<'w> Client<'w> {
                 Editor::Eglot => Edits::Late,
                 _ => Edits::Taken,
             },
+            types_meanwhile: None,
             late: Vec::new(),
             edited: 0,
             holds_answers: false,
@@ -166,7 +172,8 @@ impl<'w> Client<'w> {
             params["initializationOptions"] = json!({ "backstitch": own });
         }
         let answer = client.ok("initialize", params);
-        let encoding = answer["capabilities"]["positionEncoding"].as_str();
+        client.capabilities = answer["capabilities"].clone();
+        let encoding = client.capabilities["positionEncoding"].as_str();
         encoding
             .unwrap_or("utf-16")
             .clone_into(&mut client.encoding);
@@ -269,6 +276,9 @@ impl<'w> Client<'w> {
         let result = match method.as_str() {
             "workspace/applyEdit" => {
                 self.edited += 1;
+                if let Some((path, old, new)) = self.types_meanwhile.take() {
+                    self.type_over(&path, &old, &new);
+                }
                 if self.edits != Edits::Pretended {
                     self.apply(&params["edit"]);
                 }
@@ -396,6 +406,12 @@ impl<'w> Client<'w> {
     fn apply(&mut self, edit: &Value) {
         let mut all: Vec<(String, Vec<Value>)> = Vec::new();
         for change in edit["documentChanges"].as_array().into_iter().flatten() {
+            if change["kind"] == "rename" {
+                let (old, new) = (change["oldUri"].clone(), change["newUri"].clone());
+                let path = |uri: &Value| uri.as_str().expect("a URI").to_owned();
+                self.rename_uri(&path(&old), &path(&new));
+                continue;
+            }
             let uri = change["textDocument"]["uri"].as_str().expect("a URI");
             let version = &change["textDocument"]["version"];
             assert_eq!(*version, self.documents[uri].version, "the version edited");
@@ -426,6 +442,28 @@ impl<'w> Client<'w> {
             "textDocument/didSave",
             json!({ "textDocument": { "uri": uri } }),
         );
+    }
+
+    /// Renames the file of an open document, as editors do: its text goes with it, saved or not.
+    pub fn rename(&mut self, old: &str, new: &str) {
+        self.rename_uri(&self.uri(old), &self.uri(new));
+    }
+
+    fn rename_uri(&mut self, old: &str, new: &str) {
+        let path = |uri: &str| uri.strip_prefix("file://").expect("a file").to_owned();
+        let to = path(new);
+        let dir = std::path::Path::new(&to).parent().expect("a directory");
+        std::fs::create_dir_all(dir).expect("directories");
+        std::fs::rename(path(old), &to).expect("renamed");
+        let open = self.documents.remove(old).expect("open");
+        let closed = json!({ "textDocument": { "uri": old } });
+        self.notify("textDocument/didClose", closed);
+        let document = json!({ "uri": new, "languageId": "text", "version": 1, "text": open.text });
+        self.notify("textDocument/didOpen", json!({ "textDocument": document }));
+        self.documents
+            .insert(new.to_owned(), Open { version: 1, ..open });
+        let files = json!([{ "oldUri": old, "newUri": new }]);
+        self.notify("workspace/didRenameFiles", json!({ "files": files }));
     }
 
     pub fn close(&mut self, path: &str) {

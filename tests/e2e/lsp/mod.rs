@@ -6,6 +6,7 @@ mod forms;
 mod hostile;
 mod in_editor;
 mod lenses;
+mod moving;
 mod places;
 mod restoring;
 mod settings;
