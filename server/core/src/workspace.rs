@@ -68,10 +68,10 @@ impl Noted {
     }
 
     fn write(base: &Path, identity: Identity, workspace: &Workspace) -> Result<()> {
-        let file = Self::file(base, identity);
-        store::make_private_dir(&Self::dir(base))?;
         // several engines of one process may be about the same directory
         static LAST: AtomicU64 = AtomicU64::new(0);
+        let file = Self::file(base, identity);
+        store::make_private_dir(&Self::dir(base))?;
         let number = LAST.fetch_add(1, Ordering::Relaxed);
         let part = file.with_extension(format!("{}-{number}", std::process::id()));
         let store = os_bytes(workspace.store_dir.as_os_str());

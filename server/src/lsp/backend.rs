@@ -162,7 +162,6 @@ fn capabilities(encoding: Encoding) -> ServerCapabilities {
                 }
                 .into(),
             ),
-            ..WorkspaceOptions::default()
         }),
         ..ServerCapabilities::default()
     }

@@ -128,7 +128,7 @@ pub async fn run(session: &Arc<Session>, mut job: Job) -> Outcome<Value> {
     for _ in 0..TRIES {
         let shown = plan(session, &job).await?;
         if shown.plan.is_empty() && shown.plan.open_conflicts() == 0 {
-            session.say(MessageType::Info, words::nothing(&shown.title));
+            session.say(MessageType::Info, words::nothing(&shown.title, &shown.plan));
             return Ok(shown.document);
         }
         if shown.plan.open_conflicts() > 0 && job.request.on_conflict == OnConflict::Fail {

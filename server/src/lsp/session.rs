@@ -581,7 +581,9 @@ impl Session {
         if let Some(blamed) = self.blames.get(uri).filter(|blamed| fresh(blamed)) {
             return Ok(Some((document, blamed.known.clone())));
         }
-        let (bytes, path) = (document.bytes(), place.path.clone());
+        // as the history has its lines
+        let bytes = document.as_saved().unwrap_or_else(|| document.bytes());
+        let path = place.path.clone();
         let lenses = self.settings().lenses;
         let of_latest = matches!(lenses, Lenses::Session | Lenses::LatestTurn);
         let asked = place.room.ask(move |engine| {

@@ -2,7 +2,7 @@
 //! the order in which it was asked for. Owns both, and what an agent's edit is in a text that was typed into
 //! meanwhile; who records it is `agents`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ impl Parts {
             }
             *changes = kept;
         }
-        let edits = client.changes.as_ref().map_or(0, |all| all.len());
+        let edits = client.changes.as_ref().map_or(0, HashMap::len);
         let changes = client.document_changes.as_ref().map_or(0, Vec::len);
         parts.client = (edits + changes > 0).then_some(client);
         Ok(parts)
@@ -85,20 +85,20 @@ impl Parts {
                 self.edit(session, uri.as_ref(), edits)
             }
             DocumentChange::CreateFile(file) => {
-                let options = file.options.clone();
+                let options = file.options;
                 let replaces = options.as_ref().is_some_and(|o| flag(o.overwrite));
                 let ignores = options.as_ref().is_some_and(|o| flag(o.ignore_if_exists));
                 self.create(session, file.uri.as_ref(), replaces, ignores)
             }
             DocumentChange::RenameFile(file) => {
-                let options = file.options.clone();
+                let options = file.options;
                 let replaces = options.as_ref().is_some_and(|o| flag(o.overwrite));
                 let ignores = options.as_ref().is_some_and(|o| flag(o.ignore_if_exists));
                 let (old, new) = (file.old_uri.as_ref(), file.new_uri.as_ref());
                 self.rename(session, (old, new), replaces, ignores)
             }
             DocumentChange::DeleteFile(file) => {
-                let options = file.options.clone();
+                let options = file.options;
                 let deep = options.as_ref().is_some_and(|o| flag(o.recursive));
                 let ignores = options
                     .as_ref()

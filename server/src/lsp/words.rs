@@ -264,11 +264,20 @@ pub mod plan {
         }
     }
 
-    pub fn nothing(title: &str) -> String {
-        format!(
-            "{}: nothing to do, the files are as they would be.",
-            capital(title)
-        )
+    pub fn nothing(title: &str, plan: &Plan) -> String {
+        let title = capital(title);
+        let left = plan.actions.iter().filter(|a| a.kind == ActionKind::Skip);
+        let left: Vec<String> = left
+            .map(|a| {
+                let why = a.reason.as_deref().unwrap_or_default();
+                format!("{}: {why}", a.path.display())
+            })
+            .collect();
+        if left.is_empty() {
+            format!("{title}: nothing to do, the files are as they would be.")
+        } else {
+            format!("{title}: nothing was changed. Left alone: {}.", some(&left))
+        }
     }
 
     pub fn conflict(files: usize) -> String {

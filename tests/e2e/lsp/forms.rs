@@ -121,20 +121,20 @@ fn a_file_without_a_final_newline_that_shows_one() {
     client.leave();
 }
 
+fn utf16(text: &str) -> Vec<u8> {
+    let units = std::iter::once(0xfeff).chain(text.encode_utf16());
+    units.flat_map(u16::to_le_bytes).collect()
+}
+
+fn latin(text: &str) -> Vec<u8> {
+    let byte = |c: char| u8::try_from(c).expect("Latin-1");
+    text.chars().map(byte).collect()
+}
+
 /// In another encoding: what is typed is recorded as the file would have it, and its file is not rewound below it.
 #[test]
 fn unsaved_text_in_another_encoding() {
-    let utf16 = |text: &str| -> Vec<u8> {
-        let units = std::iter::once(0xfeff).chain(text.encode_utf16());
-        units.flat_map(u16::to_le_bytes).collect()
-    };
-    let latin = |text: &str| -> Vec<u8> {
-        text.chars()
-            .map(|c| u8::try_from(c).expect("latin"))
-            .collect()
-    };
-    let encodings: [&dyn Fn(&str) -> Vec<u8>; 2] = [&utf16, &latin];
-    for encoded in encodings {
+    for encoded in [utf16, latin] {
         let world = World::committed(&[("b.txt", "other\n")]);
         world.write("a.txt", encoded("eins é\nzwei\n"));
         let mut agent = world.agent();
