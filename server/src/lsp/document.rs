@@ -163,6 +163,9 @@ impl Document {
 
     /// `file`: what was written. It tells the form, where it is the text at all.
     pub fn saved(&mut self, file: Option<&[u8]>) {
+        if self.lost {
+            return;
+        }
         self.saved = self.text.clone();
         if let Some(file) = file {
             let form = Form::between(file, &self.text);

@@ -117,13 +117,11 @@ async fn under(session: &Arc<Session>, room: &Arc<Room>, entry: &Entry) {
     if kept.is_empty() {
         return;
     }
-    let texts = kept.iter().filter_map(|(path, document)| {
-        Some(OpenText {
-            path: path.clone(),
-            text: document.as_saved()?,
-            base: document.base(),
-            version: i64::from(document.version),
-        })
+    let texts = kept.iter().map(|(path, document)| OpenText {
+        path: path.clone(),
+        text: document.as_saved().unwrap_or_else(|| document.bytes()),
+        base: document.base(),
+        version: i64::from(document.version),
     });
     let (texts, node): (Vec<OpenText>, NodeId) = (texts.collect(), entry.node.id);
     let keeping = room.act(false, move |Acting { engine, lease }| {

@@ -113,6 +113,13 @@ impl Parts {
         if !self.documents.contains_key(uri)
             && let Some(open) = session.documents.get(uri)
         {
+            if open.place.is_some() && open.as_saved().is_none() {
+                return Err(Failure::new(
+                    "refused",
+                    format!("{uri}: what the editor has of it is not known; nothing was changed"),
+                )
+                .hint("close it and open it again, or save it as UTF-8"));
+            }
             self.documents.insert(uri.to_owned(), (open.clone(), open));
         }
         if let Some((_, after)) = self.documents.get_mut(uri) {

@@ -154,6 +154,8 @@ fn unsaved_text_in_another_encoding() {
         let found: Vec<_> = gaps.filter(|gap| gap["path"] == "a.txt").collect();
         assert_eq!(found.len(), 1, "{plan}");
         assert_eq!(found[0]["kind"], "unsaved", "{plan}");
+        let dry = world.json(["rewind", "t1", "--dry-run"]);
+        assert_eq!(dry["gaps"], plan["gaps"], "{dry}");
         client.command(
             "backstitch.rewind",
             json!({ "rev": "t1", "confirm": false }),

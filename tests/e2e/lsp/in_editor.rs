@@ -289,3 +289,27 @@ fn typed_while_an_edit_is_on_its_way() {
     client.leave();
     world.ok(["verify"]);
 }
+
+/// A document of which the server does not know what the editor has is not edited for an agent: whose lines were
+/// whose could not be told.
+#[test]
+fn an_edit_of_a_document_that_is_out_of_step() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    begin(&mut client, "make it two");
+    let document = json!({ "uri": client.uri("a.txt"), "version": 2 });
+    let change = json!({ "range": { "start": { "line": -1 } }, "text": "!" });
+    client.notify(
+        "textDocument/didChange",
+        json!({ "textDocument": document, "contentChanges": [change] }),
+    );
+    let edit = replace(&client, "a.txt", 1, "2\n");
+    let error = client.fails("backstitch/applyEdit", json!({ "edit": edit }));
+    assert_eq!(error["data"]["kind"], "refused", "{error}");
+    assert_eq!(client.edited, 0);
+    client.reload("a.txt");
+    let answer = client.ok("backstitch/applyEdit", json!({ "edit": edit }));
+    assert_eq!(answer["applied"], true, "{answer}");
+    client.leave();
+}

@@ -122,7 +122,7 @@ impl Draft<'_> {
 
     /// What is in the way, what the plan does not reach, and what it comes to.
     pub(super) fn finish(&mut self, ancestry: &Ancestry<'_>, target: Option<NodeId>) -> Result<()> {
-        self.unreadable();
+        self.unreadable()?;
         self.collisions()?;
         self.gaps(ancestry, target)?;
         self.actions();
