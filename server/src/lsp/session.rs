@@ -215,15 +215,20 @@ impl Session {
             .as_ref()
             .and_then(|_| document::read(file.as_deref()?));
         let moved = self.documents.with(uri, |document| {
-            let same = document.place == place;
-            if !same {
+            let moves = document.place != place;
+            let left = moves && document.place.is_some();
+            if moves {
                 document.stands_at(place, content.as_deref());
             }
-            !same
+            (moves, left)
         });
-        if moved == Some(true) {
+        let (moved, left) = moved.unwrap_or_default();
+        if moved {
             self.blames.remove(uri);
             self.touch(Touched::Changed(uri.to_owned()));
+        }
+        if left {
+            self.leave_rooms();
         }
     }
 
