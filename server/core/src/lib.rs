@@ -19,6 +19,7 @@ mod known;
 pub mod merge;
 pub mod model;
 mod recorder;
+mod renamed;
 pub mod restore;
 mod roots;
 mod rules;

@@ -2,6 +2,7 @@
 //! state directory.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::disk::Identity;
 use crate::error::{Context, Error, Result};
@@ -67,9 +68,12 @@ impl Noted {
     }
 
     fn write(base: &Path, identity: Identity, workspace: &Workspace) -> Result<()> {
+        // several engines of one process may be about the same directory
+        static LAST: AtomicU64 = AtomicU64::new(0);
         let file = Self::file(base, identity);
         store::make_private_dir(&Self::dir(base))?;
-        let part = file.with_extension(std::process::id().to_string());
+        let number = LAST.fetch_add(1, Ordering::Relaxed);
+        let part = file.with_extension(format!("{}-{number}", std::process::id()));
         let store = os_bytes(workspace.store_dir.as_os_str());
         let text = [store, os_bytes(workspace.root.as_os_str())].join(&0);
         store::private_file(&part)

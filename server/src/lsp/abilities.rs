@@ -1,7 +1,5 @@
 //! What the client can do, read once from its `initialize`. Pure.
 
-use backstitch_protocol::ClientOptions;
-use serde::Deserialize;
 use tower_lsp::gen_lsp_types::{ClientCapabilities, InitializeParams};
 
 use super::position::Encoding;
@@ -23,11 +21,21 @@ pub struct Abilities {
     pub progress: bool,
     /// Opens `backstitch:` documents.
     pub virtual_documents: bool,
+    /// It answers what its settings are.
+    pub configuration: bool,
     /// Actions may be more than a command.
     pub actions: bool,
     pub markdown: bool,
-    /// What Backstitch's own plugins say.
-    pub own: ClientOptions,
+    pub own: Own,
+}
+
+/// `initializationOptions.backstitch`: what Backstitch's own plugins say. Who says nothing gets plain LSP.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Own {
+    /// A clean document is read anew when its file changed on disk.
+    pub reloads_from_disk: bool,
+    /// Wants the notifications of `backstitch/`, and failures as errors.
+    pub notifications: bool,
 }
 
 impl Abilities {
@@ -37,7 +45,10 @@ impl Abilities {
         let window = all.window.as_ref();
         let options = params.initialization_options.as_ref();
         let own = options.and_then(|options| options.get("backstitch"));
-        let own = own.and_then(|own| ClientOptions::deserialize(own).ok());
+        let says = |key: &str| {
+            own.and_then(|own| own.get(key)?.as_bool())
+                .unwrap_or_default()
+        };
         Self {
             encoding: Encoding::agreed(all.general.as_ref()),
             name: params
@@ -53,14 +64,18 @@ impl Abilities {
             progress: window
                 .and_then(|w| w.work_done_progress)
                 .unwrap_or_default(),
-            virtual_documents: own.as_ref().is_some_and(|own| own.content_provider)
+            virtual_documents: says("contentProvider")
                 || workspace.is_some_and(|w| w.text_document_content.is_some()),
+            configuration: workspace.and_then(|w| w.configuration).unwrap_or_default(),
             show_document: window
                 .and_then(|w| Some(w.show_document.as_ref()?.support))
                 .unwrap_or_default(),
             actions: has_literals(all),
             markdown: reads_markdown(all),
-            own: own.unwrap_or_default(),
+            own: Own {
+                reloads_from_disk: says("reloadsFromDisk"),
+                notifications: says("notifications"),
+            },
         }
     }
 }

@@ -2,26 +2,28 @@
 //! disk. What they tell is recorded as hooks are; who types meanwhile is the user.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall};
+use backstitch_core::capture::{AgentEvent, Effect, EventKind, Told, ToolCall};
 use backstitch_core::{Engine, InEditor};
 use backstitch_protocol::{
     ApplyEditParams, ApplyEditResult, FailureKind, TurnBeginParams, TurnEndParams, TurnResult,
 };
-use tower_lsp::gen_lsp_types::{
-    DocumentChange, Edit, TextDocumentContentChangeEvent as Change,
-    TextDocumentContentChangePartial, TextEdit, WorkspaceEdit,
-};
+use tower_lsp::gen_lsp_types::WorkspaceEdit;
 
 use super::commands;
-use super::document::{Document, edit};
+use super::document::Document;
 use super::failure::{Failure, Outcome};
 use super::room::{Acting, Room};
 use super::session::{ANSWER, Session};
+use super::taken_apart::{OnItsWay, Parts};
 
 /// How long the client may take to send what an edit came to.
 const ECHO: std::time::Duration = std::time::Duration::from_secs(5);
+/// How long to wait for the rest where an edit and typing fell on the same lines.
+const SETTLE: std::time::Duration = std::time::Duration::from_millis(300);
 
 /// The agent at work in this editor, from one turn's begin to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +101,8 @@ fn recorded(engine: &mut Engine, event: &AgentEvent) -> backstitch_core::Result<
     Ok(recorded.node.map(|node| node.to_string()))
 }
 
-/// Applies an agent's edit in the editor, and records what it came to as the agent's.
+/// Applies an agent's edit, in the editor where a document is open and on disk elsewhere, and records what it came
+/// to as the agent's.
 pub async fn apply_edit(session: &Session, asked: ApplyEditParams) -> Outcome<ApplyEditResult> {
     let at_work = asked.agent.clone().zip(asked.session.clone());
     let at_work = at_work.map(|(agent, session)| AtWork { agent, session });
@@ -108,57 +111,33 @@ pub async fn apply_edit(session: &Session, asked: ApplyEditParams) -> Outcome<Ap
             .hint("`backstitch/turnBegin` begins one; or name `agent` and `session` here")
     })?;
     let edit: WorkspaceEdit = commands::read("backstitch/applyEdit", &asked.edit.0)?;
-    let wanted = wanted(session, &edit)?;
-    let answer = tokio::time::timeout(ANSWER, session.client.apply_edit(edit)).await;
-    let refused = match answer {
-        Ok(Ok(answer)) if answer.applied => None,
-        Ok(Ok(answer)) => Some(
-            answer
-                .failure_reason
-                .unwrap_or_else(|| "refused".to_owned()),
-        ),
-        Ok(Err(error)) => Some(error.to_string()),
-        Err(_) => Some("no answer".to_owned()),
+    let parts = Parts::of(session, &edit)?;
+    let label = asked.label.unwrap_or_else(|| "applyEdit".to_owned());
+    let calls = begin(&parts, &at_work, &label).await?;
+    let applying = session.applying();
+    let done = match parts.on_disk() {
+        Ok(()) => in_client(session, parts.client.as_ref()).await,
+        failed => failed,
     };
-    if let Some(why) = refused {
-        return Err(Failure::new(
-            FailureKind::Refused,
-            format!("the editor did not take the edit: {why}"),
-        ));
-    }
-    let mut rooms: BTreeMap<std::path::PathBuf, (Arc<Room>, Vec<InEditor>)> = BTreeMap::new();
-    let mut not_taken = Vec::new();
-    for (uri, (before, after)) in wanted {
-        // what counts is what the client then has
-        let taken = session.comes_to(&uri, ECHO, |document| document.text == after.text);
-        if !taken.await {
-            not_taken.push(uri);
-            continue;
-        }
-        let (Some(place), Some(old), Some(new)) =
-            (before.place.clone(), before.as_saved(), after.as_saved())
-        else {
-            continue;
-        };
-        let root = place.room.root().to_path_buf();
-        let (_, edits) = rooms
-            .entry(root)
-            .or_insert_with(|| (place.room.clone(), Vec::new()));
-        edits.push(InEditor {
-            path: place.path,
-            before: old,
-            after: new,
-        });
-    }
     let mut checkpoints = Vec::new();
-    for (room, edits) in rooms.into_values() {
-        let tool = asked
-            .label
-            .clone()
-            .unwrap_or_else(|| "applyEdit".to_owned());
+    for (room, call) in calls {
+        let kind = EventKind::After {
+            call,
+            told: Told::default(),
+            failed: done.is_err(),
+        };
+        let event = event(&room, &at_work, "applyEdit", kind);
+        let made = room.act(true, move |Acting { engine, .. }| recorded(engine, &event));
+        checkpoints.extend(made.await?);
+        session.changed(&room);
+    }
+    drop(applying);
+    done?;
+    let (edits, not_taken) = arrived(session, parts.documents).await;
+    for (room, edits) in edits.into_values() {
         let call = ToolCall {
             id: None,
-            tool,
+            tool: label.clone(),
             input: Vec::new(),
             effect: Effect::Names(edits.iter().map(|e| e.path.to_path()).collect()),
         };
@@ -176,51 +155,95 @@ pub async fn apply_edit(session: &Session, asked: ApplyEditParams) -> Outcome<Ap
     })
 }
 
-/// What each open document is to become; files that are not open are the disk's, and found there.
-fn wanted(
+/// Begins a call in each workspace whose files change on disk.
+async fn begin(
+    parts: &Parts,
+    at_work: &AtWork,
+    label: &str,
+) -> Outcome<Vec<(Arc<Room>, ToolCall)>> {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    let mut calls = Vec::new();
+    for (room, files) in parts.files.values() {
+        let number = LAST.fetch_add(1, Ordering::Relaxed);
+        let call = ToolCall {
+            id: Some(format!("applyEdit-{}-{number}", std::process::id())),
+            tool: label.to_owned(),
+            input: Vec::new(),
+            effect: if parts.renames {
+                Effect::Any { background: false }
+            } else {
+                Effect::Names(files.iter().cloned().collect())
+            },
+        };
+        let event = event(room, at_work, "applyEdit", EventKind::Before(call.clone()));
+        let begun = room.act(true, move |Acting { engine, .. }| recorded(engine, &event));
+        begun.await?;
+        calls.push((room.clone(), call));
+    }
+    Ok(calls)
+}
+
+/// Has the client do its part.
+async fn in_client(session: &Session, edit: Option<&WorkspaceEdit>) -> Outcome<()> {
+    let Some(edit) = edit else { return Ok(()) };
+    let answer = tokio::time::timeout(ANSWER, session.client.apply_edit(edit.clone())).await;
+    let refused = match answer {
+        Ok(Ok(answer)) if answer.applied => return Ok(()),
+        Ok(Ok(answer)) => answer
+            .failure_reason
+            .unwrap_or_else(|| "refused".to_owned()),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => "no answer".to_owned(),
+    };
+    Err(Failure::new(
+        FailureKind::Refused,
+        format!("the editor did not take the edit: {refused}"),
+    ))
+}
+
+type ByRoom = BTreeMap<PathBuf, (Arc<Room>, Vec<InEditor>)>;
+
+/// What came of the edit in each document, by workspace, and the documents in which it did not arrive. What
+/// counts is what the client then has; what was typed meanwhile is not the agent's.
+async fn arrived(
     session: &Session,
-    workspace: &WorkspaceEdit,
-) -> Outcome<BTreeMap<String, (Document, Document)>> {
-    let mut edits: Vec<(String, Vec<TextEdit>)> = Vec::new();
-    for change in workspace.document_changes.iter().flatten() {
-        if let DocumentChange::TextDocumentEdit(change) = change {
-            let uri = &change.text_document.text_document_identifier.uri;
-            let plain = change.edits.iter().map(|edit| match edit {
-                Edit::TextEdit(edit) => Ok(edit.clone()),
-                Edit::AnnotatedTextEdit(edit) => Ok(edit.text_edit.clone()),
-                Edit::SnippetTextEdit(_) => Err(Failure::usage(
-                    "an edit with a snippet cannot be recorded; send plain text",
-                )),
-            });
-            edits.push((uri.0.clone(), plain.collect::<Outcome<_>>()?));
+    documents: BTreeMap<String, (Document, Document)>,
+) -> (ByRoom, Vec<String>) {
+    let (mut rooms, mut not_taken) = (ByRoom::new(), Vec::new());
+    for (uri, (before, after)) in documents {
+        if before.text == after.text {
+            continue;
         }
-    }
-    for (uri, plain) in workspace.changes.iter().flatten() {
-        edits.push((uri.0.clone(), plain.clone()));
-    }
-    let encoding = session.abilities().encoding;
-    let mut wanted = BTreeMap::new();
-    for (uri, mut edits) in edits {
-        let Some(before) = session.documents.get(&uri) else {
+        let way = OnItsWay { before, after };
+        let is_there = |now: &Document| way.typed(now).is_some();
+        let came = |now: &Document| is_there(now) || way.collides(now);
+        if !session.comes_to(&uri, ECHO, came).await {
+            not_taken.push(uri);
+            continue;
+        }
+        session.comes_to(&uri, SETTLE, is_there).await;
+        let Some(now) = session.documents.get(&uri) else {
+            not_taken.push(uri);
             continue;
         };
-        let (_, after) = wanted
-            .entry(uri)
-            .or_insert_with(|| (before.clone(), before));
-        // all count from the text before them: the last in the text goes first
-        edits.sort_by_key(|edit| {
-            let start = edit.range.start;
-            (start.line, start.character)
+        // typed into its very lines: the edit as it was asked for is the agent's, the rest the user's
+        let (old, new) = match way.typed(&now) {
+            Some(typed) => (typed, &now),
+            None => (way.before.clone(), &way.after),
+        };
+        let (Some(place), Some(old), Some(new)) = (&now.place, old.as_saved(), new.as_saved())
+        else {
+            continue;
+        };
+        let root = place.room.root().to_path_buf();
+        let (_, edits) = rooms
+            .entry(root)
+            .or_insert_with(|| (place.room.clone(), Vec::new()));
+        edits.push(InEditor {
+            path: place.path.clone(),
+            before: old,
+            after: new,
         });
-        for change in edits.into_iter().rev() {
-            #[expect(deprecated, reason = "the field is there, and has to be named")]
-            let part = TextDocumentContentChangePartial {
-                range: change.range,
-                range_length: None,
-                text: change.new_text,
-            };
-            edit(&mut after.text, &Change::from(part), encoding);
-        }
     }
-    Ok(wanted)
+    (rooms, not_taken)
 }

@@ -12,11 +12,13 @@ use backstitch_protocol::{
 use serde_json::Value;
 use tower_lsp::gen_lsp_types::{
     CodeActionKind, CodeActionOptions, CodeActionParams, CodeActionResponse, CodeLens,
-    CodeLensOptions, CodeLensParams, Contents, ExecuteCommandOptions, ExecuteCommandParams, Hover,
-    HoverParams, InitializeParams, InitializeResult, InitializedParams, MarkupContent, MarkupKind,
-    MessageType, SaveOptions, ServerCapabilities, ServerInfo, TextDocumentContentOptions,
-    TextDocumentContentParams, TextDocumentContentResult, TextDocumentSyncKind,
-    TextDocumentSyncOptions, WorkspaceFoldersServerCapabilities, WorkspaceOptions,
+    CodeLensOptions, CodeLensParams, Contents, ExecuteCommandOptions, ExecuteCommandParams,
+    FileOperationFilter, FileOperationOptions, FileOperationPattern,
+    FileOperationRegistrationOptions, Hover, HoverParams, InitializeParams, InitializeResult,
+    InitializedParams, MarkupContent, MarkupKind, MessageType, SaveOptions, ServerCapabilities,
+    ServerInfo, TextDocumentContentOptions, TextDocumentContentParams, TextDocumentContentResult,
+    TextDocumentSyncKind, TextDocumentSyncOptions, WorkspaceFoldersServerCapabilities,
+    WorkspaceOptions,
 };
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::{LanguageServer, LspService, LspServiceBuilder};
@@ -28,7 +30,6 @@ use super::outgoing::Outgoing;
 use super::position::Encoding;
 use super::restore::CALLED_OFF;
 use super::session::Session;
-use super::settings::Settings;
 use super::words::Now;
 use super::{actions, agents, buffers, commands, from_proto, hover, lenses, requests, uri, views};
 use crate::shape;
@@ -88,8 +89,7 @@ impl LanguageServer for Backend {
         let abilities = Abilities::of(&params);
         let options = params.initialization_options.as_ref();
         if let Some(options) = options.and_then(|options| options.get("backstitch")) {
-            let (settings, wrong) = Settings::read(options);
-            self.session.configure(settings, &wrong);
+            self.session.configure(|own| own.begin(options));
         }
         let capabilities = capabilities(abilities.encoding);
         self.session.begin(abilities, from_proto::opened(&params));
@@ -104,6 +104,7 @@ impl LanguageServer for Backend {
 
     async fn initialized(&self, _: InitializedParams) {
         self.session.is_ready();
+        self.session.pull_settings();
     }
 
     async fn shutdown(&self) -> Result<()> {
@@ -112,6 +113,19 @@ impl LanguageServer for Backend {
         }
         self.session.shuts_down();
         Ok(())
+    }
+}
+
+/// Files and directories alike.
+fn all_files() -> FileOperationRegistrationOptions {
+    FileOperationRegistrationOptions {
+        filters: vec![FileOperationFilter {
+            scheme: Some("file".to_owned()),
+            pattern: FileOperationPattern {
+                glob: "**".to_owned(),
+                ..FileOperationPattern::default()
+            },
+        }],
     }
 }
 
@@ -149,13 +163,18 @@ fn capabilities(encoding: Encoding) -> ServerCapabilities {
                 supported: Some(true),
                 change_notifications: Some(true.into()),
             }),
+            file_operations: Some(FileOperationOptions {
+                did_create: Some(all_files()),
+                did_rename: Some(all_files()),
+                did_delete: Some(all_files()),
+                ..FileOperationOptions::default()
+            }),
             text_document_content: Some(
                 TextDocumentContentOptions {
                     schemes: vec![uri::SCHEME.to_owned()],
                 }
                 .into(),
             ),
-            ..WorkspaceOptions::default()
         }),
         ..ServerCapabilities::default()
     }

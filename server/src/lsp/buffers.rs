@@ -58,6 +58,8 @@ pub async fn record(session: Arc<Session>, mut touched: UnboundedReceiver<Touche
                     tokio::time::sleep(REOPENS).await;
                     if session.documents.get(&uri).is_none() {
                         closed(&session, &document).await;
+                        drop(document);
+                        session.leave_rooms();
                     }
                 });
             }
@@ -115,48 +117,55 @@ const SAVED: Why = Why {
 /// Has the store hold what a document has and its file does not. Text that is not saved begins the history of a
 /// workspace that shows by itself that it is one: the first prompt finds it there.
 async fn keep(session: &Session, uri: &str, why: Why) {
-    let Some(document) = session.documents.get(uri).filter(|d| !d.is_too_large()) else {
+    let Some(document) = session.documents.get(uri).filter(Document::has_lines) else {
         return;
     };
-    let (Some(place), Some(text)) = (document.place.clone(), document.as_saved()) else {
+    let Some(place) = document.place.clone() else {
         return;
     };
+    // what cannot be put in the file's bytes is kept as the client has it, for people
+    let is_typed = document.text != document.saved;
+    let plain = || is_typed.then(|| document.bytes());
+    let text = document.as_saved().or_else(plain);
     let (base, version) = (document.base(), i64::from(document.version));
-    let (room, path) = (place.room, place.path);
+    let (room, path, edition) = (place.room, place.path, document.edition);
     let file = document::read(&room.root().join(path.to_path()));
-    let same = file.as_ref() == Some(&text);
-    let kept = if same || session.will_reload(&document) {
-        let clean = move |Acting { engine, lease }: Acting<'_>| {
-            engine.clean_buffer(&lease, &path, why.saved)
-        };
-        room.act(false, clean).await
-    } else {
-        let begins = why.begins || room.workspace().is_marked();
-        let put = move |Acting { engine, lease }: Acting<'_>| {
-            let open = OpenText {
-                path,
-                text,
-                base,
-                version,
+    let shown = file.filter(|file| document.shows(file));
+    let kept = match text {
+        Some(text) if shown.is_none() && !session.will_reload(&document) => {
+            let begins = why.begins || room.workspace().is_marked();
+            let put = move |Acting { engine, lease }: Acting<'_>| {
+                let open = OpenText {
+                    path,
+                    text,
+                    base,
+                    version,
+                };
+                if why.saved {
+                    // the editor made something else of it on the way to the disk
+                    engine.clean_buffer(&lease, &open.path, true)?;
+                }
+                engine.put_buffer(&lease, &open).map(|_| ())
             };
-            if why.saved {
-                // the editor made something else of it on the way to the disk
-                engine.clean_buffer(&lease, &open.path, true)?;
-            }
-            engine.put_buffer(&lease, &open).map(|_| ())
-        };
-        room.act(begins, put).await
+            room.act(begins, put).await
+        }
+        _ => {
+            let clean = move |Acting { engine, lease }: Acting<'_>| {
+                engine.clean_buffer(&lease, &path, why.saved)
+            };
+            room.act(false, clean).await
+        }
     };
     match kept {
-        Ok(()) | Err(Error::NoStore(_)) if same => {
-            session.documents.with(uri, |now| {
-                if now.version == document.version {
-                    now.saved();
-                }
-            });
+        Ok(()) | Err(Error::NoStore(_)) => {
+            if let Some(file) = shown {
+                session.documents.with(uri, |now| {
+                    if now.edition == edition {
+                        now.saved(Some(&file));
+                    }
+                });
+            }
         }
-        // one that is not marked: recorded when its store appears
-        Ok(()) | Err(Error::NoStore(_)) => {}
         Err(error) => tracing::warn!("{uri}: what is not saved was not recorded: {error}"),
     }
 }

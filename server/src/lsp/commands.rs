@@ -22,7 +22,7 @@ use super::room::Room;
 use super::session::Session;
 use super::views;
 use super::words::{self, Now, choice};
-use super::{uri, writes};
+use super::{document, uri, writes};
 use crate::{render, shape};
 
 /// What `executeCommandProvider` lists: some clients run nothing else.
@@ -48,6 +48,9 @@ pub async fn run(session: &Arc<Session>, name: &str, arguments: Value) -> Outcom
     } else {
         arguments
     };
+    if let Some(keys) = keys(name) {
+        only(name, &arguments, &keys)?;
+    }
     let here: Where = read(name, &arguments)?;
     let room = meant(session, &here).await?;
     let answer = match name {
@@ -111,6 +114,78 @@ async fn restored(
     Ok(shape::value(&restore::run(session, job).await?))
 }
 
+/// What every restore takes beside what it is to restore.
+pub const RESTORING: [&str; 9] = [
+    "scope",
+    "exact",
+    "paths",
+    "hunks",
+    "session",
+    "uncertain",
+    "onConflict",
+    "plan",
+    "confirm",
+];
+/// What everything takes.
+const WHERE: [&str; 2] = ["uri", "workspace"];
+
+/// What a command or a request of ours takes; None: there is none of this name.
+pub fn keys(name: &str) -> Option<[&'static [&'static str]; 2]> {
+    let none: &[&str] = &[];
+    Some(match name {
+        "backstitch.rewind" => [&["rev"], &RESTORING],
+        "backstitch.revert" => [&["turn", "step"], &RESTORING],
+        "backstitch.undo" => [&["op"], &RESTORING],
+        "backstitch.redo" => [none, &RESTORING],
+        "backstitch.switch" => [&["branch", "carry"], &RESTORING],
+        "backstitch.fork" => [&["rev", "name", "into", "switch", "confirm"], none],
+        "backstitch.tag" => [&["name", "rev"], none],
+        "backstitch.checkpoint" => [&["label"], none],
+        "backstitch.diff" => [&["rev", "rev2"], none],
+        "backstitch.timeline"
+        | "backstitch/content"
+        | "backstitch/blame"
+        | "backstitch/sessions" => [none, none],
+        "backstitch/plan" => [
+            &["rev", "turn", "step", "op", "branch", "carry"],
+            &RESTORING,
+        ],
+        "backstitch/timeline" => [
+            &[
+                "limit",
+                "before",
+                "session",
+                "agent",
+                "kind",
+                "text",
+                "branch",
+                "allBranches",
+            ],
+            none,
+        ],
+        "backstitch/checkpoint" => [&["rev"], none],
+        "backstitch/diff" => [&["from", "to"], none],
+        "backstitch/turnBegin" => [&["agent", "session", "prompt"], none],
+        "backstitch/turnEnd" => [&["agent", "session"], none],
+        "backstitch/applyEdit" => [&["agent", "session", "label", "edit"], none],
+        _ => return None,
+    })
+}
+
+/// Refuses what nobody would look at: a word written wrong is not to mean everything.
+pub fn only(name: &str, arguments: &Value, keys: &[&[&str]; 2]) -> Outcome<()> {
+    let known: Vec<&str> = keys.concat().into_iter().chain(WHERE).collect();
+    let given = arguments.as_object().into_iter().flat_map(|all| all.keys());
+    let unknown = given.filter(|key| !known.contains(&key.as_str()));
+    let unknown: Vec<String> = unknown.map(|key| format!("`{key}`")).collect();
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    let unknown = unknown.join(", ");
+    Err(Failure::usage(format!("{name} does not take {unknown}"))
+        .hint(format!("it takes {}", known.join(", "))))
+}
+
 pub fn read<T: DeserializeOwned>(name: &str, arguments: &Value) -> Outcome<T> {
     T::deserialize(arguments)
         .map_err(|error| Failure::usage(format!("the arguments of {name}: {error}")))
@@ -145,7 +220,7 @@ pub fn room(session: &Session, here: &Where) -> Outcome<Arc<Room>> {
 /// The workspaces that may be meant where none is named: those with a history, if there are any.
 fn likely(session: &Session) -> Vec<Arc<Room>> {
     let rooms = session.rooms();
-    let recorded = |room: &&Arc<Room>| room.workspace().store_dir.join("store.db").exists();
+    let recorded = |room: &&Arc<Room>| room.has_history();
     let with_history: Vec<Arc<Room>> = rooms.iter().filter(recorded).cloned().collect();
     if with_history.is_empty() {
         rooms
@@ -175,14 +250,13 @@ async fn meant(session: &Session, here: &Where) -> Outcome<Arc<Room>> {
 pub fn path(room: &Room, typed: &str) -> Outcome<RelPath> {
     let found = match uri::to_path(typed) {
         Some(full) => {
-            let inside = full.strip_prefix(room.root()).map(Path::to_path_buf);
-            let real = || {
-                let dir = full.parent()?.canonicalize().ok()?;
-                let real = dir.join(full.file_name()?);
-                real.strip_prefix(room.root()).map(Path::to_path_buf).ok()
-            };
-            let inside = inside.ok().or_else(real);
-            inside.and_then(|inside| RelPath::from_path(&inside))
+            // a document is the file that its link leads to
+            let real = document::real(&full);
+            let inside = real
+                .iter()
+                .chain([&full])
+                .find_map(|p| p.strip_prefix(room.root()).ok());
+            inside.and_then(RelPath::from_path)
         }
         None => RelPath::new(typed),
     };

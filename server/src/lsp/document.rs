@@ -1,8 +1,9 @@
 //! The open documents: their text as the client last told it, and which file of which workspace each is.
 //! Owns the table; every change comes in the order in which the client sent it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use backstitch_core::model::{ContentId, RelPath};
 use dashmap::DashMap;
@@ -10,6 +11,7 @@ use dashmap::mapref::one::Ref;
 use ropey::Rope;
 use tower_lsp::gen_lsp_types::TextDocumentContentChangeEvent as Change;
 
+use super::form::Form;
 use super::position::Encoding;
 use super::room::Room;
 
@@ -19,6 +21,8 @@ pub const MOST_BYTES: usize = 10 << 20;
 #[derive(Clone, Debug)]
 pub struct Document {
     pub version: i32,
+    /// Which text of all this is, whatever the client counts: a version may come twice.
+    pub edition: u64,
     /// Shared with its clones: taking a snapshot copies nothing.
     pub text: Rope,
     /// The file that it is; None for an untitled one, or one outside every workspace.
@@ -26,21 +30,16 @@ pub struct Document {
     /// What was opened or last saved.
     pub saved: Rope,
     pub form: Form,
+    /// A change of it could not be read: what the client has is not known until it tells the whole text.
+    pub lost: bool,
 }
 
-/// How a document stands in its file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Form {
-    /// As it is, in UTF-8.
-    #[default]
-    Plain,
-    /// After a byte order mark, which clients do not tell.
-    Marked,
-    /// In another encoding, or not as text: it cannot be known what a save would write.
-    Foreign,
+/// Why a document is left alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeftAlone {
+    TooLarge,
+    Binary,
 }
-
-const MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// A file of a workspace.
 #[derive(Clone, Debug)]
@@ -50,31 +49,39 @@ pub struct Place {
 }
 
 impl Document {
-    /// `file`: what is on disk. An editor may open a document with what it kept from the last time.
-    pub fn opened(version: i32, text: &str, place: Option<Place>, file: Option<Vec<u8>>) -> Self {
+    pub fn opened(version: i32, text: &str) -> Self {
         let text = Rope::from_str(text);
-        let mut document = Self {
+        Self {
             version,
+            edition: next_edition(),
             saved: text.clone(),
             text,
-            place,
-            form: Form::Plain,
-        };
-        if let Some(file) = file {
-            let plain = file.strip_prefix(MARK);
-            document.form = match (std::str::from_utf8(&file), plain) {
-                (Err(_), _) => Form::Foreign,
-                (Ok(_), Some(_)) if document.text.get_char(0) != Some('\u{feff}') => Form::Marked,
-                (Ok(_), _) => Form::Plain,
-            };
-            let plain = plain.filter(|_| document.form == Form::Marked);
-            if let Ok(on_disk) = std::str::from_utf8(plain.unwrap_or(&file))
-                && document.text != on_disk
+            place: None,
+            form: Form::default(),
+            lost: false,
+        }
+    }
+
+    /// A file that is not open, as an editor would open it that shows plain newlines. None: it is no text.
+    pub fn of_file(content: &[u8]) -> Option<Self> {
+        let (form, text) = Form::of_file(content)?;
+        let mut document = Self::opened(0, &text);
+        document.form = form;
+        Some(document)
+    }
+
+    /// It is this file. `content`: what is on disk; an editor may open a document with what it kept from the
+    /// last time.
+    pub fn stands_at(&mut self, place: Option<Place>, content: Option<&[u8]>) {
+        self.place = place;
+        if let Some(content) = content {
+            self.form = Form::between(content, &self.saved);
+            if let Some(on_disk) = self.form.text_of(content)
+                && self.saved != on_disk.as_str()
             {
-                document.saved = Rope::from_str(on_disk);
+                self.saved = Rope::from_str(&on_disk);
             }
         }
-        document
     }
 
     /// The text as the client has it.
@@ -84,47 +91,94 @@ impl Document {
 
     /// The text as a save would write it; None where that cannot be known.
     pub fn as_saved(&self) -> Option<Vec<u8>> {
-        self.in_file(&self.text)
+        self.form.in_file(&self.text).filter(|_| !self.lost)
+    }
+
+    /// It has text that is not saved, and that nothing can be merged with. `content`: what is on disk.
+    pub fn is_unreadable(&self, content: Option<&[u8]>) -> bool {
+        let shows = || content.is_some_and(|content| self.shows(content));
+        self.lost || (!self.form.is_utf8() && self.text != self.saved && !shows())
+    }
+
+    /// Whether it shows just this content of its file.
+    pub fn shows(&self, content: &[u8]) -> bool {
+        let plain = || std::str::from_utf8(content).is_ok_and(|content| self.text == content);
+        !self.lost && (self.as_saved().is_some_and(|text| text == content) || plain())
+    }
+
+    /// As `shows`, of a content that is only named.
+    pub fn is(&self, content: ContentId) -> bool {
+        let is = |text: Option<Vec<u8>>| text.is_some_and(|text| ContentId::of(&text) == content);
+        !self.lost && (is(self.as_saved()) || is(Some(self.bytes())))
     }
 
     /// What was loaded or last saved, as it stood in the file.
     pub fn base(&self) -> Option<ContentId> {
-        Some(ContentId::of(&self.in_file(&self.saved)?))
-    }
-
-    fn in_file(&self, text: &Rope) -> Option<Vec<u8>> {
-        match self.form {
-            Form::Plain => Some(bytes(text)),
-            Form::Marked => Some([MARK, &bytes(text)].concat()),
-            Form::Foreign => None,
-        }
+        Some(ContentId::of(&self.form.in_file(&self.saved)?))
     }
 
     /// A file's content as the client would have it.
     pub fn text_of(&self, content: &[u8]) -> Option<String> {
-        let plain = match self.form {
-            Form::Plain => content,
-            Form::Marked => content.strip_prefix(MARK).unwrap_or(content),
-            Form::Foreign => return None,
-        };
-        String::from_utf8(plain.to_vec()).ok()
+        self.form.text_of(content).filter(|_| !self.lost)
     }
 
     pub fn is_too_large(&self) -> bool {
         self.text.len_bytes() > MOST_BYTES
     }
 
-    /// Takes in what the client did, change by change: each counts from the text after the one before.
-    pub fn change(&mut self, version: i32, changes: &[Change], encoding: Encoding) {
-        for change in changes {
-            edit(&mut self.text, change, encoding);
+    /// Why nothing is done with it.
+    pub fn left_alone(&self) -> Option<LeftAlone> {
+        if self.is_too_large() {
+            return Some(LeftAlone::TooLarge);
         }
-        self.version = version;
+        let is_binary = self.text.chunks().any(|chunk| chunk.contains('\0'));
+        is_binary.then_some(LeftAlone::Binary)
     }
 
-    pub fn saved(&mut self) {
-        self.saved = self.text.clone();
+    /// Whether it may be asked who wrote its lines.
+    pub fn has_lines(&self) -> bool {
+        !self.lost && !self.is_too_large()
     }
+
+    /// Takes in what the client did, change by change: each counts from the text after the one before. Once
+    /// one was not understood, the others count from a text that only the client knows, up to a whole one.
+    pub fn change(&mut self, version: i32, changes: &[Change], encoding: Encoding) {
+        for change in changes {
+            if matches!(change, Change::TextDocumentContentChangeWholeDocument(_)) {
+                self.lost = false;
+            }
+            if !self.lost {
+                edit(&mut self.text, change, encoding);
+            }
+        }
+        self.version = version;
+        self.edition = next_edition();
+    }
+
+    /// The client changed it, and it could not be understood how.
+    pub fn lose(&mut self) {
+        self.lost = true;
+        self.edition = next_edition();
+    }
+
+    /// `file`: what was written. It tells the form, where it is the text at all.
+    pub fn saved(&mut self, file: Option<&[u8]>) {
+        if self.lost {
+            return;
+        }
+        self.saved = self.text.clone();
+        if let Some(file) = file {
+            let form = Form::between(file, &self.text);
+            if form.in_file(&self.text).is_some_and(|text| text == file) {
+                self.form = form;
+            }
+        }
+    }
+}
+
+fn next_edition() -> u64 {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    LAST.fetch_add(1, Ordering::Relaxed)
 }
 
 fn bytes(text: &Rope) -> Vec<u8> {
@@ -133,6 +187,15 @@ fn bytes(text: &Rope) -> Vec<u8> {
         bytes.extend_from_slice(chunk.as_bytes());
     }
     bytes
+}
+
+/// Where a path leads: through every link, as far as it exists.
+pub fn real(path: &Path) -> Option<PathBuf> {
+    let mut above = path.ancestors();
+    let (there, real) = above.find_map(|dir| Some((dir, dir.canonicalize().ok()?)))?;
+    let rest = path.strip_prefix(there).ok()?;
+    // joined with nothing, a path would end in a slash
+    Some(real.components().chain(rest.components()).collect())
 }
 
 /// A file's content; None where it is none, or too large to be cared for.
@@ -157,6 +220,12 @@ pub fn edit(text: &mut Rope, change: &Change, encoding: Encoding) {
     }
 }
 
+impl PartialEq for Place {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.room, &other.room) && self.path == other.path
+    }
+}
+
 /// The documents by their URI, as the client writes it.
 #[derive(Debug, Default)]
 pub struct Documents(DashMap<String, Document>);
@@ -177,6 +246,18 @@ impl Documents {
 
     pub fn with<T>(&self, uri: &str, f: impl FnOnce(&mut Document) -> T) -> Option<T> {
         self.0.get_mut(uri).map(|mut found| f(&mut found))
+    }
+
+    pub fn uris(&self) -> Vec<String> {
+        self.0.iter().map(|entry| entry.key().clone()).collect()
+    }
+
+    /// Whether any is a file of this workspace.
+    pub fn any_of(&self, root: &Path) -> bool {
+        let at = |place: &Place| place.room.root() == root;
+        self.0
+            .iter()
+            .any(|entry| entry.place.as_ref().is_some_and(at))
     }
 
     /// Snapshots of all that are files of this workspace.

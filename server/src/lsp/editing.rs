@@ -50,17 +50,27 @@ impl Open {
         }
     }
 
+    /// Those with unsaved text that nothing can be merged with.
+    pub fn unreadable(&self, root: &Path) -> Vec<RelPath> {
+        let of = |document: &Document| {
+            let path = document.place.as_ref()?.path.clone();
+            let on_disk = document::read(&root.join(path.to_path()));
+            document.is_unreadable(on_disk.as_deref()).then_some(path)
+        };
+        self.documents.iter().filter_map(of).collect()
+    }
+
     /// As the engine is told of them; those in another encoding are files like any other.
     pub fn documents(&self, root: &Path) -> Vec<OpenDoc> {
         let documents = self.documents.iter();
         documents
             .filter_map(|document| {
                 let path = document.place.as_ref()?.path.clone();
-                let text = document.as_saved()?;
+                let text = document.as_saved().filter(|_| document.form.is_utf8())?;
                 let on_disk = document::read(&root.join(path.to_path()));
                 // where its client reads it anew, a file that was just written has not come there yet
                 let clean = self.reloads && document.text == document.saved;
-                let dirty = !clean && on_disk.as_ref() != Some(&text);
+                let dirty = !clean && !on_disk.is_some_and(|file| document.shows(&file));
                 Some(OpenDoc {
                     path,
                     base: document.base(),
@@ -195,10 +205,7 @@ async fn one(session: &Session, room: &Room, new: &NewText, patience: Duration) 
         if document.text == target.as_str() {
             return Taken::Seen;
         }
-        let unchanged = document
-            .as_saved()
-            .is_some_and(|text| ContentId::of(&text) == new.from);
-        if !unchanged {
+        if !document.is(new.from) {
             // typed since it was planned
             return Taken::No;
         }

@@ -8,21 +8,23 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use serde::de::Error as _;
 use serde_json::{Value, from_value};
 use tower::Service;
 use tower_lsp::LspService;
 use tower_lsp::gen_lsp_types::{
-    DidChangeConfigurationParams, DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams,
-    DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams,
-    WorkDoneProgressCancelParams,
+    CreateFilesParams, DeleteFilesParams, DidChangeConfigurationParams,
+    DidChangeTextDocumentParams, DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams,
+    DidOpenTextDocumentParams, DidSaveTextDocumentParams, RenameFilesParams,
+    TextDocumentContentChangeEvent as Change, WorkDoneProgressCancelParams,
 };
 use tower_lsp::jsonrpc::{Error, Id, Request, Response};
 
 use super::backend::Backend;
+use super::commands;
 use super::frames::UNREADABLE;
 use super::from_proto;
 use super::session::Session;
-use super::settings::Settings;
 
 #[derive(Debug)]
 pub struct Ingress {
@@ -66,8 +68,18 @@ impl Service<Request> for Ingress {
             let error = Response::from_error(Id::Null, Error::parse_error());
             return Box::pin(std::future::ready(Ok(Some(error))));
         }
+        if request.method() == "exit" {
+            self.session.exit();
+        }
         let id = request.id().cloned();
         let method = request.method().to_owned();
+        if let (Some(id), Some(keys), Some(params)) =
+            (&id, commands::keys(&method), request.params())
+            && let Err(failure) = commands::only(&method, params, &keys)
+        {
+            let error = Response::from_error(id.clone(), failure.into());
+            return Box::pin(std::future::ready(Ok(Some(error))));
+        }
         let answer = tokio::spawn(self.inner.call(request));
         Box::pin(async move {
             match answer.await {
@@ -82,13 +94,16 @@ impl Service<Request> for Ingress {
 }
 
 /// What changes what the server knows.
-const STATE: [&str; 7] = [
+const STATE: [&str; 10] = [
     "textDocument/didOpen",
     "textDocument/didChange",
     "textDocument/didSave",
     "textDocument/didClose",
     "workspace/didChangeWorkspaceFolders",
     "workspace/didChangeConfiguration",
+    "workspace/didCreateFiles",
+    "workspace/didRenameFiles",
+    "workspace/didDeleteFiles",
     "window/workDoneProgress/cancel",
 ];
 
@@ -99,7 +114,7 @@ fn is_told(method: &str) -> bool {
     STATE.contains(&method) || method == UNREADABLE || is_optional
 }
 
-fn take_up(session: &Session, request: Request) {
+fn take_up(session: &Arc<Session>, request: Request) {
     let (method, _, params) = request.into_parts();
     let params = params.unwrap_or_default();
     let taken = catch_unwind(AssertUnwindSafe(|| change(session, &method, params)));
@@ -110,14 +125,33 @@ fn take_up(session: &Session, request: Request) {
     }
 }
 
-fn change(session: &Session, method: &str, params: Value) -> serde_json::Result<()> {
+/// The edits of a document. The library takes one whose range cannot be read for the whole text.
+fn edits(params: Value) -> serde_json::Result<DidChangeTextDocumentParams> {
+    let told = params["contentChanges"].as_array().into_iter().flatten();
+    let ranged: Vec<bool> = told.map(|change| !change["range"].is_null()).collect();
+    let params: DidChangeTextDocumentParams = from_value(params)?;
+    let read = params.content_changes.iter().zip(ranged);
+    for (change, ranged) in read {
+        if ranged && matches!(change, Change::TextDocumentContentChangeWholeDocument(_)) {
+            return Err(serde_json::Error::custom("a range that is none"));
+        }
+    }
+    Ok(params)
+}
+
+fn change(session: &Arc<Session>, method: &str, params: Value) -> serde_json::Result<()> {
     match method {
         "textDocument/didOpen" => {
             let document = from_value::<DidOpenTextDocumentParams>(params)?.text_document;
             session.open(document.uri.as_ref(), document.version, &document.text);
         }
         "textDocument/didChange" => {
-            let params: DidChangeTextDocumentParams = from_value(params)?;
+            let uri = params["textDocument"]["uri"].as_str().map(str::to_owned);
+            let read = edits(params);
+            if let (Err(_), Some(uri)) = (&read, uri) {
+                session.lose(&uri);
+            }
+            let params = read?;
             let document = &params.text_document;
             let uri = &document.text_document_identifier.uri;
             session.change(uri.as_ref(), document.version, &params.content_changes);
@@ -141,10 +175,23 @@ fn change(session: &Session, method: &str, params: Value) -> serde_json::Result<
                 &from_proto::folders(&event.removed),
             );
         }
+        "workspace/didRenameFiles" => {
+            for file in from_value::<RenameFilesParams>(params)?.files {
+                session.renamed(file.old_uri.as_ref(), file.new_uri.as_ref());
+            }
+        }
+        "workspace/didCreateFiles" => {
+            let files = from_value::<CreateFilesParams>(params)?.files;
+            session.came_or_went(files.iter().map(|file| file.uri.as_ref()));
+        }
+        "workspace/didDeleteFiles" => {
+            let files = from_value::<DeleteFilesParams>(params)?.files;
+            session.came_or_went(files.iter().map(|file| file.uri.as_ref()));
+        }
         _ => {
             let settings = from_value::<DidChangeConfigurationParams>(params)?.settings;
-            let (settings, wrong) = Settings::read(&settings);
-            session.configure(settings, &wrong);
+            session.configure(|own| own.update(&settings));
+            session.pull_settings();
         }
     }
     Ok(())

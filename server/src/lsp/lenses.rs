@@ -12,6 +12,7 @@ use super::position::line_start;
 use super::session::Known;
 use super::settings::Lenses;
 use super::words::{self, Now};
+use backstitch_core::Work;
 
 /// As LSP has it; written without a tree of values between, since there may be thousands.
 #[derive(Debug, Serialize)]
@@ -51,8 +52,7 @@ pub fn of<'a>(
         lenses.push(lens(0, title.into(), "backstitch.timeline", arguments));
     }
     let all = groups::groups(&known.blame, &document.text);
-    let newest = newest(&all);
-    for group in all.iter().filter(|group| wanted(group, newest, which)) {
+    for group in all.iter().filter(|group| wanted(group, known, which)) {
         let Some(rev) = group.rev() else { continue };
         let line = group.lines.start;
         let rev = Some(rev);
@@ -85,17 +85,9 @@ fn lens<'a>(
     }
 }
 
-/// The group that was written last.
-fn newest(groups: &[Group]) -> Option<&Group> {
-    groups.iter().max_by_key(|group| group.author.time)
-}
-
-fn wanted(group: &Group, newest: Option<&Group>, which: Lenses) -> bool {
-    let of = |group: &Group| {
-        let work = group.work()?;
-        Some((work.session.id, work.turn.as_ref().map(|turn| turn.number)))
-    };
-    let (own, last) = (of(group), newest.and_then(of));
+fn wanted(group: &Group, known: &Known, which: Lenses) -> bool {
+    let of = |work: &Work| (work.session.id, work.turn.as_ref().map(|turn| turn.number));
+    let (own, last) = (group.work().map(of), known.latest);
     match which {
         Lenses::All => true,
         Lenses::Session => own.map(|own| own.0) == last.map(|last| last.0),

@@ -12,6 +12,7 @@ mod document;
 mod editing;
 mod edits;
 mod failure;
+mod form;
 mod frames;
 mod from_proto;
 #[cfg(any(test, fuzzing))]
@@ -31,6 +32,7 @@ mod room;
 mod session;
 mod settings;
 mod spans;
+mod taken_apart;
 mod uri;
 mod views;
 mod waiting;
@@ -61,24 +63,29 @@ pub struct Options {
     pub level: Option<String>,
 }
 
-/// Serves until the client leaves.
+/// Serves until the client leaves. It is an error if it left without having said so.
 pub fn run(options: &Options) -> Result<()> {
     log(options)?;
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("the runtime")?;
-    runtime.block_on(serve(options));
+    let session = runtime.block_on(serve(options));
     views::clear();
     // a read of stdin cannot be called off
     runtime.shutdown_background();
+    anyhow::ensure!(
+        !session.has_exited() || session.is_leaving(),
+        "the client sent `exit` without `shutdown` before it"
+    );
     Ok(())
 }
 
-async fn serve(options: &Options) {
+async fn serve(options: &Options) -> Arc<Session> {
     let (stdin, stdout) = (tokio::io::stdin(), tokio::io::stdout());
-    let (_, serving) = start(options.store_dir.clone(), stdin, stdout);
+    let (session, serving) = start(options.store_dir.clone(), stdin, stdout);
     serving.await;
+    session
 }
 
 /// The server over any transport, and what it knows.

@@ -2,28 +2,35 @@
 //! since a watcher may miss one. Owns when to look; what is new is the engine's to say.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-use backstitch_core::{Error, Result, Workspace};
+use backstitch_core::{Error, Result};
 use notify::{RecursiveMode, Watcher};
 use tokio::sync::mpsc::UnboundedSender;
+
+use super::room::Room;
 
 /// How long a ring that the watcher missed may go unheard.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Sends the workspace's root each time that its bell has rung, until nobody listens.
-pub fn listen(workspace: &Workspace, heard: UnboundedSender<PathBuf>) -> Result<()> {
-    let (bell, root) = (workspace.bell(), workspace.root.clone());
+/// Sends the workspace's root each time that its bell has rung, until nobody listens or the workspace is left.
+pub fn listen(room: &Arc<Room>, heard: UnboundedSender<PathBuf>) -> Result<()> {
+    let (bell, root) = (room.workspace().bell(), room.root().to_path_buf());
+    let room = Arc::downgrade(room);
     let thread = std::thread::Builder::new().name("backstitch news".into());
-    let spawned = thread.spawn(move || follow(&bell, &root, &heard));
+    let spawned = thread.spawn(move || {
+        let is_over = || heard.is_closed() || room.strong_count() == 0;
+        follow(&bell, &root, &heard, &is_over);
+    });
     spawned.map(|_| ()).map_err(|source| Error::Io {
         what: "start a thread".into(),
         source,
     })
 }
 
-fn follow(bell: &Path, root: &Path, heard: &UnboundedSender<PathBuf>) {
+fn follow(bell: &Path, root: &Path, heard: &UnboundedSender<PathBuf>, is_over: &dyn Fn() -> bool) {
     let (rings, ringing) = channel();
     let name = bell.file_name().map(ToOwned::to_owned);
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
@@ -39,7 +46,7 @@ fn follow(bell: &Path, root: &Path, heard: &UnboundedSender<PathBuf>) {
     .ok();
     let mut watched = false;
     let mut last = std::fs::read(bell).ok();
-    while !heard.is_closed() {
+    while !is_over() {
         if let (false, Some(watcher), Some(dir)) = (watched, &mut watcher, bell.parent()) {
             // there may be no store yet
             watched = watcher.watch(dir, RecursiveMode::NonRecursive).is_ok();

@@ -150,13 +150,11 @@ async fn under(session: &Arc<Session>, room: &Arc<Room>, entry: &Entry) {
     if kept.is_empty() {
         return;
     }
-    let texts = kept.iter().filter_map(|(path, document)| {
-        Some(OpenText {
-            path: path.clone(),
-            text: document.as_saved()?,
-            base: document.base(),
-            version: i64::from(document.version),
-        })
+    let texts = kept.iter().map(|(path, document)| OpenText {
+        path: path.clone(),
+        text: document.as_saved().unwrap_or_else(|| document.bytes()),
+        base: document.base(),
+        version: i64::from(document.version),
     });
     let (texts, node): (Vec<OpenText>, NodeId) = (texts.collect(), entry.node.id);
     let keeping = room.act(false, move |Acting { engine, lease }| {
@@ -221,9 +219,10 @@ async fn serve(session: Arc<Session>, room: Arc<Room>) {
     let taken = room.act(false, |Acting { engine, lease }| {
         engine.take_requests(&lease)
     });
-    for handed in taken.await.unwrap_or_default() {
+    for mut handed in taken.await.unwrap_or_default() {
         let open = Open::of(session, room);
         let id = handed.id;
+        handed.request.unreadable = open.unreadable(room.root());
         let done = room.act(false, move |Acting { engine, .. }| {
             let open = open.documents(engine.root());
             let outcome = engine.serve(&handed, open, &mut |_| {});

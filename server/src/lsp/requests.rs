@@ -25,6 +25,8 @@ use crate::shape;
 
 /// Rows of a page, where none are asked for.
 const PAGE: usize = 200;
+/// However many are asked for.
+const MOST: usize = 100_000;
 
 pub async fn timeline(session: &Session, asked: TimelineParams) -> Outcome<TimelineResult> {
     let room = commands::room(session, &asked.place)?;
@@ -42,7 +44,7 @@ pub async fn timeline(session: &Session, asked: TimelineParams) -> Outcome<Timel
     let kind = kind.transpose()?;
     let answered = room.ask(move |engine| {
         let before = asked.before.as_deref().map(|rev| engine.resolve(rev));
-        let limit = asked.limit.unwrap_or(PAGE);
+        let limit = asked.limit.unwrap_or(PAGE).min(MOST);
         let mut entries = engine.log(&LogFilter {
             limit: Some(limit + 1),
             before: before.transpose()?,

@@ -95,6 +95,7 @@ impl Job {
         let mut request = self.request.clone();
         request.editor = Some(lease.id());
         request.open = open.documents(engine.root());
+        request.unreadable = open.unreadable(engine.root());
         let rev = self.rev.as_deref();
         request.goal = match (self.verb, rev) {
             (Verb::Rewind, Some(rev)) => Goal::Rewind(engine.resolve(rev)?),
@@ -156,7 +157,7 @@ pub async fn run(session: &Arc<Session>, mut job: Job) -> Outcome<RestoreResult>
     for _ in 0..TRIES {
         let shown = plan(session, &job).await?;
         if shown.plan.is_empty() && shown.plan.open_conflicts() == 0 {
-            session.say(MessageType::Info, words::nothing(&shown.title));
+            session.say(MessageType::Info, words::nothing(&shown.title, &shown.plan));
             return Ok(RestoreResult::Nothing(Box::new(shown.document)));
         }
         if shown.plan.open_conflicts() > 0 && job.request.on_conflict == OnConflict::Fail {

@@ -79,6 +79,10 @@ impl Room {
         &self.workspace
     }
 
+    pub fn has_history(&self) -> bool {
+        self.workspace.store_dir.join("store.db").exists()
+    }
+
     /// A question. Dropping the future drops the answer, not the work.
     pub async fn ask<T, F>(&self, question: F) -> Result<T>
     where

@@ -1,28 +1,33 @@
 //! What the server knows: the client's abilities, the open documents, the workspaces, and how each document
 //! was blamed last. Notifications of the client change it in the order in which they come.
 
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, RwLock};
 use std::time::Duration;
 
-use backstitch_core::model::RelPath;
-use backstitch_core::{Against, Blame, Error, Locate, Result, Workspace};
-use dashmap::DashMap;
+use backstitch_core::model::{Kind, RelPath, SessionId};
+use backstitch_core::{Against, Blame, Engine, Error, Locate, LogFilter, Result, Workspace};
+use dashmap::{DashMap, DashSet};
+use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Notify, watch};
 use tower_lsp::Client;
-use tower_lsp::gen_lsp_types::{MessageType, TextDocumentContentChangeEvent as Change};
+use tower_lsp::gen_lsp_types::{
+    ConfigurationItem, MessageType, TextDocumentContentChangeEvent as Change,
+};
 
 use super::abilities::Abilities;
 use super::agents::AtWork;
 use super::document::{self, Document, Documents, Place};
 use super::news;
 use super::progress::Running;
-use super::room::Room;
-use super::settings::Settings;
-use super::uri;
+use super::room::{Acting, Room};
+use super::settings::{Lenses, SECTION, Settings};
 use super::views::Views;
+use super::{uri, words};
 
 #[derive(Debug)]
 pub struct Session {
@@ -36,6 +41,12 @@ pub struct Session {
     blames: DashMap<String, Blamed>,
     /// Counts what may have changed the answer to a blame, apart from the text itself.
     epoch: AtomicU64,
+    /// How many edits of agents the client is about.
+    applying: AtomicUsize,
+    /// Whether the client has asked the server to end.
+    exited: AtomicBool,
+    /// Documents that are left alone, of which the user was told.
+    left_alone: DashSet<String>,
     heard: UnboundedSender<PathBuf>,
     touched: UnboundedSender<Touched>,
     /// Workspaces that were opened just now.
@@ -62,7 +73,7 @@ pub enum Touched {
 
 #[derive(Clone, Debug)]
 struct Blamed {
-    version: i32,
+    edition: u64,
     epoch: u64,
     known: Arc<Known>,
 }
@@ -77,10 +88,41 @@ pub struct Known {
     pub more: bool,
     /// When the newest was made.
     pub newest: Option<i64>,
+    /// The workspace's newest work of an agent, where the settings ask for it: its session, and its turn.
+    pub latest: Option<(SessionId, Option<i64>)>,
+}
+
+/// The newest work of an agent on the current branch.
+fn latest(engine: &Engine) -> Result<Option<(SessionId, Option<i64>)>> {
+    let newest = |kind| {
+        engine.log(&LogFilter {
+            kind: Some(kind),
+            limit: Some(1),
+            ..LogFilter::default()
+        })
+    };
+    let found = [newest(Kind::Turn)?, newest(Kind::Step)?].concat();
+    let newest = found.into_iter().max_by_key(|entry| entry.node.id);
+    Ok(newest.and_then(|entry| {
+        let turn = entry.turn.map(|turn| turn.number);
+        Some((entry.session?.id, turn))
+    }))
+}
+
+#[derive(Debug)]
+pub struct Applying<'s>(&'s AtomicUsize);
+
+impl Drop for Applying<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// How long the client may take to answer what no person has to think about.
 pub const ANSWER: Duration = Duration::from_secs(10);
+
+/// Nothing below these is ever recorded.
+const VERSION_CONTROL: [&str; 3] = [".git", ".jj", ".hg"];
 
 /// Up to so many checkpoints of a file are counted.
 const COUNTED: usize = 100;
@@ -103,6 +145,9 @@ impl Session {
             rooms: DashMap::new(),
             blames: DashMap::new(),
             epoch: AtomicU64::new(0),
+            applying: AtomicUsize::new(0),
+            exited: AtomicBool::new(false),
+            left_alone: DashSet::new(),
             heard,
             touched,
             opened,
@@ -122,10 +167,7 @@ impl Session {
             *own = folders;
         }
         for folder in self.folders() {
-            // so that news of it are heard before a file of it is opened
-            if let Err(error) = self.room_of(&folder) {
-                tracing::info!("{}: {error}", folder.display());
-            }
+            self.enter_folder(&folder);
         }
     }
 
@@ -150,22 +192,52 @@ impl Session {
             folders.extend(added.iter().cloned());
         }
         for folder in added {
-            self.room_of(&folder).ok();
+            self.enter_folder(&folder);
         }
+        for uri in self.documents.uris() {
+            self.find_place(&uri);
+        }
+        self.leave_rooms();
+        self.refresh_lenses();
     }
 
     pub fn open(&self, uri: &str, version: i32, text: &str) {
+        self.documents.open(uri, Document::opened(version, text));
+        self.find_place(uri);
+        self.touch(Touched::Changed(uri.to_owned()));
+        if let Some(document) = self.documents.get(uri)
+            && let (Some(place), Some(why)) = (&document.place, document.left_alone())
+            && self.left_alone.insert(uri.to_owned())
+        {
+            let path = place.path.display();
+            self.say(MessageType::Info, words::left_alone(&path, why));
+        }
+    }
+
+    /// Finds the file that a document is. It may be another one than before: folders come and go, and so do
+    /// workspaces.
+    fn find_place(&self, uri: &str) {
         let file = uri::to_path(uri);
         let place = file.as_deref().and_then(|path| self.place(path));
-        let on_disk = place
+        let content = place
             .as_ref()
             .and_then(|_| document::read(file.as_deref()?));
-        let document = Document::opened(version, text, place, on_disk);
-        if document.is_too_large() {
-            tracing::info!("{uri}: above 10 MiB, left alone");
+        let moved = self.documents.with(uri, |document| {
+            let moves = document.place != place;
+            let left = moves && document.place.is_some();
+            if moves {
+                document.stands_at(place, content.as_deref());
+            }
+            (moves, left)
+        });
+        let (moved, left) = moved.unwrap_or_default();
+        if moved {
+            self.blames.remove(uri);
+            self.touch(Touched::Changed(uri.to_owned()));
         }
-        self.documents.open(uri, document);
-        self.touch(Touched::Changed(uri.to_owned()));
+        if left {
+            self.leave_rooms();
+        }
     }
 
     pub fn change(&self, uri: &str, version: i32, changes: &[Change]) {
@@ -183,8 +255,17 @@ impl Session {
         }
     }
 
+    /// A change of a document came that cannot be read: what the client has is not known any more.
+    pub fn lose(&self, uri: &str) {
+        if self.documents.with(uri, Document::lose).is_some() {
+            tracing::warn!("{uri}: out of step until it is opened again or told as a whole");
+        }
+    }
+
     pub fn save(&self, uri: &str) {
-        self.documents.with(uri, Document::saved);
+        let file = uri::to_path(uri).and_then(|path| document::read(&path));
+        self.documents
+            .with(uri, |document| document.saved(file.as_deref()));
         self.forget_blames();
         self.touch(Touched::Saved(uri.to_owned()));
     }
@@ -196,14 +277,121 @@ impl Session {
         }
     }
 
-    pub fn configure(&self, settings: Settings, wrong: &[String]) {
-        if let Ok(mut own) = self.settings.write() {
-            *own = settings;
+    /// The user renamed a file or a directory in the editor. What is known of it goes with it; its documents are
+    /// opened anew by the client.
+    pub fn renamed(self: &Arc<Self>, old: &str, new: &str) {
+        if self.is_applying() {
+            return;
         }
+        let place = |uri| uri::to_path(uri).and_then(|path| self.place(&path));
+        let (from, to) = (place(old), place(new));
+        match (from, to) {
+            (Some(from), Some(to)) if Arc::ptr_eq(&from.room, &to.room) => {
+                let (old, new) = (from.path, to.path);
+                self.look(from.room, move |engine| engine.renamed(&old, &new));
+            }
+            (from, to) => {
+                for place in [from, to].into_iter().flatten() {
+                    self.look(place.room, |engine| engine.look().map(|_| ()));
+                }
+            }
+        }
+    }
+
+    /// The user made or deleted files in the editor.
+    pub fn came_or_went<'u>(self: &Arc<Self>, uris: impl Iterator<Item = &'u str>) {
+        if self.is_applying() {
+            return;
+        }
+        let places = uris.filter_map(|uri| self.place(&uri::to_path(uri)?));
+        let rooms: BTreeMap<PathBuf, Arc<Room>> = places
+            .map(|place| (place.room.root().to_path_buf(), place.room))
+            .collect();
+        for room in rooms.into_values() {
+            self.look(room, |engine| engine.look().map(|_| ()));
+        }
+    }
+
+    /// The client does an agent's edit as long as this is held: what it tells of files meanwhile is not the
+    /// user's doing.
+    pub fn applying(&self) -> Applying<'_> {
+        self.applying.fetch_add(1, Ordering::Relaxed);
+        Applying(&self.applying)
+    }
+
+    fn is_applying(&self) -> bool {
+        self.applying.load(Ordering::Relaxed) > 0
+    }
+
+    /// Takes in what is on disk now, which nobody waits for.
+    fn look(
+        self: &Arc<Self>,
+        room: Arc<Room>,
+        look: impl FnOnce(&mut Engine) -> Result<()> + Send + 'static,
+    ) {
+        let session = self.clone();
+        tokio::spawn(async move {
+            let looked = room.act(false, move |Acting { engine, .. }| look(engine));
+            match looked.await {
+                Ok(()) => session.changed(&room),
+                Err(Error::NoStore(_)) => {}
+                Err(error) => tracing::warn!("{}: {error}", room.root().display()),
+            }
+        });
+    }
+
+    /// Changes the settings. What was wrong is said.
+    pub fn configure(&self, change: impl FnOnce(&mut Settings) -> Vec<String>) {
+        let wrong = self.settings.write().map(|mut own| {
+            let before = own.clone();
+            let wrong = change(&mut own);
+            (*own != before, wrong)
+        });
+        let (changed, wrong) = wrong.unwrap_or_default();
         for wrong in wrong {
-            self.say(MessageType::Warning, wrong.clone());
+            self.say(MessageType::Warning, wrong);
         }
-        self.refresh_lenses();
+        if changed {
+            self.forget_blames();
+            self.refresh_lenses();
+        }
+    }
+
+    /// Asks the client for its settings, where it answers that. Nobody waits for it.
+    pub fn pull_settings(self: &Arc<Self>) {
+        if !self.abilities().configuration {
+            return;
+        }
+        let session = self.clone();
+        tokio::spawn(async move {
+            let item = ConfigurationItem {
+                scope_uri: None,
+                section: Some(SECTION.to_owned()),
+            };
+            let asked = tokio::time::timeout(ANSWER, session.client.configuration(vec![item]));
+            match asked.await {
+                Ok(Ok(told)) => {
+                    if let Some(Value::Object(section)) = told.first() {
+                        session.configure(|own| {
+                            let mut wrong = Vec::new();
+                            own.section(section, &mut wrong);
+                            wrong
+                        });
+                    }
+                }
+                Ok(Err(error)) => tracing::info!("the client's settings: {error}"),
+                Err(_) => tracing::info!("the client did not tell its settings"),
+            }
+        });
+    }
+
+    /// The client has told the server to go.
+    pub fn exit(&self) {
+        self.exited.store(true, Ordering::Relaxed);
+    }
+
+    pub fn has_exited(&self) -> bool {
+        self.exited.load(Ordering::Relaxed)
     }
 
     pub fn is_ready(&self) {
@@ -308,80 +496,140 @@ impl Session {
         self.rooms.get(root).map(|room| room.clone())
     }
 
-    /// The workspace of a directory.
+    /// The workspace of a directory, for as long as the answer is held. One that no folder and no document
+    /// opened is not listened to.
     pub fn room_of(&self, dir: &Path) -> Result<Arc<Room>> {
-        let workspace = Workspace::find(&Locate {
+        let workspace = self.workspace_of(dir)?;
+        match self.room_at(&workspace.root) {
+            Some(room) => Ok(room),
+            None => Ok(Arc::new(Room::open(workspace, &self.abilities().name)?)),
+        }
+    }
+
+    fn workspace_of(&self, dir: &Path) -> Result<Workspace> {
+        Workspace::find(&Locate {
             workspace: None,
             store_dir: self.store_dir.as_deref(),
             cwd: dir,
-        })?;
+        })
+    }
+
+    /// Opens a workspace, and listens to it until `leave_rooms` finds that nothing needs it.
+    fn enter(&self, workspace: Workspace) -> Result<Arc<Room>> {
         if let Some(room) = self.room_at(&workspace.root) {
             return Ok(room);
         }
         let room = Arc::new(Room::open(workspace, &self.abilities().name)?);
-        let kept = self.rooms.entry(room.root().to_path_buf());
-        let mut first = false;
-        let kept = kept.or_insert_with(|| {
-            first = true;
-            if let Err(error) = news::listen(room.workspace(), self.heard.clone()) {
-                tracing::warn!("no news of {}: {error}", room.root().display());
-            }
-            room.clone()
-        });
-        let kept = kept.clone();
-        if first {
-            self.opened.send(kept.clone()).ok();
+        if let Err(error) = news::listen(&room, self.heard.clone()) {
+            tracing::warn!("no news of {}: {error}", room.root().display());
         }
-        Ok(kept)
+        self.rooms.insert(room.root().to_path_buf(), room.clone());
+        self.opened.send(room.clone()).ok();
+        Ok(room)
     }
 
-    /// The file of a workspace that a path names; None where nobody cares for it.
-    fn place(&self, path: &Path) -> Option<Place> {
-        let dir = path.parent()?.canonicalize().ok()?;
-        let room = self.room_of(&dir).ok()?;
+    /// So that news of it are heard before a file of it is opened.
+    fn enter_folder(&self, folder: &Path) {
+        let entered = self.workspace_of(folder).and_then(|w| self.enter(w));
+        if let Err(error) = entered {
+            tracing::info!("{}: {error}", folder.display());
+        }
+    }
+
+    /// Leaves the workspaces that no folder and no document needs.
+    pub fn leave_rooms(&self) {
         let folders = self.folders();
-        let real = |folder: &PathBuf| folder.canonicalize().unwrap_or_else(|_| folder.clone());
-        let is_open = folders.iter().any(|folder| dir.starts_with(real(folder)));
-        // somewhere else: only where there is a history already
-        if !is_open && !room.workspace().store_dir.join("store.db").exists() {
+        let of_folders = folders.iter().filter_map(|f| self.workspace_of(f).ok());
+        let of_folders: Vec<PathBuf> = of_folders.map(|workspace| workspace.root).collect();
+        self.rooms
+            .retain(|root, _| of_folders.contains(root) || self.documents.any_of(root));
+    }
+
+    /// The file of an open workspace that a path names; None where nobody cares for it. A workspace is open
+    /// when a folder in it is, or around it; without folders, when a document of it is.
+    pub fn place(&self, path: &Path) -> Option<Place> {
+        let full = document::real(path)?;
+        let dir = full.ancestors().skip(1).find(|dir| dir.is_dir())?;
+        let workspace = self.workspace_of(dir).ok()?;
+        let folders = self.folders();
+        let opens = |folder: &PathBuf| {
+            let around = document::real(folder).is_some_and(|folder| dir.starts_with(folder));
+            let within = || {
+                self.workspace_of(folder)
+                    .is_ok_and(|w| w.root == workspace.root)
+            };
+            around || within()
+        };
+        if !folders.is_empty() && !folders.iter().any(opens) {
             return None;
         }
-        let full = dir.join(path.file_name()?);
-        let path = RelPath::from_path(full.strip_prefix(room.root()).ok()?)?;
+        let room = self.enter(workspace).ok()?;
+        let inside = full.strip_prefix(room.root()).ok()?;
+        // what a version control system keeps for itself, such as the message of a commit
+        let is_its_own = |part: &OsStr| VERSION_CONTROL.iter().any(|dir| part == *dir);
+        if inside.iter().any(is_its_own) {
+            return None;
+        }
+        let path = RelPath::from_path(inside)?;
         Some(Place { room, path })
+    }
+
+    /// A document that may have come to be a file of a workspace with a history since it was opened.
+    fn placed(&self, uri: &str) -> Option<Document> {
+        let waits = |document: &Document| match &document.place {
+            Some(place) => !place.room.has_history(),
+            None => true,
+        };
+        if self.documents.get(uri).is_some_and(|d| waits(&d)) {
+            self.find_place(uri);
+        }
+        self.documents.get(uri)
     }
 
     /// Who wrote each line of a document as it stands now, and that document. None where nothing is known.
     pub async fn known(&self, uri: &str) -> Result<Option<(Document, Arc<Known>)>> {
-        let Some(document) = self.documents.get(uri).filter(|d| !d.is_too_large()) else {
+        let Some(document) = self.placed(uri).filter(Document::has_lines) else {
             return Ok(None);
         };
         let Some(place) = document.place.clone() else {
             return Ok(None);
         };
         let epoch = self.epoch.load(Ordering::Relaxed);
-        let fresh = |b: &Blamed| b.version == document.version && b.epoch == epoch;
+        let fresh = |b: &Blamed| b.edition == document.edition && b.epoch == epoch;
         if let Some(blamed) = self.blames.get(uri).filter(|blamed| fresh(blamed)) {
             return Ok(Some((document, blamed.known.clone())));
         }
-        let (bytes, path) = (document.bytes(), place.path.clone());
+        // as the history has its lines
+        let bytes = document.as_saved().unwrap_or_else(|| document.bytes());
+        let path = place.path.clone();
+        let lenses = self.settings().lenses;
+        let of_latest = matches!(lenses, Lenses::Session | Lenses::LatestTurn);
         let asked = place.room.ask(move |engine| {
-            let blame = engine.blame(&path, Against::Text(&bytes))?;
+            let blame = match engine.blame(&path, Against::Text(&bytes)) {
+                // one without lines
+                Err(Error::Refused { reason, .. }) => {
+                    tracing::debug!("{reason}");
+                    return Ok(None);
+                }
+                blame => blame?,
+            };
+            let latest = of_latest.then(|| latest(engine)).transpose()?.flatten();
             let checkpoints = engine.checkpoints_of(&path, COUNTED)?;
-            Ok(Known {
+            Ok(Some(Known {
                 blame,
+                latest,
                 checkpoints: checkpoints.count,
                 more: checkpoints.more,
                 newest: checkpoints.newest,
-            })
+            }))
         });
         let known = match asked.await {
-            Ok(known) => Arc::new(known),
-            Err(Error::NoStore(_) | Error::NoFile { .. }) => return Ok(None),
+            Ok(Some(known)) => Arc::new(known),
+            Ok(None) | Err(Error::NoStore(_) | Error::NoFile { .. }) => return Ok(None),
             Err(error) => return Err(error),
         };
         let blamed = Blamed {
-            version: document.version,
+            edition: document.edition,
             epoch,
             known: known.clone(),
         };

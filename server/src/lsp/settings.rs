@@ -1,13 +1,14 @@
-//! The settings of a client: `backstitch.*`. Reads them; what is wrong is said, and the default holds.
+//! The settings of a client: `backstitch.*`. Reads them; what is wrong is said, and what held before holds.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lenses {
     #[default]
     All,
-    /// Only of the newest session.
+    /// Only of the newest session of the workspace.
     Session,
+    /// Only of the newest turn of the workspace.
     LatestTurn,
     Off,
 }
@@ -17,28 +18,101 @@ pub struct Settings {
     pub lenses: Lenses,
 }
 
+/// What a client may say of itself beside the settings, in `initializationOptions.backstitch`.
+const OPTIONS: [&str; 4] = [
+    "reloadsFromDisk",
+    "notifications",
+    "contentProvider",
+    "panels",
+];
+/// The section of settings, and what stands before its keys where they are written in one.
+pub const SECTION: &str = "backstitch";
+
 impl Settings {
-    /// From `{"codeLens": …}` or `{"backstitch": {"codeLens": …}}`. The second: what was wrong.
-    pub fn read(value: &Value) -> (Self, Vec<String>) {
-        let mut settings = Self::default();
+    /// Takes in `{"backstitch": {"codeLens": …}}`, `{"backstitch.codeLens": …}` or the section alone. What is not
+    /// named stays as it is. What was wrong.
+    pub fn update(&mut self, told: &Value) -> Vec<String> {
         let mut wrong = Vec::new();
-        let own = value.get("backstitch").unwrap_or(value);
-        match own.get("codeLens") {
+        let Some(all) = told.as_object() else {
+            return wrong;
+        };
+        let dotted = |key: &str| Some(key.strip_prefix(SECTION)?.strip_prefix('.')?.to_owned());
+        let is_ours = |key: &String| key == SECTION || dotted(key).is_some();
+        if !all.keys().any(is_ours) {
+            // the section alone; or another server's settings
+            if all.contains_key("codeLens") {
+                self.section(all, &mut wrong);
+            }
+            return wrong;
+        }
+        match all.get(SECTION) {
             None | Some(Value::Null) => {}
-            Some(Value::String(name)) => match name.as_str() {
-                "all" => settings.lenses = Lenses::All,
-                "session" => settings.lenses = Lenses::Session,
-                "latestTurn" => settings.lenses = Lenses::LatestTurn,
-                "off" => settings.lenses = Lenses::Off,
-                other => wrong.push(format!(
-                    "backstitch.codeLens: `{other}` is none of all, session, latestTurn, off; all holds"
-                )),
+            Some(Value::Object(section)) => self.section(section, &mut wrong),
+            Some(other) => wrong.push(format!("backstitch: {other} is no object of settings")),
+        }
+        for (key, value) in all {
+            if let Some(key) = dotted(key) {
+                self.set(&key, value, &mut wrong);
+            }
+        }
+        wrong
+    }
+
+    /// As `update`, with what a client says of itself at the start.
+    pub fn begin(&mut self, options: &Value) -> Vec<String> {
+        let mut wrong = Vec::new();
+        let Some(all) = options.as_object() else {
+            wrong.push(format!(
+                "initializationOptions.backstitch: {options} is no object"
+            ));
+            return wrong;
+        };
+        for (key, value) in all {
+            if !OPTIONS.contains(&key.as_str()) {
+                self.set(key, value, &mut wrong);
+            } else if !value.is_boolean() {
+                wrong.push(format!(
+                    "initializationOptions.backstitch.{key}: {value} is neither true nor false; false holds"
+                ));
+            }
+        }
+        wrong
+    }
+
+    /// As `update`, of the section itself, which the client was asked for.
+    pub fn section(&mut self, section: &Map<String, Value>, wrong: &mut Vec<String>) {
+        for (key, value) in section {
+            self.set(key, value, wrong);
+        }
+    }
+
+    fn set(&mut self, key: &str, value: &Value, wrong: &mut Vec<String>) {
+        match (key, value) {
+            ("codeLens", Value::Null) => {}
+            ("codeLens", Value::String(name)) => match name.as_str() {
+                "all" => self.lenses = Lenses::All,
+                "session" => self.lenses = Lenses::Session,
+                "latestTurn" => self.lenses = Lenses::LatestTurn,
+                "off" => self.lenses = Lenses::Off,
+                other => wrong.push(self.no_lenses(&format!("`{other}`"))),
             },
-            Some(other) => wrong.push(format!(
-                "backstitch.codeLens: {other} is no text; it is one of all, session, latestTurn, off"
+            ("codeLens", other) => wrong.push(self.no_lenses(&other.to_string())),
+            _ => wrong.push(format!(
+                "{SECTION}.{key}: there is no such setting; codeLens is one"
             )),
         }
-        (settings, wrong)
+    }
+
+    fn no_lenses(&self, value: &str) -> String {
+        let holds = match self.lenses {
+            Lenses::All => "all",
+            Lenses::Session => "session",
+            Lenses::LatestTurn => "latestTurn",
+            Lenses::Off => "off",
+        };
+        format!(
+            "{SECTION}.codeLens: {value} is none of all, session, latestTurn, off; {holds} holds"
+        )
     }
 }
 
@@ -49,12 +123,54 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_is_not_named_stays_as_it_is() {
+        for off in [
+            json!({ "backstitch": { "codeLens": "off" } }),
+            json!({ "backstitch.codeLens": "off" }),
+            json!({ "codeLens": "off" }),
+        ] {
+            let mut settings = Settings::default();
+            assert_eq!(settings.update(&off), Vec::<String>::new());
+            assert_eq!(settings.lenses, Lenses::Off, "{off}");
+            for nothing in [
+                json!({}),
+                json!(null),
+                json!({ "backstitch": {} }),
+                json!({ "backstitch": null }),
+                json!({ "another": { "codeLens": "all" } }),
+            ] {
+                assert_eq!(settings.update(&nothing), Vec::<String>::new());
+                assert_eq!(settings.lenses, Lenses::Off, "{nothing}");
+            }
+        }
+    }
+
+    #[test]
     fn what_is_wrong_is_said() {
-        let (settings, wrong) = Settings::read(&json!({"backstitch": {"codeLens": "off"}}));
-        assert_eq!((settings.lenses, wrong.len()), (Lenses::Off, 0));
-        let (settings, wrong) = Settings::read(&json!({"codeLens": "some"}));
-        assert_eq!(settings.lenses, Lenses::All);
-        assert!(wrong[0].contains("`some` is none of"), "{wrong:?}");
-        assert_eq!(Settings::read(&Value::Null), (Settings::default(), vec![]));
+        let wrong = |told: Value| Settings::default().update(&told);
+        assert_eq!(
+            wrong(json!({ "backstitch": { "codeLens": "some" } })),
+            [format!(
+                "{SECTION}.codeLens: `some` is none of all, session, latestTurn, off; all holds"
+            )]
+        );
+        assert_eq!(
+            wrong(json!({ "backstitch.codeLens": 7 })),
+            [format!(
+                "{SECTION}.codeLens: 7 is none of all, session, latestTurn, off; all holds"
+            )]
+        );
+        assert_eq!(
+            wrong(json!({ "backstitch": { "codelens": "off" } })),
+            [format!(
+                "{SECTION}.codelens: there is no such setting; codeLens is one"
+            )]
+        );
+        assert_eq!(
+            Settings::default().begin(&json!({ "reloadsFromDisk": "yes", "panels": true })),
+            [
+                "initializationOptions.backstitch.reloadsFromDisk: \"yes\" is neither true nor false; false holds"
+            ]
+        );
     }
 }

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use backstitch_core::model::Certainty;
 use backstitch_core::{Author, By, Entry, Work};
 
+use super::document::LeftAlone;
 use super::groups::Group;
 use crate::render::{self, Paint};
 
@@ -61,6 +62,18 @@ pub fn rewind_lens(group: &Group, now: Now) -> String {
         .map(|work| turn(&group.author, work, now))
         .unwrap_or_default();
     format!("⟲ rewind to here · {about}")
+}
+
+/// Of a document that Backstitch does nothing with.
+pub fn left_alone(path: &str, why: LeftAlone) -> String {
+    match why {
+        LeftAlone::TooLarge => {
+            format!(
+                "{path} is above 10 MiB: it has no lenses, and what is typed into it is not kept."
+            )
+        }
+        LeftAlone::Binary => format!("{path} is binary: it has no lenses."),
+    }
 }
 
 pub const FORK_LENS: &str = "fork";
@@ -327,11 +340,20 @@ pub mod plan {
             .to_owned()
     }
 
-    pub fn nothing(title: &str) -> String {
-        format!(
-            "{}: nothing to do, the files are as they would be.",
-            capital(title)
-        )
+    pub fn nothing(title: &str, plan: &Plan) -> String {
+        let title = capital(title);
+        let left = plan.actions.iter().filter(|a| a.kind == ActionKind::Skip);
+        let left: Vec<String> = left
+            .map(|a| {
+                let why = a.reason.as_deref().unwrap_or_default();
+                format!("{}: {why}", a.path.display())
+            })
+            .collect();
+        if left.is_empty() {
+            format!("{title}: nothing to do, the files are as they would be.")
+        } else {
+            format!("{title}: nothing was changed. Left alone: {}.", some(&left))
+        }
     }
 
     pub fn conflict(files: usize) -> String {

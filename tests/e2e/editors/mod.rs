@@ -141,3 +141,43 @@ fn emacs_rewinds_by_a_code_action() {
     is_back(&world, "notes.txt");
     emacs.keys("\x18\x03");
 }
+
+/// Emacs shows plain newlines where a file has CRLF, tells the server of these, and saves CRLF.
+#[test]
+fn emacs_rewinds_a_file_of_crlf_lines() {
+    let Some(program) = installed("emacs_rewinds_a_file_of_crlf_lines", "emacs") else {
+        return;
+    };
+    let text = TEXT.replace('\n', "\r\n");
+    let world = World::committed(&[("notes.txt", &text)]);
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("notes.txt", "two", "2 and a half");
+    agent.stop();
+    let lines = world.ok(["setup", "emacs"]).stdout;
+    fs::write(world.home.join(".emacs"), lines).expect("written");
+    let args = ["--no-window-system", "--no-splash", "notes.txt"];
+    let mut emacs = Editor::start(&world, "emacs", &program, &args);
+    emacs.shows("2 and a half");
+    emacs.keys("\x1bxeglot\r");
+    emacs.shows("Connected!");
+    // typed at the end, and not saved
+    emacs.keys("\x1b>mine\r\x1b<\x0e\x1bxeglot-code-actions\r");
+    emacs.shows("Rewind to before turn 1");
+    emacs.keys("\r");
+    emacs.shows("Rewind to t1: 1 file changes.");
+    emacs.keys("\r");
+    emacs.shows("Done: rewind to t1");
+    emacs.keys("\x18\x13");
+    emacs.shows("Wrote");
+    assert_eq!(world.read("notes.txt"), format!("{text}mine\r\n"));
+    world.ok(["checkpoint"]);
+    let status = world.json(["status"]);
+    assert_eq!(status["pending_saves"], serde_json::json!([]), "{status}");
+    assert_eq!(
+        status["editors"][0]["unsaved"],
+        serde_json::json!([]),
+        "{status}"
+    );
+    emacs.keys("\x18\x03");
+}

@@ -55,6 +55,8 @@ pub struct Client<'w> {
     stdin: Option<ChildStdin>,
     incoming: Receiver<Value>,
     next: i64,
+    /// The server's.
+    pub capabilities: Value,
     pub encoding: String,
     pub documents: BTreeMap<String, Open>,
     /// What to choose when the server asks, in this order.
@@ -65,9 +67,14 @@ pub struct Client<'w> {
     pub said: Vec<String>,
     pub shown: Vec<String>,
     pub refreshed: usize,
+    /// The section of settings that the server is told when it asks, and how often it did.
+    pub settings: Value,
+    pub pulled: usize,
     pub notified: Vec<(String, Value)>,
     /// How to treat edits of the server.
     pub edits: Edits,
+    /// What is typed when the next edit of the server comes, before it: a document, what is there, what is to be.
+    pub types_meanwhile: Option<(String, String, String)>,
     /// Changes that are made and not told yet.
     late: Vec<Value>,
     /// Edits that the server asked for.
@@ -106,6 +113,11 @@ impl<'w> Client<'w> {
 
     /// `own`: what `initializationOptions.backstitch` says.
     pub fn with(world: &'w World, editor: Editor, own: &Value) -> Self {
+        Self::in_folders(world, editor, own, &[""])
+    }
+
+    /// With these folders open.
+    pub fn in_folders(world: &'w World, editor: Editor, own: &Value, folders: &[&str]) -> Self {
         let mut command = world.backstitch();
         command
             .arg("lsp")
@@ -130,6 +142,7 @@ impl<'w> Client<'w> {
             stdin,
             incoming,
             next: 0,
+            capabilities: Value::Null,
             encoding: String::new(),
             documents: BTreeMap::new(),
             answers: VecDeque::new(),
@@ -138,11 +151,14 @@ impl<'w> Client<'w> {
             said: Vec::new(),
             shown: Vec::new(),
             refreshed: 0,
+            settings: Value::Null,
+            pulled: 0,
             notified: Vec::new(),
             edits: match editor {
                 Editor::Eglot => Edits::Late,
                 _ => Edits::Taken,
             },
+            types_meanwhile: None,
             late: Vec::new(),
             edited: 0,
             holds_answers: false,
@@ -150,19 +166,24 @@ impl<'w> Client<'w> {
             responses: BTreeMap::new(),
             shapes: Shapes::default(),
         };
-        let root = client.uri("");
+        let folders = folders.iter().map(|path| {
+            let uri = client.uri(path);
+            json!({ "uri": uri, "name": path })
+        });
+        let folders: Vec<Value> = folders.collect();
         let mut params = json!({
             "processId": std::process::id(),
             "clientInfo": { "name": editor.name() },
-            "rootUri": root,
+            "rootUri": folders.first().map(|folder| &folder["uri"]),
             "capabilities": editor.capabilities(),
-            "workspaceFolders": [{ "uri": root, "name": "workspace" }],
+            "workspaceFolders": (!folders.is_empty()).then_some(&folders),
         });
         if !own.is_null() {
             params["initializationOptions"] = json!({ "backstitch": own });
         }
         let answer = client.ok("initialize", params);
-        let encoding = answer["capabilities"]["positionEncoding"].as_str();
+        client.capabilities = answer["capabilities"].clone();
+        let encoding = client.capabilities["positionEncoding"].as_str();
         encoding
             .unwrap_or("utf-16")
             .clone_into(&mut client.encoding);
@@ -267,6 +288,9 @@ impl<'w> Client<'w> {
         let result = match method.as_str() {
             "workspace/applyEdit" => {
                 self.edited += 1;
+                if let Some((path, old, new)) = self.types_meanwhile.take() {
+                    self.type_over(&path, &old, &new);
+                }
                 match self.edits {
                     Edits::Held => {
                         self.held.push(message);
@@ -298,6 +322,10 @@ impl<'w> Client<'w> {
             "window/showDocument" => {
                 self.shown.push(text(&params["uri"]));
                 json!({ "success": true })
+            }
+            "workspace/configuration" => {
+                self.pulled += 1;
+                json!([self.settings])
             }
             "workspace/codeLens/refresh" => {
                 self.refreshed += 1;
@@ -411,6 +439,12 @@ impl<'w> Client<'w> {
     fn apply(&mut self, edit: &Value) {
         let mut all: Vec<(String, Vec<Value>)> = Vec::new();
         for change in edit["documentChanges"].as_array().into_iter().flatten() {
+            if change["kind"] == "rename" {
+                let (old, new) = (change["oldUri"].clone(), change["newUri"].clone());
+                let path = |uri: &Value| uri.as_str().expect("a URI").to_owned();
+                self.rename_uri(&path(&old), &path(&new));
+                continue;
+            }
             let uri = change["textDocument"]["uri"].as_str().expect("a URI");
             let version = &change["textDocument"]["version"];
             assert_eq!(*version, self.documents[uri].version, "the version edited");
@@ -428,14 +462,41 @@ impl<'w> Client<'w> {
     }
 
     pub fn save(&mut self, path: &str) {
+        let text = self.documents[&self.uri(path)].text.clone();
+        self.save_as(path, &text);
+    }
+
+    /// Saves a document whose editor writes this for it.
+    pub fn save_as(&mut self, path: &str, content: &str) {
         let uri = self.uri(path);
-        let text = self.documents[&uri].text.clone();
-        self.world.write(path, text);
+        self.world.write(path, content);
         self.idle();
         self.notify(
             "textDocument/didSave",
             json!({ "textDocument": { "uri": uri } }),
         );
+    }
+
+    /// Renames the file of an open document, as editors do: its text goes with it, saved or not.
+    pub fn rename(&mut self, old: &str, new: &str) {
+        self.rename_uri(&self.uri(old), &self.uri(new));
+    }
+
+    fn rename_uri(&mut self, old: &str, new: &str) {
+        let path = |uri: &str| uri.strip_prefix("file://").expect("a file").to_owned();
+        let to = path(new);
+        let dir = std::path::Path::new(&to).parent().expect("a directory");
+        std::fs::create_dir_all(dir).expect("directories");
+        std::fs::rename(path(old), &to).expect("renamed");
+        let open = self.documents.remove(old).expect("open");
+        let closed = json!({ "textDocument": { "uri": old } });
+        self.notify("textDocument/didClose", closed);
+        let document = json!({ "uri": new, "languageId": "text", "version": 1, "text": open.text });
+        self.notify("textDocument/didOpen", json!({ "textDocument": document }));
+        self.documents
+            .insert(new.to_owned(), Open { version: 1, ..open });
+        let files = json!([{ "oldUri": old, "newUri": new }]);
+        self.notify("workspace/didRenameFiles", json!({ "files": files }));
     }
 
     pub fn close(&mut self, path: &str) {
@@ -541,6 +602,19 @@ impl<'w> Client<'w> {
             "utf-32" => text.chars().count(),
             _ => text.encode_utf16().count(),
         }
+    }
+
+    /// How many threads the server has.
+    pub fn threads(&self) -> usize {
+        let tasks = format!("/proc/{}/task", self.child.id());
+        std::fs::read_dir(tasks).expect("tasks").count()
+    }
+
+    /// Ends without having said so before. The server's exit code.
+    pub fn exit(mut self) -> Option<i32> {
+        self.notify("exit", Value::Null);
+        self.stdin = None;
+        self.child.wait().expect("it ends").code()
     }
 
     /// Ends as a client does, and makes sure that the server does, too.

@@ -224,3 +224,116 @@ fn a_client_that_dies_leaves_a_whole_store() {
     let kept = world.ok(["cat", &format!("c{rewind}"), "a.txt", "--unsaved"]);
     assert_eq!(kept.stdout, "one\n2\nmine\n");
 }
+
+/// A change whose range is none changes nothing, and is not taken for the whole text; what follows it counts from
+/// a text that only the client knows, until that is told as a whole.
+#[test]
+fn a_range_that_is_none_does_not_replace_the_document() {
+    let world = start();
+    let mut client = Client::start(&world, Editor::Vscode);
+    client.open("a.txt");
+    let uri = client.uri("a.txt");
+    let blame = |client: &mut Client| client.ok("backstitch/blame", json!({ "uri": uri }));
+    let change = |client: &mut Client, version: i64, change: Value| {
+        let document = json!({ "uri": uri, "version": version });
+        let params = json!({ "textDocument": document, "contentChanges": [change] });
+        client.notify("textDocument/didChange", params);
+    };
+    let range = |line: i64| json!({ "start": { "line": line, "character": 0 }, "end": { "line": 0, "character": 0 } });
+    assert_eq!(blame(&mut client)["version"], 1);
+    for (version, range) in [(2, range(-1)), (3, json!("all")), (4, range(0))] {
+        change(&mut client, version, json!({ "range": range, "text": "!" }));
+        let lost = blame(&mut client);
+        assert_eq!(lost["version"], Value::Null, "{lost}");
+    }
+    world.ok(["checkpoint"]);
+    assert_eq!(world.json(["show", "@"])["unsaved"], json!([]));
+    change(&mut client, 5, json!({ "text": "one\n2\nthree\nfour\n" }));
+    let found = blame(&mut client);
+    assert_eq!(found["version"], 5);
+    assert_eq!(found["runs"].as_array().expect("runs").len(), 4, "{found}");
+    client.leave();
+}
+
+/// A version that comes twice, and a document that is opened again without being closed: the lines are those of
+/// the text that was told last.
+#[test]
+fn a_version_that_comes_twice_is_another_text() {
+    let world = start();
+    let mut client = Client::start(&world, Editor::Vscode);
+    client.open("a.txt");
+    let uri = client.uri("a.txt");
+    let starts = |client: &mut Client| {
+        let blame = client.ok("backstitch/blame", json!({ "uri": uri }));
+        let runs = blame["runs"].as_array().expect("runs").iter();
+        let agents = runs.filter(|run| run["by"] == "agent");
+        agents
+            .map(|run| run["start"].as_u64().expect("a line"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(starts(&mut client), [1]);
+    let at = json!({ "line": 0, "character": 0 });
+    client.notify(
+        "textDocument/didChange",
+        json!({
+            "textDocument": { "uri": uri, "version": 1 },
+            "contentChanges": [{ "range": { "start": at, "end": at }, "text": "new\n" }],
+        }),
+    );
+    assert_eq!(starts(&mut client), [2]);
+    client.open_with("a.txt", "a\nb\none\n2\nthree\n");
+    assert_eq!(starts(&mut client), [3]);
+    client.leave();
+}
+
+/// A word written wrong is not taken for none: it would mean everything.
+#[test]
+fn unknown_arguments_are_refused() {
+    let world = start();
+    let own = json!({ "notifications": true });
+    let mut client = Client::with(&world, Editor::Vscode, &own);
+    for (method, params, key) in [
+        ("backstitch/plan", json!({ "rv": "t1" }), "`rv`"),
+        (
+            "backstitch/plan",
+            json!({ "rev": "t1", "path": ["b.txt"] }),
+            "`path`",
+        ),
+        ("backstitch/timeline", json!({ "limt": 5 }), "`limt`"),
+        ("backstitch/sessions", json!({ "sesion": "x" }), "`sesion`"),
+        (
+            "workspace/executeCommand",
+            json!({ "command": "backstitch.rewind", "arguments": [{ "rev": "t1", "path": ["b.txt"] }] }),
+            "`path`",
+        ),
+    ] {
+        let error = client.fails(method, params);
+        assert_eq!(error["code"], -32602, "{error}");
+        let message = error["message"].as_str().expect("words");
+        assert!(message.contains(key), "{message}");
+    }
+    assert_eq!(world.read("a.txt"), "one\n2\nthree\n");
+    client.leave();
+}
+
+/// However many rows are asked for.
+#[test]
+fn a_page_of_any_size_is_answered() {
+    let world = start();
+    let mut client = Client::start(&world, Editor::Vscode);
+    for limit in [u64::MAX, 0] {
+        let page = client.ok("backstitch/timeline", json!({ "limit": limit }));
+        assert_eq!(page["more"], limit == 0, "{page}");
+    }
+    client.leave();
+}
+
+/// LSP: who is told to exit before it was told to shut down ends with 1.
+#[test]
+fn an_exit_without_a_shutdown_is_an_error() {
+    let world = start();
+    let client = Client::start(&world, Editor::Vscode);
+    assert_eq!(client.exit(), Some(1));
+    let client = Client::start(&world, Editor::Vscode);
+    client.leave();
+}

@@ -130,3 +130,186 @@ fn an_edit_that_was_not_taken_is_not_recorded() {
     assert_eq!(world.since_start(), ["t1: make it two"]);
     client.leave();
 }
+
+/// Files that are not open are written on disk, in their own line ends, and are the agent's; the editor is asked for
+/// nothing that it does not have.
+#[test]
+fn an_edit_of_files_that_are_not_open() {
+    let world = World::committed(&[("a.txt", TEXT), ("b.txt", "b1\r\nb2\r\n")]);
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    begin(&mut client, "make it two");
+    let mut edit = replace(&client, "a.txt", 1, "2\n");
+    let other = replace(&client, "b.txt", 1, "two\nthree\n");
+    let uri = client.uri("b.txt");
+    edit["changes"][&uri] = other["changes"][&uri].clone();
+    let answer = client.ok(
+        "backstitch/applyEdit",
+        json!({ "label": "Edit", "edit": edit }),
+    );
+    assert_eq!(answer["applied"], true, "{answer}");
+    assert_eq!(answer["checkpoints"].as_array().expect("both").len(), 2);
+    assert_eq!(world.read("b.txt"), "b1\r\ntwo\r\nthree\r\n");
+    assert_eq!(client.text("a.txt"), TEXT.replace("two", "2"));
+    assert_eq!(
+        world.since_start(),
+        [
+            "t1: make it two",
+            "t1 Edit: modify b.txt",
+            "t1 Edit: modify a.txt"
+        ]
+    );
+    client.command(
+        "backstitch.rewind",
+        json!({ "rev": "t1", "confirm": false }),
+    );
+    assert_eq!(world.read("b.txt"), "b1\r\nb2\r\n");
+    assert_eq!(client.text("a.txt"), TEXT);
+    client.leave();
+    world.ok(["verify"]);
+}
+
+/// Files that an agent creates, renames and deletes are its own, as what it writes into them is.
+#[test]
+fn file_operations_of_an_edit() {
+    let world = World::committed(&[("a.txt", TEXT), ("b.txt", "other\n"), ("dir/c.txt", "c\n")]);
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    begin(&mut client, "move things");
+    let uri = |path: &str| client.uri(path);
+    let at = json!({ "line": 0, "character": 0 });
+    let insert = |path: &str, text: &str| {
+        let document = json!({ "uri": uri(path), "version": null });
+        json!({ "textDocument": document, "edits": [{ "range": { "start": at, "end": at }, "newText": text }] })
+    };
+    let edit = json!({ "documentChanges": [
+        { "kind": "create", "uri": uri("new.txt") },
+        insert("new.txt", "new\n"),
+        { "kind": "rename", "oldUri": uri("b.txt"), "newUri": uri("moved/b.txt") },
+        { "kind": "delete", "uri": uri("dir"), "options": { "recursive": true } },
+        { "kind": "rename", "oldUri": uri("a.txt"), "newUri": uri("a2.txt") },
+    ]});
+    let answer = client.ok(
+        "backstitch/applyEdit",
+        json!({ "label": "Move", "edit": edit }),
+    );
+    assert_eq!(answer["applied"], true, "{answer}");
+    assert_eq!(world.read("new.txt"), "new\n");
+    assert_eq!(world.read("moved/b.txt"), "other\n");
+    assert!(!world.exists("dir/c.txt") && !world.exists("b.txt"));
+    assert_eq!(client.text("a2.txt"), TEXT);
+    let step = &world.json(["show", answer["checkpoints"][0].as_str().expect("one")]);
+    assert_eq!(step["turn"], "t1", "{step}");
+    assert_eq!(
+        step["changes"].as_array().expect("changes").len(),
+        4,
+        "{step}"
+    );
+    client.command(
+        "backstitch.rewind",
+        json!({ "rev": "t1", "confirm": false }),
+    );
+    assert_eq!(world.read("b.txt"), "other\n");
+    assert_eq!(world.read("dir/c.txt"), "c\n");
+    assert!(!world.exists("new.txt") && !world.exists("a2.txt"));
+    client.leave();
+    world.ok(["verify"]);
+}
+
+/// What cannot be done as a whole is not begun.
+#[test]
+fn an_edit_that_cannot_be_done_changes_nothing() {
+    let world = World::committed(&[("a.txt", TEXT), ("b.txt", "other\n")]);
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    begin(&mut client, "go");
+    let rename =
+        json!({ "kind": "rename", "oldUri": client.uri("a.txt"), "newUri": client.uri("c.txt") });
+    let taken = json!({ "kind": "create", "uri": client.uri("b.txt") });
+    let outside = json!({ "kind": "create", "uri": "file:///backstitch-nowhere.txt" });
+    for (wrong, why) in [(taken, "exists already"), (outside, "in no open workspace")] {
+        let edit = json!({ "documentChanges": [rename, wrong] });
+        let error = client.fails("backstitch/applyEdit", json!({ "edit": edit }));
+        let message = error["message"].as_str().expect("words");
+        assert!(message.contains(why), "{message}");
+    }
+    assert!(world.exists("a.txt") && !world.exists("c.txt"));
+    assert_eq!(world.since_start(), ["t1: go"]);
+    client.leave();
+}
+
+/// Keys that are typed while an edit is on its way are the user's, and the edit is the agent's all the same.
+#[test]
+fn typed_while_an_edit_is_on_its_way() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let mut client = Client::with(&world, Editor::Eglot, &own());
+    client.edits = Edits::Taken;
+    client.open("a.txt");
+    begin(&mut client, "make it two");
+    let edit = replace(&client, "a.txt", 1, "2\n");
+    client.types_meanwhile = Some(("a.txt".into(), "seven".into(), "typed".into()));
+    let answer = client.ok(
+        "backstitch/applyEdit",
+        json!({ "label": "Edit", "edit": edit }),
+    );
+    assert_eq!(answer["applied"], true, "{answer}");
+    let mine = TEXT.replace("two", "2").replace("seven", "typed");
+    assert_eq!(client.text("a.txt"), mine);
+    client.save("a.txt");
+    world.ok(["checkpoint"]);
+    let blame = world.json(["blame", "a.txt"]);
+    let turns: Vec<&Value> = blame["runs"]
+        .as_array()
+        .expect("runs")
+        .iter()
+        .map(|run| &run["turn"])
+        .collect();
+    assert_eq!(
+        turns.iter().filter(|turn| **turn == "t1").count(),
+        1,
+        "{blame}"
+    );
+
+    // on the very line of the edit: it is recorded as it was asked for, and what is typed is the user's
+    let at = json!({ "line": 3, "character": 0 });
+    let insert = json!({ "range": { "start": at, "end": at }, "newText": "and " });
+    let edit = json!({ "changes": { client.uri("a.txt"): [insert] } });
+    client.types_meanwhile = Some(("a.txt".into(), "four".into(), "fourth".into()));
+    let answer = client.ok(
+        "backstitch/applyEdit",
+        json!({ "label": "Edit", "edit": edit }),
+    );
+    assert_eq!(answer["applied"], true, "{answer}");
+    assert_eq!(answer["checkpoints"].as_array().expect("one").len(), 1);
+    assert_eq!(client.text("a.txt"), mine.replace("four", "and fourth"));
+    let step = answer["checkpoints"][0].as_str().expect("one");
+    assert_eq!(
+        world.ok(["cat", step, "a.txt"]).stdout,
+        mine.replace("four", "and four")
+    );
+    client.leave();
+    world.ok(["verify"]);
+}
+
+/// A document of which the server does not know what the editor has is not edited for an agent: whose lines were
+/// whose could not be told.
+#[test]
+fn an_edit_of_a_document_that_is_out_of_step() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    begin(&mut client, "make it two");
+    let document = json!({ "uri": client.uri("a.txt"), "version": 2 });
+    let change = json!({ "range": { "start": { "line": -1 } }, "text": "!" });
+    client.notify(
+        "textDocument/didChange",
+        json!({ "textDocument": document, "contentChanges": [change] }),
+    );
+    let edit = replace(&client, "a.txt", 1, "2\n");
+    let error = client.fails("backstitch/applyEdit", json!({ "edit": edit }));
+    assert_eq!(error["data"]["kind"], "refused", "{error}");
+    assert_eq!(client.edited, 0);
+    client.reload("a.txt");
+    let answer = client.ok("backstitch/applyEdit", json!({ "edit": edit }));
+    assert_eq!(answer["applied"], true, "{answer}");
+    client.leave();
+}

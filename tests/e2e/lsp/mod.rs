@@ -2,10 +2,14 @@
 
 mod client;
 mod documented;
+mod forms;
 mod hostile;
 mod in_editor;
 mod lenses;
+mod moving;
+mod places;
 mod restoring;
+mod settings;
 mod shapes;
 mod unsaved;
 mod waiting;

@@ -28,7 +28,7 @@ fn unsaved(world: &World) -> Vec<String> {
 }
 
 /// Asks until it is so.
-fn until_unsaved(world: &World, paths: &[&str]) {
+pub fn until_unsaved(world: &World, paths: &[&str]) {
     let deadline = Instant::now() + Duration::from_mins(1);
     while unsaved(world) != paths {
         assert!(Instant::now() < deadline, "{:?}", unsaved(world));

@@ -146,6 +146,7 @@ impl Draft<'_> {
 
     /// What is in the way, what the plan does not reach, and what it comes to.
     pub(super) fn finish(&mut self, ancestry: &Ancestry<'_>, target: Option<NodeId>) -> Result<()> {
+        self.unreadable()?;
         self.leave();
         self.collisions()?;
         self.gaps(ancestry, target)?;

@@ -31,6 +31,10 @@ pub struct Request {
     /// The editor's open documents.
     #[serde(skip)]
     pub open: Vec<OpenDoc>,
+    /// Documents of the editor with unsaved text that nobody can put in the bytes of its file: these are left
+    /// alone.
+    #[serde(skip)]
+    pub unreadable: Vec<RelPath>,
 }
 
 /// A document that is open in the editor which carries a restore out.
@@ -57,6 +61,7 @@ impl Request {
             on_conflict: OnConflict::Fail,
             editor: None,
             open: Vec::new(),
+            unreadable: Vec::new(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Restores over open documents: what becomes of text that is not saved, and which files change in an editor
 //! instead of on disk. Part of the pure plan.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::plan::Draft;
 use super::replay::words;
@@ -13,7 +13,7 @@ use crate::editors::pending::Pending;
 use crate::editors::{self, EditorInfo};
 use crate::error::Result;
 use crate::merge::{Favor, merge3};
-use crate::model::{ContentId, Image, RelPath};
+use crate::model::{ContentId, FileState, Image, RelPath};
 
 /// An open document that the plan concerns.
 struct Open {
@@ -23,6 +23,44 @@ struct Open {
 }
 
 impl Draft<'_> {
+    /// Leaves out the files whose documents hold text that nothing can be merged with.
+    pub(super) fn unreadable(&mut self) -> Result<()> {
+        const WHY: &str = "open in the editor with text that cannot be mapped to its bytes";
+        for path in self.unreadable_paths()? {
+            self.plan.files.retain(|f| !moves(f, &path));
+            if self.plan.to_branch.is_some() {
+                // a branch whose file is another one on disk would take that for an edit of the user
+                self.plan.conflicts.push(Conflict {
+                    path,
+                    reason: WHY.into(),
+                    hunks: Vec::new(),
+                    resolution: None,
+                });
+            } else {
+                self.skip(path, GapKind::Unsaved, WHY);
+            }
+        }
+        Ok(())
+    }
+
+    /// Those that the plan would change: as the editor says that carries it out, and by what any has recorded.
+    fn unreadable_paths(&self) -> Result<BTreeSet<RelPath>> {
+        let engine = self.engine;
+        let (conn, root) = (&engine.store.conn, engine.here.root);
+        let concerns = |path: &RelPath| self.plan.files.iter().any(|f| moves(f, path));
+        let told = self.r.unreadable.iter().filter(|path| concerns(path));
+        let mut paths: BTreeSet<RelPath> = told.cloned().collect();
+        for held in editors::alive(conn, &engine.store.dir, root)? {
+            if concerns(&held.path)
+                && let Some(open) = editors::text_of(conn, root, held.editor.id, &held.path)?
+                && std::str::from_utf8(&open.text).is_err()
+            {
+                paths.insert(held.path);
+            }
+        }
+        Ok(paths)
+    }
+
     /// What the plan's files come to in open documents.
     pub(super) fn documents(&mut self) -> Result<()> {
         let touched = self.touched();
@@ -276,6 +314,12 @@ impl Draft<'_> {
         });
         Ok(resolution.map(|_| merge.bytes))
     }
+}
+
+/// Whether a part of a plan changes what is at this path.
+fn moves(part: &FilePlan, path: &RelPath) -> bool {
+    let is_at = |s: &FileState| s.as_ref().is_some_and(|placed| placed.path == *path);
+    part.before != part.after && (is_at(&part.before) || is_at(&part.after))
 }
 
 /// Whether the content of the file at this path is all that changes.

@@ -1,0 +1,329 @@
+//! How a document's text stands in its file: the encoding, byte order mark, line ends and final newline that an
+//! editor keeps to itself. Pure. Emacs shows a file of CRLF lines with plain newlines, Neovim one without a final newline
+//! as if it had one; both save what they do not show.
+
+use std::borrow::Cow;
+
+use ropey::Rope;
+
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As it is, but for what the editor keeps to itself.
+    Text(Kept),
+    /// In an unknown encoding, or not as text: it cannot be known what a save would write.
+    Foreign,
+}
+
+/// What the file has and the text does not show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Kept {
+    charset: Charset,
+    /// It begins with a byte order mark.
+    mark: bool,
+    /// What ends a line that the text ends with `\n`.
+    end: LineEnd,
+    /// Its last line has no end, and the text's has.
+    open_end: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+enum Charset {
+    #[default]
+    Utf8,
+    /// Each after its byte order mark.
+    Utf16Le,
+    Utf16Be,
+    Latin1,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+enum LineEnd {
+    #[default]
+    AsIs,
+    Crlf,
+    Cr,
+}
+
+impl Default for Form {
+    fn default() -> Self {
+        Self::Text(Kept::default())
+    }
+}
+
+impl Form {
+    /// How this text stands in this file, which it was loaded from or saved as.
+    pub fn between(file: &[u8], text: &Rope) -> Self {
+        let charset = Charset::of(file);
+        let shown = text.get_char(0) == Some('\u{feff}');
+        let mark = charset == Charset::Utf8 && file.starts_with(MARK) && !shown;
+        let mut kept = Kept {
+            charset,
+            mark,
+            ..Kept::default()
+        };
+        let Some(content) = kept.decoded(file) else {
+            return Self::Foreign;
+        };
+        let content = content.as_ref();
+        if *text == content {
+            return Self::Text(kept);
+        }
+        if !text.chars().any(|c| c == '\r') {
+            kept.end = LineEnd::of(content);
+        }
+        let open = Kept {
+            open_end: true,
+            ..kept
+        };
+        let is_open = !content.is_empty() && !content.ends_with(['\r', '\n']);
+        if is_open && *text == open.text_of(content).as_str() {
+            kept = open;
+        }
+        // of bytes that may be many encodings, only the very text tells
+        let is_guess = charset == Charset::Latin1;
+        if is_guess && kept.in_file(text).is_none_or(|bytes| bytes != file) {
+            return Self::Foreign;
+        }
+        Self::Text(kept)
+    }
+
+    /// The form in which a file shows the most plainly, and its text so. None: it is no text.
+    pub fn of_file(file: &[u8]) -> Option<(Self, String)> {
+        if file.contains(&0) && Charset::of(file) == Charset::Utf8 {
+            return None;
+        }
+        let charset = Charset::of(file);
+        let bare = Kept {
+            charset,
+            mark: charset == Charset::Utf8 && file.starts_with(MARK),
+            ..Kept::default()
+        };
+        let content = bare.decoded(file)?;
+        let kept = Kept {
+            end: LineEnd::of(&content),
+            ..bare
+        };
+        let text = kept.text_of(&content);
+        Some((Self::Text(kept), text))
+    }
+
+    /// Whether texts of it can be merged with contents of the history, which are UTF-8.
+    pub fn is_utf8(self) -> bool {
+        matches!(self, Self::Text(kept) if kept.charset == Charset::Utf8)
+    }
+
+    /// A text as a save would write it; None where that cannot be known.
+    pub fn in_file(self, text: &Rope) -> Option<Vec<u8>> {
+        match self {
+            Self::Text(kept) => kept.in_file(text),
+            Self::Foreign => None,
+        }
+    }
+
+    /// A file's content as the client would have it; None where it cannot be told.
+    pub fn text_of(self, content: &[u8]) -> Option<String> {
+        let Self::Text(kept) = self else { return None };
+        Some(kept.text_of(&kept.decoded(content)?))
+    }
+}
+
+impl Kept {
+    /// A content without its byte order mark.
+    fn decoded(self, content: &[u8]) -> Option<Cow<'_, str>> {
+        let plain = content.strip_prefix(MARK).filter(|_| self.mark);
+        self.charset.decode(plain.unwrap_or(content))
+    }
+
+    fn in_file(self, text: &Rope) -> Option<Vec<u8>> {
+        let mut bytes = Vec::with_capacity(text.len_bytes() + MARK.len());
+        if self.mark {
+            bytes.extend_from_slice(MARK);
+        }
+        let length = text.len_chars();
+        let ends = length.checked_sub(1).map(|last| text.char(last)) == Some('\n');
+        let shown = length - usize::from(self.open_end && ends);
+        for chunk in text.slice(..shown).chunks() {
+            match self.end.bytes() {
+                None => bytes.extend_from_slice(chunk.as_bytes()),
+                Some(end) => {
+                    for (count, line) in chunk.split('\n').enumerate() {
+                        if count > 0 {
+                            bytes.extend_from_slice(end);
+                        }
+                        bytes.extend_from_slice(line.as_bytes());
+                    }
+                }
+            }
+        }
+        self.charset.encode(bytes)
+    }
+
+    fn text_of(self, content: &str) -> String {
+        let mut text = match self.end {
+            LineEnd::AsIs => content.to_owned(),
+            LineEnd::Crlf => content.replace("\r\n", "\n"),
+            LineEnd::Cr => content.replace('\r', "\n"),
+        };
+        if self.open_end && !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text
+    }
+}
+
+impl Charset {
+    fn of(file: &[u8]) -> Self {
+        match file {
+            [0xff, 0xfe, ..] => Self::Utf16Le,
+            [0xfe, 0xff, ..] => Self::Utf16Be,
+            _ if std::str::from_utf8(file).is_ok() => Self::Utf8,
+            _ => Self::Latin1,
+        }
+    }
+
+    fn decode(self, content: &[u8]) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Utf8 => std::str::from_utf8(content).ok().map(Cow::Borrowed),
+            Self::Latin1 => Some(content.iter().copied().map(char::from).collect()),
+            Self::Utf16Le | Self::Utf16Be => {
+                let (pairs, rest) = content.as_chunks::<2>();
+                let unit = |pair: &[u8; 2]| match self {
+                    Self::Utf16Le => u16::from_le_bytes(*pair),
+                    _ => u16::from_be_bytes(*pair),
+                };
+                let units = pairs.iter().map(unit);
+                let units: Vec<u16> = units.collect();
+                let text = units.strip_prefix(&[0xfeff])?;
+                let text = String::from_utf16(text).ok()?;
+                rest.is_empty().then_some(Cow::Owned(text))
+            }
+        }
+    }
+
+    /// None for what it cannot say.
+    fn encode(self, text: Vec<u8>) -> Option<Vec<u8>> {
+        if self == Self::Utf8 {
+            return Some(text);
+        }
+        let text = String::from_utf8(text).ok()?;
+        match self {
+            Self::Utf8 => None,
+            Self::Latin1 => text.chars().map(|c| u8::try_from(c).ok()).collect(),
+            Self::Utf16Le | Self::Utf16Be => {
+                let units = std::iter::once(0xfeff).chain(text.encode_utf16());
+                let pair = |unit: u16| match self {
+                    Self::Utf16Le => unit.to_le_bytes(),
+                    _ => unit.to_be_bytes(),
+                };
+                Some(units.flat_map(pair).collect())
+            }
+        }
+    }
+}
+
+impl LineEnd {
+    /// The line end of a file that an editor may show as `\n`: one that ends all of its lines.
+    fn of(content: &str) -> Self {
+        let count = |what: &str| content.matches(what).count();
+        match (count("\n"), count("\r"), count("\r\n")) {
+            (0, 1.., _) => Self::Cr,
+            (lines @ 1.., returns, both) if lines == returns && returns == both => Self::Crlf,
+            _ => Self::AsIs,
+        }
+    }
+
+    fn bytes(self) -> Option<&'static [u8]> {
+        match self {
+            Self::AsIs => None,
+            Self::Crlf => Some(b"\r\n"),
+            Self::Cr => Some(b"\r"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn in_file(file: &str, text: &str, new: &str) -> String {
+        let form = Form::between(file.as_bytes(), &Rope::from_str(text));
+        let bytes = form.in_file(&Rope::from_str(new)).expect("text");
+        String::from_utf8(bytes).expect("text")
+    }
+
+    /// What is typed is saved as the editor would save it, which shows less than the file has.
+    #[test]
+    fn what_an_editor_keeps_to_itself() {
+        assert_eq!(in_file("a\r\nb\r\n", "a\nb\n", "a\nc\n"), "a\r\nc\r\n");
+        assert_eq!(in_file("a\rb\r", "a\nb\n", "a\nc\n"), "a\rc\r");
+        assert_eq!(in_file("a\nb", "a\nb\n", "a\nc\n"), "a\nc");
+        assert_eq!(in_file("a\r\nb", "a\nb\n", "a\nc\n"), "a\r\nc");
+        assert_eq!(in_file("\u{feff}a\r\n", "a\n", "b\n"), "\u{feff}b\r\n");
+        assert_eq!(in_file("\u{feff}a\n", "\u{feff}a\n", "b\n"), "b\n");
+    }
+
+    /// What is shown is not guessed at.
+    #[test]
+    fn what_is_shown_is_as_it_is() {
+        assert_eq!(in_file("a\r\nb\r\n", "a\r\nb\r\n", "a\n"), "a\n");
+        assert_eq!(in_file("a\r\nb\n", "a\nb\n", "a\nc\n"), "a\nc\n");
+        // typed, and not kept by the editor: the text is not that of the file but for its end
+        assert_eq!(in_file("a", "a\nb\n", "a\nb\n"), "a\nb\n");
+        let form = Form::between(b"\x83\x41", &Rope::from_str("ア"));
+        assert_eq!(form, Form::Foreign);
+        assert_eq!(form.text_of(b"a"), None);
+    }
+
+    #[test]
+    fn other_encodings() {
+        let form = Form::between(b"\xe9\r\n", &Rope::from_str("é\n"));
+        let typed = form.in_file(&Rope::from_str("éa\n"));
+        assert_eq!(typed.as_deref(), Some(&b"\xe9a\r\n"[..]));
+        assert_eq!(form.in_file(&Rope::from_str("€\n")), None);
+        assert_eq!(form.text_of(b"\xe8").as_deref(), Some("è"));
+        assert!(!form.is_utf8());
+        for (file, new) in [
+            (&b"\xff\xfea\0"[..], &b"\xff\xfeb\0"[..]),
+            (b"\xfe\xff\0a", b"\xfe\xff\0b"),
+        ] {
+            let form = Form::between(file, &Rope::from_str("a"));
+            assert_eq!(form.in_file(&Rope::from_str("b")).as_deref(), Some(new));
+            assert_eq!(form.text_of(new).as_deref(), Some("b"));
+        }
+        // half a character
+        assert_eq!(
+            Form::between(b"\xff\xfea", &Rope::from_str("a")),
+            Form::Foreign
+        );
+    }
+
+    proptest! {
+        /// A text that was loaded leads back to its file, whatever the editor keeps to itself.
+        #[test]
+        fn what_was_loaded_leads_back(
+            lines in proptest::collection::vec("[aé𝄞]{0,3}", 1..6),
+            end in prop_oneof![Just("\n"), Just("\r\n"), Just("\r")],
+            marked in any::<bool>(),
+            closed in any::<bool>(),
+        ) {
+            let mut file = lines.join(end);
+            if closed {
+                file.push_str(end);
+            }
+            let mut text = file.replace("\r\n", "\n").replace('\r', "\n");
+            if !text.is_empty() && !text.ends_with('\n') {
+                text.push('\n');
+            }
+            if marked {
+                file.insert(0, '\u{feff}');
+            }
+            let form = Form::between(file.as_bytes(), &Rope::from_str(&text));
+            prop_assert_eq!(form.in_file(&Rope::from_str(&text)), Some(file.clone().into_bytes()));
+            prop_assert_eq!(form.text_of(file.as_bytes()), Some(text));
+        }
+    }
+}

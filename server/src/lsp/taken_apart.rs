@@ -1,0 +1,416 @@
+//! An agent's edit, taken apart: what concerns open documents is the client's to do, the rest is done on disk, in
+//! the order in which it was asked for. Owns both, and what an agent's edit is in a text that was typed into
+//! meanwhile; who records it is `agents`.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use backstitch_core::merge::{Favor, merge3};
+use backstitch_protocol::FailureKind;
+use ropey::Rope;
+use tower_lsp::gen_lsp_types::{
+    DocumentChange, Edit, TextDocumentContentChangeEvent as Change,
+    TextDocumentContentChangePartial, TextEdit, WorkspaceEdit,
+};
+
+use super::document::{self, Document, edit};
+use super::failure::{Failure, Outcome};
+use super::position::Encoding;
+use super::room::Room;
+use super::session::Session;
+use super::uri;
+
+/// An agent's edit, checked and ready to be done.
+#[derive(Debug, Default)]
+pub struct Parts {
+    /// What each open document is and is to become, by URI.
+    pub documents: BTreeMap<String, (Document, Document)>,
+    /// What the client is to do; None: nothing.
+    pub client: Option<WorkspaceEdit>,
+    /// What is done on disk.
+    disk: Vec<Work>,
+    /// The files that change on disk, whoever does it, by the root of their workspace.
+    pub files: BTreeMap<PathBuf, (Arc<Room>, BTreeSet<PathBuf>)>,
+    /// Texts of files by now, as far as the edit got.
+    texts: BTreeMap<PathBuf, Option<Document>>,
+    /// Files get other names: what moved where is found by looking at all.
+    pub renames: bool,
+    /// URIs that the client's own part is about.
+    theirs: BTreeSet<String>,
+}
+
+#[derive(Debug)]
+enum Work {
+    Write(PathBuf, Vec<u8>),
+    Rename(PathBuf, PathBuf),
+    Delete(PathBuf),
+}
+
+impl Parts {
+    pub fn of(session: &Session, asked: &WorkspaceEdit) -> Outcome<Self> {
+        let mut parts = Self::default();
+        let mut client = asked.clone();
+        if let Some(changes) = &mut client.changes {
+            let mut kept = changes.clone();
+            kept.clear();
+            for (uri, edits) in changes.drain() {
+                if parts.edit(session, uri.as_ref(), edits.clone())? {
+                    kept.insert(uri, edits);
+                }
+            }
+            *changes = kept;
+        }
+        if let Some(changes) = &mut client.document_changes {
+            let mut kept = Vec::new();
+            for change in std::mem::take(changes) {
+                if parts.change(session, &change)? {
+                    kept.push(change);
+                }
+            }
+            *changes = kept;
+        }
+        let edits = client.changes.as_ref().map_or(0, HashMap::len);
+        let changes = client.document_changes.as_ref().map_or(0, Vec::len);
+        parts.client = (edits + changes > 0).then_some(client);
+        Ok(parts)
+    }
+
+    /// Whether it is the client's.
+    fn change(&mut self, session: &Session, change: &DocumentChange) -> Outcome<bool> {
+        let flag = |flag: Option<bool>| flag.unwrap_or_default();
+        match change {
+            DocumentChange::TextDocumentEdit(change) => {
+                let edits = change.edits.iter().map(plain).collect::<Outcome<_>>()?;
+                let uri = &change.text_document.text_document_identifier.uri;
+                self.edit(session, uri.as_ref(), edits)
+            }
+            DocumentChange::CreateFile(file) => {
+                let options = file.options;
+                let replaces = options.as_ref().is_some_and(|o| flag(o.overwrite));
+                let ignores = options.as_ref().is_some_and(|o| flag(o.ignore_if_exists));
+                self.create(session, file.uri.as_ref(), replaces, ignores)
+            }
+            DocumentChange::RenameFile(file) => {
+                let options = file.options;
+                let replaces = options.as_ref().is_some_and(|o| flag(o.overwrite));
+                let ignores = options.as_ref().is_some_and(|o| flag(o.ignore_if_exists));
+                let (old, new) = (file.old_uri.as_ref(), file.new_uri.as_ref());
+                self.rename(session, (old, new), replaces, ignores)
+            }
+            DocumentChange::DeleteFile(file) => {
+                let options = file.options;
+                let deep = options.as_ref().is_some_and(|o| flag(o.recursive));
+                let ignores = options
+                    .as_ref()
+                    .is_some_and(|o| flag(o.ignore_if_not_exists));
+                self.delete(session, file.uri.as_ref(), deep, ignores)
+            }
+        }
+    }
+
+    fn edit(&mut self, session: &Session, uri: &str, edits: Vec<TextEdit>) -> Outcome<bool> {
+        let encoding = session.abilities().encoding;
+        if !self.documents.contains_key(uri)
+            && let Some(open) = session.documents.get(uri)
+        {
+            if open.place.is_some() && open.as_saved().is_none() {
+                return Err(Failure::new(
+                    FailureKind::Refused,
+                    format!("{uri}: what the editor has of it is not known; nothing was changed"),
+                )
+                .hint("close it and open it again, or save it as UTF-8"));
+            }
+            self.documents.insert(uri.to_owned(), (open.clone(), open));
+        }
+        if let Some((_, after)) = self.documents.get_mut(uri) {
+            apply(after, edits, encoding);
+            return Ok(true);
+        }
+        let path = self.file(session, uri)?;
+        let Some(mut text) = self.text(&path)? else {
+            return Err(Failure::usage(format!("{uri} does not exist"))
+                .hint("a `create` before the edit makes it; nothing was changed"));
+        };
+        apply(&mut text, edits, encoding);
+        self.write(path, text)?;
+        Ok(false)
+    }
+
+    fn create(
+        &mut self,
+        session: &Session,
+        uri: &str,
+        replaces: bool,
+        ignores: bool,
+    ) -> Outcome<bool> {
+        let path = self.file(session, uri)?;
+        if self.is_theirs(session, uri) {
+            return Ok(true);
+        }
+        if self.exists(&path) && !replaces {
+            return if ignores { Ok(false) } else { Err(exists(uri)) };
+        }
+        self.write(path, Document::opened(0, ""))?;
+        Ok(false)
+    }
+
+    fn rename(
+        &mut self,
+        session: &Session,
+        (old, new): (&str, &str),
+        replaces: bool,
+        ignores: bool,
+    ) -> Outcome<bool> {
+        let (from, to) = (self.file(session, old)?, self.file(session, new)?);
+        if !self.exists(&from) {
+            return Err(missing(old));
+        }
+        self.name_below(session, &from, Some(&to))?;
+        self.renames = true;
+        if self.is_theirs(session, old) || self.is_theirs(session, new) {
+            let moved = self.documents.remove(old).map(|(_, after)| after);
+            if let Some(moved) = moved.or_else(|| session.documents.get(old)) {
+                self.documents
+                    .insert(new.to_owned(), (moved.clone(), moved));
+            }
+            self.theirs.insert(new.to_owned());
+            return Ok(true);
+        }
+        if self.exists(&to) && !replaces {
+            return if ignores { Ok(false) } else { Err(exists(new)) };
+        }
+        let text = self.texts.remove(&from);
+        let text = text.or_else(|| Some(read(&from).ok().flatten()));
+        if let Some(text) = text {
+            self.texts.insert(to.clone(), text);
+        }
+        self.texts.insert(from.clone(), None);
+        self.disk.push(Work::Rename(from, to));
+        Ok(false)
+    }
+
+    fn delete(&mut self, session: &Session, uri: &str, deep: bool, ignores: bool) -> Outcome<bool> {
+        let path = self.file(session, uri)?;
+        if !self.exists(&path) {
+            return if ignores {
+                Ok(false)
+            } else {
+                Err(missing(uri))
+            };
+        }
+        let mut inside = std::fs::read_dir(&path).into_iter().flatten();
+        if !deep && inside.next().is_some() {
+            return Err(Failure::usage(format!("{uri} is a directory with files"))
+                .hint("`recursive` deletes these, too; nothing was changed"));
+        }
+        self.name_below(session, &path, None)?;
+        if self.is_theirs(session, uri) {
+            self.documents.remove(uri);
+            return Ok(true);
+        }
+        self.texts.insert(path.clone(), None);
+        self.disk.push(Work::Delete(path));
+        Ok(false)
+    }
+
+    /// Whether only the client can do it: a document of it is open, or it is about what the client did before.
+    fn is_theirs(&self, session: &Session, uri: &str) -> bool {
+        let below = format!("{}/", uri.trim_end_matches('/'));
+        let open = session.documents.uris();
+        self.theirs.contains(uri)
+            || open
+                .iter()
+                .any(|open| open == uri || open.starts_with(&below))
+    }
+
+    /// The file that a URI names, which is among those that change from here on. Nothing outside of the open
+    /// workspaces is written, and nothing through a link.
+    fn file(&mut self, session: &Session, uri: &str) -> Outcome<PathBuf> {
+        let path = uri::to_path(uri)
+            .ok_or_else(|| Failure::usage(format!("{uri} is no file; nothing was changed")))?;
+        let (Some(place), Some(real)) = (session.place(&path), document::real(&path)) else {
+            return Err(Failure::usage(format!(
+                "{uri} is in no open workspace; nothing was changed"
+            ))
+            .hint("open its folder in the editor"));
+        };
+        if path.is_symlink() {
+            return Err(
+                Failure::usage(format!("{uri} is a link; nothing was changed"))
+                    .hint("name the file that it leads to"),
+            );
+        }
+        self.name(&place.room, real.clone());
+        Ok(real)
+    }
+
+    fn name(&mut self, room: &Arc<Room>, path: PathBuf) {
+        let root = room.root().to_path_buf();
+        let (_, files) = self
+            .files
+            .entry(root)
+            .or_insert_with(|| (room.clone(), BTreeSet::new()));
+        files.insert(path);
+    }
+
+    /// The files of a directory change with it, here and where it goes.
+    fn name_below(&mut self, session: &Session, dir: &Path, to: Option<&Path>) -> Outcome<()> {
+        if !dir.is_dir() {
+            return Ok(());
+        }
+        for entry in std::fs::read_dir(dir).map_err(|error| failed(dir, &error))? {
+            let path = entry.map_err(|error| failed(dir, &error))?.path();
+            let to = to.map(|to| to.join(path.file_name().unwrap_or_default()));
+            for named in [Some(&path), to.as_ref()].into_iter().flatten() {
+                if let Some(place) = session.place(named) {
+                    self.name(&place.room, named.clone());
+                }
+            }
+            if !path.is_symlink() {
+                self.name_below(session, &path, to.as_deref())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        let text = self.texts.get(path).map(Option::is_some);
+        text.unwrap_or_else(|| path.exists())
+    }
+
+    fn text(&self, path: &Path) -> Outcome<Option<Document>> {
+        match self.texts.get(path) {
+            Some(text) => Ok(text.clone()),
+            None => read(path),
+        }
+    }
+
+    fn write(&mut self, path: PathBuf, text: Document) -> Outcome<()> {
+        let bytes = text.as_saved().ok_or_else(|| {
+            let path = path.display();
+            Failure::usage(format!(
+                "{path}: its encoding cannot say this; nothing was changed"
+            ))
+        })?;
+        self.texts.insert(path.clone(), Some(text));
+        self.disk.push(Work::Write(path, bytes));
+        Ok(())
+    }
+
+    /// Does what is to be done on disk. What fails leaves what came before it done.
+    pub fn on_disk(&self) -> Outcome<()> {
+        for work in &self.disk {
+            let (path, done) = match work {
+                Work::Write(path, bytes) => {
+                    let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+                    (path, made.and_then(|()| std::fs::write(path, bytes)))
+                }
+                Work::Rename(from, to) => {
+                    let made = to.parent().map_or(Ok(()), std::fs::create_dir_all);
+                    (to, made.and_then(|()| std::fs::rename(from, to)))
+                }
+                Work::Delete(path) if path.is_dir() => (path, std::fs::remove_dir_all(path)),
+                Work::Delete(path) => (path, std::fs::remove_file(path)),
+            };
+            done.map_err(|error| failed(path, &error))?;
+        }
+        Ok(())
+    }
+}
+
+fn exists(uri: &str) -> Box<Failure> {
+    Failure::usage(format!("{uri} exists already"))
+        .hint("`overwrite` or `ignoreIfExists` say what is to be done; nothing was changed")
+}
+
+fn missing(uri: &str) -> Box<Failure> {
+    Failure::usage(format!("{uri} does not exist; nothing was changed"))
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Box<Failure> {
+    Failure::new(FailureKind::Failed, format!("{}: {error}", path.display()))
+}
+
+/// A file as a client would open it; None: there is none.
+fn read(path: &Path) -> Outcome<Option<Document>> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let no_text = || {
+        Failure::usage(format!(
+            "{} cannot be edited as text; nothing was changed",
+            path.display()
+        ))
+    };
+    let content = document::read(path).ok_or_else(no_text)?;
+    let text = Document::of_file(&content).ok_or_else(no_text)?;
+    Ok(Some(text))
+}
+
+fn plain(edit: &Edit) -> Outcome<TextEdit> {
+    match edit {
+        Edit::TextEdit(edit) => Ok(edit.clone()),
+        Edit::AnnotatedTextEdit(edit) => Ok(edit.text_edit.clone()),
+        Edit::SnippetTextEdit(_) => Err(Failure::usage(
+            "an edit with a snippet cannot be recorded; send plain text",
+        )),
+    }
+}
+
+/// All edits count from the text before them: the last in the text goes first.
+fn apply(document: &mut Document, mut edits: Vec<TextEdit>, encoding: Encoding) {
+    edits.sort_by_key(|edit| {
+        let start = edit.range.start;
+        (start.line, start.character)
+    });
+    for change in edits.into_iter().rev() {
+        #[expect(deprecated, reason = "the field is there, and has to be named")]
+        let part = TextDocumentContentChangePartial {
+            range: change.range,
+            range_length: None,
+            text: change.new_text,
+        };
+        edit(&mut document.text, &Change::from(part), encoding);
+    }
+}
+
+/// An agent's edit in a document that the user may have typed into while it was on its way.
+#[derive(Clone, Debug)]
+pub struct OnItsWay {
+    pub before: Document,
+    pub after: Document,
+}
+
+impl OnItsWay {
+    /// What the document would have without the edit: what the user typed. None: the edit is not in it, or
+    /// cannot be told from what was typed.
+    pub fn typed(&self, now: &Document) -> Option<Document> {
+        if now.text == self.after.text {
+            return Some(self.before.clone());
+        }
+        let (before, after) = (self.before.bytes(), self.after.bytes());
+        let there = now.bytes();
+        if there == before {
+            return None;
+        }
+        // where both are in it, the edit merges with it to just what is there
+        let both = merge3(&before, &after, &there, Favor::Ours);
+        if !both.conflicts.is_empty() || both.bytes != there {
+            return None;
+        }
+        let typed = merge3(&after, &before, &there, Favor::Ours);
+        let text = String::from_utf8(typed.bytes).ok()?;
+        typed.conflicts.is_empty().then(|| Document {
+            text: Rope::from_str(&text),
+            ..now.clone()
+        })
+    }
+
+    /// Somebody typed into the very lines of the edit.
+    pub fn collides(&self, now: &Document) -> bool {
+        let (before, after) = (self.before.bytes(), self.after.bytes());
+        let both = merge3(&before, &after, &now.bytes(), Favor::Ours);
+        !both.conflicts.is_empty()
+    }
+}
