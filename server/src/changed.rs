@@ -2,13 +2,13 @@
 //! engine; how texts differ is the engine's business.
 
 use backstitch_core::diff::{self, FileDiff, Side};
-use backstitch_core::model::{ContentId, FileState, Image};
+use backstitch_core::model::{ContentId, FileState, Image, Opaque};
 use backstitch_core::restore::{Action, Plan};
 use backstitch_core::{Delta, Engine, Result};
-use serde_json::{Value, json};
+use backstitch_protocol::{ChangedFile, Hunk, NotKept, Text};
 
 use crate::render::{self, What};
-use crate::shape::text;
+use crate::shape::{self, text};
 
 /// Lines around a change in a patch.
 const CONTEXT: usize = 3;
@@ -22,7 +22,7 @@ pub struct Changed {
     pub path: Vec<u8>,
     pub from: Option<Vec<u8>>,
     /// Why a content is not kept, where it is not.
-    pub opaque: Option<&'static str>,
+    pub opaque: Option<Opaque>,
 }
 
 type Loaded = Option<(Vec<u8>, u32, Vec<u8>)>;
@@ -39,6 +39,23 @@ impl Changed {
             from: from.map(<[u8]>::to_vec),
             opaque: image(&delta.old).or_else(|| image(&delta.new)),
         })
+    }
+
+    /// With another text on the new side: what an editor has and has not saved. `false`: nothing differs then.
+    pub fn becomes(&mut self, text: Vec<u8>) -> bool {
+        match &mut self.new {
+            Some((_, _, bytes)) => *bytes = text,
+            None => {
+                let mode = self.old.as_ref().map_or(0o100_644, |(_, mode, _)| *mode);
+                self.new = Some((self.path.clone(), mode, text));
+                self.what = if self.old.is_some() {
+                    What::Modify
+                } else {
+                    What::Create
+                };
+            }
+        }
+        self.old != self.new
     }
 
     fn with<T>(&self, f: impl FnOnce(&FileDiff) -> T) -> T {
@@ -73,41 +90,39 @@ impl Changed {
         name(&self.path, self.from.as_deref())
     }
 
-    /// Ranges are `[start, lines]` with the first line as 1; an empty range stands before `start`.
-    pub fn json(&self) -> Value {
+    /// As the protocol has it, without the words that differ.
+    pub fn shape(&self) -> ChangedFile {
         let (added, removed) = self.counts();
         let binary = self.is_binary();
-        let mut file = json!({
-            "path": text(&self.path),
-            "kind": self.what.name(),
-            "added": added,
-            "removed": removed,
-            "binary": binary,
-            "hunks": if binary { Vec::new() } else { self.hunks() },
-        });
-        if let Some(from) = &self.from {
-            file["from"] = text(from);
+        ChangedFile {
+            path: text(&self.path),
+            kind: shape::change_kind(self.what),
+            added,
+            removed,
+            binary,
+            hunks: if binary { Vec::new() } else { self.hunks() },
+            from: self.from.as_deref().map(text),
+            not_kept: self.opaque.map(|why| match why {
+                Opaque::TooLarge => NotKept::TooLarge,
+                Opaque::Unreadable => NotKept::Unreadable,
+                Opaque::Special => NotKept::Special,
+            }),
         }
-        if let Some(reason) = self.opaque {
-            file["not_kept"] = reason.into();
-        }
-        file
     }
 
-    fn hunks(&self) -> Vec<Value> {
+    fn hunks(&self) -> Vec<Hunk> {
         let (old, new) = (lines(&self.old), lines(&self.new));
-        let texts = |lines: &[&[u8]], range: &std::ops::Range<usize>| -> Vec<Value> {
+        let texts = |lines: &[&[u8]], range: &std::ops::Range<usize>| -> Vec<Text> {
             let part = lines.get(range.clone()).unwrap_or_default();
             part.iter().map(|line| text(line)).collect()
         };
-        let hunk = |hunk: diff::Hunk| {
-            json!({
-                "id": hunk.id,
-                "old": [hunk.old.start + 1, hunk.old.len()],
-                "new": [hunk.new.start + 1, hunk.new.len()],
-                "removed": texts(&old, &hunk.old),
-                "added": texts(&new, &hunk.new),
-            })
+        let hunk = |hunk: diff::Hunk| Hunk {
+            id: hunk.id,
+            old: (hunk.old.start + 1, hunk.old.len()),
+            new: (hunk.new.start + 1, hunk.new.len()),
+            removed: texts(&old, &hunk.old),
+            added: texts(&new, &hunk.new),
+            words: None,
         };
         self.with(diff::hunks).into_iter().map(hunk).collect()
     }

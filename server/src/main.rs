@@ -1,29 +1,7 @@
-//! Backstitch: checkpoints for what coding agents do. Owns only the choice of the face.
-
-mod agents;
-mod changed;
-mod cli;
-mod demo;
-mod hook;
-mod lsp;
-mod render;
-mod setup;
-mod shape;
+//! The binary. What it does is in the library beside it.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // An agent waits for the hook around every tool call: no parser, no set-up.
-    let mut args = std::env::args_os().skip(1);
-    if args.next().is_some_and(|word| word == "hook") && !asks_for_help() {
-        hook::run(args);
-        return ExitCode::SUCCESS;
-    }
-    cli::main()
-}
-
-fn asks_for_help() -> bool {
-    std::env::args_os()
-        .nth(2)
-        .is_some_and(|word| word == "--help" || word == "-h")
+    backstitch::main()
 }

@@ -191,16 +191,6 @@ impl What {
         }
     }
 
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Create => "create",
-            Self::Modify => "modify",
-            Self::Delete => "delete",
-            Self::Rename => "rename",
-            Self::Mode => "mode",
-        }
-    }
-
     pub fn letter(self) -> char {
         match self {
             Self::Create => 'A',
@@ -250,12 +240,18 @@ pub fn certainty(certainty: Certainty) -> &'static str {
     }
 }
 
-pub fn opaque(image: &Image) -> Option<&'static str> {
+pub fn opaque(image: &Image) -> Option<Opaque> {
     match image {
-        Image::Opaque(Opaque::TooLarge) => Some("too_large"),
-        Image::Opaque(Opaque::Unreadable) => Some("unreadable"),
-        Image::Opaque(Opaque::Special) => Some("special"),
+        Image::Opaque(why) => Some(*why),
         Image::Absent | Image::File { .. } | Image::Symlink { .. } => None,
+    }
+}
+
+pub fn not_kept(why: Opaque) -> &'static str {
+    match why {
+        Opaque::TooLarge => "too_large",
+        Opaque::Unreadable => "unreadable",
+        Opaque::Special => "special",
     }
 }
 

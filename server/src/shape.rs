@@ -1,81 +1,128 @@
-//! The shapes of JSON answers, fixed by the protocol: field names that scripts rely on. A path that is
-//! not UTF-8 is `{"bytes": "<base64>"}`; times are RFC 3339, UTC. Pure.
+//! From the engine's types to the shapes of answers, which the protocol fixes. Pure.
 
-use backstitch_core::model::{
-    Certainty, Coverage, EditorId, GitHead, Origin, Reason, RelPath, Role,
-};
-use backstitch_core::restore::{Action, Applied, BufferEdit, Conflict, Gap, Plan, Resolution};
+use std::path::Path;
+
+use backstitch_core::model::{self, EditorId, Origin, Reason, RelPath, Role};
+use backstitch_core::restore::{self, Applied, BufferEdit, ConflictSpan};
 use backstitch_core::{
-    BranchInfo, EditorInfo, Entry, EntryChange, Operation, Orphan, PendingSave, Unsaved,
+    BranchInfo, EditorInfo, Entry, EntryChange, OpKind, OpState, Orphan, PendingSave,
+};
+use backstitch_protocol::{
+    Action, ActionKind, Branch, Certainty, Change, ChangeKind, ChangedBy, Checkpoint, Conflict,
+    ConflictHunk, Coverage, CoverageItem, CoverageReason, DocumentEdit, EditorAtWork, Gap, GapKind,
+    GitHead, GitMoved, Kind, Operation, OperationKind, OperationState, Plan, Resolution, Text,
+    Time, Unsaved,
 };
 use base64::Engine as _;
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::render::{self, What};
 
+/// A shape as a document that more is put into.
+pub fn value(shape: &impl Serialize) -> Value {
+    // none of them has a map with keys that are no text
+    serde_json::to_value(shape).unwrap_or_default()
+}
+
 /// Text, or its bytes where it is none.
-pub fn text(bytes: &[u8]) -> Value {
+pub fn text(bytes: &[u8]) -> Text {
     match std::str::from_utf8(bytes) {
-        Ok(text) => text.into(),
-        Err(_) => json!({ "bytes": base64::engine::general_purpose::STANDARD.encode(bytes) }),
+        Ok(text) => Text::Plain(text.to_owned()),
+        Err(_) => Text::Bytes {
+            bytes: base64::engine::general_purpose::STANDARD.encode(bytes),
+        },
     }
 }
 
-/// Microseconds since 1970 as RFC 3339.
-pub fn time(micros: i64) -> Value {
-    jiff::Timestamp::from_microsecond(micros).map_or(Value::Null, |time| time.to_string().into())
+pub fn path(path: &Path) -> Text {
+    text(path.as_os_str().as_encoded_bytes())
 }
 
-pub fn checkpoint(entry: &Entry) -> Value {
+/// None where there is none: the field is left out then.
+pub fn paths<'p>(paths: impl IntoIterator<Item = &'p RelPath>) -> Option<Vec<Text>> {
+    let all = paths.into_iter().map(|path| text(path.bytes()));
+    let all: Vec<Text> = all.collect();
+    (!all.is_empty()).then_some(all)
+}
+
+/// Microseconds since 1970.
+pub fn time(micros: i64) -> Time {
+    let time = jiff::Timestamp::from_microsecond(micros);
+    Time(time.ok().map(|time| time.to_string()))
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "ids are copied, and mapped over"
+)]
+fn id(id: impl ToString) -> String {
+    id.to_string()
+}
+
+pub fn checkpoint(entry: &Entry) -> Checkpoint {
     let node = &entry.node;
-    let session = entry.session.as_ref();
-    json!({
-        "id": node.id.to_string(),
-        "parent": node.parent.map(|id| id.to_string()),
-        "kind": node.kind.name(),
-        "session": session.map(|s| s.native.as_str()),
-        "agent": session.map(|s| s.agent.as_str()),
-        "turn": entry.turn.as_ref().map(|turn| format!("t{}", turn.number)),
-        "iteration": entry.call.as_ref().map(|call| call.iteration),
-        "tool": entry.call.as_ref().map(|call| call.tool.as_str()),
-        "subagent": entry.call.as_ref().and_then(|call| call.subagent.as_deref()),
-        "label": node.label,
-        "prompt": entry.turn.as_ref().map(|turn| turn.prompt.as_str()),
-        "time": time(node.time),
-        "branch": entry.branch,
-        "tags": entry.tags,
-        "taken_out": entry.taken_out,
-        "operation": entry.operation.as_ref().map(operation),
-        "git": git_head(&node.git),
-        "changes": entry.changes.iter().map(|c| change(c, entry)).collect::<Vec<_>>(),
-        "coverage": coverage(&node.coverage),
-        "unsaved": entry.unsaved.iter().map(unsaved).collect::<Vec<_>>(),
-    })
+    let (session, call) = (entry.session.as_ref(), entry.call.as_ref());
+    let turn = entry.turn.as_ref();
+    Checkpoint {
+        id: id(node.id),
+        parent: node.parent.map(id),
+        kind: kind(node.kind),
+        session: session.map(|s| s.native.clone()),
+        agent: session.map(|s| s.agent.clone()),
+        turn: turn.map(|turn| format!("t{}", turn.number)),
+        iteration: call.map(|call| call.iteration),
+        tool: call.map(|call| call.tool.clone()),
+        subagent: call.and_then(|call| call.subagent.clone()),
+        label: node.label.clone(),
+        prompt: turn.map(|turn| turn.prompt.clone()),
+        time: time(node.time),
+        branch: entry.branch.clone(),
+        tags: entry.tags.clone(),
+        taken_out: entry.taken_out,
+        operation: entry.operation.as_ref().map(operation),
+        git: git_head(&node.git),
+        changes: entry.changes.iter().map(|c| change(c, entry)).collect(),
+        coverage: coverage(&node.coverage),
+        unsaved: entry.unsaved.iter().map(unsaved).collect(),
+    }
 }
 
-fn unsaved(unsaved: &Unsaved) -> Value {
-    json!({
-        "path": text(unsaved.path.bytes()),
-        "added": unsaved.added,
-        "removed": unsaved.removed,
-        "editor": unsaved.editor,
-    })
+fn kind(kind: model::Kind) -> Kind {
+    match kind {
+        model::Kind::Turn => Kind::Turn,
+        model::Kind::Step => Kind::Step,
+        model::Kind::Manual => Kind::Manual,
+        model::Kind::External => Kind::External,
+        model::Kind::Rewind => Kind::Rewind,
+        model::Kind::Squash => Kind::Squash,
+        model::Kind::Import => Kind::Import,
+    }
 }
 
-pub fn editor(editor: &EditorInfo, unsaved: &[(EditorId, RelPath)]) -> Value {
+fn unsaved(unsaved: &backstitch_core::Unsaved) -> Unsaved {
+    Unsaved {
+        path: text(unsaved.path.bytes()),
+        added: unsaved.added,
+        removed: unsaved.removed,
+        editor: unsaved.editor.clone(),
+    }
+}
+
+pub fn editor(editor: &EditorInfo, unsaved: &[(EditorId, RelPath)]) -> EditorAtWork {
     let own = unsaved.iter().filter(|(of, _)| *of == editor.id);
-    json!({
-        "id": editor.id.0,
-        "name": editor.name,
-        "pid": editor.pid,
-        "unsaved": own.map(|(_, path)| text(path.bytes())).collect::<Vec<_>>(),
-    })
+    EditorAtWork {
+        id: editor.id.0,
+        name: editor.name.clone(),
+        pid: editor.pid,
+        unsaved: own.map(|(_, path)| text(path.bytes())).collect(),
+    }
 }
 
 pub fn pending_save(p: &PendingSave) -> Value {
     json!({
         "path": text(p.path.bytes()),
-        "operation": p.operation.map(|op| op.to_string()),
+        "operation": p.operation.map(id),
         "editor": p.editor,
         "pid": p.pid,
         "time": time(p.time),
@@ -91,179 +138,249 @@ pub fn orphan(orphan: &Orphan) -> Value {
     })
 }
 
-fn change(entry_change: &EntryChange, entry: &Entry) -> Value {
+fn change(entry_change: &EntryChange, entry: &Entry) -> Change {
     let change = &entry_change.change;
     let (path, from) = render::place(&change.before, &change.after);
-    let mut object = Map::new();
-    object.insert("path".into(), text(path));
-    object.insert(
-        "kind".into(),
-        What::of(&change.before, &change.after).name().into(),
-    );
-    if let Some(from) = from {
-        object.insert("from".into(), text(from));
+    Change {
+        path: text(path),
+        kind: change_kind(What::of(&change.before, &change.after)),
+        from: from.map(text),
+        added: entry_change.added,
+        removed: entry_change.removed,
+        origin: origin(&change.origin, change.role, entry),
+        binary: entry_change.binary,
     }
-    object.insert("added".into(), entry_change.added.into());
-    object.insert("removed".into(), entry_change.removed.into());
-    object.insert("origin".into(), origin(&change.origin, change.role, entry));
-    object.insert("binary".into(), entry_change.binary.into());
-    Value::Object(object)
 }
 
-/// Who made a change: `by` is `agent`, `user`, `restore`, or `unknown` where it may have been either.
-fn origin(origin: &Origin, role: Role, entry: &Entry) -> Value {
+pub fn change_kind(what: What) -> ChangeKind {
+    match what {
+        What::Create => ChangeKind::Create,
+        What::Modify => ChangeKind::Modify,
+        What::Delete => ChangeKind::Delete,
+        What::Rename => ChangeKind::Rename,
+        What::Mode => ChangeKind::Mode,
+    }
+}
+
+fn origin(origin: &Origin, role: Role, entry: &Entry) -> backstitch_protocol::Origin {
+    let unsure = origin.session_certainty == model::Certainty::Uncertain;
     let by = match (role, origin.session) {
-        (Role::Restore, _) => "restore",
-        (Role::Edit, Some(_)) => "agent",
-        (Role::Edit, None) if origin.session_certainty == Certainty::Uncertain => "unknown",
-        (Role::Edit, None) => "user",
+        (Role::Restore, _) => ChangedBy::Restore,
+        (Role::Edit, Some(_)) => ChangedBy::Agent,
+        (Role::Edit, None) if unsure => ChangedBy::Unknown,
+        (Role::Edit, None) => ChangedBy::User,
     };
     let session = entry
         .session
         .as_ref()
         .filter(|s| origin.session == Some(s.id));
-    json!({
-        "by": by,
-        "session": session.map(|s| s.native.as_str()),
-        "session_certainty": render::certainty(origin.session_certainty),
-        "step_certainty": render::certainty(origin.step_certainty),
-    })
+    backstitch_protocol::Origin {
+        by,
+        session: session.map(|s| s.native.clone()),
+        session_certainty: certainty(origin.session_certainty),
+        step_certainty: certainty(origin.step_certainty),
+    }
 }
 
-pub fn coverage(coverage: &Coverage) -> Value {
-    let item = |item: &backstitch_core::model::CoverageItem| json!({ "path": text(&item.path), "reason": item.reason.name(), "detail": item.detail });
-    json!({
-        "captured": coverage.captured,
-        "ignored": coverage.ignored,
-        "pending": coverage.pending,
-        "too_large": coverage.count(Reason::TooLarge),
-        "outside": coverage.count(Reason::Outside),
-        "unreadable": coverage.count(Reason::Unreadable),
-        "special": coverage.count(Reason::Special),
-        "failed": coverage.count(Reason::Failed),
-        "items": coverage.items.iter().map(item).collect::<Vec<_>>(),
-    })
+pub fn certainty(certainty: model::Certainty) -> Certainty {
+    match certainty {
+        model::Certainty::Certain => Certainty::Certain,
+        model::Certainty::Group => Certainty::Group,
+        model::Certainty::Uncertain => Certainty::Uncertain,
+    }
 }
 
-pub fn git_head(git: &GitHead) -> Value {
-    json!({ "head": git.head, "branch": git.branch })
+pub fn coverage(coverage: &model::Coverage) -> Coverage {
+    let item = |item: &model::CoverageItem| CoverageItem {
+        path: text(&item.path),
+        reason: coverage_reason(item.reason),
+        detail: item.detail.clone(),
+    };
+    Coverage {
+        captured: coverage.captured,
+        ignored: coverage.ignored,
+        pending: coverage.pending,
+        too_large: coverage.count(Reason::TooLarge),
+        outside: coverage.count(Reason::Outside),
+        unreadable: coverage.count(Reason::Unreadable),
+        special: coverage.count(Reason::Special),
+        failed: coverage.count(Reason::Failed),
+        items: coverage.items.iter().map(item).collect(),
+    }
 }
 
-pub fn branch(branch: &BranchInfo) -> Value {
-    json!({
-        "name": branch.name,
-        "head": branch.head.map(|id| id.to_string()),
-        "parent": branch.parent,
-        "fork_point": branch.fork_point.map(|id| id.to_string()),
-        "created": time(branch.created),
-        "description": branch.description,
-        "current": branch.current,
-        "deleted": branch.deleted,
-        "root": branch.root.as_ref().map(|dir| text(dir.as_os_str().as_encoded_bytes())),
-    })
+fn coverage_reason(reason: Reason) -> CoverageReason {
+    match reason {
+        Reason::TooLarge => CoverageReason::TooLarge,
+        Reason::Outside => CoverageReason::Outside,
+        Reason::Unreadable => CoverageReason::Unreadable,
+        Reason::Special => CoverageReason::Special,
+        Reason::Failed => CoverageReason::Failed,
+    }
 }
 
-pub fn operation(operation: &Operation) -> Value {
-    json!({
-        "id": operation.id.to_string(),
-        "kind": operation.kind.name(),
-        "target": operation.target,
-        "checkpoint": operation.node.map(|id| id.to_string()),
-        "of": operation.of.map(|id| id.to_string()),
-        "undone_by": operation.undone_by.map(|id| id.to_string()),
-        "state": operation.state.name(),
-        "detail": operation.detail,
-        "files": operation.files,
-        "time": time(operation.time),
-    })
+pub fn git_head(git: &model::GitHead) -> GitHead {
+    GitHead {
+        head: git.head.clone(),
+        branch: git.branch.clone(),
+    }
+}
+
+pub fn branch(branch: &BranchInfo) -> Branch {
+    Branch {
+        name: branch.name.clone(),
+        head: branch.head.map(id),
+        parent: branch.parent.clone(),
+        fork_point: branch.fork_point.map(id),
+        created: time(branch.created),
+        description: branch.description.clone(),
+        current: branch.current,
+        deleted: branch.deleted,
+        root: branch.root.as_deref().map(path),
+    }
+}
+
+pub fn operation(operation: &backstitch_core::Operation) -> Operation {
+    Operation {
+        id: id(operation.id),
+        kind: operation_kind(operation.kind),
+        target: operation.target.clone(),
+        checkpoint: operation.node.map(id),
+        of: operation.of.map(id),
+        undone_by: operation.undone_by.map(id),
+        state: operation_state(operation.state),
+        detail: operation.detail.clone(),
+        files: operation.files,
+        time: time(operation.time),
+    }
+}
+
+fn operation_kind(kind: OpKind) -> OperationKind {
+    match kind {
+        OpKind::Rewind => OperationKind::Rewind,
+        OpKind::Revert => OperationKind::Revert,
+        OpKind::Undo => OperationKind::Undo,
+        OpKind::Redo => OperationKind::Redo,
+        OpKind::Switch => OperationKind::Switch,
+        OpKind::Fork => OperationKind::Fork,
+        OpKind::Branch => OperationKind::Branch,
+        OpKind::Tag => OperationKind::Tag,
+        OpKind::Save => OperationKind::Save,
+    }
+}
+
+fn operation_state(state: OpState) -> OperationState {
+    match state {
+        OpState::Open => OperationState::Open,
+        OpState::Done => OperationState::Done,
+        OpState::Incomplete => OperationState::Incomplete,
+        OpState::RolledBack => OperationState::RolledBack,
+    }
 }
 
 /// A plan: what `--dry-run` answers, and the start of what a restore answers. `rev` is what was typed.
-pub fn plan(plan: &Plan, rev: Option<&str>, scope: &str) -> Value {
-    let mut document = json!({
-        "rev": rev,
-        "target": plan.target,
-        "scope": scope,
-        "actions": plan.actions.iter().map(action).collect::<Vec<_>>(),
-        "conflicts": plan.conflicts.iter().map(conflict).collect::<Vec<_>>(),
-        "gaps": plan.gaps.iter().map(gap).collect::<Vec<_>>(),
-        "plan": plan.fingerprint,
-    });
-    if !plan.edits.is_empty() {
-        let edit = |e: &BufferEdit| json!({ "path": text(e.path.bytes()), "pending": e.pending });
-        document["edits"] = plan.edits.iter().map(edit).collect();
-    }
-    let uncarried = plan.uncarried();
-    if !uncarried.is_empty() {
-        document["uncarried"] = uncarried.iter().map(|p| text(p.bytes())).collect();
-    }
-    if let Some(why) = &plan.nothing {
-        document["nothing"] = why.as_str().into();
-    }
-    if let Some((then, now)) = &plan.git_moved {
-        document["git_head"] = json!({ "then": git_head(then), "now": git_head(now) });
-    }
-    document
-}
-
-pub fn applied(applied: &Applied, rev: Option<&str>, scope: &str) -> Value {
-    let mut document = plan(&applied.plan, rev, scope);
-    document["checkpoint"] = json!(applied.node.map(|id| id.to_string()));
-    document["operation"] = json!(applied.operation.map(|id| id.to_string()));
-    if let Some(by) = &applied.by {
-        document["editor"] = editor(by, &[]);
-    }
-    if !applied.incomplete.is_empty() {
-        document["incomplete"] = applied.incomplete.iter().map(|p| text(p.bytes())).collect();
-    }
-    if !applied.saved.is_empty() {
-        document["saved"] = applied.saved.iter().map(|p| text(p.bytes())).collect();
-    }
-    unseen(&mut document, &applied.not_taken, &applied.awaited);
-    document
-}
-
-/// Documents whose new text has not been seen in the editor.
-pub fn unseen(document: &mut Value, not_taken: &[RelPath], awaited: &[RelPath]) {
-    for (name, paths) in [("not_taken", not_taken), ("awaited", awaited)] {
-        if !paths.is_empty() {
-            document[name] = paths.iter().map(|p| text(p.bytes())).collect();
-        }
+pub fn plan(plan: &restore::Plan, rev: Option<&str>, scope: &str) -> Plan {
+    let edit = |edit: &BufferEdit| DocumentEdit {
+        path: text(edit.path.bytes()),
+        pending: edit.pending,
+    };
+    let moved = |(then, now): &(model::GitHead, model::GitHead)| GitMoved {
+        then: git_head(then),
+        now: git_head(now),
+    };
+    let edits = plan.edits.iter().map(edit);
+    Plan {
+        rev: rev.map(str::to_owned),
+        target: plan.target.clone(),
+        scope: scope.to_owned(),
+        actions: plan.actions.iter().map(action).collect(),
+        conflicts: plan.conflicts.iter().map(conflict).collect(),
+        gaps: plan.gaps.iter().map(gap).collect(),
+        plan: plan.fingerprint.clone(),
+        edits: (!plan.edits.is_empty()).then(|| edits.collect()),
+        uncarried: paths(plan.uncarried()),
+        nothing: plan.nothing.clone(),
+        git_head: plan.git_moved.as_ref().map(moved),
     }
 }
 
-fn action(action: &Action) -> Value {
-    let mut object = Map::new();
-    object.insert("path".into(), text(action.path.bytes()));
-    object.insert("action".into(), action.kind.name().into());
-    if let Some(from) = &action.from {
-        object.insert("from".into(), text(from.bytes()));
+pub fn applied(applied: &Applied, rev: Option<&str>, scope: &str) -> backstitch_protocol::Applied {
+    backstitch_protocol::Applied {
+        plan: plan(&applied.plan, rev, scope),
+        checkpoint: applied.node.map(id),
+        operation: applied.operation.map(id),
+        editor: applied.by.as_ref().map(|by| editor(by, &[])),
+        incomplete: paths(&applied.incomplete),
+        saved: paths(&applied.saved),
+        not_taken: paths(&applied.not_taken),
+        awaited: paths(&applied.awaited),
     }
-    if let Some(reason) = &action.reason {
-        object.insert("reason".into(), reason.as_str().into());
-    }
-    Value::Object(object)
 }
 
-/// Line ranges are 0-based, the end excluded.
-fn conflict(conflict: &Conflict) -> Value {
-    let hunks = conflict.hunks.iter();
-    json!({
-        "path": text(conflict.path.bytes()),
-        "reason": conflict.reason,
-        "resolution": conflict.resolution.map(Resolution::name),
-        "hunks": hunks
-            .map(|h| json!({ "target": [h.target.0, h.target.1], "kept": [h.kept.0, h.kept.1] }))
-            .collect::<Vec<_>>(),
-    })
+fn action(action: &restore::Action) -> Action {
+    Action {
+        path: text(action.path.bytes()),
+        action: action_kind(action.kind),
+        from: action.from.as_ref().map(|from| text(from.bytes())),
+        reason: action.reason.clone(),
+    }
 }
 
-pub fn gap(gap: &Gap) -> Value {
-    json!({
-        "path": gap.path.as_deref().map(text),
-        "kind": gap.kind.name(),
-        "detail": gap.detail,
-    })
+fn action_kind(kind: restore::ActionKind) -> ActionKind {
+    match kind {
+        restore::ActionKind::Write => ActionKind::Write,
+        restore::ActionKind::Delete => ActionKind::Delete,
+        restore::ActionKind::Create => ActionKind::Create,
+        restore::ActionKind::Merge => ActionKind::Merge,
+        restore::ActionKind::Chmod => ActionKind::Chmod,
+        restore::ActionKind::Skip => ActionKind::Skip,
+    }
+}
+
+fn conflict(conflict: &restore::Conflict) -> Conflict {
+    let hunk = |hunk: &ConflictSpan| ConflictHunk {
+        target: hunk.target,
+        kept: hunk.kept,
+    };
+    Conflict {
+        path: text(conflict.path.bytes()),
+        reason: conflict.reason.clone(),
+        resolution: conflict.resolution.map(resolution),
+        hunks: conflict.hunks.iter().map(hunk).collect(),
+    }
+}
+
+fn resolution(resolution: restore::Resolution) -> Resolution {
+    match resolution {
+        restore::Resolution::Markers => Resolution::Markers,
+        restore::Resolution::Current => Resolution::Current,
+        restore::Resolution::Target => Resolution::Target,
+        restore::Resolution::Left => Resolution::Left,
+    }
+}
+
+pub fn gap(gap: &restore::Gap) -> Gap {
+    Gap {
+        path: gap.path.as_deref().map(text),
+        kind: gap_kind(gap.kind),
+        detail: gap.detail.clone(),
+    }
+}
+
+fn gap_kind(kind: restore::GapKind) -> GapKind {
+    match kind {
+        restore::GapKind::Uncertain => GapKind::Uncertain,
+        restore::GapKind::TooLarge => GapKind::TooLarge,
+        restore::GapKind::Outside => GapKind::Outside,
+        restore::GapKind::Unreadable => GapKind::Unreadable,
+        restore::GapKind::Special => GapKind::Special,
+        restore::GapKind::Failed => GapKind::Failed,
+        restore::GapKind::Pending => GapKind::Pending,
+        restore::GapKind::Unknown => GapKind::Unknown,
+        restore::GapKind::HardLink => GapKind::HardLink,
+        restore::GapKind::GitHead => GapKind::GitHead,
+        restore::GapKind::Unsaved => GapKind::Unsaved,
+    }
 }
 
 #[cfg(test)]
@@ -272,12 +389,12 @@ mod tests {
 
     #[test]
     fn a_path_that_is_no_text_keeps_its_bytes() {
-        assert_eq!(text("é".as_bytes()), json!("é"));
-        assert_eq!(text(b"\xff\x00"), json!({ "bytes": "/wA=" }));
+        assert_eq!(value(&text("é".as_bytes())), json!("é"));
+        assert_eq!(value(&text(b"\xff\x00")), json!({ "bytes": "/wA=" }));
     }
 
     #[test]
     fn times_are_utc() {
-        assert_eq!(time(1_500_000), json!("1970-01-01T00:00:01.5Z"));
+        assert_eq!(value(&time(1_500_000)), json!("1970-01-01T00:00:01.5Z"));
     }
 }

@@ -27,14 +27,12 @@ pub fn of_versions(
     fs::create_dir(&git)?;
     run_git(&git, &["init", "-q"])?;
     let mut rng = Rng::new(10);
-    let mut text: Vec<String> = (0..LINES)
-        .map(|at| format!("    let value_{at} = compute({});\n", rng.next()))
-        .collect();
+    let mut text = long_file(&mut rng, LINES);
     let write = |text: &[String]| fs::write(place.root.join(FILE), text.concat());
     write(&text)?;
     place.prompt()?;
     for version in 0..versions {
-        change(&place, &mut rng, &mut text)?;
+        change(&place, FILE, &mut rng, &mut text)?;
         fs::copy(place.root.join(FILE), git.join(FILE))?;
         run_git(&git, &["add", FILE])?;
         run_git(&git, &["commit", "-q", "-m", &version.to_string()])?;
@@ -72,7 +70,7 @@ pub fn of_versions(
     let again = in_turn(
         runs.max(21),
         || -> Result<Duration> {
-            change(&place, &mut rng, &mut text)?;
+            change(&place, FILE, &mut rng, &mut text)?;
             blame()
         },
         nothing,
@@ -87,16 +85,22 @@ pub fn of_versions(
     Ok(())
 }
 
+/// The lines of a file.
+pub fn long_file(rng: &mut Rng, lines: usize) -> Vec<String> {
+    let line = |at| format!("    let value_{at} = compute({});\n", rng.next());
+    (0..lines).map(line).collect()
+}
+
 /// An agent's edit somewhere: a few lines go, a few come.
-fn change(place: &Place<'_>, rng: &mut Rng, text: &mut Vec<String>) -> Result<()> {
+pub fn change(place: &Place<'_>, file: &str, rng: &mut Rng, text: &mut Vec<String>) -> Result<()> {
     let at = rng.below(text.len() - 3);
     let (gone, come) = (rng.below(3), 1 + rng.below(3));
     let new = (0..come).map(|_| format!("    let changed = compute({});\n", rng.next()));
     let new: Vec<String> = new.collect();
     text.splice(at..at + gone, new);
-    let call = place.write_call(FILE, &text.concat());
+    let call = place.write_call(file, &text.concat());
     place.before(&call)?;
-    fs::write(place.root.join(FILE), text.concat())?;
+    fs::write(place.root.join(file), text.concat())?;
     place.after(&call)?;
     Ok(())
 }

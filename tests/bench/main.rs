@@ -12,12 +12,17 @@
 //! - `--checkpoints N` is the length of the history that `log` is asked for (5000); 0 leaves the history out.
 //! - `--timeline N` is the length of the history, of 200 branches, whose pages are looked at (100000); 0 leaves it out.
 //! - `--versions N` is how often the file was changed that `blame` is asked about (500); 0 leaves it out.
+//! - `--edits N` is how often the long document was changed whose lenses an editor asks for, and in which somebody
+//!   types (1000); 0 leaves it out.
 //! - `--json` prints the rows as one JSON document.
 //!
-//! Times are medians of whole processes, as an agent or a shell sees them, in milliseconds. The limit is measured between
+//! Times are medians of whole processes, as an agent or a shell sees them, or of whole requests, as an editor sees
+//! them, in milliseconds. The limit is measured between
 //! the runs, so that load on the machine falls on both; the ratio is what counts, and no figure passes or fails.
 
 mod blame;
+mod client;
+mod editor;
 mod floor;
 mod measure;
 mod place;
@@ -57,6 +62,7 @@ struct Options {
     checkpoints: usize,
     timeline: usize,
     versions: usize,
+    edits: usize,
     json: bool,
 }
 
@@ -69,6 +75,7 @@ impl Options {
             checkpoints: 5000,
             timeline: 100_000,
             versions: 500,
+            edits: 1000,
             json: false,
         };
         while let Some(arg) = args.next() {
@@ -85,9 +92,10 @@ impl Options {
                 "--checkpoints" => read.checkpoints = value()?.parse()?,
                 "--timeline" => read.timeline = value()?.parse()?,
                 "--versions" => read.versions = value()?.parse()?,
+                "--edits" => read.edits = value()?.parse()?,
                 "--json" => read.json = true,
                 _ => bail!(
-                    "{arg}: --tree DIR, --size NAME, --runs N, --checkpoints N, --timeline N, --versions N or --json"
+                    "{arg}: --tree DIR, --size NAME, --runs N, --checkpoints N, --timeline N, --versions N, --edits N or --json"
                 ),
             }
         }
@@ -124,6 +132,9 @@ fn main() -> Result<()> {
     }
     if options.versions > 0 {
         blame::of_versions(&mut report, &programs, options.versions, options.runs)?;
+    }
+    if options.edits > 0 {
+        editor::of_document(&mut report, &programs, options.edits, options.runs)?;
     }
     let load = [before, load()];
     if options.json {

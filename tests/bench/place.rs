@@ -94,6 +94,16 @@ impl<'p> Place<'p> {
         finish(command.args(args), b"").with_context(|| format!("backstitch {args:?}"))
     }
 
+    /// Backstitch, to be started by who talks to it.
+    pub fn server(&self) -> Command {
+        self.command(&self.programs.backstitch)
+    }
+
+    /// An empty workspace beside this one.
+    pub fn another(&self) -> Result<Self> {
+        Self::new(self.programs)
+    }
+
     /// The same for the program that does nothing but what it is told here.
     pub fn nothing<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Result<Duration> {
         finish(self.command(&self.programs.nothing).args(args), b"")
@@ -101,11 +111,15 @@ impl<'p> Place<'p> {
 
     /// Tells the hook of an event.
     fn hook(&self, payload: &Value) -> Result<Duration> {
+        finish(&mut self.hook_process(), payload.to_string().as_bytes())
+    }
+
+    fn hook_process(&self) -> Command {
         let mut command = self.command(&self.programs.backstitch);
         command
             .args(["hook", "claude-code"])
             .env("CLAUDE_PROJECT_DIR", &self.root);
-        finish(&mut command, payload.to_string().as_bytes())
+        command
     }
 
     // ---- the agent -------------------------------------------------------------------------------------------------
@@ -127,9 +141,19 @@ impl<'p> Place<'p> {
 
     /// The user sends a prompt; the name of the turn.
     pub fn prompt(&self) -> Result<String> {
-        self.prompts.set(self.prompts.get() + 1);
-        self.hook(&self.event("UserPromptSubmit", json!({"prompt": "go on"})))?;
+        self.hook(&self.next_prompt())?;
         Ok(format!("t{}", self.prompts.get()))
+    }
+
+    /// The same, ready to be done at the side.
+    pub fn prompting(&self) -> impl FnOnce() -> Result<Duration> + Send + use<> {
+        let (mut process, payload) = (self.hook_process(), self.next_prompt().to_string());
+        move || finish(&mut process, payload.as_bytes())
+    }
+
+    fn next_prompt(&self) -> Value {
+        self.prompts.set(self.prompts.get() + 1);
+        self.event("UserPromptSubmit", json!({"prompt": "go on"}))
     }
 
     fn call(&self, tool: &str, input: &Value, response: &Value) -> Call {

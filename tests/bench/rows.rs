@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 
+use crate::editor;
 use crate::floor;
 use crate::measure::{Times, in_turn, timed};
 use crate::place::{Place, Programs};
@@ -61,6 +62,19 @@ impl Report {
             unit: "ms",
         });
     }
+
+    /// What is taken, in MB, beside what may be.
+    pub fn memory(&mut self, tree: &str, operation: &'static str, taken: f64, most: f64) {
+        self.add(Row {
+            tree: tree.to_owned(),
+            operation,
+            limit_is: "the budget",
+            ours: taken,
+            limit: most,
+            goal: Goal::AtMost(most),
+            unit: "MB",
+        });
+    }
 }
 
 /// All that depends on the tree.
@@ -87,7 +101,8 @@ pub fn of_tree(
     scans(report, &place, name, &paths, runs)?;
     hooks(report, &place, name)?;
     rewinds(report, &place, name, &paths, runs)?;
-    diffs(report, &place, name, runs)
+    diffs(report, &place, name, runs)?;
+    editor::of_tree(report, &place, name, EDITED)
 }
 
 fn first_scan(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -> Result<()> {

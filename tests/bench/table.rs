@@ -21,6 +21,8 @@ pub enum Goal {
     Ratio(f64),
     /// At most this.
     AtMost(f64),
+    /// At most so much more than the limit.
+    Above(f64),
 }
 
 impl Row {
@@ -32,6 +34,7 @@ impl Row {
         match self.goal {
             Goal::Ratio(most) => self.ratio() <= most,
             Goal::AtMost(most) => self.ours <= most,
+            Goal::Above(most) => self.ours - self.limit <= most,
         }
     }
 
@@ -39,6 +42,7 @@ impl Row {
         let (kind, goal) = match self.goal {
             Goal::Ratio(most) => ("ratio", most),
             Goal::AtMost(most) => ("at_most", most),
+            Goal::Above(most) => ("above", most),
         };
         json!({
             "tree": self.tree, "operation": self.operation, "limit_is": self.limit_is, "unit": self.unit,
@@ -51,6 +55,7 @@ impl Row {
         let goal = match self.goal {
             Goal::Ratio(most) => format!("≤ {most} ×"),
             Goal::AtMost(most) => format!("≤ {most} {}", self.unit),
+            Goal::Above(most) => format!("≤ limit + {most} {}", self.unit),
         };
         let met = if self.met() { "met" } else { "MISSED" };
         [

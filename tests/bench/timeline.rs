@@ -8,6 +8,7 @@ use std::rc::Rc;
 use anyhow::{Context as _, Result};
 use rusqlite::{Connection, params};
 
+use crate::editor;
 use crate::measure::{Times, in_turn};
 use crate::place::{Place, Programs};
 use crate::rng::Rng;
@@ -60,6 +61,7 @@ pub fn measure(
         ask("session", &["--session", "bench-07"], 12.0)?;
         ask("by hand", &["--kind", "manual"], 12.0)?;
         ask("until the first day", &["--until", "2026-01-02"], 40.0)?;
+        editor::of_timeline(report, &place, &tree, runs)?;
         let conn = Connection::open(&store)?;
         let first = || {
             conn.execute_batch("DELETE FROM counted")?;

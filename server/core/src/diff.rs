@@ -16,6 +16,7 @@ use std::ops::Range;
 pub use lines::lines;
 pub(crate) use lines::{Change, Interner, changes};
 pub use patch::{patch, quoted};
+use trim::equal_ends;
 pub(crate) use trim::{count_lines, line_changes};
 pub use words::word_diff;
 
@@ -92,10 +93,16 @@ pub fn line_counts(d: &FileDiff) -> (usize, usize) {
     if d.changes_type() {
         return (lines(new).len(), lines(old).len());
     }
-    let changes = Comparison::of(old, new).changes;
-    changes.iter().fold((0, 0), |(added, removed), change| {
-        (added + change.new.len(), removed + change.old.len())
-    })
+    // how many lines differ does not depend on the equal ends, which are passed over as bytes
+    let (above, below) = equal_ends(old, new);
+    let middle = |text: &'_ [u8]| above..text.len() - below;
+    let compared = Comparison::ordered(new < old, &old[middle(old)], &new[middle(new)]);
+    compared
+        .changes
+        .iter()
+        .fold((0, 0), |(added, removed), change| {
+            (added + change.new.len(), removed + change.old.len())
+        })
 }
 
 /// Whether lines mean nothing to this file: one of its sides holds a NUL byte.
@@ -145,7 +152,10 @@ impl<'t> Comparison<'t> {
     /// Swapping the texts swaps the changes and nothing else. The algorithm alone does not give
     /// that, so it always sees the two texts in the same order.
     fn of(old: &'t [u8], new: &'t [u8]) -> Self {
-        let swap = new < old;
+        Self::ordered(new < old, old, new)
+    }
+
+    fn ordered(swap: bool, old: &'t [u8], new: &'t [u8]) -> Self {
         let (old, new) = (lines(old), lines(new));
         let mut interner = Interner::default();
         let [old_ids, new_ids] = [&old, &new].map(|lines| interner.intern(lines));

@@ -38,7 +38,9 @@ pub use editors::{
 pub use engine::{Engine, Progress, Status, Tree, record_gap};
 pub use error::{Error, ErrorKind, Result};
 pub use forks::{Forked, Written};
-pub use history::{BranchInfo, Entry, EntryChange, LogFilter, OpKind, OpState, Operation, Tag};
+pub use history::{
+    BranchInfo, Entry, EntryChange, LogFilter, OfFile, OpKind, OpState, Operation, Tag,
+};
 pub use recorder::{Recorder, Recording, Standing};
 pub use stats::{Lines, Sizes, Stats};
 pub use verify::Verified;

@@ -41,9 +41,9 @@ pub fn fork(desk: &mut Desk, options: &args::Fork) -> Result<()> {
     drop(progress);
     if desk.out.json {
         let mut answer = shape::branch(&forked.branch);
-        answer["root"] = shape::text(forked.root.as_os_str().as_encoded_bytes());
+        answer.root = Some(shape::path(&forked.root));
         let written = &forked.written;
-        let gaps: Vec<Value> = written.gaps.iter().map(shape::gap).collect();
+        let gaps: Vec<_> = written.gaps.iter().map(shape::gap).collect();
         return out::answer(json!({ "branch": answer, "files": written.files, "gaps": gaps }));
     }
     desk.out
@@ -121,7 +121,7 @@ fn list(desk: &Desk) -> Result<()> {
         let all: Vec<Value> = branches
             .iter()
             .map(|branch| {
-                let mut shape = shape::branch(branch);
+                let mut shape = shape::value(&shape::branch(branch));
                 let ids = desk.engine.nodes_of(branch.id)?;
                 shape["checkpoints"] = ids.iter().map(|id| json!(id.to_string())).collect();
                 Ok(shape)

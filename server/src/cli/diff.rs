@@ -2,7 +2,7 @@
 
 use backstitch_core::Delta;
 use backstitch_core::model::{FileState, Kind, NodeId, RelPath};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::args;
 use super::desk::Desk;
@@ -42,7 +42,7 @@ pub fn run(desk: &mut Desk, options: &args::Diff) -> Result<()> {
         return out::answer(json!({
             "from": from.to_string(),
             "to": to.map_or_else(|| "disk".to_owned(), |id| id.to_string()),
-            "files": changed.iter().map(Changed::json).collect::<Vec<Value>>(),
+            "files": changed.iter().map(Changed::shape).collect::<Vec<_>>(),
         }));
     }
     let paint = desk.out.paint;

@@ -90,8 +90,9 @@ pub fn patches(files: &[Changed], out: &Out) -> Result<()> {
             Some(reason) => out.note(
                 "note",
                 &format!(
-                    "{} is not shown: its content is not kept ({reason})",
-                    file.name()
+                    "{} is not shown: its content is not kept ({})",
+                    file.name(),
+                    render::not_kept(reason)
                 ),
             ),
             None if out.paint.color => out.bytes(&coloured(&file.patch()))?,

@@ -347,7 +347,7 @@ fn dry_run(desk: &Desk, job: &Job, plan: &Plan) -> Result<()> {
         return Err(conflict);
     }
     if desk.out.json {
-        let document = shape::plan(plan, job.rev.as_deref(), job.scope);
+        let document = shape::value(&shape::plan(plan, job.rev.as_deref(), job.scope));
         return out::answer(answer(desk, job, plan, document));
     }
     if plan.is_empty() {
@@ -408,7 +408,7 @@ fn conflict(desk: &Desk, job: &Job, plan: &Plan) -> Option<Error> {
             desk,
             job,
             plan,
-            shape::plan(plan, job.rev.as_deref(), job.scope),
+            shape::value(&shape::plan(plan, job.rev.as_deref(), job.scope)),
         ))
     })
 }
@@ -439,10 +439,10 @@ fn refused(desk: &mut Desk, job: &Job, error: backstitch_core::Error) -> Error {
 fn finish(desk: &Desk, job: &Job, applied: &Applied, shown: bool) -> Result<()> {
     let trouble = trouble(applied);
     if desk.out.json {
-        let document = shape::applied(applied, job.rev.as_deref(), job.scope);
+        let document = shape::value(&shape::applied(applied, job.rev.as_deref(), job.scope));
         let mut document = answer(desk, job, &applied.plan, document);
         if let Goal::Switch { branch, .. } = &job.request.goal {
-            document["branch"] = shape::branch(&desk.engine.branch(branch)?);
+            document["branch"] = shape::value(&shape::branch(&desk.engine.branch(branch)?));
         }
         return match trouble {
             Some(trouble) => Err(trouble.answer(document)),

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 
 use backstitch_core::model::{Image, Kind, NodeId, RelPath};
 use backstitch_core::{Delta, Entry, Unsaved};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::args;
 use super::desk::Desk;
@@ -88,16 +88,18 @@ fn load(desk: &Desk, entry: &Entry) -> backstitch_core::Result<Vec<Changed>> {
 }
 
 fn json_answer(desk: &Desk, entry: &Entry, steps: &[Entry], patch: bool) -> Result<()> {
-    let mut answer = shape::checkpoint(entry);
+    let mut answer = shape::value(&shape::checkpoint(entry));
     if entry.node.kind == Kind::Turn {
-        answer["steps"] = steps.iter().map(shape::checkpoint).collect();
+        let steps: Vec<_> = steps.iter().map(shape::checkpoint).collect();
+        answer["steps"] = shape::value(&steps);
     }
     if patch {
         let mut all = load(desk, entry)?;
         for step in steps {
             all.extend(load(desk, step)?);
         }
-        answer["files"] = all.iter().map(Changed::json).collect::<Vec<Value>>().into();
+        let files: Vec<_> = all.iter().map(Changed::shape).collect();
+        answer["files"] = shape::value(&files);
     }
     out::answer(answer)
 }
@@ -128,7 +130,7 @@ fn head(entry: &Entry, paint: Paint) -> String {
         "parent",
         node.parent.map(|id| id.to_string()).unwrap_or_default(),
     );
-    row("time", time.as_str().unwrap_or_default().to_owned());
+    row("time", time.0.unwrap_or_default());
     row("branch", render::clean(&entry.branch));
     row("tags", render::clean(&entry.tags.join(", ")));
     row(
@@ -221,8 +223,8 @@ pub fn cat(desk: &mut Desk, rev: &str, typed: &OsStr) -> Result<()> {
                 ),
             );
         }
-        Image::Opaque(_) => {
-            let why = render::opaque(&image).unwrap_or_default().replace('_', " ");
+        Image::Opaque(why) => {
+            let why = render::not_kept(why).replace('_', " ");
             return Err(Error::refused(format!(
                 "the content of {} at {rev} is not kept: {why}",
                 path.display()

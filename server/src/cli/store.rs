@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use backstitch_core::{EditorInfo, Engine, LogFilter, Status, Workspace};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::args::{Checkpoint, CheckpointCommand, Global};
 use super::desk::{self, Desk};
@@ -31,8 +31,8 @@ pub fn status(global: &Global, out: &Out) -> Result<()> {
     };
     if out.json {
         return out::answer(json!({
-            "workspace": path(&status.root),
-            "store": path(&status.store),
+            "workspace": shape::path(&status.root),
+            "store": shape::path(&status.store),
             "store_bytes": status.store_bytes,
             "branch": status.branch,
             "head": status.head.map(|id| id.to_string()),
@@ -52,10 +52,6 @@ pub fn status(global: &Global, out: &Out) -> Result<()> {
         }));
     }
     out.text(&status_text(&status, out.paint, out.verbose))
-}
-
-fn path(path: &Path) -> Value {
-    shape::text(path.as_os_str().as_encoded_bytes())
 }
 
 fn status_text(status: &Status, paint: Paint, verbose: bool) -> String {
@@ -199,8 +195,8 @@ pub fn init(global: &Global, dir: Option<&Path>, out: &Out) -> Result<()> {
     engine.tidy();
     if out.json {
         return out::answer(json!({
-            "workspace": path(&workspace.root),
-            "store": path(&workspace.store_dir),
+            "workspace": shape::path(&workspace.root),
+            "store": shape::path(&workspace.store_dir),
             "tracked_files": status.tracked_files,
             "coverage": shape::coverage(&coverage),
         }));
@@ -238,7 +234,7 @@ fn create(desk: &mut Desk, label: Option<&str>, pin: bool) -> Result<()> {
     }
     let entry = desk.engine.entry(id)?;
     if desk.out.json {
-        return out::answer(shape::checkpoint(&entry));
+        return out::answer(shape::value(&shape::checkpoint(&entry)));
     }
     let named = label
         .map(|label| format!(" “{}”", render::clean(label)))
@@ -268,7 +264,7 @@ fn list(desk: &mut Desk, all: bool, session: Option<String>) -> Result<()> {
     };
     let entries = desk.engine.log(&filter)?;
     if desk.out.json {
-        let checkpoints: Vec<Value> = entries.iter().map(shape::checkpoint).collect();
+        let checkpoints: Vec<_> = entries.iter().map(shape::checkpoint).collect();
         return out::answer(json!({ "checkpoints": checkpoints }));
     }
     if entries.is_empty() {
@@ -305,7 +301,7 @@ pub fn no_operations(out: &Out) -> Result<()> {
 pub fn oplog(desk: &mut Desk) -> Result<()> {
     let operations = desk.engine.operations()?;
     if desk.out.json {
-        let operations: Vec<Value> = operations.iter().map(shape::operation).collect();
+        let operations: Vec<_> = operations.iter().map(shape::operation).collect();
         return out::answer(json!({ "operations": operations }));
     }
     if operations.is_empty() {
@@ -359,7 +355,7 @@ pub fn materialize(desk: &mut Desk, rev: &str, into: &Path) -> Result<()> {
     let written = desk.engine.materialize(id, into, &mut progress)?;
     drop(progress);
     if desk.out.json {
-        let into = path(into);
+        let into = shape::path(into);
         let gaps: Vec<_> = written.gaps.iter().map(shape::gap).collect();
         return out::answer(json!({
             "checkpoint": id.to_string(), "into": into, "files": written.files, "gaps": gaps,

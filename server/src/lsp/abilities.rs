@@ -1,5 +1,6 @@
 //! What the client can do, read once from its `initialize`. Pure.
 
+use backstitch_protocol::ClientOptions;
 use serde::Deserialize;
 use tower_lsp::gen_lsp_types::{ClientCapabilities, InitializeParams};
 
@@ -25,19 +26,8 @@ pub struct Abilities {
     /// Actions may be more than a command.
     pub actions: bool,
     pub markdown: bool,
-    pub own: Own,
-}
-
-/// `initializationOptions.backstitch`: what Backstitch's own plugins say. Who says nothing gets plain LSP.
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Own {
-    /// A clean document is read anew when its file changed on disk.
-    pub reloads_from_disk: bool,
-    /// Opens `backstitch:` documents, whose content it asks for.
-    pub content_provider: bool,
-    /// Wants the notifications of `backstitch/`, and failures as errors.
-    pub notifications: bool,
+    /// What Backstitch's own plugins say.
+    pub own: ClientOptions,
 }
 
 impl Abilities {
@@ -47,7 +37,7 @@ impl Abilities {
         let window = all.window.as_ref();
         let options = params.initialization_options.as_ref();
         let own = options.and_then(|options| options.get("backstitch"));
-        let own = own.and_then(|own| Own::deserialize(own).ok());
+        let own = own.and_then(|own| ClientOptions::deserialize(own).ok());
         Self {
             encoding: Encoding::agreed(all.general.as_ref()),
             name: params
@@ -63,7 +53,7 @@ impl Abilities {
             progress: window
                 .and_then(|w| w.work_done_progress)
                 .unwrap_or_default(),
-            virtual_documents: own.unwrap_or_default().content_provider
+            virtual_documents: own.as_ref().is_some_and(|own| own.content_provider)
                 || workspace.is_some_and(|w| w.text_document_content.is_some()),
             show_document: window
                 .and_then(|w| Some(w.show_document.as_ref()?.support))

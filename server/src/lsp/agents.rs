@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall};
 use backstitch_core::{Engine, InEditor};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use backstitch_protocol::{
+    ApplyEditParams, ApplyEditResult, FailureKind, TurnBeginParams, TurnEndParams, TurnResult,
+};
 use tower_lsp::gen_lsp_types::{
     DocumentChange, Edit, TextDocumentContentChangeEvent as Change,
     TextDocumentContentChangePartial, TextEdit, WorkspaceEdit,
 };
 
-use super::commands::{self, Where};
+use super::commands;
 use super::document::{Document, edit};
 use super::failure::{Failure, Outcome};
 use super::room::{Acting, Room};
@@ -22,28 +23,6 @@ use super::session::{ANSWER, Session};
 /// How long the client may take to send what an edit came to.
 const ECHO: std::time::Duration = std::time::Duration::from_secs(5);
 
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Turn {
-    agent: Option<String>,
-    session: Option<String>,
-    prompt: String,
-    uri: Option<String>,
-    workspace: Option<String>,
-}
-
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ApplyEdit {
-    #[serde(default)]
-    agent: Option<String>,
-    #[serde(default)]
-    session: Option<String>,
-    #[serde(default)]
-    label: Option<String>,
-    edit: WorkspaceEdit,
-}
-
 /// The agent at work in this editor, from one turn's begin to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AtWork {
@@ -51,8 +30,8 @@ pub struct AtWork {
     pub session: String,
 }
 
-pub async fn turn_begin(session: &Session, turn: Turn) -> Outcome<Value> {
-    let room = place(session, &turn)?;
+pub async fn turn_begin(session: &Session, turn: TurnBeginParams) -> Outcome<TurnResult> {
+    let room = commands::room(session, &turn.place)?;
     let (Some(agent), Some(id)) = (turn.agent, turn.session) else {
         return Err(Failure::usage(
             "backstitch/turnBegin needs `agent` and `session`",
@@ -72,11 +51,13 @@ pub async fn turn_begin(session: &Session, turn: Turn) -> Outcome<Value> {
         },
     );
     let made = room.act(true, move |Acting { engine, .. }| recorded(engine, &event));
-    Ok(json!({ "checkpoint": made.await? }))
+    Ok(TurnResult {
+        checkpoint: made.await?,
+    })
 }
 
-pub async fn turn_end(session: &Session, turn: Turn) -> Outcome<Value> {
-    let room = place(session, &turn)?;
+pub async fn turn_end(session: &Session, turn: TurnEndParams) -> Outcome<TurnResult> {
+    let room = commands::room(session, &turn.place)?;
     let known = session.at_work();
     let named = turn
         .agent
@@ -95,17 +76,9 @@ pub async fn turn_end(session: &Session, turn: Turn) -> Outcome<Value> {
         EventKind::Stop { background: false },
     );
     let made = room.act(true, move |Acting { engine, .. }| recorded(engine, &event));
-    Ok(json!({ "checkpoint": made.await? }))
-}
-
-fn place(session: &Session, turn: &Turn) -> Outcome<Arc<Room>> {
-    commands::room(
-        session,
-        &Where {
-            uri: turn.uri.clone(),
-            workspace: turn.workspace.clone(),
-        },
-    )
+    Ok(TurnResult {
+        checkpoint: made.await?,
+    })
 }
 
 fn event(room: &Room, at_work: &AtWork, name: &str, kind: EventKind) -> AgentEvent {
@@ -127,15 +100,16 @@ fn recorded(engine: &mut Engine, event: &AgentEvent) -> backstitch_core::Result<
 }
 
 /// Applies an agent's edit in the editor, and records what it came to as the agent's.
-pub async fn apply_edit(session: &Session, asked: ApplyEdit) -> Outcome<Value> {
+pub async fn apply_edit(session: &Session, asked: ApplyEditParams) -> Outcome<ApplyEditResult> {
     let at_work = asked.agent.clone().zip(asked.session.clone());
     let at_work = at_work.map(|(agent, session)| AtWork { agent, session });
     let at_work = at_work.or_else(|| session.at_work()).ok_or_else(|| {
         Failure::usage("no turn has begun")
             .hint("`backstitch/turnBegin` begins one; or name `agent` and `session` here")
     })?;
-    let wanted = wanted(session, &asked.edit)?;
-    let answer = tokio::time::timeout(ANSWER, session.client.apply_edit(asked.edit.clone())).await;
+    let edit: WorkspaceEdit = commands::read("backstitch/applyEdit", &asked.edit.0)?;
+    let wanted = wanted(session, &edit)?;
+    let answer = tokio::time::timeout(ANSWER, session.client.apply_edit(edit)).await;
     let refused = match answer {
         Ok(Ok(answer)) if answer.applied => None,
         Ok(Ok(answer)) => Some(
@@ -148,7 +122,7 @@ pub async fn apply_edit(session: &Session, asked: ApplyEdit) -> Outcome<Value> {
     };
     if let Some(why) = refused {
         return Err(Failure::new(
-            "refused",
+            FailureKind::Refused,
             format!("the editor did not take the edit: {why}"),
         ));
     }
@@ -195,9 +169,11 @@ pub async fn apply_edit(session: &Session, asked: ApplyEdit) -> Outcome<Value> {
         checkpoints.extend(made.await?.map(|node| node.to_string()));
         session.changed(&room);
     }
-    Ok(
-        json!({ "applied": not_taken.is_empty(), "checkpoints": checkpoints, "notTaken": not_taken }),
-    )
+    Ok(ApplyEditResult {
+        applied: not_taken.is_empty(),
+        checkpoints,
+        not_taken,
+    })
 }
 
 /// What each open document is to become; files that are not open are the disk's, and found there.

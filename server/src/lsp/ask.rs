@@ -39,7 +39,10 @@ pub async fn must_ask(
         Ok(Ok(chosen)) => Ok(chosen.map(|item| item.title)),
         Ok(Err(error)) => {
             tracing::warn!("a question was not answered: {error}");
-            Err(Failure::new("refused", words::CANNOT_ASK).hint(words::CANNOT_ASK_HINT))
+            Err(
+                Failure::new(backstitch_protocol::FailureKind::Refused, words::CANNOT_ASK)
+                    .hint(words::CANNOT_ASK_HINT),
+            )
         }
         Err(_) => {
             tracing::warn!("nobody answered within {} s", PATIENCE.as_secs());

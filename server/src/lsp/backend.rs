@@ -4,7 +4,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use serde_json::{Value, json};
+use backstitch_protocol::{
+    ApplyEditParams, ApplyEditResult, CheckpointParams, CommandFailed, ContentResult, DiffParams,
+    DocumentParams, FailureKind, FailureTold, TimelineParams, TurnBeginParams, TurnEndParams,
+    TurnResult, Where,
+};
+use serde_json::Value;
 use tower_lsp::gen_lsp_types::{
     CodeActionKind, CodeActionOptions, CodeActionParams, CodeActionResponse, CodeLens,
     CodeLensOptions, CodeLensParams, Contents, ExecuteCommandOptions, ExecuteCommandParams, Hover,
@@ -19,12 +24,14 @@ use tower_lsp::{LanguageServer, LspService, LspServiceBuilder};
 use super::abilities::Abilities;
 use super::failure::{Failure, Outcome};
 use super::groups::author_of;
+use super::outgoing::Outgoing;
 use super::position::Encoding;
 use super::restore::CALLED_OFF;
 use super::session::Session;
 use super::settings::Settings;
 use super::words::Now;
 use super::{actions, agents, buffers, commands, from_proto, hover, lenses, requests, uri, views};
+use crate::shape;
 
 /// Calls a command off when the request for it is dropped: it was cancelled. What has begun goes on.
 struct CallOff(Arc<AtomicBool>);
@@ -38,6 +45,8 @@ impl Drop for CallOff {
 #[derive(Debug)]
 pub struct Backend {
     pub session: Arc<Session>,
+    /// Answers that are large.
+    pub outgoing: Arc<Outgoing>,
 }
 
 /// Everything that is registered beside the life cycle.
@@ -69,6 +78,7 @@ pub fn service(
 ) -> (LspService<Backend>, tower_lsp::ClientSocket) {
     let builder = LspService::build_with_lifecycle_methods(|client| Backend {
         session: session(client),
+        outgoing: Arc::default(),
     });
     methods(builder).finish()
 }
@@ -152,7 +162,7 @@ fn capabilities(encoding: Encoding) -> ServerCapabilities {
 }
 
 impl Backend {
-    async fn code_lens(&self, params: CodeLensParams) -> Result<Option<Vec<CodeLens>>> {
+    async fn code_lens(&self, params: CodeLensParams) -> Result<Value> {
         let uri = params.text_document.uri.0;
         let known = self
             .session
@@ -160,7 +170,11 @@ impl Backend {
             .await
             .map_err(Box::<Failure>::from)?;
         let which = self.session.settings().lenses;
-        Ok(known.map(|(document, known)| lenses::of(&uri, &document, &known, which, Now::read())))
+        let Some((document, known)) = known else {
+            return Ok(Value::Null);
+        };
+        let lenses = lenses::of(&uri, &document, &known, which, Now::read());
+        Ok(self.outgoing.answer(&lenses))
     }
 
     /// They are whole already.
@@ -241,7 +255,7 @@ impl Backend {
             Err(error) => {
                 tracing::error!("a command: {error}");
                 Err(Failure::new(
-                    "failed",
+                    FailureKind::Failed,
                     "the server failed at this; its log says why",
                 ))
             }
@@ -255,14 +269,15 @@ impl Backend {
             Ok(answer) => Ok(Some(answer)),
             Err(failure) if self.session.abilities().own.notifications => Err(failure.into()),
             Err(failure) => {
-                if failure.kind != "cancelled" {
+                if failure.kind != FailureKind::Cancelled {
                     self.session.say(MessageType::Error, failure.text());
                 }
-                Ok(Some(json!({ "error": {
-                    "kind": failure.kind,
-                    "message": failure.message,
-                    "hint": failure.hint,
-                }})))
+                let error = FailureTold {
+                    kind: failure.kind,
+                    message: failure.message,
+                    hint: failure.hint,
+                };
+                Ok(Some(shape::value(&CommandFailed { error })))
             }
         }
     }
@@ -275,40 +290,45 @@ impl Backend {
         Ok(TextDocumentContentResult { text })
     }
 
-    async fn content(&self, params: requests::Content) -> Result<Value> {
+    async fn content(&self, params: DocumentParams) -> Result<Value> {
         let text = views::content(&self.session, &params.uri).await?;
-        Ok(json!({ "text": text }))
+        Ok(self.outgoing.answer(&ContentResult { text }))
     }
 
-    async fn timeline(&self, params: requests::Timeline) -> Result<Value> {
-        Ok(requests::timeline(&self.session, params).await?)
+    async fn timeline(&self, params: TimelineParams) -> Result<Value> {
+        let answer = requests::timeline(&self.session, params).await?;
+        Ok(self.outgoing.answer(&answer))
     }
 
-    async fn checkpoint(&self, params: requests::Checkpoint) -> Result<Value> {
-        Ok(requests::checkpoint(&self.session, params).await?)
+    async fn checkpoint(&self, params: CheckpointParams) -> Result<Value> {
+        let answer = requests::checkpoint(&self.session, params).await?;
+        Ok(self.outgoing.answer(&answer))
     }
 
-    async fn diff(&self, params: requests::Diff) -> Result<Value> {
-        Ok(requests::diff(&self.session, params).await?)
+    async fn diff(&self, params: DiffParams) -> Result<Value> {
+        let answer = requests::diff(&self.session, params).await?;
+        Ok(self.outgoing.answer(&answer))
     }
 
     async fn plan(&self, params: Value) -> Result<Value> {
-        Ok(requests::plan(&self.session, &params).await?)
+        let answer = requests::plan(&self.session, &params).await?;
+        Ok(self.outgoing.answer(&answer))
     }
 
-    async fn blame(&self, params: requests::Content) -> Result<Value> {
-        Ok(requests::blame(&self.session, &params.uri).await?)
+    async fn blame(&self, params: DocumentParams) -> Result<Value> {
+        let answer = requests::blame(&self.session, &params.uri).await?;
+        Ok(self.outgoing.answer(&answer))
     }
 
-    async fn turn_begin(&self, params: agents::Turn) -> Result<Value> {
+    async fn turn_begin(&self, params: TurnBeginParams) -> Result<TurnResult> {
         Ok(agents::turn_begin(&self.session, params).await?)
     }
 
-    async fn turn_end(&self, params: agents::Turn) -> Result<Value> {
+    async fn turn_end(&self, params: TurnEndParams) -> Result<TurnResult> {
         Ok(agents::turn_end(&self.session, params).await?)
     }
 
-    async fn apply_edit(&self, params: agents::ApplyEdit) -> Result<Value> {
+    async fn apply_edit(&self, params: ApplyEditParams) -> Result<ApplyEditResult> {
         let session = self.session.clone();
         let applied = tokio::spawn(async move { agents::apply_edit(&session, params).await });
         match applied.await {
@@ -320,7 +340,8 @@ impl Backend {
         }
     }
 
-    async fn sessions(&self, params: commands::Where) -> Result<Value> {
-        Ok(requests::sessions(&self.session, &params).await?)
+    async fn sessions(&self, params: Where) -> Result<Value> {
+        let answer = requests::sessions(&self.session, &params).await?;
+        Ok(self.outgoing.answer(&answer))
     }
 }

@@ -7,14 +7,17 @@ use std::sync::Arc;
 use backstitch_core::model::{Kind, RelPath};
 use backstitch_core::restore::{Goal, OnConflict, Request};
 use backstitch_core::{Entry, LogFilter};
-use serde::Deserialize;
+use backstitch_protocol::{
+    Checkpoint, Choices, FailureKind, ForkParams, ForkResult, NewCheckpointParams, RedoParams,
+    RevertParams, RewindParams, SwitchParams, TagParams, TagResult, Text, UndoParams, Where,
+};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tower_lsp::gen_lsp_types::MessageType;
 
 use super::ask::must_ask;
 use super::failure::{Failure, Outcome};
-use super::restore::{self, Job};
+use super::restore::{self, Job, Verb};
 use super::room::Room;
 use super::session::Session;
 use super::views;
@@ -39,46 +42,6 @@ pub const COMMANDS: [&str; 10] = [
 /// Turns that a question offers.
 const OFFERED: usize = 6;
 
-/// Which workspace is meant; every command takes it.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Where {
-    pub uri: Option<String>,
-    /// A workspace's root, as a path or URI.
-    pub workspace: Option<String>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Restoring {
-    pub rev: Option<String>,
-    pub turn: Option<String>,
-    pub step: Option<String>,
-    pub op: Option<String>,
-    pub branch: Option<String>,
-    pub carry: bool,
-    pub scope: Option<String>,
-    pub exact: bool,
-    pub paths: Vec<String>,
-    pub hunks: Vec<String>,
-    pub session: Option<String>,
-    pub uncertain: Option<String>,
-    pub on_conflict: Option<String>,
-    pub plan: Option<String>,
-    pub confirm: Option<bool>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct Naming {
-    rev: Option<String>,
-    name: Option<String>,
-    into: Option<String>,
-    label: Option<String>,
-    switch: bool,
-    confirm: Option<bool>,
-}
-
 pub async fn run(session: &Arc<Session>, name: &str, arguments: Value) -> Outcome<Value> {
     let arguments = if arguments.is_null() {
         json!({})
@@ -87,46 +50,65 @@ pub async fn run(session: &Arc<Session>, name: &str, arguments: Value) -> Outcom
     };
     let here: Where = read(name, &arguments)?;
     let room = meant(session, &here).await?;
-    match name {
+    let answer = match name {
         "backstitch.rewind" => {
-            let mut typed: Restoring = read(name, &arguments)?;
-            if typed.rev.is_none() {
-                typed.rev = Some(a_turn(session, &room, words::WHICH_REWIND).await?);
-            }
-            restore::run(session, rewind(room, &typed)?).await
+            let typed: RewindParams = read(name, &arguments)?;
+            let rev = match typed.rev {
+                Some(rev) => rev,
+                None => a_turn(session, &room, words::WHICH_REWIND).await?,
+            };
+            restored(session, room, Verb::Rewind, Some(rev), &typed.choices).await?
         }
         "backstitch.revert" => {
-            let mut typed: Restoring = read(name, &arguments)?;
-            if typed.turn.is_none() && typed.step.is_none() {
-                typed.turn = Some(a_turn(session, &room, words::WHICH_REVERT).await?);
-            }
-            restore::run(session, revert(room, &typed)?).await
+            let typed: RevertParams = read(name, &arguments)?;
+            let rev = match typed.turn.or(typed.step) {
+                Some(rev) => rev,
+                None => a_turn(session, &room, words::WHICH_REVERT).await?,
+            };
+            restored(session, room, Verb::Revert, Some(rev), &typed.choices).await?
         }
         "backstitch.undo" => {
-            let typed: Restoring = read(name, &arguments)?;
-            let job = Job::new(room, "undo", typed.op.clone(), &typed)?;
-            restore::run(session, job).await
+            let typed: UndoParams = read(name, &arguments)?;
+            restored(session, room, Verb::Undo, typed.op, &typed.choices).await?
         }
         "backstitch.redo" => {
-            let typed: Restoring = read(name, &arguments)?;
-            let job = Job::new(room, "redo", None, &typed)?;
-            restore::run(session, job).await
+            let typed: RedoParams = read(name, &arguments)?;
+            restored(session, room, Verb::Redo, None, &typed.choices).await?
         }
         "backstitch.switch" => {
-            let mut typed: Restoring = read(name, &arguments)?;
-            if typed.branch.is_none() {
-                typed.branch = Some(a_branch(session, &room).await?);
-            }
-            let job = Job::new(room, "switch to", typed.branch.clone(), &typed)?;
-            restore::run(session, job).await
+            let typed: SwitchParams = read(name, &arguments)?;
+            let branch = match typed.branch {
+                Some(branch) => branch,
+                None => a_branch(session, &room).await?,
+            };
+            let verb = Verb::Switch { carry: typed.carry };
+            restored(session, room, verb, Some(branch), &typed.choices).await?
         }
-        "backstitch.fork" => fork(session, room, read(name, &arguments)?).await,
-        "backstitch.tag" => tag(session, room, read(name, &arguments)?).await,
-        "backstitch.checkpoint" => checkpoint(session, room, read(name, &arguments)?).await,
-        "backstitch.diff" => views::diff(session, room, read(name, &arguments)?).await,
-        "backstitch.timeline" => views::timeline(session, room, here.uri.as_deref()).await,
-        _ => Err(Failure::usage(format!("there is no command `{name}`"))),
-    }
+        "backstitch.fork" => shape::value(&fork(session, room, read(name, &arguments)?).await?),
+        "backstitch.tag" => shape::value(&tag(session, room, read(name, &arguments)?).await?),
+        "backstitch.checkpoint" => {
+            shape::value(&checkpoint(session, room, read(name, &arguments)?).await?)
+        }
+        "backstitch.diff" => {
+            shape::value(&views::diff(session, room, read(name, &arguments)?).await?)
+        }
+        "backstitch.timeline" => {
+            shape::value(&views::timeline(session, room, here.uri.as_deref()).await?)
+        }
+        _ => return Err(Failure::usage(format!("there is no command `{name}`"))),
+    };
+    Ok(answer)
+}
+
+async fn restored(
+    session: &Arc<Session>,
+    room: Arc<Room>,
+    verb: Verb,
+    rev: Option<String>,
+    choices: &Choices,
+) -> Outcome<Value> {
+    let job = Job::new(room, verb, rev, choices)?;
+    Ok(shape::value(&restore::run(session, job).await?))
 }
 
 pub fn read<T: DeserializeOwned>(name: &str, arguments: &Value) -> Outcome<T> {
@@ -207,20 +189,11 @@ pub fn path(room: &Room, typed: &str) -> Outcome<RelPath> {
     found.ok_or_else(|| Failure::usage(format!("{typed} is no path in {}", room.root().display())))
 }
 
-fn rewind(room: Arc<Room>, typed: &Restoring) -> Outcome<Job> {
-    Job::new(room, "rewind to", typed.rev.clone(), typed)
-}
-
-fn revert(room: Arc<Room>, typed: &Restoring) -> Outcome<Job> {
-    let rev = typed.turn.clone().or_else(|| typed.step.clone());
-    Job::new(room, "revert", rev, typed)
-}
-
 /// A request without its goal, as typed.
-pub fn request(room: &Room, typed: &Restoring) -> Outcome<Request> {
+pub fn request(room: &Room, typed: &Choices) -> Outcome<Request> {
     if let Some(scope) = typed.scope.as_deref().filter(|scope| *scope != "code") {
         return Err(Failure::new(
-            "refused",
+            FailureKind::Refused,
             format!(
                 "scope {scope}: rewinding the conversation is not supported for this agent yet"
             ),
@@ -280,7 +253,7 @@ async fn a_turn(session: &Session, room: &Room, question: &str) -> Outcome<Strin
     let offered: Vec<(String, String)> = turns.iter().filter_map(title).collect();
     if offered.is_empty() {
         return Err(Failure::new(
-            "not_found",
+            FailureKind::NotFound,
             "no turn of an agent has been recorded yet",
         ));
     }
@@ -295,7 +268,8 @@ async fn a_branch(session: &Session, room: &Room) -> Outcome<String> {
         .collect();
     if offered.is_empty() {
         return Err(
-            Failure::new("not_found", "there is no other branch").hint(words::NO_BRANCH_HINT)
+            Failure::new(FailureKind::NotFound, "there is no other branch")
+                .hint(words::NO_BRANCH_HINT),
         );
     }
     one_of(session, words::WHICH_BRANCH, offered).await
@@ -314,7 +288,7 @@ async fn one_of(
     found.map(|(_, value)| value).ok_or_else(Failure::cancelled)
 }
 
-async fn fork(session: &Arc<Session>, room: Arc<Room>, typed: Naming) -> Outcome<Value> {
+async fn fork(session: &Arc<Session>, room: Arc<Room>, typed: ForkParams) -> Outcome<ForkResult> {
     let rev = match typed.rev {
         Some(rev) => rev,
         None => a_turn(session, &room, words::WHICH_FORK).await?,
@@ -332,18 +306,15 @@ async fn fork(session: &Arc<Session>, room: Arc<Room>, typed: Naming) -> Outcome
     }
     let into = typed.into.map(std::path::PathBuf::from);
     let forked = writes::fork(&room, rev, typed.name, into, session).await?;
-    let name = forked["branch"]["name"].as_str().unwrap_or_default();
-    let said = match forked["into"].as_str() {
+    let name = &forked.branch.name;
+    let said = match forked.into.as_ref().and_then(Text::plain) {
         Some(into) => words::forked_into(name, into),
         None => words::forked(name),
     };
     session.say(MessageType::Info, said);
     if switch {
-        let switching = Restoring {
-            branch: Some(name.to_owned()),
-            ..Restoring::default()
-        };
-        let job = Job::new(room, "switch to", switching.branch.clone(), &switching)?;
+        let (branch, verb) = (name.clone(), Verb::Switch { carry: false });
+        let job = Job::new(room, verb, Some(branch), &Choices::default())?;
         restore::run(session, job).await?;
     }
     Ok(forked)
@@ -362,7 +333,7 @@ async fn a_tag(session: &Session, room: &Room) -> Outcome<String> {
     one_of(session, words::WHICH_TAG, offered).await
 }
 
-async fn tag(session: &Session, room: Arc<Room>, typed: Naming) -> Outcome<Value> {
+async fn tag(session: &Session, room: Arc<Room>, typed: TagParams) -> Outcome<TagResult> {
     let name = match typed.name {
         Some(name) => name,
         None => a_tag(session, &room).await?,
@@ -370,10 +341,17 @@ async fn tag(session: &Session, room: Arc<Room>, typed: Naming) -> Outcome<Value
     let rev = typed.rev.unwrap_or_else(|| "@".into());
     let tagged = writes::tag(&room, rev, name.clone()).await?;
     session.say(MessageType::Info, words::tagged(&tagged, &name));
-    Ok(json!({ "tag": name, "checkpoint": tagged }))
+    Ok(TagResult {
+        tag: name,
+        checkpoint: tagged,
+    })
 }
 
-async fn checkpoint(session: &Session, room: Arc<Room>, typed: Naming) -> Outcome<Value> {
+async fn checkpoint(
+    session: &Session,
+    room: Arc<Room>,
+    typed: NewCheckpointParams,
+) -> Outcome<Checkpoint> {
     let entry = writes::checkpoint(&room, typed.label).await?;
     let age = words::Now::read().ago(entry.node.time);
     session.say(

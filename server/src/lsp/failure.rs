@@ -1,23 +1,25 @@
 //! What goes wrong in a request: the words, the next step, and a stable name for programs.
 
 use backstitch_core::ErrorKind;
-use serde_json::{Value, json};
+use backstitch_protocol::{FailureData, FailureKind, Plan};
 use tower_lsp::jsonrpc::{Error, ErrorCode};
+
+use crate::shape;
 
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// Stable: `data.kind`.
-    pub kind: &'static str,
+    /// `data.kind`.
+    pub kind: FailureKind,
     pub message: String,
     pub hint: Option<String>,
     /// The answer as far as it went: a plan with its conflicts.
-    pub answer: Option<Value>,
+    pub answer: Option<Plan>,
 }
 
 pub type Outcome<T> = Result<T, Box<Failure>>;
 
 impl Failure {
-    pub fn new(kind: &'static str, message: impl Into<String>) -> Box<Self> {
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Box<Self> {
         Box::new(Self {
             kind,
             message: message.into(),
@@ -27,12 +29,12 @@ impl Failure {
     }
 
     pub fn usage(message: impl Into<String>) -> Box<Self> {
-        Self::new("usage", message)
+        Self::new(FailureKind::Usage, message)
     }
 
     /// Somebody chose not to go on.
     pub fn cancelled() -> Box<Self> {
-        Self::new("cancelled", "cancelled; nothing was changed")
+        Self::new(FailureKind::Cancelled, "cancelled; nothing was changed")
     }
 
     pub fn hint(mut self: Box<Self>, hint: impl Into<String>) -> Box<Self> {
@@ -40,7 +42,7 @@ impl Failure {
         self
     }
 
-    pub fn answer(mut self: Box<Self>, answer: Value) -> Box<Self> {
+    pub fn answer(mut self: Box<Self>, answer: Plan) -> Box<Self> {
         self.answer = Some(answer);
         self
     }
@@ -58,13 +60,13 @@ impl From<backstitch_core::Error> for Box<Failure> {
     fn from(error: backstitch_core::Error) -> Self {
         let kind = match error.kind() {
             ErrorKind::Refused if matches!(error, backstitch_core::Error::Conflicts { .. }) => {
-                "conflict"
+                FailureKind::Conflict
             }
-            ErrorKind::Refused => "refused",
-            ErrorKind::Usage => "usage",
-            ErrorKind::NotFound => "not_found",
-            ErrorKind::Store => "store",
-            ErrorKind::Other => "failed",
+            ErrorKind::Refused => FailureKind::Refused,
+            ErrorKind::Usage => FailureKind::Usage,
+            ErrorKind::NotFound => FailureKind::NotFound,
+            ErrorKind::Store => FailureKind::Store,
+            ErrorKind::Other => FailureKind::Failed,
         };
         let mut failure = Failure::new(kind, error.to_string());
         failure.hint = error.hint();
@@ -75,19 +77,19 @@ impl From<backstitch_core::Error> for Box<Failure> {
 impl From<Box<Failure>> for Error {
     fn from(failure: Box<Failure>) -> Self {
         let code = match failure.kind {
-            "usage" | "not_found" => ErrorCode::InvalidParams,
-            "cancelled" => ErrorCode::RequestCancelled,
+            FailureKind::Usage | FailureKind::NotFound => ErrorCode::InvalidParams,
+            FailureKind::Cancelled => ErrorCode::RequestCancelled,
             // LSP: the request was right and could not be done all the same
             _ => ErrorCode::ServerError(-32803),
         };
         let mut error = Self::new(code);
-        error.message = failure.message.clone().into();
-        let data = json!({
-            "kind": failure.kind,
-            "hint": failure.hint,
-            "answer": failure.answer,
-        });
-        error.data = Some(data);
+        error.message = failure.message.into();
+        let data = FailureData {
+            kind: failure.kind,
+            hint: failure.hint,
+            answer: failure.answer.map(Box::new),
+        };
+        error.data = Some(shape::value(&data));
         error
     }
 }

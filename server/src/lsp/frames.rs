@@ -12,14 +12,16 @@ pub const UNREADABLE: &str = "backstitch/unreadable";
 const LONGEST: u64 = 512 << 20;
 /// Headers are short. What goes on longer is none.
 const HEADER: u64 = 4096;
+/// As much of that as may hold the next header.
+const KEPT: usize = 4096;
 const PIPE: usize = 64 << 10;
 
 /// What comes in, without what the transport would fail at.
 pub fn guarded(from: impl AsyncRead + Unpin + Send + 'static) -> DuplexStream {
     let (mut to, guarded) = tokio::io::duplex(PIPE);
     tokio::spawn(async move {
-        let mut from = BufReader::new(from);
-        while let Ok(Some(body)) = next(&mut from).await {
+        let mut messages = Messages::new(from);
+        while let Ok(Some(body)) = messages.next().await {
             let head = format!("Content-Length: {}\r\n\r\n", body.len());
             let written = async {
                 to.write_all(head.as_bytes()).await?;
@@ -33,62 +35,93 @@ pub fn guarded(from: impl AsyncRead + Unpin + Send + 'static) -> DuplexStream {
     guarded
 }
 
-/// The next message, or word of what was none; None at the end.
-async fn next<R: AsyncRead + Unpin>(from: &mut BufReader<R>) -> std::io::Result<Option<Vec<u8>>> {
-    let mut length = None;
-    loop {
+struct Messages<R> {
+    from: BufReader<R>,
+    /// Of the message whose header is being read.
+    length: Option<u64>,
+}
+
+impl<R: AsyncRead + Unpin> Messages<R> {
+    fn new(from: R) -> Self {
+        Self {
+            from: BufReader::new(from),
+            length: None,
+        }
+    }
+
+    /// The next message, or word of what was none; None at the end.
+    async fn next(&mut self) -> std::io::Result<Option<Vec<u8>>> {
+        while let Some(line) = self.line().await? {
+            let line = line.trim_ascii();
+            if line.is_empty() {
+                match self.length.take() {
+                    Some(length) => return self.body(length).await.map(Some),
+                    None => continue,
+                }
+            }
+            let text = String::from_utf8_lossy(line).to_ascii_lowercase();
+            if text.starts_with("content-type:") {
+                continue;
+            }
+            // A message whose length was told wrong ends in the middle of a line: the next header stands behind it.
+            let found = text.rsplit_once("content-length:");
+            self.length = found.and_then(|(_, value)| value.trim().parse().ok());
+            if found.is_none_or(|(before, _)| !before.is_empty()) {
+                return Ok(Some(unreadable("no header of the protocol")));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A line of a header; of one that is too long to be any, its end.
+    async fn line(&mut self) -> std::io::Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
-        let read = (&mut *from)
-            .take(HEADER)
-            .read_until(b'\n', &mut line)
-            .await?;
-        if read == 0 {
-            return Ok(None);
-        }
-        let line = line.trim_ascii();
-        if line.is_empty() {
-            match length {
-                Some(length) => return body(from, length).await.map(Some),
-                None => continue,
+        loop {
+            let read = (&mut self.from)
+                .take(HEADER)
+                .read_until(b'\n', &mut line)
+                .await?;
+            if read == 0 {
+                return Ok((!line.is_empty()).then_some(line));
             }
-        }
-        let text = String::from_utf8_lossy(line);
-        let header = text
-            .split_once(':')
-            .map(|(name, value)| (name.trim(), value.trim()));
-        match header {
-            Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
-                length = value.parse::<u64>().ok();
+            if line.ends_with(b"\n") {
+                return Ok(Some(line));
             }
-            Some((name, _)) if name.eq_ignore_ascii_case("content-type") => {}
-            _ => return Ok(Some(unreadable("no header of the protocol"))),
+            let surplus = line.len().saturating_sub(KEPT);
+            line.drain(..surplus);
         }
+    }
+
+    async fn body(&mut self, length: u64) -> std::io::Result<Vec<u8>> {
+        if length > LONGEST {
+            let mut rest = (&mut self.from).take(length);
+            tokio::io::copy(&mut rest, &mut tokio::io::sink()).await?;
+            return Ok(unreadable(&format!("{length} bytes are too many")));
+        }
+        let mut body = Vec::new();
+        let read = (&mut self.from).take(length).read_to_end(&mut body).await?;
+        if u64::try_from(read) != Ok(length) {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(match readable(&body) {
+            Ok(()) => body,
+            Err(error) => unreadable(&error.to_string()),
+        })
     }
 }
 
-async fn body<R: AsyncRead + Unpin>(
-    from: &mut BufReader<R>,
-    length: u64,
-) -> std::io::Result<Vec<u8>> {
-    if length > LONGEST {
-        let mut rest = (&mut *from).take(length);
-        tokio::io::copy(&mut rest, &mut tokio::io::sink()).await?;
-        return Ok(unreadable(&format!("{length} bytes are too many")));
+fn readable(body: &[u8]) -> serde_json::Result<()> {
+    // the transport ends at any other, also in a field that nobody reads
+    std::str::from_utf8(body).map_err(serde::de::Error::custom)?;
+    if !body.trim_ascii_start().starts_with(b"{") {
+        // an array would do for an object
+        return Err(serde::de::Error::custom("a message is an object"));
     }
-    let mut body = Vec::new();
-    let read = (&mut *from).take(length).read_to_end(&mut body).await?;
-    if u64::try_from(read) != Ok(length) {
-        return Err(std::io::ErrorKind::UnexpectedEof.into());
-    }
-    let readable = if is_request(&body) {
-        serde_json::from_slice::<Request>(&body).map(|_| ())
+    if is_request(body) {
+        serde_json::from_slice::<Request>(body).map(|_| ())
     } else {
-        serde_json::from_slice::<Response>(&body).map(|_| ())
-    };
-    Ok(match readable {
-        Ok(()) => body,
-        Err(error) => unreadable(&error.to_string()),
-    })
+        serde_json::from_slice::<Response>(body).map(|_| ())
+    }
 }
 
 /// Whether it has a method, without building what else it has.
@@ -116,9 +149,9 @@ mod tests {
             .build()
             .unwrap();
         runtime.block_on(async {
-            let mut from = BufReader::new(bytes);
+            let mut messages = Messages::new(bytes);
             let mut all = Vec::new();
-            while let Ok(Some(body)) = next(&mut from).await {
+            while let Ok(Some(body)) = messages.next().await {
                 let message: Value = serde_json::from_slice(&body).unwrap();
                 all.push(message["method"].as_str().unwrap_or("response").to_owned());
             }
@@ -137,6 +170,7 @@ mod tests {
         for bad in [
             "{",
             "[]",
+            "[\"2.0\",\"exit\"]",
             "null",
             "5",
             "{\"jsonrpc\":\"2.0\"}",
@@ -146,6 +180,10 @@ mod tests {
             let all = passed(format!("{good}{}{answer}", framed(bad)).as_bytes());
             assert_eq!(all, ["initialized", UNREADABLE, "response"], "{bad}");
         }
+        let foreign = b"Content-Length: 27\r\n\r\n{\"method\":\"x\",\"other\":\"\xff\xfe\"}";
+        let version = b"Content-Length: 43\r\n\r\n{\"jsonrpc\":\"2.0\",\"method\":\"x\",\"other\":\"\xff\xfe\"}";
+        assert_eq!(passed(foreign), [UNREADABLE]);
+        assert_eq!(passed(version), [UNREADABLE]);
         let typed = format!("Content-Type: x; charset=utf-8\r\n{good}");
         assert_eq!(passed(typed.as_bytes()), ["initialized"]);
         assert_eq!(
@@ -153,5 +191,24 @@ mod tests {
             [UNREADABLE, "initialized"]
         );
         assert_eq!(passed(b"Content-Length: 10\r\n\r\n{"), Vec::<String>::new());
+    }
+
+    /// A length that is told wrong costs what it covers, and not everything that follows.
+    #[test]
+    fn the_next_header_is_found() {
+        let body = r#"{"jsonrpc":"2.0","method":"shutdown","id":1}"#;
+        let good = framed(body);
+        for wrong in [0, 1, body.len() - 1, body.len() + 1, body.len() + 18] {
+            let told = format!("Content-Length: {wrong}\r\n\r\n{body}");
+            let all = passed(format!("{told}{good}{good}{good}").as_bytes());
+            assert_eq!(
+                all[all.len() - 2..],
+                ["shutdown", "shutdown"],
+                "{wrong}: {all:?}"
+            );
+        }
+        let noise = "x".repeat(3 * 4096 + 7);
+        let all = passed(format!("{noise}{good}{good}").as_bytes());
+        assert_eq!(all, [UNREADABLE, "shutdown", "shutdown"]);
     }
 }

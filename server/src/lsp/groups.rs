@@ -92,7 +92,9 @@ impl Lines {
     fn of(blame: &Blame, text: &Rope) -> Self {
         let lone = |at: usize| blame.text.get(at + 1) != Some(&b'\n');
         let mut returns = blame.text.iter().enumerate();
-        if !returns.any(|(at, byte)| *byte == b'\r' && lone(at)) {
+        // nearly every text has none at all, which is soon seen
+        let some = blame.text.contains(&b'\r');
+        if !some || !returns.any(|(at, byte)| *byte == b'\r' && lone(at)) {
             return Self(None);
         }
         let mut starts = vec![0];

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use backstitch_core::model::RelPath;
 use backstitch_core::{Author, Delta, Engine, Result};
-use serde_json::Value;
+use backstitch_protocol::{Hunk, Text};
 
 use super::words::{self, Now};
 use crate::changed::Changed;
@@ -56,20 +56,17 @@ fn change(engine: &Engine, author: &Author, path: &RelPath, line: &str) -> Resul
             new: found.change.after.clone(),
         },
     )?;
-    let file = changed.json();
-    let hunks = file["hunks"].as_array().cloned().unwrap_or_default();
-    let lines = |hunk: &Value, side: &str| -> Vec<String> {
-        let lines = hunk[side].as_array().into_iter().flatten();
-        lines
-            .map(|line| line.as_str().unwrap_or("…").to_owned())
-            .collect()
+    let lines = |lines: &[Text]| -> Vec<String> {
+        let plain = |line: &Text| line.plain().unwrap_or("…").to_owned();
+        lines.iter().map(plain).collect()
     };
-    let brought = |hunk: &&Value| lines(hunk, "added").iter().any(|added| added == line);
+    let hunks = changed.shape().hunks;
+    let brought = |hunk: &&Hunk| lines(&hunk.added).iter().any(|added| added == line);
     let Some(hunk) = hunks.iter().find(brought) else {
         return Ok(None);
     };
-    let removed = lines(hunk, "removed").into_iter().map(|l| format!("-{l}"));
-    let added = lines(hunk, "added").into_iter().map(|l| format!("+{l}"));
+    let removed = lines(&hunk.removed).into_iter().map(|l| format!("-{l}"));
+    let added = lines(&hunk.added).into_iter().map(|l| format!("+{l}"));
     let all: Vec<String> = removed.chain(added).collect();
     let mut text = String::new();
     for line in all.iter().take(LINES) {

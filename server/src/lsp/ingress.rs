@@ -49,6 +49,15 @@ impl Service<Request> for Ingress {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
+        if is_told(request.method())
+            && let Some(id @ (Id::Number(_) | Id::String(_))) = request.id()
+        {
+            // whoever gives an id waits for an answer
+            let mut error = Error::method_not_found();
+            error.message = format!("there is no request {}", request.method()).into();
+            let error = Response::from_error(id.clone(), error);
+            return Box::pin(std::future::ready(Ok(Some(error))));
+        }
         if STATE.contains(&request.method()) {
             take_up(&self.session, request);
             return Box::pin(std::future::ready(Ok(None)));
@@ -82,6 +91,13 @@ const STATE: [&str; 7] = [
     "workspace/didChangeConfiguration",
     "window/workDoneProgress/cancel",
 ];
+
+/// Whether it is told, and not asked.
+fn is_told(method: &str) -> bool {
+    // the library leaves what begins so unanswered
+    let is_optional = method.starts_with("$/");
+    STATE.contains(&method) || method == UNREADABLE || is_optional
+}
 
 fn take_up(session: &Session, request: Request) {
     let (method, _, params) = request.into_parts();

@@ -1,8 +1,10 @@
 //! Code lenses: one above each run of lines that an agent wrote last, one at the top of a file with
 //! checkpoints. Pure.
 
-use serde_json::{Value, json};
-use tower_lsp::gen_lsp_types::{CodeLens, Command, Range};
+use std::borrow::Cow;
+
+use serde::Serialize;
+use tower_lsp::gen_lsp_types::Range;
 
 use super::document::Document;
 use super::groups::{self, Group};
@@ -11,42 +13,75 @@ use super::session::Known;
 use super::settings::Lenses;
 use super::words::{self, Now};
 
-pub fn of(uri: &str, document: &Document, known: &Known, which: Lenses, now: Now) -> Vec<CodeLens> {
+/// As LSP has it; written without a tree of values between, since there may be thousands.
+#[derive(Debug, Serialize)]
+pub struct Lens<'a> {
+    range: Range,
+    command: Run<'a>,
+}
+
+#[derive(Debug, Serialize)]
+struct Run<'a> {
+    title: Cow<'static, str>,
+    command: &'static str,
+    arguments: [Arguments<'a>; 1],
+}
+
+#[derive(Clone, Debug, Serialize)]
+struct Arguments<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rev: Option<String>,
+    uri: &'a str,
+}
+
+pub fn of<'a>(
+    uri: &'a str,
+    document: &Document,
+    known: &Known,
+    which: Lenses,
+    now: Now,
+) -> Vec<Lens<'a>> {
     if which == Lenses::Off {
         return Vec::new();
     }
     let mut lenses = Vec::new();
     if let Some(newest) = known.newest {
         let title = words::file_lens(known.checkpoints, known.more, newest, now);
-        lenses.push(lens(0, title, "backstitch.timeline", json!({ "uri": uri })));
+        let arguments = Arguments { rev: None, uri };
+        lenses.push(lens(0, title.into(), "backstitch.timeline", arguments));
     }
     let all = groups::groups(&known.blame, &document.text);
     let newest = newest(&all);
     for group in all.iter().filter(|group| wanted(group, newest, which)) {
         let Some(rev) = group.rev() else { continue };
         let line = group.lines.start;
-        let arguments = json!({ "rev": rev, "uri": uri });
-        let title = words::rewind_lens(group, now);
-        lenses.push(lens(line, title, "backstitch.rewind", arguments.clone()));
-        let name = words::FORK_LENS.to_owned();
-        lenses.push(lens(line, name, "backstitch.fork", arguments.clone()));
-        let name = words::DIFF_LENS.to_owned();
-        lenses.push(lens(line, name, "backstitch.diff", arguments));
+        let rev = Some(rev);
+        let arguments = Arguments { rev, uri };
+        let titles = [
+            (words::rewind_lens(group, now).into(), "backstitch.rewind"),
+            (words::FORK_LENS.into(), "backstitch.fork"),
+            (words::DIFF_LENS.into(), "backstitch.diff"),
+        ];
+        let group = titles.map(|(title, command)| lens(line, title, command, arguments.clone()));
+        lenses.extend(group);
     }
     lenses
 }
 
-fn lens(line: usize, title: String, command: &str, arguments: Value) -> CodeLens {
+fn lens<'a>(
+    line: usize,
+    title: Cow<'static, str>,
+    command: &'static str,
+    arguments: Arguments<'a>,
+) -> Lens<'a> {
     let at = line_start(line);
-    CodeLens {
+    Lens {
         range: Range { start: at, end: at },
-        command: Some(Command {
+        command: Run {
             title,
-            command: command.to_owned(),
-            arguments: Some(vec![arguments]),
-            tooltip: None,
-        }),
-        data: None,
+            command,
+            arguments: [arguments],
+        },
     }
 }
 

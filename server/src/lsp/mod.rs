@@ -14,12 +14,15 @@ mod edits;
 mod failure;
 mod frames;
 mod from_proto;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod groups;
 mod hover;
 mod ingress;
 mod lenses;
 mod news;
 mod notices;
+mod outgoing;
 mod position;
 mod progress;
 mod requests;
@@ -38,10 +41,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc::unbounded_channel;
 use tower_lsp::Server;
 
 use ingress::Ingress;
+use outgoing::Written;
 use session::Session;
 
 /// Requests that may be open at once. What is above waits in the pipe; none of ours waits for the client.
@@ -71,24 +76,43 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 async fn serve(options: &Options) {
+    let (stdin, stdout) = (tokio::io::stdin(), tokio::io::stdout());
+    let (_, serving) = start(options.store_dir.clone(), stdin, stdout);
+    serving.await;
+}
+
+/// The server over any transport, and what it knows.
+fn start<I, O>(
+    store_dir: Option<PathBuf>,
+    from: I,
+    to: O,
+) -> (Arc<Session>, impl Future<Output = ()>)
+where
+    I: AsyncRead + Unpin + Send + 'static,
+    O: AsyncWrite + Unpin,
+{
     let (heard, hearing) = unbounded_channel();
     let (touched, touching) = unbounded_channel();
     let (opened, opening) = unbounded_channel();
-    let store_dir = options.store_dir.clone();
     let (service, socket) = backend::service(|client| {
         Arc::new(Session::new(client, store_dir, heard, touched, opened))
     });
     let session = service.inner().session.clone();
+    let to = Written::new(to, service.inner().outgoing.clone());
     tokio::spawn(buffers::record(session.clone(), touching));
     tokio::spawn(notices::follow(session.clone(), hearing));
     tokio::spawn(waiting::follow(session.clone(), opening));
-    let stdin = frames::guarded(tokio::io::stdin());
-    let server = Server::new(stdin, tokio::io::stdout(), socket);
+    let server = Server::new(frames::guarded(from), to, socket);
     let server = server.concurrency_level(AT_ONCE);
-    server.serve(Ingress::new(service)).await;
-    if session.is_leaving() {
-        buffers::leave(&session).await;
-    }
+    let serving = server.serve(Ingress::new(service));
+    let leaving = session.clone();
+    let whole = async move {
+        serving.await;
+        if leaving.is_leaving() {
+            buffers::leave(&leaving).await;
+        }
+    };
+    (session, whole)
 }
 
 fn log(options: &Options) -> Result<()> {

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use backstitch_core::model::{Change, ContentId, Kind, NodeId, RelPath};
-use backstitch_core::{Answer, Entry, LogFilter, OpenText, Result};
+use backstitch_core::{Answer, Entry, LogFilter, OpenText, Result, Standing};
+use backstitch_protocol::{DidCheckpoint, DidRewind, Recorder, Status, TimelineChanged};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tower_lsp::gen_lsp_types::{
     LspNotificationMethod, MessageDirection, MessageType, Notification,
@@ -52,6 +52,36 @@ pub async fn follow(session: Arc<Session>, mut heard: UnboundedReceiver<PathBuf>
     }
 }
 
+/// Tells whether the files of a workspace are watched, and each time that this changes.
+pub async fn standing(session: Arc<Session>, room: Arc<Room>) {
+    session.begun().await;
+    if !session.abilities().own.notifications {
+        return;
+    }
+    let mut standing = room.standing();
+    let root = room.root().to_path_buf();
+    drop(room);
+    loop {
+        let recorder = match &*standing.borrow_and_update() {
+            Standing::Waiting => Recorder::Waiting,
+            Standing::Watching { directories } => Recorder::Watching {
+                directories: *directories,
+            },
+            Standing::Failed(reason) => Recorder::Failed {
+                reason: reason.clone(),
+            },
+        };
+        let status = Status {
+            workspace: shape::text(root.as_os_str().as_encoded_bytes()),
+            recorder,
+        };
+        session.client.send_notification::<Stands>(status).await;
+        if standing.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
 /// The newest node, and what was made after another one, oldest first. Without one nothing is told.
 async fn news(room: &Room, since: Option<NodeId>) -> Result<(NodeId, Vec<Entry>)> {
     let asked = room.ask(move |engine| {
@@ -72,34 +102,28 @@ async fn news(room: &Room, since: Option<NodeId>) -> Result<(NodeId, Vec<Entry>)
 
 async fn tell(session: &Arc<Session>, room: &Arc<Room>, entries: &[Entry]) {
     let wants = session.abilities().own.notifications;
+    let workspace = shape::path(room.root());
     for entry in entries {
         under(session, room, entry).await;
         if wants {
-            let checkpoint = json!({
-                "workspace": shape::text(room.root().as_os_str().as_encoded_bytes()),
-                "checkpoint": shape::checkpoint(entry),
-            });
-            session
-                .client
-                .send_notification::<DidCheckpoint>(checkpoint)
-                .await;
+            let made = DidCheckpoint {
+                workspace: workspace.clone(),
+                checkpoint: shape::checkpoint(entry),
+            };
+            session.client.send_notification::<Made>(made).await;
             if let Some(operation) = &entry.operation {
-                let rewound = json!({
-                    "workspace": shape::text(room.root().as_os_str().as_encoded_bytes()),
-                    "operation": shape::operation(operation),
-                    "checkpoint": entry.node.id.to_string(),
-                });
-                session.client.send_notification::<DidRewind>(rewound).await;
+                let rewound = DidRewind {
+                    workspace: workspace.clone(),
+                    operation: shape::operation(operation),
+                    checkpoint: entry.node.id.to_string(),
+                };
+                session.client.send_notification::<Rewound>(rewound).await;
             }
         }
     }
     if wants {
-        let workspace = shape::text(room.root().as_os_str().as_encoded_bytes());
-        let changed = json!({ "workspace": workspace });
-        session
-            .client
-            .send_notification::<TimelineChanged>(changed)
-            .await;
+        let changed = TimelineChanged { workspace };
+        session.client.send_notification::<Longer>(changed).await;
     }
 }
 
@@ -225,18 +249,19 @@ async fn serve(session: Arc<Session>, room: Arc<Room>) {
 }
 
 macro_rules! notification {
-    ($name:ident, $method:literal) => {
+    ($name:ident, $params:ty, $method:literal) => {
         #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
         pub enum $name {}
 
         impl Notification for $name {
-            type Params = Value;
+            type Params = $params;
             const METHOD: LspNotificationMethod<'static> = LspNotificationMethod::Custom($method);
             const MESSAGE_DIRECTION: MessageDirection = MessageDirection::ServerToClient;
         }
     };
 }
 
-notification!(DidCheckpoint, "backstitch/didCheckpoint");
-notification!(DidRewind, "backstitch/didRewind");
-notification!(TimelineChanged, "backstitch/timelineChanged");
+notification!(Made, DidCheckpoint, "backstitch/didCheckpoint");
+notification!(Rewound, DidRewind, "backstitch/didRewind");
+notification!(Longer, TimelineChanged, "backstitch/timelineChanged");
+notification!(Stands, Status, "backstitch/status");

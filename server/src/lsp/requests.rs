@@ -1,79 +1,38 @@
 //! The custom requests of Backstitch's own clients: their parameters, and their answers in the shapes that the
 //! command line's JSON has. Decides nothing.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use backstitch_core::model::Kind;
-use backstitch_core::{Author, By, LogFilter};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use backstitch_core::{By, LogFilter};
+use backstitch_protocol::{
+    AgentSession, AgentTurn, BlameResult, BlameRun, ChangedFile, CheckpointParams,
+    CheckpointResult, DiffParams, DiffResult, PlanParams, PlanResult, SessionsResult, Text,
+    TimelineParams, TimelineResult, Where, Words, WrittenBy,
+};
+use serde_json::Value;
 
-use super::commands::{self, Restoring, Where};
+use super::commands;
 use super::failure::{Failure, Outcome};
 use super::groups;
 use super::position::Encoding;
-use super::restore::{self, Job};
+use super::restore::{self, Job, Verb};
 use super::room::Acting;
 use super::session::Session;
 use super::{spans, views};
 use crate::changed::Changed;
-use crate::{render, shape};
+use crate::shape;
 
 /// Rows of a page, where none are asked for.
 const PAGE: usize = 200;
 
-#[derive(Clone, Debug, Deserialize)]
-pub struct Content {
-    pub uri: String,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Timeline {
-    limit: Option<usize>,
-    /// Only those older than this checkpoint: the next page.
-    before: Option<String>,
-    session: Option<String>,
-    agent: Option<String>,
-    kind: Option<String>,
-    text: Option<String>,
-    branch: Option<String>,
-    all_branches: bool,
-    /// Only what changed this file.
-    uri: Option<String>,
-    workspace: Option<String>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Checkpoint {
-    rev: String,
-    uri: Option<String>,
-    workspace: Option<String>,
-}
-
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Diff {
-    from: String,
-    /// None: the disk.
-    to: Option<String>,
-    uri: Option<String>,
-    workspace: Option<String>,
-}
-
-fn place(uri: Option<&String>, workspace: Option<&String>) -> Where {
-    Where {
-        uri: uri.cloned(),
-        workspace: workspace.cloned(),
-    }
-}
-
-pub async fn timeline(session: &Session, asked: Timeline) -> Outcome<Value> {
-    let here = place(asked.uri.as_ref(), asked.workspace.as_ref());
-    let room = commands::room(session, &here)?;
-    let path = asked.uri.as_deref().map(|uri| commands::path(&room, uri));
+pub async fn timeline(session: &Session, asked: TimelineParams) -> Outcome<TimelineResult> {
+    let room = commands::room(session, &asked.place)?;
+    let path = asked
+        .place
+        .uri
+        .as_deref()
+        .map(|uri| commands::path(&room, uri));
     let path = path.transpose()?;
     let kind = asked.kind.as_deref().map(|name| {
         let mut all = Kind::ALL.into_iter();
@@ -98,137 +57,149 @@ pub async fn timeline(session: &Session, asked: Timeline) -> Outcome<Value> {
         })?;
         let more = entries.len() > limit;
         entries.truncate(limit);
-        Ok(json!({
-            "checkpoints": entries.iter().map(shape::checkpoint).collect::<Vec<_>>(),
-            "branches": engine.branches()?.iter().map(shape::branch).collect::<Vec<_>>(),
-            "head": engine.head()?.map(|head| head.to_string()),
-            "branch": engine.branch_name()?,
-            "more": more,
-        }))
+        Ok(TimelineResult {
+            checkpoints: entries.iter().map(shape::checkpoint).collect(),
+            branches: engine.branches()?.iter().map(shape::branch).collect(),
+            head: engine.head()?.map(|head| head.to_string()),
+            branch: engine.branch_name()?,
+            more,
+        })
     });
     match answered.await {
-        Err(backstitch_core::Error::NoStore(_)) => Ok(json!({
-            "checkpoints": [], "branches": [], "head": null, "branch": "main", "more": false,
-        })),
+        Err(backstitch_core::Error::NoStore(_)) => Ok(TimelineResult {
+            checkpoints: Vec::new(),
+            branches: Vec::new(),
+            head: None,
+            branch: "main".to_owned(),
+            more: false,
+        }),
         answered => Ok(answered?),
     }
 }
 
-pub async fn checkpoint(session: &Session, asked: Checkpoint) -> Outcome<Value> {
-    let here = place(asked.uri.as_ref(), asked.workspace.as_ref());
-    let room = commands::room(session, &here)?;
+pub async fn checkpoint(session: &Session, asked: CheckpointParams) -> Outcome<CheckpointResult> {
+    let room = commands::room(session, &asked.place)?;
     let answered = room.ask(move |engine| {
         let node = engine.resolve(&asked.rev)?;
-        let mut answer = shape::checkpoint(&engine.entry(node)?);
+        let checkpoint = shape::checkpoint(&engine.entry(node)?);
         let steps = engine.turn_steps(node)?.into_iter();
         let steps = steps.map(|step| Ok(shape::checkpoint(&engine.entry(step)?)));
-        answer["steps"] = steps
-            .collect::<backstitch_core::Result<Vec<Value>>>()?
-            .into();
-        Ok(answer)
+        Ok(CheckpointResult {
+            checkpoint,
+            steps: steps.collect::<backstitch_core::Result<_>>()?,
+        })
     });
     Ok(answered.await?)
 }
 
 /// Hunks with line ranges on both sides, and the words that differ in them.
-pub async fn diff(session: &Session, asked: Diff) -> Outcome<Value> {
-    let here = place(asked.uri.as_ref(), asked.workspace.as_ref());
-    let room = commands::room(session, &here)?;
-    let path = asked.uri.as_deref().map(|uri| commands::path(&room, uri));
+pub async fn diff(session: &Session, asked: DiffParams) -> Outcome<DiffResult> {
+    let room = commands::room(session, &asked.place)?;
+    let path = asked
+        .place
+        .uri
+        .as_deref()
+        .map(|uri| commands::path(&room, uri));
     let path = path.transpose()?;
-    let (from, to) = (asked.from.clone(), asked.to.clone());
+    let (from, until) = (
+        asked.from.clone(),
+        views::Until::read(asked.to.as_deref(), session, &room),
+    );
+    let to = until.name();
     let encoding = session.abilities().encoding;
     let answered = room.act(false, move |Acting { engine, .. }| {
-        let to = asked.to.as_deref().filter(|to| *to != "disk");
-        let files = views::changed(engine, &asked.from, to, path.as_ref())?;
+        let files = views::changed(engine, &asked.from, &until, path.as_ref())?;
         Ok(files
             .iter()
             .map(|file| with_words(file, encoding))
             .collect::<Vec<_>>())
     });
-    Ok(json!({ "from": from, "to": to.unwrap_or_else(|| "disk".into()), "files": answered.await? }))
+    Ok(DiffResult {
+        from,
+        to,
+        files: answered.await?,
+    })
 }
 
-fn with_words(file: &Changed, encoding: Encoding) -> Value {
-    let mut file = file.json();
-    for hunk in file["hunks"].as_array_mut().into_iter().flatten() {
-        let lines = |side: &str| -> Vec<&str> {
-            let lines = hunk[side].as_array().into_iter().flatten();
-            lines
-                .map(|line| line.as_str().unwrap_or_default())
-                .collect()
-        };
-        let (gone, come) = spans::of(&lines("removed"), &lines("added"), encoding);
-        hunk["words"] = json!({ "removed": gone, "added": come });
+fn with_words(file: &Changed, encoding: Encoding) -> ChangedFile {
+    let mut file = file.shape();
+    for hunk in &mut file.hunks {
+        let plain = |line| Text::plain(line).unwrap_or_default();
+        let gone: Vec<&str> = hunk.removed.iter().map(plain).collect();
+        let come: Vec<&str> = hunk.added.iter().map(plain).collect();
+        let (removed, added) = spans::of(&gone, &come, encoding);
+        hunk.words = Some(Words { removed, added });
     }
     file
 }
 
 /// The dry run of a restore.
-pub async fn plan(session: &Arc<Session>, asked: &Value) -> Outcome<Value> {
-    let here: Where = commands::read("backstitch/plan", asked)?;
-    let typed: Restoring = commands::read("backstitch/plan", asked)?;
-    let room = commands::room(session, &here)?;
-    let (verb, rev) = if let Some(branch) = &typed.branch {
-        ("switch to", Some(branch.clone()))
-    } else if let Some(rev) = typed.turn.as_ref().or(typed.step.as_ref()) {
-        ("revert", Some(rev.clone()))
-    } else if let Some(rev) = &typed.rev {
-        ("rewind to", Some(rev.clone()))
+pub async fn plan(session: &Arc<Session>, asked: &Value) -> Outcome<PlanResult> {
+    let typed: PlanParams = commands::read("backstitch/plan", asked)?;
+    let room = commands::room(session, &typed.place)?;
+    let (verb, rev) = if let Some(branch) = typed.branch {
+        let verb = Verb::Switch { carry: typed.carry };
+        (verb, Some(branch))
+    } else if let Some(rev) = typed.turn.or(typed.step) {
+        (Verb::Revert, Some(rev))
+    } else if let Some(rev) = typed.rev {
+        (Verb::Rewind, Some(rev))
     } else {
-        ("undo", typed.op.clone())
+        (Verb::Undo, typed.op)
     };
-    let shown = restore::plan(session, &Job::new(room, verb, rev, &typed)?).await?;
-    let mut answer = shown.document;
-    answer["title"] = json!(shown.title);
-    answer["empty"] = json!(shown.plan.is_empty());
-    Ok(answer)
-}
-
-/// Who wrote each line of an open document, unsaved text included.
-pub async fn blame(session: &Session, uri: &str) -> Outcome<Value> {
-    let Some((document, known)) = session.known(uri).await? else {
-        return Ok(json!({ "version": null, "runs": [] }));
-    };
-    let runs = known.blame.runs.iter().map(|run| {
-        let mut object = author(&run.author);
-        object["start"] = json!(run.start - 1);
-        object["count"] = json!(run.count);
-        object
-    });
-    Ok(json!({
-        "version": document.version,
-        "runs": runs.collect::<Vec<_>>(),
-        "checkpoints": known.checkpoints,
-    }))
-}
-
-fn author(author: &Author) -> Value {
-    let work = groups::work(author);
-    let turn = work.and_then(|work| work.turn.as_ref());
-    let by = match &author.by {
-        By::Agent(_) => "agent",
-        By::User => "user",
-        By::Unsaved => "unsaved",
-        By::Unknown => "unknown",
-        By::Before => "before",
-    };
-    json!({
-        "by": by,
-        "checkpoint": author.node.map(|id| id.to_string()),
-        "time": author.time.map(shape::time),
-        "agent": work.map(|w| w.session.agent.as_str()),
-        "session": work.map(|w| w.session.native.as_str()),
-        "certainty": work.map(|w| render::certainty(w.session_certainty)),
-        "turn": turn.map(|t| format!("t{}", t.number)),
-        "prompt": turn.map(|t| t.prompt.as_str()),
-        "tool": work.and_then(|w| w.tool.as_deref()),
-        "iteration": work.and_then(|w| w.iteration),
+    let shown = restore::plan(session, &Job::new(room, verb, rev, &typed.choices)?).await?;
+    Ok(PlanResult {
+        empty: shown.plan.is_empty(),
+        plan: shown.document,
+        title: shown.title,
     })
 }
 
+/// Who wrote each line of an open document, unsaved text included.
+pub async fn blame(session: &Session, uri: &str) -> Outcome<BlameResult> {
+    let Some((document, known)) = session.known(uri).await? else {
+        return Ok(BlameResult {
+            version: None,
+            runs: Vec::new(),
+            checkpoints: None,
+        });
+    };
+    Ok(BlameResult {
+        version: Some(document.version),
+        runs: known.blame.runs.iter().map(lines).collect(),
+        checkpoints: Some(known.checkpoints),
+    })
+}
+
+fn lines(run: &backstitch_core::BlameRun) -> BlameRun {
+    let author = &run.author;
+    let work = groups::work(author);
+    let turn = work.and_then(|work| work.turn.as_ref());
+    let by = match &author.by {
+        By::Agent(_) => WrittenBy::Agent,
+        By::User => WrittenBy::User,
+        By::Unsaved => WrittenBy::Unsaved,
+        By::Unknown => WrittenBy::Unknown,
+        By::Before => WrittenBy::Before,
+    };
+    BlameRun {
+        by,
+        checkpoint: author.node.map(|id| id.to_string()),
+        time: author.time.map(shape::time),
+        agent: work.map(|w| w.session.agent.clone()),
+        session: work.map(|w| w.session.native.clone()),
+        certainty: work.map(|w| shape::certainty(w.session_certainty)),
+        turn: turn.map(|t| format!("t{}", t.number)),
+        prompt: turn.map(|t| t.prompt.clone()),
+        tool: work.and_then(|w| w.tool.clone()),
+        iteration: work.and_then(|w| w.iteration),
+        start: run.start - 1,
+        count: run.count,
+    }
+}
+
 /// The sessions of the newest turns, newest first.
-pub async fn sessions(session: &Session, here: &Where) -> Outcome<Value> {
+pub async fn sessions(session: &Session, here: &Where) -> Outcome<SessionsResult> {
     let room = commands::room(session, here)?;
     let entries = room.ask(|engine| {
         engine.log(&LogFilter {
@@ -242,27 +213,28 @@ pub async fn sessions(session: &Session, here: &Where) -> Outcome<Value> {
         Err(backstitch_core::Error::NoStore(_)) => Vec::new(),
         entries => entries?,
     };
-    let mut order = Vec::new();
-    let mut turns: BTreeMap<String, Vec<Value>> = BTreeMap::new();
-    let mut agents: BTreeMap<String, String> = BTreeMap::new();
+    let mut sessions: Vec<AgentSession> = Vec::new();
     for entry in &entries {
         let (Some(of), Some(turn)) = (&entry.session, &entry.turn) else {
             continue;
         };
-        let id = of.native.clone();
-        if !order.contains(&id) {
-            order.push(id.clone());
+        let turn = AgentTurn {
+            turn: format!("t{}", turn.number),
+            prompt: turn.prompt.clone(),
+            checkpoint: entry.node.id.to_string(),
+            time: shape::time(entry.node.time),
+        };
+        match sessions.iter_mut().find(|s| s.session == of.native) {
+            Some(known) => {
+                known.agent.clone_from(&of.agent);
+                known.turns.push(turn);
+            }
+            None => sessions.push(AgentSession {
+                session: of.native.clone(),
+                agent: of.agent.clone(),
+                turns: vec![turn],
+            }),
         }
-        agents.insert(id.clone(), of.agent.clone());
-        turns.entry(id).or_default().push(json!({
-            "turn": format!("t{}", turn.number),
-            "prompt": turn.prompt,
-            "checkpoint": entry.node.id.to_string(),
-            "time": shape::time(entry.node.time),
-        }));
     }
-    let sessions = order
-        .iter()
-        .map(|id| json!({ "session": id, "agent": agents.get(id), "turns": turns.get(id) }));
-    Ok(json!({ "sessions": sessions.collect::<Vec<_>>() }))
+    Ok(SessionsResult { sessions })
 }

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use backstitch_core::restore::{Goal, OnConflict, Plan, Request};
 use backstitch_core::{EditorLease, Engine};
-use serde_json::Value;
+use backstitch_protocol::{self as protocol, Choices, FailureKind, RestoreResult};
 use tower_lsp::gen_lsp_types::MessageType;
 
 use super::ask::must_ask;
-use super::commands::{Restoring, request};
+use super::commands::request;
 use super::editing::{self, For, NewText, Open};
 use super::failure::{Failure, Outcome};
 use super::progress;
@@ -37,13 +37,35 @@ fn off() -> Arc<AtomicBool> {
 /// How often a plan is made anew because something changed while it was shown.
 const TRIES: usize = 4;
 
+/// What a restore is to do with what was named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    Rewind,
+    Revert,
+    Undo,
+    Redo,
+    Switch { carry: bool },
+}
+
+impl Verb {
+    /// As people read it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Rewind => "rewind to",
+            Self::Revert => "revert",
+            Self::Undo => "undo",
+            Self::Redo => "redo",
+            Self::Switch { .. } => "switch to",
+        }
+    }
+}
+
 /// A restore as asked for.
 #[derive(Clone, Debug)]
 pub struct Job {
     room: Arc<Room>,
     request: Request,
-    /// `rewind to`, as people read it.
-    verb: &'static str,
+    verb: Verb,
     /// What was named.
     rev: Option<String>,
     confirm: bool,
@@ -52,22 +74,10 @@ pub struct Job {
 }
 
 impl Job {
-    pub fn new(
-        room: Arc<Room>,
-        verb: &'static str,
-        rev: Option<String>,
-        typed: &Restoring,
-    ) -> Outcome<Self> {
-        let mut request = request(&room, typed)?;
-        if let ("switch to", Some(branch)) = (verb, &rev) {
-            request.goal = Goal::Switch {
-                branch: branch.clone(),
-                carry: typed.carry,
-            };
-        }
+    pub fn new(room: Arc<Room>, verb: Verb, rev: Option<String>, typed: &Choices) -> Outcome<Self> {
         Ok(Self {
+            request: request(&room, typed)?,
             room,
-            request,
             verb,
             rev,
             confirm: typed.confirm.unwrap_or(typed.plan.is_none()),
@@ -87,10 +97,13 @@ impl Job {
         request.open = open.documents(engine.root());
         let rev = self.rev.as_deref();
         request.goal = match (self.verb, rev) {
-            ("rewind to", Some(rev)) => Goal::Rewind(engine.resolve(rev)?),
-            ("revert", Some(rev)) => Goal::Revert(vec![engine.resolve(rev)?]),
-            ("undo", op) => Goal::Undo(op.map(|op| engine.resolve_op(op)).transpose()?),
-            ("switch to", _) => request.goal,
+            (Verb::Rewind, Some(rev)) => Goal::Rewind(engine.resolve(rev)?),
+            (Verb::Revert, Some(rev)) => Goal::Revert(vec![engine.resolve(rev)?]),
+            (Verb::Undo, op) => Goal::Undo(op.map(|op| engine.resolve_op(op)).transpose()?),
+            (Verb::Switch { carry }, Some(branch)) => Goal::Switch {
+                branch: branch.to_owned(),
+                carry,
+            },
             _ => Goal::Redo,
         };
         Ok(request)
@@ -101,7 +114,7 @@ impl Job {
 #[derive(Clone, Debug)]
 pub struct Shown {
     pub plan: Plan,
-    pub document: Value,
+    pub document: protocol::Plan,
     /// `rewind to t4`.
     pub title: String,
 }
@@ -110,7 +123,7 @@ pub struct Shown {
 pub async fn plan(session: &Arc<Session>, job: &Job) -> Outcome<Shown> {
     let mine = job.clone();
     let open = Open::of(session, &job.room);
-    let title = words::looking(job.verb, job.rev.as_deref());
+    let title = words::looking(job.verb.name(), job.rev.as_deref());
     let work = |shown: progress::Shown| {
         job.room.act(false, move |Acting { engine, lease }| {
             planned(&mut shown.tell(engine), &mine, &lease, &open)
@@ -130,7 +143,7 @@ fn planned(
     Ok(Shown {
         title: format!(
             "{} {}",
-            mine.verb,
+            mine.verb.name(),
             mine.rev.as_deref().unwrap_or(&plan.target)
         ),
         document: shape::plan(&plan, mine.rev.as_deref(), "code"),
@@ -139,12 +152,12 @@ fn planned(
 }
 
 /// Plans, asks where somebody is to be asked, does it, and says what was done.
-pub async fn run(session: &Arc<Session>, mut job: Job) -> Outcome<Value> {
+pub async fn run(session: &Arc<Session>, mut job: Job) -> Outcome<RestoreResult> {
     for _ in 0..TRIES {
         let shown = plan(session, &job).await?;
         if shown.plan.is_empty() && shown.plan.open_conflicts() == 0 {
             session.say(MessageType::Info, words::nothing(&shown.title));
-            return Ok(shown.document);
+            return Ok(RestoreResult::Nothing(Box::new(shown.document)));
         }
         if shown.plan.open_conflicts() > 0 && job.request.on_conflict == OnConflict::Fail {
             if !job.confirm {
@@ -163,9 +176,9 @@ pub async fn run(session: &Arc<Session>, mut job: Job) -> Outcome<Value> {
         }
         let asked = fingerprint.is_some() && job.confirm;
         match apply(session, &job, fingerprint).await {
-            Ok(applied) => return Ok(applied),
+            Ok(applied) => return Ok(RestoreResult::Applied(Box::new(applied))),
             // something changed while it was shown: it is shown anew
-            Err(failure) if asked && failure.kind == "refused" => {
+            Err(failure) if asked && failure.kind == FailureKind::Refused => {
                 let again = plan(session, &job).await?;
                 if again.plan.fingerprint == shown.plan.fingerprint {
                     return Err(failure);
@@ -175,7 +188,7 @@ pub async fn run(session: &Arc<Session>, mut job: Job) -> Outcome<Value> {
         }
     }
     Err(Failure::new(
-        "refused",
+        FailureKind::Refused,
         "the files kept changing while the plan was shown; nothing was changed",
     )
     .hint("try again when the agent has stopped"))
@@ -183,7 +196,7 @@ pub async fn run(session: &Arc<Session>, mut job: Job) -> Outcome<Value> {
 
 fn conflict(shown: &Shown) -> Box<Failure> {
     let files = shown.plan.open_conflicts();
-    Failure::new("conflict", words::conflict(files))
+    Failure::new(FailureKind::Conflict, words::conflict(files))
         .hint("`onConflict` decides them: markers, current or target; `paths` leaves files out; `exact` takes the target's very state")
         .answer(shown.document.clone())
 }
@@ -217,7 +230,7 @@ async fn decide(session: &Arc<Session>, job: &mut Job, shown: &Shown) -> Outcome
 
 async fn confirm(session: &Arc<Session>, job: &Job, shown: &Shown) -> Outcome<()> {
     let question = words::question(&shown.title, &shown.plan, job.request.on_conflict);
-    let yes = words::verb(job.verb);
+    let yes = words::verb(job.verb.name());
     loop {
         let answers = [yes, choice::SHOW, choice::CANCEL];
         let chosen = must_ask(session, MessageType::Info, &question, &answers).await?;
@@ -230,10 +243,14 @@ async fn confirm(session: &Arc<Session>, job: &Job, shown: &Shown) -> Outcome<()
 }
 
 /// Carries it out: files on disk first, then what is open in the editor.
-async fn apply(session: &Arc<Session>, job: &Job, fingerprint: Option<String>) -> Outcome<Value> {
+async fn apply(
+    session: &Arc<Session>,
+    job: &Job,
+    fingerprint: Option<String>,
+) -> Outcome<protocol::Applied> {
     let mine = job.clone();
     let open = Open::of(session, &job.room);
-    let title = words::doing(job.verb, job.rev.as_deref());
+    let title = words::doing(job.verb.name(), job.rev.as_deref());
     let work = |shown: progress::Shown| {
         job.room.act(false, move |Acting { engine, lease }| {
             let mut engine = shown.tell(engine);
@@ -255,8 +272,9 @@ async fn apply(session: &Arc<Session>, job: &Job, fingerprint: Option<String>) -
     session.changed(&job.room);
     let unsaved: Vec<_> = texts.iter().map(|text| text.path.clone()).collect();
     let unseen = editing::apply(session, &job.room, texts, For::Command).await;
-    shape::unseen(&mut document, &unseen.not_taken, &unseen.awaited);
-    let said = words::done(job.verb, job.rev.as_deref(), &applied, &unsaved);
+    document.not_taken = shape::paths(&unseen.not_taken);
+    document.awaited = shape::paths(&unseen.awaited);
+    let said = words::done(job.verb.name(), job.rev.as_deref(), &applied, &unsaved);
     session.say(MessageType::Info, said);
     Ok(document)
 }

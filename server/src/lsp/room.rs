@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use backstitch_core::{
     EditorLease, Engine, Error, Recorder, Recording, Result, Standing, Workspace,
 };
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 type Job = Box<dyn FnOnce(&mut Desk) + Send>;
 
@@ -23,6 +23,7 @@ pub struct Room {
     acts: Sender<Job>,
     /// Held, not used: it watches the files as long as the workspace is open.
     _recorder: Recorder,
+    standing: watch::Receiver<Standing>,
 }
 
 /// What one thread works with: the engine, once there is a store.
@@ -48,19 +49,26 @@ impl Room {
     pub fn open(workspace: Workspace, editor: &str) -> Result<Self> {
         let asks = spawn(workspace.clone(), None, "asks")?;
         let acts = spawn(workspace.clone(), Some(editor.to_owned()), "acts")?;
-        let root = workspace.root.clone();
-        let said = move |standing| match standing {
-            Standing::Failed(why) => tracing::warn!("{}: {why}", root.display()),
-            other => tracing::info!("{}: {other:?}", root.display()),
-        };
-        let recorder = Recorder::start(&workspace, Recording::default(), said)?;
+        let (say, standing) = watch::channel(Standing::Waiting);
+        let recorder = Recorder::start(&workspace, Recording::default(), move |standing| {
+            if let Standing::Failed(why) = &standing {
+                tracing::warn!("the files are not watched: {why}");
+            }
+            say.send_replace(standing);
+        })?;
         Ok(Self {
             _recorder: recorder,
+            standing,
             workspace,
             serving: tokio::sync::Mutex::default(),
             asks,
             acts,
         })
+    }
+
+    /// What the recorder is doing, and each change of it.
+    pub fn standing(&self) -> watch::Receiver<Standing> {
+        self.standing.clone()
     }
 
     pub fn root(&self) -> &Path {

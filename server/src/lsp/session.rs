@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock, RwLock};
 use std::time::Duration;
 
 use backstitch_core::model::RelPath;
-use backstitch_core::{Against, Blame, Error, Locate, LogFilter, Result, Workspace};
+use backstitch_core::{Against, Blame, Error, Locate, Result, Workspace};
 use dashmap::DashMap;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Notify, watch};
@@ -367,17 +367,12 @@ impl Session {
         let (bytes, path) = (document.bytes(), place.path.clone());
         let asked = place.room.ask(move |engine| {
             let blame = engine.blame(&path, Against::Text(&bytes))?;
-            let of_file = LogFilter {
-                path: Some(path),
-                limit: Some(COUNTED + 1),
-                ..LogFilter::default()
-            };
-            let entries = engine.log(&of_file)?;
+            let checkpoints = engine.checkpoints_of(&path, COUNTED)?;
             Ok(Known {
                 blame,
-                checkpoints: entries.len().min(COUNTED),
-                more: entries.len() > COUNTED,
-                newest: entries.first().map(|entry| entry.node.time),
+                checkpoints: checkpoints.count,
+                more: checkpoints.more,
+                newest: checkpoints.newest,
             })
         });
         let known = match asked.await {

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
 use super::position::Encoding;
@@ -11,9 +10,12 @@ use super::position::Encoding;
 const MOST: usize = 20_000;
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Spans `[line, start, end]` within the removed and the added lines; lines count from 0 in their side,
+/// Line, start, end.
+pub type Span = (usize, usize, usize);
+
+/// Spans within the removed and the added lines; lines count from 0 in their side,
 /// columns in the client's units.
-pub fn of(removed: &[&str], added: &[&str], encoding: Encoding) -> (Vec<Value>, Vec<Value>) {
+pub fn of(removed: &[&str], added: &[&str], encoding: Encoding) -> (Vec<Span>, Vec<Span>) {
     let (a, b) = (removed.join("\n"), added.join("\n"));
     if a.is_empty() || b.is_empty() || a.len() + b.len() > MOST {
         return (Vec::new(), Vec::new());
@@ -51,7 +53,7 @@ fn words(text: &str) -> Vec<&str> {
     words
 }
 
-fn mark(words: &[&str], range: std::ops::Range<usize>, encoding: Encoding, to: &mut Vec<Value>) {
+fn mark(words: &[&str], range: std::ops::Range<usize>, encoding: Encoding, to: &mut Vec<Span>) {
     let before: String = words[..range.start].concat();
     let (mut line, last) = match before.rsplit_once('\n') {
         Some((lines, last)) => (lines.matches('\n').count() + 1, last),
@@ -65,7 +67,7 @@ fn mark(words: &[&str], range: std::ops::Range<usize>, encoding: Encoding, to: &
         }
         let end = column + encoding.units(part);
         if end > column {
-            to.push(json!([line, column, end]));
+            to.push((line, column, end));
         }
     }
 }
@@ -81,8 +83,8 @@ mod tests {
             &["let a = 𝄞(new_one);", "same"],
             Encoding::Utf16,
         );
-        assert_eq!(gone, [json!([0, 11, 14])]);
-        assert_eq!(come, [json!([0, 11, 18])]);
+        assert_eq!(gone, [(0, 11, 14)]);
+        assert_eq!(come, [(0, 11, 18)]);
         assert_eq!(of(&[], &["x"], Encoding::Utf8), (vec![], vec![]));
     }
 }

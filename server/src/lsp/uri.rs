@@ -46,7 +46,7 @@ impl Virtual {
         })
     }
 
-    #[cfg(test)] // clients make them; `server/docs/protocol.md` has the form
+    #[cfg(any(test, fuzzing))] // clients make them; `server/docs/protocol.md` has the form
     pub fn uri(&self) -> String {
         format!(
             "{SCHEME}://{}/{}/{}",

@@ -6,11 +6,10 @@ use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use backstitch_core::model::{FileState, RelPath};
+use backstitch_core::model::{FileState, Placed, RelPath};
 use backstitch_core::restore::ActionKind;
 use backstitch_core::{Delta, Engine, LogFilter};
-use serde::Deserialize;
-use serde_json::{Value, json};
+use backstitch_protocol::{DiffResult, FailureKind, ShowDiffParams, ShowTimelineResult};
 use tempfile::TempDir;
 use tower_lsp::gen_lsp_types::{MessageType, ShowDocumentParams, Uri};
 
@@ -24,32 +23,29 @@ use super::words::{self, Now};
 use crate::changed::{Changed, Difference, difference};
 use crate::shape;
 
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Differing {
-    pub rev: Option<String>,
-    pub rev2: Option<String>,
-    pub uri: Option<String>,
-}
-
 /// Shows what changed since a revision, or between two; in one file where one is named.
-pub async fn diff(session: &Arc<Session>, room: Arc<Room>, typed: Differing) -> Outcome<Value> {
+pub async fn diff(
+    session: &Arc<Session>,
+    room: Arc<Room>,
+    typed: ShowDiffParams,
+) -> Outcome<DiffResult> {
     let from = typed.rev.clone().unwrap_or_else(|| "@".into());
-    let path = typed.uri.as_deref().and_then(uri::to_path);
+    let path = typed.place.uri.as_deref().and_then(uri::to_path);
     let path = path
         .map(|p| commands::path(&room, &uri::of_path(&p)))
         .transpose()?;
-    let (rev, rev2, only) = (from.clone(), typed.rev2.clone(), path.clone());
+    let (rev, only) = (from.clone(), path.clone());
+    let until = match typed.rev2 {
+        Some(rev) => Until::Rev(rev),
+        None => Until::now(session, &room),
+    };
+    let to = until.name();
     let patch = room.act(false, move |Acting { engine, .. }| {
-        let files = changed(engine, &rev, rev2.as_deref(), only.as_ref())?;
+        let files = changed(engine, &rev, &until, only.as_ref())?;
         let patch: Vec<u8> = files.iter().flat_map(Changed::patch).collect();
-        Ok((
-            patch,
-            files.iter().map(Changed::json).collect::<Vec<Value>>(),
-        ))
+        Ok((patch, files.iter().map(Changed::shape).collect::<Vec<_>>()))
     });
     let (patch, files) = patch.await?;
-    let to = typed.rev2.clone().unwrap_or_else(|| "disk".into());
     if patch.is_empty() {
         session.say(MessageType::Info, words::nothing_between(&from, &to));
     } else {
@@ -58,7 +54,7 @@ pub async fn diff(session: &Arc<Session>, room: Arc<Room>, typed: Differing) -> 
             .map_or_else(|| "changes".to_owned(), base_name);
         show(session, &format!("{file} {from}..{to}.diff"), &patch).await?;
     }
-    Ok(json!({ "from": from, "to": to, "files": files }))
+    Ok(DiffResult { from, to, files })
 }
 
 /// Rows of the timeline as text.
@@ -69,7 +65,7 @@ pub async fn timeline(
     session: &Arc<Session>,
     room: Arc<Room>,
     uri: Option<&str>,
-) -> Outcome<Value> {
+) -> Outcome<ShowTimelineResult> {
     let path = uri.and_then(uri::to_path);
     let path = path
         .map(|p| commands::path(&room, &uri::of_path(&p)))
@@ -94,32 +90,105 @@ pub async fn timeline(
     let text = format!("{}{rows}", words::TIMELINE_HEAD);
     show(session, &format!("{name}.timeline"), text.as_bytes()).await?;
     let checkpoints = entries.iter().map(shape::checkpoint);
-    Ok(json!({ "checkpoints": checkpoints.collect::<Vec<_>>() }))
+    Ok(ShowTimelineResult {
+        checkpoints: checkpoints.collect(),
+    })
 }
 
 /// The files that differ between two revisions, or between one and the disk.
 pub fn changed(
     engine: &mut Engine,
     from: &str,
-    to: Option<&str>,
+    until: &Until,
     only: Option<&RelPath>,
 ) -> backstitch_core::Result<Vec<Changed>> {
     let from = engine.resolve(from)?;
-    let deltas = match to {
-        Some(to) => {
+    let mut deltas = match until {
+        Until::Rev(to) => {
             let to = engine.resolve(to)?;
             engine.compare(from, to)?
         }
-        None => engine.compare_with_disk(from)?,
+        Until::Disk | Until::Buffers(_) => engine.compare_with_disk(from)?,
     };
-    let at = |state: &FileState| {
-        state
-            .as_ref()
-            .is_some_and(|p| only.is_none_or(|o| p.path == *o))
+    let texts: &[(RelPath, Vec<u8>)] = match until {
+        Until::Buffers(texts) => texts,
+        _ => &[],
     };
-    let wanted = |delta: &&Delta| at(&delta.old) || at(&delta.new);
-    let wanted = deltas.iter().filter(wanted);
-    wanted.map(|delta| Changed::load(engine, delta)).collect()
+    let is = |state: &FileState, path: &RelPath| state.as_ref().is_some_and(|p| p.path == *path);
+    for (path, _) in texts {
+        if !deltas.iter().any(|delta| is(&delta.new, path)) {
+            // saved, it was as it is on disk
+            let image = engine.image_at(from, path)?;
+            let state = (!image.is_absent()).then(|| Placed {
+                path: path.clone(),
+                image,
+            });
+            deltas.push(Delta {
+                old: state.clone(),
+                new: state,
+            });
+        }
+    }
+    let wanted =
+        |delta: &&Delta| only.is_none_or(|only| is(&delta.old, only) || is(&delta.new, only));
+    let mut all = Vec::new();
+    for delta in deltas.iter().filter(wanted) {
+        let text = texts.iter().find(|(path, _)| is(&delta.new, path));
+        let mut file = Changed::load(engine, delta)?;
+        if text.is_none_or(|(_, text)| file.becomes(text.clone())) {
+            all.push(file);
+        }
+    }
+    all.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(all)
+}
+
+/// What a revision is compared with.
+#[derive(Clone, Debug)]
+pub enum Until {
+    Rev(String),
+    Disk,
+    /// The disk, with what open documents have and have not saved.
+    Buffers(Vec<(RelPath, Vec<u8>)>),
+}
+
+impl Until {
+    /// As typed: a revision, `disk` (which nothing means, too), `buffer`.
+    pub fn read(typed: Option<&str>, session: &Session, room: &Room) -> Self {
+        match typed {
+            None | Some("disk") => Self::Disk,
+            Some("buffer") => Self::Buffers(unsaved_of(session, room)),
+            Some(rev) => Self::Rev(rev.to_owned()),
+        }
+    }
+
+    /// What the user looks at.
+    fn now(session: &Session, room: &Room) -> Self {
+        let texts = unsaved_of(session, room);
+        if texts.is_empty() {
+            Self::Disk
+        } else {
+            Self::Buffers(texts)
+        }
+    }
+
+    pub fn name(&self) -> String {
+        match self {
+            Self::Rev(rev) => rev.clone(),
+            Self::Disk => "disk".to_owned(),
+            Self::Buffers(_) => "buffer".to_owned(),
+        }
+    }
+}
+
+fn unsaved_of(session: &Session, room: &Room) -> Vec<(RelPath, Vec<u8>)> {
+    let documents = session.documents.of(room).into_iter();
+    let dirty = documents.filter(|(_, document)| document.text != document.saved);
+    let text = |(_, document): (String, super::document::Document)| {
+        let text = document.as_saved()?;
+        Some((document.place?.path, text))
+    };
+    dirty.filter_map(text).collect()
 }
 
 /// Shows a plan, path by path.
@@ -185,7 +254,7 @@ fn base_name(path: &RelPath) -> String {
 
 /// Opens a text beside what the user looks at.
 async fn show(session: &Arc<Session>, name: &str, content: &[u8]) -> Outcome<()> {
-    let failed = |what: String| Failure::new("failed", what);
+    let failed = |what: String| Failure::new(FailureKind::Failed, what);
     if session.abilities().virtual_documents {
         let uri = session.views.keep(name, content);
         if shown(session, uri).await {

@@ -7,6 +7,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tower_lsp::gen_lsp_types::MessageType;
 
 use super::editing;
+use super::notices;
 use super::room::{Acting, Room};
 use super::session::Session;
 use super::views;
@@ -69,6 +70,7 @@ fn told(session: &Session, room: &Room, save: &PendingSave, settled: Result<()>)
 /// For each workspace that is opened, until the server ends.
 pub async fn follow(session: Arc<Session>, mut opened: UnboundedReceiver<Arc<Room>>) {
     while let Some(room) = opened.recv().await {
+        tokio::spawn(notices::standing(session.clone(), room.clone()));
         tokio::spawn(left(session.clone(), room));
     }
 }

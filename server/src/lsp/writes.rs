@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use backstitch_core::Entry;
-use serde_json::{Value, json};
+use backstitch_protocol::ForkResult;
 
 use super::failure::Outcome;
 use super::room::{Acting, Room};
@@ -19,7 +19,7 @@ pub async fn fork(
     name: Option<String>,
     into: Option<PathBuf>,
     session: &Arc<Session>,
-) -> Outcome<Value> {
+) -> Outcome<ForkResult> {
     let root = room.root().to_path_buf();
     let into = into.map(|dir| {
         let named = dir.to_str().and_then(uri::to_path);
@@ -34,17 +34,22 @@ pub async fn fork(
         match &into {
             None => {
                 let branch = engine.create_branch(&name, from, None)?;
-                Ok(json!({ "branch": shape::branch(&branch) }))
+                Ok(ForkResult {
+                    branch: shape::branch(&branch),
+                    into: None,
+                    files: None,
+                    gaps: None,
+                })
             }
             Some(dir) => {
                 let forked = engine.fork_into(&name, from, None, dir, &mut |_| {})?;
-                let gaps: Vec<Value> = forked.written.gaps.iter().map(shape::gap).collect();
-                Ok(json!({
-                    "branch": shape::branch(&forked.branch),
-                    "into": shape::text(forked.root.as_os_str().as_encoded_bytes()),
-                    "files": forked.written.files,
-                    "gaps": gaps,
-                }))
+                let gaps = forked.written.gaps.iter().map(shape::gap);
+                Ok(ForkResult {
+                    branch: shape::branch(&forked.branch),
+                    into: Some(shape::path(&forked.root)),
+                    files: Some(forked.written.files),
+                    gaps: Some(gaps.collect()),
+                })
             }
         }
     });

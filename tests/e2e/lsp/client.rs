@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::shapes::Shapes;
 use crate::support::World;
 
 /// Longer than anything takes on a busy machine.
@@ -58,6 +59,8 @@ pub struct Client<'w> {
     pub documents: BTreeMap<String, Open>,
     /// What to choose when the server asks, in this order.
     answers: VecDeque<String>,
+    /// What to choose where nothing was said: the first of these that is offered.
+    pub inclined: Vec<&'static str>,
     pub asked: Vec<String>,
     pub said: Vec<String>,
     pub shown: Vec<String>,
@@ -73,6 +76,7 @@ pub struct Client<'w> {
     pub holds_answers: bool,
     held: Vec<Value>,
     responses: BTreeMap<i64, Value>,
+    pub shapes: Shapes,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +133,7 @@ impl<'w> Client<'w> {
             encoding: String::new(),
             documents: BTreeMap::new(),
             answers: VecDeque::new(),
+            inclined: Vec::new(),
             asked: Vec::new(),
             said: Vec::new(),
             shown: Vec::new(),
@@ -143,6 +148,7 @@ impl<'w> Client<'w> {
             holds_answers: false,
             held: Vec::new(),
             responses: BTreeMap::new(),
+            shapes: Shapes::default(),
         };
         let root = client.uri("");
         let mut params = json!({
@@ -194,6 +200,7 @@ impl<'w> Client<'w> {
         self.idle();
         self.next += 1;
         let id = self.next;
+        self.shapes.asked(id, method, params.borrow());
         self.send(
             &json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params.borrow() }),
         );
@@ -250,6 +257,7 @@ impl<'w> Client<'w> {
     fn take(&mut self, message: Value) {
         let Some(method) = message["method"].as_str() else {
             let id = message["id"].as_i64().unwrap_or(-1);
+            self.shapes.response(id, &message);
             self.responses.insert(id, message);
             return;
         };
@@ -277,16 +285,15 @@ impl<'w> Client<'w> {
                     return;
                 }
                 self.asked.push(question.clone());
-                let Some(answer) = self.answers.pop_front() else {
-                    panic!("nobody expected this: {question}: {}", params["actions"]);
-                };
                 let offered = params["actions"].as_array().expect("answers");
-                let chosen = offered
-                    .iter()
-                    .find(|action| action["title"] == answer.as_str());
+                let is_offered = |title: &str| offered.iter().find(|a| a["title"] == title);
+                let chosen = match self.answers.pop_front() {
+                    Some(answer) => is_offered(&answer),
+                    None => self.inclined.iter().find_map(|title| is_offered(title)),
+                };
                 chosen
                     .cloned()
-                    .unwrap_or_else(|| panic!("{answer} is not offered: {offered:?}"))
+                    .unwrap_or_else(|| panic!("nobody expected this: {question}: {offered:?}"))
             }
             "window/showDocument" => {
                 self.shown.push(text(&params["uri"]));
@@ -302,6 +309,7 @@ impl<'w> Client<'w> {
             }
             _ => {
                 assert!(message.get("id").is_none(), "an unknown request: {message}");
+                self.shapes.notification(&method, &params);
                 self.notified.push((method, params));
                 return;
             }
@@ -350,6 +358,22 @@ impl<'w> Client<'w> {
             "end": self.position(&open.text, at + old.len()),
         });
         self.change(&uri, &[json!({ "range": range, "newText": new })]);
+    }
+
+    /// Replaces some bytes of a document, as one key does.
+    pub fn replace(&mut self, path: &str, bytes: std::ops::Range<usize>, new: &str) {
+        let uri = self.uri(path);
+        let text = &self.documents[&uri].text;
+        let range = json!({
+            "start": self.position(text, bytes.start),
+            "end": self.position(text, bytes.end),
+        });
+        self.change(&uri, &[json!({ "range": range, "newText": new })]);
+    }
+
+    /// The process of the server.
+    pub fn server(&self) -> u32 {
+        self.child.id()
     }
 
     /// Does edits of one version, the last in the text first, and tells of them.

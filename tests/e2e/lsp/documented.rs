@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
-use serde_json::json;
+use backstitch_protocol::{COMMANDS, NOTIFICATIONS, REQUESTS, Shape};
+use serde_json::{Deserializer, Value, json};
 
 use super::client::{Client, Editor};
 use crate::support::World;
@@ -35,8 +36,11 @@ fn documented(start: &str) -> BTreeSet<String> {
 
 fn in_code(start: &str) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
-    for file in fs::read_dir(server().join("src/lsp")).expect("the code") {
-        let text = fs::read_to_string(file.expect("a file").path()).expect("text");
+    let files = fs::read_dir(server().join("src/lsp")).expect("the code");
+    let files = files.map(|file| file.expect("a file").path());
+    // what is in folders there is for tests
+    for file in files.filter(|path| path.is_file()) {
+        let text = fs::read_to_string(file).expect("text");
         let found = names(&text, &format!("\"{start}"));
         all.extend(
             found
@@ -61,7 +65,7 @@ fn every_documented_request_is_answered() {
     let world = World::committed(&[("a.txt", "one\n")]);
     let mut client = Client::start(&world, Editor::Vscode);
     for method in documented("backstitch/") {
-        let told = ["did", "timelineChanged", "unreadable"];
+        let told = ["did", "timelineChanged", "status", "unreadable"];
         let name = method.trim_start_matches("backstitch/");
         if told.iter().any(|told| name.starts_with(told)) {
             continue;
@@ -71,4 +75,169 @@ fn every_documented_request_is_answered() {
         assert_ne!(response["error"]["code"], -32601, "{method}: {response}");
     }
     client.leave();
+}
+
+/// Every name of the page has its types in the declarations of both languages.
+#[test]
+fn every_documented_name_has_its_types() {
+    let page = |name: &str| fs::read_to_string(server().join("docs").join(name)).expect("a page");
+    let (typescript, lua) = (page("backstitch.d.ts"), page("backstitch.lua"));
+    let declared = |method: &str, shapes: &[Shape]| {
+        assert!(
+            typescript.contains(&format!("  \"{method}\": ")),
+            "{method}"
+        );
+        assert!(lua.contains(&format!("[\"{method}\"]")), "{method}");
+        for shape in shapes {
+            let name = shape.name();
+            let own = [format!("interface {name} {{"), format!("type {name} =")];
+            assert!(own.iter().any(|own| typescript.contains(own)), "{name}");
+            let own = [
+                format!("---@class backstitch.{name}\n"),
+                format!("---@alias backstitch.{name} "),
+            ];
+            assert!(own.iter().any(|own| lua.contains(own)), "{name}");
+        }
+        method.to_owned()
+    };
+    let requests = REQUESTS
+        .iter()
+        .map(|r| declared(r.method, &[r.params, r.result]));
+    let told = NOTIFICATIONS
+        .iter()
+        .map(|n| declared(n.method, &[n.params]));
+    let mut methods: BTreeSet<String> = requests.chain(told).collect();
+    // word inside the server, which is no message
+    methods.insert("backstitch/unreadable".to_owned());
+    assert_eq!(methods, documented("backstitch/"));
+    let commands = COMMANDS
+        .iter()
+        .map(|c| declared(c.name, &[c.params, c.result]));
+    let commands: BTreeSet<String> = commands.collect();
+    // settings are named so, too
+    let mut documented = documented("backstitch.");
+    assert!(documented.remove("backstitch.codeLens"));
+    assert_eq!(commands, documented);
+}
+
+/// Every example of the page is a message and its answer, as the types have them.
+#[test]
+fn every_example_is_what_the_types_say() {
+    let page = fs::read_to_string(server().join("docs/protocol.md")).expect("the page");
+    let mut seen = BTreeSet::new();
+    for block in page.split("```json\n").skip(1) {
+        let (block, _) = block.split_once("```").expect("an end");
+        let values = Deserializer::from_str(block).into_iter::<Value>();
+        let mut values = values.map(|value| value.expect("JSON"));
+        while let Some(message) = values.next() {
+            let method = message["method"].as_str().expect("a method").to_owned();
+            let params = &message["params"];
+            if let Some(told) = NOTIFICATIONS.iter().find(|n| n.method == method) {
+                told.params.is(params).expect("as its type");
+                seen.insert(method);
+                continue;
+            }
+            let answer = values.next().expect("an answer");
+            if method == "workspace/executeCommand" {
+                let name = params["command"].as_str().expect("a command");
+                let command = COMMANDS.iter().find(|c| c.name == name).expect(name);
+                command.params.takes(&params["arguments"][0]).expect(name);
+                command.answers(&answer).expect(name);
+                seen.insert(name.to_owned());
+            } else {
+                let request = REQUESTS.iter().find(|r| r.method == method);
+                let request = request.unwrap_or_else(|| panic!("{method} is no request"));
+                request.params.takes(params).expect("as its type");
+                request.result.is(&answer).expect("as its type");
+                seen.insert(method);
+            }
+        }
+    }
+    assert!(seen.contains("backstitch/blame"), "{seen:?}");
+}
+
+/// Every request, command and notification once, for real. The client holds each against its type.
+#[test]
+fn every_answer_is_what_the_types_say() {
+    let world = World::committed(&[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "other\n")]);
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.bash("echo new > new.txt");
+    agent.stop();
+    let own = json!({"reloadsFromDisk": true, "notifications": true});
+    let mut client = Client::with(&world, Editor::Vscode, &own);
+    client.open("a.txt");
+    client.ok("backstitch/timeline", json!({"limit": 2}));
+    client.ok("backstitch/checkpoint", json!({"rev": "t1"}));
+    client.ok("backstitch/diff", json!({"from": "t1"}));
+    client.ok("backstitch/plan", json!({"rev": "t1"}));
+    client.ok("backstitch/sessions", json!({}));
+    let document = json!({"uri": client.uri("a.txt")});
+    client.ok("backstitch/blame", document);
+    let root = world.path("").canonicalize().expect("a root");
+    let root = root.to_str().expect("a plain path").replace('/', "%2F");
+    let content = json!({"uri": format!("backstitch://{root}/t1/a.txt")});
+    assert_eq!(
+        client.ok("backstitch/content", content)["text"],
+        "one\ntwo\nthree\n"
+    );
+    client.command("backstitch.rewind", json!({"rev": "t1", "confirm": false}));
+    client.command("backstitch.undo", json!({"confirm": false}));
+    client.command("backstitch.redo", json!({"confirm": false}));
+    client.command("backstitch.undo", json!({"confirm": false}));
+    client.command("backstitch.revert", json!({"turn": "t1", "confirm": false}));
+    client.command("backstitch.fork", json!({"rev": "t1", "name": "other"}));
+    client.command(
+        "backstitch.switch",
+        json!({"branch": "other", "confirm": false}),
+    );
+    client.command(
+        "backstitch.switch",
+        json!({"branch": "main", "confirm": false}),
+    );
+    let elsewhere = root_beside(&world);
+    client.command(
+        "backstitch.fork",
+        json!({"rev": "t1", "name": "tree", "into": elsewhere}),
+    );
+    client.command("backstitch.tag", json!({"name": "here"}));
+    client.command("backstitch.checkpoint", json!({"label": "now"}));
+    client.command("backstitch.diff", json!({"rev": "t1"}));
+    client.command("backstitch.timeline", json!({}));
+    let at_work = json!({"agent": "helper", "session": "s1", "prompt": "go on"});
+    client.ok("backstitch/turnBegin", at_work);
+    client.reload("a.txt");
+    let start = json!({"line": 0, "character": 0});
+    let edits = json!([{"range": {"start": start, "end": start}, "newText": "zero\n"}]);
+    let edit = json!({"changes": {client.uri("a.txt"): edits}});
+    client.ok(
+        "backstitch/applyEdit",
+        json!({"label": "Edit", "edit": edit}),
+    );
+    client.ok("backstitch/turnEnd", json!({}));
+    // a failure has its shape, too
+    client.fails("backstitch/checkpoint", json!({"rev": "nowhere"}));
+    agent.prompt("and on");
+    agent.stop();
+    world.ok(["rewind", "--yes", "t1", "--path", "b.txt"]);
+    let told = |client: &Client<'_>| {
+        let all = NOTIFICATIONS.iter();
+        all.map(|n| n.method)
+            .all(|n| client.shapes.answered.contains(n))
+    };
+    client.until(told);
+    let all = REQUESTS.iter().map(|r| r.method);
+    let all = all.chain(COMMANDS.iter().map(|c| c.name));
+    let left: Vec<&str> = all
+        .filter(|name| !client.shapes.answered.contains(*name))
+        .collect();
+    assert!(left.is_empty(), "never answered: {left:?}");
+    client.leave();
+}
+
+fn root_beside(world: &World) -> String {
+    let root = world.path("").canonicalize().expect("a root");
+    let beside = root.parent().expect("a parent").join("forked");
+    beside.to_str().expect("a plain path").to_owned()
 }

@@ -6,5 +6,8 @@ mod hostile;
 mod in_editor;
 mod lenses;
 mod restoring;
+mod shapes;
 mod unsaved;
 mod waiting;
+mod watching;
+mod workday;

@@ -25,7 +25,7 @@ mod disk;
 mod elsewhere;
 mod events;
 mod laws;
-mod model;
+pub mod model;
 mod ops;
 mod regressions;
 mod replayed;

@@ -94,6 +94,32 @@ fn what_is_known_on_another_branch_is_in_the_way() {
     );
 }
 
+/// S4-065: an edit that is carried where its file is not comes along whole, where no markers can be written.
+#[test]
+fn what_is_carried_to_where_its_file_is_not_comes_along() {
+    holds_for(
+        Mix::BRANCHES,
+        &[
+            Op::Name {
+                node: 0,
+                tag: false,
+            },
+            shell(vec![Edit::Create { path: 92, lines: 0 }]),
+            Op::User(vec![Edit::Replace {
+                file: 8,
+                at: 0,
+                lines: 1,
+            }]),
+            Op::Switch {
+                branch: 7,
+                carry: true,
+                choice: Choice::Markers,
+                back: false,
+            },
+        ],
+    );
+}
+
 /// U-23: a rewind that takes out the `.gitignore` brings a file into sight, which nobody has created since.
 #[test]
 fn a_rewind_of_the_rules_brings_no_file_into_being() {

@@ -34,7 +34,7 @@ pub(crate) fn line_changes(old: &[u8], new: &[u8]) -> Vec<Change> {
 }
 
 /// How many bytes of whole lines two texts have in common at their start and at their end.
-fn equal_ends(old: &[u8], new: &[u8]) -> (usize, usize) {
+pub(super) fn equal_ends(old: &[u8], new: &[u8]) -> (usize, usize) {
     let same = common_start(old, new);
     let above = old[..same]
         .iter()
@@ -163,6 +163,15 @@ mod tests {
             let (old, new) = (text(&old), text(&new));
             prop_assert_eq!(line_changes(&old, &new), whole(&old, &new));
             prop_assert_eq!(count_lines(&old), lines(&old).len());
+            let (a, b) = (lines(&old), lines(&new));
+            let mut interner = Interner::default();
+            let (a, b) = (interner.intern(&a), interner.intern(&b));
+            let all = if new < old { changes(&b, &a) } else { changes(&a, &b) };
+            let total = |side: fn(&Change) -> usize| -> usize { all.iter().map(side).sum() };
+            let sides = (total(|c| c.old.len()), total(|c| c.new.len()));
+            let (added, removed, _) = super::super::count(&old, &new);
+            let counted = if new < old { (added, removed) } else { (removed, added) };
+            prop_assert_eq!(counted, sides);
         }
     }
 }

@@ -8,6 +8,7 @@ use super::ancestry::Line;
 use super::rows::{NewCounts, Rows};
 use super::timeline::Entry;
 use super::{Ancestry, Here, branches, head, words};
+use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{BranchId, Kind, NodeId, RelPath, SessionId};
 use crate::store::Store;
@@ -58,6 +59,41 @@ pub(crate) fn entry(store: &Store, here: Here, id: NodeId) -> Result<(Entry, New
     let mut rows = Rows::new(store, here)?;
     let entry = rows.entry(id)?;
     Ok((entry, rows.new))
+}
+
+/// The checkpoints of a file, without what each of them changed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct OfFile {
+    /// No more than were asked for.
+    pub count: usize,
+    /// There are more.
+    pub more: bool,
+    /// When the newest was made, in microseconds since 1970.
+    pub newest: Option<i64>,
+}
+
+impl Engine {
+    /// How many checkpoints of the current branch's chain changed a file or something below a directory; counts
+    /// up to `most`. Reads no content, where `log` counts lines.
+    pub fn checkpoints_of(&self, path: &RelPath, most: usize) -> Result<OfFile> {
+        let _moment = self.store.reading()?;
+        let filter = LogFilter {
+            path: Some(path.clone()),
+            limit: Some(most.saturating_add(1)),
+            ..LogFilter::default()
+        };
+        let conn = &self.store.conn;
+        let nodes = find(conn, self.here, &filter)?;
+        let time = |node: &NodeId| -> Result<i64> {
+            let mut select = conn.prepare_cached("SELECT time FROM node WHERE id = ?1")?;
+            Ok(select.query_row([node], |r| r.get(0))?)
+        };
+        Ok(OfFile {
+            count: nodes.len().min(most),
+            more: nodes.len() > most,
+            newest: nodes.first().map(time).transpose()?,
+        })
+    }
 }
 
 /// Conditions on a node `n`, joined by AND.
@@ -266,4 +302,38 @@ fn few_of_path(conn: &Connection, path: &RelPath) -> Result<Option<Vec<i64>>> {
     nodes.sort_unstable_by(|a, b| b.cmp(a));
     nodes.dedup();
     Ok(Some(nodes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::restore::tests::Scene;
+
+    /// As the timeline has them: of a file, of a directory, of what is not there, and no further than asked.
+    #[test]
+    fn checkpoints_are_counted_as_the_timeline_lists_them() {
+        let mut s = Scene::new(&[("a.txt", "one\n"), ("dir/b.txt", "other\n")]);
+        for turn in ["first", "second", "third"] {
+            s.prompt(turn);
+            s.edit("a.txt", &format!("{turn}\n"));
+            s.edit("dir/b.txt", &format!("{turn}\n"));
+        }
+        for path in ["a.txt", "dir", "dir/b.txt", "none.txt"] {
+            let path = RelPath::new(path).expect("a path");
+            let filter = LogFilter {
+                path: Some(path.clone()),
+                ..LogFilter::default()
+            };
+            let listed = s.engine.log(&filter).expect("a timeline");
+            for most in 0..listed.len() + 2 {
+                let counted = s.engine.checkpoints_of(&path, most).expect("counted");
+                let expected = OfFile {
+                    count: listed.len().min(most),
+                    more: listed.len() > most,
+                    newest: listed.first().map(|entry| entry.node.time),
+                };
+                assert_eq!(counted, expected, "{path:?}, at most {most}");
+            }
+        }
+    }
 }

@@ -22,7 +22,7 @@ use crate::store::{now, state_columns, state_from};
 
 pub(crate) use ancestry::Ancestry;
 pub use branches::{BranchInfo, Tag};
-pub use log::LogFilter;
+pub use log::{LogFilter, OfFile};
 pub(crate) use log::{entry, log};
 pub(crate) use revs::{names_head, resolve, resolve_op};
 pub(crate) use rows::{Rows, misjudged};

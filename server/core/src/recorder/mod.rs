@@ -4,6 +4,8 @@
 
 mod cookie;
 mod dirty;
+#[cfg(test)]
+mod tests;
 mod touched;
 #[cfg(target_os = "linux")]
 mod watch;

@@ -235,7 +235,7 @@ impl Draft<'_> {
         if wanted == now {
             return Ok(true);
         }
-        let outcome = Replay {
+        let mut replay = Replay {
             store: &self.engine.store,
             file: part.file,
             current: &part.after,
@@ -248,10 +248,16 @@ impl Draft<'_> {
                 other => other,
             },
             target: "your edits",
-        }
-        .run()?;
+        };
+        let mut outcome = replay.run()?;
         let collide = !outcome.conflicts.is_empty();
-        self.collide(outcome.conflicts, &format!("carried to {}", turnout.target));
+        if collide && self.r.on_conflict == OnConflict::Markers && outcome.state == part.after {
+            // no lines to put markers around: what the user wanted along comes along
+            replay.on_conflict = OnConflict::Target;
+            outcome = replay.run()?;
+        }
+        let conflicts = std::mem::take(&mut outcome.conflicts);
+        self.collide(conflicts, &format!("carried to {}", turnout.target));
         if collide && self.r.on_conflict == OnConflict::Fail {
             return Ok(false);
         }

@@ -1,0 +1,186 @@
+//! Every method by its name, with the types of what goes in and what comes out.
+
+use std::any::type_name;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, from_value, to_value};
+
+use crate::{
+    ApplyEditParams, ApplyEditResult, BlameResult, Checkpoint, CheckpointParams, CheckpointResult,
+    CommandFailed, ContentResult, DidCheckpoint, DidRewind, DiffParams, DiffResult, DocumentParams,
+    FailureData, ForkParams, ForkResult, NewCheckpointParams, PlanParams, PlanResult, RedoParams,
+    RestoreResult, RevertParams, RewindParams, SessionsResult, ShowDiffParams, ShowTimelineParams,
+    ShowTimelineResult, Status, SwitchParams, TagParams, TagResult, TimelineChanged,
+    TimelineParams, TimelineResult, TurnBeginParams, TurnEndParams, TurnResult, UndoParams, Where,
+};
+
+/// A type by its name.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    path: fn() -> &'static str,
+    /// What a value says after it was read and written as this type.
+    again: fn(Value) -> serde_json::Result<Value>,
+    #[cfg(test)]
+    pub(crate) schema: fn(&mut schemars::SchemaGenerator) -> schemars::Schema,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Request {
+    pub method: &'static str,
+    pub params: Shape,
+    pub result: Shape,
+}
+
+/// Of `workspace/executeCommand`; it may also answer `CommandFailed`.
+#[derive(Clone, Copy, Debug)]
+pub struct Command {
+    pub name: &'static str,
+    /// Its one argument.
+    pub params: Shape,
+    pub result: Shape,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Notification {
+    pub method: &'static str,
+    pub params: Shape,
+}
+
+#[cfg(test)]
+pub trait Wire: Serialize + DeserializeOwned + schemars::JsonSchema {}
+#[cfg(test)]
+impl<T: Serialize + DeserializeOwned + schemars::JsonSchema> Wire for T {}
+#[cfg(not(test))]
+pub trait Wire: Serialize + DeserializeOwned {}
+#[cfg(not(test))]
+impl<T: Serialize + DeserializeOwned> Wire for T {}
+
+impl Shape {
+    pub(crate) const fn of<T: Wire>() -> Self {
+        Self {
+            path: type_name::<T>,
+            again: |value| to_value(from_value::<T>(value)?),
+            #[cfg(test)]
+            schema: schemars::SchemaGenerator::subschema_for::<T>,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        let path = (self.path)();
+        path.rsplit("::").next().unwrap_or(path)
+    }
+
+    /// Whether a value is just this: every field that has to be there, and none beside.
+    pub fn is(self, value: &Value) -> Result<(), String> {
+        let again = self.again(value)?;
+        if again == *value {
+            Ok(())
+        } else {
+            Err(format!(
+                "not a {}: {value}\nas one it is {again}",
+                self.name()
+            ))
+        }
+    }
+
+    /// Whether a value is this with fields left out.
+    pub fn takes(self, value: &Value) -> Result<(), String> {
+        let again = self.again(value)?;
+        if covers(&again, value) {
+            Ok(())
+        } else {
+            Err(format!(
+                "not known to {}: {value}\nall is {again}",
+                self.name()
+            ))
+        }
+    }
+
+    fn again(self, value: &Value) -> Result<Value, String> {
+        (self.again)(value.clone()).map_err(|error| format!("{}: {error}: {value}", self.name()))
+    }
+}
+
+impl Command {
+    /// Whether a value is an answer of it.
+    pub fn answers(self, value: &Value) -> Result<(), String> {
+        let failed = Shape::of::<CommandFailed>();
+        match self.result.is(value) {
+            Err(wrong) if failed.is(value).is_err() => Err(wrong),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn covers(all: &Value, some: &Value) -> bool {
+    match (all, some) {
+        (Value::Object(all), Value::Object(some)) => some
+            .iter()
+            .all(|(key, value)| all.get(key).is_some_and(|all| covers(all, value))),
+        _ => all == some,
+    }
+}
+
+/// What an error of any of these carries.
+pub const fn failure_data() -> Shape {
+    Shape::of::<FailureData>()
+}
+
+const fn request<P: Wire, R: Wire>(method: &'static str) -> Request {
+    Request {
+        method,
+        params: Shape::of::<P>(),
+        result: Shape::of::<R>(),
+    }
+}
+
+const fn command<P: Wire, R: Wire>(name: &'static str) -> Command {
+    Command {
+        name,
+        params: Shape::of::<P>(),
+        result: Shape::of::<R>(),
+    }
+}
+
+const fn notification<P: Wire>(method: &'static str) -> Notification {
+    Notification {
+        method,
+        params: Shape::of::<P>(),
+    }
+}
+
+/// From the client.
+pub const REQUESTS: &[Request] = &[
+    request::<TimelineParams, TimelineResult>("backstitch/timeline"),
+    request::<CheckpointParams, CheckpointResult>("backstitch/checkpoint"),
+    request::<DiffParams, DiffResult>("backstitch/diff"),
+    request::<PlanParams, PlanResult>("backstitch/plan"),
+    request::<DocumentParams, ContentResult>("backstitch/content"),
+    request::<DocumentParams, BlameResult>("backstitch/blame"),
+    request::<Where, SessionsResult>("backstitch/sessions"),
+    request::<TurnBeginParams, TurnResult>("backstitch/turnBegin"),
+    request::<ApplyEditParams, ApplyEditResult>("backstitch/applyEdit"),
+    request::<TurnEndParams, TurnResult>("backstitch/turnEnd"),
+];
+
+pub const COMMANDS: &[Command] = &[
+    command::<RewindParams, RestoreResult>("backstitch.rewind"),
+    command::<RevertParams, RestoreResult>("backstitch.revert"),
+    command::<UndoParams, RestoreResult>("backstitch.undo"),
+    command::<RedoParams, RestoreResult>("backstitch.redo"),
+    command::<SwitchParams, RestoreResult>("backstitch.switch"),
+    command::<ForkParams, ForkResult>("backstitch.fork"),
+    command::<TagParams, TagResult>("backstitch.tag"),
+    command::<NewCheckpointParams, Checkpoint>("backstitch.checkpoint"),
+    command::<ShowDiffParams, DiffResult>("backstitch.diff"),
+    command::<ShowTimelineParams, ShowTimelineResult>("backstitch.timeline"),
+];
+
+/// From the server.
+pub const NOTIFICATIONS: &[Notification] = &[
+    notification::<DidCheckpoint>("backstitch/didCheckpoint"),
+    notification::<DidRewind>("backstitch/didRewind"),
+    notification::<TimelineChanged>("backstitch/timelineChanged"),
+    notification::<Status>("backstitch/status"),
+];

@@ -1,0 +1,96 @@
+//! As `LuaCATS`, for Lua's language server.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::{Declared, Field, Type};
+use crate::{COMMANDS, NOTIFICATIONS, REQUESTS};
+
+const HEAD: &str = "\
+---@meta
+-- What Backstitch's language server says beyond LSP; server/docs/protocol.md tells what it means.
+-- Made from the types of server/protocol: do not edit. BACKSTITCH_RENEW_TYPES=1 cargo test -p backstitch-protocol
+";
+
+/// LSP's own, which Neovim declares.
+const KNOWN: &str = "WorkspaceEdit";
+
+pub fn file(all: &BTreeMap<String, Declared>) -> String {
+    let mut text = HEAD.to_owned();
+    let own = all.iter().filter(|(name, _)| *name != KNOWN);
+    for (name, declared) in own {
+        text.push('\n');
+        if let Some(about) = &declared.about {
+            writeln!(text, "---{about}").ok();
+        }
+        match &declared.what {
+            Type::Fields(fields) => {
+                writeln!(text, "---@class backstitch.{name}").ok();
+                for field in fields {
+                    line(&mut text, field);
+                }
+            }
+            what => writeln!(text, "---@alias backstitch.{name} {}", of(what)).unwrap_or_default(),
+        }
+    }
+    let mut table = |name: &str, rows: Vec<(&str, String)>| {
+        writeln!(text, "\n---@class backstitch.{name}").ok();
+        for (method, what) in rows {
+            writeln!(text, "---@field [\"{method}\"] {what}").ok();
+        }
+    };
+    let pair = |params: &str, result: &str| {
+        format!("{{ params: backstitch.{params}, result: backstitch.{result} }}")
+    };
+    let rows = REQUESTS
+        .iter()
+        .map(|r| (r.method, pair(r.params.name(), r.result.name())));
+    table("Requests", rows.collect());
+    let rows = COMMANDS.iter().map(|c| {
+        let result = format!("{}|backstitch.CommandFailed", c.result.name());
+        (c.name, pair(c.params.name(), &result))
+    });
+    table("Commands", rows.collect());
+    let rows = NOTIFICATIONS
+        .iter()
+        .map(|n| (n.method, format!("backstitch.{}", n.params.name())));
+    table("Notifications", rows.collect());
+    text
+}
+
+fn line(text: &mut String, field: &Field) {
+    let mark = if field.needed { "" } else { "?" };
+    let about = field.about.as_deref().unwrap_or_default();
+    let line = format!("---@field {}{mark} {} {about}", field.name, of(&field.what));
+    writeln!(text, "{}", line.trim_end()).ok();
+}
+
+/// JSON's null comes as `vim.NIL` or `nil`, as the client decodes it.
+fn of(what: &Type) -> String {
+    let each = |all: &[Type], between: &str| all.iter().map(of).collect::<Vec<_>>().join(between);
+    match what {
+        Type::Text => "string".into(),
+        Type::Whole => "integer".into(),
+        Type::Number => "number".into(),
+        Type::Truth => "boolean".into(),
+        Type::Null => "nil".into(),
+        Type::Any => "any".into(),
+        Type::Named(name) if name == KNOWN => format!("lsp.{name}"),
+        Type::Named(name) => format!("backstitch.{name}"),
+        Type::Word(word) => format!("\"{word}\""),
+        Type::List(of_what) => match &**of_what {
+            Type::OneOf(_) => format!("({})[]", of(of_what)),
+            _ => format!("{}[]", of(of_what)),
+        },
+        Type::Tuple(all) => format!("[{}]", each(all, ", ")),
+        Type::OneOf(all) => each(all, "|"),
+        Type::Fields(fields) => {
+            let one = |field: &Field| {
+                let mark = if field.needed { "" } else { "?" };
+                format!("{}{mark}: {}", field.name, of(&field.what))
+            };
+            let all: Vec<String> = fields.iter().map(one).collect();
+            format!("{{ {} }}", all.join(", "))
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! As TypeScript.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::{Declared, Field, Type};
+use crate::{COMMANDS, NOTIFICATIONS, REQUESTS};
+
+const HEAD: &str = "\
+// What Backstitch's language server says beyond LSP; server/docs/protocol.md tells what it means.
+// Made from the types of server/protocol: do not edit. BACKSTITCH_RENEW_TYPES=1 cargo test -p backstitch-protocol
+
+import type { WorkspaceEdit } from \"vscode-languageserver-types\";
+";
+
+/// LSP's own.
+const IMPORTED: &str = "WorkspaceEdit";
+
+pub fn file(all: &BTreeMap<String, Declared>) -> String {
+    let mut text = HEAD.to_owned();
+    let own = all.iter().filter(|(name, _)| *name != IMPORTED);
+    for (name, declared) in own {
+        text.push('\n');
+        comment(&mut text, declared.about.as_deref(), "");
+        match &declared.what {
+            Type::Fields(fields) => {
+                writeln!(text, "export interface {name} {{").ok();
+                for field in fields {
+                    line(&mut text, field);
+                }
+                text.push_str("}\n");
+            }
+            what => writeln!(text, "export type {name} = {};", of(what)).unwrap_or_default(),
+        }
+    }
+    let mut table = |about: &str, name: &str, rows: Vec<(&str, String)>| {
+        writeln!(text, "\n/** {about} */\nexport interface {name} {{").ok();
+        for (method, what) in rows {
+            writeln!(text, "  \"{method}\": {what};").ok();
+        }
+        text.push_str("}\n");
+    };
+    let pair = |params: &str, result: &str| format!("{{ params: {params}; result: {result} }}");
+    let rows = REQUESTS
+        .iter()
+        .map(|r| (r.method, pair(r.params.name(), r.result.name())));
+    table("From the client, by method.", "Requests", rows.collect());
+    let rows = COMMANDS.iter().map(|c| {
+        let result = format!("{} | CommandFailed", c.result.name());
+        (c.name, pair(c.params.name(), &result))
+    });
+    let about = "Commands of `workspace/executeCommand`, with their one argument.";
+    table(about, "Commands", rows.collect());
+    let rows = NOTIFICATIONS
+        .iter()
+        .map(|n| (n.method, n.params.name().to_owned()));
+    let about = "From the server, by method, with their parameters.";
+    table(about, "Notifications", rows.collect());
+    text
+}
+
+fn comment(text: &mut String, about: Option<&str>, indent: &str) {
+    if let Some(about) = about {
+        writeln!(text, "{indent}/** {about} */").ok();
+    }
+}
+
+fn line(text: &mut String, field: &Field) {
+    comment(text, field.about.as_deref(), "  ");
+    let mark = if field.needed { "" } else { "?" };
+    writeln!(text, "  {}{mark}: {};", field.name, of(&field.what)).ok();
+}
+
+fn of(what: &Type) -> String {
+    let each = |all: &[Type], between: &str| all.iter().map(of).collect::<Vec<_>>().join(between);
+    match what {
+        Type::Text => "string".into(),
+        Type::Whole | Type::Number => "number".into(),
+        Type::Truth => "boolean".into(),
+        Type::Null => "null".into(),
+        Type::Any => "unknown".into(),
+        Type::Named(name) => name.clone(),
+        Type::Word(word) => format!("\"{word}\""),
+        Type::List(of_what) => match &**of_what {
+            Type::OneOf(_) => format!("({})[]", of(of_what)),
+            _ => format!("{}[]", of(of_what)),
+        },
+        Type::Tuple(all) => format!("[{}]", each(all, ", ")),
+        Type::OneOf(all) => each(all, " | "),
+        Type::Fields(fields) => {
+            let one = |field: &Field| {
+                let mark = if field.needed { "" } else { "?" };
+                format!("{}{mark}: {}", field.name, of(&field.what))
+            };
+            let all: Vec<String> = fields.iter().map(one).collect();
+            format!("{{ {} }}", all.join("; "))
+        }
+    }
+}

@@ -1,0 +1,404 @@
+//! A document against a plain string: whatever changes come, in whatever encoding, both have the same text and the
+//! same positions, and the smallest edits lead from one text to the other. The reference is slow and obvious.
+
+use ropey::Rope;
+use serde_json::{Value, from_value, json};
+use tower_lsp::gen_lsp_types::{DidChangeTextDocumentParams, Position, TextEdit};
+
+use crate::lsp::document::Document;
+use crate::lsp::position::Encoding;
+use crate::lsp::{edits, spans, uri};
+
+const ENCODINGS: [Encoding; 3] = [Encoding::Utf8, Encoding::Utf16, Encoding::Utf32];
+
+/// What texts are made of: ends of lines, what only looks like one, and characters of every width.
+const PIECES: [&str; 32] = [
+    "a",
+    "b",
+    "c",
+    " ",
+    "\t",
+    "\n",
+    "\r\n",
+    "\r",
+    "\n\n",
+    "\r\r\n",
+    "\0",
+    "é",
+    "e\u{301}",
+    "ß",
+    "\u{2028}",
+    "\u{2029}",
+    "\u{85}",
+    "\u{b}",
+    "\u{c}",
+    "\u{feff}",
+    "\u{ffff}",
+    "漢",
+    "𝄞",
+    "😀",
+    "👩\u{200d}👩\u{200d}👧",
+    "\u{10ffff}",
+    "word",
+    "line\n",
+    "let x = 1;\r\n",
+    "aaaa",
+    "_",
+    "0",
+];
+
+/// Beyond this a text is not made longer, nor every place in it looked at.
+const LONG: usize = 20_000;
+const SHORT: usize = 300;
+
+/// Reads choices from bytes; at their end every choice is the first.
+struct Choices<'d>(&'d [u8]);
+
+impl Choices<'_> {
+    fn byte(&mut self) -> u8 {
+        let (byte, rest) = self.0.split_first().unwrap_or((&0, &[]));
+        self.0 = rest;
+        *byte
+    }
+
+    fn below(&mut self, n: u8) -> usize {
+        usize::from(self.byte() % n)
+    }
+
+    /// Mostly small, now and then as large as it can be.
+    fn number(&mut self) -> u32 {
+        match self.byte() {
+            255 => u32::MAX,
+            254 => i32::MAX.unsigned_abs(),
+            253 => 256 * u32::from(self.byte()) + u32::from(self.byte()),
+            small => u32::from(small),
+        }
+    }
+
+    fn text(&mut self) -> String {
+        let mut text = String::new();
+        let count = self.below(24);
+        for _ in 0..count {
+            text.push_str(PIECES[usize::from(self.byte()) % PIECES.len()]);
+        }
+        // now and then a very long line
+        if count > 0 && self.byte() > 250 {
+            text = text.repeat(1 + 8 * usize::from(self.byte()));
+            text.truncate(text.floor_char_boundary(LONG));
+        }
+        text
+    }
+
+    fn position(&mut self) -> Position {
+        let line = match self.number() {
+            small @ 0..200 => small % 12,
+            large => large,
+        };
+        Position::new(line, self.number())
+    }
+}
+
+/// Takes any bytes for choices.
+pub fn run(input: &[u8]) {
+    let mut from = Choices(input);
+    let encoding = ENCODINGS[from.below(3)];
+    let mut text = from.text();
+    let file = match from.below(4) {
+        0 => None,
+        1 => Some(text.clone().into_bytes()),
+        2 => Some(format!("\u{feff}{text}").into_bytes()),
+        _ => Some(b"not \xff text".to_vec()),
+    };
+    let mut document = Document::opened(1, &text, None, file.clone());
+    in_file(&document, &text, file.as_deref());
+    let mut version = 1;
+    while !from.0.is_empty() {
+        version += 1;
+        if from.below(4) == 0 {
+            let new = new_text(&mut from, &text);
+            let edits = edits::between(&document.text, &new, encoding);
+            smallest(&text, &new, &edits, encoding);
+            differing(&text, &new, encoding);
+            tell(&mut document, &of_edits(&edits), version, encoding);
+            text = new;
+        } else {
+            let changes: Vec<Value> = (0..=from.below(3)).map(|_| change(&mut from)).collect();
+            for change in &changes {
+                text = changed(&text, change, encoding);
+            }
+            tell(&mut document, &changes, version, encoding);
+        }
+        assert_eq!(document.version, version);
+        assert_eq!(document.text, text.as_str());
+        assert_eq!(document.bytes(), text.as_bytes());
+        positions(&document.text, &text, &mut from);
+        if text.len() > LONG {
+            return;
+        }
+    }
+    #[cfg(unix)]
+    names(
+        &input
+            .iter()
+            .copied()
+            .filter(|b| *b != 0)
+            .collect::<Vec<u8>>(),
+    );
+}
+
+/// As a client sends it.
+fn change(from: &mut Choices) -> Value {
+    let text = from.text();
+    match from.below(8) {
+        0 => json!({ "text": text }),
+        kind => {
+            let (start, end) = (from.position(), from.position());
+            let mut change = json!({ "range": { "start": start, "end": end }, "text": text });
+            if kind == 1 {
+                // what older clients send beside the range, right or wrong
+                change["rangeLength"] = json!(from.byte());
+            }
+            change
+        }
+    }
+}
+
+fn tell(document: &mut Document, changes: &[Value], version: i32, encoding: Encoding) {
+    let params = json!({
+        "textDocument": { "uri": "file:///a", "version": version },
+        "contentChanges": changes,
+    });
+    let params: DidChangeTextDocumentParams = from_value(params).unwrap();
+    document.change(version, &params.content_changes, encoding);
+}
+
+/// A text that has something to do with the one before, or nothing.
+fn new_text(from: &mut Choices, old: &str) -> String {
+    if from.below(4) == 0 {
+        return from.text();
+    }
+    let mut new = old.to_owned();
+    for _ in 0..=from.below(3) {
+        let at = usize::try_from(from.number()).unwrap().min(new.len());
+        let at = new.floor_char_boundary(at);
+        let end = new.floor_char_boundary((at + from.below(9)).min(new.len()));
+        new.replace_range(at..end, &from.text());
+    }
+    new
+}
+
+// ---- the reference --------------------------------------------------------------------------------------------------
+
+/// Where each line starts and where what is on it ends, in bytes. Only LF, CRLF and CR end a line.
+fn lines(text: &str) -> Vec<(usize, usize)> {
+    let mut lines = Vec::new();
+    let mut start = 0;
+    let mut rest = text.char_indices().peekable();
+    while let Some((at, c)) = rest.next() {
+        if c == '\n' || c == '\r' {
+            lines.push((start, at));
+            start = at + 1;
+            if c == '\r' && rest.next_if(|(_, c)| *c == '\n').is_some() {
+                start += 1;
+            }
+        }
+    }
+    lines.push((start, text.len()));
+    lines
+}
+
+fn units(text: &str, encoding: Encoding) -> usize {
+    match encoding {
+        Encoding::Utf8 => text.len(),
+        Encoding::Utf16 => text.encode_utf16().count(),
+        Encoding::Utf32 => text.chars().count(),
+    }
+}
+
+/// The byte that a position means: beyond its line the line's end, beyond the text the text's, inside a character the
+/// place before it.
+fn offset(text: &str, position: Position, encoding: Encoding) -> usize {
+    let Some((start, end)) = lines(text).get(position.line as usize).copied() else {
+        return text.len();
+    };
+    let mut left = position.character as usize;
+    for (at, c) in text[start..end].char_indices() {
+        let width = units(c.encode_utf8(&mut [0; 4]), encoding);
+        if left < width {
+            return start + at;
+        }
+        left -= width;
+    }
+    end
+}
+
+/// The position of a byte that is on a line, not within its end.
+fn position(text: &str, at: usize, encoding: Encoding) -> Option<Position> {
+    let all = lines(text);
+    let line = all
+        .iter()
+        .position(|(start, end)| (*start..=*end).contains(&at))?;
+    let units = units(&text[all[line].0..at], encoding);
+    Some(Position::new(
+        u32::try_from(line).unwrap(),
+        u32::try_from(units).unwrap(),
+    ))
+}
+
+fn changed(text: &str, change: &Value, encoding: Encoding) -> String {
+    let new = change["text"].as_str().unwrap();
+    if change["range"].is_null() {
+        return new.to_owned();
+    }
+    let place = |side: &str| {
+        let position: Position = from_value(change["range"][side].clone()).unwrap();
+        offset(text, position, encoding)
+    };
+    let (a, b) = (place("start"), place("end"));
+    [&text[..a.min(b)], new, &text[a.max(b)..]].concat()
+}
+
+// ---- what must hold -------------------------------------------------------------------------------------------------
+
+/// What a save would write is what an editor would have read from it.
+fn in_file(document: &Document, text: &str, file: Option<&[u8]>) {
+    assert_eq!(document.text, text);
+    let Some(saved) = document.as_saved() else {
+        assert!(file.is_some_and(|file| std::str::from_utf8(file).is_err()));
+        return;
+    };
+    assert_eq!(document.text_of(&saved).as_deref(), Some(text));
+    if file.is_some_and(|file| document.text_of(file).as_deref() == Some(text)) {
+        assert_eq!(Some(&*saved), file, "it was not edited");
+    }
+}
+
+fn positions(rope: &Rope, text: &str, from: &mut Choices) {
+    let mut places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    places.push(text.len());
+    if places.len() > SHORT {
+        let any: Vec<usize> = (0..8).map(|_| from.number() as usize).collect();
+        places = any.iter().map(|n| places[n % places.len()]).collect();
+    }
+    for encoding in ENCODINGS {
+        for at in &places {
+            let index = rope.byte_to_char(*at);
+            let found = encoding.position(rope, index);
+            match position(text, *at, encoding) {
+                Some(expected) => {
+                    assert_eq!(found, expected, "{encoding:?} {at} of {text:?}");
+                    assert_eq!(encoding.char_at(rope, found), index);
+                }
+                // between the halves of an end of line: the same line's end
+                None => assert_eq!(encoding.char_at(rope, found), index - 1),
+            }
+        }
+        let anywhere = from.position();
+        let expected = offset(text, anywhere, encoding);
+        let found = rope.char_to_byte(encoding.char_at(rope, anywhere));
+        assert_eq!(found, expected, "{encoding:?} {anywhere:?} of {text:?}");
+    }
+}
+
+/// Edits as an editor does them: all count from the text before, in order, none over another.
+fn smallest(old: &str, new: &str, edits: &[TextEdit], encoding: Encoding) {
+    if old == new {
+        assert_eq!(edits, []);
+    }
+    let mut done = old.to_owned();
+    let mut before = old.len();
+    for edit in edits.iter().rev() {
+        let start = offset(old, edit.range.start, encoding);
+        let end = offset(old, edit.range.end, encoding);
+        for (at, told) in [(start, edit.range.start), (end, edit.range.end)] {
+            let exact = position(old, at, encoding);
+            assert_eq!(exact, Some(told), "a place that there is");
+        }
+        assert!(start <= end && end <= before, "{edits:?} in {old:?}");
+        assert!(old[start..end] != edit.new_text, "{edit:?} changes nothing");
+        done.replace_range(start..end, &edit.new_text);
+        before = start;
+    }
+    assert_eq!(done, new, "from {old:?} by {edits:?}");
+}
+
+/// The same edits as changes that a client tells, the last in the text first.
+fn of_edits(edits: &[TextEdit]) -> Vec<Value> {
+    let edits = edits.iter().rev();
+    edits
+        .map(|edit| json!({ "range": edit.range, "text": edit.new_text }))
+        .collect()
+}
+
+/// Without the words that differ, both sides are the same.
+fn differing(old: &str, new: &str, encoding: Encoding) {
+    let (a, b): (Vec<&str>, Vec<&str>) = (old.split('\n').collect(), new.split('\n').collect());
+    let (gone, come) = spans::of(&a, &b, encoding);
+    if gone.is_empty() && come.is_empty() {
+        return;
+    }
+    assert_eq!(
+        without(&a, &gone, encoding),
+        without(&b, &come, encoding),
+        "{gone:?} of {old:?}, {come:?} of {new:?}"
+    );
+}
+
+/// What of the lines is in no span.
+fn without(lines: &[&str], spans: &[spans::Span], encoding: Encoding) -> String {
+    let mut rest = String::new();
+    for (number, line) in lines.iter().enumerate() {
+        let mut at = 0;
+        for (_, start, end) in spans.iter().filter(|(line, ..)| *line == number) {
+            let [start, end] = [start, end].map(|units| byte(line, *units, encoding));
+            rest.push_str(&line[at..start]);
+            at = end;
+        }
+        rest.push_str(&line[at..]);
+    }
+    rest
+}
+
+/// The byte of a line at so many units.
+fn byte(line: &str, units: usize, encoding: Encoding) -> usize {
+    let places = line.char_indices().map(|(at, _)| at);
+    let mut places = places.chain([line.len()]);
+    let is_there = |at: &usize| self::units(&line[..*at], encoding) == units;
+    places.find(is_there).unwrap()
+}
+
+/// Every name of a file leads to its URI and back.
+#[cfg(unix)]
+fn names(name: &[u8]) {
+    use std::os::unix::ffi::OsStrExt as _;
+    let path = std::path::Path::new("/").join(std::ffi::OsStr::from_bytes(name));
+    assert_eq!(uri::to_path(&uri::of_path(&path)), Some(path));
+    let text = String::from_utf8_lossy(name);
+    uri::to_path(&text);
+    if let Some(own) = uri::Virtual::parse(&text) {
+        assert_eq!(uri::Virtual::parse(&own.uri()), Some(own));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_was_found() {
+        for (file, input) in super::super::found("text") {
+            println!("{}", file.display());
+            run(&input);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(300))]
+        #[test]
+        fn a_document_is_a_string(input in proptest::collection::vec(any::<u8>(), 0..300)) {
+            run(&input);
+        }
+    }
+}

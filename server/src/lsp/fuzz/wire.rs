@@ -1,0 +1,487 @@
+//! The server behind its transport, in this process: whatever bytes come in, it does not panic, answers every
+//! well-formed request just once and what is no message with an error, answers a `shutdown` that follows, and ends.
+//!
+//! An input is a session, one message a line; a line that begins with `!` is bytes as they are, with `\r`, `\n` and
+//! `\\` for what cannot stand in a line. `/w` at the start of a path stands for the workspace.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::world::World;
+use crate::lsp::session::Session;
+
+/// Nothing of what is asked takes as long, also on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Requests in one session: fewer than may be open at once, since nobody answers before all are sent.
+const MOST: usize = 200;
+/// The id of the last request.
+const LAST: &str = "the last";
+
+/// A session without any workspace: many in a second. Whether it was tried: not where it leads out of its world.
+pub fn alone(input: &[u8]) -> bool {
+    session(input, &World::new(false), false)
+}
+
+/// A session over a workspace with a history; its store is whole afterwards.
+pub fn whole(input: &[u8]) -> bool {
+    session(input, &World::new(true), true)
+}
+
+fn session(input: &[u8], world: &World, store: bool) -> bool {
+    let sent = bytes(input, world);
+    let expected = Expected::of(&sent);
+    if expected.asked > MOST || expected.bodies.iter().any(|body| world.is_left(body)) {
+        return false;
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    runtime.block_on(talk(sent, &expected, world));
+    if store {
+        let verified = world.engine().verify(&mut |_| {}).unwrap();
+        assert_eq!(verified.problems, Vec::<String>::new());
+    }
+    true
+}
+
+/// What goes over the wire.
+fn bytes(input: &[u8], world: &World) -> Vec<u8> {
+    let mut sent = Vec::new();
+    for line in input.split(|b| *b == b'\n') {
+        if let Some(raw) = line.strip_prefix(b"!") {
+            let mut raw = raw.iter();
+            while let Some(byte) = raw.next() {
+                sent.push(match byte {
+                    b'\\' => match raw.next() {
+                        Some(b'r') => b'\r',
+                        Some(b'n') => b'\n',
+                        Some(other) => *other,
+                        None => b'\\',
+                    },
+                    byte => *byte,
+                });
+            }
+        } else if !line.is_empty() {
+            let own = std::str::from_utf8(line).map(|line| world.own(line).into_bytes());
+            let body = own.unwrap_or_else(|_| line.to_vec());
+            sent.extend(format!("Content-Length: {}\r\n\r\n", body.len()).bytes());
+            sent.extend(body);
+        }
+    }
+    sent
+}
+
+/// What is to come back.
+#[derive(Debug, Default)]
+struct Expected {
+    /// How many answers there are to each id.
+    answers: BTreeMap<String, usize>,
+    /// How many more there may be: to what has an id and breaks a rule.
+    more: BTreeMap<String, usize>,
+    asked: usize,
+    /// Bodies that are no JSON, or no message: each is answered with an error that has no id.
+    unreadable: usize,
+    bodies: Vec<Value>,
+    /// The client left, or what follows belongs to a message that does not end.
+    over: bool,
+}
+
+/// The parts of a message; none stands there twice.
+#[derive(Debug, Deserialize)]
+struct Parts {
+    jsonrpc: Option<Value>,
+    method: Option<Value>,
+    #[serde(default, deserialize_with = "given")]
+    params: Option<Value>,
+    id: Option<Value>,
+}
+
+/// Also where it is null.
+fn given<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(from).map(Some)
+}
+
+impl Expected {
+    /// Reads as a client's author would who has read the specification, and looks for the next header in what is none.
+    fn of(mut sent: &[u8]) -> Self {
+        let mut expected = Self::default();
+        let mut length = None;
+        while let Some(end) = sent.iter().position(|b| *b == b'\n') {
+            let line = sent[..end].trim_ascii();
+            sent = &sent[end + 1..];
+            if !line.is_empty() {
+                length = header(line, length);
+                continue;
+            }
+            let Some(count) = length.take() else { continue };
+            let Some((body, rest)) = sent.split_at_checked(count) else {
+                expected.over = true;
+                return expected;
+            };
+            sent = rest;
+            expected.hear(body);
+        }
+        expected.over |= length.is_some() || !sent.is_empty();
+        expected
+    }
+
+    fn hear(&mut self, body: &[u8]) {
+        let is_object = body.trim_ascii_start().starts_with(b"{");
+        let text = std::str::from_utf8(body).ok().filter(|_| is_object);
+        let parts = text.map(serde_json::from_str::<Parts>);
+        let Some(Ok(parts)) = parts else {
+            self.unreadable += 1;
+            return;
+        };
+        let method = parts.method.as_ref().and_then(Value::as_str);
+        if let Some(id) = &parts.id {
+            let is_id = id.is_i64() || id.is_string();
+            let params = parts.params.as_ref();
+            let has_params = params.is_none_or(|params| params.is_object() || params.is_array());
+            let is_right = parts.jsonrpc.is_some_and(|version| version == "2.0");
+            let right = is_right && method.is_some() && is_id && has_params;
+            let counted = if right {
+                &mut self.answers
+            } else {
+                &mut self.more
+            };
+            *counted.entry(id.to_string()).or_default() += 1;
+            self.asked += 1;
+        }
+        self.over |= method == Some("exit");
+        self.bodies.extend(parts.params);
+    }
+}
+
+/// The length that a header line tells; any other header leaves it, and what is none forgets it, but for a header at
+/// its end.
+fn header(line: &[u8], length: Option<usize>) -> Option<usize> {
+    let text = String::from_utf8_lossy(line).to_ascii_lowercase();
+    if text.starts_with("content-type:") {
+        return length;
+    }
+    let (_, value) = text.rsplit_once("content-length:")?;
+    value.trim().parse().ok()
+}
+
+/// The client, and the server that it talks to.
+struct Talk {
+    out: UnboundedSender<Vec<u8>>,
+    from: BufReader<DuplexStream>,
+    answers: BTreeMap<String, usize>,
+    last: bool,
+    version: i32,
+}
+
+async fn talk(sent: Vec<u8>, expected: &Expected, world: &World) {
+    let (client_out, server_in) = tokio::io::duplex(64 << 10);
+    let (server_out, client_in) = tokio::io::duplex(64 << 10);
+    let (session, serving) = crate::lsp::start(Some(world.store_dir()), server_in, server_out);
+    let serving = tokio::spawn(serving);
+    let (out, outgoing) = unbounded_channel();
+    tokio::spawn(write(client_out, outgoing));
+    let mut talk = Talk {
+        out,
+        from: BufReader::new(client_in),
+        answers: BTreeMap::new(),
+        last: false,
+        version: 1 << 20,
+    };
+    talk.out.send(sent).unwrap();
+    if expected.over {
+        drop(talk.out);
+        let mut rest = Vec::new();
+        let end = talk.from.read_to_end(&mut rest);
+        within("it ends", end).await.unwrap();
+    } else {
+        talk.until(expected).await;
+        talk.send(&json!({ "jsonrpc": "2.0", "id": LAST, "method": "shutdown" }));
+        while !talk.last {
+            talk.next("the shutdown is answered").await;
+        }
+        talk.send(&json!({ "jsonrpc": "2.0", "method": "exit" }));
+        while within("nothing more is said", read(&mut talk.from))
+            .await
+            .is_some()
+        {}
+        assert!(talk.has(expected), "{:?}, not {expected:#?}", talk.answers);
+    }
+    within("it ends", serving).await.unwrap();
+    settle(&session).await;
+}
+
+async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
+    let done = tokio::time::timeout(PATIENCE, future).await;
+    done.unwrap_or_else(|late| panic!("{what}: {late} ({} s)", PATIENCE.as_secs()))
+}
+
+/// Lets every workspace finish what was handed to it; each still takes work.
+async fn settle(session: &Session) {
+    for room in session.rooms() {
+        for outcome in [
+            room.ask(|_| Ok(())).await,
+            room.act(false, |_| Ok(())).await,
+        ] {
+            if let Err(error) = outcome {
+                let text = error.to_string();
+                assert!(!text.contains("the server failed at this"), "{text}");
+            }
+        }
+    }
+}
+
+async fn write(mut to: DuplexStream, mut outgoing: UnboundedReceiver<Vec<u8>>) {
+    while let Some(bytes) = outgoing.recv().await {
+        if to.write_all(&bytes).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// The next message of the server, which is always one.
+async fn read(from: &mut BufReader<DuplexStream>) -> Option<Value> {
+    let mut line = String::new();
+    if from.read_line(&mut line).await.unwrap() == 0 {
+        return None;
+    }
+    let length = line.strip_prefix("Content-Length: ").unwrap().trim_end();
+    let mut body = vec![0; length.parse().unwrap()];
+    from.read_line(&mut line).await.unwrap();
+    assert!(line.ends_with("\r\n\r\n"), "{line:?}");
+    from.read_exact(&mut body).await.unwrap();
+    Some(serde_json::from_slice(&body).unwrap())
+}
+
+impl Talk {
+    fn send(&self, message: &Value) {
+        let body = message.to_string();
+        let framed = format!("Content-Length: {}\r\n\r\n{body}", body.len());
+        self.out.send(framed.into_bytes()).ok();
+    }
+
+    fn has(&self, expected: &Expected) -> bool {
+        let count = |all: &BTreeMap<String, usize>, id: &str| all.get(id).copied().unwrap_or(0);
+        let ids = self.answers.keys().chain(expected.answers.keys());
+        let is_answered = |id: &String| {
+            let (answers, least) = (count(&self.answers, id), count(&expected.answers, id));
+            answers >= least && (id == "null" || answers <= least + count(&expected.more, id))
+        };
+        ids.into_iter().all(is_answered) && count(&self.answers, "null") >= expected.unreadable
+    }
+
+    async fn until(&mut self, expected: &Expected) {
+        while !self.has(expected) {
+            let what = "every request is answered";
+            if tokio::time::timeout(PATIENCE, self.next(what))
+                .await
+                .is_err()
+            {
+                panic!("{what} once: {:?}, not {expected:#?}", self.answers);
+            }
+        }
+    }
+
+    /// Takes in one message, and answers it as an editor does.
+    async fn next(&mut self, what: &str) {
+        let message = within(what, read(&mut self.from)).await;
+        let message = message.unwrap_or_else(|| panic!("{what}: the server ended"));
+        let Some(method) = message["method"].as_str() else {
+            self.hear(&message);
+            return;
+        };
+        let params = &message["params"];
+        let result = match method {
+            "workspace/applyEdit" => {
+                self.apply(&params["edit"]);
+                json!({ "applied": true })
+            }
+            "window/showMessageRequest" => {
+                // each answer in its turn, and none
+                self.version += 1;
+                let turn = usize::try_from(self.version).unwrap();
+                let actions = params["actions"].as_array().unwrap();
+                let chosen = actions.get(turn % (actions.len() + 1));
+                chosen.cloned().unwrap_or_default()
+            }
+            "window/showDocument" => json!({ "success": true }),
+            _ => Value::Null,
+        };
+        if message.get("id").is_some() {
+            self.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": result }));
+        }
+    }
+
+    fn hear(&mut self, answer: &Value) {
+        assert_eq!(answer["jsonrpc"], "2.0", "{answer}");
+        let both = answer.get("result").is_some() && answer.get("error").is_some();
+        assert!(!both, "{answer}");
+        let text = answer.to_string();
+        assert!(answer["error"]["code"] != -32603, "a panic: {text}");
+        assert!(!text.contains("the server failed at this"), "{text}");
+        if answer["id"] == LAST {
+            self.last = true;
+            return;
+        }
+        *self.answers.entry(answer["id"].to_string()).or_default() += 1;
+    }
+
+    /// Tells of the edits as changes, the last in the text first.
+    fn apply(&mut self, edit: &Value) {
+        let mut all: Vec<(String, Vec<Value>)> = Vec::new();
+        for change in edit["documentChanges"].as_array().into_iter().flatten() {
+            let uri = change["textDocument"]["uri"].as_str().unwrap().to_owned();
+            all.push((uri, change["edits"].as_array().unwrap().clone()));
+        }
+        for (uri, edits) in edit["changes"].as_object().into_iter().flatten() {
+            all.push((uri.clone(), edits.as_array().unwrap().clone()));
+        }
+        for (uri, edits) in all {
+            self.version += 1;
+            let changes = edits.iter().rev();
+            let changes =
+                changes.map(|edit| json!({ "range": edit["range"], "text": edit["newText"] }));
+            let params = json!({
+                "textDocument": { "uri": uri, "version": self.version },
+                "contentChanges": changes.collect::<Vec<_>>(),
+            });
+            self.send(
+                &json!({ "jsonrpc": "2.0", "method": "textDocument/didChange", "params": params }),
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Once;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SESSIONS: [&str; 3] = [
+        include_str!("../../../../tests/fuzz/seeds/editing"),
+        include_str!("../../../../tests/fuzz/seeds/commands"),
+        include_str!("../../../../tests/fuzz/seeds/broken"),
+    ];
+    const EDITORS: [&str; 4] = [
+        include_str!("../../../../tests/e2e/lsp/caps/vscode.json"),
+        include_str!("../../../../tests/e2e/lsp/caps/nvim.json"),
+        include_str!("../../../../tests/e2e/lsp/caps/helix.json"),
+        include_str!("../../../../tests/e2e/lsp/caps/eglot.json"),
+    ];
+
+    /// Panics of the threads that a server has, also those that it survives.
+    static PANICS: AtomicUsize = AtomicUsize::new(0);
+
+    fn calmly(run: impl FnOnce() -> bool) -> bool {
+        static COUNTING: Once = Once::new();
+        COUNTING.call_once(|| {
+            let before = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |info| {
+                let thread = std::thread::current();
+                let name = thread.name().unwrap_or_default();
+                if name.starts_with("backstitch ") || name.contains("fuzz::wire") {
+                    PANICS.fetch_add(1, Ordering::Relaxed);
+                }
+                before(info);
+            }));
+        });
+        let tried = run();
+        assert_eq!(PANICS.load(Ordering::Relaxed), 0, "panics, if survived");
+        tried
+    }
+
+    fn initialize(editor: &str) -> String {
+        let capabilities: Value = serde_json::from_str(editor).unwrap();
+        let params = json!({
+            "capabilities": capabilities, "rootUri": "file:///w",
+            "initializationOptions": { "backstitch": { "notifications": true } },
+        });
+        json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params }).to_string()
+    }
+
+    fn all(editor: &str) -> String {
+        let [editing, commands, _] = SESSIONS;
+        format!("{}\n{editing}{commands}", initialize(editor))
+    }
+
+    #[test]
+    fn what_was_found() {
+        for (file, input) in super::super::found("wire") {
+            println!("{}", file.display());
+            calmly(|| alone(&input) | whole(&input));
+        }
+    }
+
+    #[test]
+    fn every_editor_is_served() {
+        for editor in EDITORS {
+            assert!(calmly(|| whole(all(editor).as_bytes())));
+        }
+        assert!(calmly(|| whole(SESSIONS[2].as_bytes())));
+    }
+
+    /// A change to a session: what, where, and with what.
+    fn changed(session: &mut Vec<u8>, kind: u8, at: usize, with: &[u8]) {
+        let at = at % session.len().max(1);
+        let end = session.len().min(at + with.len());
+        let line = |from: usize, session: &[u8]| {
+            let newline = session[from..].iter().position(|b| *b == b'\n');
+            newline.map_or(session.len(), |newline| from + newline + 1)
+        };
+        match kind {
+            0 => session[at..end].copy_from_slice(&with[..end - at]),
+            1 => {
+                session.drain(at..end);
+            }
+            2 => {
+                session.splice(at..at, with.iter().copied());
+            }
+            3 => {
+                // a line once more
+                let start = line(at, session);
+                let end = line(start.min(session.len()), session);
+                let again = session[start..end].to_vec();
+                session.splice(start..start, again);
+            }
+            _ => {
+                let start = line(at, session);
+                let end = line(start.min(session.len()), session);
+                session.drain(start..end);
+            }
+        }
+    }
+
+    fn a_session() -> impl Strategy<Value = Vec<u8>> {
+        let changes = vec((0_u8..5, any::<usize>(), vec(any::<u8>(), 1..5)), 0..6);
+        (0_usize..EDITORS.len(), changes).prop_map(|(editor, changes)| {
+            let mut session = all(EDITORS[editor]).into_bytes();
+            for (kind, at, with) in changes {
+                changed(&mut session, kind, at, &with);
+            }
+            session
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { max_shrink_iters: 200, ..ProptestConfig::with_cases(24) })]
+        #[test]
+        fn a_session_with_mistakes_is_served(input in a_session()) {
+            calmly(|| whole(&input));
+        }
+
+        #[test]
+        fn any_bytes_are_survived(lines in vec(vec(any::<u8>(), 0..40), 0..20)) {
+            calmly(|| alone(&lines.join(&b'\n')));
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! A small workspace with a history, made anew for each input, or none at all. Owns what a message may name: nothing
+//! outside of it, so that no input that a fuzzer comes upon touches the machine.
+
+use std::path::{Path, PathBuf};
+
+use backstitch_core::{Engine, Locate, Workspace};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::agents;
+use crate::lsp::uri;
+
+/// What stands for the workspace in inputs.
+const STANDS: &str = "/w";
+
+#[derive(Debug)]
+pub struct World {
+    dir: TempDir,
+}
+
+const FILES: [(&str, &str); 3] = [
+    ("a.txt", "one\ntwo\nthree\nfour\n"),
+    (
+        "src/b.txt",
+        "r\u{e9}sum\u{e9}\r\n𝄞 = 1\r\nlast line, without an end",
+    ),
+    ("empty", ""),
+];
+
+impl World {
+    /// In memory where the system has such a place. `history`: with files, a turn of an agent and a rewind to take
+    /// back; else nothing is there at all.
+    pub fn new(history: bool) -> Self {
+        let memory = Path::new("/dev/shm");
+        let dir = tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir());
+        let world = Self { dir: dir.unwrap() };
+        if history {
+            world.fill();
+        }
+        world
+    }
+
+    pub fn root(&self) -> PathBuf {
+        self.dir.path().join("w")
+    }
+
+    pub fn store_dir(&self) -> PathBuf {
+        self.dir.path().join("store")
+    }
+
+    pub fn engine(&self) -> Engine {
+        let workspace = Workspace::find(&Locate {
+            workspace: Some(&self.root()),
+            store_dir: Some(&self.store_dir()),
+            cwd: self.dir.path(),
+        });
+        Engine::open(&workspace.unwrap()).unwrap()
+    }
+
+    fn fill(&self) {
+        for (path, text) in FILES {
+            let path = self.root().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+        let mut engine = self.engine();
+        engine.checkpoint(Some("start")).unwrap();
+        let agent = agents::agent("claude-code").unwrap();
+        let mut tell = |name: &str, more: Value| {
+            let mut payload = json!({
+                "session_id": "s1", "prompt_id": "p1", "cwd": self.root(), "hook_event_name": name,
+                "transcript_path": self.root().join("t.jsonl"), "permission_mode": "acceptEdits",
+            });
+            let more = more.as_object().unwrap().clone();
+            payload.as_object_mut().unwrap().extend(more);
+            let event = (agent.parse)(payload.to_string().as_bytes()).unwrap();
+            engine.record(&event).unwrap();
+        };
+        let file = self.root().join("a.txt");
+        let edit = json!({
+            "tool_name": "Edit", "tool_use_id": "e1",
+            "tool_input": { "file_path": file, "old_string": "two", "new_string": "2\n2" },
+        });
+        tell("UserPromptSubmit", json!({ "prompt": "make it two" }));
+        tell("PreToolUse", edit.clone());
+        std::fs::write(&file, "one\n2\n2\nthree\nfour\n").unwrap();
+        let mut done = edit;
+        done["tool_response"] = json!({
+            "filePath": file, "oldString": "two", "newString": "2\n2", "originalFile": FILES[0].1,
+            "structuredPatch": [], "userModified": false, "replaceAll": false,
+        });
+        tell("PostToolUse", done);
+        tell("Stop", json!({ "stop_hook_active": false }));
+    }
+
+    /// The input with the workspace's own name in it.
+    pub fn own(&self, line: &str) -> String {
+        let root = self.root().display().to_string();
+        let line = line.replace(&format!("file://{STANDS}"), &format!("file://{root}"));
+        let coded = root.replace('/', "%2F");
+        let line = line.replace(
+            &format!("//{}/", STANDS.replace('/', "%2F")),
+            &format!("//{coded}/"),
+        );
+        line.replace(&format!("\"{STANDS}"), &format!("\"{root}"))
+    }
+
+    /// Whether it names anything outside.
+    pub fn is_left(&self, message: &Value) -> bool {
+        match message {
+            Value::Array(all) => all.iter().any(|value| self.is_left(value)),
+            Value::Object(all) => all
+                .iter()
+                .any(|(key, value)| self.leads_out(key, value) || self.is_left(value)),
+            _ => false,
+        }
+    }
+
+    fn leads_out(&self, key: &str, value: &Value) -> bool {
+        const PLACES: [&str; 7] = [
+            "uri",
+            "rootUri",
+            "rootPath",
+            "workspace",
+            "into",
+            "paths",
+            "cwd",
+        ];
+        let Some(text) = value.as_str() else {
+            let mut all = value.as_array().into_iter().flatten();
+            return all.any(|value| value.is_string() && self.leads_out(key, value));
+        };
+        if !PLACES.contains(&key) {
+            return false;
+        }
+        let full = uri::to_path(text).unwrap_or_else(|| text.into());
+        let own = uri::Virtual::parse(text).map(|own| own.root);
+        let full = own.unwrap_or(full);
+        let inside = full.starts_with(self.root());
+        let up = full.components().any(|part| part.as_os_str() == "..");
+        let nowhere = text.starts_with("untitled:");
+        up || !(inside || nowhere)
+    }
+}

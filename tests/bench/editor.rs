@@ -1,0 +1,223 @@
+//! What an editor waits for: requests of the running language server, over its pipes, from the first byte of
+//! the question to the last of the answer.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, anyhow, ensure};
+use serde_json::{Value, json};
+
+use crate::blame;
+use crate::client::{Client, nothing, uri};
+use crate::measure::{Times, in_turn};
+use crate::place::{Place, Programs};
+use crate::rng::Rng;
+use crate::rows::Report;
+use crate::table::Goal;
+
+const FILE: &str = "long.rs";
+const LINES: usize = 10_000;
+const FLOOR: &str = "a request that does nothing";
+/// Checkpoints of a file for each prompt.
+const OF_A_TURN: usize = 10;
+/// For rounds that take less than a millisecond.
+const MANY: usize = 201;
+/// How long a server that has something to say may say nothing.
+const QUIET: Duration = Duration::from_millis(300);
+/// Of the idle server, in MB.
+const MEMORY: f64 = 60.0;
+
+/// A long document that was often changed.
+pub fn of_document(
+    report: &mut Report,
+    programs: &Programs,
+    checkpoints: usize,
+    runs: usize,
+) -> Result<()> {
+    let place = Place::new(programs)?;
+    let mut rng = Rng::new(10);
+    let mut text = blame::long_file(&mut rng, LINES);
+    fs::write(place.root.join(FILE), text.concat())?;
+    for n in 0..checkpoints {
+        if n % OF_A_TURN == 0 {
+            place.prompt()?;
+        }
+        blame::change(&place, FILE, &mut rng, &mut text)?;
+    }
+    let text = text.concat();
+    let name = format!("{LINES} lines, {checkpoints} checkpoints");
+    lenses(report, &place, &name, &text, runs)?;
+    keys(report, &place, &name, &text)?;
+    news(report, &place, &name, runs)
+}
+
+fn lenses(
+    report: &mut Report,
+    place: &Place<'_>,
+    name: &str,
+    text: &str,
+    runs: usize,
+) -> Result<()> {
+    let document = uri(&place.root.join(FILE));
+    let asked = json!({"textDocument": {"uri": document}});
+    let mut floor = Client::start(place.server(), &place.root)?;
+    // a server of its own each time; what the user waits for begins with opening the document
+    let cold = |forget: &str| -> Result<Duration> {
+        place.database()?.execute_batch(forget)?;
+        let mut client = Client::start(place.server(), &place.root)?;
+        client.nothing()?;
+        let began = Instant::now();
+        client.open(&document, text)?;
+        let opened = began.elapsed();
+        let (took, lenses) = client.request("textDocument/codeLens", &asked)?;
+        ensure!(lenses.as_array().is_some_and(|l| l.len() > 1), "no lenses");
+        client.leave()?;
+        Ok(opened + took)
+    };
+    let goal = Goal::AtMost(100.0);
+    let what = "lenses, never asked before";
+    let first = || cold("DELETE FROM blame; DELETE FROM counted");
+    let times = in_turn(runs, first, || floor.nothing())?;
+    report.times(name, what, FLOOR, &times, goal);
+    let what = "lenses, server just started";
+    let times = in_turn(runs, || cold(""), || floor.nothing())?;
+    report.times(name, what, FLOOR, &times, goal);
+
+    let mut client = Client::start(place.server(), &place.root)?;
+    client.open(&document, text)?;
+    let (_, first) = client.request("textDocument/codeLens", &asked)?;
+    let count = first.as_array().map_or(0, Vec::len);
+    client.calm(QUIET)?;
+    let mut warm = || -> Result<Duration> {
+        let (took, lenses) = client.request("textDocument/codeLens", &asked)?;
+        ensure!(
+            lenses.as_array().map_or(0, Vec::len) == count,
+            "other lenses"
+        );
+        Ok(took)
+    };
+    let times = in_turn(runs.max(51), &mut warm, || floor.nothing())?;
+    let name = format!("{name}, {count} lenses");
+    report.times(&name, "lenses, warm", FLOOR, &times, Goal::AtMost(5.0));
+    client.leave()?;
+    floor.leave()
+}
+
+/// A key pressed, and beside it the same in a document that has no history.
+fn keys(report: &mut Report, place: &Place<'_>, name: &str, text: &str) -> Result<()> {
+    let new = place.another()?;
+    fs::write(new.root.join(FILE), text)?;
+    new.run(&["checkpoint", "-m", "start"])?;
+    let mut long = Typist::start(place, text)?;
+    let mut short = Typist::start(&new, text)?;
+    let mut floor = Client::start(place.server(), &place.root)?;
+    let times = in_turn(MANY, || long.key(), || floor.nothing())?;
+    let what = "a key, and a request behind it";
+    report.times(name, what, FLOOR, &times, Goal::Above(0.2));
+    let times = in_turn(MANY, || long.key(), || short.key())?;
+    let limit = "the same in a file with 1 checkpoint";
+    report.times(
+        name,
+        "a key, beside one without history",
+        limit,
+        &times,
+        Goal::Ratio(1.2),
+    );
+    long.client.leave()?;
+    short.client.leave()?;
+    floor.leave()
+}
+
+/// Somebody who types in a document whose lenses are shown.
+struct Typist {
+    client: Client,
+    document: String,
+    version: i64,
+}
+
+impl Typist {
+    fn start(place: &Place<'_>, text: &str) -> Result<Self> {
+        let document = uri(&place.root.join(FILE));
+        let mut client = Client::start(place.server(), &place.root)?;
+        client.open(&document, text)?;
+        let asked = json!({"textDocument": {"uri": document}});
+        client.request("textDocument/codeLens", &asked)?;
+        client.calm(QUIET)?;
+        Ok(Self {
+            client,
+            document,
+            version: 1,
+        })
+    }
+
+    fn key(&mut self) -> Result<Duration> {
+        self.version += 1;
+        let at = json!({"line": LINES / 2, "character": 4});
+        let told = json!({
+            "textDocument": {"uri": self.document, "version": self.version},
+            "contentChanges": [{"range": {"start": at, "end": at}, "text": "x"}],
+        });
+        let (method, asked) = nothing();
+        let behind = (method, &asked);
+        let key = ("textDocument/didChange", &told);
+        Ok(self.client.notify_and_request(key, behind)?.0)
+    }
+}
+
+/// What another process records, until the client is asked to fetch its lenses anew.
+fn news(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -> Result<()> {
+    let mut client = Client::start(place.server(), &place.root)?;
+    client.calm(QUIET)?;
+    let mut hooks = Vec::new();
+    let mut told = Vec::new();
+    for _ in 0..runs.max(21) {
+        let hook = place.prompting();
+        let began = Instant::now();
+        let hook = std::thread::spawn(hook);
+        let heard = client.wait_for("workspace/codeLens/refresh")?;
+        hooks.push(hook.join().map_err(|_| anyhow!("the hook"))??);
+        told.push(heard.at - began);
+        client.calm(QUIET)?;
+    }
+    let times = (Times::of(told), Times::of(hooks));
+    let what = "a hook's whole process until lenses are refreshed";
+    let limit = "the hook's process alone";
+    report.times(name, what, limit, &times, Goal::Above(20.0));
+    client.leave()
+}
+
+/// A page of the timeline as a panel asks for it.
+pub fn of_timeline(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -> Result<()> {
+    let mut client = Client::start(place.server(), &place.root)?;
+    let mut floor = Client::start(place.server(), &place.root)?;
+    let mut page = |what: &'static str, asked: &Value| -> Result<()> {
+        let ours = || -> Result<Duration> {
+            let (took, page) = client.request("backstitch/timeline", asked)?;
+            let rows = page["checkpoints"].as_array().map_or(0, Vec::len);
+            ensure!(rows == 200, "a page of {rows} rows");
+            Ok(took)
+        };
+        let times = in_turn(runs.max(21), ours, || floor.nothing())?;
+        report.times(name, what, FLOOR, &times, Goal::AtMost(10.0));
+        Ok(())
+    };
+    page("backstitch/timeline, 200 rows", &json!({}))?;
+    page("the same, all branches", &json!({"allBranches": true}))?;
+    client.leave()?;
+    floor.leave()
+}
+
+/// What the server takes when nobody does anything, with one document of the tree open.
+pub fn of_tree(report: &mut Report, place: &Place<'_>, name: &str, file: &str) -> Result<()> {
+    let mut client = Client::start(place.server(), &place.root)?;
+    let document = uri(&place.root.join(file));
+    client.open(&document, &fs::read_to_string(place.root.join(file))?)?;
+    let asked = json!({"textDocument": {"uri": document}});
+    client.request("textDocument/codeLens", &asked)?;
+    client.request("backstitch/timeline", &json!({"uri": document}))?;
+    client.calm(Duration::from_secs(2))?;
+    if let Some(memory) = client.memory() {
+        report.memory(name, "idle language server, resident", memory, MEMORY);
+    }
+    client.leave()
+}

@@ -1,0 +1,13 @@
+//! The whole server over a workspace with a history.
+#![no_main]
+
+use libfuzzer_sys::{Corpus, fuzz_target};
+
+// What leads out of its world is not tried, nor kept.
+fuzz_target!(|input: &[u8]| -> Corpus {
+    if backstitch::fuzz::wire::whole(input) {
+        Corpus::Keep
+    } else {
+        Corpus::Reject
+    }
+});
