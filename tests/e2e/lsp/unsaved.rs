@@ -310,6 +310,10 @@ fn a_client_that_does_not_answer_hears_of_other_things() {
             let mut told = client.notified.iter();
             told.any(|(_, params)| params["checkpoint"].to_string().contains("b.txt"))
         });
+        // long enough for a command that was answered to end
+        world.ok(["status"]);
+        world.ok(["status"]);
+        assert!(!rewind.is_finished(), "it was given up");
         client.edits = Edits::Taken;
         client.answer_held();
         while !rewind.is_finished() {
@@ -346,6 +350,17 @@ fn typed_before_somebody_begins_a_history() {
     let mut client = Client::with(&world, Editor::Vscode, &own());
     client.open("a.txt");
     client.type_over("a.txt", "six", "mine");
+    // what is typed into two documents is recorded at one time, where there is a history
+    let other = world.beside("work-beside");
+    std::fs::create_dir(&other.root).expect("made");
+    other.write("b.txt", "other\n");
+    other.ok(["init"]);
+    let beside = other.path("b.txt");
+    let beside = beside.to_str().expect("text");
+    client.open_with(beside, "other\n");
+    client.type_over(beside, "other", "another");
+    until_unsaved(&other, &["b.txt"]);
+    assert_eq!(world.json(["status"])["editors"], json!([]));
     let mut agent = world.agent();
     agent.prompt("go");
     until_unsaved(&world, &["a.txt"]);
