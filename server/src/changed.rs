@@ -43,17 +43,16 @@ impl Changed {
 
     /// With another text on the new side: what an editor has and has not saved. `false`: nothing differs then.
     pub fn becomes(&mut self, text: Vec<u8>) -> bool {
-        match &mut self.new {
-            Some((_, _, bytes)) => *bytes = text,
-            None => {
-                let mode = self.old.as_ref().map_or(0o100_644, |(_, mode, _)| *mode);
-                self.new = Some((self.path.clone(), mode, text));
-                self.what = if self.old.is_some() {
-                    What::Modify
-                } else {
-                    What::Create
-                };
-            }
+        if let Some((_, _, bytes)) = &mut self.new {
+            *bytes = text;
+        } else {
+            let mode = self.old.as_ref().map_or(0o100_644, |(_, mode, _)| *mode);
+            self.new = Some((self.path.clone(), mode, text));
+            self.what = if self.old.is_some() {
+                What::Modify
+            } else {
+                What::Create
+            };
         }
         self.old != self.new
     }

@@ -138,7 +138,7 @@ async fn tell(
         .send_request::<WorkDoneProgressCreateRequest>(create);
     if matches!(
         tokio::time::timeout(super::session::ANSWER, created).await,
-        Ok(Ok(_))
+        Ok(Ok(()))
     ) {
         let say = async |value: Value| {
             let params = json!({ "token": name(&token), "value": value });

@@ -610,7 +610,7 @@ impl<'w> Client<'w> {
         std::fs::read_dir(tasks).expect("tasks").count()
     }
 
-    /// Ends without having said so before. The server's exit code.
+    /// The end, whether `shutdown` came before or not. The server's exit code.
     pub fn exit(mut self) -> Option<i32> {
         self.notify("exit", Value::Null);
         self.stdin = None;
@@ -620,15 +620,7 @@ impl<'w> Client<'w> {
     /// Ends as a client does, and makes sure that the server does, too.
     pub fn leave(mut self) {
         self.ok("shutdown", Value::Null);
-        self.exit();
-    }
-
-    /// The end of it, after `shutdown`.
-    pub fn exit(mut self) {
-        self.notify("exit", Value::Null);
-        self.stdin = None;
-        let status = self.child.wait().expect("it ends");
-        assert!(status.success(), "{status}");
+        assert_eq!(self.exit(), Some(0));
     }
 
     pub fn kill(&mut self) {

@@ -467,7 +467,7 @@ fn who_leaves_in_order_leaves_nothing() {
     client.type_over("a.txt", "six", "mine");
     client.ok("shutdown", Value::Null);
     assert_eq!(unsaved(&world), ["a.txt"]);
-    client.exit();
+    assert_eq!(client.exit(), Some(0));
     let status = world.json(["status"]);
     assert_eq!(status["unsaved_left"], json!([]), "{status}");
     assert_eq!(status["editors"], json!([]), "{status}");

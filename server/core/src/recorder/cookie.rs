@@ -30,12 +30,14 @@ pub(super) fn dir(store: &Path, root: RootId) -> PathBuf {
     store.join(format!("recorder-{}", root.0))
 }
 
+/// Questions asked by this process.
+static COUNT: AtomicU64 = AtomicU64::new(0);
+
 /// Asks the recorder of this root, if there is one. None: nothing is proved.
 pub(crate) fn ask(store: &Path, root: RootId, patience: Duration) -> Option<Touched> {
     if !is_held(&lease(store, root)) {
         return None;
     }
-    static COUNT: AtomicU64 = AtomicU64::new(0);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let question = dir(store, root).join(format!("{}-{number}.ask", std::process::id()));
     let answer = question.with_extension(ANSWER);
@@ -105,7 +107,7 @@ pub(super) fn sweep(dir: &Path) {
     let old = |entry: &fs::DirEntry| {
         let time = entry.metadata().and_then(|m| m.modified()).ok();
         time.and_then(|t| t.elapsed().ok())
-            .is_some_and(|age| age > Duration::from_secs(60))
+            .is_some_and(|age| age > Duration::from_mins(1))
     };
     let entries = fs::read_dir(dir).into_iter().flatten().flatten();
     for entry in entries.filter(old) {

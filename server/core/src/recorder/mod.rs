@@ -35,7 +35,7 @@ const AGAIN: Duration = Duration::from_secs(2);
 /// How often to look for a store, a lease, an end.
 const TICK: Duration = Duration::from_millis(250);
 /// Whatever no watch can see, such as a file system mounted over a directory, goes unseen so long at most.
-const WALK: Duration = Duration::from_secs(300);
+const WALK: Duration = Duration::from_mins(5);
 
 /// How a recorder works.
 #[derive(Clone, Copy, Debug)]
@@ -374,7 +374,7 @@ fn see(shared: &Shared, watch: &mut watch::Watch, questions: &Path) -> Result<()
             shared.state().touched();
             shared.news.notify_all();
         }
-        if swept.elapsed() > Duration::from_secs(60) {
+        if swept.elapsed() > Duration::from_mins(1) {
             swept = Instant::now();
             cookie::sweep(questions);
         }

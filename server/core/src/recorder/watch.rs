@@ -4,7 +4,7 @@
 //! Straight on inotify: the order of its one queue is what the proof rests on, a directory that moves must be
 //! followed by its watch's number and not by its path, and ignored directories must cost nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -66,7 +66,7 @@ pub(super) struct Watch {
     dirs: FxHashMap<i32, Watched>,
     by_path: BTreeMap<Vec<u8>, i32>,
     /// Directories that could not be watched: anything may happen in them.
-    blind: BTreeMap<Vec<u8>, ()>,
+    blind: BTreeSet<Vec<u8>>,
     /// The rules changed: the watches are set anew as soon as the queue is empty.
     stale: bool,
 }
@@ -85,7 +85,7 @@ impl Watch {
             excludes: Excludes::default(),
             dirs: FxHashMap::default(),
             by_path: BTreeMap::new(),
-            blind: BTreeMap::new(),
+            blind: BTreeSet::new(),
             stale: true,
         })
     }
@@ -105,7 +105,7 @@ impl Watch {
 
     /// Directories that nobody can watch: to be looked at each time.
     pub(super) fn blind(&self) -> impl Iterator<Item = RelPath> {
-        self.blind.keys().filter_map(|dir| RelPath::new(&**dir))
+        self.blind.iter().filter_map(|dir| RelPath::new(&**dir))
     }
 
     /// Whether the rules outside the tree are still those that the watches were set by.
@@ -151,7 +151,7 @@ impl Watch {
                     ));
                 }
                 Err(Errno::ACCESS | Errno::PERM | Errno::NAMETOOLONG) => {
-                    self.blind.insert(path, ());
+                    self.blind.insert(path);
                     continue;
                 }
                 Err(e) => return Err(e).at("watch", &full),
@@ -170,7 +170,7 @@ impl Watch {
             }
             self.by_path.insert(path.clone(), wd);
             let Ok(listed) = Listed::read(&full) else {
-                self.blind.insert(path, ());
+                self.blind.insert(path);
                 continue;
             };
             for (name, kind) in &listed.entries {
@@ -207,7 +207,7 @@ impl Watch {
             }
         }
         self.blind
-            .retain(|path, ()| path != dir && !path.starts_with(&below));
+            .retain(|path| path != dir && !path.starts_with(&below));
     }
 
     /// Waits until something happened, at most so long; what did, in its order.
@@ -282,12 +282,11 @@ impl Watch {
         };
         if name.is_empty() {
             let is_root = dir.path.is_empty();
-            if what.contains(ReadFlags::IGNORED) {
-                if let Some(dir) = self.dirs.remove(&wd)
-                    && self.by_path.get(&dir.path) == Some(&wd)
-                {
-                    self.by_path.remove(&dir.path);
-                }
+            if what.contains(ReadFlags::IGNORED)
+                && let Some(dir) = self.dirs.remove(&wd)
+                && self.by_path.get(&dir.path) == Some(&wd)
+            {
+                self.by_path.remove(&dir.path);
             }
             if is_root
                 && what

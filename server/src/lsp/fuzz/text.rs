@@ -109,7 +109,8 @@ pub fn run(input: &[u8]) {
         2 => Some(format!("\u{feff}{text}").into_bytes()),
         _ => Some(b"not \xff text".to_vec()),
     };
-    let mut document = Document::opened(1, &text, None, file.clone());
+    let mut document = Document::opened(1, &text);
+    document.stands_at(None, file.as_deref());
     in_file(&document, &text, file.as_deref());
     let mut version = 1;
     while !from.0.is_empty() {
