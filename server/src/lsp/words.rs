@@ -369,7 +369,13 @@ pub mod plan {
         if plan.git_moved.is_some() {
             text.push_str("git is not where it was then; only files change. ");
         }
-        write!(text, "{}: {}", capital(title), files(plan)).ok();
+        write!(
+            text,
+            "{}: {}",
+            capital(title),
+            files(plan, ["file changes", "files change"], 0)
+        )
+        .ok();
         if !plan.conflicts.is_empty() {
             let paths: Vec<String> = plan.conflicts.iter().map(|c| c.path.display()).collect();
             write!(text, " Edits collide in {}", some(&paths)).ok();
@@ -389,22 +395,21 @@ pub mod plan {
         text
     }
 
-    fn files(plan: &Plan) -> String {
+    /// `unsaved`: how many of them are still to be saved.
+    fn files(plan: &Plan, [one, many]: [&str; 2], unsaved: usize) -> String {
         let count = |kind| plan.actions.iter().filter(|a| a.kind == kind).count();
         let moved = plan.actions.iter().filter(|a| a.kind != ActionKind::Skip);
-        let moved = moved.count();
         let parts = [
-            (ActionKind::Merge, "merged with other edits"),
-            (ActionKind::Create, "created"),
-            (ActionKind::Delete, "deleted"),
+            (count(ActionKind::Merge), "merged with other edits"),
+            (count(ActionKind::Create), "created"),
+            (count(ActionKind::Delete), "deleted"),
+            (unsaved, "to save"),
         ];
+        let parts = parts.iter().filter(|(count, _)| *count > 0);
         let parts: Vec<String> = parts
-            .into_iter()
-            .map(|(kind, word)| (count(kind), word))
-            .filter(|(count, _)| *count > 0)
             .map(|(count, word)| format!("{count} {word}"))
             .collect();
-        let noun = render::plural(moved, "file changes", "files change");
+        let noun = render::plural(moved.count(), one, many);
         if parts.is_empty() {
             format!("{noun}.")
         } else {
@@ -447,19 +452,25 @@ pub mod plan {
         }
     }
 
+    fn past(verb: &str) -> &'static str {
+        match verb {
+            "revert" => "Reverted",
+            "undo" => "Undid",
+            "redo" => "Redid",
+            "switch to" => "Switched to",
+            _ => "Rewound to",
+        }
+    }
+
     /// `unsaved`: documents that show it, and whose files are still to be saved.
     pub fn done(verb: &str, rev: Option<&str>, applied: &Applied, unsaved: &[RelPath]) -> String {
         let target = rev.unwrap_or(&applied.plan.target);
-        let mut text = format!("Done: {verb} {target}, {}", files(&applied.plan));
-        if !unsaved.is_empty() {
-            let paths: Vec<String> = unsaved.iter().map(RelPath::display).collect();
-            write!(
-                text,
-                " In the editor, and still to be saved: {}.",
-                some(&paths)
-            )
-            .ok();
-        }
+        // short: an editor has one line for it
+        let mut text = format!(
+            "{} {target}: {}",
+            past(verb),
+            files(&applied.plan, ["file", "files"], unsaved.len())
+        );
         if !applied.incomplete.is_empty() {
             let left: Vec<String> = applied.incomplete.iter().map(RelPath::display).collect();
             write!(

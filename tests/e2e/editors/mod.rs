@@ -57,7 +57,7 @@ fn helix_rewinds_by_a_code_action() {
     helix.keys("\r");
     helix.is_like("question", "Rewind to t1: 2 files change (1 deleted).");
     helix.keys("\r");
-    helix.is_like("rewound", "Done: rewind to t1");
+    helix.is_like("rewound", "Rewound to t1");
     helix.keys(":w\r");
     helix.shows("written");
     is_rewound(&world, "notes.md");
@@ -68,7 +68,7 @@ fn helix_rewinds_by_a_code_action() {
     helix.shows("Undo");
     helix.shows("2 files change");
     helix.keys("\r");
-    helix.is_like("undone", "Done: undo");
+    helix.is_like("undone", "Undid op1");
     helix.keys(":w\r");
     helix.shows("written");
     is_back(&world, "notes.md");
@@ -89,7 +89,7 @@ fn neovim_rewinds_by_a_lens() {
     neovim.keys("1\r");
     neovim.is_like("question", "Rewind to t1: 2 files change (1 deleted).");
     neovim.keys("1\r");
-    neovim.is_like("rewound", "Done: rewind to t1");
+    neovim.is_like("rewound", "Rewound to t1");
     neovim.keys(":w\r");
     neovim.shows("written");
     is_rewound(&world, "notes.md");
@@ -99,7 +99,7 @@ fn neovim_rewinds_by_a_lens() {
     neovim.keys("1\r");
     neovim.shows("1: Undo\n");
     neovim.keys("1\r");
-    neovim.is_like("undone", "Done: undo");
+    neovim.is_like("undone", "Undid op1");
     neovim.keys(":w\r");
     neovim.shows("written");
     is_back(&world, "notes.md");
@@ -125,7 +125,7 @@ fn emacs_rewinds_by_a_code_action() {
     emacs.keys("\r");
     emacs.is_like("question", "Rewind to t1: 2 files change (1 deleted).");
     emacs.keys("\r");
-    emacs.is_like("rewound", "Done: rewind to t1");
+    emacs.is_like("rewound", "Rewound to t1");
     emacs.keys("\x18\x13");
     emacs.shows("Wrote");
     is_rewound(&world, "notes.txt");
@@ -135,7 +135,7 @@ fn emacs_rewinds_by_a_code_action() {
     emacs.keys("\r");
     emacs.shows("Choose an option");
     emacs.keys("\r");
-    emacs.is_like("undone", "Done: undo");
+    emacs.is_like("undone", "Undid op1");
     emacs.keys("\x18\x13");
     emacs.shows("Wrote");
     is_back(&world, "notes.txt");
@@ -167,7 +167,7 @@ fn emacs_rewinds_a_file_of_crlf_lines() {
     emacs.keys("\r");
     emacs.shows("Rewind to t1: 1 file changes.");
     emacs.keys("\r");
-    emacs.shows("Done: rewind to t1");
+    emacs.shows("Rewound to t1");
     emacs.keys("\x18\x13");
     emacs.shows("Wrote");
     assert_eq!(world.read("notes.txt"), format!("{text}mine\r\n"));

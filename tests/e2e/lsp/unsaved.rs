@@ -347,14 +347,15 @@ fn typed_before_there_is_a_history() {
 fn typed_before_somebody_begins_a_history() {
     let world = World::new();
     world.write("a.txt", TEXT);
-    let mut client = Client::with(&world, Editor::Vscode, &own());
-    client.open("a.txt");
-    client.type_over("a.txt", "six", "mine");
-    // what is typed into two documents is recorded at one time, where there is a history
     let other = world.beside("work-beside");
     std::fs::create_dir(&other.root).expect("made");
     other.write("b.txt", "other\n");
     other.ok(["init"]);
+    let folders = ["", "../work-beside"];
+    let mut client = Client::in_folders(&world, Editor::Vscode, &own(), &folders);
+    client.open("a.txt");
+    client.type_over("a.txt", "six", "mine");
+    // what is typed into two documents is recorded at one time, where there is a history
     let beside = other.path("b.txt");
     let beside = beside.to_str().expect("text");
     client.open_with(beside, "other\n");
