@@ -207,8 +207,45 @@ pub fn of_timeline(report: &mut Report, place: &Place<'_>, name: &str, runs: usi
     floor.leave()
 }
 
+/// How many files a shell command changes.
+const TOUCHED: [usize; 2] = [1, 10];
+
+/// The end of a shell command while a language server watches the files, beside a hook that looks at none.
+fn watched(report: &mut Report, place: &Place<'_>, name: &str, file: &str) -> Result<()> {
+    let mut client = Client::start(place.server(), &place.root)?;
+    loop {
+        let heard = client.wait_for("backstitch/status")?;
+        if heard.message["params"]["recorder"]["state"] == "watching" {
+            break;
+        }
+    }
+    let dir = place.root.join("touched");
+    fs::create_dir_all(&dir)?;
+    for (count, what) in TOUCHED.into_iter().zip([
+        "a shell call's end, recorder, 1 file",
+        "a shell call's end, recorder, 10 files",
+    ]) {
+        let mut round = 0;
+        let end = || -> Result<Duration> {
+            round += 1;
+            let call = place.shell();
+            place.before(&call)?;
+            for n in 0..count {
+                fs::write(dir.join(format!("{n}.txt")), format!("{what} {round}\n"))?;
+            }
+            place.after(&call)
+        };
+        let limit = || place.after(&place.read_call(file));
+        let times = in_turn(21, end, limit)?;
+        let floor = "a hook that looks at no file";
+        report.times(name, what, floor, &times, Goal::Above(10.0));
+    }
+    client.leave()
+}
+
 /// What the server takes when nobody does anything, with one document of the tree open.
 pub fn of_tree(report: &mut Report, place: &Place<'_>, name: &str, file: &str) -> Result<()> {
+    watched(report, place, name, file)?;
     let mut client = Client::start(place.server(), &place.root)?;
     let document = uri(&place.root.join(file));
     client.open(&document, &fs::read_to_string(place.root.join(file))?)?;

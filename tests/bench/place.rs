@@ -205,6 +205,12 @@ impl<'p> Place<'p> {
         self.call("Write", &input, &response)
     }
 
+    /// A tool that reads a file.
+    pub fn read_call(&self, path: &str) -> Call {
+        let input = json!({"file_path": self.root.join(path)});
+        self.call("Read", &input, &json!({"type": "text"}))
+    }
+
     /// A shell command.
     pub fn shell(&self) -> Call {
         let input = json!({"command": "./change-much", "description": "change much"});

@@ -228,3 +228,45 @@ fn a_diff_is_against_what_the_editor_shows() {
     assert!(patch.contains("\n-two\n+typed\n"), "{patch}");
     client.leave();
 }
+
+/// S3-040, S3-043, S3-044: what one face does, another hears of and shows, and both would do the same.
+#[test]
+fn every_face_does_the_same_and_hears_of_it() {
+    let world = begun();
+    let mut agent = world.agent();
+    agent.prompt("make it 2");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.stop();
+    let mut client = Client::with(
+        &world,
+        Editor::Vscode,
+        &json!({ "notifications": true, "reloadsFromDisk": true }),
+    );
+    client.open("a.txt");
+    assert!(client.lenses("a.txt").len() > 1);
+    let here = client.ok("backstitch/plan", json!({ "rev": "t1" }));
+    let there = world.json(["rewind", "t1", "--dry-run"]);
+    assert_eq!(here["plan"], there["plan"], "{here}\n{there}");
+    assert_eq!(here["actions"], there["actions"]);
+    let refreshed = client.refreshed;
+    let plan = here["plan"].as_str().expect("a fingerprint").to_owned();
+    let done = world.json(["rewind", "t1", "--plan", &plan]);
+    client.until(|client| {
+        let mut all = client.notified.iter();
+        client.refreshed > refreshed
+            && all.any(|(method, params)| {
+                method == "backstitch/didRewind" && params["operation"]["id"] == done["operation"]
+            })
+    });
+    client.reload("a.txt");
+    assert!(
+        client
+            .lenses("a.txt")
+            .iter()
+            .all(|(_, title, _)| !title.contains("rewind to here")),
+        "the agent's line is gone"
+    );
+    let back = client.command("backstitch.undo", json!({ "confirm": false }));
+    assert_eq!(world.read("a.txt"), "one\n2\n", "{back}");
+    client.leave();
+}
