@@ -3,6 +3,7 @@
 //! byte is checked. Owns the story; `agent` acts, `scratch` holds the files.
 
 mod agent;
+mod editor;
 mod scratch;
 
 use std::io::Write;
@@ -39,6 +40,9 @@ const COMMANDS: [&str; 3] = [
     "mkdir docs && mv NOTES.md docs/notes.md && rm LICENSE",
     r#"for n in 1 2 3; do echo "case $n" > case-$n.txt; done; printf '\0' >> logo.png"#,
 ];
+
+/// Lenses that are shown of a file.
+const LENSES: usize = 3;
 
 const OTHER_PROMPT: &str = "Leave the names; only note the limits";
 const OTHER_COMMAND: &str = "echo 'Above 1023 PiB the number grows.' >> NOTES.md";
@@ -133,6 +137,7 @@ impl Story<'_> {
         self.line("")?;
 
         self.who_wrote_it()?;
+        self.in_an_editor()?;
         self.another_way(&mut agent, &after)?;
         self.next()
     }
@@ -144,6 +149,41 @@ impl Story<'_> {
         let line = at.context("the agent's line is missing")? + 1;
         let lines = format!("{},{}", line.saturating_sub(2).max(1), line + 2);
         self.backstitch(&["blame", UNITS_FILE, "-L", &lines])
+    }
+
+    /// The same file as an editor shows it, by the language server.
+    fn in_an_editor(&mut self) -> Result<()> {
+        let root = self.scratch.workspace().canonicalize()?;
+        let mut server = Command::new(std::env::current_exe()?);
+        self.scratch.environment(&mut server);
+        server
+            .arg("--store-dir")
+            .arg(self.scratch.store())
+            .arg("lsp")
+            .current_dir(&root);
+        let above = editor::lenses(server, &root, UNITS_FILE)?;
+        let text = std::fs::read_to_string(root.join(UNITS_FILE))?;
+        let lines: Vec<&str> = text.lines().collect();
+        self.line(&format!(
+            "{}  {}",
+            self.on(BOLD, UNITS_FILE),
+            self.on(DIM, "in any editor, by `backstitch lsp`")
+        ))?;
+        for at in above.iter().take(LENSES) {
+            self.line(&format!("       {}", self.on(DIM, &at.lenses.join(" | "))))?;
+            let line = lines.get(at.line).copied().unwrap_or_default();
+            self.line(&format!("{:>5}  {line}", at.line + 1))?;
+        }
+        if above.len() > LENSES {
+            let more = format!("       and {} more", above.len() - LENSES);
+            self.line(&self.on(DIM, &more))?;
+        }
+        self.line("")?;
+        let titles = above.iter().flat_map(|at| &at.lenses);
+        let offered = titles.filter(|title| title.contains("rewind to here"));
+        ensure!(offered.count() > 0, "no lens offers a rewind");
+        self.good("an editor offers it above the very lines: rewind to here, fork, diff")?;
+        self.line("")
     }
 
     /// A second idea for turn 2 on a branch of its own, beside the first.
