@@ -16,6 +16,8 @@ pub struct Abilities {
     pub lens_refresh: bool,
     /// Edits may name the version that they are for.
     pub versioned_edits: bool,
+    /// Edits may say what they are for.
+    pub annotated_edits: bool,
     pub show_document: bool,
     /// Shows how far long work is.
     pub progress: bool,
@@ -58,6 +60,9 @@ impl Abilities {
             lens_refresh: workspace
                 .and_then(|w| w.code_lens.as_ref()?.refresh_support)
                 .unwrap_or_default(),
+            annotated_edits: workspace
+                .and_then(|w| w.workspace_edit.as_ref())
+                .is_some_and(|edit| edit.change_annotation_support.is_some()),
             versioned_edits: workspace
                 .and_then(|w| w.workspace_edit.as_ref()?.document_changes)
                 .unwrap_or_default(),

@@ -8,13 +8,15 @@ use std::time::Duration;
 use backstitch_core::PendingSave;
 use backstitch_core::model::{ContentId, RelPath};
 use backstitch_core::restore::OpenDoc;
-use serde_json::json;
-use tower_lsp::gen_lsp_types::{MessageType, WorkspaceEdit};
+use serde_json::{Value, json};
+use tower_lsp::gen_lsp_types::{MessageType, TextEdit, WorkspaceEdit};
 
+use super::abilities::Abilities;
 use super::document::{self, Document};
 use super::edits;
 use super::room::Room;
 use super::session::{ANSWER, Session};
+use super::words;
 
 /// How often to try while the user types into the document.
 const TRIES: usize = 3;
@@ -210,14 +212,7 @@ async fn one(session: &Session, room: &Room, new: &NewText, patience: Duration) 
             return Taken::No;
         }
         let edits = edits::between(&document.text, &target, session.abilities().encoding);
-        let edit = if session.abilities().versioned_edits {
-            json!({ "documentChanges": [{
-                "textDocument": { "uri": uri, "version": document.version },
-                "edits": edits,
-            }]})
-        } else {
-            json!({ "changes": { uri.as_str(): edits } })
-        };
+        let edit = change(session.abilities(), &uri, document.version, &edits);
         let Ok(edit) = serde_json::from_value::<WorkspaceEdit>(edit) else {
             return Taken::No;
         };
@@ -247,6 +242,28 @@ async fn one(session: &Session, room: &Room, new: &NewText, patience: Duration) 
         tracing::info!("{uri}: the edit was refused, or something was typed");
     }
     Taken::No
+}
+
+/// The edits of a document, in the words that the client knows.
+fn change(abilities: &Abilities, uri: &str, version: i32, edits: &[TextEdit]) -> Value {
+    if !abilities.versioned_edits {
+        return json!({ "changes": { uri: edits } });
+    }
+    let document = json!({ "uri": uri, "version": version });
+    if !abilities.annotated_edits {
+        return json!({ "documentChanges": [{ "textDocument": document, "edits": edits }] });
+    }
+    let annotated = edits.iter().map(|edit| {
+        json!({ "range": edit.range, "newText": edit.new_text, "annotationId": "backstitch" })
+    });
+    let annotated: Vec<Value> = annotated.collect();
+    json!({
+        "documentChanges": [{ "textDocument": document, "edits": annotated }],
+        "changeAnnotations": { "backstitch": {
+            "label": words::EDIT,
+            "needsConfirmation": false,
+        }},
+    })
 }
 
 fn find(session: &Session, room: &Room, path: &RelPath) -> Option<(String, Document)> {

@@ -58,6 +58,9 @@ impl Failure {
 
 impl From<backstitch_core::Error> for Box<Failure> {
     fn from(error: backstitch_core::Error) -> Self {
+        if matches!(error, backstitch_core::Error::CalledOff) {
+            return Failure::cancelled();
+        }
         let kind = match error.kind() {
             ErrorKind::Refused if matches!(error, backstitch_core::Error::Conflicts { .. }) => {
                 FailureKind::Conflict

@@ -198,6 +198,9 @@ pub mod choice {
     pub const FORK_SWITCH: &str = "Make it and switch to it";
 }
 
+/// What an edit of a document is for.
+pub const EDIT: &str = "Backstitch: lines of a checkpoint";
+
 pub const CANNOT_ASK: &str =
     "this editor does not show the question that has to be answered first; nothing was changed";
 pub const CANNOT_ASK_HINT: &str = "call the command with `confirm: false` to go on without, and with `onConflict` where edits collide";

@@ -79,6 +79,10 @@ pub struct Client<'w> {
     late: Vec<Value>,
     /// Edits that the server asked for.
     pub edited: usize,
+    /// Of work that takes long: its token, and how far it is.
+    pub progress: Vec<(Value, Value)>,
+    /// What they are for, as they say.
+    pub labels: Vec<String>,
     /// Nobody answers questions for now.
     pub holds_answers: bool,
     held: Vec<Value>,
@@ -161,6 +165,8 @@ impl<'w> Client<'w> {
             types_meanwhile: None,
             late: Vec::new(),
             edited: 0,
+            progress: Vec::new(),
+            labels: Vec::new(),
             holds_answers: false,
             held: Vec::new(),
             responses: BTreeMap::new(),
@@ -288,6 +294,10 @@ impl<'w> Client<'w> {
         let result = match method.as_str() {
             "workspace/applyEdit" => {
                 self.edited += 1;
+                let annotations = params["edit"]["changeAnnotations"].as_object();
+                let labels = annotations.into_iter().flat_map(|all| all.values());
+                self.labels
+                    .extend(labels.map(|annotation| text(&annotation["label"])));
                 if let Some((path, old, new)) = self.types_meanwhile.take() {
                     self.type_over(&path, &old, &new);
                 }
@@ -322,6 +332,12 @@ impl<'w> Client<'w> {
             "window/showDocument" => {
                 self.shown.push(text(&params["uri"]));
                 json!({ "success": true })
+            }
+            "window/workDoneProgress/create" => Value::Null,
+            "$/progress" => {
+                let told = (params["token"].clone(), params["value"].clone());
+                self.progress.push(told);
+                return;
             }
             "workspace/configuration" => {
                 self.pulled += 1;

@@ -40,6 +40,10 @@ fn a_lens_rewinds_and_undo_brings_back() {
         );
         assert!(answer["operation"].is_string(), "{answer}");
         assert_eq!(client.text("a.txt"), TEXT, "{editor:?}");
+        // who shows what an edit is for is told
+        let labels = ["Backstitch: lines of a checkpoint"];
+        let shown = usize::from(editor == Editor::Vscode);
+        assert_eq!(client.labels, labels[..shown], "{editor:?}");
         assert!(!world.exists("new.txt"));
         // a client that says nothing gets the text as an edit, and saves it when its user does
         client.save("a.txt");
@@ -256,5 +260,54 @@ fn an_editor_that_tells_late_gets_each_edit_once() {
     assert!(world.read("a.txt").contains("2 and a half"));
     let unseen = |said: &String| said.contains("did not take");
     assert!(!client.said.iter().any(unseen), "{:?}", client.said);
+    client.leave();
+}
+
+/// What takes long is shown, and can be called off: nothing is changed then.
+#[test]
+fn long_work_is_shown_and_called_off() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.stop();
+    let mut client = Client::start(&world, Editor::Vscode);
+    client.open("a.txt");
+    assert!(client.lenses("a.txt").len() > 1);
+    // somebody restores, and does not come to an end
+    let gate = std::fs::File::options()
+        .append(true)
+        .open(world.store().join("restore.gate"))
+        .expect("the gate");
+    gate.lock().expect("held");
+    let rewind =
+        json!({ "command": "backstitch.rewind", "arguments": [{ "rev": "t1", "confirm": false }] });
+    let id = client.begin("workspace/executeCommand", &rewind);
+    client.until(|client| !client.progress.is_empty());
+    let (token, begun) = client.progress[0].clone();
+    assert_eq!(
+        (&begun["kind"], &begun["cancellable"]),
+        (&json!("begin"), &json!(true))
+    );
+    assert_eq!(begun["title"], "Looking what to rewind to t1", "{begun}");
+    client.notify("window/workDoneProgress/cancel", json!({ "token": token }));
+    client.ok("backstitch/sessions", json!({}));
+    drop(gate);
+    let answer = client.response(id);
+    assert_eq!(answer["result"]["error"]["kind"], "cancelled", "{answer}");
+    let ended = |client: &Client<'_>| {
+        client
+            .progress
+            .last()
+            .map(|(_, value)| value["kind"] == "end")
+    };
+    client.until(|client| ended(client) == Some(true));
+    assert_eq!(world.read("a.txt"), TEXT.replace("two", "2"));
+    // the next one is another, and goes through
+    let done = client.command(
+        "backstitch.rewind",
+        json!({ "rev": "t1", "confirm": false }),
+    );
+    assert!(done["operation"].is_string(), "{done}");
     client.leave();
 }
