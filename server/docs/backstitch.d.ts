@@ -163,6 +163,8 @@ export interface Checkpoint {
   tool: string | null;
   subagent: string | null;
   label: string | null;
+  /** What whoever made it by hand wrote of it, beside the label. */
+  description?: string;
   prompt: string | null;
   time: Time;
   branch: string;
@@ -204,6 +206,8 @@ export interface CheckpointResult {
   tool: string | null;
   subagent: string | null;
   label: string | null;
+  /** What whoever made it by hand wrote of it, beside the label. */
+  description?: string;
   prompt: string | null;
   time: Time;
   branch: string;
@@ -418,6 +422,8 @@ export interface NewCheckpointParams {
   /** Its root, as a path or URI. */
   workspace?: string | null;
   label?: string | null;
+  /** What it is about, at more length. */
+  description?: string | null;
 }
 
 export type NotKept = "too_large" | "unreadable" | "special";

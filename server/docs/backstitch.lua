@@ -123,6 +123,7 @@
 ---@field tool string|nil
 ---@field subagent string|nil
 ---@field label string|nil
+---@field description? string What whoever made it by hand wrote of it, beside the label.
 ---@field prompt string|nil
 ---@field time backstitch.Time
 ---@field branch string
@@ -152,6 +153,7 @@
 ---@field tool string|nil
 ---@field subagent string|nil
 ---@field label string|nil
+---@field description? string What whoever made it by hand wrote of it, beside the label.
 ---@field prompt string|nil
 ---@field time backstitch.Time
 ---@field branch string
@@ -311,6 +313,7 @@
 ---@field uri? string|nil A document of it.
 ---@field workspace? string|nil Its root, as a path or URI.
 ---@field label? string|nil
+---@field description? string|nil What it is about, at more length.
 
 ---@alias backstitch.NotKept "too_large"|"unreadable"|"special"
 

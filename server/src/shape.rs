@@ -75,6 +75,7 @@ pub fn checkpoint(entry: &Entry) -> Checkpoint {
         tool: call.map(|call| call.tool.clone()),
         subagent: call.and_then(|call| call.subagent.clone()),
         label: node.label.clone(),
+        description: node.description.clone(),
         prompt: turn.map(|turn| turn.prompt.clone()),
         time: time(node.time),
         branch: entry.branch.clone(),

@@ -672,3 +672,24 @@ fn what_a_checkpoint_says_of_itself() {
         (&json!([2, 1]), &json!(["two"]), &json!(["2"]))
     );
 }
+
+/// S4-061: a checkpoint has a name, and what it is about.
+#[test]
+fn a_checkpoint_says_what_it_is_about() {
+    let world = World::committed(&[("a.txt", "one\n")]);
+    let about = "The state that the customer saw, before anything was moved.";
+    let made = world.json(["checkpoint", "-m", "shown", "--description", about]);
+    assert_eq!(
+        (&made["label"], &made["description"]),
+        (&"shown".into(), &about.into())
+    );
+    let id = made["id"].as_str().expect("an id");
+    assert_eq!(world.json(["show", id])["description"], about);
+    let shown = world.ok(["show", id]).stdout;
+    assert!(shown.contains(about), "{shown}");
+    let found = world.json(["log", "--text", "customer"]);
+    assert_eq!(found["checkpoints"][0]["id"], made["id"], "{found}");
+    let plain = world.json(["checkpoint", "create", "bare"]);
+    assert!(plain.get("description").is_none(), "{plain}");
+    assert_eq!(world.json(["show", "\"shown\""])["id"], made["id"]);
+}

@@ -343,6 +343,8 @@ pub struct Node {
     pub turn: Option<TurnId>,
     pub call: Option<CallId>,
     pub label: Option<String>,
+    /// What whoever made it by hand wrote of it.
+    pub description: Option<String>,
     /// Microseconds since 1970, UTC.
     pub time: i64,
     pub git: GitHead,

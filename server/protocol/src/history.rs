@@ -30,6 +30,9 @@ shape! {
         pub tool: Option<String>,
         pub subagent: Option<String>,
         pub label: Option<String>,
+        /// What whoever made it by hand wrote of it, beside the label.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub description: Option<String>,
         pub prompt: Option<String>,
         pub time: Time,
         pub branch: String,

@@ -148,6 +148,8 @@ asked! {
         #[serde(flatten)]
         pub place: Where,
         pub label: Option<String>,
+        /// What it is about, at more length.
+        pub description: Option<String>,
     }
 
     pub struct ShowDiffParams {

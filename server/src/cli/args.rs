@@ -307,6 +307,9 @@ pub struct Checkpoint {
     /// A name to find it by
     #[arg(short = 'm', long = "message", value_name = "LABEL")]
     pub label: Option<String>,
+    /// What it is about, at more length; `show` has it, and `log --text` finds it
+    #[arg(long, value_name = "TEXT")]
+    pub description: Option<String>,
     /// Keep it for good. Nothing is ever removed yet, so this has no effect so far
     #[arg(long)]
     pub pin: bool,
@@ -326,6 +329,9 @@ pub enum CheckpointCommand {
     Create {
         /// A name to find it by
         label: Option<String>,
+        /// What it is about, at more length; `show` has it, and `log --text` finds it
+        #[arg(long, value_name = "TEXT")]
+        description: Option<String>,
         /// Keep it for good. Nothing is ever removed yet, so this has no effect so far
         #[arg(long)]
         pin: bool,
@@ -759,7 +765,7 @@ mod tests {
             panic!()
         };
         assert!(
-            matches!(made, CheckpointCommand::Create { label: Some(label), pin: false } if label == "x")
+            matches!(made, CheckpointCommand::Create { label: Some(label), description: None, pin: false } if label == "x")
         );
     }
 

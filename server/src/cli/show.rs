@@ -137,6 +137,8 @@ fn head(entry: &Entry, paint: Paint) -> String {
         "label",
         node.label.as_deref().map(render::clean).unwrap_or_default(),
     );
+    let description = node.description.as_deref().map(render::clean);
+    row("description", description.unwrap_or_default());
     if let Some(session) = &entry.session {
         row("agent", render::clean(&session.agent));
         row("session", render::clean(&session.native));

@@ -219,13 +219,27 @@ pub fn init(global: &Global, dir: Option<&Path>, out: &Out) -> Result<()> {
 pub fn checkpoint(desk: &mut Desk, options: Checkpoint) -> Result<()> {
     match options.command {
         Some(CheckpointCommand::List { all, session }) => list(desk, all, session),
-        Some(CheckpointCommand::Create { label, pin }) => create(desk, label.as_deref(), pin),
-        None => create(desk, options.label.as_deref(), options.pin),
+        Some(CheckpointCommand::Create {
+            label,
+            description,
+            pin,
+        }) => create(desk, label.as_deref(), description.as_deref(), pin),
+        None => create(
+            desk,
+            options.label.as_deref(),
+            options.description.as_deref(),
+            options.pin,
+        ),
     }
 }
 
-fn create(desk: &mut Desk, label: Option<&str>, pin: bool) -> Result<()> {
-    let id = desk.engine.checkpoint(label)?;
+fn create(
+    desk: &mut Desk,
+    label: Option<&str>,
+    description: Option<&str>,
+    pin: bool,
+) -> Result<()> {
+    let id = desk.engine.checkpoint_about(label, description)?;
     if pin && !desk.out.quiet {
         desk.out.note(
             "note",

@@ -140,7 +140,7 @@ pub fn keys(name: &str) -> Option<[&'static [&'static str]; 2]> {
         "backstitch.switch" => [&["branch", "carry"], &RESTORING],
         "backstitch.fork" => [&["rev", "name", "into", "switch", "confirm"], none],
         "backstitch.tag" => [&["name", "rev"], none],
-        "backstitch.checkpoint" => [&["label"], none],
+        "backstitch.checkpoint" => [&["label", "description"], none],
         "backstitch.diff" => [&["rev", "rev2"], none],
         "backstitch.timeline"
         | "backstitch/content"
@@ -426,7 +426,7 @@ async fn checkpoint(
     room: Arc<Room>,
     typed: NewCheckpointParams,
 ) -> Outcome<Checkpoint> {
-    let entry = writes::checkpoint(&room, typed.label).await?;
+    let entry = writes::checkpoint(&room, typed.label, typed.description).await?;
     let age = words::Now::read().ago(entry.node.time);
     session.say(
         MessageType::Info,

@@ -83,9 +83,13 @@ pub async fn tag(room: &Room, rev: String, name: String) -> Outcome<String> {
 }
 
 /// The state now, by hand. Begins the history where there is none.
-pub async fn checkpoint(room: &Room, label: Option<String>) -> Outcome<Entry> {
+pub async fn checkpoint(
+    room: &Room,
+    label: Option<String>,
+    description: Option<String>,
+) -> Outcome<Entry> {
     let made = room.act(true, move |Acting { engine, .. }| {
-        let node = engine.checkpoint(label.as_deref())?;
+        let node = engine.checkpoint_about(label.as_deref(), description.as_deref())?;
         engine.entry(node)
     });
     Ok(made.await?)

@@ -7,6 +7,7 @@ use super::settle::{self, AFTER, BEFORE, Cause, Desk, Glance, Scanned};
 use crate::editors::pending::Pending;
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, Result};
+use crate::history;
 use crate::known;
 use crate::model::{Coverage, Kind, NodeId, OpId};
 use crate::recorder::{self, Extent, Touched};
@@ -147,6 +148,15 @@ impl Engine {
 
     /// A checkpoint by hand.
     pub fn checkpoint(&mut self, label: Option<&str>) -> Result<NodeId> {
+        self.checkpoint_about(label, None)
+    }
+
+    /// The same, with what is to be said of it beside its label.
+    pub fn checkpoint_about(
+        &mut self,
+        label: Option<&str>,
+        description: Option<&str>,
+    ) -> Result<NodeId> {
         let _lock = self.capture_lock()?;
         let scanned = self.scan(None)?;
         let cause = Cause {
@@ -156,7 +166,11 @@ impl Engine {
         self.settle(BEFORE, scanned, |desk, scanned| {
             let coverage = scanned.findings.coverage.clone();
             desk.take_in(scanned, &cause)?;
-            desk.node(Kind::Manual, None, None, None, label, &coverage)
+            let node = desk.node(Kind::Manual, None, None, None, label, &coverage)?;
+            if let Some(description) = description {
+                history::describe(desk.conn, node, description)?;
+            }
+            Ok(node)
         })
     }
 

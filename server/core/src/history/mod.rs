@@ -275,10 +275,18 @@ pub(crate) fn change(conn: &Connection, id: ChangeId) -> Result<Change> {
     })
 }
 
+/// Says what a node is about, in the transaction that makes it.
+pub(crate) fn describe(conn: &Connection, id: NodeId, description: &str) -> Result<()> {
+    conn.prepare_cached("UPDATE node SET description = ?2 WHERE id = ?1")?
+        .execute(params![id, description])?;
+    Ok(())
+}
+
 pub(crate) fn node(conn: &Connection, id: NodeId) -> Result<Node> {
     conn.prepare_cached(
         "SELECT id, parent, depth, kind, branch, session, turn, call, label, time, git_head, git_branch,
-           coverage, (SELECT scanned FROM root WHERE root.id = node.root) FROM node WHERE id = ?1",
+           coverage, (SELECT scanned FROM root WHERE root.id = node.root), description
+         FROM node WHERE id = ?1",
     )?
     .query_row([id], |r| {
         let coverage: Option<String> = r.get(12)?;
@@ -301,6 +309,7 @@ pub(crate) fn node(conn: &Connection, id: NodeId) -> Result<Node> {
             turn: r.get(6)?,
             call: r.get(7)?,
             label: r.get(8)?,
+            description: r.get(14)?,
             time,
             git: GitHead { head: r.get(10)?, branch: r.get(11)? },
             coverage,

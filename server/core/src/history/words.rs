@@ -58,7 +58,8 @@ fn bodies(
     upto: i64,
 ) -> Result<Vec<(NodeId, String)>> {
     let mut select = conn.prepare_cached(
-        "SELECT n.id, n.label, (SELECT prompt FROM turn WHERE node = n.id AND id = n.turn), c.tool, b.hash
+        "SELECT n.id, n.label, (SELECT prompt FROM turn WHERE node = n.id AND id = n.turn), c.tool, n.description,
+           b.hash
          FROM node n LEFT JOIN call c ON c.id = n.call LEFT JOIN blob b ON b.n = c.input
          WHERE n.id > ?1 AND n.id <= ?2",
     )?;
@@ -66,13 +67,13 @@ fn bodies(
     let mut bodies = Vec::new();
     while let Some(row) = rows.next()? {
         let mut body = String::new();
-        for column in 1..=3 {
+        for column in 1..=4 {
             if let Some(text) = row.get::<_, Option<String>>(column)? {
                 add(&mut body, &text);
             }
         }
         // a damaged input is not found by its words; `verify` names it
-        if let Some(input) = row.get::<_, Option<ContentId>>(4)?
+        if let Some(input) = row.get::<_, Option<ContentId>>(5)?
             && let Ok(bytes) = reader.get(&input)
         {
             match serde_json::from_slice(&bytes) {

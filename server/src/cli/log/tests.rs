@@ -20,6 +20,7 @@ fn entry(id: i64, kind: Kind) -> Entry {
             session: None,
             turn: None,
             call: None,
+            description: None,
             label: None,
             time: NOW - 120_000_000,
             git: GitHead::default(),

@@ -1,4 +1,4 @@
--- Version 6: a recorder that watches spares others the walk over the tree.
+-- Version 6: a recorder that watches spares others the walk over the tree; what a checkpoint is about.
 
 -- Known paths that a walk does not come by, or did not yet: ignored ones that a tool named, files that a
 -- restore brought, rows whose stat proves nothing. Whoever does not walk the tree looks at these.
@@ -11,3 +11,6 @@ CREATE TABLE stray (
 
 -- 1: a whole walk has filled the table above.
 ALTER TABLE root ADD COLUMN strays INTEGER NOT NULL DEFAULT 0;
+
+-- What somebody wrote of a checkpoint made by hand, beside its label.
+ALTER TABLE node ADD COLUMN description TEXT;
