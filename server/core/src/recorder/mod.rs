@@ -4,6 +4,7 @@
 
 mod cookie;
 mod dirty;
+mod pace;
 #[cfg(test)]
 mod tests;
 mod touched;
@@ -27,11 +28,14 @@ use crate::model::{Reason, RelPath, RootId};
 use crate::store;
 use crate::workspace::Workspace;
 use dirty::Dirty;
+use pace::Pace;
 
 /// It is looked at after so long even if there is no quiet.
 const AT_MOST: Duration = Duration::from_secs(3);
 /// What differs and cannot be recorded yet is looked at again after so long.
 const AGAIN: Duration = Duration::from_secs(2);
+/// Setting many watches is tried again only after so long.
+const AFTER_FAILURE: Duration = Duration::from_mins(5);
 /// How often to look for a store, a lease, an end.
 const TICK: Duration = Duration::from_millis(250);
 /// Whatever no watch can see, such as a file system mounted over a directory, goes unseen so long at most.
@@ -202,7 +206,7 @@ fn keep_on(
                 *shared.state() = State::new();
                 if let Err(error) = begun.run(shared, recording, tell) {
                     tell(Standing::Failed(error.to_string()));
-                    wait(shared, Duration::from_secs(30));
+                    wait(shared, AFTER_FAILURE);
                 } else if !shared.ends() {
                     tell(Standing::Waiting);
                 }
@@ -210,7 +214,7 @@ fn keep_on(
             Ok(None) => {}
             Err(error) => {
                 tell(Standing::Failed(error.to_string()));
-                wait(shared, Duration::from_secs(30));
+                wait(shared, AFTER_FAILURE);
             }
         }
         wait(shared, TICK);
@@ -389,8 +393,10 @@ fn look_after(
     tell: &(dyn Fn(Standing) + Send + Sync),
 ) {
     let mut said = None;
-    while let Some((moment, extent, directories)) = next(shared, recording.quiet) {
+    let mut pace = Pace::new(recording.quiet);
+    while let Some((moment, extent, directories)) = next(shared, recording.quiet, &pace) {
         let began = Instant::now();
+        let head = engine.head().ok();
         match engine.catch_up(&extent, recording.records) {
             Ok(findings) => {
                 let mut state = shared.state();
@@ -412,6 +418,9 @@ fn look_after(
                 state.linked.extend(findings.linked);
                 drop(state);
                 engine.tidy();
+                if recording.records && engine.head().ok() != head {
+                    pace.recorded(began);
+                }
                 let now = Standing::Watching { directories };
                 if said.as_ref() != Some(&now) {
                     tell(now.clone());
@@ -432,14 +441,14 @@ fn look_after(
 }
 
 /// Waits until there is something to look at: that, with its moment. None: the end.
-fn next(shared: &Shared, quiet: Duration) -> Option<(u64, Extent, usize)> {
+fn next(shared: &Shared, quiet: Duration, pace: &Pace) -> Option<(u64, Extent, usize)> {
     let mut state = shared.state();
     loop {
         if shared.ends() || state.over {
             return None;
         }
         let due = match state.since {
-            Some((first, newest)) => Some((newest + quiet).min(first + AT_MOST)),
+            Some((first, newest)) => Some(pace.not_before((newest + quiet).min(first + AT_MOST))),
             None if state.dirty.is_clean() => None,
             None => Some(Instant::now() + AGAIN),
         };
