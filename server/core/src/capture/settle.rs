@@ -271,7 +271,8 @@ impl Desk<'_> {
                 done,
                 i64::from(partial) * pending_for(cause),
                 serde_json::to_string(&whole).unwrap_or_default(),
-                (!partial).then(|| serde_json::to_string(&excludes).unwrap_or_default()),
+                // who looked at some of the tree has not walked it by the rules of now
+                (!partial && !some).then(|| serde_json::to_string(&excludes).unwrap_or_default()),
                 (!partial).then_some(bare_dirs)
             ],
         )?;
