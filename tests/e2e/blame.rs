@@ -550,6 +550,48 @@ fn the_cache_is_in_nobodys_way() {
     }
 }
 
+/// Which lines an edit changed is noted when it is recorded, so that nobody reads all of a history to blame its end.
+#[test]
+fn states_on_the_way_are_not_read() {
+    let body: String = (0..60).map(|n| format!("line {n}\n")).collect();
+    let world = World::committed(&[("a.txt", &body)]);
+    let mut agent = world.agent();
+    agent.prompt("go");
+    for n in 0..60 {
+        agent.edit(
+            "a.txt",
+            &format!("line {n}\n"),
+            &format!("{n} line\nand more\n"),
+        );
+    }
+    let expected = blame(&world, ["a.txt"]);
+    let store = rusqlite::Connection::open(world.store().join("store.db")).expect("the store");
+    let run = |sql: &str| store.execute(sql, []).expect("a change of the store");
+    assert!(run("DELETE FROM blame") > 0);
+    // neither the first state nor the last, nor what those are stored against
+    let damaged = run(
+        "UPDATE blob SET data = zeroblob(length(data)) WHERE n NOT IN (
+           WITH RECURSIVE needed(n) AS (SELECT MAX(n) FROM blob WHERE size > 600 UNION SELECT MIN(n) FROM blob
+             UNION SELECT base FROM blob JOIN needed USING (n) WHERE base IS NOT NULL) SELECT n FROM needed)
+         AND data IS NOT NULL AND size > 600",
+    );
+    assert!(damaged > 40, "{damaged}");
+    assert_eq!(blame(&world, ["a.txt"]), expected);
+    // rows that do not fit are not believed: then the states are needed
+    for wrong in ["x'01'", "x'0101010000'", "lines || x'00'"] {
+        run("DELETE FROM blame");
+        run(&format!(
+            "UPDATE hunks SET lines = {wrong} WHERE change = (SELECT MAX(change) - 20 FROM hunks)"
+        ));
+        let refused = world.run(["blame", "a.txt"]);
+        assert!(
+            refused.code != 0 && refused.stderr.contains("content"),
+            "{refused}"
+        );
+        assert_eq!(run("DELETE FROM blame"), 0);
+    }
+}
+
 /// An editor's text is told from what is saved: `--contents FILE`, or `-` for stdin.
 #[test]
 fn against_a_text_that_is_not_saved() {

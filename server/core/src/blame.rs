@@ -6,6 +6,7 @@
 
 mod annotate;
 mod authors;
+pub(crate) mod hunks;
 mod runs;
 
 use std::cell::RefCell;

@@ -17,7 +17,7 @@ pub use lines::lines;
 pub(crate) use lines::{Change, Interner, changes};
 pub use patch::{patch, quoted};
 use trim::equal_ends;
-pub(crate) use trim::{count_lines, line_changes};
+pub(crate) use trim::{count_lines, line_changes, lines_apart};
 pub use words::word_diff;
 
 use crate::merge::is_text;

@@ -10,8 +10,9 @@ use std::rc::Rc;
 
 use rusqlite::{Connection, params};
 
+use super::hunks::Hunks;
 use super::runs::{Owner, Runs, Unsettled};
-use crate::diff::{count_lines, line_changes};
+use crate::diff::{self, count_lines, line_changes};
 use crate::error::Result;
 use crate::history::{self, Ancestry, SetHash};
 use crate::model::{Change, ChangeId, ContentId, FileId, FileState, Image, Role};
@@ -24,10 +25,9 @@ const RECENT: usize = 3;
 /// So many runs are held in memory at once.
 const HELD: usize = 1 << 20;
 
-/// A state's text. What is no file with a kept content has none.
-#[derive(Clone)]
+/// What a state's text is. What is no file with a kept content has none.
+#[derive(Clone, Copy)]
 struct Text {
-    bytes: Rc<[u8]>,
     content: Option<ContentId>,
     /// Something stood there, but its content was not kept.
     opaque: bool,
@@ -46,6 +46,7 @@ pub(super) struct Annotator<'s> {
     /// What made a set first.
     made_by: HashMap<SetHash, usize>,
     cached: HashMap<SetHash, Vec<u8>>,
+    use_cache: bool,
     done: RefCell<Done>,
 }
 
@@ -55,12 +56,14 @@ struct Done {
     held: usize,
     /// To be written to the cache.
     milestones: Vec<(SetHash, Vec<u8>)>,
+    hunks: Vec<(ChangeId, Vec<u8>)>,
 }
 
 /// A change of the cache.
 pub(super) struct Keep {
     file: FileId,
     rows: Vec<(SetHash, Vec<u8>)>,
+    hunks: Vec<(ChangeId, Vec<u8>)>,
     stale: Vec<SetHash>,
 }
 
@@ -77,6 +80,9 @@ impl Keep {
                 conn.prepare_cached("DELETE FROM blame WHERE file = ?1 AND set_hash = ?2")?;
             for set in &self.stale {
                 delete.execute(params![self.file, set])?;
+            }
+            for (change, row) in &self.hunks {
+                Hunks::write(conn, *change, row)?;
             }
             Ok(())
         };
@@ -130,6 +136,7 @@ impl<'s> Annotator<'s> {
             changes,
             made_by,
             cached,
+            use_cache,
             done: RefCell::default(),
         })
     }
@@ -138,14 +145,14 @@ impl<'s> Annotator<'s> {
     pub(super) fn owners(&self, set: SetHash, content: ContentId, text: &[u8]) -> Result<Runs> {
         self.recall(content, &text.into());
         let runs = self.annotate(set)?;
-        let state = self.text(set)?;
-        if *state.bytes == *text {
+        let state = self.bytes(self.text(set)?)?;
+        if *state == *text {
             return Ok(Rc::unwrap_or_clone(runs));
         }
         // a state that is not what its set says: what differs came with the newest change there
         let newest = self.changes.iter().rev().find(|(_, s)| *s == set);
         let owner = newest.map_or(Owner::Before, |(c, _)| Owner::Change(c.id));
-        Ok(runs.carried(&line_changes(&state.bytes, text), owner))
+        Ok(runs.carried(&line_changes(&state, text), owner))
     }
 
     /// What the cache is to hold from now on: what was asked for, and a few states on the way to it; `head`
@@ -158,11 +165,13 @@ impl<'s> Annotator<'s> {
             .chain([set, head])
             .collect();
         let stale = self.cached.keys().filter(|set| !stays.contains(set));
-        let mut rows = std::mem::take(&mut self.done.borrow_mut().milestones);
+        let mut done = self.done.borrow_mut();
+        let mut rows = std::mem::take(&mut done.milestones);
         rows.push((set, runs.encode(content)));
         Keep {
             file: self.file,
             rows,
+            hunks: std::mem::take(&mut done.hunks),
             stale: stale.copied().collect(),
         }
     }
@@ -182,18 +191,19 @@ impl<'s> Annotator<'s> {
 
     fn text(&self, set: SetHash) -> Result<Text> {
         let image = self.state(set)?.map_or(Image::Absent, |p| p.image);
-        Ok(match image {
-            Image::File { content, .. } => Text {
-                bytes: self.content(content)?,
-                content: Some(content),
-                opaque: false,
-            },
-            Image::Absent | Image::Symlink { .. } | Image::Opaque(_) => Text {
-                bytes: Rc::default(),
-                content: None,
-                opaque: matches!(image, Image::Opaque(_)),
-            },
+        let content = match image {
+            Image::File { content, .. } => Some(content),
+            Image::Absent | Image::Symlink { .. } | Image::Opaque(_) => None,
+        };
+        Ok(Text {
+            content,
+            opaque: matches!(image, Image::Opaque(_)),
         })
+    }
+
+    fn bytes(&self, text: Text) -> Result<Rc<[u8]>> {
+        text.content
+            .map_or_else(|| Ok(Rc::default()), |content| self.content(content))
     }
 
     fn content(&self, id: ContentId) -> Result<Rc<[u8]>> {
@@ -233,14 +243,14 @@ impl<'s> Annotator<'s> {
                 continue;
             }
             let text = self.text(at)?;
-            let runs = Runs::all(count_lines(&text.bytes), Owner::Before);
+            let runs = Runs::all(count_lines(&self.bytes(text)?), Owner::Before);
             break (text, Rc::new(runs));
         };
         // and forth again
         for by in way.into_iter().rev() {
             let after = self.text(self.changes[by].1)?;
-            runs = Rc::new(self.step_over(by, &text, &runs, &after)?);
-            self.done(by, &runs, &after);
+            runs = Rc::new(self.step_over(by, text, &runs, after)?);
+            self.done(by, &runs, after);
             text = after;
         }
         Ok(runs)
@@ -254,13 +264,14 @@ impl<'s> Annotator<'s> {
             return Ok(None);
         };
         let text = self.text(set)?;
-        let runs = text
-            .content
-            .and_then(|content| Runs::decode(row, content, count_lines(&text.bytes)));
-        Ok(runs.map(Rc::new))
+        let Some(content) = text.content else {
+            return Ok(None);
+        };
+        let lines = count_lines(&self.bytes(text)?);
+        Ok(Runs::decode(row, content, lines).map(Rc::new))
     }
 
-    fn done(&self, by: usize, runs: &Rc<Runs>, text: &Text) {
+    fn done(&self, by: usize, runs: &Rc<Runs>, text: Text) {
         let set = self.changes[by].1;
         let mut done = self.done.borrow_mut();
         if by.is_multiple_of(self.step())
@@ -290,14 +301,15 @@ impl<'s> Annotator<'s> {
     }
 
     /// The owners after one change.
-    fn step_over(&self, by: usize, before: &Text, runs: &Runs, after: &Text) -> Result<Runs> {
+    fn step_over(&self, by: usize, before: Text, runs: &Runs, after: Text) -> Result<Runs> {
         let (change, _) = &self.changes[by];
         let own = Owner::Change(change.id);
         if before.opaque {
             // what was there is not known, so neither is what is new
-            return Ok(Runs::all(count_lines(&after.bytes), Owner::Before));
+            let lines = count_lines(&self.bytes(after)?);
+            return Ok(Runs::all(lines, Owner::Before));
         }
-        let changes = line_changes(&before.bytes, &after.bytes);
+        let changes = self.hunks(change.id, (before, runs.lines()), after)?;
         let conn = &self.store.conn;
         let is_edit = change.role == Role::Edit;
         let moved = if is_edit {
@@ -313,8 +325,8 @@ impl<'s> Annotator<'s> {
             // where the user chose a part, all of it is still in force
             Owner::Change(id) => is_edit || taken_out.binary_search(&id).is_err(),
         };
-        let lines = count_lines(&after.bytes);
-        let mut state = Unsettled::carried(runs, &changes, lines, stays);
+        let bytes = self.bytes(after)?;
+        let mut state = Unsettled::carried(runs, &changes, count_lines(&bytes), stays);
         // what came with an edit that is put back is there after it; what went with one that is taken out
         // was there before it
         let back = put_back.iter().rev().map(|id| (*id, true));
@@ -336,10 +348,30 @@ impl<'s> Annotator<'s> {
                 Owner::Change(id) => in_force.contains(&id) || self.is_restore(id),
             };
             let other = self.annotate(set)?;
-            let text = self.text(set)?;
-            state.settle(&other, &line_changes(&text.bytes, &after.bytes), holds);
+            let text = self.bytes(self.text(set)?)?;
+            state.settle(&other, &line_changes(&text, &bytes), holds);
         }
         Ok(state.close(own))
+    }
+
+    /// What a change did to the lines of the text before it, of which there are so many.
+    fn hunks(
+        &self,
+        change: ChangeId,
+        (before, lines): (Text, usize),
+        after: Text,
+    ) -> Result<Vec<diff::Change>> {
+        if self.use_cache
+            && let Some(hunks) = Hunks::read(&self.store.conn, change, lines)?
+        {
+            return Ok(hunks.changes);
+        }
+        let hunks = Hunks::between(&*self.bytes(before)?, &*self.bytes(after)?);
+        if self.use_cache {
+            let row = (change, hunks.encode());
+            self.done.borrow_mut().hunks.push(row);
+        }
+        Ok(hunks.changes)
     }
 
     /// The set after an edit, or before it, as long as that came about before change `by`.

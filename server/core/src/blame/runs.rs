@@ -33,6 +33,10 @@ impl Runs {
         self.0.len()
     }
 
+    pub fn lines(&self) -> usize {
+        self.0.iter().map(|(lines, _)| lines).sum()
+    }
+
     pub fn iter(&self) -> impl Iterator<Item = (usize, Owner)> + '_ {
         self.0.iter().copied()
     }
@@ -200,7 +204,7 @@ impl Unsettled {
 }
 
 /// Seven bits a byte, the lowest first.
-fn number(out: &mut Vec<u8>, mut value: u64) {
+pub(super) fn number(out: &mut Vec<u8>, mut value: u64) {
     loop {
         let [low, ..] = value.to_le_bytes();
         value >>= 7;
@@ -212,7 +216,7 @@ fn number(out: &mut Vec<u8>, mut value: u64) {
     }
 }
 
-fn read_number(bytes: &mut &[u8]) -> Option<u64> {
+pub(super) fn read_number(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for shift in (0..63).step_by(7) {
         let (byte, rest) = bytes.split_first()?;

@@ -8,6 +8,7 @@ use rusqlite::{Connection, params};
 use super::calls::{self, Found as Situation, Verdict, Writer, Writers};
 use super::renames::follow_renames;
 use super::sight::Sight;
+use crate::blame::hunks;
 use crate::disk::{Root, Stat};
 use crate::editors;
 use crate::editors::pending::{self, Pending};
@@ -15,13 +16,16 @@ use crate::error::Result;
 use crate::history::{self, Here, NewChange, NewNode};
 use crate::known;
 use crate::model::{
-    CallId, Certainty, Coverage, CoverageItem, FileId, FileState, GitHead, Image, Kind, NodeId,
-    Origin, Placed, Reason, RelPath, SessionId, TurnId,
+    CallId, Certainty, ChangeId, Coverage, CoverageItem, FileId, FileState, GitHead, Image, Kind,
+    NodeId, Origin, Placed, Reason, RelPath, SessionId, TurnId,
 };
 use crate::recorder::Touched;
 use crate::rules::Excludes;
 use crate::scan::{Findings, Found, Known, KnownTree};
 use crate::store::{self, Durable, Store};
+
+/// Of so many changes of one node it is noted at once which lines they are of.
+const NOTED: usize = 32;
 
 /// A scan's result with what it was compared against.
 pub(crate) struct Scanned {
@@ -383,8 +387,13 @@ impl Desk<'_> {
             let none = Coverage::default();
             let coverage = if at == whole { coverage } else { &none };
             let made = self.node(kind, session, turn, call, None, coverage)?;
+            // more at once is hardly what somebody is about to ask for, line by line
+            let noted = mine.len() <= NOTED;
             for step in mine {
-                self.record_step(made, head, step, generation)?;
+                let change = self.record_step(made, head, step, generation)?;
+                if noted {
+                    hunks::note(self.conn, self.dir, change, &step.before, &step.after)?;
+                }
             }
             last = Some(made);
         }
@@ -409,7 +418,7 @@ impl Desk<'_> {
         head: Option<NodeId>,
         step: &Step,
         generation: i64,
-    ) -> Result<()> {
+    ) -> Result<ChangeId> {
         let root = self.here.root;
         let path = |state: &FileState| state.as_ref().map(|p| p.path.clone());
         let (from, to) = (path(&step.before), path(&step.after));
@@ -431,7 +440,7 @@ impl Desk<'_> {
             provisional: step.verdict.provisional,
             made_dirs: step.made_dirs,
         };
-        history::insert_edit(self.conn, head, &change)?;
+        let change = history::insert_edit(self.conn, head, &change)?;
         for path in [&from, &to].into_iter().flatten() {
             if self.pending.get(path).is_some() {
                 pending::done(self.conn, root, path)?;
@@ -456,7 +465,7 @@ impl Desk<'_> {
             }
             None => known::note_identity(self.conn, root, file, from.as_ref())?,
         }
-        Ok(())
+        Ok(change)
     }
 }
 

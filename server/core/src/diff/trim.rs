@@ -33,6 +33,13 @@ pub(crate) fn line_changes(old: &[u8], new: &[u8]) -> Vec<Change> {
     found
 }
 
+/// How many lines stand between the equal ends of two texts, in the one that has more there.
+pub(crate) fn lines_apart(old: &[u8], new: &[u8]) -> usize {
+    let (above, below) = equal_ends(old, new);
+    let lines = |text: &[u8]| count_newlines(&text[above..text.len() - below]);
+    lines(old).max(lines(new))
+}
+
 /// How many bytes of whole lines two texts have in common at their start and at their end.
 pub(super) fn equal_ends(old: &[u8], new: &[u8]) -> (usize, usize) {
     let same = common_start(old, new);

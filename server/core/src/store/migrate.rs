@@ -8,13 +8,14 @@ use crate::error::{Error, Result};
 
 /// "bkst"
 const APPLICATION_ID: i64 = 0x626b_7374;
-const STEPS: [&str; 6] = [
+const STEPS: [&str; 7] = [
     include_str!("schema/001.sql"),
     include_str!("schema/002.sql"),
     include_str!("schema/003.sql"),
     include_str!("schema/004.sql"),
     include_str!("schema/005.sql"),
     include_str!("schema/006.sql"),
+    include_str!("schema/007.sql"),
 ];
 
 /// Brings the database to this version's schema; refuses a newer one and what is none of ours.

@@ -1,0 +1,148 @@
+//! Which lines each edit changed: noted when it is recorded, while its texts are at hand, so that blame goes
+//! through a long history without reading its states. Owns the table `hunks`, which may lack any row.
+
+use std::path::Path;
+
+use rusqlite::{Connection, params};
+
+use super::runs::{number, read_number};
+use crate::diff::{Change, count_lines, line_changes};
+use crate::error::Result;
+use crate::merge::is_text;
+use crate::model::{ChangeId, FileState, Image};
+use crate::store;
+
+/// Which version of the encoding it is.
+const FORMAT: u8 = 1;
+/// Larger texts are compared when somebody asks.
+const LARGE: u64 = 1 << 20;
+/// More lines than so are not compared while somebody waits for the record.
+const FAR: usize = 4000;
+
+/// What turns the lines of one text into those of another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Hunks {
+    before: usize,
+    after: usize,
+    pub changes: Vec<Change>,
+}
+
+impl Hunks {
+    pub fn between(before: &[u8], after: &[u8]) -> Self {
+        Self {
+            before: count_lines(before),
+            after: count_lines(after),
+            changes: line_changes(before, after),
+        }
+    }
+
+    pub fn encode(&self) -> Vec<u8> {
+        let mut out = vec![FORMAT];
+        let mut put = |value: usize| number(&mut out, value as u64);
+        put(self.before);
+        put(self.after);
+        let mut at = 0;
+        for Change { old, new } in &self.changes {
+            put(old.start - at);
+            put(old.len());
+            put(new.len());
+            at = old.end;
+        }
+        out
+    }
+
+    /// None unless it is of a text with so many lines, and fits itself.
+    pub fn decode(row: &[u8], before: usize) -> Option<Self> {
+        let mut rest = row.strip_prefix(&[FORMAT])?;
+        let mut take = || usize::try_from(read_number(&mut rest)?).ok();
+        let mut hunks = Self {
+            before: take()?,
+            after: take()?,
+            changes: Vec::new(),
+        };
+        let (mut old, mut new) = (0_usize, 0_usize);
+        while let Some(kept) = take() {
+            let (removed, added) = (take()?, take()?);
+            old = old.checked_add(kept)?;
+            new = new.checked_add(kept)?;
+            let (old_end, new_end) = (old.checked_add(removed)?, new.checked_add(added)?);
+            hunks.changes.push(Change {
+                old: old..old_end,
+                new: new..new_end,
+            });
+            (old, new) = (old_end, new_end);
+        }
+        let rest = hunks.before.checked_sub(old)?;
+        let whole = hunks.before == before && new.checked_add(rest) == Some(hunks.after);
+        whole.then_some(hunks)
+    }
+
+    pub fn write(conn: &Connection, change: ChangeId, row: &[u8]) -> Result<()> {
+        conn.prepare_cached("INSERT OR REPLACE INTO hunks (change, lines) VALUES (?1,?2)")?
+            .execute(params![change, row])?;
+        Ok(())
+    }
+
+    pub fn read(conn: &Connection, change: ChangeId, before: usize) -> Result<Option<Self>> {
+        let mut select =
+            conn.prepare_cached("SELECT CAST(lines AS BLOB) FROM hunks WHERE change = ?1")?;
+        let mut rows = select.query([change])?;
+        let row: Option<Vec<u8>> = rows.next()?.map(|r| r.get(0)).transpose()?;
+        Ok(row.and_then(|row| Self::decode(&row, before)))
+    }
+}
+
+/// Notes what an edit did, within the transaction that records it, if that is cheap to tell.
+pub(crate) fn note(
+    conn: &Connection,
+    dir: &Path,
+    change: ChangeId,
+    before: &FileState,
+    after: &FileState,
+) -> Result<()> {
+    let text = |state: &FileState| match state.as_ref().map(|placed| placed.image) {
+        None | Some(Image::Absent) => Some(Vec::new()),
+        // what cannot be read is `verify`'s to name
+        Some(Image::File { content, size, .. }) if size <= LARGE => {
+            store::get(conn, dir, &content).ok().filter(|b| is_text(b))
+        }
+        Some(_) => None,
+    };
+    let (Some(before), Some(after)) = (text(before), text(after)) else {
+        return Ok(());
+    };
+    if crate::diff::lines_apart(&before, &after) > FAR {
+        return Ok(());
+    }
+    Hunks::write(conn, change, &Hunks::between(&before, &after).encode())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn hunks_come_back_from_their_row(before in "([ab]\n){0,12}[ab]?", after in "([ab]\n){0,12}[ab]?") {
+            let hunks = Hunks::between(before.as_bytes(), after.as_bytes());
+            let row = hunks.encode();
+            prop_assert_eq!(Hunks::decode(&row, hunks.before), Some(hunks.clone()));
+            prop_assert_eq!(Hunks::decode(&row, hunks.before + 1), None);
+        }
+
+        #[test]
+        fn a_damaged_row_is_none_or_fits(row in proptest::collection::vec(any::<u8>(), 0..24), before in 0_usize..9) {
+            let mut row = row;
+            row.insert(0, FORMAT);
+            if let Some(hunks) = Hunks::decode(&row, before) {
+                let mut at = 0;
+                for change in &hunks.changes {
+                    prop_assert!(change.old.start >= at && change.old.end <= before);
+                    at = change.old.end;
+                }
+            }
+        }
+    }
+}
