@@ -281,9 +281,11 @@ fn operation_state(state: OpState) -> OperationState {
 
 /// A plan: what `--dry-run` answers, and the start of what a restore answers. `rev` is what was typed.
 pub fn plan(plan: &restore::Plan, rev: Option<&str>, scope: &str) -> Plan {
+    let replaced = plan.replaced();
     let edit = |edit: &BufferEdit| DocumentEdit {
         path: text(edit.path.bytes()),
         pending: edit.pending,
+        replaces: replaced.contains(&&edit.path),
     };
     let moved = |(then, now): &(model::GitHead, model::GitHead)| GitMoved {
         then: git_head(then),

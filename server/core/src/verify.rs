@@ -163,8 +163,8 @@ impl Engine {
             }
         }
         let mut select = self.store.conn.prepare(
-            "SELECT node, path FROM node_buffer
-             WHERE NOT EXISTS (SELECT 1 FROM blob WHERE blob.hash = node_buffer.content)",
+            "SELECT node, path FROM node_text
+             WHERE NOT EXISTS (SELECT 1 FROM blob WHERE blob.hash = node_text.content)",
         )?;
         let mut rows = select.query([])?;
         while let Some(row) = rows.next()? {

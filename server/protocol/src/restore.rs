@@ -78,6 +78,9 @@ shape! {
         pub path: Text,
         /// The file waits for a save.
         pub pending: bool,
+        /// Its text that is not saved is not merged, but makes way.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub replaces: bool,
     }
 
     pub struct GitMoved {

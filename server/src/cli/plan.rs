@@ -42,6 +42,11 @@ pub fn text(engine: &Engine, plan: &Plan, title: &str, paint: Paint) -> String {
         let words = format!("  what was carried here is taken out of {files} of this branch\n");
         text.push_str(&paint.on(DIM, &words));
     }
+    for path in plan.replaced() {
+        let path = render::path(path.bytes());
+        let words = format!("  {path}: text that is not saved is replaced; undo brings it back\n");
+        text.push_str(&paint.on(YELLOW, &words));
+    }
     text.push_str(&conflicts(&plan.conflicts, paint));
     text.push_str(&gaps(&plan.gaps, paint));
     text

@@ -29,6 +29,8 @@ pub struct Document {
     pub place: Option<Place>,
     /// What was opened or last saved.
     pub saved: Rope,
+    /// What it goes on from instead, where a restore gave it that and it was not saved since.
+    pub given: Option<ContentId>,
     pub form: Form,
     /// A change of it could not be read: what the client has is not known until it tells the whole text.
     pub lost: bool,
@@ -55,6 +57,7 @@ impl Document {
             version,
             edition: next_edition(),
             saved: text.clone(),
+            given: None,
             text,
             place: None,
             form: Form::default(),
@@ -74,6 +77,7 @@ impl Document {
     /// last time.
     pub fn stands_at(&mut self, place: Option<Place>, content: Option<&[u8]>) {
         self.place = place;
+        self.given = None;
         if let Some(content) = content {
             self.form = Form::between(content, &self.saved);
             if let Some(on_disk) = self.form.text_of(content)
@@ -112,8 +116,11 @@ impl Document {
         !self.lost && (is(self.as_saved()) || is(Some(self.bytes())))
     }
 
-    /// What was loaded or last saved, as it stood in the file.
+    /// What it goes on from: what was loaded or last saved, as it stood in the file, or what a restore gave it.
     pub fn base(&self) -> Option<ContentId> {
+        if self.given.is_some() {
+            return self.given;
+        }
         Some(ContentId::of(&self.form.in_file(&self.saved)?))
     }
 
@@ -155,10 +162,31 @@ impl Document {
         self.edition = next_edition();
     }
 
+    /// Nothing was typed into it before it changed: if that is what its file holds now, the client has read it anew,
+    /// and what is typed from here on goes on from that.
+    pub fn may_be_read_anew(&mut self) {
+        let Some(place) = &self.place else { return };
+        let file = place.room.root().join(place.path.to_path());
+        // most often the first key was pressed: then the sizes tell
+        let size = std::fs::metadata(&file).map(|meta| meta.len()).ok();
+        let size_now = self.form.size_of(&self.text);
+        if size.is_none() || size_now.is_some_and(|now| Some(now as u64) != size) {
+            return;
+        }
+        if let Some(file) = read(&file).filter(|file| self.shows(file)) {
+            self.saved(Some(&file));
+        }
+    }
+
     /// The client changed it, and it could not be understood how.
     pub fn lose(&mut self) {
         self.lost = true;
         self.edition = next_edition();
+    }
+
+    /// It holds what a restore made of it.
+    pub fn goes_on_from(&mut self, base: Option<ContentId>) {
+        self.given = base;
     }
 
     /// `file`: what was written. It tells the form, where it is the text at all.
@@ -167,6 +195,7 @@ impl Document {
             return;
         }
         self.saved = self.text.clone();
+        self.given = None;
         if let Some(file) = file {
             let form = Form::between(file, &self.text);
             if form.in_file(&self.text).is_some_and(|text| text == file) {

@@ -15,7 +15,7 @@ use super::abilities::Abilities;
 use super::document::{self, Document};
 use super::edits;
 use super::room::Room;
-use super::session::{ANSWER, Session};
+use super::session::{ANSWER, Session, Touched};
 use super::words;
 
 /// How often to try while the user types into the document.
@@ -41,6 +41,8 @@ pub struct NewText {
     pub from: ContentId,
     /// As it would be saved.
     pub content: Vec<u8>,
+    /// What it goes on from then.
+    pub base: Option<ContentId>,
 }
 
 impl Open {
@@ -95,10 +97,19 @@ pub struct Unseen {
 
 /// What became of one edit.
 enum Taken {
-    Seen,
+    /// Of the document with this URI.
+    Seen(String),
     No,
     /// Of the document with this URI and version.
     Said(String, i32),
+}
+
+/// An edit that the client says it has done.
+struct Said {
+    path: RelPath,
+    uri: String,
+    version: i32,
+    base: Option<ContentId>,
 }
 
 /// Who waits for documents to change.
@@ -123,19 +134,25 @@ pub async fn apply(
         For::Another => ECHO,
     };
     let mut unseen = Unseen::default();
-    let mut said = Vec::new();
+    let mut said: Vec<Said> = Vec::new();
     let mut under_way = Vec::new();
     for text in texts {
-        let (path, session, room) = (text.path.clone(), session.clone(), room.clone());
+        let (path, base) = (text.path.clone(), text.base);
+        let (session, room) = (session.clone(), room.clone());
         let one = async move { one(&session, &room, &text, patience).await };
-        under_way.push((path, tokio::spawn(one)));
+        under_way.push((path, base, tokio::spawn(one)));
     }
-    for (path, one) in under_way {
+    for (path, base, one) in under_way {
         match one.await {
-            Ok(Taken::Seen) => {}
+            Ok(Taken::Seen(uri)) => goes_on(session, &uri, base),
             Ok(Taken::Said(uri, version)) => {
                 unseen.awaited.push(path.clone());
-                said.push((path, uri, version));
+                said.push(Said {
+                    path,
+                    uri,
+                    version,
+                    base,
+                });
             }
             Ok(Taken::No) | Err(_) => unseen.not_taken.push(path),
         }
@@ -160,21 +177,39 @@ pub async fn follow_disk(session: &Arc<Session>, room: &Arc<Room>, save: &Pendin
     let file = document::read(&room.root().join(save.path.to_path()));
     if let (Some(content), true) = (file, shows.is_some_and(|text| ContentId::of(&text) == from)) {
         let path = save.path.clone();
+        let base = Some(ContentId::of(&content));
         let new = NewText {
             path,
             from,
             content,
+            base,
         };
         apply(session, room, vec![new], For::Another).await;
     }
 }
 
+/// From now on what is not saved of a document counts from what a restore gave it.
+fn goes_on(session: &Session, uri: &str, base: Option<ContentId>) {
+    session
+        .documents
+        .with(uri, |document| document.goes_on_from(base));
+    session.touch(Touched::Changed(uri.to_owned()));
+}
+
 /// Waits for changes that are on their way.
-async fn follow_up(session: Arc<Session>, said: Vec<(RelPath, String, i32)>) {
+async fn follow_up(session: Arc<Session>, said: Vec<Said>) {
     let mut left = Vec::new();
-    for (path, uri, version) in said {
+    for Said {
+        path,
+        uri,
+        version,
+        base,
+    } in said
+    {
         let moved = |document: &Document| document.version != version;
-        if !session.comes_to(&uri, ECHO, moved).await && session.documents.get(&uri).is_some() {
+        if session.comes_to(&uri, ECHO, moved).await {
+            goes_on(&session, &uri, base);
+        } else if session.documents.get(&uri).is_some() {
             left.push(path);
         }
     }
@@ -205,7 +240,7 @@ async fn one(session: &Session, room: &Room, new: &NewText, patience: Duration) 
             return Taken::No;
         };
         if document.text == target.as_str() {
-            return Taken::Seen;
+            return Taken::Seen(uri);
         }
         if !document.is(new.from) {
             // typed since it was planned
@@ -231,7 +266,7 @@ async fn one(session: &Session, room: &Room, new: &NewText, patience: Duration) 
         let patience = if refused { PROMPT } else { patience };
         let is_target = |document: &Document| document.text == target.as_str();
         if session.comes_to(&uri, patience, is_target).await {
-            return Taken::Seen;
+            return Taken::Seen(uri);
         }
         let now = session.documents.get(&uri);
         let is_same = now.is_some_and(|now| now.version == document.version);

@@ -122,6 +122,15 @@ impl Form {
         }
     }
 
+    /// How many bytes a save would write, where that is known without doing so.
+    pub fn size_of(self, text: &Rope) -> Option<usize> {
+        let Self::Text(kept) = self else { return None };
+        let as_is = kept.charset == Charset::Utf8 && kept.end == LineEnd::AsIs;
+        let mark = if kept.mark { MARK.len() } else { 0 };
+        let size = text.len_bytes() + mark;
+        as_is.then(|| size.saturating_sub(usize::from(kept.open_end)))
+    }
+
     /// A file's content as the client would have it; None where it cannot be told.
     pub fn text_of(self, content: &[u8]) -> Option<String> {
         let Self::Text(kept) = self else { return None };

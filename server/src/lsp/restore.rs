@@ -289,6 +289,7 @@ pub fn texts(engine: &Engine, plan: &Plan) -> backstitch_core::Result<Vec<NewTex
                 path: edit.path.clone(),
                 from: edit.from,
                 content: engine.text_of(plan, &edit.to)?,
+                base: edit.base,
             })
         })
         .collect()

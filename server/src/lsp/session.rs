@@ -246,7 +246,11 @@ impl Session {
             if version <= document.version {
                 tracing::warn!("{uri}: version {version} after {}", document.version);
             }
+            let was_clean = document.text == document.saved;
             document.change(version, changes, encoding);
+            if was_clean {
+                document.may_be_read_anew();
+            }
         });
         if known.is_some() {
             self.touch(Touched::Changed(uri.to_owned()));
@@ -475,7 +479,7 @@ impl Session {
         waited.await.is_ok() || has()
     }
 
-    fn touch(&self, touched: Touched) {
+    pub fn touch(&self, touched: Touched) {
         self.told.notify_waiters();
         self.touched.send(touched).ok();
     }

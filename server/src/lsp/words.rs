@@ -391,6 +391,15 @@ pub mod plan {
                 }
             });
         }
+        let replaced: Vec<String> = plan.replaced().into_iter().map(RelPath::display).collect();
+        if !replaced.is_empty() {
+            let paths = some(&replaced);
+            write!(
+                text,
+                " In {paths}, text that is not saved is replaced; undo brings it back."
+            )
+            .ok();
+        }
         let gaps: Vec<String> = gaps(plan);
         if !gaps.is_empty() {
             write!(text, " Not reached: {}.", gaps.join(", ")).ok();

@@ -7,6 +7,7 @@ mod hostile;
 mod in_editor;
 mod lenses;
 mod moving;
+mod over;
 mod places;
 mod restoring;
 mod settings;

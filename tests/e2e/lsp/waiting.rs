@@ -231,3 +231,37 @@ fn an_agent_that_writes_over_it_finds_the_line_as_it_was() {
     assert_eq!(world.read("a.txt"), TEXT.replace("five", "5"));
     world.ok(["verify"]);
 }
+
+/// A rewind that was taken back in the editor, and never saved, is not what `undo` is about.
+#[test]
+fn undo_passes_over_what_was_not_saved() {
+    let world = World::committed(&[("a.txt", TEXT), ("b.txt", TEXT)]);
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.edit("b.txt", "two\n", "2\n");
+    agent.stop();
+    let mut client = Client::start(&world, Editor::Helix);
+    let only = |path: &str| json!({ "rev": "t1", "confirm": false, "paths": [path] });
+    client.command("backstitch.rewind", only("b.txt"));
+    assert_eq!(world.read("b.txt"), TEXT);
+    client.open("a.txt");
+    // as long as it is only not saved yet, it is
+    client.command("backstitch.rewind", only("a.txt"));
+    client.command("backstitch.undo", json!({ "confirm": false }));
+    assert_eq!(client.text("a.txt"), agents());
+    assert_eq!(world.read("b.txt"), TEXT);
+    client.command("backstitch.rewind", only("a.txt"));
+    assert_eq!(client.text("a.txt"), TEXT);
+    client.type_over("a.txt", "two", "2");
+    until_nothing_waits(&world);
+    client.command("backstitch.undo", json!({ "confirm": false }));
+    assert_eq!(world.read("b.txt"), agents());
+    assert_eq!(client.text("a.txt"), agents());
+    let quiet = json!({ "confirm": false });
+    let undo = json!({ "command": "backstitch.undo", "arguments": [quiet] });
+    let nothing = client.fails("workspace/executeCommand", undo)["message"].to_string();
+    assert!(nothing.contains("no operation to undo"), "{nothing}");
+    client.leave();
+    world.ok(["verify"]);
+}

@@ -178,7 +178,7 @@ impl Engine {
         let dir = self.store.dir.clone();
         self.store.write(Durable::Process, |conn| {
             for text in open {
-                keep(conn, &dir, node, &lease.info.name, text)?;
+                keep(conn, &dir, node, &lease.info, text)?;
             }
             Ok(())
         })
@@ -350,19 +350,20 @@ pub(crate) fn attach(
     }
     for held in alive(conn, dir, root)? {
         if store::has(conn, &held.hash)? {
-            note(
-                conn,
-                node,
-                &held.path,
-                &held.editor.name,
-                held.hash,
-                held.base,
-            )?;
+            let kept = Kept {
+                path: &held.path,
+                editor: &held.editor.name,
+                pid: held.editor.pid,
+                content: held.hash,
+                base: held.base,
+                made: None,
+            };
+            note(conn, node, &kept)?;
             continue;
         }
         // what is damaged costs itself, not the checkpoint
         match text_of(conn, root, held.editor.id, &held.path) {
-            Ok(Some(open)) => keep(conn, dir, node, &held.editor.name, &open)?,
+            Ok(Some(open)) => keep(conn, dir, node, &held.editor, &open)?,
             Ok(None) | Err(Error::Blob { .. }) => {}
             Err(e) => return Err(e),
         }
@@ -370,31 +371,77 @@ pub(crate) fn attach(
     Ok(())
 }
 
-fn keep(conn: &Connection, dir: &Path, node: NodeId, editor: &str, open: &OpenText) -> Result<()> {
-    let content = store::put(conn, dir, &open.text, open.base)?;
-    note(conn, node, &open.path, editor, content, open.base)
+fn keep(
+    conn: &Connection,
+    dir: &Path,
+    node: NodeId,
+    editor: &EditorInfo,
+    open: &OpenText,
+) -> Result<()> {
+    let kept = Kept {
+        path: &open.path,
+        editor: &editor.name,
+        pid: editor.pid,
+        content: store::put(conn, dir, &open.text, open.base)?,
+        base: open.base,
+        made: None,
+    };
+    note(conn, node, &kept)
+}
+
+/// Text that was not saved, as it is attached to a node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kept<'a> {
+    pub path: &'a RelPath,
+    pub editor: &'a str,
+    pub pid: u32,
+    /// Of the store.
+    pub content: ContentId,
+    pub base: Option<ContentId>,
+    /// What a restore made of it.
+    pub made: Option<ContentId>,
 }
 
 /// Attaches a content of the store to a node.
-pub(crate) fn note(
+pub(crate) fn note(conn: &Connection, node: NodeId, kept: &Kept<'_>) -> Result<()> {
+    conn.prepare_cached(
+        "INSERT OR REPLACE INTO node_text (node, path, editor, pid, content, base, made)
+         VALUES (?1,?2,?3,?4,?5,?6,?7)",
+    )?
+    .execute(params![
+        node,
+        kept.path,
+        kept.editor,
+        kept.pid,
+        kept.content,
+        kept.base,
+        kept.made
+    ])?;
+    Ok(())
+}
+
+/// What a document of this editor had before a restore, what it went on from, and what the restore made of it.
+pub(crate) fn kept_of(
     conn: &Connection,
     node: NodeId,
     path: &RelPath,
-    editor: &str,
-    content: ContentId,
-    base: Option<ContentId>,
-) -> Result<()> {
-    conn.prepare_cached(
-        "INSERT OR REPLACE INTO node_buffer (node, path, editor, content, base) VALUES (?1,?2,?3,?4,?5)",
-    )?
-    .execute(params![node, path, editor, content, base])?;
-    Ok(())
+    editor: &EditorInfo,
+) -> Result<Option<(ContentId, Option<ContentId>, ContentId)>> {
+    let mut select = conn.prepare_cached(
+        "SELECT content, base, made FROM node_text
+         WHERE node = ?1 AND path = ?2 AND editor = ?3 AND pid = ?4 AND made IS NOT NULL",
+    )?;
+    Ok(select
+        .query_row(params![node, path, editor.name, editor.pid], |r| {
+            Ok((r.get(0)?, r.get(1)?, r.get(2)?))
+        })
+        .optional()?)
 }
 
 /// What is attached to a node, its lines not counted.
 pub(crate) fn node_rows(conn: &Connection, node: NodeId) -> Result<Vec<Unsaved>> {
     let mut select = conn.prepare_cached(
-        "SELECT path, editor, content, base FROM node_buffer WHERE node = ?1 ORDER BY path, editor",
+        "SELECT path, editor, content, base FROM node_text WHERE node = ?1 ORDER BY path, editor, pid",
     )?;
     let read = |r: &Row<'_>| {
         Ok(Unsaved {

@@ -14,8 +14,8 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
+pub(crate) use buffers::{Kept, alive, attach, editor, kept_of, node_rows, note, text_of};
 pub use buffers::{OpenText, Orphan, Unsaved};
-pub(crate) use buffers::{alive, attach, editor, node_rows, note, text_of};
 pub use edits::InEditor;
 pub use pending::{PendingSave, Settle, Settled};
 pub use requests::{Answer, Handed};

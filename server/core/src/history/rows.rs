@@ -82,7 +82,7 @@ impl<'a> Rows<'a> {
             turns: HashMap::new(),
             reader: Reader::new(conn, &store.dir),
             any_unsaved: conn
-                .prepare_cached("SELECT 1 FROM node_buffer LIMIT 1")?
+                .prepare_cached("SELECT 1 FROM node_text LIMIT 1")?
                 .exists([])?,
             new: NewCounts::default(),
         })

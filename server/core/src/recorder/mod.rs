@@ -16,10 +16,11 @@ pub(crate) use dirty::Extent;
 pub(crate) use touched::Touched;
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::engine::Engine;
@@ -40,6 +41,8 @@ const AFTER_FAILURE: Duration = Duration::from_mins(5);
 const TICK: Duration = Duration::from_millis(250);
 /// Whatever no watch can see, such as a file system mounted over a directory, goes unseen so long at most.
 const WALK: Duration = Duration::from_mins(5);
+/// Who lets a recorder go waits so long for its end, and no longer: it may be waiting for another process.
+const LEAVING: Duration = Duration::from_secs(1);
 
 /// How a recorder works.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +77,8 @@ pub enum Standing {
 #[derive(Debug)]
 pub struct Recorder {
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    /// Its sender is gone when the thread has ended.
+    ended: Mutex<Receiver<Infallible>>,
 }
 
 /// What the thread that watches and the one that looks have in common.
@@ -162,14 +166,18 @@ impl Recorder {
         });
         let (of_thread, workspace) = (Arc::clone(&shared), workspace.clone());
         let thread = std::thread::Builder::new().name("backstitch recorder".into());
-        let work = move || keep_on(&of_thread, &workspace, recording, &tell);
-        let spawned = thread.spawn(work).map_err(|source| Error::Io {
+        let (ends, ended) = channel();
+        let work = move || {
+            let _ends: Sender<Infallible> = ends;
+            keep_on(&of_thread, &workspace, recording, &tell);
+        };
+        thread.spawn(work).map_err(|source| Error::Io {
             what: "start a thread".into(),
             source,
         })?;
         Ok(Self {
             shared,
-            thread: Some(spawned),
+            ended: Mutex::new(ended),
         })
     }
 }
@@ -178,9 +186,10 @@ impl Drop for Recorder {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
         self.shared.news.notify_all();
-        if let Some(thread) = self.thread.take() {
-            thread.join().ok();
-        }
+        // so that the lease is free by then, unless it waits for another process
+        let ended = self.ended.get_mut();
+        let ended = ended.unwrap_or_else(PoisonError::into_inner);
+        ended.recv_timeout(LEAVING).ok();
     }
 }
 

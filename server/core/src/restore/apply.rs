@@ -202,7 +202,7 @@ impl Engine {
             // what waits for a save is not what the record says
             let waits = pending.get(&path).filter(|p| p.wanted == before);
             let before = waits.map_or(before, |p| p.disk);
-            let in_document = plan.edits.iter().any(|e| e.path == path);
+            let in_document = plan.edits.iter().any(|e| e.path == path && e.pending);
             if before == after || in_document {
                 continue;
             }
@@ -230,8 +230,12 @@ impl Engine {
                 }
             }
             for document in &plan.documents {
-                if let Some((text, base)) = &document.text {
-                    store::put(conn, &dir, text, *base)?;
+                let Some((text, base)) = &document.text else {
+                    continue;
+                };
+                let kept = store::put(conn, &dir, text, *base)?;
+                if let Some(made) = document.edit.as_ref().and_then(|e| e.made.as_ref()) {
+                    store::put(conn, &dir, made, Some(kept))?;
                 }
             }
             journal::begin(

@@ -447,6 +447,22 @@ impl Engine {
         })
     }
 
+    /// Whether nothing of what an operation moved is as it left it, though nobody undid it: its outcome was never
+    /// saved.
+    fn was_taken_back(
+        &self,
+        ancestry: &Ancestry<'_>,
+        op: &Operation,
+        head: NodeId,
+    ) -> Result<bool> {
+        if op.to_branch.is_some() {
+            return Ok(false);
+        }
+        let aim = self.aim_operation(ancestry, op.id, head, OpKind::Undo)?;
+        let still = |m: &Moves| m.take_out.is_empty() && m.put_back.is_empty();
+        Ok(!aim.moves.is_empty() && aim.moves.values().all(still))
+    }
+
     /// The newest operation of the chain that stands; refused where a turn began after it.
     fn newest_to_undo(&self, ancestry: &Ancestry<'_>, head: NodeId) -> Result<OpId> {
         let conn = &self.store.conn;
@@ -467,7 +483,7 @@ impl Engine {
                 (OpKind::Redo, Some(of)) => history::operation(conn, of)?,
                 _ => op,
             };
-            if op.undone_by.is_some() {
+            if op.undone_by.is_some() || self.was_taken_back(ancestry, &op, head)? {
                 continue;
             }
             return match turn_after(ancestry, node, head)? {

@@ -100,10 +100,11 @@ pub(super) fn begin(conn: &Connection, here: Here, b: &Begin<'_>) -> Result<OpId
     }
     for document in b.documents {
         let text = document.text.as_ref();
+        let made = document.edit.as_ref().map(|e| e.edit.to);
         let edit = document.edit.as_ref().filter(|e| e.edit.pending);
         conn.prepare_cached(
-            "INSERT INTO journal_edit (operation, path, editor, pid, disk, wanted, text, base)
-             VALUES (?1,?2,?3,?4,?5,?6,?7,?8)",
+            "INSERT INTO journal_edit (operation, path, editor, pid, disk, wanted, text, base, made)
+             VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9)",
         )?
         .execute(params![
             op,
@@ -113,7 +114,8 @@ pub(super) fn begin(conn: &Connection, here: Here, b: &Begin<'_>) -> Result<OpId
             edit.map(|e| e.disk),
             edit.map(|e| e.wanted),
             text.map(|(text, _)| ContentId::of(text)),
-            text.and_then(|(_, base)| *base)
+            text.and_then(|(_, base)| *base),
+            made
         ])?;
     }
     // numbers of operations recur in other stores: what another left under its names is not ours
@@ -182,11 +184,13 @@ pub(super) struct JournalEdit {
     pub waits: Option<(Image, Image)>,
     /// What was in it and not saved, and what that was loaded from.
     pub text: Option<(ContentId, Option<ContentId>)>,
+    /// What became of it.
+    pub made: Option<ContentId>,
 }
 
 pub(super) fn edits(conn: &Connection, op: OpId) -> Result<Vec<JournalEdit>> {
     let mut select = conn.prepare_cached(
-        "SELECT path, editor, pid, disk, wanted, text, base FROM journal_edit WHERE operation = ?1",
+        "SELECT path, editor, pid, disk, wanted, text, base, made FROM journal_edit WHERE operation = ?1",
     )?;
     let rows = select.query_map([op], |r| {
         let (disk, wanted): (Option<Image>, Option<Image>) = (r.get(3)?, r.get(4)?);
@@ -197,6 +201,7 @@ pub(super) fn edits(conn: &Connection, op: OpId) -> Result<Vec<JournalEdit>> {
             pid: r.get(2)?,
             waits: disk.zip(wanted),
             text: text.map(|text| (text, base)),
+            made: r.get(7)?,
         })
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)

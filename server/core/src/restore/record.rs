@@ -172,7 +172,15 @@ pub(super) fn record_documents(
 ) -> Result<()> {
     for e in edits {
         if let (Some(node), Some((text, base))) = (node, e.text) {
-            editors::note(conn, node, &e.path, &e.editor, text, base)?;
+            let kept = editors::Kept {
+                path: &e.path,
+                editor: &e.editor,
+                pid: e.pid,
+                content: text,
+                base,
+                made: e.made,
+            };
+            editors::note(conn, node, &kept)?;
         }
         if let Some((disk, wanted)) = e.waits {
             let new = NewPending {

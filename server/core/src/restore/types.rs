@@ -134,8 +134,11 @@ pub struct BufferEdit {
     pub from: ContentId,
     /// What it is to hold; the same where a conflict was decided for what it holds.
     pub to: ContentId,
+    /// What it goes on from then: what of it is not saved counts from there.
+    #[serde(default)]
+    pub base: Option<ContentId>,
     /// The disk holds something else than the record from now on, until the editor saves. `false`: it has the
-    /// outcome already.
+    /// outcome already, or gets it as usual.
     pub pending: bool,
 }
 
@@ -153,6 +156,8 @@ pub(crate) struct Document {
 #[derive(Clone, Debug)]
 pub(crate) struct DocumentEdit {
     pub edit: BufferEdit,
+    /// What was not saved is not merged, but goes.
+    pub replaces: bool,
     /// The bytes of `edit.to`, where the store does not have them.
     pub made: Option<Vec<u8>>,
     /// What the disk keeps, and what the record says.
@@ -189,6 +194,13 @@ impl Plan {
             .iter()
             .map(|f| f.before.as_ref().or(f.after.as_ref()));
         states.flatten().map(|placed| &placed.path).collect()
+    }
+
+    /// Documents whose text that is not saved makes way for the target's.
+    pub fn replaced(&self) -> Vec<&RelPath> {
+        let replaced = |d: &&Document| d.edit.as_ref().is_some_and(|e| e.replaces);
+        let documents = self.documents.iter().filter(replaced);
+        documents.map(|d| &d.path).collect()
     }
 
     /// Conflicts that wait for a decision: as long as there are some, nothing is done.

@@ -12,6 +12,7 @@ use super::types::{
 use crate::editors::pending::Pending;
 use crate::editors::{self, EditorInfo};
 use crate::error::Result;
+use crate::history::{self, OpKind};
 use crate::merge::{Favor, merge3};
 use crate::model::{ContentId, FileState, Image, RelPath};
 
@@ -71,7 +72,10 @@ impl Draft<'_> {
         let engine = self.engine;
         let pending = Pending::of(&engine.store.conn, engine.here.root)?;
         for (path, open) in open {
-            let part = self.plan.files.iter().find(|f| is_content_only(f, &path));
+            if self.plan.files.iter().any(|f| is_of_mode(f, &path)) {
+                continue;
+            }
+            let part = self.plan.files.iter().find(|f| is_of_content(f, &path));
             let part = part.cloned();
             self.document(path, open, part.as_ref(), &pending)?;
         }
@@ -160,7 +164,7 @@ impl Draft<'_> {
         Ok(open)
     }
 
-    /// `part`: the file's part of the plan, where its content is all that changes.
+    /// `part`: the file's part of the plan, where its content changes.
     fn document(
         &mut self,
         path: RelPath,
@@ -192,11 +196,21 @@ impl Draft<'_> {
         };
         let waits = pending.get(&path).filter(|p| p.wanted == known);
         let disk = waits.map_or(known, |p| p.disk);
+        let (mut then, mut replaces) = (wanted.content(), false);
         let (from, made) = match &text {
             // it holds what the disk holds
             None => (disk.content(), None),
             Some(text) => {
-                let made = self.merged(&path, &editor, text, base, (known, disk), &bytes)?;
+                let made = match self.given_back(&path, &editor, text)? {
+                    Some((made, base)) => {
+                        then = base;
+                        Some(made)
+                    }
+                    None => {
+                        replaces = self.r.exact && *text != bytes;
+                        self.merged(&path, &editor, text, base, (known, disk), &bytes)?
+                    }
+                };
                 let Some(made) = made else { return Ok(()) };
                 (Some(ContentId::of(text)), Some(made))
             }
@@ -220,7 +234,9 @@ impl Draft<'_> {
             path: path.clone(),
             from,
             to,
-            pending: disk != wanted,
+            base: then,
+            // a document cannot change the mode of its file: that is written as usual
+            pending: disk != wanted && part.is_some_and(keeps_mode),
         };
         self.plan.documents.push(Document {
             path,
@@ -228,6 +244,7 @@ impl Draft<'_> {
             text: text.map(|text| (text, base)),
             edit: Some(DocumentEdit {
                 edit,
+                replaces,
                 made: Some(made.unwrap_or(bytes)),
                 disk,
                 wanted,
@@ -248,6 +265,29 @@ impl Draft<'_> {
         };
         let is_text = std::str::from_utf8(&bytes).is_ok() && crate::merge::is_text(&bytes);
         Ok(is_text.then_some((before.image, after.image, bytes)))
+    }
+
+    /// What a document had before the operation that is undone, with what was typed since; and what that goes on
+    /// from. None: it was not changed by it, or they collide.
+    fn given_back(
+        &self,
+        path: &RelPath,
+        editor: &EditorInfo,
+        text: &[u8],
+    ) -> Result<Option<(Vec<u8>, Option<ContentId>)>> {
+        let conn = &self.engine.store.conn;
+        let Some(op) = self.plan.of.filter(|_| self.plan.kind == OpKind::Undo) else {
+            return Ok(None);
+        };
+        let Some(node) = history::operation(conn, op)?.node else {
+            return Ok(None);
+        };
+        let Some((before, base, made)) = editors::kept_of(conn, node, path, editor)? else {
+            return Ok(None);
+        };
+        let (before, made) = (self.engine.content(&before)?, self.engine.content(&made)?);
+        let merge = merge3(&made, text, &before, Favor::Ours);
+        Ok(merge.conflicts.is_empty().then_some((merge.bytes, base)))
     }
 
     /// The document's text with what the restore does to its file. None: they collide, and nobody decided.
@@ -322,14 +362,32 @@ fn moves(part: &FilePlan, path: &RelPath) -> bool {
     part.before != part.after && (is_at(&part.before) || is_at(&part.after))
 }
 
-/// Whether the content of the file at this path is all that changes.
-fn is_content_only(part: &FilePlan, path: &RelPath) -> bool {
-    let (Some(before), Some(after)) = (&part.before, &part.after) else {
-        return false;
+/// Whether it is a file at this path, before and after, whose content changes.
+fn is_of_content(part: &FilePlan, path: &RelPath) -> bool {
+    contents(part, path).is_some_and(|(was, is)| was != is)
+}
+
+/// The same of one whose mode is all that changes: no document shows that.
+fn is_of_mode(part: &FilePlan, path: &RelPath) -> bool {
+    contents(part, path).is_some_and(|(was, is)| was == is)
+}
+
+fn contents(part: &FilePlan, path: &RelPath) -> Option<(ContentId, ContentId)> {
+    let (before, after) = (part.before.as_ref()?, part.after.as_ref()?);
+    let content = |image| match image {
+        Image::File { content, .. } => Some(content),
+        Image::Absent | Image::Symlink { .. } | Image::Opaque(_) => None,
     };
-    let (Image::File { mode: was, .. }, Image::File { mode: is, .. }) = (before.image, after.image)
-    else {
-        return false;
+    let stays = before.path == *path && after.path == *path;
+    content(before.image)
+        .zip(content(after.image))
+        .filter(|_| stays)
+}
+
+fn keeps_mode(part: &FilePlan) -> bool {
+    let mode = |state: &FileState| match state.as_ref()?.image {
+        Image::File { mode, .. } => Some(mode),
+        _ => None,
     };
-    before.path == *path && after.path == *path && was == is && before.image != after.image
+    mode(&part.before) == mode(&part.after)
 }
