@@ -4,7 +4,7 @@ use backstitch_core::ErrorKind;
 use backstitch_protocol::{FailureData, FailureKind, Plan};
 use tower_lsp::jsonrpc::{Error, ErrorCode};
 
-use super::words::refusal;
+use super::words::{hint, refusal};
 use crate::shape;
 
 #[derive(Clone, Debug)]
@@ -73,7 +73,7 @@ impl From<backstitch_core::Error> for Box<Failure> {
             ErrorKind::Other => FailureKind::Failed,
         };
         let mut failure = Failure::new(kind, error.to_string());
-        failure.hint = error.hint();
+        failure.hint = error.hint().as_ref().map(hint::words);
         failure
     }
 }

@@ -60,7 +60,7 @@ pub fn what_was_done(change: &Change) -> String {
 pub fn not_taken(left: &[RelPath]) -> String {
     let names: Vec<String> = left.iter().map(RelPath::display).collect();
     format!(
-        "The editor did not take the new text of {}. What you typed is kept; `backstitch undo` takes the rewind back.",
+        "The editor did not take the new text of {}. What you typed is kept; `backstitch.undo` takes the rewind back.",
         names.join(", ")
     )
 }

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use backstitch_core::Entry;
-use backstitch_core::restore::{Action, ActionKind, Conflict, Gap};
+use backstitch_core::restore::{Action, ActionKind, Conflict, Gap, GapKind};
 
 use super::Now;
 use crate::changed::Difference;
@@ -56,7 +56,11 @@ pub fn gaps(all: &[Gap]) -> String {
     let row = |gap: &Gap| {
         let path = gap.path.as_deref().map(String::from_utf8_lossy);
         let path = path.unwrap_or_default();
-        format!("{:<12}{path}  {}\n", gap.kind.name(), gap.detail)
+        let more = match gap.kind {
+            GapKind::Uncertain => " (`uncertain`: take takes it too)",
+            _ => "",
+        };
+        format!("{:<12}{path}  {}{more}\n", gap.kind.name(), gap.detail)
     };
     section(NOT_REACHED, all.iter().map(row).collect())
 }
