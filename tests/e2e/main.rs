@@ -31,3 +31,4 @@ mod together;
 mod undo;
 mod untouched;
 mod who;
+mod words;

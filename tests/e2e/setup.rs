@@ -242,8 +242,65 @@ fn other_editors_are_told_what_to_add() {
     let output = world.ok(["setup", "sublime"]);
     let _: Value = serde_json::from_str(&output.stdout).expect("JSON");
     assert!(!world.config.join("emacs").exists());
-    for editor in ["zed", "vscode"] {
-        let output = world.run(["setup", editor]).expect_code(1);
-        assert!(output.stderr.contains("from an extension only"), "{output}");
+    let output = world.run(["setup", "vscode"]).expect_code(1);
+    assert!(output.stderr.contains("from an extension only"), "{output}");
+}
+
+/// Zed: an extension of our own, which the user has Zed build; what Zed builds goes with it, and nothing else.
+#[test]
+fn zed_gets_an_extension() {
+    let world = World::git();
+    let dir = world.home.join(".local/share/backstitch/zed");
+    let read = |name: &str| fs::read_to_string(dir.join(name)).expect("there");
+
+    let print = world.ok(["setup", "zed", "--print"]);
+    assert!(!dir.exists());
+    let written = world.ok(["setup", "zed"]);
+    for part in ["zed: install dev extension", &*dir.to_string_lossy()] {
+        assert!(written.stdout.contains(part), "{part} in {written}");
     }
+    for name in ["extension.toml", "Cargo.toml", "src/lib.rs", "binary"] {
+        let shown = format!("==> {name} <==\n{}", read(name));
+        assert!(print.stdout.contains(&shown), "{name} in {print}");
+    }
+    let manifest: toml_edit::DocumentMut = read("extension.toml").parse().expect("TOML");
+    assert_eq!(manifest["id"].as_str(), Some("backstitch"));
+    let languages = &manifest["language_servers"]["backstitch"]["languages"];
+    assert!(languages.as_array().is_some_and(|all| all.len() > 100));
+    let cargo: toml_edit::DocumentMut = read("Cargo.toml").parse().expect("TOML");
+    assert_eq!(cargo["lib"]["crate-type"][0].as_str(), Some("cdylib"));
+    // what it runs where Zed finds no other is this very program
+    let mut program = Command::new(read("binary").trim_end());
+    let version = crate::support::finish(program.arg("--version"), b"").expect_code(0);
+    assert!(version.stdout.starts_with("backstitch "), "{version}");
+
+    let again = world.ok(["setup", "zed"]);
+    assert!(again.stdout.contains("already set up"), "{again}");
+    fs::write(dir.join("src/lib.rs"), "// of an older version").expect("written");
+    let mended = world.json(["setup", "zed"]);
+    assert_eq!(mended["agents"][0]["outcome"], "written");
+    assert!(read("src/lib.rs").contains("language_server_command"));
+
+    for built in ["Cargo.lock", "extension.wasm", "target/release/a"] {
+        let path = dir.join(built);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("a directory");
+        fs::write(path, "built").expect("written");
+    }
+    fs::write(dir.join("notes.txt"), "mine").expect("written");
+    world.ok(["setup", "zed", "--uninstall"]);
+    let left = fs::read_dir(&dir).expect("there");
+    let left: Vec<_> = left
+        .map(|entry| entry.expect("there").file_name())
+        .collect();
+    assert_eq!(left, ["notes.txt"]);
+    let nothing = world.ok(["setup", "zed", "--uninstall"]);
+    assert!(nothing.stdout.contains("nothing of ours"), "{nothing}");
+    world.run(["setup", "zed"]).expect_code(1);
+    fs::remove_file(dir.join("notes.txt")).expect("removed");
+    world.ok(["setup", "zed"]);
+    world.ok(["setup", "zed", "--uninstall"]);
+    assert!(!dir.exists());
+    world
+        .run(["setup", "zed", "--scope", "project"])
+        .expect_code(1);
 }

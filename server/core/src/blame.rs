@@ -16,6 +16,7 @@ use crate::diff::{count_lines, line_changes};
 use crate::disk::{Look, read_small};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::hint::Hint;
 use crate::history::{self, Ancestry, SetHash};
 use crate::known;
 use crate::merge::is_text;
@@ -370,10 +371,10 @@ fn refuse_binary(path: &RelPath, bytes: &[u8]) -> Result<()> {
     }
     Err(Error::refused(
         format!("{} is binary: it has no lines", path.display()),
-        format!(
+        Hint::terminal(format!(
             "`backstitch log --path {}` shows who changed it",
             path.display()
-        ),
+        )),
     ))
 }
 
@@ -392,7 +393,7 @@ fn not_kept(path: &RelPath, why: Opaque) -> Error {
     };
     Error::refused(
         format!("the content of {} is not kept: {why}", path.display()),
-        "`backstitch status` lists what is not captured",
+        Hint::terminal("`backstitch status` lists what is not captured"),
     )
 }
 

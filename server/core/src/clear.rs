@@ -6,6 +6,7 @@ use rusqlite::{Connection, params};
 
 use crate::engine::{Engine, Status};
 use crate::error::{Error, Result};
+use crate::hint::Hint;
 use crate::history::Here;
 use crate::model::bytes_path;
 use crate::roots;
@@ -53,7 +54,9 @@ impl Engine {
                     "{} was forked, and shares the history of {of}",
                     self.root().display()
                 ),
-                "`backstitch clear` there removes it; `backstitch branch delete` gives up a branch alone",
+                Hint::terminal(
+                    "`backstitch clear` there removes it; `backstitch branch delete` gives up a branch alone",
+                ),
             ));
         }
         let open_calls = conn.query_row(

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::hint::{Hint, Listed};
+
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("{what}: {source}")]
@@ -32,16 +34,16 @@ pub enum Error {
     Conflicts { open: usize },
     #[error("{path} does not exist {place}")]
     NoFile { path: String, place: String },
+    /// A switch was asked for some paths alone.
+    #[error("{target} leads to {branch} as a whole: it cannot be narrowed to some paths")]
+    Whole { target: String, branch: String },
     /// Whoever asked did not want it any more.
     #[error("called off; nothing was changed")]
     CalledOff,
     #[error("{0}")]
     Usage(String),
     #[error("{reason}")]
-    Refused {
-        reason: String,
-        hint: Option<String>,
-    },
+    Refused { reason: String, hint: Option<Hint> },
 }
 
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -60,7 +62,7 @@ impl Error {
     pub fn kind(&self) -> ErrorKind {
         match self {
             Self::Refused { .. } | Self::Conflicts { .. } | Self::CalledOff => ErrorKind::Refused,
-            Self::Usage(_) => ErrorKind::Usage,
+            Self::Usage(_) | Self::Whole { .. } => ErrorKind::Usage,
             Self::NoStore(_)
             | Self::NoRevision(_)
             | Self::NotFound { .. }
@@ -77,40 +79,33 @@ impl Error {
     }
 
     /// The next step, where there is one to name.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Self::Refused { hint, .. } => hint.clone(),
-            Self::Conflicts { .. } => Some(
-                "choose with --on-conflict markers|current|target, narrow it with --path, or take the state as it was with --exact".into(),
-            ),
-            Self::NoStore(_) => Some(
-                "`backstitch checkpoint` records the state now; `backstitch setup` lets an agent report".into(),
-            ),
-            Self::NoRevision(_) => {
-                Some("`backstitch log` lists what there is; c12, t4, @~2, a tag, a branch or a label name one".into())
-            }
-            Self::NoFile { path, .. } => Some(format!(
-                "`backstitch log --path {path}` shows at which checkpoints it was there; any of them can be named"
-            )),
-            Self::TooNew { .. } => Some("install the newer version, or use another --store-dir".into()),
-            Self::Damaged { .. } | Self::Blob { .. } => {
-                Some("`backstitch verify` says what is still readable".into())
-            }
-            Self::Sqlite(source) => match source.sqlite_error_code() {
-                Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => {
-                    Some("`backstitch verify` says what is still readable".into())
+    pub fn hint(&self) -> Option<Hint> {
+        let unreadable = || Hint::terminal("`backstitch verify` says what is still readable");
+        Some(match self {
+            Self::Refused { hint, .. } => return hint.clone(),
+            Self::Conflicts { .. } => Hint::Decide,
+            Self::Whole { .. } => Hint::Whole,
+            Self::NoStore(_) => Hint::Begin,
+            Self::NoRevision(_) => Hint::Revisions,
+            Self::NotFound { what, .. } => Hint::List(Listed::of(what)?),
+            Self::NoFile { path, .. } => Hint::Whereabouts { path: path.clone() },
+            Self::TooNew { .. } => Hint::Newer,
+            Self::Damaged { .. } | Self::Blob { .. } => unreadable(),
+            Self::Sqlite(source) => match source.sqlite_error_code()? {
+                rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase => {
+                    unreadable()
                 }
-                Some(rusqlite::ErrorCode::DiskFull) => Some("free some disk space and try again".into()),
-                Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => {
-                    Some("another process works on the store; try again".into())
+                rusqlite::ErrorCode::DiskFull => "free some disk space and try again".into(),
+                rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked => {
+                    "another process works on the store; try again".into()
                 }
-                _ => None,
+                _ => return None,
             },
-            _ => None,
-        }
+            _ => return None,
+        })
     }
 
-    pub(crate) fn refused(reason: impl Into<String>, hint: impl Into<String>) -> Self {
+    pub(crate) fn refused(reason: impl Into<String>, hint: impl Into<Hint>) -> Self {
         Self::Refused {
             reason: reason.into(),
             hint: Some(hint.into()),

@@ -14,6 +14,7 @@ mod error;
 mod fault;
 mod forks;
 mod git;
+mod hint;
 mod history;
 mod known;
 pub mod merge;
@@ -39,6 +40,7 @@ pub use editors::{
 pub use engine::{Engine, Progress, Status, Tree, record_gap};
 pub use error::{Error, ErrorKind, Result};
 pub use forks::{Forked, Written};
+pub use hint::{Hint, Listed};
 pub use history::{
     BranchInfo, Entry, EntryChange, LogFilter, OfFile, OpKind, OpState, Operation, Tag,
 };

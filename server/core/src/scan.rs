@@ -14,6 +14,7 @@ use rustix::io::Errno;
 use crate::disk::{Listed, Look, Root, Stat, TEMP_PREFIX, read_small};
 use crate::editors::pending::Pending;
 use crate::error::{Error, Result};
+use crate::hint::Hint;
 use crate::model::{
     ContentId, Coverage, FileId, Image, NodeId, Opaque, Reason, RelPath, bytes_path,
 };
@@ -167,7 +168,7 @@ pub(crate) fn scan(
     if !root.is_there() {
         return Err(Error::refused(
             format!("the workspace {} is gone", root.path.display()),
-            "nothing was recorded; bring it back, or name another with --workspace",
+            Hint::Gone,
         ));
     }
     crate::fault::point("scan begun");

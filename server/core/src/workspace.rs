@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::disk::Identity;
 use crate::error::{Context, Error, Result};
+use crate::hint::Hint;
 use crate::model::{ContentId, bytes_path, os_bytes};
 use crate::scan::VCS;
 use crate::store;
@@ -259,7 +260,7 @@ impl Workspace {
                     "{} is a workspace already, forked from another",
                     root.display()
                 ),
-                "`backstitch status` there says which",
+                Hint::terminal("`backstitch status` there says which"),
             ));
         }
         store::make_private_dir(&store_dir)?;
@@ -369,7 +370,7 @@ pub fn state_dir() -> Result<PathBuf> {
     dir.map(|d| d.join("backstitch")).ok_or_else(|| {
         Error::refused(
             "neither XDG_STATE_HOME nor HOME names a directory",
-            "set HOME, or pass --store-dir",
+            Hint::NoHome,
         )
     })
 }
@@ -414,6 +415,6 @@ fn too_wide(dir: &Path) -> bool {
 fn refusal(dir: &Path) -> Error {
     Error::refused(
         format!("{} is too wide to be a workspace by itself", dir.display()),
-        "work in a directory below it, or run `backstitch init` there to insist",
+        Hint::TooWide,
     )
 }

@@ -282,7 +282,7 @@ pub struct Demo {
 
 #[derive(Debug, Args)]
 pub struct Setup {
-    /// What to set up: claude-code; helix, neovim, emacs, kakoune, sublime [default: the agents found]
+    /// What to set up: claude-code; helix, neovim, zed, emacs, kakoune, sublime [default: the agents found]
     #[arg(value_name = "AGENT|EDITOR")]
     pub agents: Vec<String>,
     /// For all your projects, or for this workspace alone

@@ -4,6 +4,8 @@ use std::fmt;
 
 use backstitch_core::ErrorKind;
 
+use super::hints;
+
 /// A failure with its kind and, where there is one to name, the next step.
 #[derive(Debug)]
 pub struct Error {
@@ -118,26 +120,9 @@ impl From<backstitch_core::Error> for Error {
             ErrorKind::Other => Kind::Failed,
         };
         Self {
-            hint: error
-                .hint()
-                .or_else(|| next_step(&error).map(str::to_owned)),
+            hint: error.hint().as_ref().map(hints::words),
             ..Self::new(kind, error.to_string())
         }
-    }
-}
-
-/// The command that shows what could have been named.
-fn next_step(error: &backstitch_core::Error) -> Option<&'static str> {
-    match error {
-        backstitch_core::Error::NotFound { what, .. } => match *what {
-            "session" => Some("`backstitch log --all --json` shows the sessions"),
-            "agent" => Some("`backstitch stats` names the agents that have reported"),
-            "branch" => Some("`backstitch branch` lists the branches"),
-            "tag" => Some("`backstitch tag` lists the tags"),
-            "operation" => Some("`backstitch oplog` shows the operations"),
-            _ => None,
-        },
-        _ => None,
     }
 }
 

@@ -9,6 +9,7 @@ mod diff;
 mod error;
 mod files;
 mod graph;
+mod hints;
 
 mod line;
 mod log;

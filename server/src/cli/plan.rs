@@ -205,7 +205,12 @@ pub fn gaps(gaps: &[Gap], paint: Paint) -> String {
             .plain(named);
         if !detail.is_empty() {
             let space = if paths.is_empty() { "" } else { "  " };
-            line = line.add(DIM, format!("{space}{}", render::clean(detail)));
+            let option = if kind == GapKind::Uncertain.name() {
+                " (--uncertain take takes it too)"
+            } else {
+                ""
+            };
+            line = line.add(DIM, format!("{space}{}{option}", render::clean(detail)));
         }
         text.push_str(&line.draw(Paint {
             width: usize::MAX,

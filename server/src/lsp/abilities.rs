@@ -3,6 +3,7 @@
 use tower_lsp::gen_lsp_types::{ClientCapabilities, InitializeParams};
 
 use super::position::Encoding;
+use super::words::notice;
 
 #[derive(Clone, Debug, Default)]
 #[expect(
@@ -56,7 +57,7 @@ impl Abilities {
             name: params
                 .client_info
                 .as_ref()
-                .map_or_else(|| "an editor".to_owned(), |info| info.name.clone()),
+                .map_or_else(|| notice::SOME_EDITOR.to_owned(), |info| info.name.clone()),
             lens_refresh: workspace
                 .and_then(|w| w.code_lens.as_ref()?.refresh_support)
                 .unwrap_or_default(),

@@ -19,6 +19,7 @@ use super::failure::{Failure, Outcome};
 use super::room::{Acting, Room};
 use super::session::{ANSWER, Session};
 use super::taken_apart::{OnItsWay, Parts};
+use super::words::refusal::agent as words;
 
 /// How long the client may take to send what an edit came to.
 const ECHO: std::time::Duration = std::time::Duration::from_secs(5);
@@ -35,9 +36,7 @@ pub struct AtWork {
 pub async fn turn_begin(session: &Session, turn: TurnBeginParams) -> Outcome<TurnResult> {
     let room = commands::room(session, &turn.place)?;
     let (Some(agent), Some(id)) = (turn.agent, turn.session) else {
-        return Err(Failure::usage(
-            "backstitch/turnBegin needs `agent` and `session`",
-        ));
+        return Err(Failure::usage(words::UNNAMED));
     };
     let at_work = AtWork { agent, session: id };
     session.set_at_work(Some(at_work.clone()));
@@ -66,9 +65,7 @@ pub async fn turn_end(session: &Session, turn: TurnEndParams) -> Outcome<TurnRes
         .zip(turn.session)
         .map(|(agent, session)| AtWork { agent, session });
     let Some(at_work) = named.or(known) else {
-        return Err(Failure::usage(
-            "no turn has begun; `agent` and `session` name one",
-        ));
+        return Err(Failure::usage(words::NO_TURN_TO_END));
     };
     session.set_at_work(None);
     let event = event(
@@ -106,10 +103,9 @@ fn recorded(engine: &mut Engine, event: &AgentEvent) -> backstitch_core::Result<
 pub async fn apply_edit(session: &Session, asked: ApplyEditParams) -> Outcome<ApplyEditResult> {
     let at_work = asked.agent.clone().zip(asked.session.clone());
     let at_work = at_work.map(|(agent, session)| AtWork { agent, session });
-    let at_work = at_work.or_else(|| session.at_work()).ok_or_else(|| {
-        Failure::usage("no turn has begun")
-            .hint("`backstitch/turnBegin` begins one; or name `agent` and `session` here")
-    })?;
+    let at_work = at_work
+        .or_else(|| session.at_work())
+        .ok_or_else(|| Failure::usage(words::NO_TURN).hint(words::NO_TURN_HINT))?;
     let edit: WorkspaceEdit = commands::read("backstitch/applyEdit", &asked.edit.0)?;
     let parts = Parts::of(session, &edit)?;
     let label = asked.label.unwrap_or_else(|| "applyEdit".to_owned());
@@ -191,13 +187,13 @@ async fn in_client(session: &Session, edit: Option<&WorkspaceEdit>) -> Outcome<(
         Ok(Ok(answer)) if answer.applied => return Ok(()),
         Ok(Ok(answer)) => answer
             .failure_reason
-            .unwrap_or_else(|| "refused".to_owned()),
+            .unwrap_or_else(|| words::REFUSED.to_owned()),
         Ok(Err(error)) => error.to_string(),
-        Err(_) => "no answer".to_owned(),
+        Err(_) => words::NO_ANSWER.to_owned(),
     };
     Err(Failure::new(
         FailureKind::Refused,
-        format!("the editor did not take the edit: {refused}"),
+        words::not_applied(&refused),
     ))
 }
 

@@ -6,7 +6,7 @@ use tower_lsp::gen_lsp_types::{MessageActionItem, MessageType};
 
 use super::failure::{Failure, Outcome};
 use super::session::Session;
-use super::words;
+use super::words::refusal;
 
 /// A person may think; one who went home is not waited for.
 const PATIENCE: Duration = Duration::from_mins(10);
@@ -39,10 +39,11 @@ pub async fn must_ask(
         Ok(Ok(chosen)) => Ok(chosen.map(|item| item.title)),
         Ok(Err(error)) => {
             tracing::warn!("a question was not answered: {error}");
-            Err(
-                Failure::new(backstitch_protocol::FailureKind::Refused, words::CANNOT_ASK)
-                    .hint(words::CANNOT_ASK_HINT),
+            Err(Failure::new(
+                backstitch_protocol::FailureKind::Refused,
+                refusal::CANNOT_ASK,
             )
+            .hint(refusal::CANNOT_ASK_HINT))
         }
         Err(_) => {
             tracing::warn!("nobody answered within {} s", PATIENCE.as_secs());

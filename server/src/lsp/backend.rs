@@ -30,7 +30,7 @@ use super::outgoing::Outgoing;
 use super::position::Encoding;
 use super::restore::CALLED_OFF;
 use super::session::Session;
-use super::words::Now;
+use super::words::{Now, refusal};
 use super::{actions, agents, buffers, commands, from_proto, hover, lenses, requests, uri, views};
 use crate::shape;
 
@@ -273,10 +273,7 @@ impl Backend {
             Ok(outcome) => outcome,
             Err(error) => {
                 tracing::error!("a command: {error}");
-                Err(Failure::new(
-                    FailureKind::Failed,
-                    "the server failed at this; its log says why",
-                ))
+                Err(Failure::new(FailureKind::Failed, refusal::FAILED))
             }
         };
         self.told(outcome)

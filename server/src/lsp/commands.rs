@@ -21,9 +21,9 @@ use super::restore::{self, Job, Verb};
 use super::room::Room;
 use super::session::Session;
 use super::views;
-use super::words::{self, Now, choice};
+use super::words::{self, Now, choice, refusal};
 use super::{document, uri, writes};
-use crate::{render, shape};
+use crate::shape;
 
 /// What `executeCommandProvider` lists: some clients run nothing else.
 pub const COMMANDS: [&str; 10] = [
@@ -98,7 +98,7 @@ pub async fn run(session: &Arc<Session>, name: &str, arguments: Value) -> Outcom
         "backstitch.timeline" => {
             shape::value(&views::timeline(session, room, here.uri.as_deref()).await?)
         }
-        _ => return Err(Failure::usage(format!("there is no command `{name}`"))),
+        _ => return Err(Failure::usage(refusal::no_command(name))),
     };
     Ok(answer)
 }
@@ -177,18 +177,15 @@ pub fn only(name: &str, arguments: &Value, keys: &[&[&str]; 2]) -> Outcome<()> {
     let known: Vec<&str> = keys.concat().into_iter().chain(WHERE).collect();
     let given = arguments.as_object().into_iter().flat_map(|all| all.keys());
     let unknown = given.filter(|key| !known.contains(&key.as_str()));
-    let unknown: Vec<String> = unknown.map(|key| format!("`{key}`")).collect();
+    let unknown: Vec<&str> = unknown.map(String::as_str).collect();
     if unknown.is_empty() {
         return Ok(());
     }
-    let unknown = unknown.join(", ");
-    Err(Failure::usage(format!("{name} does not take {unknown}"))
-        .hint(format!("it takes {}", known.join(", "))))
+    Err(Failure::usage(refusal::not_taken(name, &unknown)).hint(refusal::takes(&known)))
 }
 
 pub fn read<T: DeserializeOwned>(name: &str, arguments: &Value) -> Outcome<T> {
-    T::deserialize(arguments)
-        .map_err(|error| Failure::usage(format!("the arguments of {name}: {error}")))
+    T::deserialize(arguments).map_err(|error| Failure::usage(refusal::arguments(name, &error)))
 }
 
 /// The workspace that is meant: of the document, as named, or the only one.
@@ -210,10 +207,10 @@ pub fn room(session: &Session, here: &Where) -> Outcome<Arc<Room>> {
     }
     match likely(session).as_slice() {
         [room] => Ok(room.clone()),
-        [] => Err(Failure::usage("no workspace is open")
-            .hint("open a file of the one that is meant, or name it with `workspace`")),
-        _ => Err(Failure::usage("several workspaces are open")
-            .hint("name a document with `uri`, or a root with `workspace`")),
+        [] => Err(Failure::usage(refusal::NO_WORKSPACE).hint(refusal::NO_WORKSPACE_HINT)),
+        _ => {
+            Err(Failure::usage(refusal::SEVERAL_WORKSPACES).hint(refusal::SEVERAL_WORKSPACES_HINT))
+        }
     }
 }
 
@@ -260,19 +257,15 @@ pub fn path(room: &Room, typed: &str) -> Outcome<RelPath> {
         }
         None => RelPath::new(typed),
     };
-    found.ok_or_else(|| Failure::usage(format!("{typed} is no path in {}", room.root().display())))
+    found.ok_or_else(|| Failure::usage(refusal::no_path(typed, room.root())))
 }
 
 /// A request without its goal, as typed.
 pub fn request(room: &Room, typed: &Choices) -> Outcome<Request> {
     if let Some(scope) = typed.scope.as_deref().filter(|scope| *scope != "code") {
-        return Err(Failure::new(
-            FailureKind::Refused,
-            format!(
-                "scope {scope}: rewinding the conversation is not supported for this agent yet"
-            ),
-        )
-        .hint("scope `code` rewinds the files alone; nothing was changed"));
+        return Err(
+            Failure::new(FailureKind::Refused, refusal::scope(scope)).hint(refusal::SCOPE_HINT)
+        );
     }
     let mut request = Request::new(Goal::Redo);
     request.exact = typed.exact;
@@ -284,9 +277,7 @@ pub fn request(room: &Room, typed: &Choices) -> Outcome<Request> {
         None | Some("keep") => false,
         Some("take") => true,
         Some(other) => {
-            return Err(Failure::usage(format!(
-                "uncertain: `{other}` is neither keep nor take"
-            )));
+            return Err(Failure::usage(refusal::uncertain(other)));
         }
     };
     request.on_conflict = match typed.on_conflict.as_deref() {
@@ -295,9 +286,7 @@ pub fn request(room: &Room, typed: &Choices) -> Outcome<Request> {
         Some("current") => OnConflict::Current,
         Some("target") => OnConflict::Target,
         Some(other) => {
-            return Err(Failure::usage(format!(
-                "onConflict: `{other}` is none of fail, markers, current, target"
-            )));
+            return Err(Failure::usage(refusal::on_conflict(other)));
         }
     };
     Ok(request)
@@ -317,19 +306,12 @@ async fn a_turn(session: &Session, room: &Room, question: &str) -> Outcome<Strin
     let now = Now::read();
     let title = |entry: &Entry| {
         let turn = entry.turn.as_ref()?;
-        let prompt = render::cut(&render::clean(&turn.prompt), 40);
-        let age = now.ago(entry.node.time);
-        Some((
-            format!("t{} “{prompt}” · {age}", turn.number),
-            format!("t{}", turn.number),
-        ))
+        let title = words::offered(turn, &now.ago(entry.node.time));
+        Some((title, format!("t{}", turn.number)))
     };
     let offered: Vec<(String, String)> = turns.iter().filter_map(title).collect();
     if offered.is_empty() {
-        return Err(Failure::new(
-            FailureKind::NotFound,
-            "no turn of an agent has been recorded yet",
-        ));
+        return Err(Failure::new(FailureKind::NotFound, refusal::NO_TURN));
     }
     one_of(session, question, offered).await
 }
@@ -342,8 +324,7 @@ async fn a_branch(session: &Session, room: &Room) -> Outcome<String> {
         .collect();
     if offered.is_empty() {
         return Err(
-            Failure::new(FailureKind::NotFound, "there is no other branch")
-                .hint(words::NO_BRANCH_HINT),
+            Failure::new(FailureKind::NotFound, refusal::NO_BRANCH).hint(refusal::NO_BRANCH_HINT)
         );
     }
     one_of(session, words::WHICH_BRANCH, offered).await

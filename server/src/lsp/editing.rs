@@ -220,14 +220,7 @@ fn warn(session: &Session, left: &[RelPath]) {
     if left.is_empty() {
         return;
     }
-    let names: Vec<String> = left.iter().map(RelPath::display).collect();
-    session.say(
-        MessageType::Warning,
-        format!(
-            "The editor did not take the new text of {}. What you typed is kept; `backstitch undo` takes the rewind back.",
-            names.join(", ")
-        ),
-    );
+    session.say(MessageType::Warning, words::notice::not_taken(left));
 }
 
 async fn one(session: &Session, room: &Room, new: &NewText, patience: Duration) -> Taken {

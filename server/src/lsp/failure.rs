@@ -4,6 +4,7 @@ use backstitch_core::ErrorKind;
 use backstitch_protocol::{FailureData, FailureKind, Plan};
 use tower_lsp::jsonrpc::{Error, ErrorCode};
 
+use super::words::{hint, refusal};
 use crate::shape;
 
 #[derive(Clone, Debug)]
@@ -34,7 +35,7 @@ impl Failure {
 
     /// Somebody chose not to go on.
     pub fn cancelled() -> Box<Self> {
-        Self::new(FailureKind::Cancelled, "cancelled; nothing was changed")
+        Self::new(FailureKind::Cancelled, refusal::CANCELLED)
     }
 
     pub fn hint(mut self: Box<Self>, hint: impl Into<String>) -> Box<Self> {
@@ -72,7 +73,7 @@ impl From<backstitch_core::Error> for Box<Failure> {
             ErrorKind::Other => FailureKind::Failed,
         };
         let mut failure = Failure::new(kind, error.to_string());
-        failure.hint = error.hint();
+        failure.hint = error.hint().as_ref().map(hint::words);
         failure
     }
 }

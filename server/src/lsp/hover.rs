@@ -1,8 +1,6 @@
 //! Hover: which turn, prompt, agent and tool wrote a line, with what it changed there. Reads through the
 //! engine.
 
-use std::fmt::Write as _;
-
 use backstitch_core::model::RelPath;
 use backstitch_core::{Author, Delta, Engine, Result};
 use backstitch_protocol::{Hunk, Text};
@@ -74,7 +72,8 @@ fn change(engine: &Engine, author: &Author, path: &RelPath, line: &str) -> Resul
         text.push('\n');
     }
     if all.len() > LINES {
-        writeln!(text, " … {} more lines", all.len() - LINES).ok();
+        text.push_str(&words::more_lines(all.len() - LINES));
+        text.push('\n');
     }
     Ok(Some(text))
 }

@@ -25,6 +25,7 @@ use super::commands;
 use super::frames::UNREADABLE;
 use super::from_proto;
 use super::session::Session;
+use super::words::refusal;
 
 #[derive(Debug)]
 pub struct Ingress {
@@ -56,7 +57,7 @@ impl Service<Request> for Ingress {
         {
             // whoever gives an id waits for an answer
             let mut error = Error::method_not_found();
-            error.message = format!("there is no request {}", request.method()).into();
+            error.message = refusal::no_request(request.method()).into();
             let error = Response::from_error(id.clone(), error);
             return Box::pin(std::future::ready(Ok(Some(error))));
         }

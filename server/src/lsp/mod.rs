@@ -69,14 +69,14 @@ pub fn run(options: &Options) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .context("the runtime")?;
+        .context(words::refusal::RUNTIME)?;
     let session = runtime.block_on(serve(options));
     views::clear();
     // a read of stdin cannot be called off
     runtime.shutdown_background();
     anyhow::ensure!(
         !session.has_exited() || session.is_leaving(),
-        "the client sent `exit` without `shutdown` before it"
+        words::refusal::NO_SHUTDOWN
     );
     Ok(())
 }
@@ -127,7 +127,7 @@ fn log(options: &Options) -> Result<()> {
     let level = options.level.as_deref().unwrap_or("warn");
     let filter = EnvFilter::try_from_env("BACKSTITCH_LOG")
         .or_else(|_| EnvFilter::try_new(level))
-        .with_context(|| format!("--log-level {level}: off, error, warn, info, debug or trace"))?;
+        .with_context(|| words::refusal::log_level(level))?;
     let to = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(false);
@@ -137,7 +137,7 @@ fn log(options: &Options) -> Result<()> {
                 .create(true)
                 .append(true)
                 .open(path)
-                .with_context(|| format!("the log {}", path.display()))?;
+                .with_context(|| words::refusal::log_file(path))?;
             to.with_writer(Arc::new(file)).init();
         }
         None => to.with_writer(std::io::stderr).init(),

@@ -11,6 +11,7 @@ use notify::{RecursiveMode, Watcher};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::room::Room;
+use super::words::refusal;
 
 /// How long a ring that the watcher missed may go unheard.
 const LOOK: Duration = Duration::from_millis(250);
@@ -25,7 +26,7 @@ pub fn listen(room: &Arc<Room>, heard: UnboundedSender<PathBuf>) -> Result<()> {
         follow(&bell, &root, &heard, &is_over);
     });
     spawned.map(|_| ()).map_err(|source| Error::Io {
-        what: "start a thread".into(),
+        what: refusal::START_THREAD.into(),
         source,
     })
 }

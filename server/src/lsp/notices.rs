@@ -21,6 +21,7 @@ use super::editing::{self, For, Open};
 use super::restore;
 use super::room::{Acting, Room};
 use super::session::Session;
+use super::words::notice;
 use crate::shape;
 
 /// Checkpoints told one by one; where more were made meanwhile, the timeline is to be read anew.
@@ -143,7 +144,7 @@ async fn under(session: &Arc<Session>, room: &Arc<Room>, entry: &Entry) {
             continue;
         };
         if is_typed(&document, change, room.root()) {
-            done.push(what_was_done(change));
+            done.push(notice::what_was_done(change));
             kept.push((place.path.clone(), document.clone()));
         }
     }
@@ -160,21 +161,10 @@ async fn under(session: &Arc<Session>, room: &Arc<Room>, entry: &Entry) {
     let keeping = room.act(false, move |Acting { engine, lease }| {
         engine.keep_buffers(&lease, node, &texts)
     });
-    let kept_at = match keeping.await {
-        Ok(()) => format!("Your text is kept at {node}."),
-        Err(error) => format!("It could not be kept: {error}."),
-    };
-    let agent = entry
-        .session
-        .as_ref()
-        .map_or("An agent", |s| s.agent.as_str());
-    session.say(
-        MessageType::Warning,
-        format!(
-            "{agent} {}, where you have text that is not saved. {kept_at}",
-            done.join(", ")
-        ),
-    );
+    let kept = keeping.await.map(|()| node);
+    let agent = entry.session.as_ref().map(|s| s.agent.as_str());
+    let said = notice::written_below(agent, &done, kept);
+    session.say(MessageType::Warning, said);
 }
 
 fn touches(change: &Change, path: &RelPath) -> bool {
@@ -195,21 +185,6 @@ fn is_typed(document: &Document, change: &Change, root: &Path) -> bool {
     let mut states = [&change.before, &change.after].into_iter().flatten();
     let read = states.any(|placed| placed.image.content() == id);
     !read && document::read(&root.join(place.path.to_path())).as_ref() != Some(&text)
-}
-
-/// In words, with the path that the document has or had.
-fn what_was_done(change: &Change) -> String {
-    match (&change.before, &change.after) {
-        (Some(before), None) => format!("deleted {}", before.path.display()),
-        (Some(before), Some(after)) if before.path != after.path => {
-            let (from, to) = (before.path.display(), after.path.display());
-            format!("moved {from} to {to}")
-        }
-        (_, after) => {
-            let path = after.as_ref().map(|placed| placed.path.display());
-            format!("changed {} on disk", path.unwrap_or_default())
-        }
-    }
 }
 
 /// Carries out what another process asks of this editor.

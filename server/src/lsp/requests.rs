@@ -19,6 +19,7 @@ use super::position::Encoding;
 use super::restore::{self, Job, Verb};
 use super::room::Acting;
 use super::session::Session;
+use super::words::refusal;
 use super::{spans, views};
 use crate::changed::Changed;
 use crate::shape;
@@ -39,7 +40,7 @@ pub async fn timeline(session: &Session, asked: TimelineParams) -> Outcome<Timel
     let kind = asked.kind.as_deref().map(|name| {
         let mut all = Kind::ALL.into_iter();
         all.find(|kind| kind.name() == name)
-            .ok_or_else(|| Failure::usage(format!("there is no kind `{name}`")))
+            .ok_or_else(|| Failure::usage(refusal::no_kind(name)))
     });
     let kind = kind.transpose()?;
     let answered = room.ask(move |engine| {

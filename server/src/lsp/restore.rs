@@ -17,7 +17,7 @@ use super::progress;
 use super::room::{Acting, Room};
 use super::session::Session;
 use super::views;
-use super::words::{choice, plan as words};
+use super::words::{choice, plan as words, refusal};
 use crate::shape;
 
 tokio::task_local! {
@@ -45,19 +45,6 @@ pub enum Verb {
     Undo,
     Redo,
     Switch { carry: bool },
-}
-
-impl Verb {
-    /// As people read it.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Rewind => "rewind to",
-            Self::Revert => "revert",
-            Self::Undo => "undo",
-            Self::Redo => "redo",
-            Self::Switch { .. } => "switch to",
-        }
-    }
 }
 
 /// A restore as asked for.
@@ -124,7 +111,7 @@ pub struct Shown {
 pub async fn plan(session: &Arc<Session>, job: &Job) -> Outcome<Shown> {
     let mine = job.clone();
     let open = Open::of(session, &job.room);
-    let title = words::looking(job.verb.name(), job.rev.as_deref());
+    let title = words::looking(job.verb, job.rev.as_deref());
     let work = |shown: progress::Shown| {
         job.room.act(false, move |Acting { engine, lease }| {
             planned(&mut shown.tell(engine), &mine, &lease, &open)
@@ -142,11 +129,7 @@ fn planned(
     let request = mine.request(engine, lease, open)?;
     let plan = engine.plan(&request)?;
     Ok(Shown {
-        title: format!(
-            "{} {}",
-            mine.verb.name(),
-            mine.rev.as_deref().unwrap_or(&plan.target)
-        ),
+        title: words::title(mine.verb, mine.rev.as_deref().unwrap_or(&plan.target)),
         document: shape::plan(&plan, mine.rev.as_deref(), "code"),
         plan,
     })
@@ -188,17 +171,14 @@ pub async fn run(session: &Arc<Session>, mut job: Job) -> Outcome<RestoreResult>
             Err(failure) => return Err(failure),
         }
     }
-    Err(Failure::new(
-        FailureKind::Refused,
-        "the files kept changing while the plan was shown; nothing was changed",
-    )
-    .hint("try again when the agent has stopped"))
+    Err(Failure::new(FailureKind::Refused, refusal::KEPT_CHANGING)
+        .hint(refusal::KEPT_CHANGING_HINT))
 }
 
 fn conflict(shown: &Shown) -> Box<Failure> {
     let files = shown.plan.open_conflicts();
     Failure::new(FailureKind::Conflict, words::conflict(files))
-        .hint("`onConflict` decides them: markers, current or target; `paths` leaves files out; `exact` takes the target's very state")
+        .hint(refusal::CONFLICT_HINT)
         .answer(shown.document.clone())
 }
 
@@ -231,7 +211,7 @@ async fn decide(session: &Arc<Session>, job: &mut Job, shown: &Shown) -> Outcome
 
 async fn confirm(session: &Arc<Session>, job: &Job, shown: &Shown) -> Outcome<()> {
     let question = words::question(&shown.title, &shown.plan, job.request.on_conflict);
-    let yes = words::verb(job.verb.name());
+    let yes = words::yes(job.verb);
     loop {
         let answers = [yes, choice::SHOW, choice::CANCEL];
         let chosen = must_ask(session, MessageType::Info, &question, &answers).await?;
@@ -251,7 +231,7 @@ async fn apply(
 ) -> Outcome<protocol::Applied> {
     let mine = job.clone();
     let open = Open::of(session, &job.room);
-    let title = words::doing(job.verb.name(), job.rev.as_deref());
+    let title = words::doing(job.verb, job.rev.as_deref());
     let work = |shown: progress::Shown| {
         job.room.act(false, move |Acting { engine, lease }| {
             let mut engine = shown.tell(engine);
@@ -275,7 +255,7 @@ async fn apply(
     let unseen = editing::apply(session, &job.room, texts, For::Command).await;
     document.not_taken = shape::paths(&unseen.not_taken);
     document.awaited = shape::paths(&unseen.awaited);
-    let said = words::done(job.verb.name(), job.rev.as_deref(), &applied, &unsaved);
+    let said = words::done(job.verb, job.rev.as_deref(), &applied, &unsaved);
     session.say(MessageType::Info, said);
     Ok(document)
 }

@@ -12,6 +12,8 @@ use backstitch_core::{
 };
 use tokio::sync::{oneshot, watch};
 
+use super::words::refusal;
+
 type Job = Box<dyn FnOnce(&mut Desk) + Send>;
 
 #[derive(Debug)]
@@ -122,7 +124,7 @@ fn spawn(workspace: Workspace, editor: Option<String>, what: &str) -> Result<Sen
     let thread = std::thread::Builder::new().name(format!("backstitch {what}"));
     let spawned = thread.spawn(work);
     spawned.map(|_| sender).map_err(|source| Error::Io {
-        what: "start a thread".into(),
+        what: refusal::START_THREAD.into(),
         source,
     })
 }
@@ -150,11 +152,11 @@ where
         answer.send(outcome).ok();
     });
     let failed = |what: &str| Error::Refused {
-        reason: format!("the server failed at this ({what})"),
-        hint: Some("its log says why; try again".into()),
+        reason: refusal::failed(what),
+        hint: Some(refusal::LOG_HINT.into()),
     };
-    to.send(job).map_err(|_| failed("its thread ended"))?;
-    answered.await.map_err(|_| failed("a panic"))?
+    to.send(job).map_err(|_| failed(refusal::THREAD_ENDED))?;
+    answered.await.map_err(|_| failed(refusal::PANIC))?
 }
 
 impl Desk {

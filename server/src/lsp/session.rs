@@ -210,7 +210,7 @@ impl Session {
             && self.left_alone.insert(uri.to_owned())
         {
             let path = place.path.display();
-            self.say(MessageType::Info, words::left_alone(&path, why));
+            self.say(MessageType::Info, words::notice::left_alone(&path, why));
         }
     }
 

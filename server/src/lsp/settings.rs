@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::words::notice::setting;
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lenses {
     #[default]
@@ -48,7 +50,7 @@ impl Settings {
         match all.get(SECTION) {
             None | Some(Value::Null) => {}
             Some(Value::Object(section)) => self.section(section, &mut wrong),
-            Some(other) => wrong.push(format!("backstitch: {other} is no object of settings")),
+            Some(other) => wrong.push(setting::no_section(SECTION, other)),
         }
         for (key, value) in all {
             if let Some(key) = dotted(key) {
@@ -62,18 +64,14 @@ impl Settings {
     pub fn begin(&mut self, options: &Value) -> Vec<String> {
         let mut wrong = Vec::new();
         let Some(all) = options.as_object() else {
-            wrong.push(format!(
-                "initializationOptions.backstitch: {options} is no object"
-            ));
+            wrong.push(setting::no_options(options));
             return wrong;
         };
         for (key, value) in all {
             if !OPTIONS.contains(&key.as_str()) {
                 self.set(key, value, &mut wrong);
             } else if !value.is_boolean() {
-                wrong.push(format!(
-                    "initializationOptions.backstitch.{key}: {value} is neither true nor false; false holds"
-                ));
+                wrong.push(setting::no_flag(key, value));
             }
         }
         wrong
@@ -97,9 +95,7 @@ impl Settings {
                 other => wrong.push(self.no_lenses(&format!("`{other}`"))),
             },
             ("codeLens", other) => wrong.push(self.no_lenses(&other.to_string())),
-            _ => wrong.push(format!(
-                "{SECTION}.{key}: there is no such setting; codeLens is one"
-            )),
+            _ => wrong.push(setting::unknown(SECTION, key)),
         }
     }
 
@@ -110,9 +106,7 @@ impl Settings {
             Lenses::LatestTurn => "latestTurn",
             Lenses::Off => "off",
         };
-        format!(
-            "{SECTION}.codeLens: {value} is none of all, session, latestTurn, off; {holds} holds"
-        )
+        setting::no_lenses(SECTION, value, holds)
     }
 }
 

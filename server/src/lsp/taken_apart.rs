@@ -20,6 +20,7 @@ use super::position::Encoding;
 use super::room::Room;
 use super::session::Session;
 use super::uri;
+use super::words::refusal::agent as words;
 
 /// An agent's edit, checked and ready to be done.
 #[derive(Debug, Default)]
@@ -115,11 +116,8 @@ impl Parts {
             && let Some(open) = session.documents.get(uri)
         {
             if open.place.is_some() && open.as_saved().is_none() {
-                return Err(Failure::new(
-                    FailureKind::Refused,
-                    format!("{uri}: what the editor has of it is not known; nothing was changed"),
-                )
-                .hint("close it and open it again, or save it as UTF-8"));
+                return Err(Failure::new(FailureKind::Refused, words::out_of_step(uri))
+                    .hint(words::OUT_OF_STEP_HINT));
             }
             self.documents.insert(uri.to_owned(), (open.clone(), open));
         }
@@ -129,8 +127,9 @@ impl Parts {
         }
         let path = self.file(session, uri)?;
         let Some(mut text) = self.text(&path)? else {
-            return Err(Failure::usage(format!("{uri} does not exist"))
-                .hint("a `create` before the edit makes it; nothing was changed"));
+            return Err(
+                Failure::usage(words::nothing_to_edit(uri)).hint(words::NOTHING_TO_EDIT_HINT)
+            );
         };
         apply(&mut text, edits, encoding);
         self.write(path, text)?;
@@ -201,8 +200,7 @@ impl Parts {
         }
         let mut inside = std::fs::read_dir(&path).into_iter().flatten();
         if !deep && inside.next().is_some() {
-            return Err(Failure::usage(format!("{uri} is a directory with files"))
-                .hint("`recursive` deletes these, too; nothing was changed"));
+            return Err(Failure::usage(words::not_empty(uri)).hint(words::NOT_EMPTY_HINT));
         }
         self.name_below(session, &path, None)?;
         if self.is_theirs(session, uri) {
@@ -227,19 +225,12 @@ impl Parts {
     /// The file that a URI names, which is among those that change from here on. Nothing outside of the open
     /// workspaces is written, and nothing through a link.
     fn file(&mut self, session: &Session, uri: &str) -> Outcome<PathBuf> {
-        let path = uri::to_path(uri)
-            .ok_or_else(|| Failure::usage(format!("{uri} is no file; nothing was changed")))?;
+        let path = uri::to_path(uri).ok_or_else(|| Failure::usage(words::no_file(uri)))?;
         let (Some(place), Some(real)) = (session.place(&path), document::real(&path)) else {
-            return Err(Failure::usage(format!(
-                "{uri} is in no open workspace; nothing was changed"
-            ))
-            .hint("open its folder in the editor"));
+            return Err(Failure::usage(words::outside(uri)).hint(words::OUTSIDE_HINT));
         };
         if path.is_symlink() {
-            return Err(
-                Failure::usage(format!("{uri} is a link; nothing was changed"))
-                    .hint("name the file that it leads to"),
-            );
+            return Err(Failure::usage(words::link(uri)).hint(words::LINK_HINT));
         }
         self.name(&place.room, real.clone());
         Ok(real)
@@ -287,12 +278,9 @@ impl Parts {
     }
 
     fn write(&mut self, path: PathBuf, text: Document) -> Outcome<()> {
-        let bytes = text.as_saved().ok_or_else(|| {
-            let path = path.display();
-            Failure::usage(format!(
-                "{path}: its encoding cannot say this; nothing was changed"
-            ))
-        })?;
+        let bytes = text
+            .as_saved()
+            .ok_or_else(|| Failure::usage(words::encoding(&path)))?;
         self.texts.insert(path.clone(), Some(text));
         self.disk.push(Work::Write(path, bytes));
         Ok(())
@@ -320,12 +308,11 @@ impl Parts {
 }
 
 fn exists(uri: &str) -> Box<Failure> {
-    Failure::usage(format!("{uri} exists already"))
-        .hint("`overwrite` or `ignoreIfExists` say what is to be done; nothing was changed")
+    Failure::usage(words::exists(uri)).hint(words::EXISTS_HINT)
 }
 
 fn missing(uri: &str) -> Box<Failure> {
-    Failure::usage(format!("{uri} does not exist; nothing was changed"))
+    Failure::usage(words::missing(uri))
 }
 
 fn failed(path: &Path, error: &std::io::Error) -> Box<Failure> {
@@ -337,12 +324,7 @@ fn read(path: &Path) -> Outcome<Option<Document>> {
     if !path.exists() {
         return Ok(None);
     }
-    let no_text = || {
-        Failure::usage(format!(
-            "{} cannot be edited as text; nothing was changed",
-            path.display()
-        ))
-    };
+    let no_text = || Failure::usage(words::no_text(path));
     let content = document::read(path).ok_or_else(no_text)?;
     let text = Document::of_file(&content).ok_or_else(no_text)?;
     Ok(Some(text))
@@ -352,9 +334,7 @@ fn plain(edit: &Edit) -> Outcome<TextEdit> {
     match edit {
         Edit::TextEdit(edit) => Ok(edit.clone()),
         Edit::AnnotatedTextEdit(edit) => Ok(edit.text_edit.clone()),
-        Edit::SnippetTextEdit(_) => Err(Failure::usage(
-            "an edit with a snippet cannot be recorded; send plain text",
-        )),
+        Edit::SnippetTextEdit(_) => Err(Failure::usage(words::SNIPPET)),
     }
 }
 

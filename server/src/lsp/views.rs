@@ -1,13 +1,11 @@
 //! What is shown in documents of their own: diffs and plans. A virtual document where the client opens them; a
 //! read-only file of the user's temporary directory elsewhere, gone when the server ends.
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use backstitch_core::model::{FileState, Placed, RelPath};
-use backstitch_core::restore::ActionKind;
 use backstitch_core::{Delta, Engine, LogFilter};
 use backstitch_protocol::{DiffResult, FailureKind, ShowDiffParams, ShowTimelineResult};
 use tempfile::TempDir;
@@ -19,8 +17,8 @@ use super::restore::Shown;
 use super::room::{Acting, Room};
 use super::session::{ANSWER, Session};
 use super::uri;
-use super::words::{self, Now};
-use crate::changed::{Changed, Difference, difference};
+use super::words::{self, Now, refusal, view};
+use crate::changed::{Changed, difference};
 use crate::shape;
 
 /// Shows what changed since a revision, or between two; in one file where one is named.
@@ -49,10 +47,9 @@ pub async fn diff(
     if patch.is_empty() {
         session.say(MessageType::Info, words::nothing_between(&from, &to));
     } else {
-        let file = path
-            .as_ref()
-            .map_or_else(|| "changes".to_owned(), base_name);
-        show(session, &format!("{file} {from}..{to}.diff"), &patch).await?;
+        let file = path.as_ref().map(base_name);
+        let name = view::diff_name(file.as_deref(), &from, &to);
+        show(session, &name, &patch).await?;
     }
     Ok(DiffResult { from, to, files })
 }
@@ -70,9 +67,8 @@ pub async fn timeline(
     let path = path
         .map(|p| commands::path(&room, &uri::of_path(&p)))
         .transpose()?;
-    let name = path
-        .as_ref()
-        .map_or_else(|| "timeline".to_owned(), base_name);
+    let file = path.as_ref().map(base_name);
+    let name = view::timeline_name(file.as_deref());
     let of_file = path.is_some();
     let entries = room.ask(move |engine| {
         engine.log(&LogFilter {
@@ -85,10 +81,10 @@ pub async fn timeline(
     let now = Now::read();
     let rows: String = entries
         .iter()
-        .map(|entry| words::row(entry, now, of_file))
+        .map(|entry| view::row(entry, now, of_file))
         .collect();
-    let text = format!("{}{rows}", words::TIMELINE_HEAD);
-    show(session, &format!("{name}.timeline"), text.as_bytes()).await?;
+    let text = format!("{}{rows}", view::TIMELINE_HEAD);
+    show(session, &name, text.as_bytes()).await?;
     let checkpoints = entries.iter().map(shape::checkpoint);
     Ok(ShowTimelineResult {
         checkpoints: checkpoints.collect(),
@@ -197,54 +193,19 @@ pub async fn plan(session: &Arc<Session>, room: &Arc<Room>, shown: &Shown) -> Ou
     let text = room.ask(move |engine| {
         let mut text = format!("{title}\n\n");
         for action in &plan.actions {
-            let counts = match difference(engine, &plan, action) {
-                Difference::Lines(added, removed) => format!("  +{added} -{removed}"),
-                Difference::Binary => "  binary".to_owned(),
-                Difference::Unknown => String::new(),
-            };
-            let from = action
-                .from
-                .as_ref()
-                .map(|from| format!("{} → ", from.display()));
-            let reason = action.reason.as_ref().map(|r| format!("  {r}"));
-            writeln!(
-                text,
-                "{:<8}{}{}{}{}",
-                action.kind.name(),
-                from.unwrap_or_default(),
-                action.path.display(),
-                if action.kind == ActionKind::Skip {
-                    String::new()
-                } else {
-                    counts
-                },
-                reason.unwrap_or_default(),
-            )
-            .ok();
+            text.push_str(&view::action(action, difference(engine, &plan, action)));
         }
-        if !plan.conflicts.is_empty() {
-            text.push_str("\nEdits collide\n");
-            for conflict in &plan.conflicts {
-                writeln!(text, "{}  {}", conflict.path.display(), conflict.reason).ok();
-            }
-        }
-        if !plan.gaps.is_empty() {
-            text.push_str("\nNot reached\n");
-            for gap in &plan.gaps {
-                let path = gap.path.as_deref().map(String::from_utf8_lossy);
-                let path = path.unwrap_or_default();
-                writeln!(text, "{:<12}{path}  {}", gap.kind.name(), gap.detail).ok();
-            }
-        }
+        text.push_str(&view::conflicts(&plan.conflicts));
+        text.push_str(&view::gaps(&plan.gaps));
         Ok(text)
     });
     let text = text.await?;
-    show(session, "plan.txt", text.as_bytes()).await
+    show(session, view::PLAN_NAME, text.as_bytes()).await
 }
 
 /// Shows text that was not saved.
 pub async fn unsaved(session: &Arc<Session>, path: &RelPath, text: &[u8]) -> Outcome<()> {
-    show(session, &format!("not saved {}", base_name(path)), text).await
+    show(session, &view::unsaved_name(&base_name(path)), text).await
 }
 
 fn base_name(path: &RelPath) -> String {
@@ -261,8 +222,7 @@ async fn show(session: &Arc<Session>, name: &str, content: &[u8]) -> Outcome<()>
             return Ok(());
         }
     }
-    let path =
-        write(name, content).map_err(|error| failed(format!("a temporary file: {error}")))?;
+    let path = write(name, content).map_err(|error| failed(refusal::temporary(&error)))?;
     if !session.abilities().show_document {
         session.say(MessageType::Info, words::stands_in(&path));
         return Ok(());
@@ -367,10 +327,7 @@ pub async fn content(session: &Session, uri: &str) -> Outcome<String> {
         return Ok(text.as_ref().to_owned());
     }
     let Some(document) = uri::Virtual::parse(uri) else {
-        return Err(
-            Failure::usage(format!("{uri} is no document of Backstitch"))
-                .hint("backstitch://<workspace>/<rev>/<path> is one"),
-        );
+        return Err(Failure::usage(refusal::no_document(uri)).hint(refusal::NO_DOCUMENT_HINT));
     };
     // some clients write the workspace's part in small letters, as if it named a host
     let known = session.rooms().into_iter().find(|room| {
@@ -389,7 +346,7 @@ pub async fn content(session: &Session, uri: &str) -> Outcome<String> {
                 Some(id) => engine.content(&id),
                 None => Err(backstitch_core::Error::NoFile {
                     path: document.path.display(),
-                    place: format!("at {}", document.rev),
+                    place: refusal::at(&document.rev),
                 }),
             }
         })

@@ -11,7 +11,7 @@ use super::notices;
 use super::room::{Acting, Room};
 use super::session::Session;
 use super::views;
-use super::words::choice;
+use super::words::{choice, notice};
 
 /// A document was closed that shows what a rewind did. `text`: what it had, with what was typed since.
 pub async fn closed(
@@ -20,12 +20,7 @@ pub async fn closed(
     save: &PendingSave,
     text: Option<Vec<u8>>,
 ) {
-    let question = format!(
-        "{} was closed, and what {} did to it was not saved. Write it to the file?",
-        save.path.display(),
-        whose(save)
-    );
-    if let Some(write) = ask(session, &question).await {
+    if let Some(write) = ask(session, &notice::closed(save)).await {
         let path = save.path.clone();
         let settled = room.act(false, move |Acting { engine, .. }| {
             let how = if write {
@@ -36,13 +31,6 @@ pub async fn closed(
             engine.settle_pending(&path, &how).map(|_| ())
         });
         told(session, room, save, settled.await);
-    }
-}
-
-fn whose(save: &PendingSave) -> String {
-    match save.operation {
-        Some(operation) => operation.to_string(),
-        None => "an agent".to_owned(),
     }
 }
 
@@ -97,10 +85,7 @@ async fn left(session: Arc<Session>, room: Arc<Room>) {
     let found = found.await;
     for orphan in found.unwrap_or_default() {
         let path = orphan.path.display();
-        let question = format!(
-            "{path} had text that was not saved when {} ended. It is kept.",
-            orphan.editor.name
-        );
+        let question = notice::left_text(&orphan);
         let answers = [choice::SHOW_TEXT, choice::FORGET_TEXT];
         let chosen = super::ask::ask(&session, MessageType::Warning, &question, &answers).await;
         let outcome = match chosen.as_deref() {
@@ -109,7 +94,7 @@ async fn left(session: Arc<Session>, room: Arc<Room>) {
                     let text = engine.adopt(&lease, &orphan)?;
                     if let Some(text) = &text {
                         // with a checkpoint it stays in the history, whatever becomes of the view
-                        let node = engine.checkpoint(Some("what was not saved"))?;
+                        let node = engine.checkpoint(Some(notice::LEFT_TEXT))?;
                         engine.keep_buffers(&lease, node, std::slice::from_ref(text))?;
                         engine.drop_buffer(&lease, &text.path)?;
                     }
@@ -138,13 +123,7 @@ async fn left(session: Arc<Session>, room: Arc<Room>) {
 /// What a rewind did to a document whose editor is gone. What was typed into it since goes with it, where it is
 /// written.
 async fn left_waiting(session: &Arc<Session>, room: &Arc<Room>, save: &PendingSave) {
-    let question = format!(
-        "{} ended before what {} did to {} was saved. Write it to the file?",
-        save.editor,
-        whose(save),
-        save.path.display()
-    );
-    let Some(write) = ask(session, &question).await else {
+    let Some(write) = ask(session, &notice::left_waiting(save)).await else {
         return;
     };
     let waits = save.clone();

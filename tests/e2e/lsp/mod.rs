@@ -3,6 +3,7 @@
 mod client;
 mod documented;
 mod forms;
+mod hints;
 mod hostile;
 mod in_editor;
 mod lenses;

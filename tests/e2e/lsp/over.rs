@@ -32,7 +32,7 @@ fn by(world: &World) -> Vec<String> {
 /// document, too, and undo brings each back.
 #[test]
 fn one_after_the_other() {
-    for (editor, own) in [(Editor::Neovim, json!({})), (Editor::Vscode, own())] {
+    for (editor, own) in [(Editor::Nvim, json!({})), (Editor::Vscode, own())] {
         let world = start();
         let mut agent = world.agent();
         let mut client = Client::with(&world, editor, &own);
@@ -93,7 +93,7 @@ fn typed_right_after_the_file_was_read_anew() {
 fn a_mode_beside_the_content() {
     let world = start();
     let mut agent = world.agent();
-    let mut client = Client::start(&world, Editor::Neovim);
+    let mut client = Client::start(&world, Editor::Nvim);
     client.open("a.txt");
     agent.prompt("make it run");
     agent.bash("sed -i 's/^two$/2/' a.txt && chmod +x a.txt");

@@ -12,6 +12,7 @@ use crate::capture::settle::{AFTER, BEFORE, Cause, Desk, NO_STAT};
 use crate::disk::{Look, Stat};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::hint::Hint;
 use crate::history::{self, Ancestry, NewChange, SetHash};
 use crate::known;
 use crate::model::{
@@ -297,10 +298,7 @@ fn moved_back(
 }
 
 fn nothing_recorded() -> Error {
-    Error::refused(
-        "nothing is recorded here yet",
-        "`backstitch checkpoint` begins",
-    )
+    Error::refused("nothing is recorded here yet", Hint::Begin)
 }
 
 impl Engine {

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{EditorInfo, EditorLease, ensure, is_alive};
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, Result};
+use crate::hint::Hint;
 use crate::model::{NodeId, OpId, RelPath};
 use crate::restore::{Applied, BufferEdit, OpenDoc, Request};
 use crate::store::{self, Durable};
@@ -48,7 +49,7 @@ pub struct Answer {
     pub awaited: Vec<RelPath>,
     /// Why it was refused, and what to do; then nothing of the above is there.
     #[serde(default)]
-    pub refused: Option<(String, Option<String>)>,
+    pub refused: Option<(String, Option<Hint>)>,
 }
 
 impl Answer {
@@ -182,7 +183,7 @@ impl Engine {
                 return serde_json::from_str(&answer).map_err(|e| {
                     Error::refused(
                         format!("{} gave an answer that cannot be read: {e}", editor.name),
-                        "`backstitch oplog` shows what was done",
+                        Hint::terminal("`backstitch oplog` shows what was done"),
                     )
                 });
             }
@@ -199,14 +200,16 @@ impl Engine {
                             "{} has text that is not saved in {paths}, and {why}; nothing was changed",
                             named(editor)
                         ),
-                        "save or close it there, or rewind in the editor itself, or leave it out with --path",
+                        Hint::UnsavedThere,
                     ));
                 }
                 if gone && !self.is_answered(id)? {
                     self.forget_request(id)?;
                     return Err(Error::refused(
                         format!("{} went away in the midst of it", editor.name),
-                        "`backstitch oplog` shows how far it came; the next command finishes it",
+                        Hint::terminal(
+                            "`backstitch oplog` shows how far it came; the next command finishes it",
+                        ),
                     ));
                 }
             }
@@ -216,7 +219,7 @@ impl Engine {
                         "{} has begun with it, and does not come to an end",
                         named(editor)
                     ),
-                    "`backstitch oplog` shows what was done",
+                    Hint::terminal("`backstitch oplog` shows what was done"),
                 ));
             }
             if ticks.is_multiple_of(10) {
@@ -272,7 +275,7 @@ pub(crate) fn in_the_way(holders: &[(EditorInfo, RelPath)]) -> Error {
         .collect();
     Error::refused(
         format!("text that is not saved is in the way: {}", named.join(", ")),
-        "save or close it there, or leave these files out with --path",
+        Hint::Unsaved,
     )
 }
 

@@ -6,6 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{Here, OpKind, branch_of};
 use crate::error::{Error, Result};
+use crate::hint::Hint;
 use crate::model::{BranchId, NodeId, RootId, bytes_path};
 use crate::store::now;
 
@@ -148,7 +149,7 @@ pub(crate) fn delete(conn: &Connection, here: Here, branch: BranchId) -> Result<
     if gone.current {
         return Err(Error::refused(
             format!("{} is the current branch", gone.name),
-            "`backstitch switch` to another one first",
+            Hint::terminal("`backstitch switch` to another one first"),
         ));
     }
     if let Some(dir) = &gone.root {
@@ -267,7 +268,7 @@ pub(crate) fn free(conn: &Connection, name: &str) -> Result<()> {
         let shown: String = name.chars().take(32).collect();
         return Err(Error::refused(
             format!("`{shown}…` cannot be a name: it is longer than {LONGEST} bytes"),
-            "a few words are enough; --description says what a branch is for",
+            Hint::ShorterName,
         ));
     }
     let odd = |c: char| {

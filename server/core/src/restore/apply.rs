@@ -10,6 +10,7 @@ use crate::editors::pending::Pending;
 use crate::editors::{self, PendingSave};
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, Result};
+use crate::hint::Hint;
 use crate::history::{self, OpKind};
 use crate::model::{Image, OpId, RelPath};
 use crate::store::{self, Durable};
@@ -73,7 +74,7 @@ impl Engine {
         if !shown(&plan) {
             return Err(Error::refused(
                 "the files changed since this plan was shown",
-                "look at the new plan (--dry-run), then confirm that one",
+                Hint::LookAgain,
             ));
         }
         let open = plan.open_conflicts();
@@ -366,9 +367,9 @@ impl Engine {
                     surprise = Some((
                         format!("{} {why}", line.path.display()),
                         if whole {
-                            "close what writes to it, and try again"
+                            Hint::from("close what writes to it, and try again")
                         } else {
-                            "close what writes to it, or leave it out with --path, and try again"
+                            Hint::Writer
                         },
                     ));
                 }
@@ -381,7 +382,7 @@ impl Engine {
                 Err(e) => {
                     surprise = Some((
                         format!("{} cannot be restored: {e}", line.path.display()),
-                        "mend that, and try again",
+                        "mend that, and try again".into(),
                     ));
                 }
             }

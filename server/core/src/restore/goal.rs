@@ -8,6 +8,7 @@ use rusqlite::{Connection, params};
 use super::types::{Gap, GapKind, Goal, Request};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::hint::Hint;
 use crate::history::{self, Ancestry, Here, OpKind, Operation, branches};
 use crate::model::{BranchId, Change, ChangeId, FileId, Kind, NodeId, OpId, Role, SessionId};
 
@@ -182,19 +183,23 @@ impl Engine {
                 if done.undone_by.is_some() {
                     return Err(Error::refused(
                         format!("{op} is undone already"),
-                        "`backstitch redo` brings it back",
+                        Hint::Redo,
                     ));
                 }
                 if done.kind.names_only() {
                     return Err(Error::refused(
                         format!("{op} changed no file: it was a {}", done.kind.name()),
-                        "`backstitch branch delete` and `backstitch tag --delete` take names back",
+                        Hint::terminal(
+                            "`backstitch branch delete` and `backstitch tag --delete` take names back",
+                        ),
                     ));
                 }
                 if done.kind == OpKind::Save {
                     return Err(Error::refused(
                         format!("{op} only wrote to the disk what {} had made", done.target),
-                        format!("`backstitch undo {}` takes that back", done.target),
+                        Hint::Undo {
+                            op: done.target.clone(),
+                        },
                     ));
                 }
                 if done.to_branch.is_some() {
@@ -229,9 +234,7 @@ impl Engine {
                 format!(
                     "{target} is not in the history of the current state, but on another line of it"
                 ),
-                format!(
-                    "`backstitch switch` goes to a branch; `backstitch rewind {target} --exact` makes the files equal to it here; --session S takes over the work of that session alone"
-                ),
+                Hint::OtherLine { node: target },
             ));
         }
         let whose = match (&r.session, r.exact, node.kind, node.session) {
@@ -433,9 +436,10 @@ impl Engine {
                     kind.name(),
                     done.id
                 ),
-                format!(
-                    "`backstitch branch create {name} --from {head}` brings it back, then `backstitch switch {name}`"
-                ),
+                Hint::BranchAgain {
+                    name: name.clone(),
+                    head,
+                },
             ));
         }
         Ok(Turnout {
@@ -490,16 +494,13 @@ impl Engine {
                 None => Ok(op.id),
                 Some(turn) => Err(Error::refused(
                     format!("turn t{turn} began after the newest operation, {}", op.id),
-                    format!(
-                        "`backstitch undo {}` undoes that operation all the same; `backstitch rewind t{turn}` takes out the turn",
-                        op.id
-                    ),
+                    Hint::UndoBefore { op: op.id, turn },
                 )),
             };
         }
         Err(Error::refused(
             "there is no operation to undo",
-            "`backstitch rewind t<N>` takes out what an agent did; `backstitch log` shows the turns",
+            Hint::NothingToUndo,
         ))
     }
 }
@@ -562,10 +563,7 @@ fn uncertain(change: &Change) -> Gap {
     Gap {
         path: at.map(|p| p.path.bytes().to_vec()),
         kind: GapKind::Uncertain,
-        detail: format!(
-            "who changed it in {} is not certain; it stays (--uncertain take takes it too)",
-            change.node
-        ),
+        detail: format!("who changed it in {} is not certain; it stays", change.node),
     }
 }
 

@@ -11,6 +11,7 @@ use super::types::{
 use crate::editors;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::hint::Hint;
 use crate::history::{self, Ancestry};
 use crate::known;
 use crate::model::{
@@ -30,12 +31,9 @@ impl Engine {
     /// The plan from the recorded state alone.
     pub(crate) fn plan_recorded(&self, r: &Request) -> Result<Plan> {
         let _moment = self.store.reading()?;
-        let head = self.head()?.ok_or_else(|| {
-            Error::refused(
-                "there is no checkpoint yet",
-                "`backstitch init` takes the first one",
-            )
-        })?;
+        let head = self
+            .head()?
+            .ok_or_else(|| Error::refused("there is no checkpoint yet", Hint::First))?;
         let course = self.course(r, head)?;
         let plan = self.draft(r, head, &course, BTreeMap::new())?;
         let is_switch = matches!(course, Course::Switch(_));
@@ -137,7 +135,7 @@ impl Draft<'_> {
             } else if !unknown.is_empty() {
                 return Err(Error::refused(
                     format!("no hunk {} in what would be restored", unknown.join(", ")),
-                    "`backstitch diff REV --json` gives the ids of hunks; they change with the content",
+                    Hint::Hunks,
                 ));
             }
         }

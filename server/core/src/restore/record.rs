@@ -11,6 +11,7 @@ use crate::editors;
 use crate::editors::pending::{self, NewPending};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::hint::Hint;
 use crate::history::{self, Here, NewChange, NewNode, OpKind};
 use crate::known;
 use crate::model::{Coverage, Kind, NodeId, OpId, Origin, Placed, RelPath};
@@ -62,7 +63,10 @@ impl Engine {
         let by_path: HashMap<&RelPath, &Line> = lines.iter().map(|l| (&l.path, l)).collect();
         let node = self.store.write(Durable::Power, |conn| {
             let head = history::head(conn, here.branch)?.ok_or_else(|| {
-                Error::refused("the history has no head", "`backstitch verify` says more")
+                Error::refused(
+                    "the history has no head",
+                    Hint::terminal("`backstitch verify` says more"),
+                )
             })?;
             let label = made.kind.name();
             let label = format!("{label} {}", made.target);

@@ -16,6 +16,7 @@ use crate::disk::Stat;
 use crate::editors::pending;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::hint::Hint;
 use crate::history::{self, Ancestry, Here, NewChange, NewNode, OpKind, Operation, branches};
 use crate::known;
 use crate::model::{
@@ -32,10 +33,10 @@ impl Draft<'_> {
         let conn = &engine.store.conn;
         let there = branches::info(conn, engine.here, turnout.to)?;
         if !self.r.paths.is_empty() {
-            return Err(Error::Usage(format!(
-                "{} leads to {} as a whole: no --path can narrow it",
-                turnout.target, there.name
-            )));
+            return Err(Error::Whole {
+                target: turnout.target.clone(),
+                branch: there.name,
+            });
         }
         if let Some(dir) = &there.root {
             return Err(Error::refused(
@@ -154,10 +155,10 @@ impl Draft<'_> {
                         "{} carried your edits to {name}, which is not the current branch",
                         done.id
                     ),
-                    format!(
-                        "`backstitch switch {name}` first, then `backstitch undo {}`",
-                        done.id
-                    ),
+                    Hint::UndoThere {
+                        op: done.id,
+                        branch: name.clone(),
+                    },
                 ));
             }
             let before = history::state_at(ancestry, file, head)?;

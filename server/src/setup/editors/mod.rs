@@ -1,8 +1,9 @@
 //! Editors: where each keeps its settings, and how it is told of the language server. Owns the places and the
-//! words; `helix` owns the edit of its TOML. What cannot be edited safely (Lisp, kak) is said, not written.
+//! words; `helix` owns the edit of its TOML, `zed` the extension that Zed needs. What cannot be edited safely (Lisp, kak) is said, not written.
 
 mod helix;
 mod text;
+mod zed;
 
 use std::path::{Path, PathBuf};
 
@@ -29,6 +30,8 @@ enum Way {
     Own(fn(&str) -> String),
     /// Lines that the user adds to a file.
     ByHand(fn(&str) -> String),
+    /// A directory of our own, with an extension that the user has Zed install.
+    Zed,
     /// Nothing can be set; the note says why.
     NotYet,
 }
@@ -79,9 +82,9 @@ const EDITORS: &[Editor] = &[
     Editor {
         name: "zed",
         other_names: &[],
-        place: "zed/settings.json",
-        way: Way::NotYet,
-        note: "Zed starts a language server from an extension only, and there is none of Backstitch yet",
+        place: "backstitch/zed",
+        way: Way::Zed,
+        note: "In Zed: `zed: install dev extension`, and choose that directory. Zed builds it, which needs Rust by rustup.\n`\"code_lens\": \"on\"` in Zed's settings shows the lenses; `editor: toggle code actions` offers the same.",
     },
 ];
 
@@ -111,6 +114,10 @@ pub fn run(name: &str, request: Request) -> Result<Done> {
     let binary = binary()?;
     let (file, text) = match editor.way {
         Way::Helix => return helix(editor, &path, &binary, request),
+        Way::Zed => {
+            let (outcome, text) = zed::run(&path, &binary, request)?;
+            return Ok(done(editor, path, outcome, None, text));
+        }
         Way::Own(text) => (File::read(&path)?, text(&binary)),
         Way::ByHand(text) => (File::read(&path)?, text(&binary)),
         Way::NotYet => unreachable!("answered above"),
@@ -202,6 +209,9 @@ fn place(editor: &Editor, project: Option<&Path>) -> Result<PathBuf> {
                 editor.name
             ),
         };
+    }
+    if let Way::Zed = editor.way {
+        return zed::place().context("the home directory is unknown");
     }
     let config = config_dir().context("the home directory is unknown")?;
     if editor.name == "emacs" {

@@ -1,0 +1,139 @@
+//! The next step after an error of the engine, as an editor has it: the language server's commands and their
+//! arguments, and the terminal only for what it alone can do.
+
+use backstitch_core::{Hint, Listed};
+
+pub fn words(hint: &Hint) -> String {
+    let step = match hint {
+        Hint::Plain(step) => step,
+        Hint::Terminal(step) => return in_a_terminal(step),
+        Hint::Begin => {
+            "`backstitch.checkpoint` records the state now; in a terminal, `backstitch setup` lets an agent report"
+        }
+        Hint::First => "`backstitch.checkpoint` takes the first one",
+        Hint::Revisions => {
+            "`backstitch.timeline` lists what there is; c12, t4, @~2, a tag, a branch or a label name one"
+        }
+        Hint::List(listed) => return list(*listed),
+        Hint::Whereabouts { path } => {
+            return format!(
+                "`backstitch.timeline` with the `uri` of {path} shows at which checkpoints it was there; any of them can be named"
+            );
+        }
+        Hint::Decide => super::refusal::CONFLICT_HINT,
+        Hint::Whole => "leave out `paths`",
+        Hint::LookAgain => "look at the new plan, then confirm that one",
+        Hint::Hunks => "`backstitch/diff` gives the ids of hunks; they change with the content",
+        Hint::Unsaved => "save or close it there, or name with `paths` the files that are meant",
+        Hint::UnsavedThere => {
+            "save or close it there, or rewind in that editor itself, or name with `paths` the files that are meant"
+        }
+        Hint::Writer => {
+            "close what writes to it, or name with `paths` the other files, and try again"
+        }
+        Hint::Undo { op } => return format!("`backstitch.undo` with `op` {op} takes that back"),
+        Hint::Redo => "`backstitch.redo` brings it back",
+        Hint::NothingToUndo => {
+            "`backstitch.rewind` takes out what an agent did, and asks which turn"
+        }
+        Hint::UndoBefore { op, turn } => {
+            return format!(
+                "`backstitch.undo` with `op` {op} undoes that operation all the same; `backstitch.rewind` with `rev` t{turn} takes out the turn"
+            );
+        }
+        Hint::UndoThere { op, branch } => {
+            return format!(
+                "`backstitch.switch` with `branch` {branch} first, then `backstitch.undo` with `op` {op}"
+            );
+        }
+        Hint::OtherLine { node } => {
+            return format!(
+                "`backstitch.switch` goes to a branch; `backstitch.rewind` with `rev` {node} and `exact` makes the files equal to it here; `session` takes over the work of that session alone"
+            );
+        }
+        Hint::BranchAgain { name, head } => {
+            return format!(
+                "`backstitch.fork` with `rev` {head} and `name` {name} brings it back, then `backstitch.switch` goes there"
+            );
+        }
+        Hint::ShorterName => "a few words are enough",
+        Hint::TooWide => {
+            "open a directory below it, or, in a terminal, run `backstitch init` there to insist"
+        }
+        Hint::Gone => "nothing was recorded; bring it back, or open another",
+        Hint::Newer => {
+            "install the newer version and start the language server anew, or start it with another store: `backstitch --store-dir DIR lsp`"
+        }
+        Hint::NoHome => {
+            "set HOME where the language server is started, or start it with a store: `backstitch --store-dir DIR lsp`"
+        }
+    };
+    step.to_owned()
+}
+
+fn in_a_terminal(step: &str) -> String {
+    format!("in a terminal: {step}")
+}
+
+/// What could have been named.
+fn list(listed: Listed) -> String {
+    match listed {
+        Listed::Sessions => "`backstitch/sessions` lists the sessions".to_owned(),
+        Listed::Branches => "`backstitch.switch` without `branch` offers them".to_owned(),
+        Listed::Agents => in_a_terminal("`backstitch stats` names the agents that have reported"),
+        Listed::Tags => in_a_terminal("`backstitch tag` lists the tags"),
+        Listed::Operations => in_a_terminal("`backstitch oplog` shows the operations"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No option of the command line is the next step in an editor, but for how the server itself is started.
+    #[test]
+    fn no_options_where_there_is_no_command_line() {
+        let op = || backstitch_core::model::OpId(7);
+        let node = || backstitch_core::model::NodeId(9);
+        for hint in [
+            Hint::Begin,
+            Hint::First,
+            Hint::Revisions,
+            Hint::List(Listed::Branches),
+            Hint::List(Listed::Sessions),
+            Hint::Whereabouts {
+                path: "a.rs".into(),
+            },
+            Hint::Decide,
+            Hint::Whole,
+            Hint::LookAgain,
+            Hint::Hunks,
+            Hint::Unsaved,
+            Hint::UnsavedThere,
+            Hint::Writer,
+            Hint::Undo { op: "op7".into() },
+            Hint::Redo,
+            Hint::NothingToUndo,
+            Hint::UndoBefore { op: op(), turn: 4 },
+            Hint::UndoThere {
+                op: op(),
+                branch: "idea".into(),
+            },
+            Hint::OtherLine { node: node() },
+            Hint::BranchAgain {
+                name: "idea".into(),
+                head: node(),
+            },
+            Hint::ShorterName,
+            Hint::TooWide,
+            Hint::Gone,
+        ] {
+            let text = words(&hint);
+            assert!(!text.contains("--"), "{text}");
+            let spoken = text.split("in a terminal").next().unwrap_or_default();
+            assert!(!spoken.contains("`backstitch "), "{text}");
+        }
+        let terminal = words(&Hint::Terminal("`backstitch verify` says more".into()));
+        assert_eq!(terminal, "in a terminal: `backstitch verify` says more");
+    }
+}

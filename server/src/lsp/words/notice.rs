@@ -1,0 +1,131 @@
+//! What is said without having been asked for: text that is not saved, files that wait for a save, settings.
+
+use std::fmt::Display;
+
+use backstitch_core::model::{Change, NodeId, RelPath};
+use backstitch_core::{Orphan, PendingSave};
+
+use crate::lsp::document::LeftAlone;
+
+/// A client that does not tell its name.
+pub const SOME_EDITOR: &str = "an editor";
+/// The label of a checkpoint with text that an editor left behind.
+pub const LEFT_TEXT: &str = "what was not saved";
+
+/// Of a document that Backstitch does nothing with.
+pub fn left_alone(path: &str, why: LeftAlone) -> String {
+    match why {
+        LeftAlone::TooLarge => {
+            format!(
+                "{path} is above 10 MiB: it has no lenses, and what is typed into it is not kept."
+            )
+        }
+        LeftAlone::Binary => format!("{path} is binary: it has no lenses."),
+    }
+}
+
+/// `done`: what an agent did below text that is not saved; `kept`: where that text is, or why it is not.
+pub fn written_below(
+    agent: Option<&str>,
+    done: &[String],
+    kept: Result<NodeId, impl Display>,
+) -> String {
+    let kept = match kept {
+        Ok(node) => format!("Your text is kept at {node}."),
+        Err(error) => format!("It could not be kept: {error}."),
+    };
+    format!(
+        "{} {}, where you have text that is not saved. {kept}",
+        agent.unwrap_or("An agent"),
+        done.join(", ")
+    )
+}
+
+/// What an agent did, with the path that the document has or had.
+pub fn what_was_done(change: &Change) -> String {
+    match (&change.before, &change.after) {
+        (Some(before), None) => format!("deleted {}", before.path.display()),
+        (Some(before), Some(after)) if before.path != after.path => {
+            let (from, to) = (before.path.display(), after.path.display());
+            format!("moved {from} to {to}")
+        }
+        (_, after) => {
+            let path = after.as_ref().map(|placed| placed.path.display());
+            format!("changed {} on disk", path.unwrap_or_default())
+        }
+    }
+}
+
+/// Documents that did not get their new text.
+pub fn not_taken(left: &[RelPath]) -> String {
+    let names: Vec<String> = left.iter().map(RelPath::display).collect();
+    format!(
+        "The editor did not take the new text of {}. What you typed is kept; `backstitch.undo` takes the rewind back.",
+        names.join(", ")
+    )
+}
+
+/// A document was closed whose file waits for a save.
+pub fn closed(save: &PendingSave) -> String {
+    format!(
+        "{} was closed, and what {} did to it was not saved. Write it to the file?",
+        save.path.display(),
+        whose(save)
+    )
+}
+
+/// An editor ended while a file waited for a save.
+pub fn left_waiting(save: &PendingSave) -> String {
+    format!(
+        "{} ended before what {} did to {} was saved. Write it to the file?",
+        save.editor,
+        whose(save),
+        save.path.display()
+    )
+}
+
+fn whose(save: &PendingSave) -> String {
+    match save.operation {
+        Some(operation) => operation.to_string(),
+        None => "an agent".to_owned(),
+    }
+}
+
+/// An editor ended with text that was not saved.
+pub fn left_text(orphan: &Orphan) -> String {
+    format!(
+        "{} had text that was not saved when {} ended. It is kept.",
+        orphan.path.display(),
+        orphan.editor.name
+    )
+}
+
+/// What is wrong with settings.
+pub mod setting {
+    use serde_json::Value;
+
+    pub fn no_section(section: &str, value: &Value) -> String {
+        format!("{section}: {value} is no object of settings")
+    }
+
+    pub fn no_options(value: &Value) -> String {
+        format!("initializationOptions.backstitch: {value} is no object")
+    }
+
+    pub fn no_flag(key: &str, value: &Value) -> String {
+        format!(
+            "initializationOptions.backstitch.{key}: {value} is neither true nor false; false holds"
+        )
+    }
+
+    pub fn unknown(section: &str, key: &str) -> String {
+        format!("{section}.{key}: there is no such setting; codeLens is one")
+    }
+
+    /// `holds`: what counts instead.
+    pub fn no_lenses(section: &str, value: &str, holds: &str) -> String {
+        format!(
+            "{section}.codeLens: {value} is none of all, session, latestTurn, off; {holds} holds"
+        )
+    }
+}

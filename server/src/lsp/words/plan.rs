@@ -1,0 +1,218 @@
+//! A restore in words: what it would do, what is asked about it, what it did.
+
+use std::fmt::Write as _;
+
+use backstitch_core::model::RelPath;
+use backstitch_core::restore::{ActionKind, Applied, GapKind, OnConflict, Plan};
+
+use crate::lsp::restore::Verb;
+use crate::render;
+
+/// Paths that are named.
+const NAMED: usize = 3;
+
+/// Before what it is done to.
+fn verb(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Rewind => "rewind to",
+        Verb::Revert => "revert",
+        Verb::Undo => "undo",
+        Verb::Redo => "redo",
+        Verb::Switch { .. } => "switch to",
+    }
+}
+
+/// The answer that has it done.
+pub fn yes(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Rewind => "Rewind",
+        Verb::Revert => "Revert",
+        Verb::Undo => "Undo",
+        Verb::Redo => "Redo",
+        Verb::Switch { .. } => "Switch",
+    }
+}
+
+/// `rewind to t4`.
+pub fn title(what: Verb, rev: &str) -> String {
+    format!("{} {rev}", verb(what))
+}
+
+pub fn looking(what: Verb, rev: Option<&str>) -> String {
+    format!("Looking what to {}", title(what, rev.unwrap_or_default()))
+        .trim_end()
+        .to_owned()
+}
+
+pub fn doing(what: Verb, rev: Option<&str>) -> String {
+    capital(&title(what, rev.unwrap_or_default()))
+        .trim_end()
+        .to_owned()
+}
+
+pub fn nothing(title: &str, plan: &Plan) -> String {
+    let title = capital(title);
+    let left = plan.actions.iter().filter(|a| a.kind == ActionKind::Skip);
+    let left: Vec<String> = left
+        .map(|a| {
+            let why = a.reason.as_deref().unwrap_or_default();
+            format!("{}: {why}", a.path.display())
+        })
+        .collect();
+    if left.is_empty() {
+        format!("{title}: nothing to do, the files are as they would be.")
+    } else {
+        format!("{title}: nothing was changed. Left alone: {}.", some(&left))
+    }
+}
+
+pub fn conflict(files: usize) -> String {
+    format!(
+        "edits collide in {}; nothing was changed",
+        render::plural(files, "file", "files")
+    )
+}
+
+/// `Rewind to t4: 3 files (1 merged, 1 deleted). Edits collide in a.rs. Not reached: 2 uncertain.`
+pub fn question(title: &str, plan: &Plan, decided: OnConflict) -> String {
+    let mut text = String::new();
+    if plan.git_moved.is_some() {
+        text.push_str("git is not where it was then; only files change. ");
+    }
+    write!(
+        text,
+        "{}: {}",
+        capital(title),
+        files(plan, ["file changes", "files change"], 0)
+    )
+    .ok();
+    if !plan.conflicts.is_empty() {
+        let paths: Vec<String> = plan.conflicts.iter().map(|c| c.path.display()).collect();
+        write!(text, " Edits collide in {}", some(&paths)).ok();
+        text.push_str(match decided {
+            OnConflict::Fail => ".",
+            OnConflict::Markers => ": both are written, between conflict markers.",
+            OnConflict::Current => ": the lines there are now stay.",
+            OnConflict::Target => {
+                ": the target's lines take the place of those there are now, yours included."
+            }
+        });
+    }
+    let replaced: Vec<String> = plan.replaced().into_iter().map(RelPath::display).collect();
+    if !replaced.is_empty() {
+        let paths = some(&replaced);
+        write!(
+            text,
+            " In {paths}, text that is not saved is replaced; undo brings it back."
+        )
+        .ok();
+    }
+    let gaps: Vec<String> = gaps(plan);
+    if !gaps.is_empty() {
+        write!(text, " Not reached: {}.", gaps.join(", ")).ok();
+    }
+    text
+}
+
+/// `unsaved`: how many of them are still to be saved.
+fn files(plan: &Plan, [one, many]: [&str; 2], unsaved: usize) -> String {
+    let count = |kind| plan.actions.iter().filter(|a| a.kind == kind).count();
+    let moved = plan.actions.iter().filter(|a| a.kind != ActionKind::Skip);
+    let parts = [
+        (count(ActionKind::Merge), "merged with other edits"),
+        (count(ActionKind::Create), "created"),
+        (count(ActionKind::Delete), "deleted"),
+        (unsaved, "to save"),
+    ];
+    let parts = parts.iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> = parts
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    let noun = render::plural(moved.count(), one, many);
+    if parts.is_empty() {
+        format!("{noun}.")
+    } else {
+        format!("{noun} ({}).", parts.join(", "))
+    }
+}
+
+fn gaps(plan: &Plan) -> Vec<String> {
+    let mut kinds: Vec<(GapKind, usize)> = Vec::new();
+    for gap in plan.gaps.iter().filter(|gap| gap.kind != GapKind::GitHead) {
+        match kinds.iter_mut().find(|(kind, _)| *kind == gap.kind) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((gap.kind, 1)),
+        }
+    }
+    kinds
+        .into_iter()
+        .map(|(kind, count)| {
+            let files = render::plural(count, "file", "files");
+            match kind {
+                GapKind::Uncertain => {
+                    let edits = render::plural(count, "edit", "edits");
+                    format!("{edits} of which nobody knows whose they are")
+                }
+                GapKind::Unsaved => {
+                    format!("{files} with text that is not saved, left as they are")
+                }
+                GapKind::Unknown => format!("{files} whose state then is not known"),
+                other => format!("{files} ({})", other.name().replace('_', " ")),
+            }
+        })
+        .collect()
+}
+
+fn some(paths: &[String]) -> String {
+    let named: Vec<&str> = paths.iter().take(NAMED).map(String::as_str).collect();
+    match paths.len().checked_sub(NAMED).filter(|more| *more > 0) {
+        Some(more) => format!("{} and {more} more", named.join(", ")),
+        None => named.join(", "),
+    }
+}
+
+fn past(verb: Verb) -> &'static str {
+    match verb {
+        Verb::Rewind => "Rewound to",
+        Verb::Revert => "Reverted",
+        Verb::Undo => "Undid",
+        Verb::Redo => "Redid",
+        Verb::Switch { .. } => "Switched to",
+    }
+}
+
+/// `unsaved`: documents that show it, and whose files are still to be saved.
+pub fn done(verb: Verb, rev: Option<&str>, applied: &Applied, unsaved: &[RelPath]) -> String {
+    let target = rev.unwrap_or(&applied.plan.target);
+    // short: an editor has one line for it
+    let mut text = format!(
+        "{} {target}: {}",
+        past(verb),
+        files(&applied.plan, ["file", "files"], unsaved.len())
+    );
+    if !applied.incomplete.is_empty() {
+        let left: Vec<String> = applied.incomplete.iter().map(RelPath::display).collect();
+        write!(
+            text,
+            " Left as they were, since something wrote to them: {}.",
+            some(&left)
+        )
+        .ok();
+    }
+    if !applied.saved.is_empty() {
+        let saved: Vec<String> = applied.saved.iter().map(RelPath::display).collect();
+        write!(
+            text,
+            " What another process had written was saved as {}.",
+            some(&saved)
+        )
+        .ok();
+    }
+    text
+}
+
+fn capital(text: &str) -> String {
+    let mut chars = text.chars();
+    let first = chars.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(chars).collect()
+}

@@ -1,0 +1,177 @@
+//! What could not be done: why, and the next step. Of the engine's own failures, `hint` has the step.
+
+use std::fmt::Display;
+use std::path::Path;
+
+pub const CANCELLED: &str = "cancelled; nothing was changed";
+pub const CANNOT_ASK: &str =
+    "this editor does not show the question that has to be answered first; nothing was changed";
+pub const CANNOT_ASK_HINT: &str = "call the command with `confirm: false` to go on without, and with `onConflict` where edits collide";
+/// A panic; `LOG_HINT` goes with it.
+pub const FAILED: &str = "the server failed at this; its log says why";
+pub const LOG_HINT: &str = "its log says why; try again";
+pub const THREAD_ENDED: &str = "its thread ended";
+pub const PANIC: &str = "a panic";
+/// What could not be had, or done, where the system gives no thread.
+pub const RUNTIME: &str = "the runtime";
+pub const START_THREAD: &str = "start a thread";
+pub const NO_SHUTDOWN: &str = "the client sent `exit` without `shutdown` before it";
+
+pub fn failed(what: &str) -> String {
+    format!("the server failed at this ({what})")
+}
+
+pub fn log_level(level: &str) -> String {
+    format!("--log-level {level}: off, error, warn, info, debug or trace")
+}
+
+pub fn log_file(path: &Path) -> String {
+    format!("the log {}", path.display())
+}
+
+pub fn no_request(method: &str) -> String {
+    format!("there is no request {method}")
+}
+
+pub fn no_command(name: &str) -> String {
+    format!("there is no command `{name}`")
+}
+
+/// `unknown`: the arguments that `name` does not have.
+pub fn not_taken(name: &str, unknown: &[&str]) -> String {
+    let unknown: Vec<String> = unknown.iter().map(|key| format!("`{key}`")).collect();
+    format!("{name} does not take {}", unknown.join(", "))
+}
+
+pub fn takes(known: &[&str]) -> String {
+    format!("it takes {}", known.join(", "))
+}
+
+pub fn arguments(name: &str, error: &impl Display) -> String {
+    format!("the arguments of {name}: {error}")
+}
+
+pub const NO_WORKSPACE: &str = "no workspace is open";
+pub const NO_WORKSPACE_HINT: &str =
+    "open a file of the one that is meant, or name it with `workspace`";
+pub const SEVERAL_WORKSPACES: &str = "several workspaces are open";
+pub const SEVERAL_WORKSPACES_HINT: &str = "name a document with `uri`, or a root with `workspace`";
+
+pub fn no_path(typed: &str, root: &Path) -> String {
+    format!("{typed} is no path in {}", root.display())
+}
+
+pub fn scope(scope: &str) -> String {
+    format!("scope {scope}: rewinding the conversation is not supported for this agent yet")
+}
+
+pub const SCOPE_HINT: &str = "scope `code` rewinds the files alone; nothing was changed";
+
+pub fn uncertain(typed: &str) -> String {
+    format!("uncertain: `{typed}` is neither keep nor take")
+}
+
+pub fn on_conflict(typed: &str) -> String {
+    format!("onConflict: `{typed}` is none of fail, markers, current, target")
+}
+
+pub fn no_kind(name: &str) -> String {
+    format!("there is no kind `{name}`")
+}
+
+pub const NO_TURN: &str = "no turn of an agent has been recorded yet";
+pub const NO_BRANCH: &str = "there is no other branch";
+pub const NO_BRANCH_HINT: &str = "a fork makes one: the lens or the action above an agent's lines";
+pub const KEPT_CHANGING: &str =
+    "the files kept changing while the plan was shown; nothing was changed";
+pub const KEPT_CHANGING_HINT: &str = "try again when the agent has stopped";
+pub const CONFLICT_HINT: &str = "`onConflict` decides them: markers, current or target; `paths` leaves files out; `exact` takes the target's very state";
+
+pub fn temporary(error: &std::io::Error) -> String {
+    format!("a temporary file: {error}")
+}
+
+/// Where a file is not.
+pub fn at(rev: &str) -> String {
+    format!("at {rev}")
+}
+
+pub fn no_document(uri: &str) -> String {
+    format!("{uri} is no document of Backstitch")
+}
+
+pub const NO_DOCUMENT_HINT: &str = "backstitch://<workspace>/<rev>/<path> is one";
+
+/// An agent inside the editor, and its edits.
+pub mod agent {
+    use std::path::Path;
+
+    pub const UNNAMED: &str = "backstitch/turnBegin needs `agent` and `session`";
+    pub const NO_TURN: &str = "no turn has begun";
+    pub const NO_TURN_HINT: &str =
+        "`backstitch/turnBegin` begins one; or name `agent` and `session` here";
+    pub const NO_TURN_TO_END: &str = "no turn has begun; `agent` and `session` name one";
+    pub const REFUSED: &str = "refused";
+    pub const NO_ANSWER: &str = "no answer";
+    pub const SNIPPET: &str = "an edit with a snippet cannot be recorded; send plain text";
+
+    pub fn not_applied(why: &str) -> String {
+        format!("the editor did not take the edit: {why}")
+    }
+
+    pub fn out_of_step(uri: &str) -> String {
+        format!("{uri}: what the editor has of it is not known; nothing was changed")
+    }
+
+    pub const OUT_OF_STEP_HINT: &str = "close it and open it again, or save it as UTF-8";
+
+    pub fn nothing_to_edit(uri: &str) -> String {
+        format!("{uri} does not exist")
+    }
+
+    pub const NOTHING_TO_EDIT_HINT: &str =
+        "a `create` before the edit makes it; nothing was changed";
+
+    pub fn missing(uri: &str) -> String {
+        format!("{uri} does not exist; nothing was changed")
+    }
+
+    pub fn exists(uri: &str) -> String {
+        format!("{uri} exists already")
+    }
+
+    pub const EXISTS_HINT: &str =
+        "`overwrite` or `ignoreIfExists` say what is to be done; nothing was changed";
+
+    pub fn not_empty(uri: &str) -> String {
+        format!("{uri} is a directory with files")
+    }
+
+    pub const NOT_EMPTY_HINT: &str = "`recursive` deletes these, too; nothing was changed";
+
+    pub fn no_file(uri: &str) -> String {
+        format!("{uri} is no file; nothing was changed")
+    }
+
+    pub fn outside(uri: &str) -> String {
+        format!("{uri} is in no open workspace; nothing was changed")
+    }
+
+    pub const OUTSIDE_HINT: &str = "open its folder in the editor";
+
+    pub fn link(uri: &str) -> String {
+        format!("{uri} is a link; nothing was changed")
+    }
+
+    pub const LINK_HINT: &str = "name the file that it leads to";
+
+    pub fn encoding(path: &Path) -> String {
+        let path = path.display();
+        format!("{path}: its encoding cannot say this; nothing was changed")
+    }
+
+    pub fn no_text(path: &Path) -> String {
+        let path = path.display();
+        format!("{path} cannot be edited as text; nothing was changed")
+    }
+}

@@ -1,0 +1,137 @@
+//! Zed's extension: a small crate in a directory of the user's data, which Zed builds and loads as a "dev extension".
+//! Owns its files and what Zed adds to them; what the user adds stays.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+
+use super::super::file::File;
+use super::super::{Outcome, Request};
+
+/// The first words of the manifest, by which the directory is known as ours.
+const OURS: &str = "# Written by `backstitch setup zed`";
+const MANIFEST: &str = "extension.toml";
+
+/// What Zed makes when it builds the crate.
+const BUILT: [&str; 3] = ["Cargo.lock", "extension.wasm", "target"];
+
+/// Each file's path and text; a `Cargo.toml` here would make cargo leave these out of the package. `binary`: what is to
+/// run where Zed finds no other.
+fn files(binary: &str) -> [(&'static str, String); 4] {
+    [
+        (MANIFEST, include_str!("zed/extension.toml").to_owned()),
+        ("Cargo.toml", include_str!("zed/crate.toml").to_owned()),
+        ("src/lib.rs", include_str!("zed/lib.rs").to_owned()),
+        ("binary", format!("{binary}\n")),
+    ]
+}
+
+/// What became of the directory, and all of its text.
+pub fn run(dir: &Path, binary: &str, request: Request) -> Result<(Outcome, String)> {
+    let files = files(binary);
+    let outcome = if request.print {
+        Outcome::Printed
+    } else if request.uninstall {
+        remove(dir, &files)?
+    } else {
+        write(dir, &files)?
+    };
+    let text = files.map(|(name, text)| format!("==> {name} <==\n{text}"));
+    Ok((outcome, text.join("\n")))
+}
+
+fn write(dir: &Path, files: &[(&str, String)]) -> Result<Outcome> {
+    if dir.exists() && !is_ours(dir)? && fs::read_dir(dir)?.next().is_some() {
+        bail!(
+            "{} is there and not ours; it was not changed",
+            dir.display()
+        )
+    }
+    let mut outcome = Outcome::Unchanged;
+    for (name, text) in files {
+        let path = dir.join(name);
+        let found = File::read(&path)?;
+        if found.text.as_deref() != Some(text) {
+            // whatever is replaced is ours: nothing to keep
+            File {
+                text: None,
+                ..found
+            }
+            .write(text)?;
+            outcome = Outcome::Written;
+        }
+    }
+    Ok(outcome)
+}
+
+fn remove(dir: &Path, files: &[(&str, String)]) -> Result<Outcome> {
+    if !is_ours(dir)? {
+        return Ok(Outcome::Unchanged);
+    }
+    let names = files.iter().map(|(name, _)| *name);
+    // the manifest last: while it is there, another run goes on
+    for name in names.rev().chain(BUILT).filter(|name| *name != MANIFEST) {
+        gone(&dir.join(name))?;
+    }
+    gone(&dir.join(MANIFEST))?;
+    // what the user put there keeps its directory
+    let _ = fs::remove_dir(dir.join("src"));
+    let _ = fs::remove_dir(dir);
+    Ok(Outcome::Written)
+}
+
+fn gone(path: &Path) -> Result<()> {
+    let removed = if path.is_dir() && !path.is_symlink() {
+        fs::remove_dir_all(path)
+    } else {
+        fs::remove_file(path)
+    };
+    match removed {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("removing {}", path.display()))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn is_ours(dir: &Path) -> Result<bool> {
+    let manifest = File::read(&dir.join(MANIFEST))?;
+    Ok(manifest.text.is_some_and(|text| text.starts_with(OURS)))
+}
+
+/// Below the directory of the user's data.
+pub fn place() -> Option<PathBuf> {
+    let named = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
+    let named = named.filter(|dir| dir.is_absolute());
+    let windows = || std::env::var_os("LOCALAPPDATA").map(PathBuf::from);
+    let data = named
+        .or_else(|| cfg!(windows).then(windows).flatten())
+        .or_else(|| super::super::home().map(|home| home.join(".local/share")))?;
+    Some(data.join("backstitch").join("zed"))
+}
+
+#[cfg(test)]
+mod tests {
+    use toml_edit::DocumentMut;
+
+    use super::*;
+
+    #[test]
+    fn each_language_is_named_once() {
+        let [(_, manifest), (_, cargo), ..] = files("/bin/backstitch");
+        assert!(manifest.starts_with(OURS));
+        let manifest: DocumentMut = manifest.parse().unwrap();
+        let cargo: DocumentMut = cargo.parse().unwrap();
+        assert_eq!(cargo["lib"]["crate-type"][0].as_str(), Some("cdylib"));
+        let languages = manifest["language_servers"]["backstitch"]["languages"].as_array();
+        let languages = languages.unwrap().iter();
+        let mut languages: Vec<&str> = languages.filter_map(|name| name.as_str()).collect();
+        let all = languages.len();
+        assert!(all > 100 && languages.contains(&"Rust"), "{languages:?}");
+        languages.sort_unstable();
+        languages.dedup();
+        assert_eq!(languages.len(), all);
+    }
+}

@@ -1,0 +1,48 @@
+//! Starts `backstitch lsp` for Zed. Written by `backstitch setup zed`.
+
+use zed_extension_api::serde_json::{json, Value};
+use zed_extension_api::settings::LspSettings;
+use zed_extension_api::{self as zed, Command, LanguageServerId, Result, Worktree};
+
+/// The program that wrote this, for where no other is on the path.
+const WRITER: &str = include_str!("../binary");
+
+struct Backstitch;
+
+impl zed::Extension for Backstitch {
+    fn new() -> Self {
+        Self
+    }
+
+    /// As `lsp.backstitch.binary` in Zed's settings has it; else what is on the path.
+    fn language_server_command(
+        &mut self,
+        id: &LanguageServerId,
+        worktree: &Worktree,
+    ) -> Result<Command> {
+        let settings = LspSettings::for_worktree(id.as_ref(), worktree)?;
+        let (path, arguments, env) = match settings.binary {
+            Some(binary) => (binary.path, binary.arguments, binary.env),
+            None => (None, None, None),
+        };
+        Ok(Command {
+            command: path
+                .or_else(|| worktree.which("backstitch"))
+                .unwrap_or_else(|| WRITER.trim_end().to_owned()),
+            args: arguments.unwrap_or_else(|| vec!["lsp".to_owned()]),
+            env: env.unwrap_or_default().into_iter().collect(),
+        })
+    }
+
+    /// `lsp.backstitch.settings` in Zed's settings, as the server asks for them.
+    fn language_server_workspace_configuration(
+        &mut self,
+        id: &LanguageServerId,
+        worktree: &Worktree,
+    ) -> Result<Option<Value>> {
+        let settings = LspSettings::for_worktree(id.as_ref(), worktree)?;
+        Ok(settings.settings.map(|own| json!({ "backstitch": own })))
+    }
+}
+
+zed::register_extension!(Backstitch);
