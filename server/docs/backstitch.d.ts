@@ -320,6 +320,8 @@ export interface DocumentEdit {
   path: Text;
   /** The file waits for a save. */
   pending: boolean;
+  /** Its text that is not saved is not merged, but makes way. */
+  replaces?: boolean;
 }
 
 /** A document. */

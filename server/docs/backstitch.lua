@@ -237,6 +237,7 @@
 ---@class backstitch.DocumentEdit
 ---@field path backstitch.Text
 ---@field pending boolean The file waits for a save.
+---@field replaces? boolean Its text that is not saved is not merged, but makes way.
 
 ---A document.
 ---@class backstitch.DocumentParams

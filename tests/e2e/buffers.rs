@@ -371,7 +371,7 @@ fn an_editor_that_dies_meanwhile_leaves_the_rest_to_the_next_try() {
     assert_eq!(world.read("a.txt"), START);
     let mut next = Editor::new(&world, "Helix");
     let orphans = next.engine.orphan_buffers().expect("read");
-    let taken = next.engine.adopt(&next.lease, &orphans[0]).expect("taken");
+    let taken = next.engine.keep_orphan(&orphans[0], "left").expect("taken");
     assert_eq!(taken.expect("there").text, TYPED.as_bytes());
     assert_eq!(world.json(["status"])["unsaved_left"], json!([]));
 }

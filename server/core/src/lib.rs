@@ -34,8 +34,8 @@ pub use blame::{Against, Author, Blame, BlameRun, By, Work};
 pub use clear::Clearing;
 pub use compare::Delta;
 pub use editors::{
-    Answer, EditorInfo, EditorLease, Handed, InEditor, News, OpenText, Orphan, PendingSave, Settle,
-    Settled, Unsaved,
+    Answer, EditorInfo, EditorLease, Followed, Handed, InEditor, News, OpenText, Orphan,
+    PendingSave, Settle, Settled, Unsaved,
 };
 pub use engine::{Engine, Progress, Status, Tree, record_gap};
 pub use error::{Error, ErrorKind, Result};

@@ -7,18 +7,22 @@ use std::time::Duration;
 
 use backstitch_core::model::{ContentId, RelPath};
 use backstitch_core::{Error, OpenText};
-use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::Instant;
+use tower_lsp::gen_lsp_types::MessageType;
 
 use super::document::{self, Document, Place};
 use super::room::{Acting, Room};
 use super::session::{Session, Touched};
 use super::waiting;
+use super::words::notice;
 
 /// After the last key.
 const QUIET: Duration = Duration::from_millis(150);
 /// However long somebody types.
 const LATEST: Duration = Duration::from_secs(1);
+/// What could not be recorded is tried again after this.
+const AGAIN: Duration = Duration::from_secs(5);
 /// A document that was closed and opens again within this was read anew, not left.
 const REOPENS: Duration = Duration::from_millis(400);
 
@@ -47,9 +51,10 @@ pub async fn record(session: Arc<Session>, mut touched: UnboundedReceiver<Touche
                 waiting.insert(uri);
                 first.get_or_insert_with(Instant::now);
             }
-            Some(Touched::Saved(uri)) => {
+            Some(Touched::Saved(uri, base)) => {
                 waiting.remove(&uri);
                 keep(&session, &uri, SAVED).await;
+                users(&session, &uri, base).await;
             }
             Some(Touched::Closed(uri, document)) => {
                 waiting.remove(&uri);
@@ -123,12 +128,18 @@ async fn keep(session: &Session, uri: &str, why: Why) {
     let Some(place) = document.place.clone() else {
         return;
     };
+    // one file under two names: what is typed in the other counts
+    let clean = document.text == document.saved;
+    if clean && session.documents.dirty_at(&place, uri) {
+        return;
+    }
     // what cannot be put in the file's bytes is kept as the client has it, for people
     let is_typed = document.text != document.saved;
     let plain = || is_typed.then(|| document.bytes());
     let text = document.as_saved().or_else(plain);
     let (base, version) = (document.base(), i64::from(document.version));
     let (room, path, edition) = (place.room, place.path, document.edition);
+    let place_name = path.display();
     let file = document::read(&room.root().join(path.to_path()));
     let shown = file.filter(|file| document.shows(file));
     let kept = match text {
@@ -150,14 +161,17 @@ async fn keep(session: &Session, uri: &str, why: Why) {
             room.act(begins, put).await
         }
         _ => {
+            // it showed what a restore had given it, and does not any more
+            let taken_back = document.given.is_some() && shown.is_some();
             let clean = move |Acting { engine, lease }: Acting<'_>| {
-                engine.clean_buffer(&lease, &path, why.saved)
+                engine.clean_buffer(&lease, &path, why.saved || taken_back)
             };
             room.act(false, clean).await
         }
     };
     match kept {
         Ok(()) | Err(Error::NoStore(_)) => {
+            session.unkept.remove(uri);
             if let Some(file) = shown {
                 session.documents.with(uri, |now| {
                     if now.edition == edition {
@@ -166,15 +180,60 @@ async fn keep(session: &Session, uri: &str, why: Why) {
                 });
             }
         }
-        Err(error) => tracing::warn!("{uri}: what is not saved was not recorded: {error}"),
+        // nothing that comes by itself: too large, or no file at all
+        Err(error @ Error::Refused { .. }) => tracing::warn!("{uri}: not recorded: {error}"),
+        Err(error) => {
+            if session.unkept.insert(uri.to_owned()) {
+                let said = notice::not_kept(&place_name, &error);
+                session.say(MessageType::Warning, said);
+            }
+            again(session.touches(), uri.to_owned());
+        }
     }
+}
+
+/// What the user saved while an agent may be writing is the user's.
+async fn users(session: &Session, uri: &str, base: Option<Vec<u8>>) {
+    let Some(document) = session.documents.get(uri) else {
+        return;
+    };
+    let Some(Place { room, path }) = document.place.clone() else {
+        return;
+    };
+    let Some(file) = document::read(&room.root().join(path.to_path())) else {
+        return;
+    };
+    if !document.shows(&file) {
+        return;
+    }
+    let saved = room.act(false, move |Acting { engine, .. }| {
+        engine.saved_in_editor(&path, base.as_deref(), &file)
+    });
+    match saved.await {
+        Ok(_) | Err(Error::NoStore(_)) => {}
+        Err(error) => tracing::warn!("{uri}: {error}"),
+    }
+}
+
+/// Has a document that could not be recorded be looked at once more.
+fn again(touched: UnboundedSender<Touched>, uri: String) {
+    tokio::spawn(async move {
+        tokio::time::sleep(AGAIN).await;
+        touched.send(Touched::Changed(uri)).ok();
+    });
 }
 
 /// A document was left.
 async fn closed(session: &Arc<Session>, document: &Document) {
-    let Some(Place { room, path }) = document.place.clone() else {
+    let Some(place) = document.place.clone() else {
         return;
     };
+    let Place { room, path } = place.clone();
+    if let Some(other) = session.documents.other_at(&place, "") {
+        // it is still open under another name
+        keep(session, &other, TYPED).await;
+        return;
+    }
     let text = document.as_saved();
     let left: RelPath = path.clone();
     let waits = room.act(false, move |Acting { engine, lease }| {

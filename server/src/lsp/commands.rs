@@ -16,6 +16,7 @@ use serde_json::{Value, json};
 use tower_lsp::gen_lsp_types::MessageType;
 
 use super::ask::must_ask;
+use super::buffers;
 use super::failure::{Failure, Outcome};
 use super::restore::{self, Job, Verb};
 use super::room::Room;
@@ -360,6 +361,7 @@ async fn fork(session: &Arc<Session>, room: Arc<Room>, typed: ForkParams) -> Out
         }
     }
     let into = typed.into.map(std::path::PathBuf::from);
+    buffers::keep_all(session, &room, false).await;
     let forked = writes::fork(&room, rev, typed.name, into, session).await?;
     let name = &forked.branch.name;
     let said = match forked.into.as_ref().and_then(Text::plain) {
@@ -394,6 +396,7 @@ async fn tag(session: &Session, room: Arc<Room>, typed: TagParams) -> Outcome<Ta
         None => a_tag(session, &room).await?,
     };
     let rev = typed.rev.unwrap_or_else(|| "@".into());
+    buffers::keep_all(session, &room, false).await;
     let tagged = writes::tag(&room, rev, name.clone()).await?;
     session.say(MessageType::Info, words::tagged(&tagged, &name));
     Ok(TagResult {
@@ -407,6 +410,8 @@ async fn checkpoint(
     room: Arc<Room>,
     typed: NewCheckpointParams,
 ) -> Outcome<Checkpoint> {
+    // what was typed until this moment is part of it
+    buffers::keep_all(session, &room, true).await;
     let entry = writes::checkpoint(&room, typed.label, typed.description).await?;
     let age = words::Now::read().ago(entry.node.time);
     session.say(

@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use backstitch_core::model::{ContentId, RelPath};
 use dashmap::DashMap;
@@ -18,6 +19,9 @@ use super::room::Room;
 /// Above this a document has no lenses: nobody reads it by eye, and every key would cost.
 pub const MOST_BYTES: usize = 10 << 20;
 
+/// What comes so soon after each other was told at once.
+const AT_ONCE: Duration = Duration::from_millis(100);
+
 #[derive(Clone, Debug)]
 pub struct Document {
     pub version: i32,
@@ -31,6 +35,8 @@ pub struct Document {
     pub saved: Rope,
     /// What it goes on from instead, where a restore gave it that and it was not saved since.
     pub given: Option<ContentId>,
+    /// What it went on from before it was taken for read anew, and when that was.
+    pub read_anew: Option<(Rope, Instant)>,
     pub form: Form,
     /// A change of it could not be read: what the client has is not known until it tells the whole text.
     pub lost: bool,
@@ -58,6 +64,7 @@ impl Document {
             edition: next_edition(),
             saved: text.clone(),
             given: None,
+            read_anew: None,
             text,
             place: None,
             form: Form::default(),
@@ -124,6 +131,16 @@ impl Document {
         Some(ContentId::of(&self.form.in_file(&self.saved)?))
     }
 
+    /// The text of `base`, unless a restore gave it.
+    pub fn base_bytes(&self) -> Option<Vec<u8>> {
+        let own = self.given.is_none() && !self.lost;
+        // Eglot tells what was typed last when it has saved that: then it was not read anew, but written
+        let typed = self.read_anew.as_ref();
+        let typed = typed.filter(|(_, when)| when.elapsed() < AT_ONCE);
+        let saved = typed.map_or(&self.saved, |(before, _)| before);
+        own.then(|| self.form.in_file(saved)).flatten()
+    }
+
     /// A file's content as the client would have it.
     pub fn text_of(&self, content: &[u8]) -> Option<String> {
         self.form.text_of(content).filter(|_| !self.lost)
@@ -160,6 +177,7 @@ impl Document {
         }
         self.version = version;
         self.edition = next_edition();
+        self.read_anew = None;
     }
 
     /// Nothing was typed into it before it changed: if that is what its file holds now, the client has read it anew,
@@ -174,14 +192,17 @@ impl Document {
             return;
         }
         if let Some(file) = read(&file).filter(|file| self.shows(file)) {
+            let before = std::mem::take(&mut self.saved);
             self.saved(Some(&file));
+            self.read_anew = Some((before, Instant::now()));
         }
     }
 
     /// The client changed it, and it could not be understood how.
-    pub fn lose(&mut self) {
-        self.lost = true;
+    /// Whether that is news.
+    pub fn lose(&mut self) -> bool {
         self.edition = next_edition();
+        !std::mem::replace(&mut self.lost, true)
     }
 
     /// It holds what a restore made of it.
@@ -279,6 +300,22 @@ impl Documents {
 
     pub fn uris(&self) -> Vec<String> {
         self.0.iter().map(|entry| entry.key().clone()).collect()
+    }
+
+    /// Another document of the same file than the one with this URI: under another name, which leads to it. One with
+    /// text that is not saved, if there is one.
+    pub fn other_at(&self, place: &Place, uri: &str) -> Option<String> {
+        let same = |document: &Document| document.place.as_ref() == Some(place);
+        let others = self.0.iter().filter(|e| e.key() != uri && same(e));
+        let others = others.map(|e| (e.text != e.saved, e.key().clone()));
+        others.max().map(|(_, uri)| uri)
+    }
+
+    /// Whether another document of the same file has text that is not saved.
+    pub fn dirty_at(&self, place: &Place, uri: &str) -> bool {
+        let other = self.other_at(place, uri);
+        let other = other.and_then(|other| self.get(&other));
+        other.is_some_and(|other| other.text != other.saved)
     }
 
     /// Whether any is a file of this workspace.

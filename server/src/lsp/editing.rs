@@ -294,7 +294,10 @@ fn change(abilities: &Abilities, uri: &str, version: i32, edits: &[TextEdit]) ->
     })
 }
 
+/// The document of a file: of two under different names, the one with text that is not saved.
 fn find(session: &Session, room: &Room, path: &RelPath) -> Option<(String, Document)> {
-    let mut all = session.documents.of(room).into_iter();
-    all.find(|(_, document)| document.place.as_ref().is_some_and(|p| p.path == *path))
+    let all = session.documents.of(room).into_iter();
+    let of_it =
+        all.filter(|(_, document)| document.place.as_ref().is_some_and(|p| p.path == *path));
+    of_it.max_by_key(|(_, document)| document.text != document.saved)
 }

@@ -12,6 +12,7 @@ mod document;
 mod editing;
 mod edits;
 mod failure;
+mod following;
 mod form;
 mod frames;
 mod from_proto;

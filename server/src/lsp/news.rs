@@ -13,11 +13,19 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::room::Room;
 use super::words::refusal;
 
+/// Of the workspace with this root.
+#[derive(Clone, Debug)]
+pub enum Heard {
+    /// From here on its bell is listened to.
+    Opened(PathBuf),
+    Rang(PathBuf),
+}
+
 /// How long a ring that the watcher missed may go unheard.
 const LOOK: Duration = Duration::from_millis(250);
 
 /// Sends the workspace's root each time that its bell has rung, until nobody listens or the workspace is left.
-pub fn listen(room: &Arc<Room>, heard: UnboundedSender<PathBuf>) -> Result<()> {
+pub fn listen(room: &Arc<Room>, heard: UnboundedSender<Heard>) -> Result<()> {
     let (bell, root) = (room.workspace().bell(), room.root().to_path_buf());
     let room = Arc::downgrade(room);
     let thread = std::thread::Builder::new().name("backstitch news".into());
@@ -31,7 +39,7 @@ pub fn listen(room: &Arc<Room>, heard: UnboundedSender<PathBuf>) -> Result<()> {
     })
 }
 
-fn follow(bell: &Path, root: &Path, heard: &UnboundedSender<PathBuf>, is_over: &dyn Fn() -> bool) {
+fn follow(bell: &Path, root: &Path, heard: &UnboundedSender<Heard>, is_over: &dyn Fn() -> bool) {
     let (rings, ringing) = channel();
     let name = bell.file_name().map(ToOwned::to_owned);
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
@@ -47,6 +55,7 @@ fn follow(bell: &Path, root: &Path, heard: &UnboundedSender<PathBuf>, is_over: &
     .ok();
     let mut watched = false;
     let mut last = std::fs::read(bell).ok();
+    heard.send(Heard::Opened(root.to_path_buf())).ok();
     while !is_over() {
         if let (false, Some(watcher), Some(dir)) = (watched, &mut watcher, bell.parent()) {
             // there may be no store yet
@@ -61,7 +70,7 @@ fn follow(bell: &Path, root: &Path, heard: &UnboundedSender<PathBuf>, is_over: &
         // written anew in two steps: an empty bell is one that is about to ring
         if now != last && now.as_ref().is_none_or(|text| !text.is_empty()) {
             last = now;
-            if heard.send(root.to_path_buf()).is_err() {
+            if heard.send(Heard::Rang(root.to_path_buf())).is_err() {
                 return;
             }
         }

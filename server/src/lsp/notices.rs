@@ -6,8 +6,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use backstitch_core::model::{Change, ContentId, Kind, NodeId, RelPath};
-use backstitch_core::{Answer, Entry, LogFilter, OpenText, Result, Standing};
+use backstitch_core::model::{Change, ContentId, Kind, NodeId, OpId, RelPath};
+use backstitch_core::{Answer, Entry, Error, LogFilter, OpenText, Result, Standing};
 use backstitch_protocol::{DidCheckpoint, DidRewind, Recorder, Status, TimelineChanged};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -18,6 +18,8 @@ use tower_lsp::gen_lsp_types::{
 use super::buffers;
 use super::document::{self, Document};
 use super::editing::{self, For, Open};
+use super::following;
+use super::news::Heard;
 use super::restore;
 use super::room::{Acting, Room};
 use super::session::Session;
@@ -28,12 +30,20 @@ use crate::shape;
 const TOLD: usize = 50;
 
 /// Runs until the server ends.
-pub async fn follow(session: Arc<Session>, mut heard: UnboundedReceiver<PathBuf>) {
-    let mut last: HashMap<PathBuf, NodeId> = HashMap::new();
-    while let Some(root) = heard.recv().await {
-        let Some(room) = session.room_at(&root) else {
+pub async fn follow(session: Arc<Session>, mut heard: UnboundedReceiver<Heard>) {
+    let mut last: HashMap<PathBuf, Seen> = HashMap::new();
+    while let Some(heard) = heard.recv().await {
+        let (Heard::Opened(root) | Heard::Rang(root)) = &heard;
+        let (root, Some(room)) = (root.clone(), session.room_at(root)) else {
             continue;
         };
+        if let Heard::Opened(_) = heard {
+            // what comes after this is news
+            if let Ok(news) = news(&room, None).await {
+                last.insert(root, news.seen);
+            }
+            continue;
+        }
         session.changed(&room);
         tokio::spawn(serve(session.clone(), room.clone()));
         let since = last.get(&root).copied();
@@ -44,9 +54,22 @@ pub async fn follow(session: Arc<Session>, mut heard: UnboundedReceiver<PathBuf>
             buffers::written_below(&session, &room).await;
         }
         match news(&room, since).await {
-            Ok((head, entries)) => {
-                last.insert(root, head);
-                tell(&session, &room, &entries).await;
+            Ok(news) => {
+                if since.is_some_and(|since| news.seen.head < since.head) {
+                    // another history: what is not saved is not in it yet
+                    buffers::keep_all(&session, &room, false).await;
+                }
+                last.insert(root, news.seen);
+                tell(&session, &room, &news.entries).await;
+                if let Some((which, node)) = following::restored(&news.entries, news.switched) {
+                    let followed = following::follow(session.clone(), room, which, node);
+                    tokio::spawn(followed);
+                }
+            }
+            Err(Error::NoStore(_)) => {
+                // cleared: what is typed begins another
+                last.remove(&root);
+                buffers::keep_all(&session, &room, false).await;
             }
             Err(error) => tracing::info!("{}: {error}", root.display()),
         }
@@ -83,8 +106,23 @@ pub async fn standing(session: Arc<Session>, room: Arc<Room>) {
     }
 }
 
-/// The newest node, and what was made after another one, oldest first. Without one nothing is told.
-async fn news(room: &Room, since: Option<NodeId>) -> Result<(NodeId, Vec<Entry>)> {
+/// What of a store's history was seen.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    head: NodeId,
+    operation: Option<OpId>,
+}
+
+/// What happened since something was seen.
+struct Happened {
+    seen: Seen,
+    /// Oldest first; none where nothing was seen before.
+    entries: Vec<Entry>,
+    /// Somebody went to another branch.
+    switched: bool,
+}
+
+async fn news(room: &Room, since: Option<Seen>) -> Result<Happened> {
     let asked = room.ask(move |engine| {
         let newest = engine.log(&LogFilter {
             limit: Some(if since.is_some() { TOLD } else { 1 }),
@@ -93,10 +131,16 @@ async fn news(room: &Room, since: Option<NodeId>) -> Result<(NodeId, Vec<Entry>)
         })?;
         let head = newest.iter().map(|entry| entry.node.id).max();
         let head = head.unwrap_or(NodeId(0));
-        let new = |entry: &Entry| since.is_some_and(|last| entry.node.id > last);
+        let new = |entry: &Entry| since.is_some_and(|last| entry.node.id > last.head);
         let mut entries: Vec<Entry> = newest.into_iter().filter(new).collect();
         entries.reverse();
-        Ok((head, entries))
+        let seen = since.and_then(|seen| seen.operation);
+        let (operation, switched) = following::done_since(engine, seen)?;
+        Ok(Happened {
+            seen: Seen { head, operation },
+            entries,
+            switched: switched && since.is_some(),
+        })
     });
     asked.await
 }
@@ -190,6 +234,7 @@ fn is_typed(document: &Document, change: &Change, root: &Path) -> bool {
 /// Carries out what another process asks of this editor.
 async fn serve(session: Arc<Session>, room: Arc<Room>) {
     let _one_by_one = room.serving.lock().await;
+    let _alone = room.restoring.lock().await;
     let (session, room) = (&session, &room);
     let taken = room.act(false, |Acting { engine, lease }| {
         engine.take_requests(&lease)

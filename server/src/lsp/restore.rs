@@ -230,6 +230,7 @@ async fn apply(
     fingerprint: Option<String>,
 ) -> Outcome<protocol::Applied> {
     let mine = job.clone();
+    let _alone = job.room.restoring.lock().await;
     let open = Open::of(session, &job.room);
     let title = words::doing(job.verb, job.rev.as_deref());
     let work = |shown: progress::Shown| {

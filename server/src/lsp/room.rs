@@ -21,6 +21,8 @@ pub struct Room {
     workspace: Workspace,
     /// Held while something is carried out that another process asked for.
     pub serving: tokio::sync::Mutex<()>,
+    /// Held while a restore is carried out here, until its documents have their texts.
+    pub restoring: tokio::sync::Mutex<()>,
     asks: Sender<Job>,
     acts: Sender<Job>,
     /// Held, not used: it watches the files as long as the workspace is open.
@@ -63,6 +65,7 @@ impl Room {
             standing,
             workspace,
             serving: tokio::sync::Mutex::default(),
+            restoring: tokio::sync::Mutex::default(),
             asks,
             acts,
         })

@@ -45,9 +45,11 @@ pub struct Session {
     applying: AtomicUsize,
     /// Whether the client has asked the server to end.
     exited: AtomicBool,
+    /// Documents whose text could not be recorded, of which the user was told.
+    pub unkept: DashSet<String>,
     /// Documents that are left alone, of which the user was told.
     left_alone: DashSet<String>,
-    heard: UnboundedSender<PathBuf>,
+    heard: UnboundedSender<news::Heard>,
     touched: UnboundedSender<Touched>,
     /// Workspaces that were opened just now.
     opened: UnboundedSender<Arc<Room>>,
@@ -67,7 +69,8 @@ pub struct Session {
 #[derive(Clone, Debug)]
 pub enum Touched {
     Changed(String),
-    Saved(String),
+    /// With what it went on from, as that stood in the file.
+    Saved(String, Option<Vec<u8>>),
     Closed(String, Box<Document>),
 }
 
@@ -131,7 +134,7 @@ impl Session {
     pub fn new(
         client: Client,
         store_dir: Option<PathBuf>,
-        heard: UnboundedSender<PathBuf>,
+        heard: UnboundedSender<news::Heard>,
         touched: UnboundedSender<Touched>,
         opened: UnboundedSender<Arc<Room>>,
     ) -> Self {
@@ -147,6 +150,7 @@ impl Session {
             epoch: AtomicU64::new(0),
             applying: AtomicUsize::new(0),
             exited: AtomicBool::new(false),
+            unkept: DashSet::new(),
             left_alone: DashSet::new(),
             heard,
             touched,
@@ -261,17 +265,27 @@ impl Session {
 
     /// A change of a document came that cannot be read: what the client has is not known any more.
     pub fn lose(&self, uri: &str) {
-        if self.documents.with(uri, Document::lose).is_some() {
+        let lost = self.documents.with(uri, |document| {
+            let path = document.place.as_ref().map(|place| place.path.display());
+            document.lose().then_some(path)
+        });
+        if let Some(news) = lost {
+            if let Some(path) = news.flatten() {
+                self.say(MessageType::Warning, words::notice::lost(&path));
+            }
             tracing::warn!("{uri}: out of step until it is opened again or told as a whole");
         }
     }
 
     pub fn save(&self, uri: &str) {
         let file = uri::to_path(uri).and_then(|path| document::read(&path));
-        self.documents
-            .with(uri, |document| document.saved(file.as_deref()));
+        let base = self.documents.with(uri, |document| {
+            let base = document.base_bytes();
+            document.saved(file.as_deref());
+            base
+        });
         self.forget_blames();
-        self.touch(Touched::Saved(uri.to_owned()));
+        self.touch(Touched::Saved(uri.to_owned(), base.flatten()));
     }
 
     pub fn close(&self, uri: &str) {
@@ -477,6 +491,11 @@ impl Session {
             }
         });
         waited.await.is_ok() || has()
+    }
+
+    /// For who touches documents later.
+    pub fn touches(&self) -> UnboundedSender<Touched> {
+        self.touched.clone()
     }
 
     pub fn touch(&self, touched: Touched) {

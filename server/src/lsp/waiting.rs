@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use backstitch_core::model::ContentId;
 use backstitch_core::{Orphan, PendingSave, Result, Settle};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tower_lsp::gen_lsp_types::MessageType;
 
+use super::document;
 use super::editing;
 use super::notices;
 use super::room::{Acting, Room};
@@ -80,6 +82,13 @@ async fn left(session: Arc<Session>, room: Arc<Room>) {
         };
         let mut left = engine.orphan_buffers()?;
         left.retain(|orphan| !is_outcome(orphan));
+        // it was saved all the same, or somebody else has written just that
+        let root = engine.root().to_path_buf();
+        let on_disk = |orphan: &Orphan| document::read(&root.join(orphan.path.to_path()));
+        let is_there = |o: &Orphan| on_disk(o).is_some_and(|f| ContentId::of(&f) == o.content);
+        for orphan in left.extract_if(.., |orphan| is_there(orphan)) {
+            engine.forget(&orphan)?;
+        }
         Ok(left)
     });
     let found = found.await;
@@ -90,15 +99,9 @@ async fn left(session: Arc<Session>, room: Arc<Room>) {
         let chosen = super::ask::ask(&session, MessageType::Warning, &question, &answers).await;
         let outcome = match chosen.as_deref() {
             Some(choice::SHOW_TEXT) => {
-                let taken = room.act(false, move |Acting { engine, lease }| {
-                    let text = engine.adopt(&lease, &orphan)?;
-                    if let Some(text) = &text {
-                        // with a checkpoint it stays in the history, whatever becomes of the view
-                        let node = engine.checkpoint(Some(notice::LEFT_TEXT))?;
-                        engine.keep_buffers(&lease, node, std::slice::from_ref(text))?;
-                        engine.drop_buffer(&lease, &text.path)?;
-                    }
-                    Ok(text)
+                // with a checkpoint it stays in the history, whatever becomes of the view
+                let taken = room.act(false, move |Acting { engine, .. }| {
+                    engine.keep_orphan(&orphan, notice::LEFT_TEXT)
                 });
                 match taken.await {
                     Ok(Some(text)) => views::unsaved(&session, &text.path, &text.text).await,
@@ -127,14 +130,14 @@ async fn left_waiting(session: &Arc<Session>, room: &Arc<Room>, save: &PendingSa
         return;
     };
     let waits = save.clone();
-    let settled = room.act(false, move |Acting { engine, lease }| {
+    let settled = room.act(false, move |Acting { engine, .. }| {
         let left = engine.orphan_buffers()?;
         let orphan = left.into_iter().find(|orphan| orphan.path == waits.path);
         if write {
-            let adopted = orphan.map(|orphan| engine.adopt(&lease, &orphan));
-            let text = adopted.transpose()?.flatten().map(|open| open.text);
+            // whatever becomes of it in the file, what was typed is in the history
+            let kept = orphan.map(|orphan| engine.keep_orphan(&orphan, notice::LEFT_TEXT));
+            let text = kept.transpose()?.flatten().map(|open| open.text);
             engine.settle_pending(&waits.path, &Settle::WriteNow(text))?;
-            engine.drop_buffer(&lease, &waits.path)?;
         } else {
             engine.settle_pending(&waits.path, &Settle::Forget)?;
             // nothing was typed into it: it is the outcome that is not wanted

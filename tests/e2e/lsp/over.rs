@@ -1,8 +1,11 @@
 //! Restores over text that is not saved: what the agent did goes, what was typed stays, whatever came in between.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
-use super::client::{Client, Editor};
+use super::client::{Client, Editor, Edits};
+use super::unsaved::until_unsaved;
 use crate::support::World;
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
@@ -139,4 +142,274 @@ fn what_an_exact_rewind_takes_out_comes_back() {
     assert_eq!(client.text("a.txt"), typed.replace("one\n", "ONE\n"));
     client.leave();
     world.ok(["verify"]);
+}
+
+/// What the user saves while an agent's command runs is the user's, and no rewind takes it; what the command wrote
+/// by then, and the editor had read, is the agent's.
+#[test]
+fn what_is_saved_while_a_command_runs_is_the_users() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.session_start();
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    agent.prompt("run the tests");
+    let call = agent.pre_bash("true");
+    client.type_over("a.txt", "seven\n", "seven\nmine\n");
+    client.save("a.txt");
+    until_user(&world, "mine");
+    world.write("a.txt", &world.read("a.txt").replace("two\n", "2\n"));
+    client.reload("a.txt");
+    // by then the server has seen what the file held
+    client.ok("backstitch/sessions", json!({}));
+    client.type_over("a.txt", "one\n", "mine, too\none\n");
+    client.save("a.txt");
+    until_user(&world, "mine, too");
+    let output = agent.execute(&call);
+    agent.post_bash(&call, &output);
+    agent.stop();
+    let by = by(&world);
+    assert_eq!(
+        by,
+        [
+            "user", "before", "agent", "before", "before", "before", "before", "before", "user"
+        ]
+    );
+    let done = client.command("backstitch.rewind", quiet("t1"));
+    assert_eq!(done["gaps"], json!([]), "{done}");
+    client.reload("a.txt");
+    let expected = format!("mine, too\n{TEXT}mine\n");
+    assert_eq!(client.text("a.txt"), expected);
+    client.leave();
+    assert_eq!(world.read("a.txt"), expected);
+    world.ok(["verify"]);
+}
+
+/// Asks until a line is known to be the user's, recorded.
+fn until_user(world: &World, line: &str) {
+    let deadline = Instant::now() + Duration::from_mins(1);
+    loop {
+        let blame = world.json(["blame", "a.txt"]);
+        let lines = blame["lines"].as_array().expect("lines").iter();
+        let mut lines = lines.filter(|l| l["text"] == line);
+        if lines.any(|l| l["by"] == "user" && l["checkpoint"].is_string()) {
+            return;
+        }
+        assert!(Instant::now() < deadline, "{blame}");
+    }
+}
+
+/// An editor that died before its rewind was saved: what is written is the rewind, with what was typed.
+#[test]
+fn what_is_written_later_is_the_rewind() {
+    for taken in [true, false] {
+        let world = World::committed(&[("a.txt", TEXT), ("b.txt", TEXT)]);
+        let mut agent = world.agent();
+        agent.prompt("make it two");
+        agent.edit("a.txt", "two\n", "2\n");
+        agent.stop();
+        let mut client = Client::start(&world, Editor::Nvim);
+        client.open("a.txt");
+        client.type_over("a.txt", "seven\n", "seven\nTYPED\n");
+        until_unsaved(&world, &["a.txt"]);
+        if !taken {
+            client.edits = Edits::Refused;
+        }
+        client.command("backstitch.rewind", quiet("t1"));
+        client.kill();
+        let mut next = Client::start(&world, Editor::Helix);
+        next.open("b.txt");
+        next.will_choose("Write it");
+        next.until(|client| !client.asked.is_empty());
+        let deadline = Instant::now() + Duration::from_mins(1);
+        while world.read("a.txt").contains("2\n") {
+            assert!(Instant::now() < deadline, "not written");
+        }
+        assert_eq!(world.read("a.txt"), format!("{TEXT}TYPED\n"), "{taken}");
+        next.ok("backstitch/sessions", json!({}));
+        next.leave();
+        let by = by(&world);
+        assert_eq!((by[1].as_str(), by[7].as_str()), ("before", "user"));
+        world.ok(["verify"]);
+    }
+}
+
+/// Two editors of the same name with unsaved text of one file: a checkpoint has both texts.
+#[test]
+fn two_of_the_same_name() {
+    let world = start();
+    world.ok(["checkpoint"]);
+    let mut clients = ["first", "second"].map(|typed| {
+        let mut client = Client::start(&world, Editor::Nvim);
+        client.open("a.txt");
+        client.type_over("a.txt", "seven\n", typed);
+        client
+    });
+    until_unsaved(&world, &["a.txt", "a.txt"]);
+    let made = world.json(["checkpoint"]);
+    let kept = made["unsaved"].as_array().expect("texts").iter();
+    let kept: Vec<&Value> = kept.map(|text| &text["path"]).collect();
+    assert_eq!(kept, ["a.txt", "a.txt"]);
+    for client in &mut clients {
+        client.kill();
+    }
+    // who opens it next takes up both, beside text of its own
+    let mut next = Client::start(&world, Editor::Nvim);
+    next.open("a.txt");
+    next.type_over("a.txt", "one\n", "third\n");
+    next.will_choose("Show it");
+    next.will_choose("Show it");
+    next.until(|client| client.asked.len() == 2);
+    until_left(&world, 0);
+    until_unsaved(&world, &["a.txt"]);
+    let mut texts: Vec<String> = Vec::new();
+    for row in world.json(["log", "--limit", "20"])["checkpoints"]
+        .as_array()
+        .expect("rows")
+    {
+        for text in row["unsaved"].as_array().into_iter().flatten() {
+            texts.push(text["content"].to_string());
+        }
+    }
+    assert!(!texts.is_empty());
+    next.leave();
+    world.ok(["verify"]);
+}
+
+fn until_left(world: &World, count: usize) {
+    let deadline = Instant::now() + Duration::from_mins(1);
+    let left = || {
+        world.json(["status"])["unsaved_left"]
+            .as_array()
+            .map(Vec::len)
+    };
+    while left() != Some(count) {
+        assert!(Instant::now() < deadline, "{:?}", left());
+    }
+}
+
+/// One file under two names in one editor: the clean one does not take the other's text out of the store.
+#[test]
+fn one_file_under_two_names() {
+    let world = start();
+    world.ok(["checkpoint"]);
+    world.symlink("a.txt", "l.txt");
+    let mut client = Client::start(&world, Editor::Vscode);
+    client.open("a.txt");
+    client.type_over("a.txt", "seven\n", "mine\n");
+    until_unsaved(&world, &["a.txt"]);
+    client.open("l.txt");
+    client.close("l.txt");
+    // a checkpoint takes up all that is open
+    client.command("backstitch.checkpoint", json!({}));
+    until_unsaved(&world, &["a.txt"]);
+    client.kill();
+    until_left(&world, 1);
+}
+
+/// A checkpoint by hand, or a tag, has what was typed until that moment.
+#[test]
+fn a_checkpoint_has_the_last_key() {
+    let world = start();
+    world.ok(["checkpoint"]);
+    let mut client = Client::start(&world, Editor::Vscode);
+    client.open("a.txt");
+    client.type_over("a.txt", "seven\n", "mine\n");
+    let made = client.command("backstitch.checkpoint", json!({}));
+    assert_eq!(made["unsaved"][0]["path"], "a.txt", "{made}");
+    let id = made["id"].as_str().expect("an id").to_owned();
+    let kept = world.ok(["cat", &id, "a.txt", "--unsaved"]).stdout;
+    assert_eq!(kept, TEXT.replace("seven", "mine"));
+    client.leave();
+}
+
+/// A history that is cleared under an editor begins again with what is not saved there.
+#[test]
+fn a_cleared_history_takes_up_what_is_open() {
+    let world = start();
+    world.ok(["checkpoint"]);
+    let mut client = Client::start(&world, Editor::Vscode);
+    client.open("a.txt");
+    client.type_over("a.txt", "seven\n", "mine\n");
+    until_unsaved(&world, &["a.txt"]);
+    world.ok(["clear", "--yes"]);
+    let mut agent = world.agent();
+    agent.prompt("go");
+    until_unsaved(&world, &["a.txt"]);
+    client.leave();
+}
+
+/// A command line rewinds files that an editor shows, clean or typed into a moment ago: the documents follow.
+#[test]
+fn documents_follow_a_command_line() {
+    for editor in [Editor::Nvim, Editor::Helix, Editor::Eglot] {
+        let world = World::committed(&[("a.txt", TEXT), ("b.txt", TEXT)]);
+        let mut agent = world.agent();
+        agent.prompt("make it two");
+        agent.edit("a.txt", "two\n", "2\n");
+        agent.edit("b.txt", "two\n", "2\n");
+        agent.stop();
+        let mut client = Client::with(&world, editor, &json!({ "notifications": true }));
+        client.open("a.txt");
+        client.open("b.txt");
+        client.idle();
+        until_listening(&world, &mut client);
+        let typed = TEXT.replace("seven\n", "seven\nTYPED\n");
+        // a moment ago: the store may not have it yet
+        client.type_over("b.txt", "seven\n", "seven\nTYPED\n");
+        client.idle();
+        std::thread::scope(|scope| {
+            let rewind = scope.spawn(|| world.run(["rewind", "t1"]));
+            client.until(|client| client.text("a.txt") == TEXT && client.text("b.txt") == typed);
+            while !rewind.is_finished() {
+                client.ok("backstitch/sessions", json!({}));
+            }
+            rewind.join().expect("an answer").expect_code(0);
+        });
+        client.save("a.txt");
+        client.save("b.txt");
+        assert_eq!(world.read("a.txt"), TEXT);
+        assert_eq!(world.read("b.txt"), typed);
+        // another branch, the same way
+        std::thread::scope(|scope| {
+            let undo = scope.spawn(|| world.run(["undo"]));
+            client.until(|client| client.text("a.txt") == TEXT.replace("two", "2"));
+            while !undo.is_finished() {
+                client.ok("backstitch/sessions", json!({}));
+            }
+            undo.join().expect("an answer").expect_code(0);
+        });
+        client.leave();
+        world.ok(["verify"]);
+    }
+}
+
+/// Until the server hears of what others do.
+fn until_listening(world: &World, client: &mut Client<'_>) {
+    loop {
+        world.ok(["checkpoint"]);
+        if client.notified.iter().any(|(what, _)| what == "backstitch/didCheckpoint") {
+            break;
+        }
+        client.ok("backstitch/sessions", json!({}));
+    }
+}
+
+/// A switch from the command line, with a document open that is clean.
+#[test]
+fn documents_follow_a_switch() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.stop();
+    world.ok(["branch", "create", "other", "--from", "t1"]);
+    let mut client = Client::with(&world, Editor::Helix, &json!({ "notifications": true }));
+    client.open("a.txt");
+    until_listening(&world, &mut client);
+    world.ok(["switch", "other"]);
+    client.until(|client| client.text("a.txt") == TEXT);
+    world.ok(["switch", "main"]);
+    client.until(|client| client.text("a.txt") == TEXT.replace("two", "2"));
+    client.leave();
 }

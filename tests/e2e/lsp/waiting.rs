@@ -258,9 +258,8 @@ fn undo_passes_over_what_was_not_saved() {
     client.command("backstitch.undo", json!({ "confirm": false }));
     assert_eq!(world.read("b.txt"), agents());
     assert_eq!(client.text("a.txt"), agents());
-    let quiet = json!({ "confirm": false });
-    let undo = json!({ "command": "backstitch.undo", "arguments": [quiet] });
-    let nothing = client.fails("workspace/executeCommand", undo)["message"].to_string();
+    let nothing = client.command("backstitch.undo", json!({ "confirm": false }));
+    let nothing = nothing["error"]["message"].to_string();
     assert!(nothing.contains("no operation to undo"), "{nothing}");
     client.leave();
     world.ok(["verify"]);

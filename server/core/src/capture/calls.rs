@@ -74,6 +74,11 @@ impl Writers {
         })
     }
 
+    /// Whether anybody but the user may be writing.
+    pub(crate) fn any(&self) -> bool {
+        !self.calls.is_empty() || !self.background.is_empty()
+    }
+
     pub(crate) fn judge(&self, found: Found) -> Verdict {
         use Certainty::{Certain, Group, Uncertain};
         let origin = |session, call, session_certainty, step_certainty| Verdict {

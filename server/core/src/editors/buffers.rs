@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{EditorInfo, EditorLease, Settle, ensure, is_alive, lock_file, remove, row};
+use super::{EditorInfo, EditorLease, Settle, ensure, is_alive, row};
 use crate::disk::MAX_FILE;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -203,35 +203,22 @@ impl Engine {
         Ok(all)
     }
 
-    /// Takes over what another editor left: it is this one's from now on, as if it had put it. None: somebody
-    /// else did so first. Where this editor has text of its own for the path, that stays and the other's is
-    /// given, and left where it is.
-    pub fn adopt(&mut self, lease: &EditorLease, orphan: &Orphan) -> Result<Option<OpenText>> {
+    /// Makes a checkpoint that has what a dead editor left, and forgets it: from then on it is part of the history.
+    /// None: somebody else took it first.
+    pub fn keep_orphan(&mut self, orphan: &Orphan, label: &str) -> Result<Option<OpenText>> {
         let left = orphan.editor.id;
         if is_alive(&self.store.dir, left) {
             return Ok(None);
         }
+        let found = text_of(&self.store.conn, self.here.root, left, &orphan.path)?;
+        let Some(open) = found else { return Ok(None) };
+        let node = self.checkpoint(Some(label))?;
         let dir = self.store.dir.clone();
-        let (open, empty) = self.store.write(Durable::Process, |conn| {
-            let Some(open) = text_of(conn, lease.root, left, &orphan.path)? else {
-                return Ok((None, false));
-            };
-            ensure(conn, lease)?;
-            conn.execute(
-                "UPDATE OR IGNORE buffer SET editor = ?4 WHERE root = ?1 AND editor = ?2 AND path = ?3",
-                params![lease.root, left, orphan.path, lease.info.id],
-            )?;
-            let more = "SELECT 1 FROM buffer WHERE editor = ?1 LIMIT 1";
-            let empty = !conn.prepare_cached(more)?.exists([left])?;
-            if empty {
-                remove(conn, left)?;
-            }
-            Ok((Some(open), empty))
+        self.store.write(Durable::Power, |conn| {
+            keep(conn, &dir, node, &orphan.editor, &open)
         })?;
-        if empty {
-            std::fs::remove_file(lock_file(&dir, left)).ok();
-        }
-        Ok(open)
+        self.forget(orphan)?;
+        Ok(Some(open))
     }
 
     /// The user does not want what a dead editor left. It is gone for good, unless a checkpoint has it.
@@ -403,7 +390,7 @@ pub(crate) struct Kept<'a> {
 }
 
 /// Attaches a content of the store to a node.
-pub(crate) fn note(conn: &Connection, node: NodeId, kept: &Kept<'_>) -> Result<()> {
+fn note(conn: &Connection, node: NodeId, kept: &Kept<'_>) -> Result<()> {
     conn.prepare_cached(
         "INSERT OR REPLACE INTO node_text (node, path, editor, pid, content, base, made)
          VALUES (?1,?2,?3,?4,?5,?6,?7)",
@@ -418,6 +405,15 @@ pub(crate) fn note(conn: &Connection, node: NodeId, kept: &Kept<'_>) -> Result<(
         kept.made
     ])?;
     Ok(())
+}
+
+/// The same of what a restore found in a document, which is newer than what its editor had put.
+pub(crate) fn note_made(conn: &Connection, node: NodeId, kept: &Kept<'_>) -> Result<()> {
+    conn.prepare_cached(
+        "DELETE FROM node_text WHERE node = ?1 AND path = ?2 AND editor = ?3 AND pid = ?4",
+    )?
+    .execute(params![node, kept.path, kept.editor, kept.pid])?;
+    note(conn, node, kept)
 }
 
 /// What a document of this editor had before a restore, what it went on from, and what the restore made of it.

@@ -4,8 +4,10 @@
 
 mod buffers;
 mod edits;
+mod follow;
 pub(crate) mod pending;
 mod requests;
+mod saves;
 #[cfg(test)]
 mod tests;
 
@@ -14,9 +16,10 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-pub(crate) use buffers::{Kept, alive, attach, editor, kept_of, node_rows, note, text_of};
+pub(crate) use buffers::{Kept, alive, attach, editor, kept_of, node_rows, note_made, text_of};
 pub use buffers::{OpenText, Orphan, Unsaved};
 pub use edits::InEditor;
+pub use follow::Followed;
 pub use pending::{PendingSave, Settle, Settled};
 pub use requests::{Answer, Handed};
 pub(crate) use requests::{HAND_OVER, in_the_way, named, only_one};

@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::history::{self, Ancestry, NewChange, SetHash};
 use crate::known;
+use crate::merge::{Favor, merge3};
 use crate::model::{
     ChangeId, ContentId, Coverage, FileId, FileState, Image, Kind, NodeId, OpId, Origin, Placed,
     RelPath, RootId,
@@ -394,7 +395,8 @@ impl Engine {
             return Ok(Settled::Nothing);
         };
         let before = self.head()?;
-        let (content, size) = match (text, p.wanted) {
+        let text = text.map(|text| self.with_outcome(&p, text)).transpose()?;
+        let (content, size) = match (text.as_deref(), p.wanted) {
             (Some(text), _) => {
                 let id = ContentId::of(text);
                 let like = p.wanted.content();
@@ -419,6 +421,27 @@ impl Engine {
         self.look_unlocked()?;
         let node = self.head()?.filter(|head| before != Some(*head));
         Ok(Settled::Done { node })
+    }
+}
+
+impl Engine {
+    /// What is to be written of a text that an editor had where a restore waits for its save: one that never came to
+    /// show the outcome has it merged in. Where they collide, what was typed stays.
+    fn with_outcome(&self, p: &PendingSave, text: &[u8]) -> Result<Vec<u8>> {
+        let bytes = |image: Image| -> Result<Vec<u8>> {
+            let content = image.content();
+            let read = content.map(|content| self.content(&content)).transpose()?;
+            Ok(read.unwrap_or_default())
+        };
+        let (disk, wanted) = (bytes(p.disk)?, bytes(p.wanted)?);
+        let far = |from: &[u8]| {
+            let (added, removed, _) = crate::diff::count(from, text);
+            added + removed
+        };
+        if far(&wanted) <= far(&disk) {
+            return Ok(text.to_vec());
+        }
+        Ok(merge3(&disk, text, &wanted, Favor::Ours).bytes)
     }
 }
 

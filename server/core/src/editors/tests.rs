@@ -418,16 +418,22 @@ fn a_dead_editors_text_stays_until_somebody_takes_it() {
     let next = s.engine.attach_editor("Helix").expect("attached");
     let orphans = s.engine.status().expect("read").orphans;
     assert_eq!((orphans.len(), orphans[0].content), (1, id(TYPED)));
-    let taken = s
-        .engine
-        .adopt(&next, &orphans[0])
-        .expect("taken")
-        .expect("there");
-    assert_eq!(taken, typed(TYPED, AGENT));
-    assert_eq!(s.engine.adopt(&next, &orphans[0]).expect("asked"), None);
+    // the next one has text of its own of it, which stays
+    let own = typed(BASE, AGENT);
+    s.engine.put_buffer(&next, &own).expect("put");
+    let taken = s.engine.keep_orphan(&orphans[0], "left").expect("taken");
+    assert_eq!(taken, Some(typed(TYPED, AGENT)));
+    let again = s.engine.keep_orphan(&orphans[0], "left").expect("asked");
+    assert_eq!(again, None);
     assert_eq!(s.engine.orphan_buffers().expect("read"), []);
-    let manual = s.engine.checkpoint(None).expect("made");
-    assert_eq!(s.engine.unsaved_at(manual).expect("read").len(), 1);
+    let head = s.engine.resolve("@~0").expect("the head");
+    let kept = s.engine.unsaved_at(head).expect("read");
+    let mut kept: Vec<_> = kept.iter().map(|unsaved| unsaved.content).collect();
+    kept.sort();
+    let mut both = [id(TYPED), id(BASE)];
+    both.sort();
+    assert_eq!(kept, both);
+    assert_eq!(s.engine.unsaved().expect("read").len(), 1);
 }
 
 /// The hook looks at two empty tables, no more.

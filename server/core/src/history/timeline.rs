@@ -132,7 +132,7 @@ pub struct Operation {
 }
 
 impl Operation {
-    pub(crate) fn is_finished(&self) -> bool {
+    pub fn is_finished(&self) -> bool {
         matches!(self.state, OpState::Done | OpState::Incomplete)
     }
 }

@@ -184,7 +184,7 @@ pub(super) fn record_documents(
                 base,
                 made: e.made,
             };
-            editors::note(conn, node, &kept)?;
+            editors::note_made(conn, node, &kept)?;
         }
         if let Some((disk, wanted)) = e.waits {
             let new = NewPending {

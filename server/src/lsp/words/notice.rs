@@ -24,6 +24,29 @@ pub fn left_alone(path: &str, why: LeftAlone) -> String {
     }
 }
 
+/// Text that is not saved could not be recorded.
+pub fn not_kept(path: &str, error: impl Display) -> String {
+    format!(
+        "What you typed into {path} could not be recorded: {error}. It is tried again; until then only a save keeps it."
+    )
+}
+
+/// What another process restored stands where something was typed.
+pub fn collides(left: &[RelPath]) -> String {
+    let names: Vec<String> = left.iter().map(RelPath::display).collect();
+    format!(
+        "{} changed on disk by a rewind, where you have text that is not saved: the document stays as it is. `backstitch.undo` takes the rewind back.",
+        names.join(", ")
+    )
+}
+
+/// The client told of a change that cannot be read.
+pub fn lost(path: &str) -> String {
+    format!(
+        "The editor told of a change of {path} that cannot be read: it has no lenses, and what is typed into it is not kept, until it is closed and opened again."
+    )
+}
+
 /// `done`: what an agent did below text that is not saved; `kept`: where that text is, or why it is not.
 pub fn written_below(
     agent: Option<&str>,

@@ -17,7 +17,7 @@ CREATE TABLE node_text (
   content BLOB NOT NULL,              -- a content of the store
   base BLOB,
   made BLOB,
-  PRIMARY KEY (node, path, editor, pid)
+  PRIMARY KEY (node, path, editor, pid, content)
 ) WITHOUT ROWID;
 INSERT INTO node_text (node, path, editor, pid, content, base)
   SELECT node, path, editor, 0, content, base FROM node_buffer;

@@ -1,0 +1,86 @@
+//! What the user saves while an agent may be writing anything: the editor says whose it is.
+
+use super::pending::Pending;
+use crate::capture::DEADLINE;
+use crate::capture::calls::{self, Found, Verdict, Writers};
+use crate::capture::named::transition;
+use crate::capture::settle::{BEFORE, Cause, Desk};
+use crate::disk::Look;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::known;
+use crate::model::{Coverage, Image, NodeId, Origin, RelPath};
+use crate::store;
+
+impl Engine {
+    /// An editor has saved a document, and its file holds just this text. While somebody else may be writing, what
+    /// it comes to is recorded as the user's at once; the next look finds it otherwise. `base`: what the document
+    /// went on from, where that is known.
+    pub fn saved_in_editor(
+        &mut self,
+        path: &RelPath,
+        base: Option<&[u8]>,
+        text: &[u8],
+    ) -> Result<Option<NodeId>> {
+        let conn = &self.store.conn;
+        let since = calls::last_event(conn)?;
+        let unknown = known::get(conn, self.here.root, path)?.is_none();
+        if !Writers::since(conn, self.here.root, since)?.any()
+            || base == Some(text)
+            || (unknown && self.is_hidden(path))
+        {
+            return Ok(None);
+        }
+        let Some(_lock) = self.quiet_lock(DEADLINE)? else {
+            return Ok(None);
+        };
+        let look = self.root.look(path)?;
+        if look.bytes.as_deref() != Some(text) {
+            return Ok(None);
+        }
+        self.settle(BEFORE, look, |desk, look| desk.saved(path, base, &look))
+    }
+}
+
+impl Desk<'_> {
+    fn saved(&self, path: &RelPath, base: Option<&[u8]>, look: &Look) -> Result<Option<NodeId>> {
+        let (conn, root) = (self.conn, self.here.root);
+        let row = known::get(conn, root, path)?;
+        let (Image::File { mode, .. }, Some(text)) = (look.image, &look.bytes) else {
+            return Ok(None);
+        };
+        let known = row.as_ref().map_or(Image::Absent, |row| row.image);
+        if known == look.image
+            || Pending::of(conn, root)?.get(path).is_some()
+            || calls::reserved(conn, root, path)?.is_some()
+        {
+            return Ok(None);
+        }
+        if let Some(base) = base {
+            let read = Image::File {
+                mode,
+                content: store::put(conn, self.dir, base, known.content())?,
+                size: base.len() as u64,
+            };
+            if read.content() != known.content() {
+                // the editor had read what somebody else had written by then
+                let writers = Writers::since(conn, root, calls::last_event(conn)?)?;
+                self.made(path, read, look, writers.judge(Found::Between))?;
+            }
+        }
+        store::put(conn, self.dir, text, known.content())?;
+        let users = Verdict {
+            origin: Origin::USER,
+            provisional: false,
+        };
+        self.made(path, look.image, look, users)
+    }
+
+    fn made(&self, path: &RelPath, to: Image, look: &Look, by: Verdict) -> Result<Option<NodeId>> {
+        let row = known::get(self.conn, self.here.root, path)?;
+        let step = transition(path, row.as_ref(), to, look, by, 0);
+        let generation = known::next_generation(self.conn, self.here.root)?;
+        let none = Coverage::default();
+        self.record(&[step], &Cause::between(), &none, false, generation)
+    }
+}
