@@ -64,7 +64,7 @@ export interface ApplyEditParams {
   edit: WorkspaceEdit;
   /** The tool's name. */
   label?: string | null;
-  /** Those of the turn that has begun, where nothing is said. */
+  /** The turn that has begun where nothing is said, if it is the only one; `session` alone names one of several. */
   agent?: string | null;
   session?: string | null;
 }
@@ -772,7 +772,7 @@ export interface TurnEndParams {
   uri?: string | null;
   /** Its root, as a path or URI. */
   workspace?: string | null;
-  /** Those of the turn that has begun, where nothing is said. */
+  /** The turn that has begun where nothing is said, if it is the only one; `session` alone names one of several. */
   agent?: string | null;
   session?: string | null;
 }

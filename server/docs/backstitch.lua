@@ -45,7 +45,7 @@
 ---@class backstitch.ApplyEditParams
 ---@field edit lsp.WorkspaceEdit
 ---@field label? string|nil The tool's name.
----@field agent? string|nil Those of the turn that has begun, where nothing is said.
+---@field agent? string|nil The turn that has begun where nothing is said, if it is the only one; `session` alone names one of several.
 ---@field session? string|nil
 
 ---@class backstitch.ApplyEditResult
@@ -540,7 +540,7 @@
 ---@class backstitch.TurnEndParams
 ---@field uri? string|nil A document of it.
 ---@field workspace? string|nil Its root, as a path or URI.
----@field agent? string|nil Those of the turn that has begun, where nothing is said.
+---@field agent? string|nil The turn that has begun where nothing is said, if it is the only one; `session` alone names one of several.
 ---@field session? string|nil
 
 ---What was recorded; null where nothing had to be.

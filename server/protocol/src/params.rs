@@ -216,7 +216,7 @@ asked! {
     pub struct TurnEndParams {
         #[serde(flatten)]
         pub place: Where,
-        /// Those of the turn that has begun, where nothing is said.
+        /// The turn that has begun where nothing is said, if it is the only one; `session` alone names one of several.
         pub agent: Option<String>,
         pub session: Option<String>,
     }
@@ -234,7 +234,7 @@ shape! {
         /// The tool's name.
         #[serde(default)]
         pub label: Option<String>,
-        /// Those of the turn that has begun, where nothing is said.
+        /// The turn that has begun where nothing is said, if it is the only one; `session` alone names one of several.
         #[serde(default)]
         pub agent: Option<String>,
         #[serde(default)]

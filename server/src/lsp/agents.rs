@@ -11,6 +11,7 @@ use backstitch_core::{Engine, InEditor};
 use backstitch_protocol::{
     ApplyEditParams, ApplyEditResult, FailureKind, TurnBeginParams, TurnEndParams, TurnResult,
 };
+use serde::Deserialize as _;
 use tower_lsp::gen_lsp_types::WorkspaceEdit;
 
 use super::commands;
@@ -40,7 +41,7 @@ pub async fn turn_begin(session: &Session, turn: TurnBeginParams) -> Outcome<Tur
         ));
     };
     let at_work = AtWork { agent, session: id };
-    session.set_at_work(Some(at_work.clone()));
+    session.begins(at_work.clone());
     // what is typed by now belongs to the state before the turn
     super::buffers::keep_all(session, &room, true).await;
     let event = event(
@@ -60,17 +61,8 @@ pub async fn turn_begin(session: &Session, turn: TurnBeginParams) -> Outcome<Tur
 
 pub async fn turn_end(session: &Session, turn: TurnEndParams) -> Outcome<TurnResult> {
     let room = commands::room(session, &turn.place)?;
-    let known = session.at_work();
-    let named = turn
-        .agent
-        .zip(turn.session)
-        .map(|(agent, session)| AtWork { agent, session });
-    let Some(at_work) = named.or(known) else {
-        return Err(Failure::usage(
-            "no turn has begun; `agent` and `session` name one",
-        ));
-    };
-    session.set_at_work(None);
+    let at_work = meant(session, turn.agent, turn.session)?;
+    session.ends(&at_work);
     let event = event(
         &room,
         &at_work,
@@ -80,6 +72,38 @@ pub async fn turn_end(session: &Session, turn: TurnEndParams) -> Outcome<TurnRes
     let made = room.act(true, move |Acting { engine, .. }| recorded(engine, &event));
     Ok(TurnResult {
         checkpoint: made.await?,
+    })
+}
+
+/// The agent that is meant: as named, or the one at work of which nothing else is said. It is never guessed among
+/// several.
+fn meant(session: &Session, agent: Option<String>, id: Option<String>) -> Outcome<AtWork> {
+    if let (Some(agent), Some(session)) = (&agent, &id) {
+        let (agent, session) = (agent.clone(), session.clone());
+        return Ok(AtWork { agent, session });
+    }
+    let is_meant = |at_work: &AtWork| {
+        agent.as_ref().is_none_or(|agent| *agent == at_work.agent)
+            && id.as_ref().is_none_or(|id| *id == at_work.session)
+    };
+    let mut all = session.at_work();
+    all.retain(is_meant);
+    if all.len() > 1 {
+        let names = all
+            .iter()
+            .map(|one| format!("{} `{}`", one.agent, one.session));
+        let names: Vec<String> = names.collect();
+        let names = names.join(", ");
+        return Err(
+            Failure::usage(format!("several agents are at work: {names}"))
+                .hint("`session` names the one that is meant; nothing was changed"),
+        );
+    }
+    all.pop().ok_or_else(|| {
+        let of = agent.or(id).map(|name| format!(" of `{name}`"));
+        let of = of.unwrap_or_default();
+        Failure::usage(format!("no turn{of} has begun here"))
+            .hint("`backstitch/turnBegin` begins one; or name both `agent` and `session`")
     })
 }
 
@@ -104,14 +128,13 @@ fn recorded(engine: &mut Engine, event: &AgentEvent) -> backstitch_core::Result<
 /// Applies an agent's edit, in the editor where a document is open and on disk elsewhere, and records what it came
 /// to as the agent's.
 pub async fn apply_edit(session: &Session, asked: ApplyEditParams) -> Outcome<ApplyEditResult> {
-    let at_work = asked.agent.clone().zip(asked.session.clone());
-    let at_work = at_work.map(|(agent, session)| AtWork { agent, session });
-    let at_work = at_work.or_else(|| session.at_work()).ok_or_else(|| {
-        Failure::usage("no turn has begun")
-            .hint("`backstitch/turnBegin` begins one; or name `agent` and `session` here")
+    let at_work = meant(session, asked.agent, asked.session)?;
+    let edit = WorkspaceEdit::deserialize(&asked.edit.0).map_err(|error| {
+        tracing::info!("an agent's edit: {error}");
+        Failure::usage("`edit` of backstitch/applyEdit must be a WorkspaceEdit, as LSP has it")
+            .hint("it has `changes` or `documentChanges`; nothing was changed")
     })?;
-    let edit: WorkspaceEdit = commands::read("backstitch/applyEdit", &asked.edit.0)?;
-    let parts = Parts::of(session, &edit)?;
+    let mut parts = Parts::of(session, &edit)?;
     let label = asked.label.unwrap_or_else(|| "applyEdit".to_owned());
     let calls = begin(&parts, &at_work, &label).await?;
     let applying = session.applying();

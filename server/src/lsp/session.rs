@@ -53,7 +53,7 @@ pub struct Session {
     opened: UnboundedSender<Arc<Room>>,
     /// Wakes who waits for a change of a document.
     told: Notify,
-    at_work: RwLock<Option<AtWork>>,
+    at_work: RwLock<Vec<AtWork>>,
     /// What takes long and can be called off.
     pub running: Running,
     pub views: Views,
@@ -418,14 +418,24 @@ impl Session {
         self.abilities().own.reloads_from_disk && document.text == document.saved
     }
 
-    /// The agent whose turn has begun in this editor.
-    pub fn at_work(&self) -> Option<AtWork> {
-        self.at_work.read().ok()?.clone()
+    /// The agents whose turns have begun in this editor, oldest first.
+    pub fn at_work(&self) -> Vec<AtWork> {
+        self.at_work
+            .read()
+            .map(|all| all.clone())
+            .unwrap_or_default()
     }
 
-    pub fn set_at_work(&self, at_work: Option<AtWork>) {
-        if let Ok(mut own) = self.at_work.write() {
-            *own = at_work;
+    pub fn begins(&self, at_work: AtWork) {
+        if let Ok(mut all) = self.at_work.write() {
+            all.retain(|known| *known != at_work);
+            all.push(at_work);
+        }
+    }
+
+    pub fn ends(&self, at_work: &AtWork) {
+        if let Ok(mut all) = self.at_work.write() {
+            all.retain(|known| known != at_work);
         }
     }
 

@@ -313,3 +313,53 @@ fn an_edit_of_a_document_that_is_out_of_step() {
     assert_eq!(answer["applied"], true, "{answer}");
     client.leave();
 }
+
+/// With several agents at work, an edit is that of the session that it names, and nobody's where it names none.
+#[test]
+fn several_agents_in_one_editor() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    for (agent, session) in [("first", "sa"), ("second", "sb")] {
+        client.ok(
+            "backstitch/turnBegin",
+            json!({ "agent": agent, "session": session, "prompt": session }),
+        );
+    }
+    let edit = replace(&client, "a.txt", 1, "2\n");
+    let error = client.fails("backstitch/applyEdit", json!({ "edit": edit }));
+    let message = error["message"].as_str().expect("words");
+    assert!(message.contains("first `sa`, second `sb`"), "{message}");
+    let error = client.fails(
+        "backstitch/applyEdit",
+        json!({ "session": "sc", "edit": edit }),
+    );
+    let message = error["message"].as_str().expect("words");
+    assert!(message.contains("`sc`"), "{message}");
+    assert_eq!(client.text("a.txt"), TEXT);
+    let by = |client: &mut Client, who: Value, line, text| {
+        let mut asked = json!({ "label": "Edit", "edit": replace(client, "a.txt", line, text) });
+        if let Some(session) = who.as_str() {
+            asked["session"] = session.into();
+        }
+        client.ok("backstitch/applyEdit", asked);
+    };
+    by(&mut client, json!("sa"), 1, "2\n");
+    by(&mut client, json!("sb"), 2, "3\n");
+    client.fails("backstitch/turnEnd", json!({ "session": "sc" }));
+    client.ok("backstitch/turnEnd", json!({ "session": "sb" }));
+    by(&mut client, Value::Null, 3, "4\n");
+    assert_eq!(
+        world.since_start(),
+        [
+            "t1: sa",
+            "t2: sb",
+            "t1 Edit: modify a.txt",
+            "t2 Edit: modify a.txt",
+            "t1 Edit: modify a.txt",
+        ]
+    );
+    client.ok("backstitch/turnEnd", json!({}));
+    client.fails("backstitch/turnEnd", json!({}));
+    client.leave();
+}
