@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, Told, ToolCall};
+use backstitch_core::model::RelPath;
 use backstitch_core::{Engine, InEditor};
 use backstitch_protocol::{
     ApplyEditParams, ApplyEditResult, FailureKind, TurnBeginParams, TurnEndParams, TurnResult,
@@ -136,7 +137,7 @@ pub async fn apply_edit(session: &Session, asked: ApplyEditParams) -> Outcome<Ap
     })?;
     let mut parts = Parts::of(session, &edit)?;
     let label = asked.label.unwrap_or_else(|| "applyEdit".to_owned());
-    let calls = begin(&parts, &at_work, &label).await?;
+    let calls = begin(&mut parts, &at_work, &label).await?;
     let applying = session.applying();
     let done = match parts.on_disk() {
         Ok(()) => in_client(session, parts.client.as_ref()).await,
@@ -178,25 +179,28 @@ pub async fn apply_edit(session: &Session, asked: ApplyEditParams) -> Outcome<Ap
     })
 }
 
-/// Begins a call in each workspace whose files change on disk.
+/// Begins a call in each workspace whose files change on disk, once it is sure that nothing is lost by it.
 async fn begin(
-    parts: &Parts,
+    parts: &mut Parts,
     at_work: &AtWork,
     label: &str,
 ) -> Outcome<Vec<(Arc<Room>, ToolCall)>> {
     static LAST: AtomicU64 = AtomicU64::new(0);
+    for files in parts.files.values_mut() {
+        let doomed: Vec<RelPath> = std::mem::take(&mut files.doomed).into_iter().collect();
+        let kept = move |Acting { engine, .. }: Acting<'_>| engine.can_be_kept(&doomed);
+        files.room.act(true, kept).await?;
+    }
+    name_moved(parts).await?;
     let mut calls = Vec::new();
-    for (room, files) in parts.files.values() {
+    for files in parts.files.values() {
+        let room = &files.room;
         let number = LAST.fetch_add(1, Ordering::Relaxed);
         let call = ToolCall {
             id: Some(format!("applyEdit-{}-{number}", std::process::id())),
             tool: label.to_owned(),
             input: Vec::new(),
-            effect: if parts.renames {
-                Effect::Any { background: false }
-            } else {
-                Effect::Names(files.iter().cloned().collect())
-            },
+            effect: Effect::Names(files.named.iter().cloned().collect()),
         };
         let event = event(room, at_work, "applyEdit", EventKind::Before(call.clone()));
         let begun = room.act(true, move |Acting { engine, .. }| recorded(engine, &event));
@@ -204,6 +208,23 @@ async fn begin(
         calls.push((room.clone(), call));
     }
     Ok(calls)
+}
+
+/// What moves with its directory is named as far as it belongs to the history; of the rest nothing is lost.
+async fn name_moved(parts: &mut Parts) -> Outcome<()> {
+    let moved = parts.files.values_mut();
+    let moved = moved.map(|files| (files.room.clone(), std::mem::take(&mut files.moved)));
+    for (room, mut moved) in moved.collect::<Vec<_>>() {
+        let from: Vec<RelPath> = moved.keys().cloned().collect();
+        let belonging = room.act(true, move |Acting { engine, .. }| engine.belonging(from));
+        for from in belonging.await? {
+            if let Some(to) = moved.remove(&from) {
+                parts.name(&room, room.root().join(from.to_path()));
+                parts.name(&to.room, to.room.root().join(to.path.to_path()));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Has the client do its part.

@@ -122,7 +122,7 @@ impl Drop for Applying<'_> {
 pub const ANSWER: Duration = Duration::from_secs(10);
 
 /// Nothing below these is ever recorded.
-const VERSION_CONTROL: [&str; 3] = [".git", ".jj", ".hg"];
+pub const VERSION_CONTROL: [&str; 3] = [".git", ".jj", ".hg"];
 
 /// Up to so many checkpoints of a file are counted.
 const COUNTED: usize = 100;

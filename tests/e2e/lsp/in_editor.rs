@@ -314,6 +314,128 @@ fn an_edit_of_a_document_that_is_out_of_step() {
     client.leave();
 }
 
+fn rename(client: &Client, old: &str, new: &str) -> Value {
+    let options = json!({ "overwrite": true });
+    json!({ "kind": "rename", "oldUri": client.uri(old), "newUri": client.uri(new), "options": options })
+}
+
+fn delete(client: &Client, path: &str) -> Value {
+    let options = json!({ "recursive": true });
+    json!({ "kind": "delete", "uri": client.uri(path), "options": options })
+}
+
+fn operations(client: &mut Client, all: &[Value]) -> Value {
+    client.ok(
+        "backstitch/applyEdit",
+        json!({ "label": "Move", "edit": { "documentChanges": all } }),
+    )
+}
+
+/// What an edit deletes or writes over is recorded before, whatever ignore rules say, also beside a rename.
+#[test]
+fn what_an_edit_destroys_can_be_brought_back() {
+    let world = World::committed(&[
+        (".gitignore", "*.log\n"),
+        ("a.txt", TEXT),
+        ("dir/x.txt", "tracked\n"),
+        ("old.txt", "old\n"),
+    ]);
+    world.write("keep.log", "precious\n");
+    world.write("dir/y.log", "hidden\n");
+    world.write("dir/deep/z.log", "deep\n");
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    begin(&mut client, "tidy up");
+    let moves = [
+        rename(&client, "a.txt", "keep.log"),
+        delete(&client, "dir"),
+        rename(&client, "old.txt", "new.txt"),
+    ];
+    let answer = operations(&mut client, &moves);
+    assert_eq!(answer["applied"], true, "{answer}");
+    assert_eq!(world.read("keep.log"), TEXT);
+    assert!(!world.exists("dir") && !world.exists("old.txt"));
+    let step = answer["checkpoints"][0].as_str().expect("one");
+    let step = world.json(["show", step]);
+    let files = step["changes"].as_array().expect("changes").len();
+    assert_eq!(files, 6, "a rename is one: {step}");
+    client.command(
+        "backstitch.rewind",
+        json!({ "rev": "t1", "confirm": false }),
+    );
+    assert_eq!(world.read("keep.log"), "precious\n");
+    assert_eq!(world.read("a.txt"), TEXT);
+    assert_eq!(world.read("dir/x.txt"), "tracked\n");
+    assert_eq!(world.read("dir/y.log"), "hidden\n");
+    assert_eq!(world.read("dir/deep/z.log"), "deep\n");
+    assert_eq!(world.read("old.txt"), "old\n");
+    client.leave();
+    world.ok(["verify"]);
+}
+
+/// Of an edit that would destroy what cannot be recorded, nothing is begun.
+#[test]
+fn an_edit_that_would_lose_something_is_refused() {
+    let world = World::committed(&[("a.txt", TEXT), ("dir/x.txt", "x\n")]);
+    world.write("dir/large.bin", vec![0; 11 << 20]);
+    world.write("nest/n.txt", "n\n");
+    world.git_ok(["init", "-q", "nest"]);
+    world.write("over/o.txt", "o\n");
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    begin(&mut client, "tidy up");
+    for (wrong, named) in [
+        (delete(&client, "dir"), "dir/large.bin"),
+        (
+            rename(&client, "dir/x.txt", "dir/large.bin"),
+            "dir/large.bin",
+        ),
+        (delete(&client, "nest"), "nest"),
+        (delete(&client, "nest/.git"), "nest/.git"),
+        (rename(&client, "nest", "elsewhere"), "nest"),
+        (rename(&client, "dir/x.txt", ".git/x.txt"), ".git/x.txt"),
+        (rename(&client, "dir/x.txt", "over"), "over"),
+    ] {
+        let first = rename(&client, "a.txt", "b.txt");
+        let edit = json!({ "documentChanges": [first, wrong] });
+        let error = client.fails("backstitch/applyEdit", json!({ "edit": edit }));
+        let message = error["message"].as_str().expect("words");
+        assert!(message.contains(named), "{named}: {message}");
+        assert!(message.contains("nothing was changed"), "{message}");
+        assert!(error["data"]["hint"].is_string(), "{error}");
+        assert!(
+            world.exists("a.txt") && world.exists("dir/x.txt"),
+            "{message}"
+        );
+    }
+    assert!(world.exists("nest/.git/HEAD") && world.exists("dir/large.bin"));
+    assert_eq!(world.since_start(), ["t1: tidy up"]);
+    client.leave();
+}
+
+/// A directory that is renamed takes along what the history does not have, and is not read for that.
+#[test]
+fn a_directory_that_an_edit_renames() {
+    let world = World::committed(&[(".gitignore", "*.log\n"), ("dir/x.txt", "x\n")]);
+    world.write("dir/y.log", "hidden\n");
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    begin(&mut client, "rename");
+    let moved = [rename(&client, "dir", "other")];
+    let answer = operations(&mut client, &moved);
+    assert_eq!(answer["applied"], true, "{answer}");
+    assert_eq!(world.read("other/y.log"), "hidden\n");
+    assert_eq!(
+        world.since_start(),
+        ["t1: rename", "t1 Move: rename dir/x.txt -> other/x.txt"]
+    );
+    client.command(
+        "backstitch.rewind",
+        json!({ "rev": "t1", "confirm": false }),
+    );
+    assert_eq!(world.read("dir/x.txt"), "x\n");
+    assert_eq!(world.read("other/y.log"), "hidden\n");
+    client.leave();
+    world.ok(["verify"]);
+}
+
 /// With several agents at work, an edit is that of the session that it names, and nobody's where it names none.
 #[test]
 fn several_agents_in_one_editor() {
