@@ -485,3 +485,62 @@ fn several_agents_in_one_editor() {
     client.fails("backstitch/turnEnd", json!({}));
     client.leave();
 }
+
+/// Another agent writes the file on disk before the edit is saved: when it is, each line is whose it was.
+#[test]
+fn an_edit_that_is_saved_after_somebody_wrote_the_file() {
+    for (writes, again) in [
+        ("a shell", false),
+        ("an edit tool", false),
+        ("a shell", true),
+    ] {
+        let world = World::committed(&[("a.txt", TEXT)]);
+        let mut client = Client::with(&world, Editor::Vscode, &own());
+        client.open("a.txt");
+        begin(&mut client, "make it two");
+        let edit = replace(&client, "a.txt", 1, "2\n");
+        client.ok(
+            "backstitch/applyEdit",
+            json!({ "label": "Edit", "edit": edit }),
+        );
+        let mut other = world.agent();
+        other.prompt("more");
+        if writes == "a shell" {
+            other.bash("echo eight >> a.txt");
+        } else {
+            other.edit("a.txt", "seven\n", "seven\neight\n");
+        }
+        // a second edit of the first agent, on the text that is not saved
+        if again {
+            let edit = replace(&client, "a.txt", 3, "4\n");
+            client.ok(
+                "backstitch/applyEdit",
+                json!({ "label": "Edit", "edit": edit }),
+            );
+        }
+        // both, and a line of the user's
+        client.type_over("a.txt", "seven\n", "seven\neight\nmine\n");
+        client.save("a.txt");
+        client.ok("backstitch/diff", json!({ "from": "@" }));
+        let blame = world.json(["blame", "a.txt"]);
+        let turns = |run: &Value| {
+            let count = run["count"].as_u64().expect("lines");
+            let turn = run["turn"].as_str().unwrap_or("-").to_owned();
+            std::iter::repeat_n(turn, usize::try_from(count).expect("few"))
+        };
+        let runs = blame["runs"].as_array().expect("runs");
+        let lines: Vec<String> = runs.iter().flat_map(turns).collect();
+        assert_eq!(
+            lines,
+            if again {
+                // that edit went on from a text without the shell's line, which the user has typed by hand
+                ["-", "t1", "-", "t1", "-", "-", "-", "-", "-"]
+            } else {
+                ["-", "t1", "-", "-", "-", "-", "-", "t2", "-"]
+            },
+            "{writes}: {blame}"
+        );
+        client.leave();
+        world.ok(["verify"]);
+    }
+}

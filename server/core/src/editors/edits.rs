@@ -150,6 +150,9 @@ impl Desk<'_> {
         }
         let row = known::get(self.conn, root, &edit.path)?;
         let before = self.image(mode, &edit.before, row.as_ref())?;
+        let again = row.as_ref().filter(|row| row.image != before);
+        let again = again.map(|row| self.put_back(&edit.path, row, before));
+        let row = again.transpose()?.flatten().or(row);
         if row.as_ref().is_none_or(|row| row.image != before) {
             self.between(edit, row.as_ref(), before, look)?;
         }
