@@ -101,11 +101,19 @@ impl Error {
                     Some("`backstitch verify` says what is still readable".into())
                 }
                 Some(rusqlite::ErrorCode::DiskFull) => Some("free some disk space and try again".into()),
+                Some(
+                    rusqlite::ErrorCode::CannotOpen
+                    | rusqlite::ErrorCode::ReadOnly
+                    | rusqlite::ErrorCode::PermissionDenied,
+                ) => Some(
+                    "the store's directory has to be there and writable; --store-dir names another".into(),
+                ),
                 Some(rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked) => {
                     Some("another process works on the store; try again".into())
                 }
                 _ => None,
             },
+            Self::Io { source, .. } => unwritable(source.kind()).map(str::to_owned),
             _ => None,
         }
     }
@@ -115,6 +123,26 @@ impl Error {
             reason: reason.into(),
             hint: Some(hint.into()),
         }
+    }
+}
+
+/// What to do about a file or directory that cannot be had.
+fn unwritable(kind: std::io::ErrorKind) -> Option<&'static str> {
+    use std::io::ErrorKind;
+    match kind {
+        ErrorKind::NotADirectory => {
+            Some("a file stands where a directory has to be: move it, or name another place")
+        }
+        ErrorKind::PermissionDenied => {
+            Some("look at the permissions of it, and of the directories above it")
+        }
+        ErrorKind::ReadOnlyFilesystem => {
+            Some("nothing can be written there: name another place, or mount it to be written to")
+        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            Some("free some disk space and try again")
+        }
+        _ => None,
     }
 }
 

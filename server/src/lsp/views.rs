@@ -261,8 +261,10 @@ async fn show(session: &Arc<Session>, name: &str, content: &[u8]) -> Outcome<()>
             return Ok(());
         }
     }
-    let path =
-        write(name, content).map_err(|error| failed(format!("a temporary file: {error}")))?;
+    let path = write(name, content).map_err(|error| {
+        failed(format!("a temporary file: {error}"))
+            .hint("temporary files need a directory that can be written to: see TMPDIR")
+    })?;
     if !session.abilities().show_document {
         session.say(MessageType::Info, words::stands_in(&path));
         return Ok(());

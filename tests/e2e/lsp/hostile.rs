@@ -117,6 +117,43 @@ fn a_cancelled_command_changes_nothing_by_half() {
     world.ok(["verify"]);
 }
 
+/// A directory that cannot be written to costs what needs it, and the error says what to do.
+#[test]
+fn a_place_that_cannot_be_written_to() {
+    let world = start();
+    world.write("a-file", "");
+    let place = world.path("a-file").display().to_string();
+    let world = world.with("TMPDIR", &place);
+    let own = json!({ "notifications": true });
+    let mut client = Client::with(&world, Editor::Nvim, &own);
+    let params = json!({ "command": "backstitch.diff", "arguments": [{ "rev": "t1" }] });
+    let error = client.fails("workspace/executeCommand", params);
+    let hint = error["data"]["hint"].as_str().expect("a next step");
+    assert!(hint.contains("TMPDIR"), "{error}");
+    client.leave();
+
+    let fresh = World::committed(&[("a.txt", "one\n")]);
+    std::fs::create_dir_all(&fresh.state).expect("a directory");
+    std::fs::write(fresh.state.join("backstitch"), "").expect("written");
+    let mut client = Client::with(&fresh, Editor::Nvim, &own);
+    let params = json!({ "command": "backstitch.checkpoint" });
+    let error = client.fails("workspace/executeCommand", params);
+    assert!(error["data"]["hint"].is_string(), "{error}");
+    client.leave();
+}
+
+/// What was said wrong on its command line is told at once.
+#[test]
+fn a_server_that_cannot_work_says_so() {
+    let world = start();
+    let output = world.run(["--workspace", "/nowhere", "lsp"]).expect_code(2);
+    assert!(output.stderr.contains("--workspace /nowhere"), "{output}");
+    world.write("a-file", "");
+    let place = world.path("a-file/store").display().to_string();
+    let output = world.run(["lsp", "--store-dir", &place]);
+    assert!(output.stderr.contains("a-file/store"), "{output}");
+}
+
 /// What is no JSON, no request, or names what is not there, is answered and survived.
 #[test]
 fn nonsense_is_answered_and_survived() {
