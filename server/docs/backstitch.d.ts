@@ -480,7 +480,7 @@ export interface Plan {
   git_head?: GitMoved;
 }
 
-/** As the command that would do it; a dry run of `undo` where nothing else is named. */
+/** As the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo` and `branch` is needed. */
 export interface PlanParams {
   /** A document of it. */
   uri?: string | null;
@@ -490,6 +490,8 @@ export interface PlanParams {
   turn?: string | null;
   step?: string | null;
   op?: string | null;
+  /** What was done last is undone. */
+  undo?: boolean;
   branch?: string | null;
   carry?: boolean;
   /** Only `code` for now. */

@@ -356,7 +356,7 @@
 ---@field nothing? string Why there is nothing to do.
 ---@field git_head? backstitch.GitMoved Where git's HEAD was elsewhere.
 
----As the command that would do it; a dry run of `undo` where nothing else is named.
+---As the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo` and `branch` is needed.
 ---@class backstitch.PlanParams
 ---@field uri? string|nil A document of it.
 ---@field workspace? string|nil Its root, as a path or URI.
@@ -364,6 +364,7 @@
 ---@field turn? string|nil
 ---@field step? string|nil
 ---@field op? string|nil
+---@field undo? boolean What was done last is undone.
 ---@field branch? string|nil
 ---@field carry? boolean
 ---@field scope? string|nil Only `code` for now.

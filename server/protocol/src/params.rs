@@ -106,7 +106,7 @@ asked! {
         pub choices: Choices,
     }
 
-    /// As the command that would do it; a dry run of `undo` where nothing else is named.
+    /// As the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo` and `branch` is needed.
     pub struct PlanParams {
         #[serde(flatten)]
         pub place: Where,
@@ -114,6 +114,8 @@ asked! {
         pub turn: Option<String>,
         pub step: Option<String>,
         pub op: Option<String>,
+        /// What was done last is undone.
+        pub undo: bool,
         pub branch: Option<String>,
         pub carry: bool,
         #[serde(flatten)]

@@ -263,11 +263,19 @@ impl Backend {
     async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<Value>> {
         let session = self.session.clone();
         let arguments = params.arguments.unwrap_or_default();
-        let arguments = arguments.into_iter().next().unwrap_or_default();
         let off = Arc::new(AtomicBool::new(false));
         let _dropped = CallOff(off.clone());
         let running = tokio::spawn(CALLED_OFF.scope(off, async move {
-            commands::run(&session, &params.command, arguments).await
+            let name = &params.command;
+            if arguments.len() > 1 {
+                return Err(Failure::usage(format!(
+                    "{name} takes one object of named arguments, and was given {} arguments",
+                    arguments.len()
+                ))
+                .hint("leave out all but the first"));
+            }
+            let arguments = arguments.into_iter().next().unwrap_or_default();
+            commands::run(&session, name, arguments).await
         }));
         let outcome = match running.await {
             Ok(outcome) => outcome,

@@ -4,6 +4,7 @@
 mod abilities;
 mod actions;
 mod agents;
+mod arguments;
 mod ask;
 mod backend;
 mod buffers;

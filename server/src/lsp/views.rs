@@ -368,6 +368,13 @@ pub async fn content(session: &Session, uri: &str) -> Outcome<String> {
     if let Some(text) = session.views.get(uri) {
         return Ok(text.as_ref().to_owned());
     }
+    if uri::is_view(uri) {
+        return Err(
+            Failure::usage(format!("`uri`: {uri} is not kept any more")).hint(
+                "it lasts as long as the server runs, among the 64 newest; have it shown again",
+            ),
+        );
+    }
     let Some(document) = uri::Virtual::parse(uri) else {
         return Err(
             Failure::usage(format!("{uri} is no document of Backstitch"))

@@ -117,6 +117,84 @@ fn a_cancelled_command_changes_nothing_by_half() {
     world.ok(["verify"]);
 }
 
+/// What an argument must be is said in the words of the protocol, with a kind and a next step.
+#[test]
+fn wrong_arguments_are_named() {
+    let world = start();
+    let own = json!({ "notifications": true });
+    let mut client = Client::with(&world, Editor::Vscode, &own);
+    let command =
+        |arguments: Value| json!({ "command": "backstitch.rewind", "arguments": arguments });
+    let edit = json!({ "agent": "a", "session": "s", "edit": { "documentChanges": 7 } });
+    for (method, params, words) in [
+        ("backstitch/timeline", json!({ "limit": -1 }), "`limit`"),
+        ("backstitch/timeline", json!([]), "one object"),
+        (
+            "backstitch/timeline",
+            json!({ "workspace": "/nowhere" }),
+            "`workspace`",
+        ),
+        ("backstitch/checkpoint", json!({}), "`rev`"),
+        ("backstitch/diff", json!({ "to": "@" }), "`from`"),
+        ("backstitch/blame", json!({}), "`uri`"),
+        ("backstitch/content", json!({ "uri": null }), "`uri`"),
+        (
+            "backstitch/content",
+            json!({ "uri": "backstitch://view/99/x" }),
+            "not kept any more",
+        ),
+        ("backstitch/plan", json!({}), "one of rev, turn"),
+        (
+            "backstitch/plan",
+            json!({ "rev": "t1", "turn": "t1" }),
+            "`rev`, `turn`",
+        ),
+        ("backstitch/plan", json!({ "rev": "" }), "`rev`"),
+        ("backstitch/turnBegin", json!({ "agent": "a" }), "`session`"),
+        ("backstitch/applyEdit", json!({ "edit": 7 }), "`edit`"),
+        ("backstitch/applyEdit", edit, "`edit`"),
+        (
+            "workspace/executeCommand",
+            command(json!([1])),
+            "one object",
+        ),
+        (
+            "workspace/executeCommand",
+            command(json!([{ "rev": 1 }])),
+            "`rev`",
+        ),
+        (
+            "workspace/executeCommand",
+            command(json!([{ "paths": "a" }])),
+            "`paths`",
+        ),
+        (
+            "workspace/executeCommand",
+            command(json!([{}, {}])),
+            "2 arguments",
+        ),
+        ("textDocument/codeLens", json!({}), "`textDocument`"),
+        ("textDocument/hover", json!([]), "params"),
+    ] {
+        let error = client.fails(method, params);
+        let message = error["message"].as_str().expect("words");
+        assert!(message.contains(words), "{method}: {words} in {message}");
+        for rust in ["invalid type", "struct", "missing field"] {
+            assert!(!message.contains(rust), "{message}");
+        }
+        assert_eq!(error["data"]["kind"], "usage", "{error}");
+        assert!(error["data"]["hint"].is_string(), "{error}");
+    }
+    client.ok("backstitch/timeline", json!({ "limit": null }));
+    client.command(
+        "backstitch.rewind",
+        json!({ "rev": "t1", "confirm": false }),
+    );
+    let plan = client.ok("backstitch/plan", json!({ "undo": true }));
+    assert_eq!(plan["empty"], false, "{plan}");
+    client.leave();
+}
+
 /// A directory that cannot be written to costs what needs it, and the error says what to do.
 #[test]
 fn a_place_that_cannot_be_written_to() {
