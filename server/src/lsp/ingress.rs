@@ -25,6 +25,7 @@ use super::backend::Backend;
 use super::commands;
 use super::frames::UNREADABLE;
 use super::from_proto;
+use super::progress::{CALLED_OFF, Carried};
 use super::session::Session;
 
 #[derive(Debug)]
@@ -72,13 +73,24 @@ impl Service<Request> for Ingress {
         if request.method() == "exit" {
             self.session.exit();
         }
+        if is_carried_through(&self.session, &request) {
+            return Box::pin(std::future::ready(Ok(None)));
+        }
         let id = request.id().cloned();
         let method = request.method().to_owned();
         let request = match checked(request) {
             Ok(request) => request,
             Err(error) => return Box::pin(std::future::ready(Ok(Some(*error)))),
         };
-        let answer = tokio::spawn(self.inner.call(request));
+        let called = self.inner.call(request);
+        let carried = id.clone().filter(|_| CARRIED.contains(&method.as_str()));
+        let carried = carried.map(|id| Carried::begin(&self.session, id));
+        let answer = tokio::spawn(async move {
+            match carried {
+                Some(carried) => CALLED_OFF.scope(carried.off.clone(), called).await,
+                None => called.await,
+            }
+        });
         Box::pin(async move {
             match answer.await {
                 Ok(answer) => answer.map(|answer| answer.map(|answer| in_words(&method, answer))),
@@ -89,6 +101,24 @@ impl Service<Request> for Ingress {
             }
         })
     }
+}
+
+/// What changes files or the history: an answer says what was done, whatever was cancelled meanwhile.
+const CARRIED: [&str; 4] = [
+    "workspace/executeCommand",
+    "backstitch/applyEdit",
+    "backstitch/turnBegin",
+    "backstitch/turnEnd",
+];
+
+/// Whether this cancels a request that ends by itself. The library would answer that nothing was done.
+fn is_carried_through(session: &Session, request: &Request) -> bool {
+    if request.method() != "$/cancelRequest" {
+        return false;
+    }
+    let id = request.params().and_then(|params| params.get("id"));
+    let id = id.and_then(|id| from_value::<Id>(id.clone()).ok());
+    id.is_some_and(|id| session.running.call_off(&id))
 }
 
 /// A request of ours with arguments that can be read.

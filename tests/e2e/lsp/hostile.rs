@@ -117,6 +117,28 @@ fn a_cancelled_command_changes_nothing_by_half() {
     world.ok(["verify"]);
 }
 
+/// One that has begun is carried through, and answers what was done.
+#[test]
+fn a_command_that_is_cancelled_too_late_answers_what_was_done() {
+    let world = start();
+    let mut client = Client::start(&world, Editor::Nvim);
+    client.open("a.txt");
+    client.type_over("a.txt", "three", "mine");
+    client.edits = Edits::Held;
+    let params =
+        json!({ "command": "backstitch.rewind", "arguments": [{ "rev": "t1", "confirm": false }] });
+    let id = client.begin("workspace/executeCommand", &params);
+    client.until(|client| client.edited == 1);
+    client.notify("$/cancelRequest", json!({ "id": id }));
+    client.edits = Edits::Taken;
+    client.answer_held();
+    let response = client.response(id);
+    assert!(response["result"]["operation"].is_string(), "{response}");
+    assert_eq!(client.text("a.txt"), "one\ntwo\nmine\n");
+    client.leave();
+    world.ok(["verify"]);
+}
+
 /// What an argument must be is said in the words of the protocol, with a kind and a next step.
 #[test]
 fn wrong_arguments_are_named() {
