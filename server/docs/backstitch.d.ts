@@ -64,7 +64,7 @@ export interface ApplyEditParams {
   edit: WorkspaceEdit;
   /** The tool's name. */
   label?: string | null;
-  /** Those of the turn that has begun, where nothing is said. */
+  /** The turn that has begun where nothing is said, if it is the only one; `session` alone names one of several. */
   agent?: string | null;
   session?: string | null;
 }
@@ -482,7 +482,7 @@ export interface Plan {
   git_head?: GitMoved;
 }
 
-/** As the command that would do it; a dry run of `undo` where nothing else is named. */
+/** As the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo` and `branch` is needed. */
 export interface PlanParams {
   /** A document of it. */
   uri?: string | null;
@@ -492,6 +492,8 @@ export interface PlanParams {
   turn?: string | null;
   step?: string | null;
   op?: string | null;
+  /** What was done last is undone. */
+  undo?: boolean;
   branch?: string | null;
   carry?: boolean;
   /** Only `code` for now. */
@@ -774,7 +776,7 @@ export interface TurnEndParams {
   uri?: string | null;
   /** Its root, as a path or URI. */
   workspace?: string | null;
-  /** Those of the turn that has begun, where nothing is said. */
+  /** The turn that has begun where nothing is said, if it is the only one; `session` alone names one of several. */
   agent?: string | null;
   session?: string | null;
 }

@@ -45,7 +45,7 @@
 ---@class backstitch.ApplyEditParams
 ---@field edit lsp.WorkspaceEdit
 ---@field label? string|nil The tool's name.
----@field agent? string|nil Those of the turn that has begun, where nothing is said.
+---@field agent? string|nil The turn that has begun where nothing is said, if it is the only one; `session` alone names one of several.
 ---@field session? string|nil
 
 ---@class backstitch.ApplyEditResult
@@ -357,7 +357,7 @@
 ---@field nothing? string Why there is nothing to do.
 ---@field git_head? backstitch.GitMoved Where git's HEAD was elsewhere.
 
----As the command that would do it; a dry run of `undo` where nothing else is named.
+---As the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo` and `branch` is needed.
 ---@class backstitch.PlanParams
 ---@field uri? string|nil A document of it.
 ---@field workspace? string|nil Its root, as a path or URI.
@@ -365,6 +365,7 @@
 ---@field turn? string|nil
 ---@field step? string|nil
 ---@field op? string|nil
+---@field undo? boolean What was done last is undone.
 ---@field branch? string|nil
 ---@field carry? boolean
 ---@field scope? string|nil Only `code` for now.
@@ -541,7 +542,7 @@
 ---@class backstitch.TurnEndParams
 ---@field uri? string|nil A document of it.
 ---@field workspace? string|nil Its root, as a path or URI.
----@field agent? string|nil Those of the turn that has begun, where nothing is said.
+---@field agent? string|nil The turn that has begun where nothing is said, if it is the only one; `session` alone names one of several.
 ---@field session? string|nil
 
 ---What was recorded; null where nothing had to be.

@@ -206,6 +206,42 @@ fn helix_gets_the_server_beside_others() {
     }
 }
 
+/// What the user had written stays, whatever it is like; what was changed since the set-up stays, too.
+#[test]
+fn helix_is_left_as_it_was() {
+    let world = World::git();
+    let settings = world.config.join("helix/languages.toml");
+    fs::create_dir_all(settings.parent().expect("a parent")).expect("a directory");
+    let read = || fs::read_to_string(&settings).expect("there");
+    let tables = "# mine\n[[language]]\nname=\"rust\"\n# why\nlanguage-servers=[\"rust-analyzer\", {name=\"efm\", only-features=[\"format\"]}]\n";
+    for mine in [
+        tables,
+        "[[language]]\nname = \"rust\"\nlanguage-servers = [\"rust-analyzer\"]\n",
+        "[[language]]\nname = \"go\"\nlanguage-servers = [ \"gopls\",\n  \"backstitch\" ]\n\n[language-server.backstitch]\ncommand=\"mine\"\n",
+        "[[language]]\nname = \"rust\"\n",
+        "# only a comment",
+    ] {
+        fs::write(&settings, mine).expect("written");
+        world.ok(["setup", "helix"]);
+        world.ok(["setup", "helix"]);
+        assert_ne!(read(), mine);
+        world.ok(["setup", "helix", "--uninstall"]);
+        assert_eq!(read(), mine);
+    }
+    fs::write(&settings, tables).expect("written");
+    world.ok(["setup", "helix"]);
+    let later = "\n[language-server.efm]\ncommand = \"efm\"\n";
+    fs::write(&settings, read() + later).expect("written");
+    world.ok(["setup", "helix", "--uninstall"]);
+    assert_eq!(read().trim_end(), (tables.to_owned() + later).trim_end());
+    // what is there by now is what the next set-up comes back to
+    let now = read().replace("# why", "# another reason");
+    fs::write(&settings, &now).expect("written");
+    world.ok(["setup", "helix"]);
+    world.ok(["setup", "helix", "--uninstall"]);
+    assert_eq!(read(), now);
+}
+
 /// Neovim: a file of our own, which never takes the place of another's.
 #[test]
 fn neovim_gets_a_file_of_its_own() {

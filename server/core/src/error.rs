@@ -96,11 +96,15 @@ impl Error {
                     unreadable()
                 }
                 rusqlite::ErrorCode::DiskFull => "free some disk space and try again".into(),
+                rusqlite::ErrorCode::CannotOpen
+                | rusqlite::ErrorCode::ReadOnly
+                | rusqlite::ErrorCode::PermissionDenied => Hint::Unwritable,
                 rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked => {
                     "another process works on the store; try again".into()
                 }
                 _ => return None,
             },
+            Self::Io { source, .. } => unwritable(source.kind())?.into(),
             _ => return None,
         })
     }
@@ -110,6 +114,26 @@ impl Error {
             reason: reason.into(),
             hint: Some(hint.into()),
         }
+    }
+}
+
+/// What to do about a file or directory that cannot be had.
+fn unwritable(kind: std::io::ErrorKind) -> Option<&'static str> {
+    use std::io::ErrorKind;
+    match kind {
+        ErrorKind::NotADirectory => {
+            Some("a file stands where a directory has to be: move it, or name another place")
+        }
+        ErrorKind::PermissionDenied => {
+            Some("look at the permissions of it, and of the directories above it")
+        }
+        ErrorKind::ReadOnlyFilesystem => {
+            Some("nothing can be written there: name another place, or mount it to be written to")
+        }
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            Some("free some disk space and try again")
+        }
+        _ => None,
     }
 }
 

@@ -70,6 +70,8 @@ pub enum Hint {
     Gone,
     /// The store was made by a newer version.
     Newer,
+    /// The store's directory cannot be written to.
+    Unwritable,
     /// No place for the store is known.
     NoHome,
 }

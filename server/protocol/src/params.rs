@@ -106,7 +106,7 @@ asked! {
         pub choices: Choices,
     }
 
-    /// As the command that would do it; a dry run of `undo` where nothing else is named.
+    /// As the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo` and `branch` is needed.
     pub struct PlanParams {
         #[serde(flatten)]
         pub place: Where,
@@ -114,6 +114,8 @@ asked! {
         pub turn: Option<String>,
         pub step: Option<String>,
         pub op: Option<String>,
+        /// What was done last is undone.
+        pub undo: bool,
         pub branch: Option<String>,
         pub carry: bool,
         #[serde(flatten)]
@@ -216,7 +218,7 @@ asked! {
     pub struct TurnEndParams {
         #[serde(flatten)]
         pub place: Where,
-        /// Those of the turn that has begun, where nothing is said.
+        /// The turn that has begun where nothing is said, if it is the only one; `session` alone names one of several.
         pub agent: Option<String>,
         pub session: Option<String>,
     }
@@ -234,7 +236,7 @@ shape! {
         /// The tool's name.
         #[serde(default)]
         pub label: Option<String>,
-        /// Those of the turn that has begun, where nothing is said.
+        /// The turn that has begun where nothing is said, if it is the only one; `session` alone names one of several.
         #[serde(default)]
         pub agent: Option<String>,
         #[serde(default)]

@@ -57,6 +57,9 @@ pub fn words(hint: &Hint) -> String {
         Hint::ShorterName => "a few words are enough; --description says what a branch is for",
         Hint::TooWide => "work in a directory below it, or run `backstitch init` there to insist",
         Hint::Gone => "nothing was recorded; bring it back, or name another with --workspace",
+        Hint::Unwritable => {
+            "the store's directory has to be there and writable; --store-dir names another"
+        }
         Hint::Newer => "install the newer version, or use another --store-dir",
         Hint::NoHome => "set HOME, or pass --store-dir",
     };

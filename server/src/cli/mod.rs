@@ -61,11 +61,20 @@ fn run(cli: Cli, out: &Out) -> Result<()> {
             hook::run(hook_args(global, agent));
             Ok(())
         }
-        Command::Lsp(options) => Ok(crate::lsp::run(&crate::lsp::Options {
-            store_dir: global.store_dir.clone(),
-            log: options.log,
-            level: options.log_level,
-        })?),
+        Command::Lsp(options) => {
+            if let Some(dir) = global.workspace.as_ref().filter(|dir| !dir.is_dir()) {
+                let dir = dir.display();
+                return Err(
+                    Error::usage(format!("--workspace {dir}: there is no such directory"))
+                        .hint("the editor names its folders; leave it out"),
+                );
+            }
+            Ok(crate::lsp::run(&crate::lsp::Options {
+                store_dir: global.store_dir.clone(),
+                log: options.log,
+                level: options.log_level,
+            })?)
+        }
         Command::Status => store::status(global, out),
         command => {
             let verifies = matches!(command, Command::Verify);

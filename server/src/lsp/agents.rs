@@ -7,10 +7,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use backstitch_core::capture::{AgentEvent, Effect, EventKind, Told, ToolCall};
+use backstitch_core::model::RelPath;
 use backstitch_core::{Engine, InEditor};
 use backstitch_protocol::{
     ApplyEditParams, ApplyEditResult, FailureKind, TurnBeginParams, TurnEndParams, TurnResult,
 };
+use serde::Deserialize as _;
 use tower_lsp::gen_lsp_types::WorkspaceEdit;
 
 use super::commands;
@@ -39,7 +41,7 @@ pub async fn turn_begin(session: &Session, turn: TurnBeginParams) -> Outcome<Tur
         return Err(Failure::usage(words::UNNAMED));
     };
     let at_work = AtWork { agent, session: id };
-    session.set_at_work(Some(at_work.clone()));
+    session.begins(at_work.clone());
     // what is typed by now belongs to the state before the turn
     super::buffers::keep_all(session, &room, true).await;
     let event = event(
@@ -59,15 +61,8 @@ pub async fn turn_begin(session: &Session, turn: TurnBeginParams) -> Outcome<Tur
 
 pub async fn turn_end(session: &Session, turn: TurnEndParams) -> Outcome<TurnResult> {
     let room = commands::room(session, &turn.place)?;
-    let known = session.at_work();
-    let named = turn
-        .agent
-        .zip(turn.session)
-        .map(|(agent, session)| AtWork { agent, session });
-    let Some(at_work) = named.or(known) else {
-        return Err(Failure::usage(words::NO_TURN_TO_END));
-    };
-    session.set_at_work(None);
+    let at_work = meant(session, turn.agent, turn.session)?;
+    session.ends(&at_work);
     let event = event(
         &room,
         &at_work,
@@ -77,6 +72,38 @@ pub async fn turn_end(session: &Session, turn: TurnEndParams) -> Outcome<TurnRes
     let made = room.act(true, move |Acting { engine, .. }| recorded(engine, &event));
     Ok(TurnResult {
         checkpoint: made.await?,
+    })
+}
+
+/// The agent that is meant: as named, or the one at work of which nothing else is said. It is never guessed among
+/// several.
+fn meant(session: &Session, agent: Option<String>, id: Option<String>) -> Outcome<AtWork> {
+    if let (Some(agent), Some(session)) = (&agent, &id) {
+        let (agent, session) = (agent.clone(), session.clone());
+        return Ok(AtWork { agent, session });
+    }
+    let is_meant = |at_work: &AtWork| {
+        agent.as_ref().is_none_or(|agent| *agent == at_work.agent)
+            && id.as_ref().is_none_or(|id| *id == at_work.session)
+    };
+    let mut all = session.at_work();
+    all.retain(is_meant);
+    if all.len() > 1 {
+        let names = all
+            .iter()
+            .map(|one| format!("{} `{}`", one.agent, one.session));
+        let names: Vec<String> = names.collect();
+        let names = names.join(", ");
+        return Err(
+            Failure::usage(format!("several agents are at work: {names}"))
+                .hint("`session` names the one that is meant; nothing was changed"),
+        );
+    }
+    all.pop().ok_or_else(|| {
+        let of = agent.or(id).map(|name| format!(" of `{name}`"));
+        let of = of.unwrap_or_default();
+        Failure::usage(format!("no turn{of} has begun here"))
+            .hint("`backstitch/turnBegin` begins one; or name both `agent` and `session`")
     })
 }
 
@@ -101,15 +128,15 @@ fn recorded(engine: &mut Engine, event: &AgentEvent) -> backstitch_core::Result<
 /// Applies an agent's edit, in the editor where a document is open and on disk elsewhere, and records what it came
 /// to as the agent's.
 pub async fn apply_edit(session: &Session, asked: ApplyEditParams) -> Outcome<ApplyEditResult> {
-    let at_work = asked.agent.clone().zip(asked.session.clone());
-    let at_work = at_work.map(|(agent, session)| AtWork { agent, session });
-    let at_work = at_work
-        .or_else(|| session.at_work())
-        .ok_or_else(|| Failure::usage(words::NO_TURN).hint(words::NO_TURN_HINT))?;
-    let edit: WorkspaceEdit = commands::read("backstitch/applyEdit", &asked.edit.0)?;
-    let parts = Parts::of(session, &edit)?;
+    let at_work = meant(session, asked.agent, asked.session)?;
+    let edit = WorkspaceEdit::deserialize(&asked.edit.0).map_err(|error| {
+        tracing::info!("an agent's edit: {error}");
+        Failure::usage("`edit` of backstitch/applyEdit must be a WorkspaceEdit, as LSP has it")
+            .hint("it has `changes` or `documentChanges`; nothing was changed")
+    })?;
+    let mut parts = Parts::of(session, &edit)?;
     let label = asked.label.unwrap_or_else(|| "applyEdit".to_owned());
-    let calls = begin(&parts, &at_work, &label).await?;
+    let calls = begin(&mut parts, &at_work, &label).await?;
     let applying = session.applying();
     let done = match parts.on_disk() {
         Ok(()) => in_client(session, parts.client.as_ref()).await,
@@ -151,25 +178,28 @@ pub async fn apply_edit(session: &Session, asked: ApplyEditParams) -> Outcome<Ap
     })
 }
 
-/// Begins a call in each workspace whose files change on disk.
+/// Begins a call in each workspace whose files change on disk, once it is sure that nothing is lost by it.
 async fn begin(
-    parts: &Parts,
+    parts: &mut Parts,
     at_work: &AtWork,
     label: &str,
 ) -> Outcome<Vec<(Arc<Room>, ToolCall)>> {
     static LAST: AtomicU64 = AtomicU64::new(0);
+    for files in parts.files.values_mut() {
+        let doomed: Vec<RelPath> = std::mem::take(&mut files.doomed).into_iter().collect();
+        let kept = move |Acting { engine, .. }: Acting<'_>| engine.can_be_kept(&doomed);
+        files.room.act(true, kept).await?;
+    }
+    name_moved(parts).await?;
     let mut calls = Vec::new();
-    for (room, files) in parts.files.values() {
+    for files in parts.files.values() {
+        let room = &files.room;
         let number = LAST.fetch_add(1, Ordering::Relaxed);
         let call = ToolCall {
             id: Some(format!("applyEdit-{}-{number}", std::process::id())),
             tool: label.to_owned(),
             input: Vec::new(),
-            effect: if parts.renames {
-                Effect::Any { background: false }
-            } else {
-                Effect::Names(files.iter().cloned().collect())
-            },
+            effect: Effect::Names(files.named.iter().cloned().collect()),
         };
         let event = event(room, at_work, "applyEdit", EventKind::Before(call.clone()));
         let begun = room.act(true, move |Acting { engine, .. }| recorded(engine, &event));
@@ -177,6 +207,23 @@ async fn begin(
         calls.push((room.clone(), call));
     }
     Ok(calls)
+}
+
+/// What moves with its directory is named as far as it belongs to the history; of the rest nothing is lost.
+async fn name_moved(parts: &mut Parts) -> Outcome<()> {
+    let moved = parts.files.values_mut();
+    let moved = moved.map(|files| (files.room.clone(), std::mem::take(&mut files.moved)));
+    for (room, mut moved) in moved.collect::<Vec<_>>() {
+        let from: Vec<RelPath> = moved.keys().cloned().collect();
+        let belonging = room.act(true, move |Acting { engine, .. }| engine.belonging(from));
+        for from in belonging.await? {
+            if let Some(to) = moved.remove(&from) {
+                parts.name(&room, room.root().join(from.to_path()));
+                parts.name(&to.room, to.room.root().join(to.path.to_path()));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Has the client do its part.

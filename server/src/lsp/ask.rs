@@ -1,10 +1,14 @@
 //! Questions to the person at the editor. No handler waits for one: who asks runs on its own.
 
+use std::future::{Future as _, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use tower_lsp::gen_lsp_types::{MessageActionItem, MessageType};
 
 use super::failure::{Failure, Outcome};
+use super::progress::called_off;
 use super::session::Session;
 use super::words::refusal;
 
@@ -35,7 +39,16 @@ pub async fn must_ask(
     });
     let actions = Some(actions.collect());
     let asked = session.client.show_message_request(kind, question, actions);
-    match tokio::time::timeout(PATIENCE, asked).await {
+    let mut asked = pin!(tokio::time::timeout(PATIENCE, asked));
+    let mut off = pin!(called_off());
+    let answered = poll_fn(|context| match off.as_mut().poll(context) {
+        Poll::Ready(()) => Poll::Ready(None),
+        Poll::Pending => asked.as_mut().poll(context).map(Some),
+    });
+    let Some(answered) = answered.await else {
+        return Err(Failure::cancelled());
+    };
+    match answered {
         Ok(Ok(chosen)) => Ok(chosen.map(|item| item.title)),
         Ok(Err(error)) => {
             tracing::warn!("a question was not answered: {error}");

@@ -2,7 +2,6 @@
 //! notifications never come here; `ingress` takes them up.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use backstitch_protocol::{
     ApplyEditParams, ApplyEditResult, CheckpointParams, CommandFailed, ContentResult, DiffParams,
@@ -28,20 +27,11 @@ use super::failure::{Failure, Outcome};
 use super::groups::author_of;
 use super::outgoing::Outgoing;
 use super::position::Encoding;
-use super::restore::CALLED_OFF;
+use super::progress::{self, CALLED_OFF};
 use super::session::Session;
 use super::words::{Now, refusal};
 use super::{actions, agents, buffers, commands, from_proto, hover, lenses, requests, uri, views};
 use crate::shape;
-
-/// Calls a command off when the request for it is dropped: it was cancelled. What has begun goes on.
-struct CallOff(Arc<AtomicBool>);
-
-impl Drop for CallOff {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
 
 #[derive(Debug)]
 pub struct Backend {
@@ -263,11 +253,18 @@ impl Backend {
     async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<Value>> {
         let session = self.session.clone();
         let arguments = params.arguments.unwrap_or_default();
-        let arguments = arguments.into_iter().next().unwrap_or_default();
-        let off = Arc::new(AtomicBool::new(false));
-        let _dropped = CallOff(off.clone());
+        let off = CALLED_OFF.try_with(Arc::clone).unwrap_or_default();
         let running = tokio::spawn(CALLED_OFF.scope(off, async move {
-            commands::run(&session, &params.command, arguments).await
+            let name = &params.command;
+            if arguments.len() > 1 {
+                return Err(Failure::usage(format!(
+                    "{name} takes one object of named arguments, and was given {} arguments",
+                    arguments.len()
+                ))
+                .hint("leave out all but the first"));
+            }
+            let arguments = arguments.into_iter().next().unwrap_or_default();
+            commands::run(&session, name, arguments).await
         }));
         let outcome = match running.await {
             Ok(outcome) => outcome,
@@ -284,6 +281,7 @@ impl Backend {
         match outcome {
             Ok(answer) => Ok(Some(answer)),
             Err(failure) if self.session.abilities().own.notifications => Err(failure.into()),
+            Err(failure) if progress::is_cancelled() => Err(failure.into()),
             Err(failure) => {
                 if failure.kind != FailureKind::Cancelled {
                     self.session.say(MessageType::Error, failure.text());

@@ -12,9 +12,10 @@ use backstitch_protocol::{
     RevertParams, RewindParams, SwitchParams, TagParams, TagResult, Text, UndoParams, Where,
 };
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tower_lsp::gen_lsp_types::MessageType;
 
+use super::arguments;
 use super::ask::must_ask;
 use super::buffers;
 use super::failure::{Failure, Outcome};
@@ -44,14 +45,11 @@ pub const COMMANDS: [&str; 10] = [
 const OFFERED: usize = 6;
 
 pub async fn run(session: &Arc<Session>, name: &str, arguments: Value) -> Outcome<Value> {
-    let arguments = if arguments.is_null() {
-        json!({})
-    } else {
-        arguments
-    };
-    if let Some(keys) = keys(name) {
-        only(name, &arguments, &keys)?;
+    if !COMMANDS.contains(&name) {
+        return Err(Failure::usage(format!("there is no command `{name}`"))
+            .hint(format!("there are {}", COMMANDS.join(", "))));
     }
+    let arguments = arguments::checked(name, arguments)?;
     let here: Where = read(name, &arguments)?;
     let room = meant(session, &here).await?;
     let answer = match name {
@@ -148,7 +146,7 @@ pub fn keys(name: &str) -> Option<[&'static [&'static str]; 2]> {
         | "backstitch/blame"
         | "backstitch/sessions" => [none, none],
         "backstitch/plan" => [
-            &["rev", "turn", "step", "op", "branch", "carry"],
+            &["rev", "turn", "step", "op", "undo", "branch", "carry"],
             &RESTORING,
         ],
         "backstitch/timeline" => [
@@ -186,7 +184,11 @@ pub fn only(name: &str, arguments: &Value, keys: &[&[&str]; 2]) -> Outcome<()> {
 }
 
 pub fn read<T: DeserializeOwned>(name: &str, arguments: &Value) -> Outcome<T> {
-    T::deserialize(arguments).map_err(|error| Failure::usage(refusal::arguments(name, &error)))
+    T::deserialize(arguments).map_err(|error| {
+        tracing::info!("{name}: {error}");
+        Failure::usage(format!("the arguments of {name} cannot be read"))
+            .hint("the log says what is wrong, at the level `info`")
+    })
 }
 
 /// The workspace that is meant: of the document, as named, or the only one.
@@ -199,11 +201,20 @@ pub fn room(session: &Session, here: &Where) -> Outcome<Arc<Room>> {
             return Ok(session.room_of(&document.root)?);
         }
         if let Some(path) = uri::to_path(uri) {
-            return Ok(session.room_of(path.parent().unwrap_or(&path))?);
+            // the directory may be gone with the file
+            let there = path.ancestors().skip(1).find(|dir| dir.is_dir());
+            return Ok(session.room_of(there.unwrap_or(&path))?);
         }
     }
     if let Some(root) = &here.workspace {
         let path = uri::to_path(root).unwrap_or_else(|| root.into());
+        if !path.is_dir() {
+            let path = path.display();
+            return Err(
+                Failure::usage(format!("`workspace`: {path} is no directory"))
+                    .hint("it names the root of a workspace, as a path or a URI"),
+            );
+        }
         return Ok(session.room_of(&path)?);
     }
     match likely(session).as_slice() {

@@ -18,12 +18,14 @@ use tower_lsp::gen_lsp_types::{
     DidOpenTextDocumentParams, DidSaveTextDocumentParams, RenameFilesParams,
     TextDocumentContentChangeEvent as Change, WorkDoneProgressCancelParams,
 };
-use tower_lsp::jsonrpc::{Error, Id, Request, Response};
+use tower_lsp::jsonrpc::{Error, ErrorCode, Id, Request, Response};
 
+use super::arguments;
 use super::backend::Backend;
 use super::commands;
 use super::frames::UNREADABLE;
 use super::from_proto;
+use super::progress::{CALLED_OFF, Carried};
 use super::session::Session;
 use super::words::refusal;
 
@@ -72,25 +74,82 @@ impl Service<Request> for Ingress {
         if request.method() == "exit" {
             self.session.exit();
         }
+        if is_carried_through(&self.session, &request) {
+            return Box::pin(std::future::ready(Ok(None)));
+        }
         let id = request.id().cloned();
         let method = request.method().to_owned();
-        if let (Some(id), Some(keys), Some(params)) =
-            (&id, commands::keys(&method), request.params())
-            && let Err(failure) = commands::only(&method, params, &keys)
-        {
-            let error = Response::from_error(id.clone(), failure.into());
-            return Box::pin(std::future::ready(Ok(Some(error))));
-        }
-        let answer = tokio::spawn(self.inner.call(request));
+        let request = match checked(request) {
+            Ok(request) => request,
+            Err(error) => return Box::pin(std::future::ready(Ok(Some(*error)))),
+        };
+        let called = self.inner.call(request);
+        let carried = id.clone().filter(|_| CARRIED.contains(&method.as_str()));
+        let carried = carried.map(|id| Carried::begin(&self.session, id));
+        let answer = tokio::spawn(async move {
+            match carried {
+                Some(carried) => CALLED_OFF.scope(carried.off.clone(), called).await,
+                None => called.await,
+            }
+        });
         Box::pin(async move {
             match answer.await {
-                Ok(answer) => answer,
+                Ok(answer) => answer.map(|answer| answer.map(|answer| in_words(&method, answer))),
                 Err(error) => {
                     tracing::error!("{method}: {error}");
                     Ok(id.map(|id| Response::from_error(id, Error::internal_error())))
                 }
             }
         })
+    }
+}
+
+/// What changes files or the history: an answer says what was done, whatever was cancelled meanwhile.
+const CARRIED: [&str; 4] = [
+    "workspace/executeCommand",
+    "backstitch/applyEdit",
+    "backstitch/turnBegin",
+    "backstitch/turnEnd",
+];
+
+/// Whether this cancels a request that ends by itself. The library would answer that nothing was done.
+fn is_carried_through(session: &Session, request: &Request) -> bool {
+    if request.method() != "$/cancelRequest" {
+        return false;
+    }
+    let id = request.params().and_then(|params| params.get("id"));
+    let id = id.and_then(|id| from_value::<Id>(id.clone()).ok());
+    id.is_some_and(|id| session.running.call_off(&id))
+}
+
+/// A request of ours with arguments that can be read.
+fn checked(request: Request) -> Result<Request, Box<Response>> {
+    if commands::keys(request.method()).is_none() {
+        return Ok(request);
+    }
+    let (method, id, params) = request.into_parts();
+    let Some(id) = id else {
+        return Ok(Request::build(method)
+            .params(params.unwrap_or_default())
+            .finish());
+    };
+    match arguments::checked(&method, params.unwrap_or_default()) {
+        Ok(params) => Ok(Request::build(method).id(id).params(params).finish()),
+        Err(failure) => Err(Box::new(Response::from_error(id, failure.into()))),
+    }
+}
+
+/// The library's own words for parameters that it cannot read are those of Rust.
+fn in_words(method: &str, answer: Response) -> Response {
+    let is_librarys =
+        |error: &Error| error.code == ErrorCode::InvalidParams && error.data.is_none();
+    match answer.into_parts() {
+        (id, Err(error)) if is_librarys(&error) => {
+            tracing::info!("{method}: {}", error.message);
+            let failure = arguments::unreadable(method, &error.message);
+            Response::from_error(id, failure.into())
+        }
+        (id, answer) => Response::from_parts(id, answer),
     }
 }
 

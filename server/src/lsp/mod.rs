@@ -4,6 +4,7 @@
 mod abilities;
 mod actions;
 mod agents;
+mod arguments;
 mod ask;
 mod backend;
 mod buffers;
@@ -40,7 +41,7 @@ mod waiting;
 mod words;
 mod writes;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
@@ -67,6 +68,14 @@ pub struct Options {
 /// Serves until the client leaves. It is an error if it left without having said so.
 pub fn run(options: &Options) -> Result<()> {
     log(options)?;
+    if let Some(dir) = &options.store_dir
+        && let Err(error) = can_be_written(dir)
+    {
+        tracing::error!(
+            "--store-dir {}: nothing can be recorded there: {error}; name a directory that can be written to",
+            dir.display()
+        );
+    }
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -80,6 +89,13 @@ pub fn run(options: &Options) -> Result<()> {
         words::refusal::NO_SHUTDOWN
     );
     Ok(())
+}
+
+/// Tries it in the directory, or in the nearest above it that is there.
+fn can_be_written(dir: &Path) -> std::io::Result<()> {
+    let dir = std::path::absolute(dir)?;
+    let there = dir.ancestors().find(|dir| dir.exists());
+    tempfile::tempfile_in(there.unwrap_or(&dir)).map(|_| ())
 }
 
 async fn serve(options: &Options) -> Arc<Session> {

@@ -8,11 +8,12 @@ use std::time::Duration;
 use backstitch_core::{Engine, Progress};
 use dashmap::DashMap;
 use serde_json::{Value, json};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tower_lsp::gen_lsp_types::{
     LspNotificationMethod, MessageDirection, Notification, ProgressToken,
     WorkDoneProgressCreateParams, WorkDoneProgressCreateRequest,
 };
+use tower_lsp::jsonrpc::Id;
 
 use super::session::Session;
 use super::words::progress as words;
@@ -22,14 +23,91 @@ const AFTER: Duration = Duration::from_millis(500);
 /// How often it is told how far it is.
 const STEP: Duration = Duration::from_millis(200);
 
-/// The work that can be called off, by the tokens that the client knows it under.
+tokio::task_local! {
+    /// Of the request behind what is done.
+    pub static CALLED_OFF: Arc<CalledOff>;
+}
+
+/// Whether a request was cancelled: looked at before anything is done, and by who waits for an answer.
+#[derive(Debug, Default)]
+pub struct CalledOff {
+    /// Also set where its progress was called off.
+    off: Arc<AtomicBool>,
+    cancelled: AtomicBool,
+    told: Notify,
+}
+
+impl CalledOff {
+    fn call(&self) {
+        self.off.store(true, Ordering::Relaxed);
+        self.cancelled.store(true, Ordering::Relaxed);
+        self.told.notify_waiters();
+    }
+}
+
+/// Set when the request behind this is cancelled.
+pub fn off() -> Arc<AtomicBool> {
+    let off = CALLED_OFF.try_with(|called| called.off.clone());
+    off.unwrap_or_default()
+}
+
+/// Whether the request behind this was cancelled: LSP has an error for that.
+pub fn is_cancelled() -> bool {
+    let cancelled = CALLED_OFF.try_with(|called| called.cancelled.load(Ordering::Relaxed));
+    cancelled.unwrap_or_default()
+}
+
+/// Waits until the request behind this is cancelled.
+pub async fn called_off() {
+    let Ok(called) = CALLED_OFF.try_with(Arc::clone) else {
+        return std::future::pending().await;
+    };
+    let told = called.told.notified();
+    if !called.cancelled.load(Ordering::Relaxed) {
+        told.await;
+    }
+}
+
+/// A request that answers what was done, also where it was cancelled too late.
+#[derive(Debug)]
+pub struct Carried {
+    session: Arc<Session>,
+    id: Id,
+    pub off: Arc<CalledOff>,
+}
+
+impl Carried {
+    pub fn begin(session: &Arc<Session>, id: Id) -> Self {
+        let off = Arc::<CalledOff>::default();
+        session.running.requests.insert(id.clone(), off.clone());
+        let session = session.clone();
+        Self { session, id, off }
+    }
+}
+
+impl Drop for Carried {
+    fn drop(&mut self) {
+        // the server may be ending: what has not begun does not begin any more
+        self.off.call();
+        self.session.running.requests.remove(&self.id);
+    }
+}
+
+/// The work that can be called off, by the tokens that the client knows it under, and by its requests.
 #[derive(Debug, Default)]
 pub struct Running {
     count: AtomicU32,
     off: DashMap<String, Arc<AtomicBool>>,
+    requests: DashMap<Id, Arc<CalledOff>>,
 }
 
 impl Running {
+    /// The client does not wait for a request any more. Whether that is one that answers itself.
+    pub fn call_off(&self, id: &Id) -> bool {
+        let found = self.requests.get(id);
+        found.map(|off| off.call()).is_some()
+    }
+
     /// The client's user does not want it any more.
     pub fn cancel(&self, token: &ProgressToken) {
         if let Some(off) = self.off.get(&name(token)) {

@@ -148,6 +148,7 @@ pub async fn plan(session: &Arc<Session>, asked: &Value) -> Outcome<PlanResult> 
     } else if let Some(rev) = typed.rev {
         (Verb::Rewind, Some(rev))
     } else {
+        // `undo`, or `op`: the arguments were checked
         (Verb::Undo, typed.op)
     };
     let shown = restore::plan(session, &Job::new(room, verb, rev, &typed.choices)?).await?;

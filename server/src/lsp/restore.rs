@@ -2,7 +2,7 @@
 //! is the engine's decision; here is only who is asked and in which order.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use backstitch_core::restore::{Goal, OnConflict, Plan, Request};
 use backstitch_core::{EditorLease, Engine};
@@ -13,25 +13,15 @@ use super::ask::must_ask;
 use super::commands::request;
 use super::editing::{self, For, NewText, Open};
 use super::failure::{Failure, Outcome};
-use super::progress;
+use super::progress::{self, off};
 use super::room::{Acting, Room};
 use super::session::Session;
 use super::views;
 use super::words::{choice, plan as words, refusal};
 use crate::shape;
 
-tokio::task_local! {
-    /// Whether the request behind a command was cancelled; looked at before anything is done.
-    pub static CALLED_OFF: Arc<AtomicBool>;
-}
-
 fn is_called_off() -> bool {
     off().load(Ordering::Relaxed)
-}
-
-/// Set when the request behind this command is cancelled.
-fn off() -> Arc<AtomicBool> {
-    CALLED_OFF.try_with(Arc::clone).unwrap_or_default()
 }
 
 /// How often a plan is made anew because something changed while it was shown.

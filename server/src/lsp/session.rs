@@ -55,7 +55,7 @@ pub struct Session {
     opened: UnboundedSender<Arc<Room>>,
     /// Wakes who waits for a change of a document.
     told: Notify,
-    at_work: RwLock<Option<AtWork>>,
+    at_work: RwLock<Vec<AtWork>>,
     /// What takes long and can be called off.
     pub running: Running,
     pub views: Views,
@@ -125,7 +125,7 @@ impl Drop for Applying<'_> {
 pub const ANSWER: Duration = Duration::from_secs(10);
 
 /// Nothing below these is ever recorded.
-const VERSION_CONTROL: [&str; 3] = [".git", ".jj", ".hg"];
+pub const VERSION_CONTROL: [&str; 3] = [".git", ".jj", ".hg"];
 
 /// Up to so many checkpoints of a file are counted.
 const COUNTED: usize = 100;
@@ -436,14 +436,24 @@ impl Session {
         self.abilities().own.reloads_from_disk && document.text == document.saved
     }
 
-    /// The agent whose turn has begun in this editor.
-    pub fn at_work(&self) -> Option<AtWork> {
-        self.at_work.read().ok()?.clone()
+    /// The agents whose turns have begun in this editor, oldest first.
+    pub fn at_work(&self) -> Vec<AtWork> {
+        self.at_work
+            .read()
+            .map(|all| all.clone())
+            .unwrap_or_default()
     }
 
-    pub fn set_at_work(&self, at_work: Option<AtWork>) {
-        if let Ok(mut own) = self.at_work.write() {
-            *own = at_work;
+    pub fn begins(&self, at_work: AtWork) {
+        if let Ok(mut all) = self.at_work.write() {
+            all.retain(|known| *known != at_work);
+            all.push(at_work);
+        }
+    }
+
+    pub fn ends(&self, at_work: &AtWork) {
+        if let Ok(mut all) = self.at_work.write() {
+            all.retain(|known| known != at_work);
         }
     }
 

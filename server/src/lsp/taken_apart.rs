@@ -3,10 +3,12 @@
 //! meanwhile; who records it is `agents`.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use backstitch_core::merge::{Favor, merge3};
+use backstitch_core::model::RelPath;
 use backstitch_protocol::FailureKind;
 use ropey::Rope;
 use tower_lsp::gen_lsp_types::{
@@ -14,11 +16,11 @@ use tower_lsp::gen_lsp_types::{
     TextDocumentContentChangePartial, TextEdit, WorkspaceEdit,
 };
 
-use super::document::{self, Document, edit};
+use super::document::{self, Document, Place, edit};
 use super::failure::{Failure, Outcome};
 use super::position::Encoding;
 use super::room::Room;
-use super::session::Session;
+use super::session::{Session, VERSION_CONTROL};
 use super::uri;
 use super::words::refusal::agent as words;
 
@@ -32,13 +34,24 @@ pub struct Parts {
     /// What is done on disk.
     disk: Vec<Work>,
     /// The files that change on disk, whoever does it, by the root of their workspace.
-    pub files: BTreeMap<PathBuf, (Arc<Room>, BTreeSet<PathBuf>)>,
+    pub files: BTreeMap<PathBuf, Files>,
     /// Texts of files by now, as far as the edit got.
     texts: BTreeMap<PathBuf, Option<Document>>,
-    /// Files get other names: what moved where is found by looking at all.
-    pub renames: bool,
+    /// Where what stands at a path by now has come from.
+    origins: BTreeMap<PathBuf, PathBuf>,
     /// URIs that the client's own part is about.
     theirs: BTreeSet<String>,
+}
+
+/// The files of one workspace.
+#[derive(Debug)]
+pub struct Files {
+    pub room: Arc<Room>,
+    pub named: BTreeSet<PathBuf>,
+    /// Those of them whose content is written over or deleted.
+    pub doomed: BTreeSet<RelPath>,
+    /// What moves with its directory, and where to.
+    pub moved: BTreeMap<RelPath, Place>,
 }
 
 #[derive(Debug)]
@@ -46,6 +59,8 @@ enum Work {
     Write(PathBuf, Vec<u8>),
     Rename(PathBuf, PathBuf),
     Delete(PathBuf),
+    /// Goes last, and only empty: what came into it meanwhile is nobody's to delete.
+    DeleteDir(PathBuf),
 }
 
 impl Parts {
@@ -132,7 +147,7 @@ impl Parts {
             );
         };
         apply(&mut text, edits, encoding);
-        self.write(path, text)?;
+        self.write(session, path, text)?;
         Ok(false)
     }
 
@@ -145,12 +160,15 @@ impl Parts {
     ) -> Outcome<bool> {
         let path = self.file(session, uri)?;
         if self.is_theirs(session, uri) {
+            no_directory(&path, uri)?;
+            self.doom(session, &path)?;
             return Ok(true);
         }
         if self.exists(&path) && !replaces {
             return if ignores { Ok(false) } else { Err(exists(uri)) };
         }
-        self.write(path, Document::opened(0, ""))?;
+        no_directory(&path, uri)?;
+        self.write(session, path, Document::opened(0, ""))?;
         Ok(false)
     }
 
@@ -165,9 +183,16 @@ impl Parts {
         if !self.exists(&from) {
             return Err(missing(old));
         }
-        self.name_below(session, &from, Some(&to))?;
-        self.renames = true;
-        if self.is_theirs(session, old) || self.is_theirs(session, new) {
+        let theirs = self.is_theirs(session, old) || self.is_theirs(session, new);
+        if self.exists(&to) && !replaces && !theirs {
+            return if ignores { Ok(false) } else { Err(exists(new)) };
+        }
+        no_directory(&to, new)?;
+        self.doom(session, &to)?;
+        self.move_below(session, &from, &to)?;
+        let origin = self.origins.remove(&from).unwrap_or_else(|| from.clone());
+        self.origins.insert(to.clone(), origin);
+        if theirs {
             let moved = self.documents.remove(old).map(|(_, after)| after);
             if let Some(moved) = moved.or_else(|| session.documents.get(old)) {
                 self.documents
@@ -175,9 +200,6 @@ impl Parts {
             }
             self.theirs.insert(new.to_owned());
             return Ok(true);
-        }
-        if self.exists(&to) && !replaces {
-            return if ignores { Ok(false) } else { Err(exists(new)) };
         }
         let text = self.texts.remove(&from);
         let text = text.or_else(|| Some(read(&from).ok().flatten()));
@@ -202,13 +224,14 @@ impl Parts {
         if !deep && inside.next().is_some() {
             return Err(Failure::usage(words::not_empty(uri)).hint(words::NOT_EMPTY_HINT));
         }
-        self.name_below(session, &path, None)?;
+        let mut work = Vec::new();
+        self.doom_below(session, &path, &mut work)?;
         if self.is_theirs(session, uri) {
             self.documents.remove(uri);
             return Ok(true);
         }
-        self.texts.insert(path.clone(), None);
-        self.disk.push(Work::Delete(path));
+        self.texts.insert(path, None);
+        self.disk.append(&mut work);
         Ok(false)
     }
 
@@ -225,7 +248,17 @@ impl Parts {
     /// The file that a URI names, which is among those that change from here on. Nothing outside of the open
     /// workspaces is written, and nothing through a link.
     fn file(&mut self, session: &Session, uri: &str) -> Outcome<PathBuf> {
-        let path = uri::to_path(uri).ok_or_else(|| Failure::usage(words::no_file(uri)))?;
+        let path = uri::to_path(uri)
+            .ok_or_else(|| Failure::usage(format!("{uri} is no file; nothing was changed")))?;
+        if path.components().any(|part| is_vcs(part.as_os_str())) {
+            return Err(Failure::new(
+                FailureKind::Refused,
+                format!("{uri} is a version control system's own; nothing was changed"),
+            )
+            .hint(
+                "what is in there is not recorded, and could not be brought back; use its own tool",
+            ));
+        }
         let (Some(place), Some(real)) = (session.place(&path), document::real(&path)) else {
             return Err(Failure::usage(words::outside(uri)).hint(words::OUTSIDE_HINT));
         };
@@ -236,31 +269,65 @@ impl Parts {
         Ok(real)
     }
 
-    fn name(&mut self, room: &Arc<Room>, path: PathBuf) {
+    fn files(&mut self, room: &Arc<Room>) -> &mut Files {
         let root = room.root().to_path_buf();
-        let (_, files) = self
-            .files
-            .entry(root)
-            .or_insert_with(|| (room.clone(), BTreeSet::new()));
-        files.insert(path);
+        self.files.entry(root).or_insert_with(|| Files {
+            room: room.clone(),
+            named: BTreeSet::new(),
+            doomed: BTreeSet::new(),
+            moved: BTreeMap::new(),
+        })
     }
 
-    /// The files of a directory change with it, here and where it goes.
-    fn name_below(&mut self, session: &Session, dir: &Path, to: Option<&Path>) -> Outcome<()> {
-        if !dir.is_dir() {
+    pub fn name(&mut self, room: &Arc<Room>, path: PathBuf) {
+        self.files(room).named.insert(path);
+    }
+
+    /// What stands at a path by now is written over or deleted.
+    fn doom(&mut self, session: &Session, path: &Path) -> Outcome<()> {
+        let origin = self.origins.get(path).map_or(path, PathBuf::as_path);
+        let origin = origin.to_path_buf();
+        let Some(place) = session.place(&origin) else {
+            let origin = origin.display();
+            return Err(Failure::new(
+                FailureKind::Refused,
+                format!("{origin} is recorded nowhere; nothing was changed"),
+            )
+            .hint("delete or move it by hand"));
+        };
+        self.name(&place.room, origin);
+        self.files(&place.room).doomed.insert(place.path);
+        Ok(())
+    }
+
+    /// A directory is deleted file by file: what came into it since it was looked at stays.
+    fn doom_below(&mut self, session: &Session, path: &Path, work: &mut Vec<Work>) -> Outcome<()> {
+        if path.is_symlink() || !path.is_dir() {
+            self.doom(session, path)?;
+            work.push(Work::Delete(path.to_path_buf()));
             return Ok(());
         }
-        for entry in std::fs::read_dir(dir).map_err(|error| failed(dir, &error))? {
-            let path = entry.map_err(|error| failed(dir, &error))?.path();
-            let to = to.map(|to| to.join(path.file_name().unwrap_or_default()));
-            for named in [Some(&path), to.as_ref()].into_iter().flatten() {
-                if let Some(place) = session.place(named) {
-                    self.name(&place.room, named.clone());
-                }
+        for inside in inside(path)? {
+            self.doom_below(session, &inside, work)?;
+        }
+        let made = self.texts.iter().filter(|(_, text)| text.is_some());
+        let made = made.filter(|(made, _)| made.parent() == Some(path) && !made.exists());
+        work.extend(made.map(|(made, _)| Work::Delete(made.clone())));
+        work.push(Work::DeleteDir(path.to_path_buf()));
+        Ok(())
+    }
+
+    /// The files of a directory move with it.
+    fn move_below(&mut self, session: &Session, dir: &Path, to: &Path) -> Outcome<()> {
+        if dir.is_symlink() || !dir.is_dir() {
+            return Ok(());
+        }
+        for path in inside(dir)? {
+            let to = to.join(path.file_name().unwrap_or_default());
+            if let (Some(from), Some(to)) = (session.place(&path), session.place(&to)) {
+                self.files(&from.room).moved.insert(from.path, to);
             }
-            if !path.is_symlink() {
-                self.name_below(session, &path, to.as_deref())?;
-            }
+            self.move_below(session, &path, &to)?;
         }
         Ok(())
     }
@@ -277,10 +344,14 @@ impl Parts {
         }
     }
 
-    fn write(&mut self, path: PathBuf, text: Document) -> Outcome<()> {
-        let bytes = text
-            .as_saved()
-            .ok_or_else(|| Failure::usage(words::encoding(&path)))?;
+    fn write(&mut self, session: &Session, path: PathBuf, text: Document) -> Outcome<()> {
+        let bytes = text.as_saved().ok_or_else(|| {
+            let path = path.display();
+            Failure::usage(format!(
+                "{path}: its encoding cannot say this; nothing was changed"
+            ))
+        })?;
+        self.doom(session, &path)?;
         self.texts.insert(path.clone(), Some(text));
         self.disk.push(Work::Write(path, bytes));
         Ok(())
@@ -298,13 +369,44 @@ impl Parts {
                     let made = to.parent().map_or(Ok(()), std::fs::create_dir_all);
                     (to, made.and_then(|()| std::fs::rename(from, to)))
                 }
-                Work::Delete(path) if path.is_dir() => (path, std::fs::remove_dir_all(path)),
                 Work::Delete(path) => (path, std::fs::remove_file(path)),
+                Work::DeleteDir(path) => (path, std::fs::remove_dir(path)),
             };
             done.map_err(|error| failed(path, &error))?;
         }
         Ok(())
     }
+}
+
+/// What a directory holds. One that holds a repository is another's to delete or move.
+fn inside(dir: &Path) -> Outcome<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(dir).map_err(|error| failed(dir, &error))?;
+    let paths = entries.map(|entry| Ok(entry?.path()));
+    let paths: std::io::Result<Vec<PathBuf>> = paths.collect();
+    let paths = paths.map_err(|error| failed(dir, &error))?;
+    if paths.iter().filter_map(|path| path.file_name()).any(is_vcs) {
+        let dir = dir.display();
+        return Err(Failure::new(
+            FailureKind::Refused,
+            format!("{dir} is a repository, whose history is not recorded; nothing was changed"),
+        )
+        .hint("delete or move it by hand"));
+    }
+    Ok(paths)
+}
+
+fn is_vcs(name: &OsStr) -> bool {
+    VERSION_CONTROL.iter().any(|dir| name == *dir)
+}
+
+fn no_directory(path: &Path, uri: &str) -> Outcome<()> {
+    if path.is_dir() {
+        return Err(
+            Failure::usage(format!("{uri} is a directory; nothing was changed"))
+                .hint("`overwrite` replaces files only"),
+        );
+    }
+    Ok(())
 }
 
 fn exists(uri: &str) -> Box<Failure> {

@@ -65,6 +65,11 @@ pub fn of_view(number: u64, name: &str) -> String {
     )
 }
 
+/// Whether it names what was shown, and not a file of a checkpoint.
+pub fn is_view(uri: &str) -> bool {
+    strip_scheme(uri, SCHEME).is_some_and(|rest| rest.starts_with("//view/"))
+}
+
 /// Whether two URIs name the same view; clients write them in their own ways.
 pub fn same_view(one: &str, other: &str) -> bool {
     decode(one) == decode(other)

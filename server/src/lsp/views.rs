@@ -222,7 +222,10 @@ async fn show(session: &Arc<Session>, name: &str, content: &[u8]) -> Outcome<()>
             return Ok(());
         }
     }
-    let path = write(name, content).map_err(|error| failed(refusal::temporary(&error)))?;
+    let path = write(name, content).map_err(|error| {
+        failed(format!("a temporary file: {error}"))
+            .hint("temporary files need a directory that can be written to: see TMPDIR")
+    })?;
     if !session.abilities().show_document {
         session.say(MessageType::Info, words::stands_in(&path));
         return Ok(());
@@ -325,6 +328,13 @@ pub fn clear() {
 pub async fn content(session: &Session, uri: &str) -> Outcome<String> {
     if let Some(text) = session.views.get(uri) {
         return Ok(text.as_ref().to_owned());
+    }
+    if uri::is_view(uri) {
+        return Err(
+            Failure::usage(format!("`uri`: {uri} is not kept any more")).hint(
+                "it lasts as long as the server runs, among the 64 newest; have it shown again",
+            ),
+        );
     }
     let Some(document) = uri::Virtual::parse(uri) else {
         return Err(Failure::usage(refusal::no_document(uri)).hint(refusal::NO_DOCUMENT_HINT));

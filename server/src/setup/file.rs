@@ -64,6 +64,15 @@ impl File {
         fs::remove_file(&self.path).with_context(|| format!("removing {}", self.path.display()))
     }
 
+    /// What was there before the first write, if it was kept.
+    pub fn kept(&self) -> Option<String> {
+        fs::read_to_string(self.backup()).ok()
+    }
+
+    pub fn forget_kept(&self) {
+        let _ = fs::remove_file(self.backup());
+    }
+
     fn backup(&self) -> PathBuf {
         let mut name = self
             .path

@@ -117,6 +117,143 @@ fn a_cancelled_command_changes_nothing_by_half() {
     world.ok(["verify"]);
 }
 
+/// One that has begun is carried through, and answers what was done.
+#[test]
+fn a_command_that_is_cancelled_too_late_answers_what_was_done() {
+    let world = start();
+    let mut client = Client::start(&world, Editor::Nvim);
+    client.open("a.txt");
+    client.type_over("a.txt", "three", "mine");
+    client.edits = Edits::Held;
+    let params =
+        json!({ "command": "backstitch.rewind", "arguments": [{ "rev": "t1", "confirm": false }] });
+    let id = client.begin("workspace/executeCommand", &params);
+    client.until(|client| client.edited == 1);
+    client.notify("$/cancelRequest", json!({ "id": id }));
+    client.edits = Edits::Taken;
+    client.answer_held();
+    let response = client.response(id);
+    assert!(response["result"]["operation"].is_string(), "{response}");
+    assert_eq!(client.text("a.txt"), "one\ntwo\nmine\n");
+    client.leave();
+    world.ok(["verify"]);
+}
+
+/// What an argument must be is said in the words of the protocol, with a kind and a next step.
+#[test]
+fn wrong_arguments_are_named() {
+    let world = start();
+    let own = json!({ "notifications": true });
+    let mut client = Client::with(&world, Editor::Vscode, &own);
+    let command =
+        |arguments: Value| json!({ "command": "backstitch.rewind", "arguments": arguments });
+    let edit = json!({ "agent": "a", "session": "s", "edit": { "documentChanges": 7 } });
+    for (method, params, words) in [
+        ("backstitch/timeline", json!({ "limit": -1 }), "`limit`"),
+        ("backstitch/timeline", json!([]), "one object"),
+        (
+            "backstitch/timeline",
+            json!({ "workspace": "/nowhere" }),
+            "`workspace`",
+        ),
+        ("backstitch/checkpoint", json!({}), "`rev`"),
+        ("backstitch/diff", json!({ "to": "@" }), "`from`"),
+        ("backstitch/blame", json!({}), "`uri`"),
+        ("backstitch/content", json!({ "uri": null }), "`uri`"),
+        (
+            "backstitch/content",
+            json!({ "uri": "backstitch://view/99/x" }),
+            "not kept any more",
+        ),
+        ("backstitch/plan", json!({}), "one of rev, turn"),
+        (
+            "backstitch/plan",
+            json!({ "rev": "t1", "turn": "t1" }),
+            "`rev`, `turn`",
+        ),
+        ("backstitch/plan", json!({ "rev": "" }), "`rev`"),
+        ("backstitch/turnBegin", json!({ "agent": "a" }), "`session`"),
+        ("backstitch/applyEdit", json!({ "edit": 7 }), "`edit`"),
+        ("backstitch/applyEdit", edit, "`edit`"),
+        (
+            "workspace/executeCommand",
+            command(json!([1])),
+            "one object",
+        ),
+        (
+            "workspace/executeCommand",
+            command(json!([{ "rev": 1 }])),
+            "`rev`",
+        ),
+        (
+            "workspace/executeCommand",
+            command(json!([{ "paths": "a" }])),
+            "`paths`",
+        ),
+        (
+            "workspace/executeCommand",
+            command(json!([{}, {}])),
+            "2 arguments",
+        ),
+        ("textDocument/codeLens", json!({}), "`textDocument`"),
+        ("textDocument/hover", json!([]), "params"),
+    ] {
+        let error = client.fails(method, params);
+        let message = error["message"].as_str().expect("words");
+        assert!(message.contains(words), "{method}: {words} in {message}");
+        for rust in ["invalid type", "struct", "missing field"] {
+            assert!(!message.contains(rust), "{message}");
+        }
+        assert_eq!(error["data"]["kind"], "usage", "{error}");
+        assert!(error["data"]["hint"].is_string(), "{error}");
+    }
+    client.ok("backstitch/timeline", json!({ "limit": null }));
+    client.command(
+        "backstitch.rewind",
+        json!({ "rev": "t1", "confirm": false }),
+    );
+    let plan = client.ok("backstitch/plan", json!({ "undo": true }));
+    assert_eq!(plan["empty"], false, "{plan}");
+    client.leave();
+}
+
+/// A directory that cannot be written to costs what needs it, and the error says what to do.
+#[test]
+fn a_place_that_cannot_be_written_to() {
+    let world = start();
+    world.write("a-file", "");
+    let place = world.path("a-file").display().to_string();
+    let world = world.with("TMPDIR", &place);
+    let own = json!({ "notifications": true });
+    let mut client = Client::with(&world, Editor::Nvim, &own);
+    let params = json!({ "command": "backstitch.diff", "arguments": [{ "rev": "t1" }] });
+    let error = client.fails("workspace/executeCommand", params);
+    let hint = error["data"]["hint"].as_str().expect("a next step");
+    assert!(hint.contains("TMPDIR"), "{error}");
+    client.leave();
+
+    let fresh = World::committed(&[("a.txt", "one\n")]);
+    std::fs::create_dir_all(&fresh.state).expect("a directory");
+    std::fs::write(fresh.state.join("backstitch"), "").expect("written");
+    let mut client = Client::with(&fresh, Editor::Nvim, &own);
+    let params = json!({ "command": "backstitch.checkpoint" });
+    let error = client.fails("workspace/executeCommand", params);
+    assert!(error["data"]["hint"].is_string(), "{error}");
+    client.leave();
+}
+
+/// What was said wrong on its command line is told at once.
+#[test]
+fn a_server_that_cannot_work_says_so() {
+    let world = start();
+    let output = world.run(["--workspace", "/nowhere", "lsp"]).expect_code(2);
+    assert!(output.stderr.contains("--workspace /nowhere"), "{output}");
+    world.write("a-file", "");
+    let place = world.path("a-file/store").display().to_string();
+    let output = world.run(["lsp", "--store-dir", &place]);
+    assert!(output.stderr.contains("a-file/store"), "{output}");
+}
+
 /// What is no JSON, no request, or names what is not there, is answered and survived.
 #[test]
 fn nonsense_is_answered_and_survived() {

@@ -313,3 +313,234 @@ fn an_edit_of_a_document_that_is_out_of_step() {
     assert_eq!(answer["applied"], true, "{answer}");
     client.leave();
 }
+
+fn rename(client: &Client, old: &str, new: &str) -> Value {
+    let options = json!({ "overwrite": true });
+    json!({ "kind": "rename", "oldUri": client.uri(old), "newUri": client.uri(new), "options": options })
+}
+
+fn delete(client: &Client, path: &str) -> Value {
+    let options = json!({ "recursive": true });
+    json!({ "kind": "delete", "uri": client.uri(path), "options": options })
+}
+
+fn operations(client: &mut Client, all: &[Value]) -> Value {
+    client.ok(
+        "backstitch/applyEdit",
+        json!({ "label": "Move", "edit": { "documentChanges": all } }),
+    )
+}
+
+/// What an edit deletes or writes over is recorded before, whatever ignore rules say, also beside a rename.
+#[test]
+fn what_an_edit_destroys_can_be_brought_back() {
+    let world = World::committed(&[
+        (".gitignore", "*.log\n"),
+        ("a.txt", TEXT),
+        ("dir/x.txt", "tracked\n"),
+        ("old.txt", "old\n"),
+    ]);
+    world.write("keep.log", "precious\n");
+    world.write("dir/y.log", "hidden\n");
+    world.write("dir/deep/z.log", "deep\n");
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    begin(&mut client, "tidy up");
+    let moves = [
+        rename(&client, "a.txt", "keep.log"),
+        delete(&client, "dir"),
+        rename(&client, "old.txt", "new.txt"),
+    ];
+    let answer = operations(&mut client, &moves);
+    assert_eq!(answer["applied"], true, "{answer}");
+    assert_eq!(world.read("keep.log"), TEXT);
+    assert!(!world.exists("dir") && !world.exists("old.txt"));
+    let step = answer["checkpoints"][0].as_str().expect("one");
+    let step = world.json(["show", step]);
+    let files = step["changes"].as_array().expect("changes").len();
+    assert_eq!(files, 6, "a rename is one: {step}");
+    client.command(
+        "backstitch.rewind",
+        json!({ "rev": "t1", "confirm": false }),
+    );
+    assert_eq!(world.read("keep.log"), "precious\n");
+    assert_eq!(world.read("a.txt"), TEXT);
+    assert_eq!(world.read("dir/x.txt"), "tracked\n");
+    assert_eq!(world.read("dir/y.log"), "hidden\n");
+    assert_eq!(world.read("dir/deep/z.log"), "deep\n");
+    assert_eq!(world.read("old.txt"), "old\n");
+    client.leave();
+    world.ok(["verify"]);
+}
+
+/// Of an edit that would destroy what cannot be recorded, nothing is begun.
+#[test]
+fn an_edit_that_would_lose_something_is_refused() {
+    let world = World::committed(&[("a.txt", TEXT), ("dir/x.txt", "x\n")]);
+    world.write("dir/large.bin", vec![0; 11 << 20]);
+    world.write("nest/n.txt", "n\n");
+    world.git_ok(["init", "-q", "nest"]);
+    world.write("over/o.txt", "o\n");
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    begin(&mut client, "tidy up");
+    for (wrong, named) in [
+        (delete(&client, "dir"), "dir/large.bin"),
+        (
+            rename(&client, "dir/x.txt", "dir/large.bin"),
+            "dir/large.bin",
+        ),
+        (delete(&client, "nest"), "nest"),
+        (delete(&client, "nest/.git"), "nest/.git"),
+        (rename(&client, "nest", "elsewhere"), "nest"),
+        (rename(&client, "dir/x.txt", ".git/x.txt"), ".git/x.txt"),
+        (rename(&client, "dir/x.txt", "over"), "over"),
+    ] {
+        let first = rename(&client, "a.txt", "b.txt");
+        let edit = json!({ "documentChanges": [first, wrong] });
+        let error = client.fails("backstitch/applyEdit", json!({ "edit": edit }));
+        let message = error["message"].as_str().expect("words");
+        assert!(message.contains(named), "{named}: {message}");
+        assert!(message.contains("nothing was changed"), "{message}");
+        assert!(error["data"]["hint"].is_string(), "{error}");
+        assert!(
+            world.exists("a.txt") && world.exists("dir/x.txt"),
+            "{message}"
+        );
+    }
+    assert!(world.exists("nest/.git/HEAD") && world.exists("dir/large.bin"));
+    assert_eq!(world.since_start(), ["t1: tidy up"]);
+    client.leave();
+}
+
+/// A directory that is renamed takes along what the history does not have, and is not read for that.
+#[test]
+fn a_directory_that_an_edit_renames() {
+    let world = World::committed(&[(".gitignore", "*.log\n"), ("dir/x.txt", "x\n")]);
+    world.write("dir/y.log", "hidden\n");
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    begin(&mut client, "rename");
+    let moved = [rename(&client, "dir", "other")];
+    let answer = operations(&mut client, &moved);
+    assert_eq!(answer["applied"], true, "{answer}");
+    assert_eq!(world.read("other/y.log"), "hidden\n");
+    assert_eq!(
+        world.since_start(),
+        ["t1: rename", "t1 Move: rename dir/x.txt -> other/x.txt"]
+    );
+    client.command(
+        "backstitch.rewind",
+        json!({ "rev": "t1", "confirm": false }),
+    );
+    assert_eq!(world.read("dir/x.txt"), "x\n");
+    assert_eq!(world.read("other/y.log"), "hidden\n");
+    client.leave();
+    world.ok(["verify"]);
+}
+
+/// With several agents at work, an edit is that of the session that it names, and nobody's where it names none.
+#[test]
+fn several_agents_in_one_editor() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    for (agent, session) in [("first", "sa"), ("second", "sb")] {
+        client.ok(
+            "backstitch/turnBegin",
+            json!({ "agent": agent, "session": session, "prompt": session }),
+        );
+    }
+    let edit = replace(&client, "a.txt", 1, "2\n");
+    let error = client.fails("backstitch/applyEdit", json!({ "edit": edit }));
+    let message = error["message"].as_str().expect("words");
+    assert!(message.contains("first `sa`, second `sb`"), "{message}");
+    let error = client.fails(
+        "backstitch/applyEdit",
+        json!({ "session": "sc", "edit": edit }),
+    );
+    let message = error["message"].as_str().expect("words");
+    assert!(message.contains("`sc`"), "{message}");
+    assert_eq!(client.text("a.txt"), TEXT);
+    let by = |client: &mut Client, who: Value, line, text| {
+        let mut asked = json!({ "label": "Edit", "edit": replace(client, "a.txt", line, text) });
+        if let Some(session) = who.as_str() {
+            asked["session"] = session.into();
+        }
+        client.ok("backstitch/applyEdit", asked);
+    };
+    by(&mut client, json!("sa"), 1, "2\n");
+    by(&mut client, json!("sb"), 2, "3\n");
+    client.fails("backstitch/turnEnd", json!({ "session": "sc" }));
+    client.ok("backstitch/turnEnd", json!({ "session": "sb" }));
+    by(&mut client, Value::Null, 3, "4\n");
+    assert_eq!(
+        world.since_start(),
+        [
+            "t1: sa",
+            "t2: sb",
+            "t1 Edit: modify a.txt",
+            "t2 Edit: modify a.txt",
+            "t1 Edit: modify a.txt",
+        ]
+    );
+    client.ok("backstitch/turnEnd", json!({}));
+    client.fails("backstitch/turnEnd", json!({}));
+    client.leave();
+}
+
+/// Another agent writes the file on disk before the edit is saved: when it is, each line is whose it was.
+#[test]
+fn an_edit_that_is_saved_after_somebody_wrote_the_file() {
+    for (writes, again) in [
+        ("a shell", false),
+        ("an edit tool", false),
+        ("a shell", true),
+    ] {
+        let world = World::committed(&[("a.txt", TEXT)]);
+        let mut client = Client::with(&world, Editor::Vscode, &own());
+        client.open("a.txt");
+        begin(&mut client, "make it two");
+        let edit = replace(&client, "a.txt", 1, "2\n");
+        client.ok(
+            "backstitch/applyEdit",
+            json!({ "label": "Edit", "edit": edit }),
+        );
+        let mut other = world.agent();
+        other.prompt("more");
+        if writes == "a shell" {
+            other.bash("echo eight >> a.txt");
+        } else {
+            other.edit("a.txt", "seven\n", "seven\neight\n");
+        }
+        // a second edit of the first agent, on the text that is not saved
+        if again {
+            let edit = replace(&client, "a.txt", 3, "4\n");
+            client.ok(
+                "backstitch/applyEdit",
+                json!({ "label": "Edit", "edit": edit }),
+            );
+        }
+        // both, and a line of the user's
+        client.type_over("a.txt", "seven\n", "seven\neight\nmine\n");
+        client.save("a.txt");
+        client.ok("backstitch/diff", json!({ "from": "@" }));
+        let blame = world.json(["blame", "a.txt"]);
+        let turns = |run: &Value| {
+            let count = run["count"].as_u64().expect("lines");
+            let turn = run["turn"].as_str().unwrap_or("-").to_owned();
+            std::iter::repeat_n(turn, usize::try_from(count).expect("few"))
+        };
+        let runs = blame["runs"].as_array().expect("runs");
+        let lines: Vec<String> = runs.iter().flat_map(turns).collect();
+        assert_eq!(
+            lines,
+            if again {
+                // that edit went on from a text without the shell's line, which the user has typed by hand
+                ["-", "t1", "-", "t1", "-", "-", "-", "-", "-"]
+            } else {
+                ["-", "t1", "-", "-", "-", "-", "-", "t2", "-"]
+            },
+            "{writes}: {blame}"
+        );
+        client.leave();
+        world.ok(["verify"]);
+    }
+}

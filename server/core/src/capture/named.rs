@@ -9,6 +9,7 @@ use rusqlite::params;
 
 use super::calls::{self, Found as Situation, Verdict, Writer, Writers};
 use super::event::{AgentEvent, Told, ToolCall, Wrote};
+use super::renames::follow_renames;
 use super::settle::{self, AFTER, BEFORE, Cause, Desk, NO_STAT, Step};
 use super::{Recorded, open, outcome, reported};
 use crate::disk::{Look, Stat};
@@ -20,7 +21,7 @@ use crate::model::{
     Certainty, ContentId, Coverage, Image, Kind, NodeId, Opaque, Origin, Placed, Reason, RelPath,
 };
 use crate::rules::{Rules, was_ignored};
-use crate::scan::Known;
+use crate::scan::{Known, KnownTree};
 use crate::store;
 
 /// Where the paths that a tool names lie.
@@ -143,8 +144,12 @@ impl Engine {
             let session = row.session;
             let mut steps = Vec::new();
             let mut others = Vec::new();
+            let mut names = KnownTree::default();
             let mut coverage = outside.clone();
             for (path, look) in looks {
+                if let Some(row) = known::get(conn, desk.here.root, &path)? {
+                    names.insert(path.clone(), row);
+                }
                 let before = reserved.get(&path).copied();
                 let work = Work {
                     row: &row,
@@ -171,6 +176,7 @@ impl Engine {
                 situation: Situation::AtEndOf(own),
                 ..Cause::between()
             };
+            follow_renames(&mut steps, &names);
             let generation = known::next_generation(conn, desk.here.root)?;
             let news = !coverage.items.is_empty();
             let node = desk.record(&steps, &cause, &coverage, news, generation)?;

@@ -11,7 +11,7 @@ use crate::disk::Look;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::known;
-use crate::model::{Certainty, Coverage, Image, NodeId, Origin, Reason, RelPath};
+use crate::model::{Certainty, Coverage, Image, NodeId, Opaque, Origin, Reason, RelPath};
 use crate::scan::Known;
 use crate::store;
 
@@ -26,6 +26,37 @@ pub struct InEditor {
 }
 
 impl Engine {
+    /// Refuses where what stands at one of these paths cannot be recorded before it is destroyed.
+    pub fn can_be_kept(&self, paths: &[RelPath]) -> Result<()> {
+        for path in paths {
+            let Image::Opaque(why) = self.root.look(path)?.image else {
+                continue;
+            };
+            let why = match why {
+                Opaque::TooLarge => "is too large to be recorded",
+                Opaque::Unreadable => "cannot be read, and so not recorded",
+                Opaque::Special => "is no regular file, and cannot be recorded",
+            };
+            return Err(Error::refused(
+                format!("{} {why}; nothing was changed", path.display()),
+                "leave it out of the edit, or move or delete it by hand first",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Those of these paths that the history knows, or would take up by itself.
+    pub fn belonging(&self, paths: Vec<RelPath>) -> Result<Vec<RelPath>> {
+        let mut own = Vec::new();
+        for path in paths {
+            let row = known::get(&self.store.conn, self.here.root, &path)?;
+            if row.is_some() || !self.is_hidden(&path) {
+                own.push(path);
+            }
+        }
+        Ok(own)
+    }
+
     /// Takes in a call whose edits stand in an editor and not on disk. What the user had typed before it is
     /// the user's; a file that does not exist yet is found when it is saved.
     pub fn record_in_editor(
@@ -119,6 +150,9 @@ impl Desk<'_> {
         }
         let row = known::get(self.conn, root, &edit.path)?;
         let before = self.image(mode, &edit.before, row.as_ref())?;
+        let again = row.as_ref().filter(|row| row.image != before);
+        let again = again.map(|row| self.put_back(&edit.path, row, before));
+        let row = again.transpose()?.flatten().or(row);
         if row.as_ref().is_none_or(|row| row.image != before) {
             self.between(edit, row.as_ref(), before, look)?;
         }

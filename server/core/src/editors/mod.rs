@@ -1,7 +1,8 @@
 //! Language servers at work on the store, and what they hold that is on no disk yet. Owns who is there
-//! (`attach`), their unsaved text (`buffers`), files that wait for a save (`pending`), and what others ask
-//! of them (`requests`); how a document is changed is theirs.
+//! (`attach`), their unsaved text (`buffers`), files that wait for a save (`pending`), what comes back that
+//! was not saved (`again`), and what others ask of them (`requests`); how a document is changed is theirs.
 
+mod again;
 mod buffers;
 mod edits;
 mod follow;

@@ -174,7 +174,7 @@ impl Desk<'_> {
         };
         let moved = moved_back(conn, file, head, p)?;
         let none = Coverage::default();
-        let label = Some("not saved");
+        let label = Some(super::again::NOT_SAVED);
         let node = self.node(Kind::External, None, None, None, label, &none)?;
         let placed = |image| {
             Some(Placed {
@@ -245,6 +245,11 @@ impl Desk<'_> {
     /// Whether somebody wrote this over what the disk held, and not over the outcome of the restore: as with the
     /// editor's own undo. It is that of the two which it is nearer to, by lines.
     pub(crate) fn goes_on_from_disk(&self, p: &PendingSave, written: Image) -> Result<bool> {
+        self.is_nearer(written, p.disk, p.wanted)
+    }
+
+    /// Whether a text is nearer to one than to another, by lines.
+    pub(super) fn is_nearer(&self, written: Image, to: Image, than: Image) -> Result<bool> {
         let bytes = |image: Image| -> Result<Vec<u8>> {
             let content = image.content();
             let read = content.map(|content| crate::store::get(self.conn, self.dir, &content));
@@ -255,7 +260,7 @@ impl Desk<'_> {
             let (added, removed, _) = crate::diff::count(&bytes(from)?, &now);
             Ok(added + removed)
         };
-        Ok(far(p.disk)? < far(p.wanted)?)
+        Ok(far(to)? < far(than)?)
     }
 
     /// Before somebody's work on what the disk held: that the outcome of a restore was never saved is recorded,
@@ -324,6 +329,7 @@ impl Engine {
     /// else over it, ends the wait.
     pub fn still_waits(&mut self, path: &RelPath) -> Result<Option<PendingSave>> {
         if self.waiting(path)?.is_none() {
+            self.saved_again(path)?;
             return Ok(None);
         }
         let lock = self.quiet_lock(Self::RESTORE_WAIT)?;
@@ -445,7 +451,7 @@ impl Engine {
     }
 }
 
-fn busy() -> Error {
+pub(super) fn busy() -> Error {
     Error::refused(
         "another rewind is under way, or a capture that does not end",
         "try again in a moment",

@@ -61,6 +61,9 @@ pub fn words(hint: &Hint) -> String {
             "open a directory below it, or, in a terminal, run `backstitch init` there to insist"
         }
         Hint::Gone => "nothing was recorded; bring it back, or open another",
+        Hint::Unwritable => {
+            "the store's directory has to be there and writable; `backstitch lsp --store-dir` names another"
+        }
         Hint::Newer => {
             "install the newer version and start the language server anew, or start it with another store: `backstitch --store-dir DIR lsp`"
         }

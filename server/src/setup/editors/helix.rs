@@ -1,8 +1,10 @@
 //! Helix's `languages.toml`: our server, and the languages that get it. Pure edits of text; comments, order and
 //! whatever else is in it stay.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, Result, bail};
-use toml_edit::{Array, ArrayOfTables, DocumentMut, Item, Table, Value, value};
+use toml_edit::{Array, ArrayOfTables, Decor, DocumentMut, Item, RawString, Table, Value, value};
 
 const NAME: &str = "backstitch";
 
@@ -39,10 +41,16 @@ pub fn add(text: &str, binary: &str) -> Result<String> {
         command == Some(binary) && ours.get("args").is_some()
     });
     if !is_current {
-        let mut ours = Table::new();
+        let ours = servers
+            .entry(NAME)
+            .or_insert_with(|| Item::Table(Table::new()));
+        let ours = ours
+            .as_table_like_mut()
+            .context("`language-server.backstitch` is no table")?;
         ours.insert("command", value(binary));
-        ours.insert("args", value(Array::from_iter(["lsp"])));
-        servers.insert(NAME, Item::Table(ours));
+        if !ours.contains_key("args") {
+            ours.insert("args", value(Array::from_iter(["lsp"])));
+        }
     }
     let all = entries(&mut document)?;
     for entry in all.iter_mut() {
@@ -72,41 +80,128 @@ pub fn add(text: &str, binary: &str) -> Result<String> {
     Ok(document.to_string())
 }
 
-/// Takes out what `add` put in.
-pub fn remove(text: &str) -> Result<String> {
+/// Whether our server is in it, whoever named it.
+pub fn is_there(text: &str) -> bool {
+    parse(text).is_ok_and(|document| {
+        let server = document
+            .get("language-server")
+            .and_then(|all| all.get(NAME));
+        server.is_some() || read_entries(&document).any(names_ours)
+    })
+}
+
+/// Takes out what `add` put in, and nothing else: what `original`, the text before it, had already stays.
+pub fn remove(text: &str, original: &str) -> Result<String> {
     let mut document = parse(text)?;
-    if let Some(servers) = document
-        .get_mut("language-server")
-        .and_then(Item::as_table_like_mut)
-    {
-        servers.remove(NAME);
-        if servers.is_empty() {
-            document.remove("language-server");
-        }
+    let original = parse(original).unwrap_or_default();
+    remove_server(&mut document, &original);
+    let Some(all) = document.get_mut("language") else {
+        return Ok(document.to_string());
+    };
+    let Some(all) = all.as_array_of_tables_mut() else {
+        return Ok(document.to_string());
+    };
+    let mut met: BTreeMap<String, usize> = BTreeMap::new();
+    let mut added = Vec::new();
+    for entry in all.iter_mut() {
+        let name = name(entry).to_owned();
+        let nth = met.entry(name.clone()).or_default();
+        let mut before = read_entries(&original).filter(|entry| self::name(entry) == name);
+        let before = before.nth(*nth);
+        *nth += 1;
+        let touched = take_out(entry, before, &name);
+        added.push(touched && before.is_none() && entry.len() == 1 && !is_commented(entry));
     }
-    if document.contains_key("language") {
-        let all = entries(&mut document)?;
-        for entry in all.iter_mut() {
-            let name = name(entry).to_owned();
-            let Some(servers) = entry.get_mut("language-servers") else {
-                continue;
-            };
-            let servers = list(servers, &name)?;
-            if !servers.iter().any(is_ours) {
-                continue;
-            }
-            servers.retain(|server| !is_ours(server));
-            let left: Vec<&str> = servers.iter().filter_map(Value::as_str).collect();
-            if defaults(&name).is_some_and(|servers| servers == left) {
-                entry.remove("language-servers");
-            }
-        }
-        all.retain(|entry| entry.len() > 1 || name(entry).is_empty());
-        if all.is_empty() {
-            document.remove("language");
-        }
+    let mut added = added.into_iter();
+    all.retain(|_| !added.next().unwrap_or_default());
+    if all.is_empty() && !original.contains_key("language") {
+        document.remove("language");
     }
     Ok(document.to_string())
+}
+
+fn remove_server(document: &mut DocumentMut, original: &DocumentMut) {
+    let Some(servers) = document.get_mut("language-server") else {
+        return;
+    };
+    let Some(servers) = servers.as_table_like_mut() else {
+        return;
+    };
+    let before = original
+        .get("language-server")
+        .and_then(|all| all.get(NAME));
+    match (
+        servers.get_mut(NAME).and_then(Item::as_table_like_mut),
+        before,
+    ) {
+        (Some(ours), Some(before)) => {
+            for key in ["command", "args"] {
+                match before.get(key) {
+                    Some(before) => ours.insert(key, before.clone()),
+                    None => ours.remove(key),
+                };
+            }
+        }
+        _ => {
+            servers.remove(NAME);
+        }
+    }
+    if servers.is_empty() && !original.contains_key("language-server") {
+        document.remove("language-server");
+    }
+}
+
+/// Takes our server out of a language's, and its list with it where that is only what Helix has by itself. Whether
+/// the entry had our server.
+fn take_out(entry: &mut Table, before: Option<&Table>, name: &str) -> bool {
+    if !names_ours(entry) || before.is_some_and(names_ours) {
+        return false;
+    }
+    let Some(servers) = entry
+        .get_mut("language-servers")
+        .and_then(Item::as_array_mut)
+    else {
+        return false;
+    };
+    servers.retain(|server| !is_ours(server));
+    let left: Option<Vec<&str>> = servers.iter().map(Value::as_str).collect();
+    let is_default = left.is_some() && left == defaults(name);
+    let was_there = before.is_some_and(|entry| entry.contains_key("language-servers"));
+    let commented = entry.get_key_value("language-servers");
+    let commented = commented.is_some_and(|(key, item)| {
+        let value = item.as_value().map(Value::decor);
+        has_comment(Some(key.leaf_decor())) || has_comment(value)
+    });
+    if is_default && !was_there && !commented {
+        entry.remove("language-servers");
+    }
+    true
+}
+
+fn has_comment(decor: Option<&Decor>) -> bool {
+    decor.is_some_and(|decor| {
+        let parts = [decor.prefix(), decor.suffix()].into_iter().flatten();
+        parts
+            .filter_map(RawString::as_str)
+            .any(|part| part.contains('#'))
+    })
+}
+
+fn is_commented(entry: &Table) -> bool {
+    has_comment(Some(entry.decor()))
+        || entry.get_key_value("name").is_some_and(|(key, item)| {
+            has_comment(Some(key.leaf_decor())) || has_comment(item.as_value().map(Value::decor))
+        })
+}
+
+fn read_entries(document: &DocumentMut) -> impl Iterator<Item = &Table> {
+    let all = document.get("language").and_then(Item::as_array_of_tables);
+    all.into_iter().flatten()
+}
+
+fn names_ours(entry: &Table) -> bool {
+    let servers = entry.get("language-servers").and_then(Item::as_array);
+    servers.is_some_and(|servers| servers.iter().any(is_ours))
 }
 
 fn parse(text: &str) -> Result<DocumentMut> {
@@ -176,10 +271,102 @@ mod tests {
 
     #[test]
     fn out_again_leaves_what_was_there() {
-        let text = add(MINE, "/bin/backstitch").unwrap();
-        assert_eq!(remove(&text).unwrap().trim(), MINE.trim());
-        assert_eq!(remove(&add("", "/b").unwrap()).unwrap().trim(), "");
-        assert_eq!(remove(MINE).unwrap(), MINE);
+        let out = |text: &str| remove(&add(text, "/bin/backstitch").unwrap(), text).unwrap();
+        assert_eq!(out(MINE), MINE);
+        assert_eq!(out("").trim(), "");
+        assert_eq!(remove(MINE, "").unwrap(), MINE);
+        for own in [
+            "[[language]]\nname = \"rust\"\n# why\nlanguage-servers = [\"rust-analyzer\", { name = \"efm\" }]\n",
+            "[[language]]\nname = \"rust\"\nlanguage-servers = [\"rust-analyzer\"] # mine\n",
+            "[[language]]\nname = \"rust\"\n",
+        ] {
+            assert_eq!(out(own), own);
+        }
+    }
+
+    /// What was changed after it was set up stays, too.
+    #[test]
+    fn out_again_leaves_what_came_later() {
+        let text = add("", "/bin/backstitch").unwrap();
+        let later = text.replace(
+            "[\"gopls\", \"golangci-lint-lsp\", \"backstitch\"]",
+            "[\"gopls\", { name = \"efm\" }, \"backstitch\"]",
+        );
+        let left = remove(&later, "").unwrap();
+        let own =
+            "[[language]]\nname = \"go\"\nlanguage-servers = [\"gopls\", { name = \"efm\" }]\n";
+        assert_eq!(left.trim(), own.trim());
+    }
+
+    mod generated {
+        use proptest::prelude::*;
+
+        use super::*;
+
+        fn server() -> impl Strategy<Value = String> {
+            prop_oneof![
+                Just("\"rust-analyzer\"".to_owned()),
+                Just("\"gopls\"".to_owned()),
+                Just("\"golangci-lint-lsp\"".to_owned()),
+                Just("\"backstitch\"".to_owned()),
+                Just("{ name = \"efm\", only-features = [\"format\"] }".to_owned()),
+                Just("{name=\"backstitch\"}".to_owned()),
+            ]
+        }
+
+        fn list() -> impl Strategy<Value = String> {
+            let space = prop_oneof![Just(", "), Just(","), Just(",\n  "), Just(", # why\n  ")];
+            let end = prop_oneof![Just(""), Just(",\n"), Just(" ")];
+            let servers = proptest::collection::vec(server(), 0..4);
+            (servers, space, end).prop_map(|(servers, space, end)| {
+                let end = if servers.is_empty() { "" } else { end };
+                format!("language-servers = [{}{end}]", servers.join(space))
+            })
+        }
+
+        fn entry() -> impl Strategy<Value = String> {
+            let name = prop_oneof![Just("rust"), Just("go"), Just("unheard-of")];
+            let comment = prop_oneof![Just(""), Just("# a comment\n"), Just("\n")];
+            let line = prop_oneof![Just(""), Just("auto-format=true # always\n")];
+            let list = proptest::option::of(list());
+            (comment.clone(), name, comment, list, line).prop_map(
+                |(above, name, between, list, line)| {
+                    let list = list.map_or_else(String::new, |list| format!("{list} # mine\n"));
+                    format!("{above}[[language]]\nname=\"{name}\"\n{between}{list}{line}")
+                },
+            )
+        }
+
+        fn config() -> impl Strategy<Value = String> {
+            let entries = proptest::collection::vec(entry(), 0..4);
+            let other = prop_oneof![
+                Just(""),
+                Just("[language-server.backstitch] # own\ncommand=\"mine\"\n"),
+                Just("[language-server.rust-analyzer.config]\ncheck.command=\"clippy\"\n"),
+                Just("language-server = { efm = { command = \"efm\" } }\n"),
+            ];
+            let end = prop_oneof![Just(""), Just("# the end"), Just("\n\n")];
+            (entries, other, end).prop_map(|(entries, other, end)| {
+                let entries = entries.concat();
+                if other.starts_with("language-server =") {
+                    format!("{other}{entries}{end}")
+                } else {
+                    format!("{entries}{other}{end}")
+                }
+            })
+        }
+
+        proptest! {
+            /// White space aside, which the backup has.
+            #[test]
+            fn out_again_is_the_way_back(config in config()) {
+                let bare = |text: &str| text.split_whitespace().collect::<String>();
+                let there = add(&config, "/bin/backstitch").unwrap();
+                prop_assert_eq!(&add(&there, "/bin/backstitch").unwrap(), &there);
+                let left = remove(&there, &config).unwrap();
+                prop_assert_eq!(bare(&left), bare(&config), "{}", left);
+            }
+        }
     }
 
     #[test]

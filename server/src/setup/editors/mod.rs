@@ -157,8 +157,9 @@ fn helix(editor: &Editor, path: &Path, binary: &str, request: Request) -> Result
     let file = File::read(path)?;
     let before = file.text.as_deref().unwrap_or_default();
     let doing = || format!("{} was not changed", file.path.display());
+    let original = file.kept().unwrap_or_default();
     let text = if request.uninstall {
-        helix::remove(before)
+        helix::remove(before, &original)
     } else {
         helix::add(before, binary)
     }
@@ -170,11 +171,15 @@ fn helix(editor: &Editor, path: &Path, binary: &str, request: Request) -> Result
     } else if request.uninstall {
         let same = |before: &str| {
             let bare = |text: &str| text.split_whitespace().collect::<String>();
-            helix::remove(before).is_ok_and(|before| bare(&before) == bare(&text))
+            bare(before) == bare(&text)
         };
         file.restore(&text, text.trim().is_empty(), same)?;
         (Outcome::Written, None)
     } else {
+        if !helix::is_there(before) {
+            // an older backup is not what this set-up begins from
+            file.forget_kept();
+        }
         (Outcome::Written, file.write(&text)?)
     };
     Ok(done(editor, file.path, outcome, backup, text))

@@ -1,0 +1,220 @@
+//! What our commands and requests are called with: what each argument has to be, which are needed, and which of
+//! them say the same thing. Pure; the types that are read afterwards find nothing wrong any more.
+
+use serde_json::{Map, Value};
+
+use super::commands;
+use super::failure::{Failure, Outcome};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Names something: never empty.
+    Name,
+    Text,
+    Flag,
+    Names,
+    Count,
+    Edit,
+}
+
+impl Kind {
+    /// An argument is the same wherever it is taken.
+    fn of(argument: &str) -> Self {
+        match argument {
+            "exact" | "carry" | "switch" | "confirm" | "allBranches" | "undo" => Self::Flag,
+            "paths" | "hunks" => Self::Names,
+            "limit" => Self::Count,
+            "edit" => Self::Edit,
+            "label" | "description" | "prompt" | "text" | "name" => Self::Text,
+            _ => Self::Name,
+        }
+    }
+
+    fn takes(self, value: &Value) -> bool {
+        let is_name = |value: &Value| value.as_str().is_some_and(|text| !text.is_empty());
+        match self {
+            Self::Name => is_name(value),
+            Self::Text => value.is_string(),
+            Self::Flag => value.is_boolean(),
+            Self::Names => value.as_array().is_some_and(|all| all.iter().all(is_name)),
+            Self::Count => value.is_u64(),
+            Self::Edit => value.is_object(),
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            Self::Name => "a string that is not empty",
+            Self::Text => "a string",
+            Self::Flag => "true or false",
+            Self::Names => "an array of strings that are not empty",
+            Self::Count => "a whole number, 0 or more",
+            Self::Edit => "a WorkspaceEdit, as LSP has it",
+        }
+    }
+}
+
+/// What cannot be left out.
+fn needed(name: &str) -> &'static [&'static str] {
+    match name {
+        "backstitch/content" | "backstitch/blame" => &["uri"],
+        "backstitch/checkpoint" => &["rev"],
+        "backstitch/diff" => &["from"],
+        "backstitch/turnBegin" => &["agent", "session"],
+        "backstitch/applyEdit" => &["edit"],
+        _ => &[],
+    }
+}
+
+/// Of which only one can be meant, and whether one has to be.
+fn alternatives(name: &str) -> (&'static [&'static str], bool) {
+    match name {
+        "backstitch/plan" => (&["rev", "turn", "step", "branch", "op", "undo"], true),
+        "backstitch.revert" => (&["turn", "step"], false),
+        _ => (&[], false),
+    }
+}
+
+/// What was given, without what is null: that is left out.
+pub fn checked(name: &str, given: Value) -> Outcome<Value> {
+    let mut given = match given {
+        Value::Null => Map::new(),
+        Value::Object(given) => given,
+        other => {
+            return Err(Failure::usage(format!(
+                "{name} takes one object of named arguments, and was given {}",
+                shown(&other)
+            ))
+            .hint(taken(name)));
+        }
+    };
+    given.retain(|_, value| !value.is_null());
+    let given = Value::Object(given);
+    if let Some(keys) = commands::keys(name) {
+        commands::only(name, &given, &keys)?;
+    }
+    kinds(name, &given)?;
+    for argument in needed(name) {
+        if given.get(argument).is_none() {
+            let words = Kind::of(argument).words();
+            return Err(
+                Failure::usage(format!("{name} needs `{argument}`: {words}")).hint(taken(name)),
+            );
+        }
+    }
+    one_of(name, &given)?;
+    Ok(given)
+}
+
+fn kinds(name: &str, given: &Value) -> Outcome<()> {
+    for (argument, value) in given.as_object().into_iter().flatten() {
+        let kind = Kind::of(argument);
+        if !kind.takes(value) {
+            return Err(Failure::usage(format!(
+                "`{argument}` of {name} must be {}; it is {}",
+                kind.words(),
+                shown(value)
+            ))
+            .hint(taken(name)));
+        }
+    }
+    Ok(())
+}
+
+fn one_of(name: &str, given: &Value) -> Outcome<()> {
+    let (all, needed) = alternatives(name);
+    let is_given = |argument: &&&str| given.get(argument).is_some_and(|value| value != false);
+    let named: Vec<String> = all
+        .iter()
+        .filter(is_given)
+        .map(|a| format!("`{a}`"))
+        .collect();
+    let all = all.join(", ");
+    match named.len() {
+        0 if needed => Err(Failure::usage(format!("{name} needs one of {all}"))
+            .hint("each names what is to be planned; `undo` is true for what was done last")),
+        0 | 1 => Ok(()),
+        _ => Err(Failure::usage(format!(
+            "{name} takes one of {all}, and was given {}",
+            named.join(", ")
+        ))
+        .hint("leave out all but one")),
+    }
+}
+
+fn taken(name: &str) -> String {
+    let keys = commands::keys(name).map(|keys| keys.concat());
+    let keys = keys.unwrap_or_default();
+    format!(
+        "it takes {}",
+        [keys.as_slice(), &["uri", "workspace"]].concat().join(", ")
+    )
+}
+
+/// As it was written, cut where it is long.
+fn shown(value: &Value) -> String {
+    crate::render::cut(&crate::render::clean(&value.to_string()), 40)
+}
+
+/// What the library says of parameters of LSP's own that it cannot read, in words that are not of Rust.
+pub fn unreadable(method: &str, said: &str) -> Box<Failure> {
+    let missing = said.strip_prefix("missing field ");
+    match missing {
+        Some(field) => Failure::usage(format!("{method} needs {field}")),
+        None => Failure::usage(format!(
+            "{method}: its params are not what LSP says they are"
+        )),
+    }
+    .hint("the specification of LSP has them; nothing was done")
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn said(name: &str, given: Value) -> String {
+        checked(name, given).expect_err("wrong").message
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        for (name, given, words) in [
+            ("backstitch.rewind", json!(1), "takes one object"),
+            ("backstitch.rewind", json!({ "rev": 1 }), "`rev` of"),
+            (
+                "backstitch.rewind",
+                json!({ "exact": "yes" }),
+                "true or false; it is \"yes\"",
+            ),
+            (
+                "backstitch/timeline",
+                json!({ "limit": -1 }),
+                "0 or more; it is -1",
+            ),
+            ("backstitch/blame", json!({}), "needs `uri`"),
+            ("backstitch/diff", json!({ "from": null }), "needs `from`"),
+            ("backstitch/plan", json!({}), "needs one of rev, turn"),
+            (
+                "backstitch/plan",
+                json!({ "rev": "t1", "turn": "t1" }),
+                "given `rev`, `turn`",
+            ),
+        ] {
+            let said = said(name, given);
+            assert!(said.contains(words), "{words} in {said}");
+        }
+    }
+
+    #[test]
+    fn null_is_left_out() {
+        let given = json!({ "limit": null, "before": "c4" });
+        let read = checked("backstitch/timeline", given).expect("right");
+        assert_eq!(read, json!({ "before": "c4" }));
+        assert_eq!(
+            checked("backstitch/timeline", Value::Null).expect("right"),
+            json!({})
+        );
+    }
+}
