@@ -301,15 +301,17 @@ impl<'w> Client<'w> {
                 if let Some((path, old, new)) = self.types_meanwhile.take() {
                     self.type_over(&path, &old, &new);
                 }
+                // typed into meanwhile: an editor that is told of versions refuses it
+                let old = self.is_old(&params["edit"]);
                 match self.edits {
                     Edits::Held => {
                         self.held.push(message);
                         return;
                     }
-                    Edits::Taken | Edits::Late => self.apply(&params["edit"]),
-                    Edits::Pretended | Edits::Refused => {}
+                    Edits::Taken | Edits::Late if !old => self.apply(&params["edit"]),
+                    _ => {}
                 }
-                json!({ "applied": self.edits != Edits::Refused })
+                json!({ "applied": self.edits != Edits::Refused && !old })
             }
             "window/showMessageRequest" => {
                 let question = text(&params["message"]);
@@ -450,6 +452,18 @@ impl<'w> Client<'w> {
         for change in std::mem::take(&mut self.late) {
             self.notify("textDocument/didChange", change);
         }
+    }
+
+    /// Whether an edit is of a document that has changed since.
+    fn is_old(&self, edit: &Value) -> bool {
+        let mut changes = edit["documentChanges"].as_array().into_iter().flatten();
+        changes.any(|change| {
+            let document = &change["textDocument"];
+            let uri = document["uri"].as_str().unwrap_or_default();
+            let own = self.documents.get(uri);
+            let told = document["version"].as_i64();
+            own.zip(told).is_some_and(|(own, told)| told < own.version)
+        })
     }
 
     fn apply(&mut self, edit: &Value) {

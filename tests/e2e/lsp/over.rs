@@ -388,7 +388,11 @@ fn documents_follow_a_command_line() {
 fn until_listening(world: &World, client: &mut Client<'_>) {
     loop {
         world.ok(["checkpoint"]);
-        if client.notified.iter().any(|(what, _)| what == "backstitch/didCheckpoint") {
+        if client
+            .notified
+            .iter()
+            .any(|(what, _)| what == "backstitch/didCheckpoint")
+        {
             break;
         }
         client.ok("backstitch/sessions", json!({}));
