@@ -40,6 +40,8 @@ pub struct Document {
     pub form: Form,
     /// A change of it could not be read: what the client has is not known until it tells the whole text.
     pub lost: bool,
+    /// It is so large that its text was not even taken; then it is lost, too.
+    pub huge: bool,
 }
 
 /// Why a document is left alone.
@@ -58,7 +60,8 @@ pub struct Place {
 
 impl Document {
     pub fn opened(version: i32, text: &str) -> Self {
-        let text = Rope::from_str(text);
+        let huge = text.len() > MOST_BYTES;
+        let text = Rope::from_str(if huge { "" } else { text });
         Self {
             version,
             edition: next_edition(),
@@ -68,7 +71,8 @@ impl Document {
             text,
             place: None,
             form: Form::default(),
-            lost: false,
+            lost: huge,
+            huge,
         }
     }
 
@@ -147,7 +151,7 @@ impl Document {
     }
 
     pub fn is_too_large(&self) -> bool {
-        self.text.len_bytes() > MOST_BYTES
+        self.huge || self.text.len_bytes() > MOST_BYTES
     }
 
     /// Why nothing is done with it.
@@ -168,8 +172,12 @@ impl Document {
     /// one was not understood, the others count from a text that only the client knows, up to a whole one.
     pub fn change(&mut self, version: i32, changes: &[Change], encoding: Encoding) {
         for change in changes {
-            if matches!(change, Change::TextDocumentContentChangeWholeDocument(_)) {
-                self.lost = false;
+            if let Change::TextDocumentContentChangeWholeDocument(whole) = change {
+                self.huge = whole.text.len() > MOST_BYTES;
+                self.lost = self.huge;
+                if self.huge {
+                    self.text = Rope::new();
+                }
             }
             if !self.lost {
                 edit(&mut self.text, change, encoding);

@@ -264,3 +264,26 @@ fn undo_passes_over_what_was_not_saved() {
     client.leave();
     world.ok(["verify"]);
 }
+
+/// The editor's own undo and redo before the save: the rewind is done again, with whose lines are whose, and can be
+/// undone.
+#[test]
+fn the_editors_own_redo_is_the_rewind() {
+    let world = start();
+    let mut client = rewound(&world);
+    client.type_over("a.txt", "two", "2");
+    until_nothing_waits(&world);
+    client.type_over("a.txt", "2", "two");
+    client.type_over("a.txt", "six", "mine");
+    client.save("a.txt");
+    let typed = TEXT.replace("six", "mine");
+    until("it is not recorded", || {
+        world.at("@", "a.txt").as_deref() == Some(typed.as_str())
+    });
+    let by = by(&mut client);
+    assert_eq!((by[1].as_str(), by[5].as_str()), ("before", "user"));
+    client.command("backstitch.undo", json!({ "confirm": false }));
+    assert_eq!(client.text("a.txt"), agents().replace("six", "mine"));
+    client.leave();
+    world.ok(["verify"]);
+}

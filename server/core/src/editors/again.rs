@@ -1,7 +1,7 @@
 //! What was withdrawn as not saved, since somebody wrote the file meanwhile, and is in the document still: where its
 //! text comes back, its edits are in force again, so that every line is whose it was.
 
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{Connection, OptionalExtension};
 
 use crate::capture::calls::Verdict;
 use crate::capture::named::transition;
@@ -21,10 +21,11 @@ use crate::scan::Known;
 pub(super) const NOT_SAVED: &str = "not saved";
 const SAVED_AGAIN: &str = "saved after all";
 
-/// What one such node took out of force.
+/// What one such node moved.
 struct Withdrawn {
-    edits: Vec<ChangeId>,
-    /// The file with them, and without.
+    taken_out: Vec<ChangeId>,
+    put_back: Vec<ChangeId>,
+    /// The file before, and after.
     with: FileState,
     without: FileState,
 }
@@ -32,9 +33,15 @@ struct Withdrawn {
 impl Engine {
     /// An editor says that it saved a file that does not wait for that any more.
     pub(super) fn saved_again(&mut self, path: &RelPath) -> Result<()> {
-        let Some(row) = known::get(&self.store.conn, self.here.root, path)? else {
+        let conn = &self.store.conn;
+        let Some(row) = known::get(conn, self.here.root, path)? else {
             return Ok(());
         };
+        // asked for every document that is saved, and mostly nothing was ever withdrawn
+        let withdrawn = row.file.map(|file| newest_withdrawal(conn, file));
+        if withdrawn.transpose()?.flatten().is_none() {
+            return Ok(());
+        }
         let look = self.root.look(path)?;
         if look.image == row.image || !matches!(look.image, Image::File { .. }) {
             return Ok(());
@@ -113,7 +120,8 @@ impl Desk<'_> {
             provisional: false,
             made_dirs: 0,
         };
-        history::insert_restore(self.conn, head, &change, &[], &withdrawn.edits)?;
+        let (back, out) = (&withdrawn.taken_out, &withdrawn.put_back);
+        history::insert_restore(self.conn, head, &change, out, back)?;
         let row = Known {
             image: merged,
             stat: NO_STAT,
@@ -127,29 +135,18 @@ impl Desk<'_> {
 
     /// What the newest restore of a file withdrew, if that is what it did, and nothing else.
     fn withdrawn(&self, file: FileId, head: NodeId) -> Result<Option<Withdrawn>> {
-        let newest: Option<(ChangeId, NodeId, Option<String>)> = self
-            .conn
-            .prepare_cached(
-                "SELECT c.id, n.id, n.label FROM change c JOIN node n ON n.id = c.node
-                 WHERE c.file = ?1 AND c.role = 1 ORDER BY c.id DESC LIMIT 1",
-            )?
-            .query_row(params![file], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
-            .optional()?;
-        let Some((change, node, label)) = newest else {
+        let Some((change, node)) = newest_withdrawal(self.conn, file)? else {
             return Ok(None);
         };
-        let ancestry = Ancestry::new(self.conn);
-        if label.as_deref() != Some(NOT_SAVED) || !ancestry.is_ancestor(node, head)? {
+        if !Ancestry::new(self.conn).is_ancestor(node, head)? {
             return Ok(None);
         }
-        let (edits, put_back) = history::moved_by(self.conn, change)?;
-        if edits.is_empty() || !put_back.is_empty() {
-            return Ok(None);
-        }
+        let (taken_out, put_back) = history::moved_by(self.conn, change)?;
         let changes = history::changes_with_sets(self.conn, file)?;
         let found = changes.into_iter().find(|(found, _)| found.id == change);
         Ok(found.map(|(change, _)| Withdrawn {
-            edits,
+            taken_out,
+            put_back,
             with: change.before,
             without: change.after,
         }))
@@ -186,4 +183,17 @@ impl Desk<'_> {
             size: merge.bytes.len() as u64,
         }))
     }
+}
+
+/// The newest restore of a file, if it is one that withdraws.
+fn newest_withdrawal(conn: &Connection, file: FileId) -> Result<Option<(ChangeId, NodeId)>> {
+    let newest: Option<(ChangeId, NodeId, Option<String>)> = conn
+        .prepare_cached(
+            "SELECT c.id, n.id, n.label FROM change c JOIN node n ON n.id = c.node
+             WHERE c.file = ?1 AND c.role = 1 ORDER BY c.id DESC LIMIT 1",
+        )?
+        .query_row([file], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+        .optional()?;
+    let withdraws = newest.filter(|(.., label)| label.as_deref() == Some(NOT_SAVED));
+    Ok(withdraws.map(|(change, node, _)| (change, node)))
 }
