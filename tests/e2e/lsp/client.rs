@@ -454,7 +454,7 @@ impl<'w> Client<'w> {
         }
     }
 
-    /// Whether an edit is of a document that has changed since.
+    /// Whether an edit is of a document that was changed or closed since.
     fn is_old(&self, edit: &Value) -> bool {
         let mut changes = edit["documentChanges"].as_array().into_iter().flatten();
         changes.any(|change| {
@@ -462,7 +462,7 @@ impl<'w> Client<'w> {
             let uri = document["uri"].as_str().unwrap_or_default();
             let own = self.documents.get(uri);
             let told = document["version"].as_i64();
-            own.zip(told).is_some_and(|(own, told)| told < own.version)
+            told.is_some_and(|told| own.is_none_or(|own| told != own.version))
         })
     }
 
