@@ -149,7 +149,22 @@ impl<'w> Person<'w> {
         }
     }
 
+    /// An editor warns who would write over what the other has saved meanwhile: then that is read, and what was
+    /// typed is given up.
     fn saves(&mut self, path: &str, kept: &mut BTreeSet<String>) {
+        let text = self.client.text(path);
+        let there = self.world.exists(path).then(|| self.world.read(path));
+        let would_lose = |there: &String| {
+            let mut others = kept.iter().filter(|word| there.contains(*word));
+            others.any(|word| !text.contains(word))
+        };
+        if let Some(there) = there.filter(would_lose) {
+            self.typed.remove(path);
+            self.last.remove(path);
+            self.saved.insert(path.to_owned(), there);
+            self.client.reload(path);
+            return;
+        }
         self.client.save(path);
         let text = self.client.text(path).to_owned();
         self.saved.insert(path.to_owned(), text);
