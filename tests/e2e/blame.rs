@@ -553,7 +553,8 @@ fn the_cache_is_in_nobodys_way() {
 /// Which lines an edit changed is noted when it is recorded, so that nobody reads all of a history to blame its end.
 #[test]
 fn states_on_the_way_are_not_read() {
-    let body: String = (0..60).map(|n| format!("line {n}\n")).collect();
+    let body = (0..60).map(|n| format!("line {n}\n")).collect::<Vec<_>>();
+    let body = body.concat();
     let world = World::committed(&[("a.txt", &body)]);
     let mut agent = world.agent();
     agent.prompt("go");

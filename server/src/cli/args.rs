@@ -134,9 +134,11 @@ pub enum Command {
     Cat {
         rev: String,
         path: OsString,
-        /// What was typed in an editor by then and not saved, instead of what was on disk
-        #[arg(long)]
-        unsaved: bool,
+        /// What was typed in an editor by then and not saved, instead of what was on disk; of several
+        /// editors that had some, the Nth as `show` lists them
+        #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1",
+              value_parser = clap::value_parser!(u16).range(1..))]
+        unsaved: Option<u16>,
     },
     /// Who wrote each line of a file: which agent, in which turn, by which tool, or you
     #[command(

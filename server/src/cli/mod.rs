@@ -141,9 +141,13 @@ fn at_desk(command: Command, desk: &mut Desk) -> Result<()> {
         Command::Cat {
             rev,
             path,
-            unsaved: false,
+            unsaved: None,
         } => show::cat(desk, &rev, &path),
-        Command::Cat { rev, path, .. } => show::cat_unsaved(desk, &rev, &path),
+        Command::Cat {
+            rev,
+            path,
+            unsaved: Some(number),
+        } => show::cat_unsaved(desk, &rev, &path, number),
         Command::Blame(options) => blame::run(desk, &options),
         Command::Rewind(options) => restore::rewind(desk, &options),
         Command::Revert(options) => restore::revert(desk, &options),

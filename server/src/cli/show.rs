@@ -247,20 +247,29 @@ fn content_answer(desk: &Desk, id: NodeId, path: &RelPath, content: &[u8]) -> Re
     out::content(content)
 }
 
-/// What an editor had of a file and had not saved; of several editors, the first by name.
-pub fn cat_unsaved(desk: &mut Desk, rev: &str, typed: &OsStr) -> Result<()> {
+/// What an editor had of a file and had not saved; of several, the one of this number as `show` lists them.
+pub fn cat_unsaved(desk: &mut Desk, rev: &str, typed: &OsStr, number: u16) -> Result<()> {
     let id = desk.node(rev)?;
     let shown = typed.to_string_lossy();
     let is_directory = || Error::usage(format!("{shown} is a directory"));
     let path = desk.path(typed)?.ok_or_else(is_directory)?;
     let all = desk.engine.unsaved_at(id)?;
-    let Some(found) = all.iter().find(|unsaved| unsaved.path == path) else {
-        return Err(Error::not_found(format!(
-            "no editor had unsaved text of {} at {rev}",
-            path.display()
-        ))
-        .hint("without --unsaved, what was on disk is shown"));
+    let of_it: Vec<&Unsaved> = all.iter().filter(|u| u.path == path).collect();
+    let Some(found) = of_it.get(usize::from(number) - 1) else {
+        let path = path.display();
+        let reason = match of_it.len() {
+            0 => format!("no editor had unsaved text of {path} at {rev}"),
+            1 => format!("one editor had unsaved text of {path} at {rev}, and no other"),
+            count => format!("{count} editors had unsaved text of {path} at {rev}, and no more"),
+        };
+        return Err(Error::not_found(reason).hint("without --unsaved, what was on disk is shown"));
     };
+    if of_it.len() > 1 {
+        let (count, editor) = (of_it.len(), render::clean(&found.editor));
+        let said =
+            format!("{number} of {count} that were not saved, in {editor}; --unsaved=N names one");
+        desk.out.note("note", &said);
+    }
     let content = desk.engine.content(&found.content)?;
     content_answer(desk, id, &path, &content)
 }

@@ -366,7 +366,7 @@ impl<'s> Annotator<'s> {
         {
             return Ok(hunks.changes);
         }
-        let hunks = Hunks::between(&*self.bytes(before)?, &*self.bytes(after)?);
+        let hunks = Hunks::between(&self.bytes(before)?, &self.bytes(after)?);
         if self.use_cache {
             let row = (change, hunks.encode());
             self.done.borrow_mut().hunks.push(row);

@@ -201,15 +201,12 @@ impl Draft<'_> {
             // it holds what the disk holds
             None => (disk.content(), None),
             Some(text) => {
-                let made = match self.given_back(&path, &editor, text)? {
-                    Some((made, base)) => {
-                        then = base;
-                        Some(made)
-                    }
-                    None => {
-                        replaces = self.r.exact && *text != bytes;
-                        self.merged(&path, &editor, text, base, (known, disk), &bytes)?
-                    }
+                let made = if let Some((made, base)) = self.given_back(&path, &editor, text)? {
+                    then = base;
+                    Some(made)
+                } else {
+                    replaces = self.r.exact && *text != bytes;
+                    self.merged(&path, &editor, text, base, (known, disk), &bytes)?
                 };
                 let Some(made) = made else { return Ok(()) };
                 (Some(ContentId::of(text)), Some(made))
