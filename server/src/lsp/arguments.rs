@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::commands;
 use super::failure::{Failure, Outcome};
+use super::words::arguments as words;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -44,12 +45,12 @@ impl Kind {
 
     fn words(self) -> &'static str {
         match self {
-            Self::Name => "a string that is not empty",
-            Self::Text => "a string",
-            Self::Flag => "true or false",
-            Self::Names => "an array of strings that are not empty",
-            Self::Count => "a whole number, 0 or more",
-            Self::Edit => "a WorkspaceEdit, as LSP has it",
+            Self::Name => words::A_NAME,
+            Self::Text => words::A_TEXT,
+            Self::Flag => words::A_FLAG,
+            Self::Names => words::NAMES,
+            Self::Count => words::A_COUNT,
+            Self::Edit => words::AN_EDIT,
         }
     }
 }
@@ -81,11 +82,8 @@ pub fn checked(name: &str, given: Value) -> Outcome<Value> {
         Value::Null => Map::new(),
         Value::Object(given) => given,
         other => {
-            return Err(Failure::usage(format!(
-                "{name} takes one object of named arguments, and was given {}",
-                shown(&other)
-            ))
-            .hint(taken(name)));
+            let said = words::one_object(name, &shown(&other));
+            return Err(Failure::usage(said).hint(taken(name)));
         }
     };
     given.retain(|_, value| !value.is_null());
@@ -96,10 +94,8 @@ pub fn checked(name: &str, given: Value) -> Outcome<Value> {
     kinds(name, &given)?;
     for argument in needed(name) {
         if given.get(argument).is_none() {
-            let words = Kind::of(argument).words();
-            return Err(
-                Failure::usage(format!("{name} needs `{argument}`: {words}")).hint(taken(name)),
-            );
+            let said = words::missing(name, argument, Kind::of(argument).words());
+            return Err(Failure::usage(said).hint(taken(name)));
         }
     }
     one_of(name, &given)?;
@@ -110,12 +106,8 @@ fn kinds(name: &str, given: &Value) -> Outcome<()> {
     for (argument, value) in given.as_object().into_iter().flatten() {
         let kind = Kind::of(argument);
         if !kind.takes(value) {
-            return Err(Failure::usage(format!(
-                "`{argument}` of {name} must be {}; it is {}",
-                kind.words(),
-                shown(value)
-            ))
-            .hint(taken(name)));
+            let said = words::wrong(name, argument, kind.words(), &shown(value));
+            return Err(Failure::usage(said).hint(taken(name)));
         }
     }
     Ok(())
@@ -124,31 +116,18 @@ fn kinds(name: &str, given: &Value) -> Outcome<()> {
 fn one_of(name: &str, given: &Value) -> Outcome<()> {
     let (all, needed) = alternatives(name);
     let is_given = |argument: &&&str| given.get(argument).is_some_and(|value| value != false);
-    let named: Vec<String> = all
-        .iter()
-        .filter(is_given)
-        .map(|a| format!("`{a}`"))
-        .collect();
-    let all = all.join(", ");
+    let named: Vec<&str> = all.iter().filter(is_given).copied().collect();
     match named.len() {
-        0 if needed => Err(Failure::usage(format!("{name} needs one of {all}"))
-            .hint("each names what is to be planned; `undo` is true for what was done last")),
+        0 if needed => Err(Failure::usage(words::none_of(name, all)).hint(words::NONE_OF_HINT)),
         0 | 1 => Ok(()),
-        _ => Err(Failure::usage(format!(
-            "{name} takes one of {all}, and was given {}",
-            named.join(", ")
-        ))
-        .hint("leave out all but one")),
+        _ => Err(Failure::usage(words::too_many(name, all, &named)).hint(words::TOO_MANY_HINT)),
     }
 }
 
 fn taken(name: &str) -> String {
     let keys = commands::keys(name).map(|keys| keys.concat());
     let keys = keys.unwrap_or_default();
-    format!(
-        "it takes {}",
-        [keys.as_slice(), &["uri", "workspace"]].concat().join(", ")
-    )
+    words::takes(&[keys.as_slice(), &["uri", "workspace"]].concat())
 }
 
 /// As it was written, cut where it is long.
@@ -158,14 +137,7 @@ fn shown(value: &Value) -> String {
 
 /// What the library says of parameters of LSP's own that it cannot read, in words that are not of Rust.
 pub fn unreadable(method: &str, said: &str) -> Box<Failure> {
-    let missing = said.strip_prefix("missing field ");
-    match missing {
-        Some(field) => Failure::usage(format!("{method} needs {field}")),
-        None => Failure::usage(format!(
-            "{method}: its params are not what LSP says they are"
-        )),
-    }
-    .hint("the specification of LSP has them; nothing was done")
+    Failure::usage(words::lsp_unreadable(method, said)).hint(words::LSP_HINT)
 }
 
 #[cfg(test)]

@@ -215,7 +215,6 @@ fn base_name(path: &RelPath) -> String {
 
 /// Opens a text beside what the user looks at.
 async fn show(session: &Arc<Session>, name: &str, content: &[u8]) -> Outcome<()> {
-    let failed = |what: String| Failure::new(FailureKind::Failed, what);
     if session.abilities().virtual_documents {
         let uri = session.views.keep(name, content);
         if shown(session, uri).await {
@@ -223,8 +222,7 @@ async fn show(session: &Arc<Session>, name: &str, content: &[u8]) -> Outcome<()>
         }
     }
     let path = write(name, content).map_err(|error| {
-        failed(format!("a temporary file: {error}"))
-            .hint("temporary files need a directory that can be written to: see TMPDIR")
+        Failure::new(FailureKind::Failed, refusal::temporary(&error)).hint(refusal::TEMPORARY_HINT)
     })?;
     if !session.abilities().show_document {
         session.say(MessageType::Info, words::stands_in(&path));
@@ -330,11 +328,7 @@ pub async fn content(session: &Session, uri: &str) -> Outcome<String> {
         return Ok(text.as_ref().to_owned());
     }
     if uri::is_view(uri) {
-        return Err(
-            Failure::usage(format!("`uri`: {uri} is not kept any more")).hint(
-                "it lasts as long as the server runs, among the 64 newest; have it shown again",
-            ),
-        );
+        return Err(Failure::usage(refusal::not_kept(uri)).hint(refusal::NOT_KEPT_HINT));
     }
     let Some(document) = uri::Virtual::parse(uri) else {
         return Err(Failure::usage(refusal::no_document(uri)).hint(refusal::NO_DOCUMENT_HINT));

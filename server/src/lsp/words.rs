@@ -1,6 +1,7 @@
 //! Every word that the language server says to people, in one place, so that another language is another
 //! such place: here what lenses, actions and hovers show and what is asked, below it the rest by subject. Pure.
 
+pub mod arguments;
 pub mod hint;
 pub mod notice;
 pub mod plan;
