@@ -15,6 +15,7 @@ enum Kind {
     Flag,
     Names,
     Count,
+    Lines,
     Edit,
 }
 
@@ -25,6 +26,7 @@ impl Kind {
             "exact" | "carry" | "switch" | "confirm" | "allBranches" | "undo" => Self::Flag,
             "paths" | "hunks" => Self::Names,
             "limit" => Self::Count,
+            "lines" => Self::Lines,
             "edit" => Self::Edit,
             "label" | "description" | "prompt" | "text" | "name" => Self::Text,
             _ => Self::Name,
@@ -39,6 +41,10 @@ impl Kind {
             Self::Flag => value.is_boolean(),
             Self::Names => value.as_array().is_some_and(|all| all.iter().all(is_name)),
             Self::Count => value.is_u64(),
+            Self::Lines => match value.as_array().map(Vec::as_slice) {
+                Some([first, end]) => first.as_u64().is_some_and(|f| Some(f) < end.as_u64()),
+                _ => false,
+            },
             Self::Edit => value.is_object(),
         }
     }
@@ -50,14 +56,16 @@ impl Kind {
             Self::Flag => words::A_FLAG,
             Self::Names => words::NAMES,
             Self::Count => words::A_COUNT,
+            Self::Lines => words::LINES,
             Self::Edit => words::AN_EDIT,
         }
     }
 }
 
 /// What cannot be left out.
-fn needed(name: &str) -> &'static [&'static str] {
+fn needed(name: &str, given: &Value) -> &'static [&'static str] {
     match name {
+        "backstitch.rewind" if given.get("lines").is_some() => &["uri"],
         "backstitch/content" | "backstitch/blame" => &["uri"],
         "backstitch/checkpoint" => &["rev"],
         "backstitch/diff" => &["from"],
@@ -68,10 +76,12 @@ fn needed(name: &str) -> &'static [&'static str] {
 }
 
 /// Of which only one can be meant, and whether one has to be.
-fn alternatives(name: &str) -> (&'static [&'static str], bool) {
+fn alternatives(name: &str) -> (&'static [&'static [&'static str]], bool) {
     match name {
-        "backstitch/plan" => (&["rev", "turn", "step", "branch", "op", "undo"], true),
-        "backstitch.revert" => (&["turn", "step"], false),
+        "backstitch/plan" => (&[&["rev", "turn", "step", "branch", "op", "undo"]], true),
+        "backstitch.revert" => (&[&["turn", "step"]], false),
+        "backstitch.rewind" => (&[&["lines", "hunks"], &["lines", "paths"]], false),
+        "backstitch.diff" => (&[&["turn", "rev"], &["turn", "rev2"]], false),
         _ => (&[], false),
     }
 }
@@ -92,13 +102,16 @@ pub fn checked(name: &str, given: Value) -> Outcome<Value> {
         commands::only(name, &given, &keys)?;
     }
     kinds(name, &given)?;
-    for argument in needed(name) {
+    for argument in needed(name, &given) {
         if given.get(argument).is_none() {
             let said = words::missing(name, argument, Kind::of(argument).words());
             return Err(Failure::usage(said).hint(taken(name)));
         }
     }
-    one_of(name, &given)?;
+    let (alternatives, needed) = alternatives(name);
+    for all in alternatives {
+        one_of(name, &given, all, needed)?;
+    }
     Ok(given)
 }
 
@@ -113,9 +126,8 @@ fn kinds(name: &str, given: &Value) -> Outcome<()> {
     Ok(())
 }
 
-fn one_of(name: &str, given: &Value) -> Outcome<()> {
-    let (all, needed) = alternatives(name);
-    let is_given = |argument: &&&str| given.get(argument).is_some_and(|value| value != false);
+fn one_of(name: &str, given: &Value, all: &[&str], needed: bool) -> Outcome<()> {
+    let is_given = |argument: &&&str| given.get(**argument).is_some_and(|value| value != false);
     let named: Vec<&str> = all.iter().filter(is_given).copied().collect();
     match named.len() {
         0 if needed => Err(Failure::usage(words::none_of(name, all)).hint(words::NONE_OF_HINT)),
@@ -164,6 +176,21 @@ mod tests {
                 "backstitch/timeline",
                 json!({ "limit": -1 }),
                 "0 or more; it is -1",
+            ),
+            (
+                "backstitch.rewind",
+                json!({ "lines": [3, 3] }),
+                "it is [3,3]",
+            ),
+            (
+                "backstitch.rewind",
+                json!({ "lines": [3, 4] }),
+                "needs `uri`",
+            ),
+            (
+                "backstitch.diff",
+                json!({ "turn": "t4", "rev2": "@" }),
+                "one of turn, rev2",
             ),
             ("backstitch/blame", json!({}), "needs `uri`"),
             ("backstitch/diff", json!({ "from": null }), "needs `from`"),

@@ -58,7 +58,11 @@ pub async fn run(session: &Arc<Session>, name: &str, arguments: Value) -> Outcom
                 Some(rev) => rev,
                 None => a_turn(session, &room, words::WHICH_REWIND).await?,
             };
-            restored(session, room, Verb::Rewind, Some(rev), &typed.choices).await?
+            let mut job = Job::new(room, Verb::Rewind, Some(rev), &typed.choices)?;
+            if let (Some(uri), Some((first, end))) = (&here.uri, typed.lines) {
+                job = job.at_lines(session, uri, first..end).await?;
+            }
+            shape::value(&restore::run(session, job).await?)
         }
         "backstitch.revert" => {
             let typed: RevertParams = read(name, &arguments)?;
@@ -131,7 +135,7 @@ const WHERE: [&str; 2] = ["uri", "workspace"];
 pub fn keys(name: &str) -> Option<[&'static [&'static str]; 2]> {
     let none: &[&str] = &[];
     Some(match name {
-        "backstitch.rewind" => [&["rev"], &RESTORING],
+        "backstitch.rewind" => [&["rev", "lines"], &RESTORING],
         "backstitch.revert" => [&["turn", "step"], &RESTORING],
         "backstitch.undo" => [&["op"], &RESTORING],
         "backstitch.redo" => [none, &RESTORING],
@@ -139,7 +143,7 @@ pub fn keys(name: &str) -> Option<[&'static [&'static str]; 2]> {
         "backstitch.fork" => [&["rev", "name", "into", "switch", "confirm"], none],
         "backstitch.tag" => [&["name", "rev"], none],
         "backstitch.checkpoint" => [&["label", "description"], none],
-        "backstitch.diff" => [&["rev", "rev2"], none],
+        "backstitch.diff" => [&["rev", "rev2", "turn"], none],
         "backstitch.timeline"
         | "backstitch/content"
         | "backstitch/blame"

@@ -63,6 +63,14 @@ pub fn turn(author: &Author, work: &Work, now: Now) -> String {
     text
 }
 
+/// `turn 4`; the agent where the turn is not known.
+pub fn name(work: &Work) -> String {
+    match &work.turn {
+        Some(turn) => format!("turn {}", turn.number),
+        None => render::clean(&work.session.agent),
+    }
+}
+
 pub fn rewind_lens(group: &Group, now: Now) -> String {
     let about = group
         .work()
@@ -99,12 +107,21 @@ pub mod action {
         format!("Rewind this file to before {about}")
     }
 
+    /// `name`: whose they are.
+    pub fn rewind_lines(name: &str) -> String {
+        format!("Take back these lines of {name}")
+    }
+
     pub fn revert(about: &str) -> String {
         format!("Take out only {about}")
     }
 
     pub fn fork(about: &str) -> String {
         format!("Fork from before {about}")
+    }
+
+    pub fn diff_of(name: &str) -> String {
+        format!("Show what {name} changed here")
     }
 
     pub fn diff(about: &str) -> String {
@@ -238,6 +255,10 @@ pub fn checkpoint_made(checkpoint: backstitch_core::model::NodeId, age: &str) ->
 
 pub fn nothing_between(from: &str, to: &str) -> String {
     format!("Nothing changed between {from} and {to}.")
+}
+
+pub fn nothing_of(turn: &str) -> String {
+    format!("{turn} itself changed nothing here.")
 }
 
 pub fn stands_in(place: &std::path::Path) -> String {

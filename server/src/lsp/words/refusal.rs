@@ -89,6 +89,14 @@ pub fn temporary(error: &std::io::Error) -> String {
 pub const TEMPORARY_HINT: &str =
     "temporary files need a directory that can be written to: see TMPDIR";
 
+/// What it would change stands elsewhere.
+pub fn nothing_at_lines(title: &str) -> String {
+    format!("{title} changes nothing at these lines")
+}
+
+pub const NOTHING_AT_LINES_HINT: &str =
+    "choose lines that an agent wrote since then; where edits collide, rewind the whole file";
+
 /// Where a file is not.
 pub fn at(rev: &str) -> String {
     format!("at {rev}")
