@@ -48,6 +48,21 @@ impl Changed {
         Self::read(&delta, |id| engine.text_of(plan, id))
     }
 
+    /// What a plan does to a file as the user sees it: an open document gets its new text in place of what it holds,
+    /// saved or not.
+    pub fn planned_in_editor(engine: &Engine, plan: &Plan, action: &Action) -> Result<Self> {
+        let mut changed = Self::planned(engine, plan, action)?;
+        if let Some(edit) = plan.edits.iter().find(|edit| edit.path == action.path) {
+            let sides = [(&mut changed.old, edit.from), (&mut changed.new, edit.to)];
+            for (side, text) in sides {
+                if let Some((_, _, bytes)) = side {
+                    *bytes = engine.text_of(plan, &text)?;
+                }
+            }
+        }
+        Ok(changed)
+    }
+
     fn read(delta: &Delta, content: impl Fn(&ContentId) -> Result<Vec<u8>>) -> Result<Self> {
         let (path, from) = render::place(&delta.old, &delta.new);
         let image = |state: &FileState| state.as_ref().and_then(|p| render::opaque(&p.image));

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use backstitch_core::model::{FileId, FileState, NodeId, Placed, RelPath};
+use backstitch_core::restore::{ActionKind, Plan};
 use backstitch_core::{Delta, Engine, LogFilter};
 use backstitch_protocol::{DiffResult, FailureKind, ShowDiffParams, ShowTimelineResult};
 use tempfile::TempDir;
@@ -275,10 +276,45 @@ pub async fn plan(session: &Arc<Session>, room: &Arc<Room>, shown: &Shown) -> Ou
         }
         text.push_str(&view::conflicts(&plan.conflicts));
         text.push_str(&view::gaps(&plan.gaps));
+        text.push_str(&patches(engine, &plan));
         Ok(text)
     });
     let text = text.await?;
     show(session, view::PLAN_NAME, text.as_bytes()).await
+}
+
+/// Lines of a plan's diff that are shown of one file, and in all.
+const OF_FILE: usize = 300;
+const IN_ALL: usize = 1000;
+
+/// What a plan does, line by line, as far as anybody would read it.
+fn patches(engine: &Engine, plan: &Plan) -> String {
+    let mut actions = plan.actions.iter().filter(|a| a.kind != ActionKind::Skip);
+    let (mut text, mut room) = (String::new(), IN_ALL);
+    while let Some(action) = actions.next() {
+        if room == 0 {
+            text.push('\n');
+            text.push_str(&words::more_files(1 + actions.count()));
+            text.push('\n');
+            break;
+        }
+        let Ok(file) = Changed::planned_in_editor(engine, plan, action) else {
+            continue;
+        };
+        let patch = file.patch();
+        let patch = String::from_utf8_lossy(&patch);
+        let most = room.min(OF_FILE);
+        let shown: String = patch.split_inclusive('\n').take(most).collect();
+        let all = patch.lines().count();
+        room -= all.min(most);
+        text.push('\n');
+        text.push_str(&shown);
+        if all > most {
+            text.push_str(&words::more_lines(all - most));
+            text.push('\n');
+        }
+    }
+    text
 }
 
 /// Shows text that was not saved.

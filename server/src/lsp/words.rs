@@ -185,7 +185,12 @@ pub fn who(author: &Author, now: Now, markdown: bool) -> Option<String> {
 
 /// Lines of a change that a hover leaves out.
 pub fn more_lines(count: usize) -> String {
-    format!(" … {count} more lines")
+    format!(" … {}", render::plural(count, "more line", "more lines"))
+}
+
+/// Files whose changes are left out.
+pub fn more_files(count: usize) -> String {
+    format!(" … {}", render::plural(count, "more file", "more files"))
 }
 
 /// Text of others within Markdown.

@@ -1,4 +1,5 @@
-//! A part of what was done: lines instead of a whole turn, one turn instead of all since.
+//! A part of what was done: lines instead of a whole turn, one turn instead of all since, and what a plan shows of
+//! both.
 
 use serde_json::{Value, json};
 
@@ -159,5 +160,36 @@ fn an_action_shows_what_one_turn_changed() {
         let said = client.said.last();
         said.is_some_and(|said| said == "t1 itself changed nothing here.")
     });
+    client.leave();
+}
+
+/// What a plan would change is shown line by line, in a document against what is typed there, up to a bound.
+#[test]
+fn a_plan_shows_the_lines() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("a.txt", "two\n", "2\n");
+    for number in 1..=5 {
+        agent.write(&format!("new{number}.txt"), &"new\n".repeat(400));
+    }
+    agent.stop();
+    let mut client = Client::start(&world, Editor::Helix);
+    client.open("a.txt");
+    client.type_over("a.txt", "four", "mine");
+    client.will_choose("Show changes");
+    client.will_choose("Cancel");
+    client.command("backstitch.rewind", json!({ "rev": "t1" }));
+    let plan = shown(&client);
+    assert!(
+        plan.starts_with("rewind to t1\n\nwrite   a.txt  +1 -1\n"),
+        "{plan}"
+    );
+    let of_a = "--- a/a.txt\n+++ b/a.txt\n@@ -1,5 +1,5 @@\n one\n-2\n+two\n three\n mine\n five\n";
+    assert!(plan.contains(of_a), "{plan}");
+    assert!(plan.contains("+++ /dev/null\n"), "{plan}");
+    assert_eq!(plan.matches(" more lines\n").count(), 4, "{plan}");
+    assert!(plan.ends_with("\n … 1 more file\n"), "{plan}");
+    assert!(plan.lines().count() < 1100, "{}", plan.lines().count());
     client.leave();
 }
