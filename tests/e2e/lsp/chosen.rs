@@ -193,3 +193,27 @@ fn a_plan_shows_the_lines() {
     assert!(plan.lines().count() < 1100, "{}", plan.lines().count());
     client.leave();
 }
+
+/// What a rewind leaves out is said before and after it.
+#[test]
+fn what_is_not_reached_is_said_at_the_end_too() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.prompt("something new");
+    agent.write("new.txt", "new\n");
+    agent.stop();
+    let mut client = Client::start(&world, Editor::Helix);
+    client.open("new.txt");
+    client.type_over("new.txt", "new", "newer");
+    client.will_choose("Rewind");
+    client.command("backstitch.rewind", json!({ "rev": "t1" }));
+    assert_eq!(
+        client.asked,
+        [
+            "Rewind to t1: 1 file changes (1 deleted). Not reached: 1 file with text that is not saved, left as it is."
+        ]
+    );
+    let said = "Rewound to t1: 1 file (1 deleted). Not reached: 1 unsaved.";
+    client.until(|client| client.said.iter().any(|one| one == said));
+    client.leave();
+}
