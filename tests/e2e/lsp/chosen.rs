@@ -120,6 +120,27 @@ fn a_selection_takes_back_what_it_touches() {
     world.ok(["verify"]);
 }
 
+/// Edits that collide elsewhere in the file are not in the way of lines that do not.
+#[test]
+fn a_collision_elsewhere_is_no_matter() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.edit("a.txt", "eight\n", "8\n");
+    agent.stop();
+    world.write("a.txt", world.read("a.txt").replace("2\n", "2 and mine\n"));
+    let mut client = Client::start(&world, Editor::Eglot);
+    client.open("a.txt");
+    let take_back = action(&mut client, 7, "Take back these lines of turn 1");
+    client.will_choose("Rewind");
+    client.run(&take_back);
+    client.save("a.txt");
+    assert_eq!(world.read("a.txt"), TEXT.replace("two", "2 and mine"));
+    client.leave();
+    world.ok(["verify"]);
+}
+
 /// U-17: what a turn did is shown apart from all that a rewind to it would take back.
 #[test]
 fn an_action_shows_what_one_turn_changed() {
