@@ -107,9 +107,9 @@ pub mod action {
         format!("Rewind this file to before {about}")
     }
 
-    /// `name`: whose they are.
+    /// Later turns' changes of these lines go, too.
     pub fn rewind_lines(name: &str) -> String {
-        format!("Take back these lines of {name}")
+        format!("Rewind these lines to before {name}")
     }
 
     pub fn revert(about: &str) -> String {

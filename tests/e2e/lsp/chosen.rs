@@ -55,7 +55,7 @@ fn an_action_takes_back_the_lines_it_stands_at() {
     client.open("a.txt");
     client.type_over("a.txt", "one\n", "mine\none\n");
     client.type_over("a.txt", "nine", "mine, too");
-    let take_back = action(&mut client, 3, "Take back these lines of turn 1");
+    let take_back = action(&mut client, 3, "Rewind these lines to before turn 1");
     assert_eq!(take_back["arguments"][0]["lines"], json!([3, 4]));
     let of_all = client.actions("a.txt", 0..11);
     let of_all: Vec<&Value> = of_all
@@ -132,7 +132,7 @@ fn a_collision_elsewhere_is_no_matter() {
     world.write("a.txt", world.read("a.txt").replace("2\n", "2 and mine\n"));
     let mut client = Client::start(&world, Editor::Eglot);
     client.open("a.txt");
-    let take_back = action(&mut client, 7, "Take back these lines of turn 1");
+    let take_back = action(&mut client, 7, "Rewind these lines to before turn 1");
     client.will_choose("Rewind");
     client.run(&take_back);
     client.save("a.txt");
