@@ -28,7 +28,8 @@ fn action(client: &mut Client, line: usize, title: &str) -> Value {
 fn shown(client: &Client) -> String {
     let uri = client.shown.last().expect("shown");
     let path = uri.strip_prefix("file://").expect("a file");
-    std::fs::read_to_string(path.replace("%20", " ")).expect("it stands there")
+    let path = path.replace("%20", " ").replace("%5E", "^");
+    std::fs::read_to_string(path).expect("it stands there")
 }
 
 /// The lines that a diff adds and removes.
@@ -181,6 +182,27 @@ fn an_action_shows_what_one_turn_changed() {
         let said = client.said.last();
         said.is_some_and(|said| said == "t1 itself changed nothing here.")
     });
+    client.leave();
+}
+
+/// Of work whose prompt was not recorded, the step is what is shown and rewound.
+#[test]
+fn a_step_of_no_turn_is_shown_alone() {
+    let world = start();
+    let agent = world.agent();
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.edit("a.txt", "six\n", "6\n");
+    agent.stop();
+    let mut client = Client::start(&world, Editor::Helix);
+    client.open("a.txt");
+    let own = action(&mut client, 1, "Show what claude-code changed here");
+    client.run(&own);
+    let diff = shown(&client);
+    assert_eq!(changes(&diff), ["-two", "+2"], "{diff}");
+    let rewind = action(&mut client, 1, "Rewind these lines to before claude-code");
+    client.will_choose("Rewind");
+    client.run(&rewind);
+    assert_eq!(client.text("a.txt"), TEXT.replace("six", "6"));
     client.leave();
 }
 
