@@ -613,6 +613,8 @@ export interface RewindParams {
   workspace?: string | null;
   /** Without it the user is asked. */
   rev?: string | null;
+  /** Only the hunks at these lines of the document `uri`: the first from 0, and the one behind the last. */
+  lines?: [number, number] | null;
   /** Only `code` for now. */
   scope?: string | null;
   /** The very state, with what the user wrote since taken out, too. */
@@ -648,6 +650,8 @@ export interface ShowDiffParams {
   rev?: string | null;
   /** The disk where there is none. */
   rev2?: string | null;
+  /** Instead of both: what this turn changed, and nobody else. */
+  turn?: string | null;
 }
 
 /** Which workspace is meant; not needed where only one is open. */

@@ -437,6 +437,7 @@
 ---@field uri? string|nil A document of it.
 ---@field workspace? string|nil Its root, as a path or URI.
 ---@field rev? string|nil Without it the user is asked.
+---@field lines? [integer, integer]|nil Only the hunks at these lines of the document `uri`: the first from 0, and the one behind the last.
 ---@field scope? string|nil Only `code` for now.
 ---@field exact? boolean The very state, with what the user wrote since taken out, too.
 ---@field paths? string[] URIs, or paths from the root; without them all.
@@ -457,6 +458,7 @@
 ---@field workspace? string|nil Its root, as a path or URI.
 ---@field rev? string|nil `@` where there is none.
 ---@field rev2? string|nil The disk where there is none.
+---@field turn? string|nil Instead of both: what this turn changed, and nobody else.
 
 ---Which workspace is meant; not needed where only one is open.
 ---@class backstitch.ShowTimelineParams

@@ -1,8 +1,10 @@
 //! A changed file with both its contents: what a diff answers, in any face. Reads contents through the
 //! engine; how texts differ is the engine's business.
 
+use std::ops::Range;
+
 use backstitch_core::diff::{self, FileDiff, Side};
-use backstitch_core::model::{ContentId, FileState, Image, Opaque};
+use backstitch_core::model::{ContentId, FileState, Image, Opaque, Placed, RelPath};
 use backstitch_core::restore::{Action, Plan};
 use backstitch_core::{Delta, Engine, Result};
 use backstitch_protocol::{ChangedFile, Hunk, NotKept, Text};
@@ -29,11 +31,44 @@ type Loaded = Option<(Vec<u8>, u32, Vec<u8>)>;
 
 impl Changed {
     pub fn load(engine: &Engine, delta: &Delta) -> Result<Self> {
+        Self::read(delta, |id| engine.content(id))
+    }
+
+    /// What a plan does to a file, as it is recorded.
+    pub fn planned(engine: &Engine, plan: &Plan, action: &Action) -> Result<Self> {
+        let state = |path: &RelPath, image: Image| {
+            let path = path.clone();
+            (!image.is_absent()).then_some(Placed { path, image })
+        };
+        let from = action.from.as_ref().unwrap_or(&action.path);
+        let delta = Delta {
+            old: state(from, action.before),
+            new: state(&action.path, action.after),
+        };
+        Self::read(&delta, |id| engine.text_of(plan, id))
+    }
+
+    /// What a plan does to a file as the user sees it: an open document gets its new text in place of what it holds,
+    /// saved or not.
+    pub fn planned_in_editor(engine: &Engine, plan: &Plan, action: &Action) -> Result<Self> {
+        let mut changed = Self::planned(engine, plan, action)?;
+        if let Some(edit) = plan.edits.iter().find(|edit| edit.path == action.path) {
+            let sides = [(&mut changed.old, edit.from), (&mut changed.new, edit.to)];
+            for (side, text) in sides {
+                if let Some((_, _, bytes)) = side {
+                    *bytes = engine.text_of(plan, &text)?;
+                }
+            }
+        }
+        Ok(changed)
+    }
+
+    fn read(delta: &Delta, content: impl Fn(&ContentId) -> Result<Vec<u8>>) -> Result<Self> {
         let (path, from) = render::place(&delta.old, &delta.new);
         let image = |state: &FileState| state.as_ref().and_then(|p| render::opaque(&p.image));
         Ok(Self {
-            old: side(engine, &delta.old)?,
-            new: side(engine, &delta.new)?,
+            old: side(&delta.old, &content)?,
+            new: side(&delta.new, &content)?,
             what: What::of(&delta.old, &delta.new),
             path: path.to_vec(),
             from: from.map(<[u8]>::to_vec),
@@ -84,6 +119,25 @@ impl Changed {
         self.with(diff::word_diff)
     }
 
+    /// What stood there; nothing where there was no file.
+    pub fn old_text(&self) -> &[u8] {
+        self.old.as_ref().map_or(&[], |(_, _, bytes)| bytes)
+    }
+
+    /// The ids of the hunks at these lines of the old side. One that only adds lines is where these would stand.
+    pub fn hunks_at(&self, lines: &Range<usize>) -> Vec<String> {
+        let is_there = |hunk: &diff::Hunk| {
+            let old = &hunk.old;
+            if old.is_empty() {
+                lines.start <= old.start && old.start <= lines.end
+            } else {
+                old.start < lines.end && lines.start < old.end
+            }
+        };
+        let hunks = self.with(diff::hunks).into_iter();
+        hunks.filter(is_there).map(|hunk| hunk.id).collect()
+    }
+
     /// The path, and where it came from.
     pub fn name(&self) -> String {
         name(&self.path, self.from.as_deref())
@@ -111,7 +165,7 @@ impl Changed {
 
     fn hunks(&self) -> Vec<Hunk> {
         let (old, new) = (lines(&self.old), lines(&self.new));
-        let texts = |lines: &[&[u8]], range: &std::ops::Range<usize>| -> Vec<Text> {
+        let texts = |lines: &[&[u8]], range: &Range<usize>| -> Vec<Text> {
             let part = lines.get(range.clone()).unwrap_or_default();
             part.iter().map(|line| text(line)).collect()
         };
@@ -135,16 +189,12 @@ fn borrow(side: &Loaded) -> Option<Side<'_>> {
     })
 }
 
-fn side(engine: &Engine, state: &FileState) -> Result<Loaded> {
+fn side(state: &FileState, content: impl Fn(&ContentId) -> Result<Vec<u8>>) -> Result<Loaded> {
     let Some(placed) = state else { return Ok(None) };
-    let (Some(content), Some(mode)) = (placed.image.content(), placed.image.git_mode()) else {
+    let (Some(id), Some(mode)) = (placed.image.content(), placed.image.git_mode()) else {
         return Ok(None);
     };
-    Ok(Some((
-        placed.path.bytes().to_vec(),
-        mode,
-        engine.content(&content)?,
-    )))
+    Ok(Some((placed.path.bytes().to_vec(), mode, content(&id)?)))
 }
 
 fn lines(side: &Loaded) -> Vec<&[u8]> {
@@ -175,28 +225,13 @@ pub enum Difference {
 }
 
 pub fn difference(engine: &Engine, plan: &Plan, action: &Action) -> Difference {
-    let content = |id: &ContentId| match plan.content(id) {
-        Some(bytes) => Some(bytes.to_vec()),
-        None => engine.content(id).ok(),
-    };
-    let side = |image: &Image| -> Option<Loaded> {
-        match (image.content(), image.git_mode()) {
-            (Some(id), Some(mode)) => {
-                Some(Some((action.path.bytes().to_vec(), mode, content(&id)?)))
-            }
-            _ => image.is_absent().then_some(None),
+    match Changed::planned(engine, plan, action) {
+        Ok(changed) if changed.opaque.is_some() => Difference::Unknown,
+        Ok(changed) if changed.is_binary() => Difference::Binary,
+        Ok(changed) => {
+            let (added, removed) = changed.counts();
+            Difference::Lines(added, removed)
         }
-    };
-    let (Some(before), Some(after)) = (side(&action.before), side(&action.after)) else {
-        return Difference::Unknown;
-    };
-    let pair = FileDiff {
-        old: borrow(&before),
-        new: borrow(&after),
-    };
-    if diff::is_binary(&pair) {
-        return Difference::Binary;
+        Err(_) => Difference::Unknown,
     }
-    let (added, removed) = diff::line_counts(&pair);
-    Difference::Lines(added, removed)
 }

@@ -65,6 +65,8 @@ asked! {
         pub place: Where,
         /// Without it the user is asked.
         pub rev: Option<String>,
+        /// Only the hunks at these lines of the document `uri`: the first from 0, and the one behind the last.
+        pub lines: Option<(usize, usize)>,
         #[serde(flatten)]
         pub choices: Choices,
     }
@@ -162,6 +164,8 @@ asked! {
         pub rev: Option<String>,
         /// The disk where there is none.
         pub rev2: Option<String>,
+        /// Instead of both: what this turn changed, and nobody else.
+        pub turn: Option<String>,
     }
 
     pub struct ShowTimelineParams {

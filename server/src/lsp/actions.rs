@@ -8,7 +8,7 @@ use tower_lsp::gen_lsp_types::{
 };
 
 use super::document::Document;
-use super::groups;
+use super::groups::{self, Group};
 use super::session::Known;
 use super::words::{self, Now, action};
 
@@ -24,43 +24,12 @@ pub fn of(
     now: Now,
     literals: bool,
 ) -> Vec<CodeActionResponse> {
-    let mut commands = Vec::new();
-    let mut named = Vec::new();
     let groups = groups::groups(&known.blame, &document.text);
-    for group in groups.iter().filter(|group| group.touches(lines)) {
-        let (Some(rev), Some(work)) = (group.rev(), group.work()) else {
-            continue;
-        };
-        if named.contains(&rev) || named.len() == TURNS {
-            continue;
-        }
-        let about = words::turn(&group.author, work, now);
-        let target = json!({ "rev": rev, "uri": uri });
-        commands.push(command(
-            action::rewind(&about),
-            "backstitch.rewind",
-            target.clone(),
-        ));
-        commands.push(command(
-            action::rewind_file(&about),
-            "backstitch.rewind",
-            json!({ "rev": rev, "uri": uri, "paths": [uri] }),
-        ));
-        if work.turn.is_some() {
-            commands.push(command(
-                action::revert(&about),
-                "backstitch.revert",
-                json!({ "turn": rev, "uri": uri }),
-            ));
-        }
-        commands.push(command(
-            action::diff(&about),
-            "backstitch.diff",
-            target.clone(),
-        ));
-        commands.push(command(action::fork(&about), "backstitch.fork", target));
-        named.push(rev);
-    }
+    let turns = turns(&groups, lines);
+    let commands = turns
+        .iter()
+        .filter_map(|(rev, group, own)| of_turn(uri, rev, group, own, now));
+    let mut commands: Vec<Command> = commands.flatten().collect();
     let here = json!({ "uri": uri });
     for (title, name) in [
         (action::UNDO, "backstitch.undo"),
@@ -83,6 +52,64 @@ pub fn of(
         }
     };
     commands.into_iter().map(answer).collect()
+}
+
+/// The revisions before the turns of some lines, each with its first group and the lines that are chosen of it: as far
+/// as no other turn's lie between.
+fn turns<'g>(groups: &'g [Group], lines: &Range<usize>) -> Vec<(String, &'g Group, Range<usize>)> {
+    let mut turns: Vec<(String, &Group, Range<usize>)> = Vec::new();
+    let mut above = None;
+    for group in groups.iter().filter(|group| group.touches(lines)) {
+        let Some(rev) = group.rev() else { continue };
+        let own = group.lines.start.max(lines.start)..group.lines.end.min(lines.end);
+        match turns.iter().position(|(turn, ..)| *turn == rev) {
+            Some(at) if above.as_ref() == Some(&rev) => turns[at].2.end = own.end,
+            None if turns.len() < TURNS => turns.push((rev.clone(), group, own)),
+            _ => {}
+        }
+        above = Some(rev);
+    }
+    turns
+}
+
+/// What is offered for the lines of one turn. `lines`: those that are chosen.
+fn of_turn(
+    uri: &str,
+    rev: &str,
+    group: &Group,
+    lines: &Range<usize>,
+    now: Now,
+) -> Option<Vec<Command>> {
+    let work = group.work()?;
+    let (about, name) = (words::turn(&group.author, work, now), words::name(work));
+    let here = || json!({ "rev": rev, "uri": uri });
+    let with = |key: &str, value: Value| {
+        let mut arguments = here();
+        arguments[key] = value;
+        arguments
+    };
+    let file = with("paths", json!([uri]));
+    let at = with("lines", json!([lines.start, lines.end]));
+    let mut commands = vec![
+        command(action::rewind(&about), "backstitch.rewind", here()),
+        command(action::rewind_file(&about), "backstitch.rewind", file),
+        command(action::rewind_lines(&name), "backstitch.rewind", at),
+    ];
+    let own = if work.turn.is_some() {
+        let turn = json!({ "turn": rev, "uri": uri });
+        let revert = action::revert(&about);
+        commands.push(command(revert, "backstitch.revert", turn.clone()));
+        turn
+    } else {
+        // a step of no turn is what lies between the state before it and its own
+        with("rev2", json!(rev.trim_end_matches('^')))
+    };
+    commands.extend([
+        command(action::diff_of(&name), "backstitch.diff", own),
+        command(action::diff(&about), "backstitch.diff", here()),
+        command(action::fork(&about), "backstitch.fork", here()),
+    ]);
+    Some(commands)
 }
 
 /// A kind of refactoring, so that no light bulb calls for it.

@@ -21,7 +21,7 @@ use super::failure::{Failure, Outcome};
 use super::room::{Acting, Room};
 use super::session::{ANSWER, Session};
 use super::taken_apart::{OnItsWay, Parts};
-use super::words::refusal::agent as words;
+use super::words::{arguments, refusal::agent as words};
 
 /// How long the client may take to send what an edit came to.
 const ECHO: std::time::Duration = std::time::Duration::from_secs(5);
@@ -89,21 +89,13 @@ fn meant(session: &Session, agent: Option<String>, id: Option<String>) -> Outcom
     let mut all = session.at_work();
     all.retain(is_meant);
     if all.len() > 1 {
-        let names = all
-            .iter()
-            .map(|one| format!("{} `{}`", one.agent, one.session));
-        let names: Vec<String> = names.collect();
-        let names = names.join(", ");
-        return Err(
-            Failure::usage(format!("several agents are at work: {names}"))
-                .hint("`session` names the one that is meant; nothing was changed"),
-        );
+        let names = all.iter().map(|one| (&*one.agent, &*one.session));
+        let names: Vec<(&str, &str)> = names.collect();
+        return Err(Failure::usage(words::several(&names)).hint(words::SEVERAL_HINT));
     }
     all.pop().ok_or_else(|| {
-        let of = agent.or(id).map(|name| format!(" of `{name}`"));
-        let of = of.unwrap_or_default();
-        Failure::usage(format!("no turn{of} has begun here"))
-            .hint("`backstitch/turnBegin` begins one; or name both `agent` and `session`")
+        let named = agent.or(id);
+        Failure::usage(words::no_turn(named.as_deref())).hint(words::NO_TURN_HINT)
     })
 }
 
@@ -131,8 +123,7 @@ pub async fn apply_edit(session: &Session, asked: ApplyEditParams) -> Outcome<Ap
     let at_work = meant(session, asked.agent, asked.session)?;
     let edit = WorkspaceEdit::deserialize(&asked.edit.0).map_err(|error| {
         tracing::info!("an agent's edit: {error}");
-        Failure::usage("`edit` of backstitch/applyEdit must be a WorkspaceEdit, as LSP has it")
-            .hint("it has `changes` or `documentChanges`; nothing was changed")
+        Failure::usage(arguments::edit_unreadable()).hint(arguments::EDIT_HINT)
     })?;
     let mut parts = Parts::of(session, &edit)?;
     let label = asked.label.unwrap_or_else(|| "applyEdit".to_owned());

@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::commands;
 use super::failure::{Failure, Outcome};
+use super::words::arguments as words;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -14,6 +15,7 @@ enum Kind {
     Flag,
     Names,
     Count,
+    Lines,
     Edit,
 }
 
@@ -24,6 +26,7 @@ impl Kind {
             "exact" | "carry" | "switch" | "confirm" | "allBranches" | "undo" => Self::Flag,
             "paths" | "hunks" => Self::Names,
             "limit" => Self::Count,
+            "lines" => Self::Lines,
             "edit" => Self::Edit,
             "label" | "description" | "prompt" | "text" | "name" => Self::Text,
             _ => Self::Name,
@@ -38,25 +41,31 @@ impl Kind {
             Self::Flag => value.is_boolean(),
             Self::Names => value.as_array().is_some_and(|all| all.iter().all(is_name)),
             Self::Count => value.is_u64(),
+            Self::Lines => match value.as_array().map(Vec::as_slice) {
+                Some([first, end]) => first.as_u64().is_some_and(|f| Some(f) < end.as_u64()),
+                _ => false,
+            },
             Self::Edit => value.is_object(),
         }
     }
 
     fn words(self) -> &'static str {
         match self {
-            Self::Name => "a string that is not empty",
-            Self::Text => "a string",
-            Self::Flag => "true or false",
-            Self::Names => "an array of strings that are not empty",
-            Self::Count => "a whole number, 0 or more",
-            Self::Edit => "a WorkspaceEdit, as LSP has it",
+            Self::Name => words::A_NAME,
+            Self::Text => words::A_TEXT,
+            Self::Flag => words::A_FLAG,
+            Self::Names => words::NAMES,
+            Self::Count => words::A_COUNT,
+            Self::Lines => words::LINES,
+            Self::Edit => words::AN_EDIT,
         }
     }
 }
 
 /// What cannot be left out.
-fn needed(name: &str) -> &'static [&'static str] {
+fn needed(name: &str, given: &Value) -> &'static [&'static str] {
     match name {
+        "backstitch.rewind" if given.get("lines").is_some() => &["uri"],
         "backstitch/content" | "backstitch/blame" => &["uri"],
         "backstitch/checkpoint" => &["rev"],
         "backstitch/diff" => &["from"],
@@ -67,10 +76,12 @@ fn needed(name: &str) -> &'static [&'static str] {
 }
 
 /// Of which only one can be meant, and whether one has to be.
-fn alternatives(name: &str) -> (&'static [&'static str], bool) {
+fn alternatives(name: &str) -> (&'static [&'static [&'static str]], bool) {
     match name {
-        "backstitch/plan" => (&["rev", "turn", "step", "branch", "op", "undo"], true),
-        "backstitch.revert" => (&["turn", "step"], false),
+        "backstitch/plan" => (&[&["rev", "turn", "step", "branch", "op", "undo"]], true),
+        "backstitch.revert" => (&[&["turn", "step"]], false),
+        "backstitch.rewind" => (&[&["lines", "hunks"], &["lines", "paths"]], false),
+        "backstitch.diff" => (&[&["turn", "rev"], &["turn", "rev2"]], false),
         _ => (&[], false),
     }
 }
@@ -81,11 +92,8 @@ pub fn checked(name: &str, given: Value) -> Outcome<Value> {
         Value::Null => Map::new(),
         Value::Object(given) => given,
         other => {
-            return Err(Failure::usage(format!(
-                "{name} takes one object of named arguments, and was given {}",
-                shown(&other)
-            ))
-            .hint(taken(name)));
+            let said = words::one_object(name, &shown(&other));
+            return Err(Failure::usage(said).hint(taken(name)));
         }
     };
     given.retain(|_, value| !value.is_null());
@@ -94,15 +102,16 @@ pub fn checked(name: &str, given: Value) -> Outcome<Value> {
         commands::only(name, &given, &keys)?;
     }
     kinds(name, &given)?;
-    for argument in needed(name) {
+    for argument in needed(name, &given) {
         if given.get(argument).is_none() {
-            let words = Kind::of(argument).words();
-            return Err(
-                Failure::usage(format!("{name} needs `{argument}`: {words}")).hint(taken(name)),
-            );
+            let said = words::missing(name, argument, Kind::of(argument).words());
+            return Err(Failure::usage(said).hint(taken(name)));
         }
     }
-    one_of(name, &given)?;
+    let (alternatives, needed) = alternatives(name);
+    for all in alternatives {
+        one_of(name, &given, all, needed)?;
+    }
     Ok(given)
 }
 
@@ -110,45 +119,27 @@ fn kinds(name: &str, given: &Value) -> Outcome<()> {
     for (argument, value) in given.as_object().into_iter().flatten() {
         let kind = Kind::of(argument);
         if !kind.takes(value) {
-            return Err(Failure::usage(format!(
-                "`{argument}` of {name} must be {}; it is {}",
-                kind.words(),
-                shown(value)
-            ))
-            .hint(taken(name)));
+            let said = words::wrong(name, argument, kind.words(), &shown(value));
+            return Err(Failure::usage(said).hint(taken(name)));
         }
     }
     Ok(())
 }
 
-fn one_of(name: &str, given: &Value) -> Outcome<()> {
-    let (all, needed) = alternatives(name);
-    let is_given = |argument: &&&str| given.get(argument).is_some_and(|value| value != false);
-    let named: Vec<String> = all
-        .iter()
-        .filter(is_given)
-        .map(|a| format!("`{a}`"))
-        .collect();
-    let all = all.join(", ");
+fn one_of(name: &str, given: &Value, all: &[&str], needed: bool) -> Outcome<()> {
+    let is_given = |argument: &&&str| given.get(**argument).is_some_and(|value| value != false);
+    let named: Vec<&str> = all.iter().filter(is_given).copied().collect();
     match named.len() {
-        0 if needed => Err(Failure::usage(format!("{name} needs one of {all}"))
-            .hint("each names what is to be planned; `undo` is true for what was done last")),
+        0 if needed => Err(Failure::usage(words::none_of(name, all)).hint(words::NONE_OF_HINT)),
         0 | 1 => Ok(()),
-        _ => Err(Failure::usage(format!(
-            "{name} takes one of {all}, and was given {}",
-            named.join(", ")
-        ))
-        .hint("leave out all but one")),
+        _ => Err(Failure::usage(words::too_many(name, all, &named)).hint(words::TOO_MANY_HINT)),
     }
 }
 
 fn taken(name: &str) -> String {
     let keys = commands::keys(name).map(|keys| keys.concat());
     let keys = keys.unwrap_or_default();
-    format!(
-        "it takes {}",
-        [keys.as_slice(), &["uri", "workspace"]].concat().join(", ")
-    )
+    words::takes(&[keys.as_slice(), &["uri", "workspace"]].concat())
 }
 
 /// As it was written, cut where it is long.
@@ -158,14 +149,7 @@ fn shown(value: &Value) -> String {
 
 /// What the library says of parameters of LSP's own that it cannot read, in words that are not of Rust.
 pub fn unreadable(method: &str, said: &str) -> Box<Failure> {
-    let missing = said.strip_prefix("missing field ");
-    match missing {
-        Some(field) => Failure::usage(format!("{method} needs {field}")),
-        None => Failure::usage(format!(
-            "{method}: its params are not what LSP says they are"
-        )),
-    }
-    .hint("the specification of LSP has them; nothing was done")
+    Failure::usage(words::lsp_unreadable(method, said)).hint(words::LSP_HINT)
 }
 
 #[cfg(test)]
@@ -192,6 +176,21 @@ mod tests {
                 "backstitch/timeline",
                 json!({ "limit": -1 }),
                 "0 or more; it is -1",
+            ),
+            (
+                "backstitch.rewind",
+                json!({ "lines": [3, 3] }),
+                "it is [3,3]",
+            ),
+            (
+                "backstitch.rewind",
+                json!({ "lines": [3, 4] }),
+                "needs `uri`",
+            ),
+            (
+                "backstitch.diff",
+                json!({ "turn": "t4", "rev2": "@" }),
+                "one of turn, rev2",
             ),
             ("backstitch/blame", json!({}), "needs `uri`"),
             ("backstitch/diff", json!({ "from": null }), "needs `from`"),

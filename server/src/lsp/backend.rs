@@ -29,7 +29,7 @@ use super::outgoing::Outgoing;
 use super::position::Encoding;
 use super::progress::{self, CALLED_OFF};
 use super::session::Session;
-use super::words::{Now, refusal};
+use super::words::{Now, arguments as words, refusal};
 use super::{actions, agents, buffers, commands, from_proto, hover, lenses, requests, uri, views};
 use crate::shape;
 
@@ -257,11 +257,8 @@ impl Backend {
         let running = tokio::spawn(CALLED_OFF.scope(off, async move {
             let name = &params.command;
             if arguments.len() > 1 {
-                return Err(Failure::usage(format!(
-                    "{name} takes one object of named arguments, and was given {} arguments",
-                    arguments.len()
-                ))
-                .hint("leave out all but the first"));
+                let said = words::several(name, arguments.len());
+                return Err(Failure::usage(said).hint(words::SEVERAL_HINT));
             }
             let arguments = arguments.into_iter().next().unwrap_or_default();
             commands::run(&session, name, arguments).await

@@ -23,7 +23,7 @@ use super::restore::{self, Job, Verb};
 use super::room::Room;
 use super::session::Session;
 use super::views;
-use super::words::{self, Now, choice, refusal};
+use super::words::{self, Now, arguments as wrong, choice, refusal};
 use super::{document, uri, writes};
 use crate::shape;
 
@@ -46,8 +46,7 @@ const OFFERED: usize = 6;
 
 pub async fn run(session: &Arc<Session>, name: &str, arguments: Value) -> Outcome<Value> {
     if !COMMANDS.contains(&name) {
-        return Err(Failure::usage(format!("there is no command `{name}`"))
-            .hint(format!("there are {}", COMMANDS.join(", "))));
+        return Err(Failure::usage(refusal::no_command(name)).hint(refusal::there_are(&COMMANDS)));
     }
     let arguments = arguments::checked(name, arguments)?;
     let here: Where = read(name, &arguments)?;
@@ -59,7 +58,11 @@ pub async fn run(session: &Arc<Session>, name: &str, arguments: Value) -> Outcom
                 Some(rev) => rev,
                 None => a_turn(session, &room, words::WHICH_REWIND).await?,
             };
-            restored(session, room, Verb::Rewind, Some(rev), &typed.choices).await?
+            let mut job = Job::new(room, Verb::Rewind, Some(rev), &typed.choices)?;
+            if let (Some(uri), Some((first, end))) = (&here.uri, typed.lines) {
+                job = job.at_lines(session, uri, first..end).await?;
+            }
+            shape::value(&restore::run(session, job).await?)
         }
         "backstitch.revert" => {
             let typed: RevertParams = read(name, &arguments)?;
@@ -132,7 +135,7 @@ const WHERE: [&str; 2] = ["uri", "workspace"];
 pub fn keys(name: &str) -> Option<[&'static [&'static str]; 2]> {
     let none: &[&str] = &[];
     Some(match name {
-        "backstitch.rewind" => [&["rev"], &RESTORING],
+        "backstitch.rewind" => [&["rev", "lines"], &RESTORING],
         "backstitch.revert" => [&["turn", "step"], &RESTORING],
         "backstitch.undo" => [&["op"], &RESTORING],
         "backstitch.redo" => [none, &RESTORING],
@@ -140,7 +143,7 @@ pub fn keys(name: &str) -> Option<[&'static [&'static str]; 2]> {
         "backstitch.fork" => [&["rev", "name", "into", "switch", "confirm"], none],
         "backstitch.tag" => [&["name", "rev"], none],
         "backstitch.checkpoint" => [&["label", "description"], none],
-        "backstitch.diff" => [&["rev", "rev2"], none],
+        "backstitch.diff" => [&["rev", "rev2", "turn"], none],
         "backstitch.timeline"
         | "backstitch/content"
         | "backstitch/blame"
@@ -180,14 +183,13 @@ pub fn only(name: &str, arguments: &Value, keys: &[&[&str]; 2]) -> Outcome<()> {
     if unknown.is_empty() {
         return Ok(());
     }
-    Err(Failure::usage(refusal::not_taken(name, &unknown)).hint(refusal::takes(&known)))
+    Err(Failure::usage(wrong::not_taken(name, &unknown)).hint(wrong::takes(&known)))
 }
 
 pub fn read<T: DeserializeOwned>(name: &str, arguments: &Value) -> Outcome<T> {
     T::deserialize(arguments).map_err(|error| {
         tracing::info!("{name}: {error}");
-        Failure::usage(format!("the arguments of {name} cannot be read"))
-            .hint("the log says what is wrong, at the level `info`")
+        Failure::usage(wrong::unreadable(name)).hint(wrong::UNREADABLE_HINT)
     })
 }
 
@@ -209,10 +211,8 @@ pub fn room(session: &Session, here: &Where) -> Outcome<Arc<Room>> {
     if let Some(root) = &here.workspace {
         let path = uri::to_path(root).unwrap_or_else(|| root.into());
         if !path.is_dir() {
-            let path = path.display();
             return Err(
-                Failure::usage(format!("`workspace`: {path} is no directory"))
-                    .hint("it names the root of a workspace, as a path or a URI"),
+                Failure::usage(refusal::no_directory(&path)).hint(refusal::NO_DIRECTORY_HINT)
             );
         }
         return Ok(session.room_of(&path)?);

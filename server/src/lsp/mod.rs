@@ -8,6 +8,7 @@ mod arguments;
 mod ask;
 mod backend;
 mod buffers;
+mod chosen;
 mod commands;
 mod document;
 mod editing;

@@ -1,6 +1,7 @@
 //! A restore from an editor: its plan, shown in a few words and confirmed, carried out, and told. What it does
 //! is the engine's decision; here is only who is asked and in which order.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -10,7 +11,8 @@ use backstitch_protocol::{self as protocol, Choices, FailureKind, RestoreResult}
 use tower_lsp::gen_lsp_types::MessageType;
 
 use super::ask::must_ask;
-use super::commands::request;
+use super::chosen;
+use super::commands::{path, request};
 use super::editing::{self, For, NewText, Open};
 use super::failure::{Failure, Outcome};
 use super::progress::{self, off};
@@ -60,6 +62,37 @@ impl Job {
             confirm: typed.confirm.unwrap_or(typed.plan.is_none()),
             shown: typed.plan.clone(),
         })
+    }
+
+    /// Narrowed to what it would change at these lines of a document. The hunks are chosen now: whatever is typed or
+    /// written from here on moves lines, but no hunk.
+    pub async fn at_lines(
+        mut self,
+        session: &Session,
+        uri: &str,
+        lines: Range<usize>,
+    ) -> Outcome<Self> {
+        let path = path(&self.room, uri)?;
+        self.request.paths = vec![path.clone()];
+        let mut whole = self.clone();
+        if whole.request.on_conflict == OnConflict::Fail {
+            // what collides elsewhere in the file is not in the way
+            whole.request.on_conflict = OnConflict::Current;
+        }
+        let open = Open::of(session, &self.room);
+        let document = session.documents.get(uri);
+        let chosen = self.room.act(false, move |Acting { engine, lease }| {
+            let plan = engine.plan(&whole.request(engine, &lease, &open)?)?;
+            chosen::hunks(engine, &plan, &path, document.as_ref(), &lines)
+        });
+        self.request.hunks = chosen.await?;
+        if self.request.hunks.is_empty() {
+            let title = words::doing(self.verb, self.rev.as_deref());
+            let said = refusal::nothing_at_lines(&title);
+            let failure = Failure::new(FailureKind::NotFound, said);
+            return Err(failure.hint(refusal::NOTHING_AT_LINES_HINT));
+        }
+        Ok(self)
     }
 
     /// What the words that were typed mean now, with the documents that are open now.

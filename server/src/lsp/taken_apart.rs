@@ -248,16 +248,12 @@ impl Parts {
     /// The file that a URI names, which is among those that change from here on. Nothing outside of the open
     /// workspaces is written, and nothing through a link.
     fn file(&mut self, session: &Session, uri: &str) -> Outcome<PathBuf> {
-        let path = uri::to_path(uri)
-            .ok_or_else(|| Failure::usage(format!("{uri} is no file; nothing was changed")))?;
+        let path = uri::to_path(uri).ok_or_else(|| Failure::usage(words::no_file(uri)))?;
         if path.components().any(|part| is_vcs(part.as_os_str())) {
-            return Err(Failure::new(
-                FailureKind::Refused,
-                format!("{uri} is a version control system's own; nothing was changed"),
-            )
-            .hint(
-                "what is in there is not recorded, and could not be brought back; use its own tool",
-            ));
+            return Err(
+                Failure::new(FailureKind::Refused, words::version_control(uri))
+                    .hint(words::VERSION_CONTROL_HINT),
+            );
         }
         let (Some(place), Some(real)) = (session.place(&path), document::real(&path)) else {
             return Err(Failure::usage(words::outside(uri)).hint(words::OUTSIDE_HINT));
@@ -288,12 +284,8 @@ impl Parts {
         let origin = self.origins.get(path).map_or(path, PathBuf::as_path);
         let origin = origin.to_path_buf();
         let Some(place) = session.place(&origin) else {
-            let origin = origin.display();
-            return Err(Failure::new(
-                FailureKind::Refused,
-                format!("{origin} is recorded nowhere; nothing was changed"),
-            )
-            .hint("delete or move it by hand"));
+            let said = words::recorded_nowhere(&origin);
+            return Err(Failure::new(FailureKind::Refused, said).hint(words::BY_HAND));
         };
         self.name(&place.room, origin);
         self.files(&place.room).doomed.insert(place.path);
@@ -345,12 +337,8 @@ impl Parts {
     }
 
     fn write(&mut self, session: &Session, path: PathBuf, text: Document) -> Outcome<()> {
-        let bytes = text.as_saved().ok_or_else(|| {
-            let path = path.display();
-            Failure::usage(format!(
-                "{path}: its encoding cannot say this; nothing was changed"
-            ))
-        })?;
+        let bytes = text.as_saved();
+        let bytes = bytes.ok_or_else(|| Failure::usage(words::encoding(&path)))?;
         self.doom(session, &path)?;
         self.texts.insert(path.clone(), Some(text));
         self.disk.push(Work::Write(path, bytes));
@@ -385,12 +373,8 @@ fn inside(dir: &Path) -> Outcome<Vec<PathBuf>> {
     let paths: std::io::Result<Vec<PathBuf>> = paths.collect();
     let paths = paths.map_err(|error| failed(dir, &error))?;
     if paths.iter().filter_map(|path| path.file_name()).any(is_vcs) {
-        let dir = dir.display();
-        return Err(Failure::new(
-            FailureKind::Refused,
-            format!("{dir} is a repository, whose history is not recorded; nothing was changed"),
-        )
-        .hint("delete or move it by hand"));
+        let said = words::repository(dir);
+        return Err(Failure::new(FailureKind::Refused, said).hint(words::BY_HAND));
     }
     Ok(paths)
 }
@@ -401,10 +385,7 @@ fn is_vcs(name: &OsStr) -> bool {
 
 fn no_directory(path: &Path, uri: &str) -> Outcome<()> {
     if path.is_dir() {
-        return Err(
-            Failure::usage(format!("{uri} is a directory; nothing was changed"))
-                .hint("`overwrite` replaces files only"),
-        );
+        return Err(Failure::usage(words::directory(uri)).hint(words::DIRECTORY_HINT));
     }
     Ok(())
 }

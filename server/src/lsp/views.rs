@@ -5,7 +5,8 @@ use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use backstitch_core::model::{FileState, Placed, RelPath};
+use backstitch_core::model::{FileId, FileState, NodeId, Placed, RelPath};
+use backstitch_core::restore::{ActionKind, Plan};
 use backstitch_core::{Delta, Engine, LogFilter};
 use backstitch_protocol::{DiffResult, FailureKind, ShowDiffParams, ShowTimelineResult};
 use tempfile::TempDir;
@@ -21,17 +22,20 @@ use super::words::{self, Now, refusal, view};
 use crate::changed::{Changed, difference};
 use crate::shape;
 
-/// Shows what changed since a revision, or between two; in one file where one is named.
+/// Shows what changed since a revision, between two, or by one turn alone; in one file where one is named.
 pub async fn diff(
     session: &Arc<Session>,
     room: Arc<Room>,
     typed: ShowDiffParams,
 ) -> Outcome<DiffResult> {
-    let from = typed.rev.clone().unwrap_or_else(|| "@".into());
     let path = typed.place.uri.as_deref().and_then(uri::to_path);
     let path = path
         .map(|p| commands::path(&room, &uri::of_path(&p)))
         .transpose()?;
+    if let Some(turn) = typed.turn {
+        return diff_of(session, &room, turn, path).await;
+    }
+    let from = typed.rev.clone().unwrap_or_else(|| "@".into());
     let (rev, only) = (from.clone(), path.clone());
     let until = match typed.rev2 {
         Some(rev) => Until::Rev(rev),
@@ -52,6 +56,36 @@ pub async fn diff(
         show(session, &name, &patch).await?;
     }
     Ok(DiffResult { from, to, files })
+}
+
+/// What a turn changed, and nobody else.
+async fn diff_of(
+    session: &Arc<Session>,
+    room: &Room,
+    turn: String,
+    path: Option<RelPath>,
+) -> Outcome<DiffResult> {
+    let (rev, only) = (turn.clone(), path.clone());
+    let shown = room.ask(move |engine| {
+        let steps = engine.turn_steps(engine.resolve(&rev)?)?;
+        let last = steps.last().map_or(rev, ToString::to_string);
+        let files = changed_by(engine, &steps, only.as_ref())?;
+        let patch: Vec<u8> = files.iter().flat_map(Changed::patch).collect();
+        let files: Vec<_> = files.iter().map(Changed::shape).collect();
+        Ok((last, patch, files))
+    });
+    let (to, patch, files) = shown.await?;
+    if patch.is_empty() {
+        session.say(MessageType::Info, words::nothing_of(&turn));
+    } else {
+        let file = path.as_ref().map(base_name);
+        show(session, &view::turn_name(file.as_deref(), &turn), &patch).await?;
+    }
+    Ok(DiffResult {
+        from: turn,
+        to,
+        files,
+    })
 }
 
 /// Rows of the timeline as text.
@@ -110,9 +144,8 @@ pub fn changed(
         Until::Buffers(texts) => texts,
         _ => &[],
     };
-    let is = |state: &FileState, path: &RelPath| state.as_ref().is_some_and(|p| p.path == *path);
     for (path, _) in texts {
-        if !deltas.iter().any(|delta| is(&delta.new, path)) {
+        if !deltas.iter().any(|delta| is_at(&delta.new, path)) {
             // saved, it was as it is on disk
             let image = engine.image_at(from, path)?;
             let state = (!image.is_absent()).then(|| Placed {
@@ -126,10 +159,10 @@ pub fn changed(
         }
     }
     let wanted =
-        |delta: &&Delta| only.is_none_or(|only| is(&delta.old, only) || is(&delta.new, only));
+        |delta: &&Delta| only.is_none_or(|only| is_at(&delta.old, only) || is_at(&delta.new, only));
     let mut all = Vec::new();
     for delta in deltas.iter().filter(wanted) {
-        let text = texts.iter().find(|(path, _)| is(&delta.new, path));
+        let text = texts.iter().find(|(path, _)| is_at(&delta.new, path));
         let mut file = Changed::load(engine, delta)?;
         if text.is_none_or(|(_, text)| file.becomes(text.clone())) {
             all.push(file);
@@ -137,6 +170,52 @@ pub fn changed(
     }
     all.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(all)
+}
+
+/// What some steps changed, each file from the first of them to the last; anew where somebody else wrote it between.
+fn changed_by(
+    engine: &Engine,
+    steps: &[NodeId],
+    only: Option<&RelPath>,
+) -> backstitch_core::Result<Vec<Changed>> {
+    let mut runs: Vec<(FileId, Delta)> = Vec::new();
+    for step in steps {
+        for change in engine.entry(*step)?.changes {
+            let change = change.change;
+            let (old, new) = (change.before, change.after);
+            match runs.iter_mut().rfind(|(file, _)| *file == change.file) {
+                Some((_, run)) if run.new == old => run.new = new,
+                _ => runs.push((change.file, Delta { old, new })),
+            }
+        }
+    }
+    if let Some(path) = only {
+        let file = file_at(engine, path)?;
+        runs.retain(|(of, run)| {
+            Some(*of) == file || is_at(&run.old, path) || is_at(&run.new, path)
+        });
+    }
+    let runs = runs.iter().filter(|(_, run)| run.old != run.new);
+    let files = runs.map(|(_, run)| Changed::load(engine, run));
+    let mut files = files.collect::<backstitch_core::Result<Vec<_>>>()?;
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(files)
+}
+
+/// The file that a path names now, as far as it ever changed: it may have had other names.
+fn file_at(engine: &Engine, path: &RelPath) -> backstitch_core::Result<Option<FileId>> {
+    let newest = engine.log(&LogFilter {
+        path: Some(path.clone()),
+        limit: Some(1),
+        ..LogFilter::default()
+    })?;
+    let mut changes = newest.iter().flat_map(|entry| &entry.changes);
+    let found = changes.find(|change| is_at(&change.change.after, path));
+    Ok(found.map(|change| change.change.file))
+}
+
+fn is_at(state: &FileState, path: &RelPath) -> bool {
+    state.as_ref().is_some_and(|placed| placed.path == *path)
 }
 
 /// What a revision is compared with.
@@ -197,10 +276,45 @@ pub async fn plan(session: &Arc<Session>, room: &Arc<Room>, shown: &Shown) -> Ou
         }
         text.push_str(&view::conflicts(&plan.conflicts));
         text.push_str(&view::gaps(&plan.gaps));
+        text.push_str(&patches(engine, &plan));
         Ok(text)
     });
     let text = text.await?;
     show(session, view::PLAN_NAME, text.as_bytes()).await
+}
+
+/// Lines of a plan's diff that are shown of one file, and in all.
+const OF_FILE: usize = 300;
+const IN_ALL: usize = 1000;
+
+/// What a plan does, line by line, as far as anybody would read it.
+fn patches(engine: &Engine, plan: &Plan) -> String {
+    let mut actions = plan.actions.iter().filter(|a| a.kind != ActionKind::Skip);
+    let (mut text, mut room) = (String::new(), IN_ALL);
+    while let Some(action) = actions.next() {
+        if room == 0 {
+            text.push('\n');
+            text.push_str(&words::more_files(1 + actions.count()));
+            text.push('\n');
+            break;
+        }
+        let Ok(file) = Changed::planned_in_editor(engine, plan, action) else {
+            continue;
+        };
+        let patch = file.patch();
+        let patch = String::from_utf8_lossy(&patch);
+        let most = room.min(OF_FILE);
+        let shown: String = patch.split_inclusive('\n').take(most).collect();
+        let all = patch.lines().count();
+        room -= all.min(most);
+        text.push('\n');
+        text.push_str(&shown);
+        if all > most {
+            text.push_str(&words::more_lines(all - most));
+            text.push('\n');
+        }
+    }
+    text
 }
 
 /// Shows text that was not saved.
@@ -215,7 +329,6 @@ fn base_name(path: &RelPath) -> String {
 
 /// Opens a text beside what the user looks at.
 async fn show(session: &Arc<Session>, name: &str, content: &[u8]) -> Outcome<()> {
-    let failed = |what: String| Failure::new(FailureKind::Failed, what);
     if session.abilities().virtual_documents {
         let uri = session.views.keep(name, content);
         if shown(session, uri).await {
@@ -223,8 +336,7 @@ async fn show(session: &Arc<Session>, name: &str, content: &[u8]) -> Outcome<()>
         }
     }
     let path = write(name, content).map_err(|error| {
-        failed(format!("a temporary file: {error}"))
-            .hint("temporary files need a directory that can be written to: see TMPDIR")
+        Failure::new(FailureKind::Failed, refusal::temporary(&error)).hint(refusal::TEMPORARY_HINT)
     })?;
     if !session.abilities().show_document {
         session.say(MessageType::Info, words::stands_in(&path));
@@ -330,11 +442,7 @@ pub async fn content(session: &Session, uri: &str) -> Outcome<String> {
         return Ok(text.as_ref().to_owned());
     }
     if uri::is_view(uri) {
-        return Err(
-            Failure::usage(format!("`uri`: {uri} is not kept any more")).hint(
-                "it lasts as long as the server runs, among the 64 newest; have it shown again",
-            ),
-        );
+        return Err(Failure::usage(refusal::not_kept(uri)).hint(refusal::NOT_KEPT_HINT));
     }
     let Some(document) = uri::Virtual::parse(uri) else {
         return Err(Failure::usage(refusal::no_document(uri)).hint(refusal::NO_DOCUMENT_HINT));

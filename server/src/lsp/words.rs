@@ -1,6 +1,7 @@
 //! Every word that the language server says to people, in one place, so that another language is another
 //! such place: here what lenses, actions and hovers show and what is asked, below it the rest by subject. Pure.
 
+pub mod arguments;
 pub mod hint;
 pub mod notice;
 pub mod plan;
@@ -62,6 +63,14 @@ pub fn turn(author: &Author, work: &Work, now: Now) -> String {
     text
 }
 
+/// `turn 4`; the agent where the turn is not known.
+pub fn name(work: &Work) -> String {
+    match &work.turn {
+        Some(turn) => format!("turn {}", turn.number),
+        None => render::clean(&work.session.agent),
+    }
+}
+
 pub fn rewind_lens(group: &Group, now: Now) -> String {
     let about = group
         .work()
@@ -98,12 +107,21 @@ pub mod action {
         format!("Rewind this file to before {about}")
     }
 
+    /// Later turns' changes of these lines go, too.
+    pub fn rewind_lines(name: &str) -> String {
+        format!("Rewind these lines to before {name}")
+    }
+
     pub fn revert(about: &str) -> String {
         format!("Take out only {about}")
     }
 
     pub fn fork(about: &str) -> String {
         format!("Fork from before {about}")
+    }
+
+    pub fn diff_of(name: &str) -> String {
+        format!("Show what {name} changed here")
     }
 
     pub fn diff(about: &str) -> String {
@@ -167,7 +185,12 @@ pub fn who(author: &Author, now: Now, markdown: bool) -> Option<String> {
 
 /// Lines of a change that a hover leaves out.
 pub fn more_lines(count: usize) -> String {
-    format!(" … {count} more lines")
+    format!(" … {}", render::plural(count, "more line", "more lines"))
+}
+
+/// Files whose changes are left out.
+pub fn more_files(count: usize) -> String {
+    format!(" … {}", render::plural(count, "more file", "more files"))
 }
 
 /// Text of others within Markdown.
@@ -237,6 +260,10 @@ pub fn checkpoint_made(checkpoint: backstitch_core::model::NodeId, age: &str) ->
 
 pub fn nothing_between(from: &str, to: &str) -> String {
     format!("Nothing changed between {from} and {to}.")
+}
+
+pub fn nothing_of(turn: &str) -> String {
+    format!("{turn} itself changed nothing here.")
 }
 
 pub fn stands_in(place: &std::path::Path) -> String {

@@ -121,7 +121,7 @@ impl Editor {
         let rows = self.terminal.screen().rows(0, COLUMNS);
         let root = self.root.to_string_lossy();
         let rows = rows.map(|row| without_ages(&row.replace(&*root, "ROOT")));
-        let text: Vec<String> = rows.map(|row| row.trim_end().to_owned()).collect();
+        let text: Vec<String> = rows.collect();
         text.join("\n").trim_end().to_owned() + "\n"
     }
 
@@ -214,7 +214,8 @@ impl Drop for Editor {
     }
 }
 
-/// `just now` and `7 s ago` become AGE; how far a row is filled after that is no matter.
+/// `just now` and `7 s ago` become AGE; how far a row is filled after that is no matter, nor where the scroll bar of a
+/// menu stands then.
 fn without_ages(row: &str) -> String {
     let mut row = row.replace("just now", "AGE");
     while let Some(at) = row.find(" s ago") {
@@ -222,10 +223,12 @@ fn without_ages(row: &str) -> String {
         let number = number.len();
         row.replace_range(number..at + " s ago".len(), "AGE");
     }
-    row
+    let bare = row.trim_end().trim_end_matches('▐').trim_end();
+    bare.to_owned()
 }
 
 #[test]
 fn ages_are_taken_out() {
     assert_eq!(without_ages("a · just now | 12 s ago b"), "a · AGE | AGE b");
+    assert_eq!(without_ages("a · just now   ▐"), "a · AGE");
 }

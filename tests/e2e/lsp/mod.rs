@@ -1,5 +1,6 @@
 //! The language server, as editors see it: over its real pipes, with what each editor told of itself.
 
+mod chosen;
 mod client;
 mod documented;
 mod forms;

@@ -136,7 +136,8 @@ fn files(plan: &Plan, [one, many]: [&str; 2], unsaved: usize) -> String {
     }
 }
 
-fn gaps(plan: &Plan) -> Vec<String> {
+/// What a restore does not reach, by kind. What git's own state is, it never reaches.
+fn kinds(plan: &Plan) -> Vec<(GapKind, usize)> {
     let mut kinds: Vec<(GapKind, usize)> = Vec::new();
     for gap in plan.gaps.iter().filter(|gap| gap.kind != GapKind::GitHead) {
         match kinds.iter_mut().find(|(kind, _)| *kind == gap.kind) {
@@ -145,22 +146,40 @@ fn gaps(plan: &Plan) -> Vec<String> {
         }
     }
     kinds
+}
+
+fn gaps(plan: &Plan) -> Vec<String> {
+    kinds(plan)
         .into_iter()
         .map(|(kind, count)| {
             let files = render::plural(count, "file", "files");
             match kind {
                 GapKind::Uncertain => {
                     let edits = render::plural(count, "edit", "edits");
-                    format!("{edits} of which nobody knows whose they are")
+                    let whose = if count == 1 { "it is" } else { "they are" };
+                    format!("{edits} of which nobody knows whose {whose}")
                 }
                 GapKind::Unsaved => {
-                    format!("{files} with text that is not saved, left as they are")
+                    let left = if count == 1 { "it is" } else { "they are" };
+                    format!("{files} with text that is not saved, left as {left}")
                 }
                 GapKind::Unknown => format!("{files} whose state then is not known"),
-                other => format!("{files} ({})", other.name().replace('_', " ")),
+                other => format!("{files} ({})", plain(other)),
             }
         })
         .collect()
+}
+
+/// The same in as few words as there are.
+fn short_gaps(plan: &Plan) -> Vec<String> {
+    let kinds = kinds(plan).into_iter();
+    kinds
+        .map(|(kind, count)| format!("{count} {}", plain(kind)))
+        .collect()
+}
+
+fn plain(kind: GapKind) -> String {
+    kind.name().replace('_', " ")
 }
 
 fn some(paths: &[String]) -> String {
@@ -190,14 +209,17 @@ pub fn done(verb: Verb, rev: Option<&str>, applied: &Applied, unsaved: &[RelPath
         past(verb),
         files(&applied.plan, ["file", "files"], unsaved.len())
     );
+    let gaps = short_gaps(&applied.plan);
+    if !gaps.is_empty() {
+        write!(text, " Not reached: {}.", gaps.join(", ")).ok();
+    }
     if !applied.incomplete.is_empty() {
         let left: Vec<String> = applied.incomplete.iter().map(RelPath::display).collect();
-        write!(
-            text,
-            " Left as they were, since something wrote to them: {}.",
-            some(&left)
-        )
-        .ok();
+        let why = match left.len() {
+            1 => "it was, since something wrote to it",
+            _ => "they were, since something wrote to them",
+        };
+        write!(text, " Left as {why}: {}.", some(&left)).ok();
     }
     if !applied.saved.is_empty() {
         let saved: Vec<String> = applied.saved.iter().map(RelPath::display).collect();

@@ -1,6 +1,5 @@
 //! What could not be done: why, and the next step. Of the engine's own failures, `hint` has the step.
 
-use std::fmt::Display;
 use std::path::Path;
 
 pub const CANCELLED: &str = "cancelled; nothing was changed";
@@ -37,18 +36,8 @@ pub fn no_command(name: &str) -> String {
     format!("there is no command `{name}`")
 }
 
-/// `unknown`: the arguments that `name` does not have.
-pub fn not_taken(name: &str, unknown: &[&str]) -> String {
-    let unknown: Vec<String> = unknown.iter().map(|key| format!("`{key}`")).collect();
-    format!("{name} does not take {}", unknown.join(", "))
-}
-
-pub fn takes(known: &[&str]) -> String {
-    format!("it takes {}", known.join(", "))
-}
-
-pub fn arguments(name: &str, error: &impl Display) -> String {
-    format!("the arguments of {name}: {error}")
+pub fn there_are(commands: &[&str]) -> String {
+    format!("there are {}", commands.join(", "))
 }
 
 pub const NO_WORKSPACE: &str = "no workspace is open";
@@ -56,6 +45,12 @@ pub const NO_WORKSPACE_HINT: &str =
     "open a file of the one that is meant, or name it with `workspace`";
 pub const SEVERAL_WORKSPACES: &str = "several workspaces are open";
 pub const SEVERAL_WORKSPACES_HINT: &str = "name a document with `uri`, or a root with `workspace`";
+
+pub fn no_directory(path: &Path) -> String {
+    format!("`workspace`: {} is no directory", path.display())
+}
+
+pub const NO_DIRECTORY_HINT: &str = "it names the root of a workspace, as a path or a URI";
 
 pub fn no_path(typed: &str, root: &Path) -> String {
     format!("{typed} is no path in {}", root.display())
@@ -91,6 +86,17 @@ pub fn temporary(error: &std::io::Error) -> String {
     format!("a temporary file: {error}")
 }
 
+pub const TEMPORARY_HINT: &str =
+    "temporary files need a directory that can be written to: see TMPDIR";
+
+/// What it would change stands elsewhere.
+pub fn nothing_at_lines(title: &str) -> String {
+    format!("{title} changes nothing at these lines")
+}
+
+pub const NOTHING_AT_LINES_HINT: &str =
+    "choose lines that an agent wrote since then; where edits collide, rewind the whole file";
+
 /// Where a file is not.
 pub fn at(rev: &str) -> String {
     format!("at {rev}")
@@ -102,15 +108,37 @@ pub fn no_document(uri: &str) -> String {
 
 pub const NO_DOCUMENT_HINT: &str = "backstitch://<workspace>/<rev>/<path> is one";
 
+/// Of a text that was shown in a document of its own.
+pub fn not_kept(uri: &str) -> String {
+    format!("`uri`: {uri} is not kept any more")
+}
+
+pub const NOT_KEPT_HINT: &str =
+    "it lasts as long as the server runs, among the 64 newest; have it shown again";
+
 /// An agent inside the editor, and its edits.
 pub mod agent {
     use std::path::Path;
 
     pub const UNNAMED: &str = "backstitch/turnBegin needs `agent` and `session`";
-    pub const NO_TURN: &str = "no turn has begun";
+
+    /// `named`: the agent or the session whose turn was meant.
+    pub fn no_turn(named: Option<&str>) -> String {
+        let of = named.map(|name| format!(" of `{name}`"));
+        format!("no turn{} has begun here", of.unwrap_or_default())
+    }
+
     pub const NO_TURN_HINT: &str =
-        "`backstitch/turnBegin` begins one; or name `agent` and `session` here";
-    pub const NO_TURN_TO_END: &str = "no turn has begun; `agent` and `session` name one";
+        "`backstitch/turnBegin` begins one; or name both `agent` and `session`";
+
+    /// `at_work`: each agent with its session.
+    pub fn several(at_work: &[(&str, &str)]) -> String {
+        let names = at_work.iter().map(|(agent, id)| format!("{agent} `{id}`"));
+        let names: Vec<String> = names.collect();
+        format!("several agents are at work: {}", names.join(", "))
+    }
+
+    pub const SEVERAL_HINT: &str = "`session` names the one that is meant; nothing was changed";
     pub const REFUSED: &str = "refused";
     pub const NO_ANSWER: &str = "no answer";
     pub const SNIPPET: &str = "an edit with a snippet cannot be recorded; send plain text";
@@ -152,6 +180,31 @@ pub mod agent {
     pub fn no_file(uri: &str) -> String {
         format!("{uri} is no file; nothing was changed")
     }
+
+    pub fn version_control(uri: &str) -> String {
+        format!("{uri} is a version control system's own; nothing was changed")
+    }
+
+    pub const VERSION_CONTROL_HINT: &str =
+        "what is in there is not recorded, and could not be brought back; use its own tool";
+
+    pub fn repository(dir: &Path) -> String {
+        let dir = dir.display();
+        format!("{dir} is a repository, whose history is not recorded; nothing was changed")
+    }
+
+    pub fn recorded_nowhere(path: &Path) -> String {
+        let path = path.display();
+        format!("{path} is recorded nowhere; nothing was changed")
+    }
+
+    pub const BY_HAND: &str = "delete or move it by hand";
+
+    pub fn directory(uri: &str) -> String {
+        format!("{uri} is a directory; nothing was changed")
+    }
+
+    pub const DIRECTORY_HINT: &str = "`overwrite` replaces files only";
 
     pub fn outside(uri: &str) -> String {
         format!("{uri} is in no open workspace; nothing was changed")

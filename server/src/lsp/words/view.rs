@@ -19,6 +19,11 @@ pub fn diff_name(file: Option<&str>, from: &str, to: &str) -> String {
     format!("{} {from}..{to}.diff", file.unwrap_or("changes"))
 }
 
+/// What one turn changed.
+pub fn turn_name(file: Option<&str>, turn: &str) -> String {
+    format!("{} {turn} only.diff", file.unwrap_or("changes"))
+}
+
 pub fn timeline_name(file: Option<&str>) -> String {
     format!("{}.timeline", file.unwrap_or("timeline"))
 }
