@@ -13,7 +13,7 @@ use tower_lsp::gen_lsp_types::MessageType;
 
 use super::document::{self, Document, Place};
 use super::room::{Acting, Room};
-use super::session::{Session, Touched};
+use super::session::{SavedText, Session, Touched};
 use super::waiting;
 use super::words::notice;
 
@@ -51,10 +51,12 @@ pub async fn record(session: Arc<Session>, mut touched: UnboundedReceiver<Touche
                 waiting.insert(uri);
                 first.get_or_insert_with(Instant::now);
             }
-            Some(Touched::Saved(uri, base)) => {
+            Some(Touched::Saved(uri, saved)) => {
                 waiting.remove(&uri);
                 keep(&session, &uri, SAVED).await;
-                users(&session, &uri, base).await;
+                if let Some(saved) = saved {
+                    users(&session, &uri, saved).await;
+                }
             }
             Some(Touched::Closed(uri, document)) => {
                 waiting.remove(&uri);
@@ -143,7 +145,9 @@ async fn keep(session: &Session, uri: &str, why: Why) {
     let file = document::read(&room.root().join(path.to_path()));
     let shown = file.filter(|file| document.shows(file));
     let kept = match text {
-        Some(text) if shown.is_none() && !session.will_reload(&document) => {
+        Some(text)
+            if shown.is_none() && !session.will_reload(&document) && !document.is_nothing() =>
+        {
             let begins = why.begins || room.workspace().is_marked();
             let put = move |Acting { engine, lease }: Acting<'_>| {
                 let open = OpenText {
@@ -162,7 +166,8 @@ async fn keep(session: &Session, uri: &str, why: Why) {
         }
         _ => {
             // it showed what a restore had given it, and does not any more
-            let taken_back = document.given.is_some() && shown.is_some();
+            let was_given = document.given.is_some() || document.taken_back;
+            let taken_back = was_given && shown.is_some();
             let clean = move |Acting { engine, lease }: Acting<'_>| {
                 engine.clean_buffer(&lease, &path, why.saved || taken_back)
             };
@@ -175,7 +180,7 @@ async fn keep(session: &Session, uri: &str, why: Why) {
             if let Some(file) = shown {
                 session.documents.with(uri, |now| {
                     if now.edition == edition {
-                        now.saved(Some(&file));
+                        now.written(&file);
                     }
                 });
             }
@@ -193,19 +198,12 @@ async fn keep(session: &Session, uri: &str, why: Why) {
 }
 
 /// What the user saved while an agent may be writing is the user's.
-async fn users(session: &Session, uri: &str, base: Option<Vec<u8>>) {
-    let Some(document) = session.documents.get(uri) else {
+async fn users(session: &Session, uri: &str, saved: SavedText) {
+    let document = session.documents.get(uri);
+    let Some(Place { room, path }) = document.and_then(|document| document.place) else {
         return;
     };
-    let Some(Place { room, path }) = document.place.clone() else {
-        return;
-    };
-    let Some(file) = document::read(&room.root().join(path.to_path())) else {
-        return;
-    };
-    if !document.shows(&file) {
-        return;
-    }
+    let SavedText { base, file } = saved;
     let saved = room.act(false, move |Acting { engine, .. }| {
         engine.saved_in_editor(&path, base.as_deref(), &file)
     });

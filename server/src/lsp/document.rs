@@ -19,6 +19,23 @@ use super::room::Room;
 /// Above this a document has no lenses: nobody reads it by eye, and every key would cost.
 pub const MOST_BYTES: usize = 10 << 20;
 
+/// How a document came to what counts as saved.
+#[derive(Clone, Debug)]
+pub enum Loaded {
+    /// From the file, whoever wrote that.
+    Read,
+    /// The client has saved it.
+    Own,
+    /// The file was seen to hold it before the client said that it saved. `own`: also what was before was its own.
+    Written { before: Rope, own: bool },
+    /// A change made it what the file held.
+    Anew {
+        before: Rope,
+        own: bool,
+        when: Instant,
+    },
+}
+
 /// What comes so soon after each other was told at once.
 const AT_ONCE: Duration = Duration::from_millis(100);
 
@@ -35,8 +52,12 @@ pub struct Document {
     pub saved: Rope,
     /// What it goes on from instead, where a restore gave it that and it was not saved since.
     pub given: Option<ContentId>,
-    /// What it went on from before it was taken for read anew, and when that was.
-    pub read_anew: Option<(Rope, Instant)>,
+    /// It showed what a restore had given it, and shows its file again.
+    pub taken_back: bool,
+    /// Where `saved` comes from, as far as that says who wrote it.
+    pub loaded: Loaded,
+    /// There was no file, and nothing was saved since.
+    pub no_file: bool,
     pub form: Form,
     /// A change of it could not be read: what the client has is not known until it tells the whole text.
     pub lost: bool,
@@ -67,7 +88,9 @@ impl Document {
             edition: next_edition(),
             saved: text.clone(),
             given: None,
-            read_anew: None,
+            taken_back: false,
+            loaded: Loaded::Read,
+            no_file: false,
             text,
             place: None,
             form: Form::default(),
@@ -87,8 +110,10 @@ impl Document {
     /// It is this file. `content`: what is on disk; an editor may open a document with what it kept from the
     /// last time.
     pub fn stands_at(&mut self, place: Option<Place>, content: Option<&[u8]>) {
+        self.no_file = place.is_some() && content.is_none() && self.saved.len_bytes() == 0;
         self.place = place;
         self.given = None;
+        self.loaded = Loaded::Read;
         if let Some(content) = content {
             self.form = Form::between(content, &self.saved);
             if let Some(on_disk) = self.form.text_of(content)
@@ -121,6 +146,19 @@ impl Document {
         !self.lost && (self.as_saved().is_some_and(|text| text == content) || plain())
     }
 
+    /// Of a file that is not there yet, and nothing was typed.
+    pub fn is_nothing(&self) -> bool {
+        self.no_file && self.text.len_bytes() == 0
+    }
+
+    /// As `shows`, but for what an editor adds or takes away at the end when it writes.
+    pub fn nearly_shows(&self, content: &[u8]) -> bool {
+        self.shows(content)
+            || self
+                .as_saved()
+                .is_some_and(|text| text.trim_ascii_end() == content.trim_ascii_end())
+    }
+
     /// As `shows`, of a content that is only named.
     pub fn is(&self, content: ContentId) -> bool {
         let is = |text: Option<Vec<u8>>| text.is_some_and(|text| ContentId::of(&text) == content);
@@ -129,20 +167,48 @@ impl Document {
 
     /// What it goes on from: what was loaded or last saved, as it stood in the file, or what a restore gave it.
     pub fn base(&self) -> Option<ContentId> {
-        if self.given.is_some() {
+        if self.given.is_some() || self.no_file {
             return self.given;
         }
         Some(ContentId::of(&self.form.in_file(&self.saved)?))
     }
 
-    /// The text of `base`, unless a restore gave it.
+    /// The text of `base`; None where a restore gave it, there was no file, or the client had saved it itself.
     pub fn base_bytes(&self) -> Option<Vec<u8>> {
-        let own = self.given.is_none() && !self.lost;
-        // Eglot tells what was typed last when it has saved that: then it was not read anew, but written
-        let typed = self.read_anew.as_ref();
-        let typed = typed.filter(|(_, when)| when.elapsed() < AT_ONCE);
-        let saved = typed.map_or(&self.saved, |(before, _)| before);
-        own.then(|| self.form.in_file(saved)).flatten()
+        let known = self.given.is_none() && !self.lost && !self.no_file;
+        let own = match &self.loaded {
+            Loaded::Own => true,
+            Loaded::Written { own, .. } => *own,
+            Loaded::Anew { own, when, .. } => *own && when.elapsed() < AT_ONCE,
+            Loaded::Read => false,
+        };
+        (known && !own)
+            .then(|| self.form.in_file(self.base_rope()))
+            .flatten()
+    }
+
+    /// What it went on from when what is saved by now was typed.
+    fn base_rope(&self) -> &Rope {
+        match &self.loaded {
+            Loaded::Written { before, .. } => before,
+            // Eglot tells what was typed last when it has saved that: then it was not read anew, but written
+            Loaded::Anew { before, when, .. } if when.elapsed() < AT_ONCE => before,
+            _ => &self.saved,
+        }
+    }
+
+    /// Its file holds what it holds, since the client wrote that and has not said so yet.
+    pub fn written(&mut self, file: &[u8]) {
+        let before = self.base_rope().clone();
+        let own = self.no_file || matches!(self.loaded, Loaded::Own);
+        let typed = self.text != self.saved;
+        let loaded = self.loaded.clone();
+        self.taken_back = false;
+        self.saved(Some(file));
+        self.loaded = match typed {
+            true => Loaded::Written { before, own },
+            false => loaded,
+        };
     }
 
     /// A file's content as the client would have it.
@@ -185,11 +251,10 @@ impl Document {
         }
         self.version = version;
         self.edition = next_edition();
-        self.read_anew = None;
     }
 
-    /// Nothing was typed into it before it changed: if that is what its file holds now, the client has read it anew,
-    /// and what is typed from here on goes on from that.
+    /// If that is what its file holds now, the client has read it anew, and what is typed from here on goes on from
+    /// that.
     pub fn may_be_read_anew(&mut self) {
         let Some(place) = &self.place else { return };
         let file = place.room.root().join(place.path.to_path());
@@ -200,9 +265,15 @@ impl Document {
             return;
         }
         if let Some(file) = read(&file).filter(|file| self.shows(file)) {
-            let before = std::mem::take(&mut self.saved);
+            let before = self.base_rope().clone();
+            let own = self.no_file || matches!(self.loaded, Loaded::Own);
+            self.taken_back |= self.given.is_some();
             self.saved(Some(&file));
-            self.read_anew = Some((before, Instant::now()));
+            self.loaded = Loaded::Anew {
+                before,
+                own,
+                when: Instant::now(),
+            };
         }
     }
 
@@ -225,6 +296,8 @@ impl Document {
         }
         self.saved = self.text.clone();
         self.given = None;
+        self.loaded = Loaded::Read;
+        self.no_file = false;
         if let Some(file) = file {
             let form = Form::between(file, &self.text);
             if form.in_file(&self.text).is_some_and(|text| text == file) {

@@ -74,6 +74,7 @@ impl Open {
                 let on_disk = document::read(&root.join(path.to_path()));
                 // where its client reads it anew, a file that was just written has not come there yet
                 let clean = self.reloads && document.text == document.saved;
+                let clean = clean || document.is_nothing();
                 let dirty = !clean && !on_disk.is_some_and(|file| document.shows(&file));
                 Some(OpenDoc {
                     path,

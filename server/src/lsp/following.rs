@@ -58,7 +58,7 @@ pub fn done_since(engine: &Engine, seen: Option<OpId>) -> Result<(Option<OpId>, 
 
 /// Has the documents follow; a restore of this server's own is done with them by then.
 pub async fn follow(session: Arc<Session>, room: Arc<Room>, which: Which, node: Option<NodeId>) {
-    let _alone = room.restoring.lock().await;
+    let _alone = (room.restoring.lock().await, room.serving.lock().await);
     let concerned = |document: &Document| {
         let place = document.place.as_ref().filter(|p| which.has(&p.path))?;
         if session.will_reload(document) || !document.form.is_utf8() {

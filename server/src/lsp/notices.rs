@@ -234,7 +234,6 @@ fn is_typed(document: &Document, change: &Change, root: &Path) -> bool {
 /// Carries out what another process asks of this editor.
 async fn serve(session: Arc<Session>, room: Arc<Room>) {
     let _one_by_one = room.serving.lock().await;
-    let _alone = room.restoring.lock().await;
     let (session, room) = (&session, &room);
     let taken = room.act(false, |Acting { engine, lease }| {
         engine.take_requests(&lease)

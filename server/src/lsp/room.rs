@@ -21,7 +21,7 @@ pub struct Room {
     workspace: Workspace,
     /// Held while something is carried out that another process asked for.
     pub serving: tokio::sync::Mutex<()>,
-    /// Held while a restore is carried out here, until its documents have their texts.
+    /// Held while one of our own is, until its documents have their texts. Nobody who holds the other waits for this.
     pub restoring: tokio::sync::Mutex<()>,
     asks: Sender<Job>,
     acts: Sender<Job>,

@@ -21,7 +21,7 @@ use tower_lsp::gen_lsp_types::{
 
 use super::abilities::Abilities;
 use super::agents::AtWork;
-use super::document::{self, Document, Documents, Place};
+use super::document::{self, Document, Documents, Loaded, Place};
 use super::news;
 use super::progress::Running;
 use super::room::{Acting, Room};
@@ -69,9 +69,16 @@ pub struct Session {
 #[derive(Clone, Debug)]
 pub enum Touched {
     Changed(String),
-    /// With what it went on from, as that stood in the file.
-    Saved(String, Option<Vec<u8>>),
+    Saved(String, Option<SavedText>),
     Closed(String, Box<Document>),
+}
+
+/// What was saved, as it stood in the file at that moment.
+#[derive(Clone, Debug)]
+pub struct SavedText {
+    /// What the document went on from, where others may have written that.
+    pub base: Option<Vec<u8>>,
+    pub file: Vec<u8>,
 }
 
 #[derive(Clone, Debug)]
@@ -250,11 +257,8 @@ impl Session {
             if version <= document.version {
                 tracing::warn!("{uri}: version {version} after {}", document.version);
             }
-            let was_clean = document.text == document.saved;
             document.change(version, changes, encoding);
-            if was_clean {
-                document.may_be_read_anew();
-            }
+            document.may_be_read_anew();
         });
         if known.is_some() {
             self.touch(Touched::Changed(uri.to_owned()));
@@ -279,13 +283,15 @@ impl Session {
 
     pub fn save(&self, uri: &str) {
         let file = uri::to_path(uri).and_then(|path| document::read(&path));
-        let base = self.documents.with(uri, |document| {
+        let saved = self.documents.with(uri, |document| {
             let base = document.base_bytes();
             document.saved(file.as_deref());
-            base
+            document.loaded = Loaded::Own;
+            let file = file.filter(|file| document.nearly_shows(file))?;
+            Some(SavedText { base, file })
         });
         self.forget_blames();
-        self.touch(Touched::Saved(uri.to_owned(), base.flatten()));
+        self.touch(Touched::Saved(uri.to_owned(), saved.flatten()));
     }
 
     pub fn close(&self, uri: &str) {

@@ -415,3 +415,74 @@ fn documents_follow_a_switch() {
     client.until(|client| client.text("a.txt") == TEXT.replace("two", "2"));
     client.leave();
 }
+
+/// However a save is told, what was typed is the user's: with the next key at once, with a final newline that the
+/// document does not have, seen on disk before it is told, of a file that was not there, over what another wrote.
+#[test]
+fn whatever_way_a_save_is_told() {
+    let world = World::committed(&[
+        ("a.txt", TEXT),
+        ("b.txt", TEXT),
+        ("c.txt", TEXT),
+        ("d.txt", TEXT),
+    ]);
+    let mut agent = world.agent();
+    agent.prompt("first");
+    agent.edit("d.txt", "two\n", "2\n");
+    agent.stop();
+    let mut client = Client::start(&world, Editor::Nvim);
+    for path in ["a.txt", "b.txt", "c.txt"] {
+        client.open(path);
+    }
+    // as it was before the agent's edit, which the editor has not read
+    client.open_with("d.txt", TEXT);
+    client.open_with("new.txt", "");
+    client.ok("backstitch/sessions", json!({}));
+    agent.prompt("second");
+    let call = agent.pre_bash("true");
+    client.type_over("a.txt", "one\n", "mine\none\n");
+    client.save("a.txt");
+    client.type_over("a.txt", "seven\n", "seven\nmine, too\n");
+    client.save("a.txt");
+    client.type_over("b.txt", "seven\n", "seven\nmine");
+    client.save_as("b.txt", &format!("{TEXT}mine\n"));
+    client.type_over("c.txt", "one\n", "mine\none\n");
+    let is_unsaved = || {
+        world.json(["status"])["editors"]
+            .to_string()
+            .contains("c.txt")
+    };
+    while !is_unsaved() {}
+    world.write("c.txt", client.text("c.txt"));
+    world.ok(["tag", "rings", "t1"]);
+    while is_unsaved() {}
+    client.save("c.txt");
+    client.type_over("d.txt", "seven\n", "seven\nmine\n");
+    client.save("d.txt");
+    client.replace("new.txt", 0..0, "mine\n");
+    client.save("new.txt");
+    client.ok("backstitch/sessions", json!({}));
+    until(&world, "new.txt");
+    let output = agent.execute(&call);
+    agent.post_bash(&call, &output);
+    agent.stop();
+    let turn = world.json(["rewind", "t2", "--dry-run"]);
+    assert_eq!(turn["actions"], json!([]), "{turn}");
+    for path in ["a.txt", "b.txt", "c.txt", "d.txt", "new.txt"] {
+        let blame = world.json(["blame", path]);
+        let lines = blame["lines"].as_array().expect("lines").clone();
+        for line in lines.iter().filter(|line| line["by"] != "before") {
+            assert_eq!(line["by"], "user", "{path}: {blame}");
+        }
+    }
+    client.leave();
+    world.ok(["verify"]);
+}
+
+/// Asks until what is in this file is recorded.
+fn until(world: &World, path: &str) {
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while world.at("@", path).is_none() {
+        assert!(Instant::now() < deadline, "{path} is not recorded");
+    }
+}

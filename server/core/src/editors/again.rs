@@ -152,7 +152,8 @@ impl Desk<'_> {
         }))
     }
 
-    /// The file as it is now with the withdrawn edits; None: they collide with what was written since.
+    /// The file as it is now with the withdrawn edits; where they collide with what was written since, these are what
+    /// the document has.
     fn with_it(&self, withdrawn: &Withdrawn, now: Image) -> Result<Option<Image>> {
         let Image::File { mode, .. } = now else {
             return Ok(None);
@@ -174,9 +175,6 @@ impl Desk<'_> {
             Err(error) => return Err(error),
         };
         let merge = merge3(&base, &with, &theirs, Favor::Ours);
-        if !merge.conflicts.is_empty() {
-            return Ok(None);
-        }
         Ok(Some(Image::File {
             mode,
             content: crate::store::put(self.conn, self.dir, &merge.bytes, Some(now))?,

@@ -392,8 +392,8 @@ pub(crate) struct Kept<'a> {
 /// Attaches a content of the store to a node.
 fn note(conn: &Connection, node: NodeId, kept: &Kept<'_>) -> Result<()> {
     conn.prepare_cached(
-        "INSERT OR REPLACE INTO node_text (node, path, editor, pid, content, base, made)
-         VALUES (?1,?2,?3,?4,?5,?6,?7)",
+        "INSERT INTO node_text (node, path, editor, pid, content, base, made) VALUES (?1,?2,?3,?4,?5,?6,?7)
+         ON CONFLICT DO UPDATE SET base = excluded.base, made = COALESCE(excluded.made, made)",
     )?
     .execute(params![
         node,

@@ -8,8 +8,10 @@ use crate::capture::settle::{BEFORE, Cause, Desk};
 use crate::disk::Look;
 use crate::engine::Engine;
 use crate::error::Result;
+use crate::history;
 use crate::known;
-use crate::model::{Coverage, Image, NodeId, Origin, RelPath};
+use crate::model::{ContentId, Coverage, FileState, Image, NodeId, Origin, RelPath};
+use crate::scan::Known;
 use crate::store;
 
 impl Engine {
@@ -56,7 +58,13 @@ impl Desk<'_> {
         {
             return Ok(None);
         }
-        if let Some(base) = base {
+        let stale = |base: &[u8]| self.was_recorded(row.as_ref(), ContentId::of(base));
+        let others = match base {
+            Some(base) if !stale(base)? => Some(base),
+            // an older state: the editor never saw what came after it, and who saves over that is the user
+            _ => None,
+        };
+        if let Some(base) = others {
             let read = Image::File {
                 mode,
                 content: store::put(conn, self.dir, base, known.content())?,
@@ -74,6 +82,19 @@ impl Desk<'_> {
             provisional: false,
         };
         self.made(path, look.image, look, users)
+    }
+
+    /// Whether this was once the content of the file, as far as the history knows.
+    fn was_recorded(&self, row: Option<&Known>, content: ContentId) -> Result<bool> {
+        let Some(file) = row.and_then(|row| row.file) else {
+            return Ok(false);
+        };
+        let is = |state: &FileState| {
+            let image = state.as_ref().map(|placed| placed.image);
+            image.and_then(|image| image.content()) == Some(content)
+        };
+        let changes = history::changes_of_file(self.conn, file)?;
+        Ok(changes.iter().any(|c| is(&c.before) || is(&c.after)))
     }
 
     fn made(&self, path: &RelPath, to: Image, look: &Look, by: Verdict) -> Result<Option<NodeId>> {
