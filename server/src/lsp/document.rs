@@ -24,6 +24,8 @@ pub const MOST_BYTES: usize = 10 << 20;
 pub enum Loaded {
     /// From the file, whoever wrote that.
     Read,
+    /// There was no file, and nothing was saved since.
+    Nothing,
     /// The client has saved it.
     Own,
     /// The file was seen to hold it before the client said that it saved. `own`: also what was before was its own.
@@ -56,8 +58,6 @@ pub struct Document {
     pub taken_back: bool,
     /// Where `saved` comes from, as far as that says who wrote it.
     pub loaded: Loaded,
-    /// There was no file, and nothing was saved since.
-    pub no_file: bool,
     pub form: Form,
     /// A change of it could not be read: what the client has is not known until it tells the whole text.
     pub lost: bool,
@@ -90,7 +90,6 @@ impl Document {
             given: None,
             taken_back: false,
             loaded: Loaded::Read,
-            no_file: false,
             text,
             place: None,
             form: Form::default(),
@@ -110,10 +109,14 @@ impl Document {
     /// It is this file. `content`: what is on disk; an editor may open a document with what it kept from the
     /// last time.
     pub fn stands_at(&mut self, place: Option<Place>, content: Option<&[u8]>) {
-        self.no_file = place.is_some() && content.is_none() && self.saved.len_bytes() == 0;
+        let no_file = place.is_some() && content.is_none() && self.saved.len_bytes() == 0;
+        self.loaded = if no_file {
+            Loaded::Nothing
+        } else {
+            Loaded::Read
+        };
         self.place = place;
         self.given = None;
-        self.loaded = Loaded::Read;
         if let Some(content) = content {
             self.form = Form::between(content, &self.saved);
             if let Some(on_disk) = self.form.text_of(content)
@@ -148,7 +151,7 @@ impl Document {
 
     /// Of a file that is not there yet, and nothing was typed.
     pub fn is_nothing(&self) -> bool {
-        self.no_file && self.text.len_bytes() == 0
+        matches!(self.loaded, Loaded::Nothing) && self.text.len_bytes() == 0
     }
 
     /// As `shows`, but for what an editor adds or takes away at the end when it writes.
@@ -167,7 +170,7 @@ impl Document {
 
     /// What it goes on from: what was loaded or last saved, as it stood in the file, or what a restore gave it.
     pub fn base(&self) -> Option<ContentId> {
-        if self.given.is_some() || self.no_file {
+        if self.given.is_some() || matches!(self.loaded, Loaded::Nothing) {
             return self.given;
         }
         Some(ContentId::of(&self.form.in_file(&self.saved)?))
@@ -175,9 +178,9 @@ impl Document {
 
     /// The text of `base`; None where a restore gave it, there was no file, or the client had saved it itself.
     pub fn base_bytes(&self) -> Option<Vec<u8>> {
-        let known = self.given.is_none() && !self.lost && !self.no_file;
+        let known = self.given.is_none() && !self.lost;
         let own = match &self.loaded {
-            Loaded::Own => true,
+            Loaded::Own | Loaded::Nothing => true,
             Loaded::Written { own, .. } => *own,
             Loaded::Anew { own, when, .. } => *own && when.elapsed() < AT_ONCE,
             Loaded::Read => false,
@@ -200,14 +203,15 @@ impl Document {
     /// Its file holds what it holds, since the client wrote that and has not said so yet.
     pub fn written(&mut self, file: &[u8]) {
         let before = self.base_rope().clone();
-        let own = self.no_file || matches!(self.loaded, Loaded::Own);
+        let own = matches!(self.loaded, Loaded::Own | Loaded::Nothing);
         let typed = self.text != self.saved;
         let loaded = self.loaded.clone();
         self.taken_back = false;
         self.saved(Some(file));
-        self.loaded = match typed {
-            true => Loaded::Written { before, own },
-            false => loaded,
+        self.loaded = if typed {
+            Loaded::Written { before, own }
+        } else {
+            loaded
         };
     }
 
@@ -266,7 +270,7 @@ impl Document {
         }
         if let Some(file) = read(&file).filter(|file| self.shows(file)) {
             let before = self.base_rope().clone();
-            let own = self.no_file || matches!(self.loaded, Loaded::Own);
+            let own = matches!(self.loaded, Loaded::Own | Loaded::Nothing);
             self.taken_back |= self.given.is_some();
             self.saved(Some(&file));
             self.loaded = Loaded::Anew {
@@ -297,7 +301,6 @@ impl Document {
         self.saved = self.text.clone();
         self.given = None;
         self.loaded = Loaded::Read;
-        self.no_file = false;
         if let Some(file) = file {
             let form = Form::between(file, &self.text);
             if form.in_file(&self.text).is_some_and(|text| text == file) {

@@ -24,6 +24,7 @@ mod groups;
 mod hover;
 mod ingress;
 mod lenses;
+mod memory;
 mod news;
 mod notices;
 mod outgoing;
@@ -68,6 +69,7 @@ pub struct Options {
 
 /// Serves until the client leaves. It is an error if it left without having said so.
 pub fn run(options: &Options) -> Result<()> {
+    memory::is_given_back();
     log(options)?;
     if let Some(dir) = &options.store_dir
         && let Err(error) = can_be_written(dir)
