@@ -190,3 +190,22 @@ fn docs_are_held_against_the_binary() {
         show(name);
     }
 }
+
+/// The pages of editors that the tests drive show what those have on their screens.
+#[test]
+fn docs_of_editors_show_their_screens() {
+    for (page, screen) in [
+        ("helix", "helix-actions"),
+        ("neovim", "neovim-lenses"),
+        ("emacs", "emacs-actions"),
+    ] {
+        let read = |path: String| std::fs::read_to_string(&path).expect(&path);
+        let here = env!("CARGO_MANIFEST_DIR");
+        let shown =
+            read(format!("{here}/../server/docs/editors/{page}.md")).replace("2 min ago", "AGE");
+        let screen = read(format!("{here}/e2e/editors/screens/{screen}.txt"));
+        for line in screen.lines().skip(1).map(str::trim_end) {
+            assert!(shown.contains(line), "{page}.md does not show: {line}");
+        }
+    }
+}
