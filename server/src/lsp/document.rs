@@ -258,14 +258,16 @@ impl Document {
     }
 
     /// If that is what its file holds now, the client has read it anew, and what is typed from here on goes on from
-    /// that.
-    pub fn may_be_read_anew(&mut self) {
+    /// that. `was_clean`: nothing was typed into it before.
+    pub fn may_be_read_anew(&mut self, was_clean: bool) {
         let Some(place) = &self.place else { return };
         let file = place.room.root().join(place.path.to_path());
-        // most often the first key was pressed: then the sizes tell
-        let size = std::fs::metadata(&file).map(|meta| meta.len()).ok();
-        let size_now = self.form.size_of(&self.text);
-        if size.is_none() || size_now.is_some_and(|now| Some(now as u64) != size) {
+        // most often a key was pressed: then the sizes tell, or the file would be read for every one
+        let may_be = match self.form.size_of(&self.text) {
+            Some(size) => std::fs::metadata(&file).is_ok_and(|meta| meta.len() == size as u64),
+            None => was_clean,
+        };
+        if !may_be {
             return;
         }
         if let Some(file) = read(&file).filter(|file| self.shows(file)) {
@@ -281,8 +283,7 @@ impl Document {
         }
     }
 
-    /// The client changed it, and it could not be understood how.
-    /// Whether that is news.
+    /// The client changed it, and it could not be understood how. Whether that is news.
     pub fn lose(&mut self) -> bool {
         self.edition = next_edition();
         !std::mem::replace(&mut self.lost, true)

@@ -257,8 +257,9 @@ impl Session {
             if version <= document.version {
                 tracing::warn!("{uri}: version {version} after {}", document.version);
             }
+            let was_clean = document.text == document.saved;
             document.change(version, changes, encoding);
-            document.may_be_read_anew();
+            document.may_be_read_anew(was_clean);
         });
         if known.is_some() {
             self.touch(Touched::Changed(uri.to_owned()));
