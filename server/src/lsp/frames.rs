@@ -1,6 +1,7 @@
 //! Guards the transport, which ends at the first message that it cannot read: only whole messages of the
 //! protocol pass. In the place of every other one goes word of it, so that it is answered in its turn.
 
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tower_lsp::jsonrpc::{Request, Response};
@@ -117,11 +118,24 @@ fn readable(body: &[u8]) -> serde_json::Result<()> {
         // an array would do for an object
         return Err(serde::de::Error::custom("a message is an object"));
     }
+    let answers = has(body, "result") || has(body, "error");
+    if is_request(body) && answers {
+        // the transport would take it for an answer, and whoever sent it wait for one
+        return Err(serde::de::Error::custom(
+            super::words::refusal::ASKS_AND_ANSWERS,
+        ));
+    }
     if is_request(body) {
         serde_json::from_slice::<Request>(body).map(|_| ())
     } else {
         serde_json::from_slice::<Response>(body).map(|_| ())
     }
+}
+
+/// Whether there is a member of this name, be it null.
+fn has(body: &[u8], member: &str) -> bool {
+    type Members<'b> = std::collections::HashMap<std::borrow::Cow<'b, str>, &'b RawValue>;
+    serde_json::from_slice::<Members<'_>>(body).is_ok_and(|members| members.contains_key(member))
 }
 
 /// Whether it has a method, without building what else it has.

@@ -100,6 +100,10 @@ struct Parts {
     #[serde(default, deserialize_with = "given")]
     params: Option<Value>,
     id: Option<Value>,
+    #[serde(default, deserialize_with = "given")]
+    result: Option<Value>,
+    #[serde(default, deserialize_with = "given")]
+    error: Option<Value>,
 }
 
 /// Also where it is null.
@@ -139,6 +143,10 @@ impl Expected {
             self.unreadable += 1;
             return;
         };
+        if parts.method.is_some() && (parts.result.is_some() || parts.error.is_some()) {
+            self.unreadable += 1;
+            return;
+        }
         let method = parts.method.as_ref().and_then(Value::as_str);
         if let Some(id) = &parts.id {
             let is_id = id.is_i64() || id.is_string();

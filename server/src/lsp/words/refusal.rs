@@ -40,6 +40,7 @@ pub fn there_are(commands: &[&str]) -> String {
     format!("there are {}", commands.join(", "))
 }
 
+pub const ASKS_AND_ANSWERS: &str = "a message asks or answers, not both";
 pub const NO_WORKSPACE: &str = "no workspace is open";
 pub const NO_WORKSPACE_HINT: &str =
     "open a file of the one that is meant, or name it with `workspace`";
