@@ -7,7 +7,7 @@ use crate::editors::pending::{self, NewPending, PendingSave};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::known;
-use crate::model::{Coverage, Origin, Placed, RelPath};
+use crate::model::{Coverage, Placed, RelPath};
 use crate::scan::Known;
 
 impl Engine {
@@ -51,10 +51,7 @@ impl Engine {
                 before: placed(&save.path),
                 after: placed(path),
                 stat: None,
-                verdict: Verdict {
-                    origin: Origin::USER,
-                    provisional: false,
-                },
+                verdict: Verdict::USER,
                 made_dirs: 0,
                 met: known::Met::ByName,
             };

@@ -1,8 +1,9 @@
 //! Guards the transport, which ends at the first message that it cannot read: only whole messages of the
 //! protocol pass. In the place of every other one goes word of it, so that it is answered in its turn.
 
-use serde_json::value::RawValue;
-use serde_json::{Value, json};
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
+use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tower_lsp::jsonrpc::{Request, Response};
 
@@ -118,34 +119,33 @@ fn readable(body: &[u8]) -> serde_json::Result<()> {
         // an array would do for an object
         return Err(serde::de::Error::custom("a message is an object"));
     }
-    let answers = has(body, "result") || has(body, "error");
-    if is_request(body) && answers {
+    let members: Members = serde_json::from_slice(body)?;
+    if members.method.is_none() {
+        return serde_json::from_slice::<Response>(body).map(|_| ());
+    }
+    if members.result || members.error {
         // the transport would take it for an answer, and whoever sent it wait for one
         return Err(serde::de::Error::custom(
             super::words::refusal::ASKS_AND_ANSWERS,
         ));
     }
-    if is_request(body) {
-        serde_json::from_slice::<Request>(body).map(|_| ())
-    } else {
-        serde_json::from_slice::<Response>(body).map(|_| ())
-    }
+    serde_json::from_slice::<Request>(body).map(|_| ())
 }
 
-/// Whether there is a member of this name, be it null.
-fn has(body: &[u8], member: &str) -> bool {
-    type Members<'b> = std::collections::HashMap<std::borrow::Cow<'b, str>, &'b RawValue>;
-    serde_json::from_slice::<Members<'_>>(body).is_ok_and(|members| members.contains_key(member))
+/// What tells a question from an answer, without building what else a message has.
+#[derive(Deserialize)]
+struct Members {
+    #[serde(default)]
+    method: Option<IgnoredAny>,
+    #[serde(default, deserialize_with = "there")]
+    result: bool,
+    #[serde(default, deserialize_with = "there")]
+    error: bool,
 }
 
-/// Whether it has a method, without building what else it has.
-fn is_request(body: &[u8]) -> bool {
-    #[derive(serde::Deserialize)]
-    struct Named {
-        #[serde(default)]
-        method: Option<Value>,
-    }
-    serde_json::from_slice::<Named>(body).is_ok_and(|named| named.method.is_some())
+/// Also where it is null.
+fn there<'de, D: Deserializer<'de>>(member: D) -> Result<bool, D::Error> {
+    IgnoredAny::deserialize(member).map(|_| true)
 }
 
 fn unreadable(why: &str) -> Vec<u8> {
@@ -156,6 +156,8 @@ fn unreadable(why: &str) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     fn passed(bytes: &[u8]) -> Vec<String> {

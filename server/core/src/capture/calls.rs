@@ -49,6 +49,14 @@ pub(crate) struct Verdict {
     pub provisional: bool,
 }
 
+impl Verdict {
+    /// The user's, for certain.
+    pub const USER: Self = Self {
+        origin: Origin::USER,
+        provisional: false,
+    };
+}
+
 impl Writers {
     /// All that may have written below this root since event `since`.
     pub(crate) fn since(conn: &Connection, root: RootId, since: i64) -> Result<Self> {
@@ -120,10 +128,7 @@ impl Writers {
                 let calls_alone = self.background.is_empty();
                 sessions.extend(&self.background);
                 match (sessions.first(), self.calls.first()) {
-                    (None, _) => Verdict {
-                        origin: Origin::USER,
-                        provisional: false,
-                    },
+                    (None, _) => Verdict::USER,
                     (Some(session), Some(call)) if sessions.len() == 1 && calls_alone => Verdict {
                         provisional: true,
                         ..origin(Some(*session), Some(call.call), Uncertain, Uncertain)

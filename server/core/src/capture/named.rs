@@ -18,7 +18,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::known;
 use crate::model::{
-    Certainty, ContentId, Coverage, Image, Kind, NodeId, Opaque, Origin, Placed, Reason, RelPath,
+    Certainty, ContentId, Coverage, Image, Kind, NodeId, Opaque, Placed, Reason, RelPath,
 };
 use crate::rules::{Rules, was_ignored};
 use crate::scan::{Known, KnownTree};
@@ -445,10 +445,7 @@ impl Work<'_> {
                 content,
                 size: found.len() as u64,
             };
-            let verdict = Verdict {
-                origin: Origin::USER,
-                provisional: false,
-            };
+            let verdict = Verdict::USER;
             let between = Look {
                 image,
                 stat: None,

@@ -4,8 +4,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::capture::calls::Verdict;
-use crate::capture::named::transition;
-use crate::capture::settle::{BEFORE, Cause, Desk, NO_STAT};
+use crate::capture::settle::{BEFORE, Desk, NO_STAT};
 use crate::disk::Look;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -71,14 +70,7 @@ impl Desk<'_> {
             };
             return known::put(self.conn, self.here.root, path, &seen, known::Met::ByName);
         }
-        let users = Verdict {
-            origin: Origin::USER,
-            provisional: false,
-        };
-        let generation = known::next_generation(self.conn, self.here.root)?;
-        let step = transition(path, Some(&row), look.image, look, users, 0);
-        let none = Coverage::default();
-        self.record(&[step], &Cause::between(), &none, false, generation)?;
+        self.between(path, Some(&row), look.image, look, Verdict::USER)?;
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use crate::disk::Look;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::known;
-use crate::model::{Certainty, Coverage, Image, NodeId, Opaque, Origin, Reason, RelPath};
+use crate::model::{Certainty, Coverage, Image, NodeId, Opaque, Reason, RelPath};
 use crate::scan::Known;
 use crate::store;
 
@@ -146,7 +146,7 @@ impl Desk<'_> {
         let known = row.as_ref().map_or(Image::Absent, |row| row.image);
         if let (false, Some(bytes)) = (waits || known == look.image, &look.bytes) {
             store::put(self.conn, self.dir, bytes, known.content())?;
-            self.between(edit, row.as_ref(), look.image, look)?;
+            self.between(&edit.path, row.as_ref(), look.image, look, Verdict::USER)?;
         }
         let row = known::get(self.conn, root, &edit.path)?;
         let before = self.image(mode, &edit.before, row.as_ref())?;
@@ -154,7 +154,7 @@ impl Desk<'_> {
         let again = again.map(|row| self.put_back(&edit.path, row, before));
         let row = again.transpose()?.flatten().or(row);
         if row.as_ref().is_none_or(|row| row.image != before) {
-            self.between(edit, row.as_ref(), before, look)?;
+            self.between(&edit.path, row.as_ref(), before, look, Verdict::USER)?;
         }
         let row = known::get(self.conn, root, &edit.path)?;
         let after = self.image(mode, &edit.after, row.as_ref())?;
@@ -166,19 +166,6 @@ impl Desk<'_> {
             sure,
             0,
         )))
-    }
-
-    /// What came before the agent's edit is the user's.
-    fn between(&self, edit: &InEditor, row: Option<&Known>, to: Image, look: &Look) -> Result<()> {
-        let users = Verdict {
-            origin: Origin::USER,
-            provisional: false,
-        };
-        let generation = known::next_generation(self.conn, self.here.root)?;
-        let step = transition(&edit.path, row, to, look, users, 0);
-        let none = Coverage::default();
-        self.record(&[step], &Cause::between(), &none, false, generation)?;
-        Ok(())
     }
 
     fn image(&self, mode: u32, text: &[u8], like: Option<&Known>) -> Result<Image> {

@@ -7,8 +7,7 @@ use rusqlite::{Connection, params};
 use rustc_hash::FxHashMap;
 
 use crate::capture::calls::{self, Verdict};
-use crate::capture::named::transition;
-use crate::capture::settle::{AFTER, BEFORE, Cause, Desk, NO_STAT};
+use crate::capture::settle::{AFTER, BEFORE, Desk, NO_STAT};
 use crate::disk::{Look, Stat};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -231,14 +230,7 @@ impl Desk<'_> {
         if self.goes_on_from_disk(p, look.image)? {
             known = self.take_back(&known, p, None)?.1;
         }
-        let users = Verdict {
-            origin: Origin::USER,
-            provisional: false,
-        };
-        let step = transition(path, Some(&known), look.image, look, users, 0);
-        let generation = known::next_generation(conn, root)?;
-        let none = Coverage::default();
-        self.record(&[step], &Cause::between(), &none, false, generation)?;
+        self.between(path, Some(&known), look.image, look, Verdict::USER)?;
         Ok(())
     }
 
@@ -255,12 +247,7 @@ impl Desk<'_> {
             let read = content.map(|content| crate::store::get(self.conn, self.dir, &content));
             Ok(read.transpose()?.unwrap_or_default())
         };
-        let now = bytes(written)?;
-        let far = |from: Image| -> Result<usize> {
-            let (added, removed, _) = crate::diff::count(&bytes(from)?, &now);
-            Ok(added + removed)
-        };
-        Ok(far(to)? < far(than)?)
+        Ok(nearer(&bytes(written)?, &bytes(to)?, &bytes(than)?))
     }
 
     /// Before somebody's work on what the disk held: that the outcome of a restore was never saved is recorded,
@@ -440,15 +427,20 @@ impl Engine {
             Ok(read.unwrap_or_default())
         };
         let (disk, wanted) = (bytes(p.disk)?, bytes(p.wanted)?);
-        let far = |from: &[u8]| {
-            let (added, removed, _) = crate::diff::count(from, text);
-            added + removed
-        };
-        if far(&wanted) <= far(&disk) {
-            return Ok(text.to_vec());
+        if nearer(text, &disk, &wanted) {
+            return Ok(merge3(&disk, text, &wanted, Favor::Ours).bytes);
         }
-        Ok(merge3(&disk, text, &wanted, Favor::Ours).bytes)
+        Ok(text.to_vec())
     }
+}
+
+/// Whether a text is nearer to one than to another, by lines.
+fn nearer(text: &[u8], to: &[u8], than: &[u8]) -> bool {
+    let far = |from: &[u8]| {
+        let (added, removed, _) = crate::diff::count(from, text);
+        added + removed
+    };
+    far(to) < far(than)
 }
 
 pub(super) fn busy() -> Error {

@@ -10,7 +10,7 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::history;
 use crate::known;
-use crate::model::{ContentId, Coverage, FileState, Image, NodeId, Origin, RelPath};
+use crate::model::{ContentId, Coverage, Image, NodeId, RelPath};
 use crate::scan::Known;
 use crate::store;
 
@@ -73,33 +73,38 @@ impl Desk<'_> {
             if read.content() != known.content() {
                 // the editor had read what somebody else had written by then
                 let writers = Writers::since(conn, root, calls::last_event(conn)?)?;
-                self.made(path, read, look, writers.judge(Found::Between))?;
+                self.between(
+                    path,
+                    row.as_ref(),
+                    read,
+                    look,
+                    writers.judge(Found::Between),
+                )?;
             }
         }
         store::put(conn, self.dir, text, known.content())?;
-        let users = Verdict {
-            origin: Origin::USER,
-            provisional: false,
-        };
-        self.made(path, look.image, look, users)
+        let row = known::get(conn, root, path)?;
+        self.between(path, row.as_ref(), look.image, look, Verdict::USER)
     }
 
     /// Whether this was once the content of the file, as far as the history knows.
     fn was_recorded(&self, row: Option<&Known>, content: ContentId) -> Result<bool> {
-        let Some(file) = row.and_then(|row| row.file) else {
-            return Ok(false);
-        };
-        let is = |state: &FileState| {
-            let image = state.as_ref().map(|placed| placed.image);
-            image.and_then(|image| image.content()) == Some(content)
-        };
-        let changes = history::changes_of_file(self.conn, file)?;
-        Ok(changes.iter().any(|c| is(&c.before) || is(&c.after)))
+        let file = row.and_then(|row| row.file);
+        file.map_or(Ok(false), |file| {
+            history::was_content(self.conn, file, content)
+        })
     }
 
-    fn made(&self, path: &RelPath, to: Image, look: &Look, by: Verdict) -> Result<Option<NodeId>> {
-        let row = known::get(self.conn, self.here.root, path)?;
-        let step = transition(path, row.as_ref(), to, look, by, 0);
+    /// Records what became of a file between two calls.
+    pub(super) fn between(
+        &self,
+        path: &RelPath,
+        row: Option<&Known>,
+        to: Image,
+        look: &Look,
+        by: Verdict,
+    ) -> Result<Option<NodeId>> {
+        let step = transition(path, row, to, look, by, 0);
         let generation = known::next_generation(self.conn, self.here.root)?;
         let none = Coverage::default();
         self.record(&[step], &Cause::between(), &none, false, generation)

@@ -15,8 +15,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use crate::error::{Error, Result};
 use crate::model::Reason;
 use crate::model::{
-    BranchId, Change, ChangeId, Coverage, FileId, FileState, GitHead, Image, Kind, Node, NodeId,
-    Origin, Placed, RelPath, Role, RootId,
+    BranchId, Change, ChangeId, ContentId, Coverage, FileId, FileState, GitHead, Image, Kind, Node,
+    NodeId, Origin, Placed, RelPath, Role, RootId,
 };
 use crate::store::{now, state_columns, state_from};
 
@@ -254,6 +254,21 @@ pub(crate) fn changes_of_node(conn: &Connection, node: NodeId) -> Result<Vec<Cha
 
 pub(crate) fn changes_of_file(conn: &Connection, file: FileId) -> Result<Vec<Change>> {
     changes_where(conn, "file", file.0)
+}
+
+/// Whether a file ever had this content, as far as its changes tell.
+pub(crate) fn was_content(conn: &Connection, file: FileId, content: ContentId) -> Result<bool> {
+    let mut select =
+        conn.prepare_cached("SELECT before_image, after_image FROM change WHERE file = ?1")?;
+    let mut rows = select.query([file])?;
+    while let Some(row) = rows.next()? {
+        for image in [row.get::<_, Option<Image>>(0)?, row.get(1)?] {
+            if image.and_then(|image| image.content()) == Some(content) {
+                return Ok(true);
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// Edits after this one whose lines were not counted yet, oldest first.
