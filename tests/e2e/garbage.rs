@@ -5,6 +5,8 @@ mod damage;
 mod stores;
 mod trees;
 
+pub use stores::Small;
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;

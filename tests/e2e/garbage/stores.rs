@@ -31,10 +31,10 @@ fn a_store_that_cannot_be_written() {
 }
 
 /// A small file system of its own, where the tests may mount one.
-struct Small(PathBuf);
+pub struct Small(PathBuf);
 
 impl Small {
-    fn mount(at: &Path) -> Option<Self> {
+    pub fn mount(at: &Path) -> Option<Self> {
         fs::create_dir_all(at).ok()?;
         let mut mount = Command::new("mount");
         mount
@@ -44,6 +44,21 @@ impl Small {
             .code
             .eq(&0)
             .then(|| Self(at.to_owned()))
+    }
+
+    /// Not one byte more.
+    pub fn fill(&self) {
+        let mut file = File::create(self.ballast()).expect("a file");
+        while file.write_all(&[7; 4096]).is_ok() {}
+        while file.write_all(&[7]).is_ok() {}
+    }
+
+    pub fn empty(&self) {
+        fs::remove_file(self.ballast()).expect("a file");
+    }
+
+    fn ballast(&self) -> PathBuf {
+        self.0.join("ballast")
     }
 }
 
@@ -81,16 +96,15 @@ fn a_full_disk() {
         }
         harmless(&mut command, payload.to_string().as_bytes(), 1);
     };
-    let ballast = world.state.join("backstitch/ballast");
-    if small.is_some() {
-        let mut file = File::create(&ballast).expect("a file");
-        while file.write_all(&[7; 4096]).is_ok() {}
-        while file.write_all(&[7]).is_ok() {}
+    if let Some(small) = &small {
+        small.fill();
     }
     send(&call(1, "PreToolUse"));
     world.write("a.txt", "three\n");
     send(&call(1, "PostToolUse"));
-    fs::remove_file(&ballast).ok();
+    if let Some(small) = &small {
+        small.empty();
+    }
     world.ok(["verify"]);
     agent.prompt("next");
     let log = checkpoints(&world);

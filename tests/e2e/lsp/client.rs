@@ -4,7 +4,8 @@
 use std::borrow::Borrow;
 use std::collections::{BTreeMap, VecDeque};
 use std::io::{BufRead, BufReader, Write};
-use std::process::{Child, ChildStdin, Stdio};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -122,7 +123,23 @@ impl<'w> Client<'w> {
 
     /// With these folders open.
     pub fn in_folders(world: &'w World, editor: Editor, own: &Value, folders: &[&str]) -> Self {
+        Self::launch(world, world.backstitch(), editor, own, folders)
+    }
+
+    /// Of a server that dies at the n-th point that it reaches where that matters.
+    pub fn that_dies(world: &'w World, editor: Editor, point: usize) -> Self {
         let mut command = world.backstitch();
+        command.env("BACKSTITCH_FAULT", point.to_string());
+        Self::launch(world, command, editor, &Value::Null, &[""])
+    }
+
+    fn launch(
+        world: &'w World,
+        mut command: Command,
+        editor: Editor,
+        own: &Value,
+        folders: &[&str],
+    ) -> Self {
         command
             .arg("lsp")
             .stdin(Stdio::piped())
@@ -385,6 +402,12 @@ impl<'w> Client<'w> {
             version: 1,
         };
         self.documents.insert(uri, open);
+    }
+
+    /// The text of a document, if it is open.
+    pub fn has(&self, path: &str) -> Option<&str> {
+        let open = self.documents.get(&self.uri(path));
+        open.map(|open| open.text.as_str())
     }
 
     pub fn text(&self, path: &str) -> &str {
@@ -651,6 +674,20 @@ impl<'w> Client<'w> {
     pub fn leave(mut self) {
         self.ok("shutdown", Value::Null);
         assert_eq!(self.exit(), Some(0));
+    }
+
+    /// Whether the server was killed; what it was asked for is not answered any more.
+    pub fn was_killed(&mut self) -> bool {
+        let deadline = Instant::now() + Duration::from_secs(2);
+        loop {
+            if let Some(status) = self.child.try_wait().expect("a child") {
+                return status.signal() == Some(9);
+            }
+            if Instant::now() > deadline {
+                return false;
+            }
+            std::thread::yield_now();
+        }
     }
 
     pub fn kill(&mut self) {

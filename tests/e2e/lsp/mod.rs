@@ -2,6 +2,7 @@
 
 mod chosen;
 mod client;
+mod dies;
 mod documented;
 mod forms;
 mod hints;
