@@ -753,6 +753,8 @@ export interface TimelineParams {
 
 /** A page of the timeline, newest first. */
 export interface TimelineResult {
+  /** The root of the workspace, from which paths count. */
+  workspace: Text;
   checkpoints: Checkpoint[];
   branches: Branch[];
   head: string | null;

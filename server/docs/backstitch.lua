@@ -526,6 +526,7 @@
 
 ---A page of the timeline, newest first.
 ---@class backstitch.TimelineResult
+---@field workspace backstitch.Text The root of the workspace, from which paths count.
 ---@field checkpoints backstitch.Checkpoint[]
 ---@field branches backstitch.Branch[]
 ---@field head string|nil

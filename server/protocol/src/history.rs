@@ -136,6 +136,8 @@ shape! {
 
     /// A page of the timeline, newest first.
     pub struct TimelineResult {
+        /// The root of the workspace, from which paths count.
+        pub workspace: Text,
         pub checkpoints: Vec<Checkpoint>,
         pub branches: Vec<Branch>,
         pub head: Option<String>,

@@ -43,6 +43,8 @@ pub async fn timeline(session: &Session, asked: TimelineParams) -> Outcome<Timel
             .ok_or_else(|| Failure::usage(refusal::no_kind(name)))
     });
     let kind = kind.transpose()?;
+    let root = shape::text(room.root().as_os_str().as_encoded_bytes());
+    let workspace = root.clone();
     let answered = room.ask(move |engine| {
         let before = asked.before.as_deref().map(|rev| engine.resolve(rev));
         let limit = asked.limit.unwrap_or(PAGE).min(MOST);
@@ -61,6 +63,7 @@ pub async fn timeline(session: &Session, asked: TimelineParams) -> Outcome<Timel
         let more = entries.len() > limit;
         entries.truncate(limit);
         Ok(TimelineResult {
+            workspace,
             checkpoints: entries.iter().map(shape::checkpoint).collect(),
             branches: engine.branches()?.iter().map(shape::branch).collect(),
             head: engine.head()?.map(|head| head.to_string()),
@@ -70,6 +73,7 @@ pub async fn timeline(session: &Session, asked: TimelineParams) -> Outcome<Timel
     });
     match answered.await {
         Err(backstitch_core::Error::NoStore(_)) => Ok(TimelineResult {
+            workspace: root,
             checkpoints: Vec::new(),
             branches: Vec::new(),
             head: None,

@@ -40,7 +40,7 @@ impl Virtual {
         let (root, rest) = rest.split_once('/')?;
         let (rev, path) = rest.split_once('/')?;
         Some(Self {
-            root: path_of(&decode(root)),
+            root: path_of(&decode_bytes(&decode(root))),
             rev: String::from_utf8(decode(rev)).ok()?,
             path: RelPath::new(decode(path))?,
         })
@@ -50,11 +50,24 @@ impl Virtual {
     pub fn uri(&self) -> String {
         format!(
             "{SCHEME}://{}/{}/{}",
-            encode(&bytes_of(self.root.as_os_str()), false),
+            encode(escape(&bytes_of(self.root.as_os_str())).as_bytes(), false),
             encode(self.rev.as_bytes(), false),
             encode(self.path.bytes(), true)
         )
     }
+}
+
+/// Hosts have no case, and clients write them in small letters: what is more than that stands as `%XX` once more.
+#[cfg(any(test, fuzzing))]
+fn escape(root: &[u8]) -> String {
+    let one = |byte: &u8| {
+        if byte.is_ascii_uppercase() || !byte.is_ascii() || *byte == b'%' {
+            format!("%{byte:02x}")
+        } else {
+            char::from(*byte).to_string()
+        }
+    };
+    root.iter().map(one).collect()
 }
 
 /// A text that is shown in a document of its own.
@@ -99,7 +112,10 @@ fn encode(bytes: &[u8], slashes: bool) -> String {
 
 /// A `%` that no two hex digits follow stands for itself.
 fn decode(text: &str) -> Vec<u8> {
-    let bytes = text.as_bytes();
+    decode_bytes(text.as_bytes())
+}
+
+fn decode_bytes(bytes: &[u8]) -> Vec<u8> {
     let digit = |at: usize| char::from(*bytes.get(at)?).to_digit(16);
     let mut decoded = Vec::with_capacity(bytes.len());
     let mut at = 0;
@@ -177,7 +193,17 @@ mod tests {
             rev: "fix/one two".into(),
             path: RelPath::new("src/é?.rs").unwrap(),
         };
-        assert_eq!(Virtual::parse(&document.uri()), Some(document));
+        assert_eq!(Virtual::parse(&document.uri()), Some(document.clone()));
+        let capital = Virtual {
+            root: "/home/Me/50%41 É".into(),
+            ..document
+        };
+        let uri = capital.uri();
+        let (host, rest) = uri.split_at(uri.find("/fix").unwrap());
+        let small = format!("{}{rest}", host.to_lowercase());
+        assert_eq!(Virtual::parse(&small), Some(capital));
+        let once = Virtual::parse("backstitch://%2Fhome%2FMe/t1/a").unwrap();
+        assert_eq!(once.root, Path::new("/home/Me"));
         assert_eq!(Virtual::parse("file:///a/b/c"), None);
         assert_eq!(Virtual::parse("backstitch://a/b"), None);
     }
