@@ -482,7 +482,7 @@ export interface Plan {
   git_head?: GitMoved;
 }
 
-/** As the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo` and `branch` is needed. */
+/** As the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo`, `redo` and `branch` is needed. */
 export interface PlanParams {
   /** A document of it. */
   uri?: string | null;
@@ -494,6 +494,10 @@ export interface PlanParams {
   op?: string | null;
   /** What was done last is undone. */
   undo?: boolean;
+  /** What was undone last is done again. */
+  redo?: boolean;
+  /** Whether the answer is to have the texts of the files. */
+  texts?: boolean | null;
   branch?: string | null;
   carry?: boolean;
   /** Only `code` for now. */
@@ -540,6 +544,17 @@ export interface PlanResult {
   title: string;
   /** Nothing would be done. */
   empty: boolean;
+  /** Where they were asked for: the files that would change, as far as they are UTF-8 and not too long to be read. */
+  texts?: PlannedText[];
+}
+
+/** A file as it is, unsaved text included, and as it would be. Null where there is none. */
+export interface PlannedText {
+  path: Text;
+  /** Where it is now, if that is another place. */
+  from?: Text;
+  now: string | null;
+  then: string | null;
 }
 
 /** Who watches the files of the workspace. */

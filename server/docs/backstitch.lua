@@ -357,7 +357,7 @@
 ---@field nothing? string Why there is nothing to do.
 ---@field git_head? backstitch.GitMoved Where git's HEAD was elsewhere.
 
----As the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo` and `branch` is needed.
+---As the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo`, `redo` and `branch` is needed.
 ---@class backstitch.PlanParams
 ---@field uri? string|nil A document of it.
 ---@field workspace? string|nil Its root, as a path or URI.
@@ -366,6 +366,8 @@
 ---@field step? string|nil
 ---@field op? string|nil
 ---@field undo? boolean What was done last is undone.
+---@field redo? boolean What was undone last is done again.
+---@field texts? boolean|nil Whether the answer is to have the texts of the files.
 ---@field branch? string|nil
 ---@field carry? boolean
 ---@field scope? string|nil Only `code` for now.
@@ -393,6 +395,14 @@
 ---@field git_head? backstitch.GitMoved Where git's HEAD was elsewhere.
 ---@field title string `rewind to t4`.
 ---@field empty boolean Nothing would be done.
+---@field texts? backstitch.PlannedText[] Where they were asked for: the files that would change, as far as they are UTF-8 and not too long to be read.
+
+---A file as it is, unsaved text included, and as it would be. Null where there is none.
+---@class backstitch.PlannedText
+---@field path backstitch.Text
+---@field from? backstitch.Text Where it is now, if that is another place.
+---@field now string|nil
+---@field then string|nil
 
 ---Who watches the files of the workspace.
 ---@alias backstitch.Recorder { state: "waiting" }|{ state: "watching", directories: integer }|{ state: "failed", reason: string }

@@ -119,6 +119,20 @@ impl Changed {
         self.with(diff::word_diff)
     }
 
+    /// Both sides, where they are text and no longer than this together.
+    pub fn texts(&self, longest: usize) -> Option<[Option<String>; 2]> {
+        let sides = [&self.old, &self.new];
+        let length = |side: &&Loaded| side.as_ref().map_or(0, |(_, _, bytes)| bytes.len());
+        if self.is_binary() || sides.iter().map(length).sum::<usize>() > longest {
+            return None;
+        }
+        let text = |side: &Loaded| match side {
+            None => Some(None),
+            Some((_, _, bytes)) => std::str::from_utf8(bytes).ok().map(|t| Some(t.to_owned())),
+        };
+        Some([text(sides[0])?, text(sides[1])?])
+    }
+
     /// What stood there; nothing where there was no file.
     pub fn old_text(&self) -> &[u8] {
         self.old.as_ref().map_or(&[], |(_, _, bytes)| bytes)

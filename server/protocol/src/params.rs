@@ -108,7 +108,7 @@ asked! {
         pub choices: Choices,
     }
 
-    /// As the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo` and `branch` is needed.
+    /// As the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo`, `redo` and `branch` is needed.
     pub struct PlanParams {
         #[serde(flatten)]
         pub place: Where,
@@ -118,6 +118,10 @@ asked! {
         pub op: Option<String>,
         /// What was done last is undone.
         pub undo: bool,
+        /// What was undone last is done again.
+        pub redo: bool,
+        /// Whether the answer is to have the texts of the files.
+        pub texts: Option<bool>,
         pub branch: Option<String>,
         pub carry: bool,
         #[serde(flatten)]

@@ -40,6 +40,19 @@ shape! {
         pub title: String,
         /// Nothing would be done.
         pub empty: bool,
+        /// Where they were asked for: the files that would change, as far as they are UTF-8 and not too long to be read.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub texts: Option<Vec<PlannedText>>,
+    }
+
+    /// A file as it is, unsaved text included, and as it would be. Null where there is none.
+    pub struct PlannedText {
+        pub path: Text,
+        /// Where it is now, if that is another place.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub from: Option<Text>,
+        pub now: Option<String>,
+        pub then: Option<String>,
     }
 
     /// What was done; or the plan where there was nothing to do.

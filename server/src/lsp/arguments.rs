@@ -23,7 +23,8 @@ impl Kind {
     /// An argument is the same wherever it is taken.
     fn of(argument: &str) -> Self {
         match argument {
-            "exact" | "carry" | "switch" | "confirm" | "allBranches" | "undo" => Self::Flag,
+            "exact" | "carry" | "switch" | "confirm" | "allBranches" | "undo" | "redo"
+            | "texts" => Self::Flag,
             "paths" | "hunks" => Self::Names,
             "limit" => Self::Count,
             "lines" => Self::Lines,
@@ -78,7 +79,10 @@ fn needed(name: &str, given: &Value) -> &'static [&'static str] {
 /// Of which only one can be meant, and whether one has to be.
 fn alternatives(name: &str) -> (&'static [&'static [&'static str]], bool) {
     match name {
-        "backstitch/plan" => (&[&["rev", "turn", "step", "branch", "op", "undo"]], true),
+        "backstitch/plan" => (
+            &[&["rev", "turn", "step", "branch", "op", "undo", "redo"]],
+            true,
+        ),
         "backstitch.revert" => (&[&["turn", "step"]], false),
         "backstitch.rewind" => (&[&["lines", "hunks"], &["lines", "paths"]], false),
         "backstitch.diff" => (&[&["turn", "rev"], &["turn", "rev2"]], false),

@@ -149,7 +149,9 @@ pub fn keys(name: &str) -> Option<[&'static [&'static str]; 2]> {
         | "backstitch/blame"
         | "backstitch/sessions" => [none, none],
         "backstitch/plan" => [
-            &["rev", "turn", "step", "op", "undo", "branch", "carry"],
+            &[
+                "rev", "turn", "step", "op", "undo", "redo", "branch", "carry", "texts",
+            ],
             &RESTORING,
         ],
         "backstitch/timeline" => [
@@ -379,7 +381,7 @@ async fn fork(session: &Arc<Session>, room: Arc<Room>, typed: ForkParams) -> Out
         Some(into) => words::forked_into(name, into),
         None => words::forked(name),
     };
-    session.say(MessageType::Info, said);
+    session.report(said);
     if switch {
         let (branch, verb) = (name.clone(), Verb::Switch { carry: false });
         let job = Job::new(room, verb, Some(branch), &Choices::default())?;
@@ -409,7 +411,7 @@ async fn tag(session: &Session, room: Arc<Room>, typed: TagParams) -> Outcome<Ta
     let rev = typed.rev.unwrap_or_else(|| "@".into());
     buffers::keep_all(session, &room, false).await;
     let tagged = writes::tag(&room, rev, name.clone()).await?;
-    session.say(MessageType::Info, words::tagged(&tagged, &name));
+    session.report(words::tagged(&tagged, &name));
     Ok(TagResult {
         tag: name,
         checkpoint: tagged,
@@ -425,9 +427,6 @@ async fn checkpoint(
     buffers::keep_all(session, &room, true).await;
     let entry = writes::checkpoint(&room, typed.label, typed.description).await?;
     let age = words::Now::read().ago(entry.node.time);
-    session.say(
-        MessageType::Info,
-        words::checkpoint_made(entry.node.id, &age),
-    );
+    session.report(words::checkpoint_made(entry.node.id, &age));
     Ok(shape::checkpoint(&entry))
 }

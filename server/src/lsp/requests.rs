@@ -151,12 +151,25 @@ pub async fn plan(session: &Arc<Session>, asked: &Value) -> Outcome<PlanResult> 
         (Verb::Revert, Some(rev))
     } else if let Some(rev) = typed.rev {
         (Verb::Rewind, Some(rev))
+    } else if typed.redo {
+        (Verb::Redo, None)
     } else {
         // `undo`, or `op`: the arguments were checked
         (Verb::Undo, typed.op)
     };
-    let shown = restore::plan(session, &Job::new(room, verb, rev, &typed.choices)?).await?;
+    let job = Job::new(room.clone(), verb, rev, &typed.choices)?;
+    let shown = restore::plan(session, &job).await?;
+    let texts = if typed.texts.unwrap_or_default() {
+        let plan = shown.plan.clone();
+        Some(
+            room.ask(move |engine| Ok(views::planned(engine, &plan)))
+                .await?,
+        )
+    } else {
+        None
+    };
     Ok(PlanResult {
+        texts,
         empty: shown.plan.is_empty(),
         plan: shown.document,
         title: shown.title,

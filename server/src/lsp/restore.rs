@@ -163,7 +163,7 @@ pub async fn run(session: &Arc<Session>, mut job: Job) -> Outcome<RestoreResult>
     for _ in 0..TRIES {
         let shown = plan(session, &job).await?;
         if shown.plan.is_empty() && shown.plan.open_conflicts() == 0 {
-            session.say(MessageType::Info, words::nothing(&shown.title, &shown.plan));
+            session.report(words::nothing(&shown.title, &shown.plan));
             return Ok(RestoreResult::Nothing(Box::new(shown.document)));
         }
         if shown.plan.open_conflicts() > 0 && job.request.on_conflict == OnConflict::Fail {
@@ -280,7 +280,7 @@ async fn apply(
     document.not_taken = shape::paths(&unseen.not_taken);
     document.awaited = shape::paths(&unseen.awaited);
     let said = words::done(job.verb, job.rev.as_deref(), &applied, &unsaved);
-    session.say(MessageType::Info, said);
+    session.report(said);
     Ok(document)
 }
 

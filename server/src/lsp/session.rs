@@ -470,6 +470,13 @@ impl Session {
         tokio::spawn(async move { client.show_message(kind, text).await });
     }
 
+    /// What came of a command, for the user; not where the client shows the answer by itself.
+    pub fn report(&self, text: String) {
+        if !self.abilities().own.notifications {
+            self.say(MessageType::Info, text);
+        }
+    }
+
     /// Something was written through this server.
     pub fn changed(&self, room: &Room) {
         tracing::debug!("{}: written", room.root().display());

@@ -8,7 +8,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use backstitch_core::model::{FileId, FileState, NodeId, Placed, RelPath};
 use backstitch_core::restore::{ActionKind, Plan};
 use backstitch_core::{Delta, Engine, LogFilter};
-use backstitch_protocol::{DiffResult, FailureKind, ShowDiffParams, ShowTimelineResult};
+use backstitch_protocol::{
+    DiffResult, FailureKind, PlannedText, ShowDiffParams, ShowTimelineResult,
+};
 use tempfile::TempDir;
 use tower_lsp::gen_lsp_types::{MessageType, ShowDocumentParams, Uri};
 
@@ -315,6 +317,35 @@ fn patches(engine: &Engine, plan: &Plan) -> String {
         }
     }
     text
+}
+
+/// As much text of a plan as anybody would read: of a file, and in all.
+const TEXT_OF_FILE: usize = 1 << 20;
+const TEXT_IN_ALL: usize = 16 << 20;
+
+/// The texts of what a plan changes.
+pub fn planned(engine: &Engine, plan: &Plan) -> Vec<PlannedText> {
+    let actions = plan.actions.iter().filter(|a| a.kind != ActionKind::Skip);
+    let (mut texts, mut room) = (Vec::new(), TEXT_IN_ALL);
+    for action in actions {
+        let Ok(file) = Changed::planned_in_editor(engine, plan, action) else {
+            continue;
+        };
+        let Some([now, then]) = file.texts(TEXT_OF_FILE.min(room)) else {
+            continue;
+        };
+        room -= [&now, &then]
+            .map(|t| t.as_ref().map_or(0, String::len))
+            .iter()
+            .sum::<usize>();
+        texts.push(PlannedText {
+            path: shape::text(&file.path),
+            from: file.from.as_deref().map(shape::text),
+            now,
+            then,
+        });
+    }
+    texts
 }
 
 /// Shows text that was not saved.

@@ -311,3 +311,53 @@ fn long_work_is_shown_and_called_off() {
     assert!(done["operation"].is_string(), "{done}");
     client.leave();
 }
+
+/// A client that shows plans and results by itself gets the texts of a plan, unsaved text in them, and no message.
+#[test]
+fn a_plan_with_its_texts() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.write("new.txt", "new\n");
+    agent.bash("rm b.txt");
+    agent.stop();
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    client.type_over("a.txt", "seven", "7");
+    let typed = client.text("a.txt").to_owned();
+    let planned = |client: &mut Client<'_>, what: &Value| {
+        let plan = client.ok("backstitch/plan", what);
+        let texts = plan["texts"].as_array().cloned().unwrap_or_default();
+        let all = texts.iter().map(|text| {
+            let path = text["path"].as_str().expect("a path").to_owned();
+            (path, text["now"].clone(), text["then"].clone())
+        });
+        let all: Vec<_> = all.collect();
+        (plan, all)
+    };
+    let (plan, texts) = planned(&mut client, &json!({ "rev": "t1", "texts": true }));
+    let then = TEXT.replace("seven", "7");
+    assert_eq!(
+        texts,
+        [
+            ("a.txt".to_owned(), json!(typed), json!(then)),
+            ("b.txt".to_owned(), Value::Null, json!("other\n")),
+            ("new.txt".to_owned(), json!("new\n"), Value::Null),
+        ]
+    );
+    client.command(
+        "backstitch.rewind",
+        json!({ "rev": "t1", "plan": plan["plan"] }),
+    );
+    assert_eq!(client.text("a.txt"), then);
+    let (plan, _) = planned(&mut client, &json!({ "undo": true }));
+    client.command("backstitch.undo", json!({ "plan": plan["plan"] }));
+    assert_eq!(client.text("a.txt"), typed);
+    let (plan, texts) = planned(&mut client, &json!({ "redo": true, "texts": true }));
+    assert_eq!(texts[0], ("a.txt".to_owned(), json!(typed), json!(then)));
+    assert_eq!(plan["title"], "redo op1", "{plan}");
+    assert!(planned(&mut client, &json!({ "undo": true })).1.is_empty());
+    assert_eq!((&client.said, &client.asked), (&Vec::new(), &Vec::new()));
+    client.leave();
+}

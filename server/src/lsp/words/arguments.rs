@@ -32,8 +32,7 @@ pub fn none_of(name: &str, all: &[&str]) -> String {
     format!("{name} needs one of {}", all.join(", "))
 }
 
-pub const NONE_OF_HINT: &str =
-    "each names what is to be planned; `undo` is true for what was done last";
+pub const NONE_OF_HINT: &str = "each names what is to be planned; `undo` is true for what was done last, `redo` for what was undone last";
 
 /// Of `all` only one can be meant.
 pub fn too_many(name: &str, all: &[&str], given: &[&str]) -> String {

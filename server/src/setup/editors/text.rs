@@ -40,8 +40,16 @@ pub fn emacs(binary: &str) -> String {
 pub fn kakoune(binary: &str) -> String {
     let command = double_quoted(binary);
     format!(
-        "# Backstitch, beside the other servers of kakoune-lsp
+        "# Backstitch, beside the other servers of kakoune-lsp; a file type may be set more than once
 hook -group backstitch global BufSetOption filetype=.+ %{{
+    evaluate-commands %sh{{
+        case \"$kak_opt_lsp_servers\" in
+        *'[backstitch]'*) ;;
+        *) echo backstitch-serve ;;
+        esac
+    }}
+}}
+define-command -hidden -override backstitch-serve %{{
     set-option -add buffer lsp_servers %{{
         [backstitch]
         root_globs = [\".backstitch.toml\", \".git\"]
