@@ -1,0 +1,13 @@
+// What a command was called with, whoever called it.
+
+import { Row } from "../timeline/rows.ts";
+
+/** A lens's or an action's object; what a row of the timeline stands for; nothing where there is nothing. */
+// who reads them says what they are; the server refuses what is none
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
+export function asArguments<T extends object>(argument: unknown): T {
+  if (argument instanceof Row) return argument.arguments as T;
+  // a resource group or state of the source control view brings more than what is meant
+  const isPlain = typeof argument === "object" && argument !== null && !("resourceUri" in argument);
+  return (isPlain ? argument : {}) as T;
+}

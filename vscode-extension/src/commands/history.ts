@@ -1,0 +1,85 @@
+// Commands that write history and no file: fork, tag, checkpoint; and the menu behind the status bar.
+
+import * as vscode from "vscode";
+
+import type { Ctx } from "../ctx.ts";
+import { type Commands, shown } from "../server/protocol.ts";
+
+export async function fork(ctx: Ctx, typed: Commands["backstitch.fork"]["params"]): Promise<void> {
+  const say = vscode.l10n.t;
+  const name =
+    typed.name ??
+    (await vscode.window.showInputBox({
+      title: say("Fork from before {0}", typed.rev ?? "@"),
+      prompt: say("The name of the new branch; with none, one is made up"),
+      validateInput: (text) =>
+        /^[^\s~^:?*[\\]*$/.test(text) ? undefined : say("No blanks, and none of ~ ^ : ? * [ \\"),
+    }));
+  if (name === undefined) return;
+  const forked = await ctx.execute("backstitch.fork", {
+    ...typed,
+    name: name === "" ? null : name,
+    confirm: false,
+  });
+  const goThere = say("Switch to it");
+  const open = say("Open it");
+  const into = forked.into === undefined ? undefined : shown(forked.into);
+  const said = into ?? say("Branch {0} begins there", forked.branch.name);
+  void vscode.window
+    .showInformationMessage(said, into === undefined ? goThere : open)
+    .then(async (chosen) => {
+      const place = typeof typed.workspace === "string" ? { workspace: typed.workspace } : { uri: typed.uri };
+      if (chosen === goThere) {
+        await vscode.commands.executeCommand("backstitch.switch", { ...place, branch: forked.branch.name });
+      } else if (chosen === open && into !== undefined) {
+        await vscode.commands.executeCommand("vscode.openFolder", vscode.Uri.file(into), {
+          forceNewWindow: true,
+        });
+      }
+    });
+}
+
+export async function tag(ctx: Ctx, typed: Commands["backstitch.tag"]["params"]): Promise<void> {
+  const say = vscode.l10n.t;
+  const name =
+    typed.name ??
+    (await vscode.window.showInputBox({ title: say("Tag {0}", typed.rev ?? "@"), prompt: say("Its name") }));
+  if (name === undefined || name === "") return;
+  const tagged = await ctx.execute("backstitch.tag", { ...typed, name });
+  void vscode.window.showInformationMessage(say("{0} is tagged {1}", tagged.checkpoint, tagged.tag));
+}
+
+export async function checkpoint(
+  ctx: Ctx,
+  typed: Commands["backstitch.checkpoint"]["params"],
+): Promise<void> {
+  const say = vscode.l10n.t;
+  const label =
+    typed.label ??
+    (await vscode.window.showInputBox({
+      title: say("Checkpoint"),
+      prompt: say("What it is; Enter alone makes one without a name"),
+    }));
+  if (label === undefined) return;
+  const made = await ctx.execute("backstitch.checkpoint", { ...typed, label: label === "" ? null : label });
+  void vscode.window.showInformationMessage(say("Checkpoint {0} is made", made.id));
+}
+
+/** What one may want to do, from the status bar. */
+export async function menu(ctx: Ctx): Promise<void> {
+  const say = vscode.l10n.t;
+  const rows: (vscode.QuickPickItem & { command: string })[] = [
+    { label: `$(history) ${say("Show the timeline")}`, command: "backstitch.timeline" },
+    { label: `$(type-hierarchy) ${say("Show branches and forks")}`, command: "backstitch.graph" },
+    { label: `$(discard) ${say("Rewind…")}`, command: "backstitch.rewind" },
+    { label: `$(reply) ${say("Undo the last rewind")}`, command: "backstitch.undo" },
+    { label: `$(bookmark) ${say("Make a checkpoint")}`, command: "backstitch.checkpoint" },
+    { label: `$(diff) ${say("Mark changes since a checkpoint")}`, command: "backstitch.quickDiff.choose" },
+    { label: `$(git-branch) ${say("Switch to another branch…")}`, command: "backstitch.switch" },
+    { label: `$(plug) ${say("Set up agents…")}`, command: "backstitch.setup" },
+    { label: `$(output) ${say("Show the log")}`, command: "backstitch.server.log" },
+  ];
+  const usable = ctx.state.name === "running" ? rows : rows.slice(-1);
+  const chosen = await vscode.window.showQuickPick(usable, { title: "Backstitch" });
+  if (chosen !== undefined) await vscode.commands.executeCommand(chosen.command);
+}

@@ -1,0 +1,166 @@
+// Commands that change files: rewind, revert, undo, redo, switch. Each shows its plan first, and then what came of it.
+
+import * as vscode from "vscode";
+
+import type { Merges } from "../compare/merge.ts";
+import type { Ctx } from "../ctx.ts";
+import { Planned } from "../documents/planned.ts";
+import * as documents from "../documents/open.ts";
+import {
+  type Action,
+  type Commands,
+  type OnConflict,
+  type PlanParams,
+  type PlanResult,
+  type RestoreResult,
+  shown,
+} from "../server/protocol.ts";
+import { decide, sentence } from "../show/plan.ts";
+import { gap, summary } from "../show/words.ts";
+
+export type Verb =
+  "backstitch.rewind" | "backstitch.revert" | "backstitch.undo" | "backstitch.redo" | "backstitch.switch";
+type Typed<V extends Verb> = Commands[V]["params"];
+
+/** How the dry run of a command is asked for. */
+function plan(verb: Verb, typed: Typed<Verb>): PlanParams {
+  const rest: PlanParams = { ...typed, plan: null, confirm: null };
+  switch (verb) {
+    case "backstitch.undo":
+      return typeof rest.op === "string" ? rest : { ...rest, undo: true };
+    case "backstitch.redo":
+      return { ...rest, redo: true };
+    case "backstitch.rewind":
+    case "backstitch.revert":
+    case "backstitch.switch":
+      return rest;
+  }
+}
+
+export class Restores {
+  constructor(
+    private readonly ctx: Ctx,
+    private readonly merges: Merges,
+    private readonly planned: Planned,
+  ) {}
+
+  /** Shows what it would do, has the user decide, does it, and says what was done. */
+  async run<V extends Verb>(verb: V, typed: Typed<V>): Promise<RestoreResult | undefined> {
+    // lines of a document are found when the command comes, and confirmed by the server
+    if ("lines" in typed && Array.isArray(typed.lines)) return this.carryOut(verb, typed, "fail");
+    const first = await this.plan(verb, typed);
+    if (first.empty && first.conflicts.length === 0) {
+      const why = first.nothing ?? first.gaps.map(gap).join("; ");
+      const nothing = vscode.l10n.t("{0}: nothing to do", sentence(first.title));
+      void vscode.window.showInformationMessage(why === "" ? nothing : `${nothing}. ${why}`);
+      return undefined;
+    }
+    // the server asks for no more than what was shown here; where files change meanwhile, it shows them anew
+    const decision = await this.show(first);
+    if (decision === undefined) return undefined;
+    const second = decision === "fail" ? first : await this.plan(verb, { ...typed, onConflict: decision });
+    return this.carryOut(verb, { ...typed, plan: second.plan }, decision);
+  }
+
+  private plan(verb: Verb, typed: Typed<Verb>): Promise<PlanResult> {
+    return this.ctx.request("backstitch/plan", { ...plan(verb, typed), texts: true });
+  }
+
+  private async show(plan: PlanResult): Promise<OnConflict | undefined> {
+    const texts = this.planned.keep(plan.texts ?? []);
+    const title = sentence(plan.title);
+    const look = async (action: Action) => {
+      const sides = texts.get(shown(action.path));
+      if (sides === undefined) {
+        void vscode.window.showInformationMessage(
+          vscode.l10n.t("{0} is no text, or too long to be shown", shown(action.path)),
+        );
+        return;
+      }
+      await documents.diff(sides, `${shown(action.path)} (${title})`, { preserveFocus: true, preview: true });
+    };
+    const decision = await decide(plan, {
+      file: look,
+      all: () => documents.changes(`${title}: ${summary(plan, vscode.l10n.t)}`, [...texts.values()]),
+    });
+    return decision?.onConflict;
+  }
+
+  private async carryOut<V extends Verb>(
+    verb: V,
+    typed: Typed<V>,
+    onConflict: OnConflict,
+  ): Promise<RestoreResult | undefined> {
+    const args = onConflict === "fail" ? typed : { ...typed, onConflict };
+    const result: RestoreResult = await this.ctx.execute(verb, args);
+    await this.report(verb, typed, result, onConflict);
+    return result;
+  }
+
+  private async report(
+    verb: Verb,
+    typed: Typed<Verb>,
+    result: RestoreResult,
+    onConflict: OnConflict,
+  ): Promise<void> {
+    const say = vscode.l10n.t;
+    if (!("operation" in result) || result.operation === null) return;
+    if (onConflict === "markers") {
+      const root = await this.root(typed);
+      const marked = result.conflicts.filter((conflict) => conflict.resolution === "markers");
+      for (const conflict of marked) {
+        await this.merges.open(documents.onDisk(root, conflict.path), result.target);
+      }
+    }
+    const done = result.actions.filter((action) => action.action !== "skip").length;
+    const files = done === 1 ? say("1 file") : say("{0} files", done);
+    const notTaken = result.not_taken ?? [];
+    const unsaved = (result.edits ?? []).filter((edit) => edit.pending).length;
+    const text = [
+      `${did(verb)}: ${files}`,
+      unsaved === 0 ? "" : say("{0} of them in editors, to be saved", unsaved),
+      result.gaps.length === 0 ? "" : say("not reached: {0}", result.gaps.map(gap).join("; ")),
+      notTaken.length === 0 ? "" : say("not taken by its editor: {0}", notTaken.map(shown).join(", ")),
+    ]
+      .filter(Boolean)
+      .join("; ");
+    const undo = say("Undo");
+    const op = result.operation;
+    const again = verb === "backstitch.undo" ? [] : [undo];
+    // not awaited: the command is done, and the message stays as long as it likes
+    const show =
+      notTaken.length > 0 ? vscode.window.showWarningMessage : vscode.window.showInformationMessage;
+    void show(text, ...again).then(async (chosen) => {
+      if (chosen !== undefined) {
+        await vscode.commands.executeCommand("backstitch.undo", { ...place(typed), op });
+      }
+    });
+  }
+
+  private async root(typed: Typed<Verb>): Promise<string> {
+    const { workspace } = await this.ctx.request("backstitch/timeline", { ...place(typed), limit: 1 });
+    return shown(workspace);
+  }
+}
+
+/** The workspace that a command is about. */
+function place(typed: Typed<Verb>): { workspace: string } | { uri: string } | Record<string, never> {
+  if (typeof typed.workspace === "string") return { workspace: typed.workspace };
+  return typeof typed.uri === "string" ? { uri: typed.uri } : {};
+}
+
+function did(verb: Verb): string {
+  const say = vscode.l10n.t;
+  switch (verb) {
+    case "backstitch.rewind":
+      return say("Rewound");
+    case "backstitch.revert":
+      return say("Taken out");
+    case "backstitch.undo":
+      return say("Undone");
+    case "backstitch.redo":
+      return say("Done again");
+    case "backstitch.switch":
+      return say("Switched");
+  }
+}

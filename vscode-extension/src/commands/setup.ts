@@ -1,0 +1,79 @@
+// First use: where the server is, and which agents are to report.
+
+import { execFile } from "node:child_process";
+import * as vscode from "vscode";
+
+import type { Ctx } from "../ctx.ts";
+
+const say = vscode.l10n.t;
+
+/** Has the user choose the server's binary. */
+export async function choose(ctx: Ctx): Promise<void> {
+  const [file] =
+    (await vscode.window.showOpenDialog({
+      title: say("Where the backstitch program is"),
+      canSelectMany: false,
+    })) ?? [];
+  if (file === undefined) return;
+  const settings = vscode.workspace.getConfiguration("backstitch");
+  await settings.update("server.path", file.fsPath, vscode.ConfigurationTarget.Global);
+  ctx.log.info(`${file.fsPath} was chosen`);
+}
+
+type Agent = vscode.QuickPickItem & { name: string };
+
+/** Lets the user's agents report what they do: what `backstitch setup` does on the command line. */
+export async function agents(ctx: Ctx): Promise<void> {
+  const binary = ctx.binary();
+  if (binary.path === undefined) {
+    await missing(ctx);
+    return;
+  }
+  if (!vscode.workspace.isTrusted) {
+    void vscode.window.showWarningMessage(say("Agents are set up in trusted workspaces only"));
+    return;
+  }
+  const names = AGENTS.map((name) => ({ label: `$(hubot) ${name}`, name }));
+  const chosen = await vscode.window.showQuickPick<Agent>(names, {
+    title: say("Which agents are to report?"),
+    canPickMany: true,
+  });
+  if (chosen === undefined || chosen.length === 0) return;
+  const said = await run(binary.path, ["setup", ...chosen.map(({ name }) => name)]);
+  ctx.log.info(said);
+  const log = say("Show details");
+  void vscode.window
+    .showInformationMessage(say("Set up: {0}", chosen.map(({ name }) => name).join(", ")), log)
+    .then((answer) => {
+      if (answer === log) ctx.log.show();
+    });
+}
+
+/** The agents that `backstitch setup` knows. */
+const AGENTS = ["claude-code"];
+
+/** There is no server: what can be done about it. */
+export async function missing(ctx: Ctx): Promise<void> {
+  const { state } = ctx;
+  if (state.name !== "missing") return;
+  const { setting } = state.binary;
+  const text =
+    setting === undefined
+      ? say("The program backstitch was not found: it is neither in the extension nor on the PATH.")
+      : say("{0}, which backstitch.server.path names, is no program.", setting);
+  const [pick, settings, again] = [say("Choose it…"), say("Open settings"), say("Try again")];
+  const chosen = await vscode.window.showWarningMessage(text, pick, settings, again);
+  if (chosen === pick) await choose(ctx);
+  else if (chosen === settings) {
+    await vscode.commands.executeCommand("workbench.action.openSettings", "backstitch.server");
+  } else if (chosen === again) await ctx.restart();
+}
+
+function run(program: string, args: string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile(program, args, (error, stdout, stderr) => {
+      if (error === null) resolve(`${stdout}${stderr}`);
+      else reject(new Error(stderr.trim().replace(/^error: /, "") || error.message));
+    });
+  });
+}

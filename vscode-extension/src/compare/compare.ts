@@ -1,0 +1,108 @@
+// Comparisons: a checkpoint with the files as they are, two checkpoints, what one turn changed; of one file or of all.
+
+import * as vscode from "vscode";
+
+import type { Ctx } from "../ctx.ts";
+import * as documents from "../documents/open.ts";
+import { type CheckpointResult, type Text, type Where, rev as revOf, shown } from "../server/protocol.ts";
+import { about, counts } from "../show/words.ts";
+import { oldestFirst, spans } from "./spans.ts";
+
+export type Since = Where & { rev?: string | null; rev2?: string | null; paths?: string[] };
+
+/** Of one file where a document is named, else of all that changed. */
+export async function since(ctx: Ctx, asked: Since): Promise<void> {
+  const place = where(asked);
+  const from = await ctx.request("backstitch/checkpoint", { ...place, rev: asked.rev ?? "@" });
+  const to =
+    typeof asked.rev2 === "string"
+      ? await ctx.request("backstitch/checkpoint", { ...place, rev: asked.rev2 })
+      : undefined;
+  const root = await rootOf(ctx, place);
+  const uri = typeof asked.uri === "string" ? asked.uri : null;
+  const { files } = await ctx.request("backstitch/diff", {
+    ...place,
+    uri,
+    from: from.id,
+    to: to?.id ?? "buffer",
+  });
+  const title =
+    to === undefined ? vscode.l10n.t("{0} and now", revOf(from)) : `${revOf(from)} ↔ ${revOf(to)}`;
+  const all = files
+    .filter((file) => !file.binary)
+    .map((file) => documents.sides(root, file, from.id, to?.id));
+  const [only] = all;
+  if (only === undefined) {
+    const same =
+      files.length === 0 ? vscode.l10n.t("Nothing differs") : vscode.l10n.t("Only binary files differ");
+    void vscode.window.showInformationMessage(`${same}: ${title}`);
+  } else if (uri !== null && all.length === 1) {
+    await documents.diff(only, `${basename(only.resource)} (${title})`);
+  } else {
+    await documents.changes(`${title} ${counts(files)}`, all);
+  }
+}
+
+/** What the steps of a turn changed, and nobody else. */
+export async function turn(ctx: Ctx, asked: Where, rev: string): Promise<void> {
+  const found = await ctx.request("backstitch/checkpoint", { ...where(asked), rev });
+  await changed(ctx, where(asked), found, typeof asked.uri === "string" ? asked.uri : undefined);
+}
+
+/** The changes of one checkpoint; of a turn, those of its steps. */
+export async function changed(
+  ctx: Ctx,
+  place: Where,
+  checkpoint: CheckpointResult,
+  uri?: string,
+): Promise<void> {
+  const root = await rootOf(ctx, place);
+  const steps = checkpoint.kind === "turn" ? oldestFirst(checkpoint.steps) : [checkpoint];
+  const all = spans(steps)
+    .map(({ change, from, to }) => documents.sides(root, change, from, to))
+    .filter((sides) => uri === undefined || sides.resource.toString() === vscode.Uri.parse(uri).toString());
+  const title = `${revOf(checkpoint)} · ${about(checkpoint, vscode.l10n.t)}`;
+  const [only] = all;
+  if (only === undefined) {
+    void vscode.window.showInformationMessage(vscode.l10n.t("{0} changed no file", title));
+  } else if (all.length === 1) await documents.diff(only, `${basename(only.resource)} (${title})`);
+  else await documents.changes(title, all);
+}
+
+/** A file as it was. */
+export async function openAt(
+  ctx: Ctx,
+  asked: Where & { rev?: string; path?: Text; line?: number },
+): Promise<void> {
+  if (asked.rev === undefined || asked.path === undefined) return;
+  const place = where(asked);
+  const { id } = await ctx.request("backstitch/checkpoint", { ...place, rev: asked.rev });
+  const document = await vscode.workspace.openTextDocument(
+    documents.at(await rootOf(ctx, place), id, asked.path),
+  );
+  await vscode.window.showTextDocument(document, { preview: true });
+}
+
+/** What one checkpoint changed in one file, or in all of its files. */
+export async function openChange(ctx: Ctx, asked: Where & { rev?: string; path?: Text }): Promise<void> {
+  if (asked.rev === undefined) return;
+  const place = where(asked);
+  const found = await ctx.request("backstitch/checkpoint", { ...place, rev: asked.rev });
+  const file =
+    asked.path === undefined ? undefined : documents.onDisk(await rootOf(ctx, place), asked.path).toString();
+  await changed(ctx, place, found, file);
+}
+
+export async function rootOf(ctx: Ctx, place: Where): Promise<string> {
+  const { workspace } = await ctx.request("backstitch/timeline", { ...place, limit: 1 });
+  return shown(workspace);
+}
+
+/** Which workspace it is about; a document alone would make it about that file. */
+function where(asked: Where): Where {
+  return typeof asked.workspace === "string" ? { workspace: asked.workspace } : { uri: asked.uri ?? null };
+}
+
+function basename(uri: vscode.Uri): string {
+  return uri.path.slice(uri.path.lastIndexOf("/") + 1);
+}

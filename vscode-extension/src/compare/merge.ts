@@ -1,0 +1,49 @@
+// VS Code's merge editor on a file in which a restore left conflict markers.
+
+import * as vscode from "vscode";
+
+import { sides } from "./conflicts.ts";
+
+const SCHEME = "backstitch-merge";
+
+/** The three texts of each file that is being merged, for as long as the window is open. */
+export class Merges implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  private readonly texts = new Map<string, string>();
+  private readonly registered = vscode.workspace.registerTextDocumentContentProvider(SCHEME, this);
+  private count = 0;
+
+  provideTextDocumentContent(uri: vscode.Uri): string {
+    return this.texts.get(uri.toString()) ?? "";
+  }
+
+  /** Opens it; the file itself where VS Code has no merge editor, or there is nothing to merge. */
+  async open(file: vscode.Uri, target: string): Promise<void> {
+    const document = await vscode.workspace.openTextDocument(file);
+    const found = sides(document.getText());
+    if (found === undefined) {
+      await vscode.window.showTextDocument(document);
+      return;
+    }
+    this.count++;
+    const keep = (side: "base" | "current" | "target") => {
+      const uri = vscode.Uri.from({ scheme: SCHEME, path: file.path, query: `${this.count}-${side}` });
+      this.texts.set(uri.toString(), found[side]);
+      return uri;
+    };
+    try {
+      // what the built-in git extension opens it by
+      await vscode.commands.executeCommand("_open.mergeEditor", {
+        base: keep("base"),
+        input1: { uri: keep("target"), title: vscode.l10n.t("Older"), description: target },
+        input2: { uri: keep("current"), title: vscode.l10n.t("Yours") },
+        output: file,
+      });
+    } catch {
+      await vscode.window.showTextDocument(document);
+    }
+  }
+
+  dispose(): void {
+    this.registered.dispose();
+  }
+}

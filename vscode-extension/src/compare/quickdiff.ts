@@ -1,0 +1,149 @@
+// Change bars in the gutter against a checkpoint of the user's choice, and the files that differ from it, as a source
+// control provider: quick diff is had by those alone.
+
+import * as vscode from "vscode";
+
+import type { Ctx } from "../ctx.ts";
+import { type At, parts } from "../documents/uri.ts";
+import * as documents from "../documents/open.ts";
+import { type ChangedFile, type Where, rev as revOf, shown } from "../server/protocol.ts";
+import { told } from "../show/errors.ts";
+import { about, ago, counts } from "../show/words.ts";
+import { rootOf } from "./compare.ts";
+
+type Chosen = { place: Where; root: string; id: string };
+
+export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
+  private control: vscode.SourceControl | undefined;
+  private group: vscode.SourceControlResourceGroup | undefined;
+  private chosen: Chosen | undefined;
+  private counting: Promise<void> = Promise.resolve();
+  private readonly heard: vscode.Disposable[];
+
+  constructor(private readonly ctx: Ctx) {
+    const again = () => void told(() => this.refresh());
+    this.heard = [
+      ctx.on("backstitch/timelineChanged", again),
+      vscode.workspace.onDidSaveTextDocument(again),
+      ctx.onDidChangeState(({ name }) => {
+        if (name === "running") void told(() => this.restore());
+      }),
+    ];
+  }
+
+  provideOriginalResource(uri: vscode.Uri): vscode.Uri | undefined {
+    const { chosen } = this;
+    if (chosen === undefined || uri.scheme !== "file") return undefined;
+    const path = below(chosen.root, uri.fsPath);
+    return path === undefined
+      ? undefined
+      : vscode.Uri.from(parts({ ...chosen, rev: chosen.id, path } satisfies At & Chosen));
+  }
+
+  /** From now on, and when the window opens again. */
+  async compareWith(place: Where, rev: string): Promise<void> {
+    const found = await this.ctx.request("backstitch/checkpoint", { ...workspace(place), rev });
+    const root = await rootOf(this.ctx, workspace(place));
+    this.off();
+    this.chosen = { place: { workspace: root }, root, id: found.id };
+    const say = vscode.l10n.t;
+    const control = vscode.scm.createSourceControl("backstitch", "Backstitch", vscode.Uri.file(root));
+    control.quickDiffProvider = this;
+    control.inputBox.visible = false;
+    control.statusBarCommands = [
+      {
+        command: "backstitch.quickDiff.choose",
+        title: `$(history) ${revOf(found)}`,
+        tooltip: say(
+          "Changes are marked since {0} · {1} · {2}",
+          revOf(found),
+          about(found, say),
+          ago(found.time, Date.now(), say),
+        ),
+      },
+    ];
+    this.group = control.createResourceGroup(
+      "since",
+      say("Changed since {0} · {1}", revOf(found), about(found, say)),
+    );
+    this.control = control;
+    await this.ctx.extension.workspaceState.update(KEPT, { root, id: found.id });
+    await vscode.commands.executeCommand("setContext", "backstitch.quickDiff", true);
+    await this.refresh();
+  }
+
+  off(): void {
+    this.control?.dispose();
+    this.control = undefined;
+    this.group = undefined;
+    this.chosen = undefined;
+    void this.ctx.extension.workspaceState.update(KEPT, undefined);
+    void vscode.commands.executeCommand("setContext", "backstitch.quickDiff", false);
+  }
+
+  private async restore(): Promise<void> {
+    const kept = this.ctx.extension.workspaceState.get<{ root: string; id: string }>(KEPT);
+    if (kept !== undefined && this.chosen === undefined) {
+      await this.compareWith({ workspace: kept.root }, kept.id);
+    }
+  }
+
+  /** What differs now. One after the other: the newest question has the newest answer. */
+  private refresh(): Promise<void> {
+    this.counting = this.counting.then(
+      () => this.list(),
+      () => this.list(),
+    );
+    return this.counting;
+  }
+
+  private async list(): Promise<void> {
+    const { chosen, group, control } = this;
+    if (chosen === undefined || group === undefined || control === undefined) return;
+    const { files } = await this.ctx.request("backstitch/diff", {
+      ...chosen.place,
+      from: chosen.id,
+      to: "disk",
+    });
+    if (this.group !== group) return;
+    group.resourceStates = files.map((file) => state(chosen, file));
+    control.count = files.length;
+  }
+
+  dispose(): void {
+    this.control?.dispose();
+    for (const each of this.heard) each.dispose();
+  }
+}
+
+const KEPT = "quickDiff";
+
+function state({ root, id }: Chosen, file: ChangedFile): vscode.SourceControlResourceState {
+  const sides = documents.sides(root, file, id, undefined);
+  const name = shown(file.path);
+  return {
+    resourceUri: sides.resource,
+    contextValue: file.kind,
+    command: {
+      command: "vscode.diff",
+      title: "",
+      arguments: [sides.original, sides.modified, `${name} (${id})`],
+    },
+    decorations: {
+      strikeThrough: file.kind === "delete",
+      faded: file.kind === "mode",
+      tooltip: [name, counts([file])].filter(Boolean).join(" "),
+    },
+  };
+}
+
+/** A path from the root with `/`; undefined where it is elsewhere. */
+function below(root: string, file: string): string | undefined {
+  const slashes = (path: string) => path.replaceAll("\\", "/");
+  const start = `${slashes(root).replace(/\/$/, "")}/`;
+  return slashes(file).startsWith(start) ? slashes(file).slice(start.length) : undefined;
+}
+
+function workspace(place: Where): Where {
+  return typeof place.workspace === "string" ? { workspace: place.workspace } : place;
+}

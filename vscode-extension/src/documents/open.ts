@@ -1,0 +1,67 @@
+// Files at a checkpoint as VS Code's documents, and the editors that compare them.
+
+import * as path from "node:path";
+import * as vscode from "vscode";
+
+import { type ChangedFile, type Change, type Text, shown } from "../server/protocol.ts";
+import { parts } from "./uri.ts";
+
+/** A document without a line, for the side of a diff on which a file is not there. */
+export const NOTHING = vscode.Uri.from({ scheme: "backstitch-nothing", path: "/" });
+
+export class Nothing implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  private readonly registered = vscode.workspace.registerTextDocumentContentProvider(NOTHING.scheme, this);
+
+  provideTextDocumentContent(): string {
+    return "";
+  }
+
+  dispose(): void {
+    this.registered.dispose();
+  }
+}
+
+export function at(root: string, rev: string, file: Text): vscode.Uri {
+  return vscode.Uri.from(parts({ root, rev, path: shown(file) }));
+}
+
+export function onDisk(root: string, file: Text): vscode.Uri {
+  return vscode.Uri.file(path.join(root, shown(file)));
+}
+
+/** Two sides of one file; `to` undefined: as it is now, which can be edited. */
+export function sides(
+  root: string,
+  change: Pick<ChangedFile | Change, "path" | "kind" | "from">,
+  from: string,
+  to: string | undefined,
+): { original: vscode.Uri; modified: vscode.Uri; resource: vscode.Uri } {
+  const now = (file: Text) => (to === undefined ? onDisk(root, file) : at(root, to, file));
+  return {
+    original: change.kind === "create" ? NOTHING : at(root, from, change.from ?? change.path),
+    modified: change.kind === "delete" ? NOTHING : now(change.path),
+    resource: onDisk(root, change.path),
+  };
+}
+
+export async function diff(
+  sides: { original: vscode.Uri; modified: vscode.Uri },
+  title: string,
+  options: vscode.TextDocumentShowOptions = {},
+): Promise<void> {
+  await vscode.commands.executeCommand("vscode.diff", sides.original, sides.modified, title, options);
+}
+
+/** All files of a change in one editor. */
+export async function changes(
+  title: string,
+  all: { original: vscode.Uri; modified: vscode.Uri; resource: vscode.Uri }[],
+): Promise<void> {
+  const rows = all.map(({ resource, original, modified }) => [
+    resource,
+    // the multi-diff editor knows of files that are not there
+    original === NOTHING ? undefined : original,
+    modified === NOTHING ? undefined : modified,
+  ]);
+  await vscode.commands.executeCommand("vscode.changes", title, rows);
+}

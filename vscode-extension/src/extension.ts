@@ -1,0 +1,25 @@
+// Where VS Code begins and ends with the extension. Everything else is behind `Ctx`.
+
+import * as vscode from "vscode";
+
+import { type Api, api } from "./api.ts";
+import { registerCommands } from "./commands/index.ts";
+import { QuickDiff } from "./compare/quickdiff.ts";
+import { Ctx } from "./ctx.ts";
+import { Graph } from "./graph/panel.ts";
+import { StatusBar } from "./status.ts";
+import { TimelineView } from "./timeline/view.ts";
+
+export function activate(context: vscode.ExtensionContext): Api {
+  const ctx = new Ctx(context);
+  context.subscriptions.push(ctx);
+  registerCommands(ctx, {
+    quickDiff: ctx.owned(new QuickDiff(ctx)),
+    timeline: ctx.owned(new TimelineView(ctx)),
+    graph: ctx.owned(new Graph(ctx)),
+  });
+  ctx.owned(new StatusBar(ctx));
+  // not awaited: nothing that VS Code starts waits for the server
+  void ctx.start();
+  return api(ctx);
+}

@@ -1,0 +1,160 @@
+// What runs in the graph's page: draws the rows, and says what was chosen.
+
+import { type Placed, lanes } from "../lanes.ts";
+import type { Action, FromPage, Shown, ToPage } from "../messages.ts";
+
+declare function acquireVsCodeApi(): { postMessage: (message: FromPage) => void };
+
+const ROW = 28;
+const LANE = 16;
+const COLORS = 6;
+const SVG = "http://www.w3.org/2000/svg";
+/** What keys do on a row. */
+const KEYS: Record<string, Action> = { Enter: "show", " ": "show", r: "rewind", d: "diff", f: "fork" };
+const editor = acquireVsCodeApi();
+const page = document.body;
+
+window.addEventListener("message", (event: MessageEvent<ToPage>) => {
+  draw(event.data);
+});
+editor.postMessage({ type: "ready" });
+
+/** Which row has the focus, by its checkpoint: it keeps it when the graph is drawn again. */
+let focused: string | undefined;
+
+function draw({ nodes, more, words }: ToPage): void {
+  const graph = lanes(nodes);
+  const hadFocus = page.contains(document.activeElement) && document.activeElement !== page;
+  page.replaceChildren();
+  if (nodes.length === 0) {
+    page.append(element("p", "empty", words.empty));
+    return;
+  }
+  const list = element("div", "graph");
+  list.setAttribute("role", "listbox");
+  list.setAttribute("aria-label", words.label);
+  const width = (graph.lanes + 1) * LANE;
+  list.append(lines(graph.rows, width));
+  const rows = graph.rows.map((placed) => row(placed, width, words.actions));
+  list.append(...rows);
+  page.append(list);
+  if (more) {
+    const button = element("button", "more", words.more);
+    button.addEventListener("click", () => {
+      editor.postMessage({ type: "more" });
+    });
+    page.append(button);
+  }
+  const chosen =
+    rows.find((each) => each.dataset["id"] === focused) ??
+    rows.find((each) => each.classList.contains("current")) ??
+    rows[0];
+  if (chosen !== undefined) {
+    chosen.tabIndex = 0;
+    if (hadFocus) chosen.focus();
+  }
+  list.addEventListener("keydown", (event) => {
+    move(event, rows);
+  });
+}
+
+function move(event: KeyboardEvent, rows: HTMLElement[]): void {
+  const at = rows.findIndex((row) => row === document.activeElement);
+  const last = rows.length - 1;
+  const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: last, PageDown: at + 10, PageUp: at - 10 }[
+    event.key
+  ];
+  if (to !== undefined) {
+    event.preventDefault();
+    rows[Math.max(0, Math.min(last, to))]?.focus();
+    return;
+  }
+  const rev = rows[at]?.dataset["rev"];
+  const action = KEYS[event.key];
+  const isPlain = !event.ctrlKey && !event.altKey && !event.metaKey;
+  if (rev !== undefined && action !== undefined && isPlain && event.target === rows[at]) {
+    event.preventDefault();
+    editor.postMessage({ type: "do", action, rev });
+  }
+}
+
+function row({ node, lane }: Placed<Shown>, width: number, actions: Record<Action, string>): HTMLElement {
+  const row = element("div", "row");
+  row.setAttribute("role", "option");
+  row.setAttribute(
+    "aria-label",
+    [node.title, node.rev, node.detail, node.branch, ...node.tags].filter(Boolean).join(", "),
+  );
+  row.dataset["id"] = node.id;
+  row.dataset["rev"] = node.rev;
+  row.tabIndex = -1;
+  row.style.paddingLeft = `${width}px`;
+  row.classList.toggle("current", node.current);
+  row.classList.toggle("out", node.takenOut);
+  row.append(element("span", `branch lane${lane % COLORS}`, node.branch));
+  for (const tag of node.tags) row.append(element("span", "tag", tag));
+  row.append(element("span", "title", node.title), element("span", "detail", `${node.rev} · ${node.detail}`));
+  const buttons = element("span", "buttons");
+  for (const [action, words] of Object.entries(actions) as [Action, string][]) {
+    const button = element("button", "", words);
+    // the keys do the same on the row
+    button.tabIndex = -1;
+    button.addEventListener("click", () => {
+      editor.postMessage({ type: "do", action, rev: node.rev });
+    });
+    buttons.append(button);
+  }
+  row.append(buttons);
+  row.addEventListener("focus", () => {
+    const before = row.parentElement?.querySelector<HTMLElement>(".row[tabindex='0']");
+    if (before) {
+      before.tabIndex = -1;
+      before.setAttribute("aria-selected", "false");
+    }
+    row.tabIndex = 0;
+    row.setAttribute("aria-selected", "true");
+    focused = node.id;
+  });
+  return row;
+}
+
+function lines(rows: Placed<Shown>[], width: number): SVGElement {
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("width", String(width));
+  svg.setAttribute("height", String(rows.length * ROW));
+  svg.setAttribute("aria-hidden", "true");
+  const place = (at: { row: number; lane: number }) =>
+    [(at.lane + 1) * LANE - LANE / 2, at.row * ROW + ROW / 2] as const;
+  for (const placed of rows) {
+    if (placed.parent === undefined) continue;
+    const [[x, y], [px, py]] = [place(placed), place(placed.parent)];
+    // straight down its own lane, then over to the parent's
+    const bend = py - ROW;
+    const path =
+      x === px
+        ? `M${x} ${y}V${py}`
+        : `M${x} ${y}V${Math.max(y, bend)}C${x} ${py} ${px} ${Math.max(y, bend)} ${px} ${py}`;
+    const line = document.createElementNS(SVG, "path");
+    line.setAttribute("d", path);
+    line.setAttribute("class", `line lane${placed.lane % COLORS}`);
+    svg.append(line);
+  }
+  for (const placed of rows) {
+    const [x, y] = place(placed);
+    const dot = document.createElementNS(SVG, "circle");
+    dot.setAttribute("cx", String(x));
+    dot.setAttribute("cy", String(y));
+    dot.setAttribute("r", placed.node.kind === "turn" ? "5" : "3.5");
+    dot.setAttribute("class", `dot lane${placed.lane % COLORS}${placed.node.current ? " current" : ""}`);
+    svg.append(dot);
+  }
+  return svg;
+}
+
+function element(name: string, classes: string, text = ""): HTMLElement {
+  const made = document.createElement(name);
+  made.className = classes;
+  // never as markup: prompts and labels are anybody's words
+  made.textContent = text;
+  return made;
+}

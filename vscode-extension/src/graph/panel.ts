@@ -1,0 +1,127 @@
+// The graph of branches and forks in a page of its own.
+
+import * as vscode from "vscode";
+
+import type { Ctx } from "../ctx.ts";
+import { rev, shown } from "../server/protocol.ts";
+import { message, told } from "../show/errors.ts";
+import { about, ago, counts } from "../show/words.ts";
+import type { FromPage, Shown, ToPage } from "./messages.ts";
+
+const PAGE = 300;
+
+export class Graph implements vscode.Disposable {
+  private panel: vscode.WebviewPanel | undefined;
+  private readonly heard: vscode.Disposable[];
+  private wanted = PAGE;
+  private root: string | undefined;
+
+  constructor(private readonly ctx: Ctx) {
+    this.heard = [
+      ctx.on("backstitch/timelineChanged", () => {
+        if (this.panel?.visible === true) void this.draw();
+      }),
+    ];
+  }
+
+  show(): void {
+    if (this.panel !== undefined) {
+      this.panel.reveal();
+      return;
+    }
+    const dist = vscode.Uri.joinPath(this.ctx.extension.extensionUri, "dist");
+    const media = vscode.Uri.joinPath(this.ctx.extension.extensionUri, "media");
+    const panel = vscode.window.createWebviewPanel(
+      "backstitch.graph",
+      vscode.l10n.t("Checkpoints"),
+      vscode.ViewColumn.Active,
+      { enableScripts: true, localResourceRoots: [dist, media] },
+    );
+    panel.iconPath = vscode.Uri.joinPath(media, "backstitch.svg");
+    panel.webview.onDidReceiveMessage((said: FromPage) => {
+      void this.hear(said);
+    });
+    panel.onDidChangeViewState(() => {
+      if (panel.visible) void this.draw();
+    });
+    panel.onDidDispose(() => {
+      this.panel = undefined;
+    });
+    this.wanted = PAGE;
+    this.panel = panel;
+    panel.webview.html = html(
+      panel.webview,
+      vscode.Uri.joinPath(dist, "graph.js"),
+      vscode.Uri.joinPath(media, "graph.css"),
+    );
+  }
+
+  private async hear(said: FromPage): Promise<void> {
+    if (said.type === "do") {
+      const command = said.action === "show" ? "backstitch.openChange" : `backstitch.${said.action}`;
+      await vscode.commands.executeCommand(command, { workspace: this.root, rev: said.rev });
+      return;
+    }
+    if (said.type === "more") this.wanted += PAGE;
+    await this.draw();
+  }
+
+  private async draw(): Promise<void> {
+    const say = vscode.l10n.t;
+    const answer = await told(() =>
+      this.ctx.request("backstitch/timeline", { ...this.ctx.where(), allBranches: true, limit: this.wanted }),
+    );
+    if (answer === undefined) return;
+    this.root = shown(answer.workspace);
+    const now = Date.now();
+    const nodes = answer.checkpoints.map((checkpoint): Shown => ({
+      id: checkpoint.id,
+      parent: checkpoint.parent,
+      rev: rev(checkpoint),
+      kind: checkpoint.kind,
+      title: about(checkpoint, say),
+      detail: [checkpoint.agent ?? "", counts(checkpoint.changes), ago(checkpoint.time, now, say)]
+        .filter(Boolean)
+        .join(" · "),
+      branch: answer.branches.find((branch) => branch.head === checkpoint.id && !branch.deleted)?.name ?? "",
+      tags: checkpoint.tags,
+      current: checkpoint.id === answer.head,
+      takenOut: checkpoint.taken_out,
+    }));
+    const words: ToPage["words"] = {
+      label: say("Checkpoints, newest first"),
+      empty: say("Nothing is recorded here yet."),
+      more: say("Older checkpoints"),
+      actions: { show: say("Show"), diff: say("Compare"), rewind: say("Rewind"), fork: say("Fork") },
+    };
+    try {
+      await this.panel?.webview.postMessage({
+        type: "graph",
+        nodes,
+        more: answer.more,
+        words,
+      } satisfies ToPage);
+    } catch (error) {
+      this.ctx.log.warn(message(error));
+    }
+  }
+
+  dispose(): void {
+    this.panel?.dispose();
+    for (const each of this.heard) each.dispose();
+  }
+}
+
+function html(webview: vscode.Webview, script: vscode.Uri, style: vscode.Uri): string {
+  // nothing from elsewhere, nothing inline but the places of rows
+  const csp = `default-src 'none'; script-src ${webview.cspSource}; style-src ${webview.cspSource}; font-src ${webview.cspSource}`;
+  return `<!DOCTYPE html>
+<html lang="${vscode.env.language}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${csp}">
+<link rel="stylesheet" href="${webview.asWebviewUri(style).toString()}">
+</head>
+<body><script src="${webview.asWebviewUri(script).toString()}"></script></body>
+</html>`;
+}

@@ -1,0 +1,76 @@
+// The language client: how the server is started and what it is told of VS Code.
+
+import * as vscode from "vscode";
+import {
+  LanguageClient,
+  type LanguageClientOptions,
+  type DynamicFeature,
+  type StaticFeature,
+  TransportKind,
+} from "vscode-languageclient/node";
+
+import type { Ctx } from "../ctx.ts";
+import type { Notice, Notifications } from "./protocol.ts";
+
+const NOTICES: readonly Notice[] = [
+  "backstitch/didCheckpoint",
+  "backstitch/didRewind",
+  "backstitch/timelineChanged",
+  "backstitch/status",
+];
+
+type Told = { [N in Notice]: { method: N; params: Notifications[N] } }[Notice];
+
+/** The commands of the server are the extension's own, which show more than a server can. */
+class Client extends LanguageClient {
+  override registerFeature(feature: StaticFeature | DynamicFeature<unknown>): void {
+    const method = (feature as { registrationType?: { method: string } }).registrationType?.method;
+    if (method !== "workspace/executeCommand") super.registerFeature(feature);
+  }
+}
+
+export function connect(ctx: Ctx, binary: string, told: (notice: Told) => void): LanguageClient {
+  const settings = vscode.workspace.getConfiguration("backstitch");
+  const extra = settings.get<Record<string, string>>("server.extraEnv", {});
+  const options: LanguageClientOptions = {
+    documentSelector: [{ scheme: "file" }],
+    outputChannel: ctx.log,
+    initializationOptions: {
+      backstitch: {
+        reloadsFromDisk: true,
+        contentProvider: true,
+        notifications: true,
+        codeLens: settings.get("codeLens"),
+      },
+    },
+    middleware: {
+      workspace: {
+        // the server's own settings; those of the extension beside them would be unknown to it
+        configuration: async (params, token, next) => {
+          const answer = await next(params, token);
+          const own = (section: unknown) => ({
+            codeLens: (section as { codeLens?: unknown } | null)?.codeLens,
+          });
+          return Array.isArray(answer) ? answer.map(own) : answer;
+        },
+      },
+    },
+  };
+  const client = new Client(
+    "backstitch",
+    "Backstitch",
+    {
+      command: binary,
+      args: ["lsp"],
+      transport: TransportKind.stdio,
+      options: { env: { ...process.env, ...extra } },
+    },
+    options,
+  );
+  for (const method of NOTICES) {
+    client.onNotification(method, (params: unknown) => {
+      told({ method, params } as Told);
+    });
+  }
+  return client;
+}

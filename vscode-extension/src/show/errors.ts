@@ -1,0 +1,37 @@
+// Failures, as people are told of them: what, why, and what to do next.
+
+import * as vscode from "vscode";
+import { ResponseError } from "vscode-languageclient/node";
+
+import type { FailureData, Plan } from "../server/protocol.ts";
+
+/** What the server said beside the message, if it is a failure of the server. */
+export function failure(error: unknown): FailureData | undefined {
+  return error instanceof ResponseError ? (error.data as FailureData | undefined) : undefined;
+}
+
+export function isCancelled(error: unknown): boolean {
+  return failure(error)?.kind === "cancelled" || error instanceof vscode.CancellationError;
+}
+
+/** The plan whose edits collide. */
+export function collision(error: unknown): Plan | undefined {
+  const data = failure(error);
+  return data?.kind === "conflict" ? (data.answer ?? undefined) : undefined;
+}
+
+export function message(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  const hint = failure(error)?.hint;
+  return hint === null || hint === undefined ? text : `${text}. ${hint}`;
+}
+
+/** Runs what the user asked for, and says what went wrong with it. */
+export async function told<T>(run: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await run();
+  } catch (error) {
+    if (!isCancelled(error)) void vscode.window.showErrorMessage(message(error));
+    return undefined;
+  }
+}

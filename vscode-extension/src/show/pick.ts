@@ -1,0 +1,125 @@
+// Quick picks of what the history has: checkpoints, branches, sessions.
+
+import * as vscode from "vscode";
+
+import type { Ctx } from "../ctx.ts";
+import { type Branch, type Checkpoint, type TimelineResult, type Where, rev } from "../server/protocol.ts";
+import { about, ago, counts, files } from "./words.ts";
+
+const PAGE = 200;
+
+export type Rev = { rev: string; checkpoint: Checkpoint };
+type Row = vscode.QuickPickItem & { chosen?: Rev; more?: true };
+
+/** Icons of kinds, which the timeline has, too. */
+export function icon(checkpoint: Checkpoint): string {
+  switch (checkpoint.kind) {
+    case "turn":
+      return "comment-discussion";
+    case "step":
+      return "hubot";
+    case "external":
+      return "edit";
+    case "rewind":
+      return "discard";
+    case "manual":
+      return "bookmark";
+    case "squash":
+      return "archive";
+    case "import":
+      return "cloud-download";
+  }
+}
+
+function row(checkpoint: Checkpoint, now: number): Row {
+  const say = vscode.l10n.t;
+  return {
+    label: `$(${icon(checkpoint)}) ${about(checkpoint, say)}`,
+    description: [rev(checkpoint), ago(checkpoint.time, now, say)].filter(Boolean).join(" · "),
+    detail: [
+      checkpoint.agent ?? "",
+      files(checkpoint, say),
+      counts(checkpoint.changes),
+      checkpoint.tags.map((tag) => `$(tag) ${tag}`).join(" "),
+      checkpoint.taken_out ? say("taken out") : "",
+    ]
+      .filter(Boolean)
+      .join("  "),
+    chosen: { rev: rev(checkpoint), checkpoint },
+  };
+}
+
+/** Has the user choose a checkpoint of the branch; older pages come when they are asked for. */
+export async function checkpoint(
+  ctx: Ctx,
+  where: Where,
+  title: string,
+  wanted: (checkpoint: Checkpoint) => boolean = () => true,
+): Promise<Rev | undefined> {
+  const pick = vscode.window.createQuickPick<Row>();
+  pick.title = title;
+  pick.placeholder = vscode.l10n.t("A prompt, a file, an age");
+  pick.matchOnDescription = true;
+  pick.matchOnDetail = true;
+  pick.busy = true;
+  pick.show();
+  const rows: Row[] = [];
+  let before: string | null = null;
+  const page = async () => {
+    pick.busy = true;
+    const answer: TimelineResult = await ctx.request("backstitch/timeline", {
+      ...where,
+      limit: PAGE,
+      before,
+    });
+    const now = Date.now();
+    rows.push(...answer.checkpoints.filter(wanted).map((checkpoint) => row(checkpoint, now)));
+    before = answer.more ? (answer.checkpoints.at(-1)?.id ?? null) : null;
+    const more: Row = {
+      label: `$(ellipsis) ${vscode.l10n.t("Older checkpoints")}`,
+      alwaysShow: true,
+      more: true,
+    };
+    pick.items = before === null ? rows : [...rows, more];
+    if (pick.items.length === 0) pick.placeholder = vscode.l10n.t("There are no checkpoints yet");
+    pick.busy = false;
+  };
+  try {
+    await page();
+    return await new Promise((resolve, reject) => {
+      pick.onDidAccept(() => {
+        const [chosen] = pick.selectedItems;
+        if (chosen?.more === true) page().catch(reject);
+        else resolve(chosen?.chosen);
+      });
+      pick.onDidHide(() => {
+        resolve(undefined);
+      });
+    });
+  } finally {
+    pick.dispose();
+  }
+}
+
+export async function branch(ctx: Ctx, where: Where, title: string): Promise<Branch | undefined> {
+  const say = vscode.l10n.t;
+  const answer = await ctx.request("backstitch/timeline", { ...where, limit: 1 });
+  const others = answer.branches.filter((branch) => !branch.current && !branch.deleted);
+  if (others.length === 0) {
+    void vscode.window.showInformationMessage(say("There is no other branch yet. A fork makes one."));
+    return undefined;
+  }
+  const now = Date.now();
+  const items = others.map((branch) => ({
+    label: `$(git-branch) ${branch.name}`,
+    description: [branch.head ?? "", ago(branch.created, now, say)].filter(Boolean).join(" · "),
+    detail: branch.description ?? "",
+    branch,
+  }));
+  const chosen = await vscode.window.showQuickPick(items, {
+    title,
+    matchOnDescription: true,
+    matchOnDetail: true,
+  });
+  return chosen?.branch;
+}

@@ -1,0 +1,134 @@
+// What checkpoints, changes and plans are called in lists. Words come in through `Say`, so that all of it is pure.
+
+import type { Action, Change, Checkpoint, Conflict, Gap, PlanResult } from "../server/protocol.ts";
+import { shown } from "../server/protocol.ts";
+
+/** `vscode.l10n.t`, or what stands for it in tests. */
+export type Say = (message: string, ...args: (string | number)[]) => string;
+
+/** `2 min ago`; the date where it is longer ago than a week. */
+export function ago(time: string | null, now: number, say: Say): string {
+  if (time === null) return "";
+  const then = Date.parse(time);
+  const seconds = Math.max(0, Math.round((now - then) / 1000));
+  if (seconds < 60) return say("just now");
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return say("{0} min ago", minutes);
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return say("{0} h ago", hours);
+  const days = Math.floor(hours / 24);
+  if (days < 7) return days === 1 ? say("yesterday") : say("{0} days ago", days);
+  return new Date(then).toISOString().slice(0, 10);
+}
+
+/** One line of text: what a prompt or a label is in a list. */
+export function line(text: string, longest = 80): string {
+  // control characters and what turns the direction of writing have no place in a list
+  const plain = text.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
+  const letters = Array.from(new Intl.Segmenter().segment(plain), ({ segment }) => segment);
+  return letters.length <= longest
+    ? plain
+    : `${letters
+        .slice(0, longest - 1)
+        .join("")
+        .trimEnd()}…`;
+}
+
+/** What a checkpoint is about. */
+export function about(checkpoint: Checkpoint, say: Say): string {
+  const named = checkpoint.label ?? "";
+  if (named !== "") return line(named);
+  switch (checkpoint.kind) {
+    case "turn":
+      return line(checkpoint.prompt ?? "") || say("turn without a prompt");
+    case "step":
+      return [checkpoint.tool ?? say("step"), files(checkpoint, say)].filter(Boolean).join(" · ");
+    case "external":
+      return say("your edits");
+    case "rewind":
+      return line(checkpoint.operation?.target ?? say("rewind"));
+    case "manual":
+      return say("checkpoint");
+    case "squash":
+      return say("older checkpoints");
+    case "import":
+      return say("imported");
+  }
+}
+
+/** `src/a.rs`, or `3 files`. */
+export function files(checkpoint: Checkpoint, say: Say): string {
+  const [first, second] = checkpoint.changes;
+  if (first === undefined) return "";
+  return second === undefined ? shown(first.path) : say("{0} files", checkpoint.changes.length);
+}
+
+/** `+12 −3`; empty where nothing was counted. */
+export function counts(changes: readonly { added: number; removed: number }[]): string {
+  const sum = (of: "added" | "removed") => changes.reduce((total, change) => total + change[of], 0);
+  const [added, removed] = [sum("added"), sum("removed")];
+  return added + removed === 0 ? "" : `+${added} −${removed}`;
+}
+
+export function kindOf(change: Pick<Change, "kind">, say: Say): string {
+  switch (change.kind) {
+    case "create":
+      return say("created");
+    case "modify":
+      return say("modified");
+    case "delete":
+      return say("deleted");
+    case "rename":
+      return say("renamed");
+    case "mode":
+      return say("mode changed");
+  }
+}
+
+/** What a plan does to a file. */
+export function actionOf(action: Action, say: Say): string {
+  switch (action.action) {
+    case "write":
+      return say("is put back");
+    case "delete":
+      return say("is deleted");
+    case "create":
+      return action.from === undefined
+        ? say("is created again")
+        : say("moves back from {0}", shown(action.from));
+    case "merge":
+      return say("is put back around your own edits");
+    case "chmod":
+      return say("gets its mode back");
+    case "skip":
+      return say("stays as it is");
+  }
+}
+
+/** `3 files, 1 of them merged with your edits; 2 conflicts; 1 gap`. */
+export function summary(plan: PlanResult, say: Say): string {
+  const done = plan.actions.filter((action) => action.action !== "skip");
+  const merged = done.filter((action) => action.action === "merge").length;
+  const open = conflicts(plan.conflicts);
+  return [
+    done.length === 1 ? say("1 file") : say("{0} files", done.length),
+    merged === 0
+      ? ""
+      : merged === 1
+        ? say("1 merged with your edits")
+        : say("{0} merged with your edits", merged),
+    open === 0 ? "" : open === 1 ? say("1 conflict") : say("{0} conflicts", open),
+    plan.gaps.length === 0 ? "" : plan.gaps.length === 1 ? say("1 gap") : say("{0} gaps", plan.gaps.length),
+  ]
+    .filter(Boolean)
+    .join(", ");
+}
+
+/** How many places collide; a file that collides as a whole is one. */
+export function conflicts(all: readonly Conflict[]): number {
+  return all.reduce((sum, conflict) => sum + Math.max(1, conflict.hunks.length), 0);
+}
+
+export function gap(gap: Gap): string {
+  return gap.path === null ? gap.detail : `${shown(gap.path)}: ${gap.detail}`;
+}

@@ -1,0 +1,132 @@
+// The status bar: how many checkpoints there are, and whether an agent is at work.
+
+import * as vscode from "vscode";
+
+import { missing } from "./commands/setup.ts";
+import type { Ctx, Standing } from "./ctx.ts";
+import type { Checkpoint } from "./server/protocol.ts";
+import { about, ago } from "./show/words.ts";
+
+/** As many as are counted; beyond them it says `+`. */
+const COUNTED = 1000;
+/** How long after its last checkpoint an agent counts as working, in milliseconds. */
+const WORKING = 60_000;
+
+export class StatusBar implements vscode.Disposable {
+  private readonly item = vscode.window.createStatusBarItem("backstitch", vscode.StatusBarAlignment.Left, 10);
+  private readonly heard: vscode.Disposable[];
+  private newest: Checkpoint | undefined;
+  private count = 0;
+  private more = false;
+  private failed = "";
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly ctx: Ctx) {
+    this.item.name = "Backstitch";
+    this.item.command = "backstitch.menu";
+    this.heard = [
+      ctx.onDidChangeState((state) => {
+        this.state(state);
+      }),
+      ctx.on("backstitch/timelineChanged", () => void this.read()),
+      ctx.on("backstitch/didCheckpoint", ({ checkpoint }) => {
+        this.newest = checkpoint;
+        this.show();
+      }),
+      ctx.on("backstitch/status", ({ recorder }) => {
+        this.failed = recorder.state === "failed" ? recorder.reason : "";
+        this.show();
+      }),
+      vscode.window.onDidChangeActiveTextEditor(() => void this.read()),
+    ];
+    this.state(ctx.state);
+  }
+
+  private state(state: Standing): void {
+    if (state.name === "running") void this.read();
+    else if (state.name === "missing") void missing(this.ctx);
+    this.show();
+  }
+
+  private async read(): Promise<void> {
+    if (this.ctx.state.name !== "running") return;
+    try {
+      const page = await this.ctx.request("backstitch/timeline", { ...this.ctx.where(), limit: COUNTED });
+      this.count = page.checkpoints.length;
+      this.more = page.more;
+      this.newest = page.checkpoints[0];
+    } catch {
+      // no workspace is open
+      this.count = 0;
+      this.newest = undefined;
+    }
+    this.show();
+  }
+
+  private show(): void {
+    const say = vscode.l10n.t;
+    const { state } = this.ctx;
+    clearTimeout(this.timer);
+    this.item.backgroundColor = undefined;
+    switch (state.name) {
+      case "starting":
+        this.set("$(sync~spin)", say("Backstitch is starting"));
+        break;
+      case "missing":
+        this.item.backgroundColor = new vscode.ThemeColor("statusBarItem.warningBackground");
+        this.set(`$(warning) Backstitch`, say("The program backstitch was not found"));
+        break;
+      case "failed":
+        this.item.backgroundColor = new vscode.ThemeColor("statusBarItem.errorBackground");
+        this.set(`$(error) Backstitch`, state.reason);
+        break;
+      case "stopped":
+        this.item.hide();
+        return;
+      case "running":
+        this.running();
+    }
+    this.item.show();
+  }
+
+  private running(): void {
+    const say = vscode.l10n.t;
+    const { newest } = this;
+    const left = newest === undefined ? 0 : this.workingFor(newest);
+    // it is shown anew when it would say something else
+    if (left > 0) {
+      this.timer = setTimeout(() => {
+        this.show();
+      }, left);
+    }
+    const icon = left > 0 ? "$(loading~spin)" : this.failed === "" ? "$(history)" : "$(warning)";
+    const count = `${this.count}${this.more ? "+" : ""}`;
+    const lines = [
+      this.count === 1 ? say("1 checkpoint") : say("{0} checkpoints", count),
+      newest === undefined ? "" : `${about(newest, say)} · ${ago(newest.time, Date.now(), say)}`,
+      left > 0 ? say("{0} is at work", newest?.agent ?? say("an agent")) : "",
+      this.failed === "" ? "" : say("the files are not watched: {0}", this.failed),
+    ];
+    this.set(`${icon} ${count}`, lines.filter(Boolean).join("\n"));
+  }
+
+  /** For how long an agent whose newest checkpoint this is counts as working; 0: it does not. */
+  private workingFor(newest: Checkpoint): number {
+    const isAgent = newest.kind === "turn" || newest.kind === "step";
+    if (!isAgent || newest.time === null) return 0;
+    return Math.max(0, Date.parse(newest.time) + WORKING - Date.now());
+  }
+
+  private set(text: string, tooltip: string): void {
+    this.item.text = text;
+    this.item.tooltip = tooltip;
+    // an icon and a number say nothing to who hears them
+    this.item.accessibilityInformation = { label: `Backstitch: ${tooltip}`, role: "button" };
+  }
+
+  dispose(): void {
+    clearTimeout(this.timer);
+    this.item.dispose();
+    for (const each of this.heard) each.dispose();
+  }
+}

@@ -1,0 +1,64 @@
+// What stands below what in the timeline. Pure.
+
+import type { Change, Checkpoint, Coverage } from "../server/protocol.ts";
+
+export type Entry = {
+  checkpoint: Checkpoint;
+  /** What the agent did in this turn, newest first. */
+  steps: Checkpoint[];
+};
+
+/** Steps below their turns; a step whose turn is on no page yet stands for itself. */
+export function entries(newestFirst: readonly Checkpoint[]): Entry[] {
+  const turns = new Map<string, Entry>();
+  for (const checkpoint of newestFirst) {
+    if (checkpoint.kind === "turn" && checkpoint.turn !== null) {
+      turns.set(checkpoint.turn, { checkpoint, steps: [] });
+    }
+  }
+  const all: Entry[] = [];
+  for (const checkpoint of newestFirst) {
+    const turn = checkpoint.turn === null ? undefined : turns.get(checkpoint.turn);
+    if (checkpoint.kind === "turn" && turn !== undefined) all.push(turn);
+    else if (checkpoint.kind === "step" && turn !== undefined) turn.steps.push(checkpoint);
+    else all.push({ checkpoint, steps: [] });
+  }
+  return all;
+}
+
+/** What was not captured, of a checkpoint and of all below it. */
+export function gaps({ checkpoint, steps }: Entry): Coverage["items"] {
+  return [checkpoint, ...steps].flatMap(({ coverage }) => coverage.items);
+}
+
+/** All that a turn's steps changed, or the checkpoint itself. */
+export function changes({ checkpoint, steps }: Entry): Change[] {
+  return [checkpoint, ...steps].flatMap((each) => each.changes);
+}
+
+export type Filter = { session?: string; agent?: string; text?: string; path?: string };
+
+export function isEmpty(filter: Filter): boolean {
+  return Object.values(filter).every((value) => value === "");
+}
+
+/** `agent:claude path:src/a.rs refactor`: what is typed into the filter, by words. */
+export function parse(typed: string): Filter {
+  const filter: Filter = {};
+  const words: string[] = [];
+  for (const word of typed.split(/\s+/).filter(Boolean)) {
+    const [, key, value] = /^(agent|session|path):(.+)$/.exec(word) ?? [];
+    if (key !== undefined && value !== undefined) filter[key as "agent" | "session" | "path"] = value;
+    else words.push(word);
+  }
+  if (words.length > 0) filter.text = words.join(" ");
+  return filter;
+}
+
+export function written(filter: Filter): string {
+  const keyed = (["agent", "session", "path"] as const).flatMap((key) => {
+    const value = filter[key];
+    return value === undefined ? [] : [`${key}:${value}`];
+  });
+  return [...keyed, ...(filter.text === undefined ? [] : [filter.text])].join(" ");
+}

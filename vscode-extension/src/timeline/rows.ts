@@ -1,0 +1,175 @@
+// The rows of the timeline's tree: what each shows, and what a command is given that is called on it.
+
+import * as vscode from "vscode";
+
+import * as documents from "../documents/open.ts";
+import { type Branch, type Change, type Checkpoint, type Coverage, rev, shown } from "../server/protocol.ts";
+import { icon } from "../show/pick.ts";
+import { about, ago, counts, kindOf, line } from "../show/words.ts";
+import { type Entry, changes, gaps } from "./model.ts";
+
+export abstract class Row extends vscode.TreeItem {
+  /** For a command: as a lens has it. */
+  abstract readonly arguments: Record<string, unknown>;
+  abstract readonly children: Row[] | undefined;
+}
+
+const { Collapsed, Expanded, None } = vscode.TreeItemCollapsibleState;
+
+export class BranchRow extends Row {
+  readonly arguments;
+  /** They are read when it is opened. */
+  readonly children = undefined;
+
+  constructor(
+    readonly root: string,
+    readonly branch: Branch,
+  ) {
+    super(branch.name, branch.current ? Expanded : Collapsed);
+    const say = vscode.l10n.t;
+    this.id = `branch:${branch.name}`;
+    this.iconPath = new vscode.ThemeIcon(branch.current ? "target" : "git-branch");
+    const from = branch.fork_point === null ? "" : say("from {0}", branch.fork_point);
+    this.description = [branch.current ? say("current") : "", from].filter(Boolean).join(" · ");
+    this.tooltip = branch.description ?? branch.name;
+    this.contextValue = branch.current ? "branch-current" : "branch";
+    this.arguments = { workspace: root, branch: branch.name };
+  }
+}
+
+export class EntryRow extends Row {
+  readonly arguments;
+  readonly children: Row[];
+  readonly checkpoint: Checkpoint;
+
+  constructor(root: string, entry: Entry, now: number, branch: string) {
+    const { checkpoint } = entry;
+    const say = vscode.l10n.t;
+    const title = about(checkpoint, say);
+    super(title);
+    this.checkpoint = checkpoint;
+    const missing = gaps({ checkpoint, steps: [] });
+    this.children = [
+      ...entry.steps.map((step) => new EntryRow(root, { checkpoint: step, steps: [] }, now, branch)),
+      ...checkpoint.changes.map((change) => new FileRow(root, checkpoint, change, branch)),
+      ...checkpoint.unsaved.map(
+        (text) => new NoteRow(shown(text.path), say("not saved in {0}", text.editor), "circle-filled"),
+      ),
+      ...missing.map((item) => new GapRow(item)),
+    ];
+    this.collapsibleState = this.children.length === 0 ? None : Collapsed;
+    // one checkpoint may be seen from several branches
+    this.id = `${branch}:${checkpoint.id}`;
+    const all = gaps(entry);
+    const warned = all.length > 0;
+    this.iconPath = new vscode.ThemeIcon(
+      icon(checkpoint),
+      warned ? new vscode.ThemeColor("list.warningForeground") : undefined,
+    );
+    const lines = counts(changes(entry));
+    this.description = [
+      checkpoint.taken_out ? say("taken out") : "",
+      lines,
+      warned ? say("{0} not captured", all.length) : "",
+      checkpoint.tags.join(", "),
+      ago(checkpoint.time, now, say),
+    ]
+      .filter(Boolean)
+      .join(" · ");
+    this.tooltip = tooltip(entry, now);
+    this.accessibilityInformation = { label: [title, rev(checkpoint), this.description].join(", ") };
+    this.contextValue = `${checkpoint.kind}${checkpoint.taken_out ? "-out" : ""}`;
+    const name = rev(checkpoint);
+    const own =
+      checkpoint.kind === "turn" ? { turn: name } : checkpoint.kind === "step" ? { step: checkpoint.id } : {};
+    this.arguments = { workspace: root, rev: name, ...own };
+  }
+}
+
+export class FileRow extends Row {
+  readonly arguments;
+  readonly children = undefined;
+
+  constructor(root: string, checkpoint: Checkpoint, change: Change, branch: string) {
+    const path = shown(change.path);
+    super(path.slice(path.lastIndexOf("/") + 1), None);
+    const say = vscode.l10n.t;
+    this.id = `${branch}:${checkpoint.id}:${path}`;
+    this.resourceUri = documents.onDisk(root, change.path);
+    this.iconPath = vscode.ThemeIcon.File;
+    const dir = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : "";
+    const kind = change.kind === "modify" ? "" : kindOf(change, say);
+    this.description = [dir, kind, counts([change]), change.binary ? say("binary") : ""]
+      .filter(Boolean)
+      .join(" · ");
+    this.tooltip = path;
+    this.contextValue = change.binary ? "file-binary" : "file";
+    const uri = this.resourceUri.toString();
+    this.arguments = { workspace: root, rev: checkpoint.id, path: change.path, paths: [uri], uri };
+    if (!change.binary) {
+      this.command = {
+        command: "backstitch.openChange",
+        title: say("Show change"),
+        arguments: [this.arguments],
+      };
+    }
+  }
+}
+
+class NoteRow extends Row {
+  readonly arguments = {};
+  readonly children = undefined;
+
+  constructor(label: string, description: string, icon: string, color?: string) {
+    super(label, None);
+    this.description = description;
+    this.iconPath = new vscode.ThemeIcon(
+      icon,
+      color === undefined ? undefined : new vscode.ThemeColor(color),
+    );
+    this.contextValue = "note";
+  }
+}
+
+class GapRow extends NoteRow {
+  constructor(item: Coverage["items"][number]) {
+    super(
+      shown(item.path),
+      vscode.l10n.t("not captured: {0}", item.detail || item.reason),
+      "warning",
+      "list.warningForeground",
+    );
+  }
+}
+
+/** The end of a page. */
+export class MoreRow extends NoteRow {
+  constructor(branch: string) {
+    super(vscode.l10n.t("Older checkpoints"), "", "ellipsis");
+    this.id = `more:${branch}`;
+    this.command = { command: "backstitch.timeline.more", title: vscode.l10n.t("Older checkpoints") };
+  }
+}
+
+function tooltip(entry: Entry, now: number): vscode.MarkdownString {
+  const say = vscode.l10n.t;
+  const { checkpoint } = entry;
+  const text = new vscode.MarkdownString("", true);
+  text.appendText(line(checkpoint.prompt ?? checkpoint.label ?? about(checkpoint, say), 500));
+  text.appendMarkdown("\n\n");
+  const facts = [
+    rev(checkpoint) === checkpoint.id ? checkpoint.id : `${rev(checkpoint)} (${checkpoint.id})`,
+    checkpoint.agent ?? "",
+    checkpoint.tool ?? "",
+    ago(checkpoint.time, now, say),
+    checkpoint.time ?? "",
+    checkpoint.git.branch ?? "",
+    counts(changes(entry)),
+  ];
+  text.appendText(facts.filter(Boolean).join(" · "));
+  if (checkpoint.description !== undefined) {
+    text.appendMarkdown("\n\n");
+    text.appendText(checkpoint.description);
+  }
+  return text;
+}

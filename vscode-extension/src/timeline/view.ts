@@ -1,0 +1,157 @@
+// The timeline in the side bar: branches, turns, steps, files, as they come.
+
+import * as vscode from "vscode";
+
+import type { Ctx, Owned } from "../ctx.ts";
+import { type Checkpoint, type TimelineResult, shown } from "../server/protocol.ts";
+import { message } from "../show/errors.ts";
+import { type Filter, entries, isEmpty, parse, written } from "./model.ts";
+import { BranchRow, EntryRow, MoreRow, type Row } from "./rows.ts";
+
+const PAGE = 200;
+
+type Page = { checkpoints: Checkpoint[]; more: boolean };
+
+export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Disposable {
+  private readonly changed = new vscode.EventEmitter<Row | undefined>();
+  readonly onDidChangeTreeData = this.changed.event;
+  private readonly view: vscode.TreeView<Row>;
+  private readonly owned: Owned[];
+  private filter: Filter = {};
+  /** How many rows of each branch are wanted. */
+  private readonly wanted = new Map<string, number>();
+  /** What the root was read with: the current branch's page comes with the branches. */
+  private first: TimelineResult | undefined;
+  private pending: NodeJS.Timeout | undefined;
+
+  constructor(private readonly ctx: Ctx) {
+    this.view = vscode.window.createTreeView("backstitch.timeline", {
+      treeDataProvider: this,
+      showCollapseAll: true,
+    });
+    this.owned = [
+      this.view,
+      this.changed,
+      ctx.on("backstitch/timelineChanged", () => {
+        this.soon();
+      }),
+      ctx.onDidChangeState(() => {
+        this.refresh();
+      }),
+      vscode.window.onDidChangeActiveTextEditor((editor) => {
+        // another folder may be another workspace
+        const several = (vscode.workspace.workspaceFolders?.length ?? 0) > 1;
+        if (several && editor?.document.uri.scheme === "file") this.soon();
+      }),
+    ];
+  }
+
+  refresh(): void {
+    this.changed.fire(undefined);
+  }
+
+  /** A burst of checkpoints is one reading. */
+  private soon(): void {
+    this.pending ??= setTimeout(() => {
+      this.pending = undefined;
+      this.refresh();
+    }, 50);
+  }
+
+  more(): void {
+    const branch = this.first?.branch;
+    if (branch === undefined) return;
+    this.wanted.set(branch, this.most(branch) + PAGE);
+    this.refresh();
+  }
+
+  private most(branch: string): number {
+    return this.wanted.get(branch) ?? PAGE;
+  }
+
+  /** Shows it; of one file where one is named. */
+  async reveal(uri?: string | null): Promise<void> {
+    if (typeof uri === "string") {
+      await this.filterBy({ path: vscode.workspace.asRelativePath(vscode.Uri.parse(uri), false) });
+    }
+    await vscode.commands.executeCommand("backstitch.timeline.focus");
+  }
+
+  async filterBy(filter: Filter): Promise<void> {
+    this.filter = filter;
+    const text = written(filter);
+    this.view.description = text;
+    await vscode.commands.executeCommand("setContext", "backstitch.filtered", !isEmpty(filter));
+    this.refresh();
+  }
+
+  /** Has the user type what to look for. */
+  async ask(): Promise<void> {
+    const say = vscode.l10n.t;
+    const { sessions } = await this.ctx.request("backstitch/sessions", this.ctx.where());
+    const agents = [...new Set(sessions.map((session) => session.agent))];
+    const examples = [...agents.map((agent) => `agent:${agent}`), "path:src/main.rs"].join(", ");
+    const typed = await vscode.window.showInputBox({
+      title: say("Filter the timeline"),
+      value: written(this.filter),
+      prompt: say("Words of a prompt, a label or a tool's input; {0}, session:ID", examples),
+    });
+    if (typed !== undefined) await this.filterBy(parse(typed));
+  }
+
+  getTreeItem(row: Row): vscode.TreeItem {
+    return row;
+  }
+
+  async getChildren(row?: Row): Promise<Row[]> {
+    if (this.ctx.state.name !== "running") return [];
+    try {
+      if (row === undefined) return await this.branches();
+      return row instanceof BranchRow ? await this.entries(row) : (row.children ?? []);
+    } catch (error) {
+      this.say(message(error));
+      return [];
+    }
+  }
+
+  private async branches(): Promise<Row[]> {
+    const where = this.ctx.where();
+    const first = await this.ctx.request("backstitch/timeline", { ...where, limit: 1 });
+    this.first = first;
+    this.say(undefined);
+    // the view's own welcome says what to do
+    if (first.head === null) return [];
+    const branches = first.branches.filter((branch) => !branch.deleted);
+    branches.sort((a, b) => Number(b.current) - Number(a.current) || a.name.localeCompare(b.name));
+    return branches.map((branch) => new BranchRow(shown(first.workspace), branch));
+  }
+
+  private async entries({ root, branch }: BranchRow): Promise<Row[]> {
+    const page = await this.page(root, branch.name);
+    const now = Date.now();
+    const rows: Row[] = entries(page.checkpoints).map((entry) => new EntryRow(root, entry, now, branch.name));
+    return page.more ? [...rows, new MoreRow(branch.name)] : rows;
+  }
+
+  private async page(root: string, branch: string): Promise<Page> {
+    const { path, ...filter } = this.filter;
+    const uri = path === undefined ? null : vscode.Uri.joinPath(vscode.Uri.file(root), path).toString();
+    return this.ctx.request("backstitch/timeline", {
+      ...filter,
+      uri,
+      workspace: root,
+      branch,
+      limit: this.most(branch),
+    });
+  }
+
+  private say(text: string | undefined): void {
+    // VS Code takes undefined for none, and its types do not say so
+    (this.view as { message: string | undefined }).message = text;
+  }
+
+  dispose(): void {
+    clearTimeout(this.pending);
+    for (const each of this.owned) each.dispose();
+  }
+}
