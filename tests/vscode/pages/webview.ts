@@ -1,0 +1,18 @@
+// What an extension draws itself: a page within two frames.
+import type { FrameLocator, Locator, Page } from '@playwright/test';
+
+export class Webview {
+  readonly outer: Locator;
+  /** The extension's own page. */
+  readonly frame: FrameLocator;
+
+  constructor(page: Page, { extension, purpose }: { extension?: string; purpose?: string }) {
+    const about = (name: string, value?: string) => (value === undefined ? '' : `[src*="${name}=${value}"]`);
+    this.outer = page.locator(`iframe.webview.ready${about('extensionId', extension)}${about('purpose', purpose)}`);
+    this.frame = this.outer.first().contentFrame().locator('iframe#active-frame').contentFrame();
+  }
+
+  locator(selector: string): Locator {
+    return this.frame.locator(selector);
+  }
+}
