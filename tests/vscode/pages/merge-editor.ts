@@ -13,11 +13,12 @@ export class MergeEditor {
 
   constructor(page: Page, group: Locator) {
     this.root = group.locator('.merge-editor');
-    const side = (name: string) => new TextEditor(page, this.root.locator(`.code-view.${name} .monaco-editor`).first(), group);
-    this.incoming = side('input1');
-    this.current = side('input2');
-    this.result = side('result');
-    this.remaining = this.root.locator('.code-view.result .detail');
+    const inputs = this.root.locator('.code-view.input');
+    const text = (view: Locator) => new TextEditor(page, view.locator('.monaco-editor:not(.gutter)').first(), group);
+    this.incoming = text(inputs.nth(0));
+    this.current = text(inputs.nth(1));
+    this.result = text(this.root.locator('.code-view.result'));
+    this.remaining = this.root.getByRole('button', { name: /conflict/i }).filter({ hasText: /Remaining/ });
     this.complete = this.root.getByRole('button', { name: 'Complete Merge' });
   }
 
@@ -27,6 +28,6 @@ export class MergeEditor {
 
   /** A link above a conflict: `Accept Incoming`. */
   action(title: string): Locator {
-    return this.root.locator('.conflict-actions a, .merge-editor-conflict-actions a').filter({ hasText: title }).first();
+    return this.root.locator('.merge-editor-conflict-actions a').filter({ hasText: title }).first();
   }
 }

@@ -31,8 +31,8 @@ export class QuickInput {
     await item.waitFor();
     const text = async (part: string) => (await item.locator(part).allTextContents()).join('').replaceAll('\u00a0', ' ');
     return {
-      label: await text('.quick-input-list-label .label-name'),
-      description: await text('.quick-input-list-label .label-description'),
+      label: await text('.quick-input-list-row:first-child .label-name'),
+      description: await text('.quick-input-list-row:first-child .label-description'),
       detail: await text('.quick-input-list-label-meta'),
     };
   }

@@ -131,7 +131,9 @@ export class TextEditor {
 
   /** Clicks the bar at a line, from 1, which opens the peek of the change. */
   async clickQuickDiff(line: number): Promise<void> {
-    await this.margin(line).locator('.dirty-diff-glyph').first().click();
+    // only the bar itself takes a click, which is drawn at the left of its box
+    const bar = this.margin(line).locator('.dirty-diff-glyph').first();
+    await bar.click({ position: { x: 1, y: 8 } });
     await this.peek.waitFor();
   }
 

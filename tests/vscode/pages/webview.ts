@@ -8,7 +8,7 @@ export class Webview {
 
   constructor(page: Page, { extension, purpose }: { extension?: string; purpose?: string }) {
     const about = (name: string, value?: string) => (value === undefined ? '' : `[src*="${name}=${value}"]`);
-    this.outer = page.locator(`iframe.webview.ready${about('extensionId', extension)}${about('purpose', purpose)}`);
+    this.outer = page.locator(`iframe.webview${about('extensionId', extension)}${about('purpose', purpose)}`);
     this.frame = this.outer.first().contentFrame().locator('iframe#active-frame').contentFrame();
   }
 

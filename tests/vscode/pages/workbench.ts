@@ -49,7 +49,7 @@ export class Workbench {
       await quick.cancel();
       await this.page.keyboard.press('F1');
       await quick.type(`>${title}`);
-      await quick.item(title).waitFor({ timeout: 3_000 });
+      await quick.item(title).first().waitFor({ timeout: 3_000 });
     }).toPass({ timeout: 30_000 });
     await quick.pick(title);
   }
@@ -76,6 +76,11 @@ export class Workbench {
   /** A webview: of an extension by its id, in an editor or in a view. */
   webview(which: { extension?: string; purpose?: 'webviewView' | 'customEditor' } = {}): Webview {
     return new Webview(this.page, which);
+  }
+
+  /** A button at the right of the tabs, by its tooltip. */
+  titleAction(name: string | RegExp): Locator {
+    return this.page.locator('.editor-group-container.active .editor-actions').getByRole('button', { name });
   }
 
   /** A tab of any group, by the name of its file. */
