@@ -1,5 +1,8 @@
-// The rig itself: each page object once, against what VS Code has of its own.
+// The rig itself: each page object once, against what VS Code and a small extension show.
+import { probe } from './rig/places.ts';
 import { expect, test } from './rig/test.ts';
+
+test.use({ extension: probe });
 
 test('the agent works through the real hook', ({ world, agent }) => {
   world.commit({ 'a.txt': 'one\ntwo\n' });
@@ -18,12 +21,13 @@ test('the agent works through the real hook', ({ world, agent }) => {
   expect(world.exists('b.txt')).toBe(false);
 });
 
-test('probe', async ({ world, code }) => {
+test('lenses, messages, dialogs, picks and hovers', async ({ world, code }) => {
   world.commit({ 'a.txt': 'one\ntwo\nthree\nfour\n' });
   const window = await code.open('a.txt');
   const { editor, notifications, dialog, quick } = window;
   await expect(editor.lens('rewind to here').first()).toBeVisible();
-  expect(await editor.lensTitles()).toEqual(['⟲ rewind to here · turn 1 · line 0', '⟲ rewind to here · turn 1 · line 2']);
+  const title = '⟲ rewind to here · turn 1 · line ';
+  expect(await editor.lensTitles()).toEqual([`${title}0`, `${title}2`]);
   await editor.lens('line 2').click();
   await expect(notifications.messages).toHaveText('rewound to 2');
   await notifications.action('rewound to 2', 'Undo').click();
@@ -46,7 +50,6 @@ test('probe', async ({ world, code }) => {
   await expect(notifications.toast('picked two')).toBeVisible();
   await expect(await editor.hover('three')).toContainText('a hover of the probe');
   await expect(window.status.item('probe: 3 checkpoints')).toBeVisible();
-  console.log([...code.away]);
 });
 
 test('text, edge and peek', async ({ world, code }) => {
@@ -100,23 +103,29 @@ test('diffs', async ({ world, code }) => {
   world.write('a.txt', 'one\nTWO\n');
   world.write('b.txt', 'B\n');
   const window = await code.open('a.txt');
-  const { diff, multiDiff } = window;
-  await window.run('Git: Open Changes');
+  const { activity, diff, multiDiff } = window;
+  await window.titleAction(/^Open Changes/).click();
   await diff.ready();
   await diff.expectTexts('one\ntwo\n', 'one\nTWO\n');
   expect(await diff.isSideBySide()).toBe(true);
   await window.run('Compare: Toggle Inline View');
   await expect.poll(() => diff.isSideBySide()).toBe(false);
   await expect(diff.removedInline).toHaveText('two');
-  await window.run('Git: View Changes');
+  await window.run('Compare: Toggle Inline View');
+  await expect.poll(() => diff.isSideBySide()).toBe(true);
+
+  await activity.open('Source Control');
+  const group = window.page.locator('.scm-view .monaco-list-row').filter({ hasText: /^Changes/ });
+  await group.hover();
+  await group.getByRole('button', { name: 'Open Changes' }).click();
   await multiDiff.expectFiles('a.txt', 'b.txt');
   await multiDiff.entry('b.txt').expectTexts('b\n', 'B\n');
 });
 
-test.describe('merge', () => {
+test.describe(() => {
   test.use({ vscode: { settings: { 'git.mergeEditor': true } } });
 
-  test('merge editor', async ({ world, code }) => {
+  test('a conflict in the merge editor', async ({ world, code }) => {
     world.commit({ 'a.txt': 'one\n' });
     world.git('checkout', '-q', '-b', 'other');
     world.commit({ 'a.txt': 'other\n' });
@@ -138,42 +147,46 @@ test.describe('merge', () => {
   });
 });
 
-test('webview', async ({ world, code }) => {
+test('a webview', async ({ world, code }) => {
   world.commit({ 'a.md': '# A title\n' });
   const window = await code.open('a.md');
   await window.run('Markdown: Open Preview to the Side');
-  await expect(window.webview().locator('h1')).toHaveText('A title');
+  const preview = window.webview({ extension: 'vscode.markdown-language-features' });
+  await preview.ready();
+  await expect(preview.locator('h1')).toHaveText('A title');
 });
 
+const classes = { dark: 'vs-dark', light: 'vs', contrast: 'hc-black', 'contrast light': 'hc-light' } as const;
 for (const theme of ['dark', 'light', 'contrast', 'contrast light'] as const) {
-  test.describe(theme, () => {
+  test.describe(() => {
     test.use({ vscode: { theme } });
-    test(`theme ${theme}`, async ({ world, code }) => {
-      world.commit({ 'a.txt': 'one\n' });
-      const window = await code.open('a.txt');
-      const kind = { dark: 'vs-dark', light: 'vs', contrast: 'hc-black', 'contrast light': 'hc-light' }[theme];
-      await expect(window.page.locator('.monaco-workbench')).toHaveClass(new RegExp(`(^| )${kind}( |$)`));
+
+    test(`the theme is ${theme}`, async ({ code }) => {
+      const { page } = await code.open();
+      await expect(page.locator('.monaco-workbench')).toContainClass(classes[theme]);
     });
   });
 }
 
-test.describe('untrusted', () => {
+test.describe(() => {
   test.use({ vscode: { trusted: false } });
-  test('restricted mode', async ({ world, code }) => {
-    world.commit({ 'a.txt': 'one\n' });
-    const { status } = await code.open('a.txt');
+
+  test('a folder that is not trusted opens in Restricted Mode', async ({ code }) => {
+    const { status } = await code.open();
     await expect(status.item('Restricted Mode')).toBeVisible();
   });
 });
 
-test.describe('missing', () => {
-  test.use({ vscode: { server: 'missing' } });
-  test('no binary', async ({ world, code }) => {
-    world.commit({ 'a.txt': 'one\n' });
-    const window = await code.open('a.txt');
-    await window.run('Terminal: Create New Terminal');
-    await window.page.locator('.terminal-wrapper.active .xterm').waitFor();
-    await window.page.keyboard.type('command -v backstitch || echo none > found\n');
-    await expect.poll(() => world.exists('found')).toBe(true);
+for (const server of ['on PATH', 'missing'] as const) {
+  test.describe(() => {
+    test.use({ vscode: { server } });
+
+    test(`the server is ${server}`, async ({ world, code }) => {
+      const window = await code.open();
+      await window.run('Terminal: Create New Terminal');
+      await window.page.locator('.terminal-wrapper.active .xterm').waitFor();
+      await window.page.keyboard.type('command -v backstitch > found; echo $? > code\n');
+      await expect.poll(() => world.exists('code') && world.read('code')).toMatch(server === 'missing' ? /^(1|127)\n/ : /^0\n/);
+    });
   });
-});
+}

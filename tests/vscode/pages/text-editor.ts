@@ -11,7 +11,7 @@ export class TextEditor {
   readonly root: Locator;
   /** Lines between the lines: lenses. */
   readonly lenses: Locator;
-  /** Squiggles' and decorations' text before and after lines. */
+  /** What a hover says. */
   readonly hoverBox: Locator;
   /** What opens between lines: the peek of a change, say. */
   readonly peek: Locator;

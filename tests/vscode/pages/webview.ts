@@ -12,6 +12,12 @@ export class Webview {
     this.frame = this.outer.first().contentFrame().locator('iframe#active-frame').contentFrame();
   }
 
+  /** Waits until the extension's page is shown. */
+  async ready(): Promise<void> {
+    const active = this.outer.first().contentFrame().locator('iframe#active-frame');
+    await active.waitFor({ timeout: 40_000 });
+  }
+
   locator(selector: string): Locator {
     return this.frame.locator(selector);
   }

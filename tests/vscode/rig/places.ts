@@ -11,6 +11,8 @@ export const codeServer = path.join(editors, 'bin/code-server');
 export const chromium = path.join(editors, 'bin/chromium');
 /** The extension, built. */
 export const extension = from('BACKSTITCH_TEST_EXTENSION', path.join(tests, '../vscode-extension'));
+/** A small one that shows one of everything. */
+export const probe = path.join(import.meta.dirname, 'probe');
 /** The binary under test. */
 export const backstitch = from('BACKSTITCH_BIN', path.join(tests, '../target/debug/backstitch'));
 

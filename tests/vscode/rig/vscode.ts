@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Page } from '@playwright/test';
 import { Workbench } from '../pages/workbench.ts';
-import { backstitch, codeServer, extension, searchPath } from './places.ts';
+import { backstitch, codeServer, searchPath } from './places.ts';
 import type { World } from './world.ts';
 
 export interface CodeOptions {
@@ -64,7 +64,7 @@ export class Code {
   private log = '';
 
   /** Starts it; `open` waits until it answers. */
-  constructor(world: World, page: Page, options: CodeOptions) {
+  constructor(world: World, page: Page, extension: string, options: CodeOptions) {
     this.world = world;
     this.page = page;
     this.user = world.dir('vscode');
@@ -80,6 +80,8 @@ export class Code {
     });
     page.on('request', (request) => {
       const { protocol, hostname } = new URL(request.url());
+      // a name for webviews' own files, which their service worker answers
+      if (hostname.endsWith('.vscode-cdn.net')) return;
       if (protocol.startsWith('http') && hostname !== '127.0.0.1') this.away.add(hostname);
     });
 
@@ -102,6 +104,8 @@ export class Code {
         env: {
           ...world.env(),
           PATH: options.server === 'missing' ? searchPath() : searchPath(only(backstitch, world)),
+          // as if started from a shell: a login shell that is asked for the environment would have another search path
+          VSCODE_CLI: '1',
           EXTENSIONS_GALLERY: JSON.stringify(gallery),
         },
       },
