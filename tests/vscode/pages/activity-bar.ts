@@ -1,0 +1,31 @@
+// The icons at the edge, each of which opens a container of views.
+import { expect, type Locator, type Page } from '@playwright/test';
+
+export class ActivityBar {
+  /** The title of the container that is open. */
+  readonly opened: Locator;
+  private readonly root: Locator;
+
+  constructor(page: Page) {
+    this.root = page.locator('.part.activitybar');
+    this.opened = page.locator('.part.sidebar .composite.title .title-label');
+  }
+
+  /** An icon by the title of its container: `Explorer`. */
+  icon(name: string): Locator {
+    return this.root.getByRole('tab', { name });
+  }
+
+  /** The number on an icon. */
+  badge(name: string): Locator {
+    return this.icon(name).locator('.badge-content');
+  }
+
+  /** Opens a container, where it is not. */
+  async open(name: string): Promise<void> {
+    const icon = this.icon(name);
+    await icon.waitFor();
+    if ((await icon.getAttribute('aria-expanded')) !== 'true') await icon.click();
+    await expect(icon).toHaveAttribute('aria-expanded', 'true');
+  }
+}

@@ -1,0 +1,58 @@
+// Two texts beside each other or in one, and many such in one scroll.
+import { expect, type Locator, type Page } from '@playwright/test';
+import { TextEditor } from './text-editor.ts';
+
+export class DiffEditor {
+  readonly root: Locator;
+  readonly original: TextEditor;
+  readonly modified: TextEditor;
+  /** Lines that are gone, as the inline view draws them. */
+  readonly removedInline: Locator;
+
+  constructor(page: Page, group: Locator) {
+    this.root = group.locator('.monaco-diff-editor').first();
+    this.original = new TextEditor(page, this.root.locator('.editor.original .monaco-editor').first(), group);
+    this.modified = new TextEditor(page, this.root.locator('.editor.modified .monaco-editor').first(), group);
+    this.removedInline = this.root.locator('.editor.modified .view-lines.line-delete .view-line');
+  }
+
+  async ready(): Promise<void> {
+    await this.root.locator('.editor.modified .view-line').first().waitFor();
+  }
+
+  async isSideBySide(): Promise<boolean> {
+    return this.root.evaluate((diff) => diff.classList.contains('side-by-side'));
+  }
+
+  /** Waits until both sides have these texts. */
+  async expectTexts(original: string, modified: string): Promise<void> {
+    await this.original.expectText(original);
+    await this.modified.expectText(modified);
+  }
+}
+
+export class MultiDiffEditor {
+  readonly root: Locator;
+  readonly entries: Locator;
+  private readonly page: Page;
+
+  constructor(page: Page, group: Locator) {
+    this.page = page;
+    this.root = group.locator('.multiDiffEditor, .monaco-component.multiDiffEditor').first();
+    this.entries = this.root.locator('.multiDiffEntry:visible');
+  }
+
+  /** The names of the files in view. */
+  async files(): Promise<string[]> {
+    return this.entries.locator('.file-path .title:not(.original)').allInnerTexts();
+  }
+
+  async expectFiles(...files: string[]): Promise<void> {
+    await expect.poll(() => this.files()).toEqual(files);
+  }
+
+  /** The diff of a file in view, by a part of its name. */
+  entry(name: string): DiffEditor {
+    return new DiffEditor(this.page, this.entries.filter({ has: this.page.locator('.file-path', { hasText: name }) }));
+  }
+}

@@ -1,0 +1,199 @@
+// A text editor: its lines as they are drawn, and what stands at their edge and between them.
+import { expect, type Locator, type Page } from '@playwright/test';
+
+/** A bar that the version control of VS Code draws beside lines that differ. */
+export interface QuickDiff {
+  line: number;
+  kind: 'added' | 'modified' | 'deleted';
+}
+
+export class TextEditor {
+  readonly root: Locator;
+  /** Lines between the lines: lenses. */
+  readonly lenses: Locator;
+  /** What a hover says. */
+  readonly hoverBox: Locator;
+  /** What opens between lines: the peek of a change, say. */
+  readonly peek: Locator;
+  /** The name that the tab shows. */
+  readonly tab: Locator;
+  private readonly page: Page;
+
+  /** `group` has the tab. */
+  constructor(page: Page, root: Locator, group: Locator) {
+    this.page = page;
+    this.root = root;
+    this.lenses = root.locator('.codelens-decoration a');
+    this.hoverBox = page.locator('.monaco-hover:visible .hover-contents');
+    this.peek = root.locator('.peekview-widget');
+    this.tab = group.locator('.tab.active');
+  }
+
+  /** Waits until the file of this name is shown. */
+  async ready(name: string): Promise<void> {
+    await expect(this.tab).toHaveAttribute('data-resource-name', name, { timeout: 60_000 });
+    await this.root.locator('.view-line').first().waitFor();
+  }
+
+  // ---- text ------------------------------------------------------------------------------------------------------
+
+  /** The lines in view. */
+  async lines(): Promise<string[]> {
+    return this.root.locator('.view-lines').first().evaluate((lines) => {
+      const top = (line: Element) => parseFloat((line as HTMLElement).style.top);
+      return [...lines.querySelectorAll('.view-line')]
+        .sort((a, b) => top(a) - top(b))
+        .map((line) => (line.textContent ?? '').replaceAll('\u00a0', ' '));
+    });
+  }
+
+  /** Waits until the lines in view, of a text that fits into it, are these. */
+  async expectText(text: string): Promise<void> {
+    await expect.poll(async () => (await this.lines()).join('\n')).toBe(text);
+  }
+
+  async focus(): Promise<void> {
+    await this.root.locator('.view-lines').first().click({ position: { x: 400, y: 2 } });
+  }
+
+  /** Puts the cursor at the beginning of a line, from 1. */
+  async goto(line: number): Promise<void> {
+    const input = this.page.locator('.quick-input-widget .quick-input-box input');
+    await this.page.keyboard.press('Control+G');
+    await input.fill(`:${line}`);
+    await input.press('Enter');
+    await expect(input).toBeHidden();
+  }
+
+  /** Selects whole lines, from 1, both included. */
+  async select(first: number, last: number): Promise<void> {
+    await this.goto(first);
+    for (let line = first; line < last; line++) await this.page.keyboard.press('Shift+ArrowDown');
+    await this.page.keyboard.press('Shift+End');
+  }
+
+  /** Types at the beginning of a line, from 1. */
+  async type(line: number, text: string): Promise<void> {
+    await this.goto(line);
+    await this.page.keyboard.type(text);
+  }
+
+  async isDirty(): Promise<boolean> {
+    return this.tab.evaluate((tab) => tab.classList.contains('dirty'));
+  }
+
+  async expectDirty(dirty: boolean): Promise<void> {
+    await expect.poll(() => this.isDirty()).toBe(dirty);
+  }
+
+  async save(): Promise<void> {
+    await this.page.keyboard.press('Control+S');
+    await this.expectDirty(false);
+  }
+
+  // ---- lenses ----------------------------------------------------------------------------------------------------
+
+  /** A lens by a part of its title. */
+  lens(title: string | RegExp): Locator {
+    return this.lenses.filter({ hasText: title });
+  }
+
+  /** The titles of the lenses in view, from above. */
+  async lensTitles(): Promise<string[]> {
+    const found = await this.lenses.evaluateAll((all) =>
+      all.map((lens) => ({ top: lens.getBoundingClientRect().top, title: lens.textContent ?? '' })),
+    );
+    return found.sort((a, b) => a.top - b.top).map(({ title }) => title.replaceAll('\u00a0', ' '));
+  }
+
+  // ---- the edge --------------------------------------------------------------------------------------------------
+
+  /** The bars of version control in view. */
+  async quickDiffs(): Promise<QuickDiff[]> {
+    return this.root.locator('.margin-view-overlays').first().evaluate((margin) => {
+      const kinds = ['added', 'modified', 'deleted'] as const;
+      const found: { line: number; kind: (typeof kinds)[number] }[] = [];
+      for (const row of margin.children) {
+        const line = Number(row.querySelector('.line-numbers')?.textContent);
+        for (const kind of kinds) {
+          if (row.querySelector(`.dirty-diff-glyph.dirty-diff-${kind}`)) found.push({ line, kind });
+        }
+      }
+      return found.sort((a, b) => a.line - b.line);
+    });
+  }
+
+  /** The edge of a line, from 1. */
+  private margin(line: number): Locator {
+    const number = this.page.locator('.line-numbers', { hasText: new RegExp(`^${line}$`) });
+    return this.root.locator('.margin-view-overlays > div').filter({ has: number });
+  }
+
+  /** Clicks the bar at a line, from 1, which opens the peek of the change. */
+  async clickQuickDiff(line: number): Promise<void> {
+    // only the bar itself takes a click, which is drawn at the left of its box
+    const bar = this.margin(line).locator('.dirty-diff-glyph').first();
+    await bar.click({ position: { x: 1, y: 8 } });
+    await this.peek.waitFor();
+  }
+
+  /** The decorations of a line's edge whose class has this in its name. */
+  glyph(line: number, className: string): Locator {
+    return this.margin(line).locator(`[class*="${className}"]`);
+  }
+
+  // ---- hover -----------------------------------------------------------------------------------------------------
+
+  /** Where the first occurrence of a text in view stands. */
+  async place(text: string): Promise<{ x: number; y: number }> {
+    return this.root.locator('.view-lines').first().evaluate((lines, text) => {
+      for (const line of lines.querySelectorAll('.view-line')) {
+        const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT);
+        const nodes: Text[] = [];
+        while (walker.nextNode()) nodes.push(walker.currentNode as Text);
+        const at = nodes.map((n) => n.data.replaceAll('\u00a0', ' ')).join('').indexOf(text);
+        if (at < 0) continue;
+        let before = 0;
+        for (const node of nodes) {
+          if (at < before + node.length) {
+            const range = document.createRange();
+            range.setStart(node, at - before);
+            range.setEnd(node, at - before + 1);
+            const { x, y, width, height } = range.getBoundingClientRect();
+            return { x: x + width / 2, y: y + height / 2 };
+          }
+          before += node.length;
+        }
+      }
+      throw new Error(`${JSON.stringify(text)} is not in view`);
+    }, text);
+  }
+
+  /** Rests the mouse on a text until a hover is shown; gives the hover. */
+  async hover(text: string): Promise<Locator> {
+    await expect(async () => {
+      const { x, y } = await this.place(text);
+      await this.page.mouse.move(x + 200, y + 200);
+      await this.page.mouse.move(x, y, { steps: 3 });
+      await this.hoverBox.first().waitFor({ timeout: 3_000 });
+    }).toPass({ timeout: 30_000 });
+    return this.hoverBox;
+  }
+
+  /** Opens the menu of code actions at the cursor and gives its entries. */
+  async codeActions(): Promise<Locator> {
+    const entries = this.page.locator('.action-widget .monaco-list-row.action');
+    await expect(async () => {
+      await this.page.keyboard.press('Control+.');
+      await entries.first().waitFor({ timeout: 3_000 });
+    }).toPass({ timeout: 30_000 });
+    return entries;
+  }
+
+  /** An entry of the menu that a right click on a text opens. */
+  async menu(text: string, entry: string): Promise<void> {
+    const { x, y } = await this.place(text);
+    await this.page.mouse.click(x, y, { button: 'right' });
+    await this.page.locator('.monaco-menu').getByRole('menuitem', { name: entry }).first().click();
+  }
+}

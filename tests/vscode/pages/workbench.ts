@@ -1,0 +1,90 @@
+// The whole window: where everything else is found, and the commands.
+import { expect, type Locator, type Page } from '@playwright/test';
+import { ActivityBar } from './activity-bar.ts';
+import { DiffEditor, MultiDiffEditor } from './diff-editor.ts';
+import { MergeEditor } from './merge-editor.ts';
+import { Dialog, Notifications } from './notifications.ts';
+import { QuickInput } from './quick-input.ts';
+import { StatusBar } from './status-bar.ts';
+import { TextEditor } from './text-editor.ts';
+import { Tree } from './tree.ts';
+import { Webview } from './webview.ts';
+
+export class Workbench {
+  readonly page: Page;
+  readonly activity: ActivityBar;
+  readonly quick: QuickInput;
+  readonly notifications: Notifications;
+  readonly dialog: Dialog;
+  readonly status: StatusBar;
+  /** The text editor of the group that has the focus. */
+  readonly editor: TextEditor;
+  readonly diff: DiffEditor;
+  readonly multiDiff: MultiDiffEditor;
+  readonly merge: MergeEditor;
+
+  constructor(page: Page) {
+    this.page = page;
+    const group = page.locator('.editor-group-container.active');
+    this.activity = new ActivityBar(page);
+    this.quick = new QuickInput(page);
+    this.notifications = new Notifications(page);
+    this.dialog = new Dialog(page);
+    this.status = new StatusBar(page);
+    this.editor = new TextEditor(page, group.locator('.editor-instance > .monaco-editor').first(), group);
+    this.diff = new DiffEditor(page, group);
+    this.multiDiff = new MultiDiffEditor(page, group);
+    this.merge = new MergeEditor(page, group);
+  }
+
+  async ready(): Promise<void> {
+    await this.page.locator('.monaco-workbench .part.statusbar').waitFor({ timeout: 60_000 });
+  }
+
+  /** Runs a command by the title that the palette shows, category included: `Git: Commit`. */
+  async run(title: string): Promise<void> {
+    const { quick } = this;
+    await expect(async () => {
+      // commands of extensions come while these start; a palette that is open does not see them
+      await quick.cancel();
+      await this.page.keyboard.press('F1');
+      await quick.type(`>${title}`);
+      await quick.item(title).first().waitFor({ timeout: 3_000 });
+    }).toPass({ timeout: 30_000 });
+    await quick.pick(title);
+  }
+
+  /** Opens a file by its path below the workspace. */
+  async open(file: string): Promise<TextEditor> {
+    const name = file.slice(file.lastIndexOf('/') + 1);
+    await expect(async () => {
+      await this.quick.cancel();
+      await this.page.keyboard.press('Control+P');
+      await this.quick.type(file);
+      await this.quick.item(name).first().waitFor({ timeout: 3_000 });
+    }).toPass({ timeout: 30_000 });
+    await this.quick.item(name).first().click();
+    await this.editor.ready(name);
+    return this.editor;
+  }
+
+  /** The tree of a view by its title, as in the side bar: `Outline`. */
+  tree(view: string): Tree {
+    return new Tree(this.page, view);
+  }
+
+  /** A webview: of an extension by its id, in an editor or in a view. */
+  webview(which: { extension?: string; purpose?: 'webviewView' | 'customEditor' } = {}): Webview {
+    return new Webview(this.page, which);
+  }
+
+  /** A button at the right of the tabs, by its tooltip. */
+  titleAction(name: string | RegExp): Locator {
+    return this.page.locator('.editor-group-container.active .editor-actions').getByRole('button', { name });
+  }
+
+  /** A tab of any group, by the name of its file. */
+  tab(name: string): Locator {
+    return this.page.locator(`.tab[data-resource-name="${name}"]`);
+  }
+}

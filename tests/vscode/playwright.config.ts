@@ -1,0 +1,40 @@
+// Which browser, how long, and where what a failure leaves behind is put.
+import { defineConfig } from '@playwright/test';
+import { chromium } from './rig/places.ts';
+
+export default defineConfig({
+  testDir: '.',
+  outputDir: '.out/results',
+  snapshotPathTemplate: '{testDir}/screens/{testFileName}/{arg}{ext}',
+  fullyParallel: true,
+  workers: 2,
+  retries: 0,
+  forbidOnly: !!process.env['CI'],
+  timeout: 90_000,
+  expect: { timeout: 15_000 },
+  reporter: [['list']],
+  use: {
+    viewport: { width: 1280, height: 800 },
+    actionTimeout: 15_000,
+    screenshot: 'only-on-failure',
+    // without its film, which costs more than the test
+    trace: { mode: 'retain-on-failure', screenshots: false },
+    permissions: ['clipboard-read', 'clipboard-write'],
+    launchOptions: {
+      executablePath: chromium,
+      chromiumSandbox: false,
+      args: [
+        '--no-sandbox',
+        '--disable-gpu',
+        '--disable-quic',
+        '--no-first-run',
+        '--disable-background-networking',
+        '--disable-component-update',
+        '--disable-sync',
+        '--no-proxy-server',
+        // nothing but this machine can be reached
+        '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost',
+      ],
+    },
+  },
+});

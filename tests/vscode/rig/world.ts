@@ -1,0 +1,140 @@
+// A workspace with a home and an environment of its own, and the command line in it: `e2e/support` for VS Code's tests.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { backstitch, searchPath } from './places.ts';
+
+/** How a run ended. */
+export interface Output {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+export class World {
+  readonly base: string;
+  /** The workspace: a git repository without commits. */
+  readonly root: string;
+  readonly home: string;
+  /** Counts the agents at work here. */
+  agents = 0;
+
+  constructor() {
+    this.base = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'backstitch-vscode-')));
+    this.root = this.dir('work');
+    this.home = this.dir('home');
+    this.git('init', '-q', '-b', 'main');
+  }
+
+  /** A folder beside the workspace, made where it is not there. */
+  dir(name: string): string {
+    const dir = path.join(this.base, name);
+    fs.mkdirSync(dir, { recursive: true });
+    return dir;
+  }
+
+  /** All of the environment that anything here gets. */
+  env(): Record<string, string> {
+    return {
+      PATH: searchPath(),
+      HOME: this.home,
+      XDG_STATE_HOME: this.dir('state'),
+      XDG_CONFIG_HOME: this.dir('config'),
+      XDG_DATA_HOME: this.dir('data'),
+      XDG_CACHE_HOME: this.dir('cache'),
+      XDG_RUNTIME_DIR: this.dir('runtime'),
+      LANG: 'C.UTF-8',
+      TZ: 'UTC',
+      NO_COLOR: '1',
+      SHELL: '/bin/sh',
+      GIT_CONFIG_NOSYSTEM: '1',
+      GIT_CONFIG_GLOBAL: '/dev/null',
+      GIT_TERMINAL_PROMPT: '0',
+      GIT_AUTHOR_NAME: 'Dev',
+      GIT_AUTHOR_EMAIL: 'dev@example.com',
+      GIT_AUTHOR_DATE: '2026-01-02T03:04:05Z',
+      GIT_COMMITTER_NAME: 'Dev',
+      GIT_COMMITTER_EMAIL: 'dev@example.com',
+      GIT_COMMITTER_DATE: '2026-01-02T03:04:05Z',
+    };
+  }
+
+  // ---- running ---------------------------------------------------------------------------------------------------
+
+  /** Runs a program in the workspace to its end. */
+  spawn(program: string, args: string[], { input = '', env = {} as Record<string, string> } = {}): Output {
+    const done = spawnSync(program, args, {
+      cwd: this.root,
+      env: { ...this.env(), ...env },
+      input,
+      encoding: 'utf8',
+      timeout: 60_000,
+      maxBuffer: 1 << 26,
+    });
+    if (done.error) throw done.error;
+    return { code: done.status ?? -1, stdout: done.stdout, stderr: done.stderr };
+  }
+
+  /** The same, and anything but exit status 0 fails the test; gives its standard output. */
+  private ok(program: string, args: string[]): string {
+    const done = this.spawn(program, args);
+    assert.equal(done.code, 0, `${program} ${args.join(' ')}\n${done.stdout}\n${done.stderr}`);
+    return done.stdout;
+  }
+
+  git(...args: string[]): string {
+    return this.ok('git', args);
+  }
+
+  sh(command: string): Output {
+    return this.spawn('sh', ['-c', command]);
+  }
+
+  /** Backstitch's command line, which must do what it is told; gives its standard output. */
+  run(...args: string[]): string {
+    return this.ok(backstitch, args);
+  }
+
+  /** The same with `--json`, read. */
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- the shape is the command's
+  json(...args: string[]): any {
+    return JSON.parse(this.run('--json', ...args));
+  }
+
+  // ---- files -----------------------------------------------------------------------------------------------------
+
+  path(file: string): string {
+    return path.resolve(this.root, file);
+  }
+
+  read(file: string): string {
+    return fs.readFileSync(this.path(file), 'utf8');
+  }
+
+  write(file: string, content: string | Uint8Array): void {
+    fs.mkdirSync(path.dirname(this.path(file)), { recursive: true });
+    fs.writeFileSync(this.path(file), content);
+  }
+
+  exists(file: string): boolean {
+    return fs.lstatSync(this.path(file), { throwIfNoEntry: false }) !== undefined;
+  }
+
+  remove(file: string): void {
+    fs.rmSync(this.path(file), { recursive: true });
+  }
+
+  /** Writes these files and commits all that is there. */
+  commit(files: Record<string, string> = {}, message = 'start'): void {
+    for (const [file, content] of Object.entries(files)) this.write(file, content);
+    this.git('add', '-A');
+    this.git('commit', '-q', '-m', message);
+  }
+
+  /** Removes all of it. */
+  end(): void {
+    fs.rmSync(this.base, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+  }
+}
