@@ -10,6 +10,11 @@ export default tseslint.config(
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
       "@typescript-eslint/consistent-type-definitions": "off",
       "@typescript-eslint/switch-exhaustiveness-check": "error",
+      // of node's own test runner, which waits for its tests by itself
+      "@typescript-eslint/no-floating-promises": [
+        "error",
+        { allowForKnownSafeCalls: [{ from: "package", name: "test", package: "node:test" }] },
+      ],
       eqeqeq: "error",
       curly: ["error", "multi-line"],
     },

@@ -123,21 +123,16 @@ export class Ctx implements vscode.Disposable {
   }
 
   /** Asks the server. Fails with its words where it fails, and where there is none. */
-  request<M extends Method>(
-    method: M,
-    params: Requests[M]["params"],
-    token?: vscode.CancellationToken,
-  ): Promise<Requests[M]["result"]> {
-    return this.running().sendRequest(method, params, token);
+  async request<M extends Method>(method: M, params: Requests[M]["params"]): Promise<Requests[M]["result"]> {
+    return this.running().sendRequest(method, params);
   }
 
   /** Has the server do one of its commands. Its failures are errors, since it was told that they may be. */
-  execute<C extends CommandName>(
+  async execute<C extends CommandName>(
     command: C,
     params: Commands[C]["params"],
-    token?: vscode.CancellationToken,
   ): Promise<Exclude<Commands[C]["result"], { error: unknown }>> {
-    return this.running().sendRequest("workspace/executeCommand", { command, arguments: [params] }, token);
+    return this.running().sendRequest("workspace/executeCommand", { command, arguments: [params] });
   }
 
   private running(): LanguageClient {

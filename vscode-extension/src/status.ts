@@ -55,8 +55,9 @@ export class StatusBar implements vscode.Disposable {
       this.count = page.checkpoints.length;
       this.more = page.more;
       this.newest = page.checkpoints[0];
-    } catch {
-      // no workspace is open
+    } catch (error) {
+      // no workspace is open, or none that can be read
+      this.ctx.log.debug(String(error));
       this.count = 0;
       this.newest = undefined;
     }

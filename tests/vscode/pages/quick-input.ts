@@ -39,7 +39,9 @@ export class QuickInput {
 
   /** The labels of the items in view. */
   async labels(): Promise<string[]> {
-    return this.items.locator('.quick-input-list-label .label-name').allInnerTexts();
+    const labels = await this.items.locator('.quick-input-list-label .label-name').allInnerTexts();
+    // an icon before it leaves a blank
+    return labels.map((label) => label.trim());
   }
 
   /** Replaces what stands in the box. */

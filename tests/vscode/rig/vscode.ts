@@ -3,7 +3,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
-import type { Page } from '@playwright/test';
+import { expect, type Page } from '@playwright/test';
 import { Workbench } from '../pages/workbench.ts';
 import { backstitch, codeServer, searchPath } from './places.ts';
 import type { World } from './world.ts';
@@ -137,7 +137,27 @@ export class Code {
     const workbench = new Workbench(this.page);
     await workbench.ready();
     if (file !== undefined) await workbench.editor.ready(path.basename(file));
+    await this.watches();
     return workbench;
+  }
+
+  /**
+   * Waits until VS Code sees what becomes of files: what is written before its watcher runs it never hears of. Files
+   * that git is told to pass over come until the window shows one.
+   */
+  private async watches(): Promise<void> {
+    const name = 'is-it-watching';
+    this.world.write('.git/info/exclude', `/${name}-*\n`);
+    const row = this.page.locator('.explorer-folders-view .monaco-list-row').filter({ hasText: name });
+    const made: string[] = [];
+    await expect(async () => {
+      const next = `${name}-${made.length}`;
+      this.world.write(next, '');
+      made.push(next);
+      await expect(row.first()).toBeVisible({ timeout: 3_000 });
+    }).toPass({ timeout: 60_000 });
+    for (const file of made) this.world.remove(file);
+    await expect(row).toHaveCount(0, { timeout: 15_000 });
   }
 
   /** Changes these of the user's settings; VS Code finds it by itself. */

@@ -13,7 +13,7 @@ import type { Commands, Where } from "../server/protocol.ts";
 import { told } from "../show/errors.ts";
 import * as pick from "../show/pick.ts";
 import type { TimelineView } from "../timeline/view.ts";
-import { asArguments } from "./arguments.ts";
+import { asArguments, toTakeOut } from "./arguments.ts";
 import * as history from "./history.ts";
 import { Restores, type Verb } from "./restore.ts";
 import * as setup from "./setup.ts";
@@ -42,7 +42,8 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
       ask: (typed: Commands[V]["params"]) => Promise<Commands[V]["params"] | undefined>,
     ): Run =>
     async (argument) => {
-      const typed = await ask({ ...ctx.where(), ...asArguments(argument) });
+      const given = verb === "backstitch.revert" ? toTakeOut(argument) : asArguments(argument);
+      const typed = await ask({ ...ctx.where(), ...given });
       return typed === undefined ? undefined : restores.run(verb, typed);
     };
   const rev = async <P extends Where & { rev?: string | null }>(

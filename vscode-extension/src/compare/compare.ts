@@ -4,7 +4,7 @@ import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx.ts";
 import * as documents from "../documents/open.ts";
-import { type CheckpointResult, type Text, type Where, rev as revOf, shown } from "../server/protocol.ts";
+import { type CheckpointResult, type Where, rev as revOf, shown } from "../server/protocol.ts";
 import { about, counts } from "../show/words.ts";
 import { oldestFirst, spans } from "./spans.ts";
 
@@ -70,27 +70,23 @@ export async function changed(
 }
 
 /** A file as it was. */
-export async function openAt(
-  ctx: Ctx,
-  asked: Where & { rev?: string; path?: Text; line?: number },
-): Promise<void> {
-  if (asked.rev === undefined || asked.path === undefined) return;
+export async function openAt(ctx: Ctx, asked: Where & { rev?: string }): Promise<void> {
+  if (asked.rev === undefined || typeof asked.uri !== "string") return;
   const place = where(asked);
+  const root = await rootOf(ctx, place);
   const { id } = await ctx.request("backstitch/checkpoint", { ...place, rev: asked.rev });
-  const document = await vscode.workspace.openTextDocument(
-    documents.at(await rootOf(ctx, place), id, asked.path),
-  );
+  const path = documents.below(root, vscode.Uri.parse(asked.uri).fsPath);
+  if (path === undefined) return;
+  const document = await vscode.workspace.openTextDocument(documents.at(root, id, path));
   await vscode.window.showTextDocument(document, { preview: true });
 }
 
 /** What one checkpoint changed in one file, or in all of its files. */
-export async function openChange(ctx: Ctx, asked: Where & { rev?: string; path?: Text }): Promise<void> {
+export async function openChange(ctx: Ctx, asked: Where & { rev?: string }): Promise<void> {
   if (asked.rev === undefined) return;
   const place = where(asked);
   const found = await ctx.request("backstitch/checkpoint", { ...place, rev: asked.rev });
-  const file =
-    asked.path === undefined ? undefined : documents.onDisk(await rootOf(ctx, place), asked.path).toString();
-  await changed(ctx, place, found, file);
+  await changed(ctx, place, found, asked.uri ?? undefined);
 }
 
 export async function rootOf(ctx: Ctx, place: Where): Promise<string> {

@@ -34,7 +34,7 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
   provideOriginalResource(uri: vscode.Uri): vscode.Uri | undefined {
     const { chosen } = this;
     if (chosen === undefined || uri.scheme !== "file") return undefined;
-    const path = below(chosen.root, uri.fsPath);
+    const path = documents.below(chosen.root, uri.fsPath);
     return path === undefined
       ? undefined
       : vscode.Uri.from(parts({ ...chosen, rev: chosen.id, path } satisfies At & Chosen));
@@ -135,13 +135,6 @@ function state({ root, id }: Chosen, file: ChangedFile): vscode.SourceControlRes
       tooltip: [name, counts([file])].filter(Boolean).join(" "),
     },
   };
-}
-
-/** A path from the root with `/`; undefined where it is elsewhere. */
-function below(root: string, file: string): string | undefined {
-  const slashes = (path: string) => path.replaceAll("\\", "/");
-  const start = `${slashes(root).replace(/\/$/, "")}/`;
-  return slashes(file).startsWith(start) ? slashes(file).slice(start.length) : undefined;
 }
 
 function workspace(place: Where): Where {

@@ -28,7 +28,7 @@ export function spans(checkpoints: readonly Checkpoint[]): Span[] {
         });
       } else {
         known.to = checkpoint.id;
-        known.change = joined(known.change, change, path);
+        known.change = joined(known, change, path);
       }
     }
   }
@@ -36,8 +36,9 @@ export function spans(checkpoints: readonly Checkpoint[]): Span[] {
   return all.filter((span) => !(span.made && span.change.kind === "delete"));
 }
 
-function joined(first: Change, next: Change, path: string): Change {
-  const kind = next.kind === "delete" ? "delete" : first.kind === "create" ? "create" : next.kind;
+function joined({ change: first, made }: Span, next: Change, path: string): Change {
+  const there = next.kind === "create" ? "modify" : next.kind;
+  const kind = next.kind === "delete" ? "delete" : made ? "create" : there;
   const from = first.from ?? (shown(first.path) === path ? undefined : first.path);
   const whole: Change = { ...next, kind };
   delete whole.from;

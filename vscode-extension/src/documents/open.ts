@@ -29,6 +29,13 @@ export function onDisk(root: string, file: Text): vscode.Uri {
   return vscode.Uri.file(path.join(root, shown(file)));
 }
 
+/** A path from the root with `/`; undefined where it is elsewhere. */
+export function below(root: string, file: string): string | undefined {
+  const slashes = (path: string) => path.replaceAll("\\", "/");
+  const start = `${slashes(root).replace(/\/$/, "")}/`;
+  return slashes(file).startsWith(start) ? slashes(file).slice(start.length) : undefined;
+}
+
 /** Two sides of one file; `to` undefined: as it is now, which can be edited. */
 export function sides(
   root: string,

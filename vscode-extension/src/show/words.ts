@@ -23,8 +23,8 @@ export function ago(time: string | null, now: number, say: Say): string {
 
 /** One line of text: what a prompt or a label is in a list. */
 export function line(text: string, longest = 80): string {
-  // control characters and what turns the direction of writing have no place in a list
-  const plain = text.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim();
+  // control characters and what turns the direction of writing have no place in a list; what joins letters does
+  const plain = text.replace(/(?:(?![\u200c\u200d])[\p{Cc}\p{Cf}\s])+/gu, " ").trim();
   const letters = Array.from(new Intl.Segmenter().segment(plain), ({ segment }) => segment);
   return letters.length <= longest
     ? plain
@@ -97,7 +97,7 @@ export function actionOf(action: Action, say: Say): string {
         ? say("is created again")
         : say("moves back from {0}", shown(action.from));
     case "merge":
-      return say("is put back around your own edits");
+      return say("is merged with what came later");
     case "chmod":
       return say("gets its mode back");
     case "skip":
@@ -105,18 +105,14 @@ export function actionOf(action: Action, say: Say): string {
   }
 }
 
-/** `3 files, 1 of them merged with your edits; 2 conflicts; 1 gap`. */
+/** `3 files, 1 of them merged; 2 conflicts; 1 gap`. */
 export function summary(plan: PlanResult, say: Say): string {
   const done = plan.actions.filter((action) => action.action !== "skip");
   const merged = done.filter((action) => action.action === "merge").length;
   const open = conflicts(plan.conflicts);
   return [
     done.length === 1 ? say("1 file") : say("{0} files", done.length),
-    merged === 0
-      ? ""
-      : merged === 1
-        ? say("1 merged with your edits")
-        : say("{0} merged with your edits", merged),
+    merged === 0 ? "" : merged === 1 ? say("1 of them merged") : say("{0} of them merged", merged),
     open === 0 ? "" : open === 1 ? say("1 conflict") : say("{0} conflicts", open),
     plan.gaps.length === 0 ? "" : plan.gaps.length === 1 ? say("1 gap") : say("{0} gaps", plan.gaps.length),
   ]

@@ -80,9 +80,7 @@ export class EntryRow extends Row {
     this.accessibilityInformation = { label: [title, rev(checkpoint), this.description].join(", ") };
     this.contextValue = `${checkpoint.kind}${checkpoint.taken_out ? "-out" : ""}`;
     const name = rev(checkpoint);
-    const own =
-      checkpoint.kind === "turn" ? { turn: name } : checkpoint.kind === "step" ? { step: checkpoint.id } : {};
-    this.arguments = { workspace: root, rev: name, ...own };
+    this.arguments = { workspace: root, rev: name };
   }
 }
 
@@ -105,7 +103,7 @@ export class FileRow extends Row {
     this.tooltip = path;
     this.contextValue = change.binary ? "file-binary" : "file";
     const uri = this.resourceUri.toString();
-    this.arguments = { workspace: root, rev: checkpoint.id, path: change.path, paths: [uri], uri };
+    this.arguments = { workspace: root, rev: checkpoint.id, paths: [uri], uri };
     if (!change.binary) {
       this.command = {
         command: "backstitch.openChange",

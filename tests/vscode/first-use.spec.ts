@@ -1,0 +1,82 @@
+// What a new user meets: no program, a folder that is not trusted, nothing recorded; in every theme.
+import { expect, test } from './rig/test.ts';
+import { look } from './rig/look.ts';
+
+const TEXT = 'one\ntwo\nthree\nfour\nfive\n';
+
+test.describe(() => {
+  test.use({ vscode: { server: 'missing' } });
+
+  test('there is no program: it is said, and can be chosen', async ({ code }) => {
+    const window = await code.open();
+    const toast = window.notifications.toast('The program backstitch was not found');
+    await expect(toast).toBeVisible();
+    for (const button of ['Choose it…', 'Open settings', 'Try again']) {
+      await expect(window.notifications.action('The program backstitch was not found', button)).toBeVisible();
+    }
+    await window.activity.open('Backstitch');
+    await expect(window.tree('Timeline').welcome).toContainText('The program backstitch was not found.');
+    await look(window.page, 'missing');
+  });
+});
+
+test.describe(() => {
+  test.use({ vscode: { trusted: false } });
+
+  test('without trust there is history, and nothing of the workspace runs', async ({ world, agent, code }) => {
+    // what a workspace would have run instead of the server
+    world.write('.vscode/settings.json', JSON.stringify({ 'backstitch.server.path': world.path('evil') }));
+    world.write('evil', '#!/bin/sh\ntouch "$(dirname "$0")/was-run"\n');
+    world.sh('chmod +x evil');
+    world.commit({ 'a.txt': TEXT });
+    agent.start();
+    agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+    const window = await code.open('a.txt');
+    await expect(window.status.item('Restricted Mode')).toBeVisible();
+    await expect(window.editor.lens('rewind to here')).toBeVisible();
+    await window.activity.open('Backstitch');
+    await expect(window.tree('Timeline').row('make it two')).toBeVisible();
+    await window.run('Backstitch: Set Up Agents…');
+    await expect(window.notifications.toast('Agents are set up in trusted workspaces only')).toBeVisible();
+    expect(world.exists('was-run')).toBe(false);
+  });
+});
+
+test('the status bar counts, says who is at work, and offers what there is', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  const window = await code.open('a.txt');
+  const item = window.page.locator('[id="backstitch.backstitch.backstitch"]');
+  await expect(item).toContainText('0');
+  agent.start();
+  agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+  await expect(item).toHaveAttribute('aria-label', /checkpoints.*claude-code is at work/s);
+  await item.click();
+  await expect.poll(() => window.quick.labels()).toContain('Show the timeline');
+  await window.quick.pick('Make a checkpoint');
+  await window.quick.type('before lunch');
+  await window.quick.accept();
+  await expect(window.notifications.toast(/Checkpoint c\d+ is made/)).toBeVisible();
+  expect(world.run('log')).toContain('before lunch');
+});
+
+for (const theme of ['light', 'dark', 'contrast', 'contrast light'] as const) {
+  test.describe(() => {
+    test.use({ vscode: { theme } });
+
+    test(`all of it in the theme ${theme}`, async ({ world, agent, code }) => {
+      world.commit({ 'a.txt': TEXT });
+      agent.start();
+      agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+      agent.turn('make it four', () => agent.edit('a.txt', 'four', '4'));
+      const window = await code.open('a.txt');
+      await expect(window.editor.lens('rewind to here').first()).toBeVisible();
+      await window.activity.open('Backstitch');
+      await window.tree('Timeline').expand('make it two');
+      await window.run('Backstitch: Show Branches and Forks');
+      const graph = window.webview();
+      await graph.ready();
+      await expect(graph.locator('.row')).not.toHaveCount(0);
+      await look(window.page, `theme-${theme.replace(' ', '-')}`);
+    });
+  });
+}

@@ -1,0 +1,132 @@
+// The main job: an agent edits, a lens stands above its lines, takes them back, and undo brings them again.
+import { expect, test } from './rig/test.ts';
+import { look } from './rig/look.ts';
+
+const TEXT = 'one\ntwo\nthree\nfour\nfive\n';
+
+test('a lens appears on an agent’s edit, and rewinds it', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT, 'b.txt': 'other\n' });
+  const window = await code.open('a.txt');
+  const { editor, notifications, quick } = window;
+  agent.start();
+  agent.turn('make it two', () => {
+    agent.edit('a.txt', 'two', '2');
+    agent.write('new.txt', 'new\n');
+  });
+  // nobody asked for it: the server hears of what the hook recorded
+  await expect(editor.lens('rewind to here · turn 1 “make it two”')).toBeVisible();
+  await editor.expectText(TEXT.replace('two', '2'));
+  await look(window.page, 'lens');
+  await editor.lens('rewind to here').click();
+  await expect(quick.title).toHaveText('Rewind to t1');
+  await expect.poll(() => quick.labels()).toEqual(['Rewind to t1', 'Show all changes', 'a.txt', 'new.txt']);
+  await look(window.page, 'plan');
+  await quick.pick('Rewind to t1');
+  await expect(notifications.toast('Rewound: 2 files')).toBeVisible();
+  await expect.poll(() => world.read('a.txt')).toBe(TEXT);
+  expect(world.exists('new.txt')).toBe(false);
+  await editor.expectText(TEXT);
+  await editor.expectDirty(false);
+  await look(window.page, 'rewound');
+  await notifications.action('Rewound', 'Undo').click();
+  await expect(quick.title).toHaveText(/^Undo/);
+  await quick.pick(/Undo/);
+  await expect(notifications.toast('Undone: 2 files')).toBeVisible();
+  await editor.expectText(TEXT.replace('two', '2'));
+  expect(world.read('new.txt')).toBe('new\n');
+});
+
+test('a plan can be looked at before it is done', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT, 'gone.txt': 'gone\n' });
+  agent.start();
+  agent.turn('tidy up', () => {
+    agent.edit('a.txt', 'two', '2');
+    agent.write('new.txt', 'new\n');
+    agent.remove('gone.txt');
+  });
+  const window = await code.open('a.txt');
+  await window.run('Backstitch: Rewind…');
+  const { quick, diff, multiDiff } = window;
+  await expect(quick.title).toHaveText('Rewind to before…');
+  await quick.pick('tidy up');
+  await expect(quick.title).toHaveText('Rewind to t1');
+  await quick.pick('a.txt');
+  await diff.expectTexts(TEXT.replace('two', '2'), TEXT);
+  await quick.pick('Show all changes');
+  await multiDiff.expectFiles('a.txt', 'gone.txt', 'new.txt');
+  await look(window.page, 'plan-all');
+  await quick.cancel();
+  expect(world.read('a.txt')).toBe(TEXT.replace('two', '2'));
+  expect(world.exists('gone.txt')).toBe(false);
+});
+
+test('what was typed and not saved stays through a rewind', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+  const window = await code.open('a.txt');
+  const { editor, quick, notifications } = window;
+  await expect(editor.lens('rewind to here')).toBeVisible();
+  await editor.type(5, 'mine ');
+  await editor.expectDirty(true);
+  await editor.lens('rewind to here').click();
+  await quick.pick('Rewind to t1');
+  await expect(notifications.toast('Rewound: 1 file; 1 of them in editors, to be saved')).toBeVisible();
+  await editor.expectText(TEXT.replace('five', 'mine five'));
+  await editor.expectDirty(true);
+  expect(world.read('a.txt')).toBe(TEXT.replace('two', '2'));
+  await editor.save();
+  expect(world.read('a.txt')).toBe(TEXT.replace('five', 'mine five'));
+});
+
+test('what collides is resolved in the merge editor', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+  world.write('a.txt', TEXT.replace('two', 'mine'));
+  const window = await code.open('a.txt');
+  const { quick, merge } = window;
+  await window.run('Backstitch: Rewind…');
+  await quick.pick('make it two');
+  await expect(quick.title).toHaveText('Rewind to t1');
+  expect((await quick.labels()).slice(0, 3)).toEqual([
+    'Rewind to t1, and resolve conflicts',
+    'Rewind to t1, and keep your lines where they collide',
+    'Rewind to t1, and take the older lines where they collide',
+  ]);
+  await look(window.page, 'conflict');
+  await quick.pick('Rewind to t1, and resolve conflicts');
+  await merge.ready();
+  await merge.incoming.expectText(TEXT);
+  await merge.current.expectText(TEXT.replace('two', 'mine'));
+  await expect(merge.remaining).toContainText('1 Conflict');
+  await look(window.page, 'merge');
+  await merge.action('Accept Incoming').click();
+  await merge.complete.click();
+  await expect.poll(() => world.read('a.txt')).toBe(TEXT);
+});
+
+test('one turn is taken out, and what came later stays', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+  agent.turn('make it four', () => agent.edit('a.txt', 'four', '4'));
+  const window = await code.open('a.txt');
+  const { quick, editor, notifications } = window;
+  await window.run('Backstitch: Take Out Only This');
+  await quick.pick('make it two');
+  await quick.pick('Revert t1');
+  await expect(notifications.toast('Taken out: 1 file')).toBeVisible();
+  await editor.expectText(TEXT.replace('four', '4'));
+});
+
+test('a rewind from the command line is seen in the editor', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+  const window = await code.open('a.txt');
+  await expect(window.editor.lens('rewind to here')).toBeVisible();
+  world.run('rewind', 't1');
+  await window.editor.expectText(TEXT);
+  await expect(window.editor.lens('rewind to here')).toHaveCount(0);
+});

@@ -1,0 +1,99 @@
+// The timeline in the side bar, the graph, branches and forks.
+import { expect, test } from './rig/test.ts';
+import { look } from './rig/look.ts';
+
+const TEXT = 'one\ntwo\nthree\nfour\nfive\n';
+
+test('the timeline follows what happens, and its rows rewind', async ({ world, agent, code }) => {
+  world.commit({ 'src/a.txt': TEXT });
+  const window = await code.open('src/a.txt');
+  const { activity, quick, notifications, editor } = window;
+  await activity.open('Backstitch');
+  const tree = window.tree('Timeline');
+  await expect(tree.welcome).toContainText('Checkpoints come with an agent’s first prompt here.'.replace('’', "'"));
+  agent.start();
+  agent.turn('make it two', () => {
+    agent.edit('src/a.txt', 'two', '2');
+    agent.bash('touch new.txt; exit 1');
+  });
+  await expect(tree.row('make it two')).toBeVisible();
+  await expect(tree.row('make it two')).toContainText('+1 −1');
+  await tree.expand('make it two');
+  await expect(tree.row('Edit · src/a.txt')).toBeVisible();
+  await tree.expand('Edit · src/a.txt');
+  await expect(tree.row('a.txt')).toContainText('src · +1 −1');
+  // live: the next turn comes without anybody asking, and what was opened stays open
+  agent.turn('make it four', () => agent.edit('src/a.txt', 'four', '4'));
+  await expect(tree.row('make it four')).toBeVisible();
+  await expect(tree.row('a.txt').first()).toBeVisible();
+  await look(window.page, 'timeline');
+
+  await tree.row('a.txt').first().click();
+  await window.diff.expectTexts(TEXT, TEXT.replace('two', '2'));
+  await window.open('src/a.txt');
+  await tree.menu('make it four', 'Rewind…');
+  await quick.pick('Rewind to t2');
+  await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
+  await editor.expectText(TEXT.replace('two', '2'));
+  await expect(tree.row('make it four')).toContainText('taken out');
+});
+
+test('the timeline is filtered', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT, 'b.txt': TEXT });
+  agent.start();
+  agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+  agent.turn('tidy up', () => agent.edit('b.txt', 'four', '4'));
+  const window = await code.open('a.txt');
+  await window.activity.open('Backstitch');
+  const tree = window.tree('Timeline');
+  await expect(tree.row('tidy up')).toBeVisible();
+  await window.run('Backstitch: Filter the Timeline…');
+  await expect(window.quick.message).toContainText('agent:claude-code');
+  await window.quick.type('tidy');
+  await window.quick.accept();
+  await expect(tree.row('make it two')).toHaveCount(0);
+  await expect(tree.row('tidy up')).toBeVisible();
+  await window.run('Backstitch: Filter the Timeline…');
+  await window.quick.type('path:a.txt');
+  await window.quick.accept();
+  await expect(tree.row('tidy up')).toHaveCount(0);
+  await expect(tree.row('Edit · a.txt')).toBeVisible();
+  await window.run('Backstitch: Clear the Filter');
+  await expect(tree.row('tidy up')).toBeVisible();
+});
+
+test('a fork, a switch to it and back; the graph shows both', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+  const window = await code.open('a.txt');
+  const { quick, notifications, editor } = window;
+  await editor.lens('fork').click();
+  await expect(quick.title).toHaveText('Fork from before t1');
+  await quick.type('idea');
+  await quick.accept();
+  await notifications.action('Branch idea begins there', 'Switch to it').click();
+  await quick.pick('Switch to idea');
+  await expect(notifications.toast('Switched: 1 file')).toBeVisible();
+  await editor.expectText(TEXT);
+  agent.turn('make it four instead', () => agent.edit('a.txt', 'four', '4'));
+  await editor.expectText(TEXT.replace('four', '4'));
+
+  await window.run('Backstitch: Show Branches and Forks');
+  const graph = window.webview();
+  await graph.ready();
+  const row = (title: string) => graph.locator(`.row:has-text("${title}")`);
+  await expect(row('make it two')).toContainText('main');
+  await expect(row('idea')).toContainText('t2');
+  await look(window.page, 'graph');
+  // by keyboard alone
+  await row('make it two').focus();
+  await window.page.keyboard.press('ArrowUp');
+  await expect(graph.locator('.row:focus')).not.toContainText('make it two');
+  await expect(graph.locator('.row[aria-selected="true"]')).toHaveCount(1);
+
+  await window.run('Backstitch: Switch to Branch…');
+  await quick.pick('main');
+  await quick.pick('Switch to main');
+  await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('two', '2'));
+});

@@ -1,0 +1,20 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { type At, parse, parts } from "../src/documents/uri.ts";
+
+test("a file at a checkpoint leads back, whatever its workspace is called", () => {
+  for (const root of ["/home/me/project", "/home/Me/Ein Projekt", "/ä/É%41", "c:\\Users\\Me"]) {
+    const at: At = { root, rev: "c12", path: "src/é Ü?.rs" };
+    const made = parts(at);
+    assert.deepEqual(parse(made), at);
+    // as VS Code writes a host
+    assert.equal(made.authority, made.authority.toLowerCase());
+  }
+});
+
+test("what was shown is no file", () => {
+  assert.equal(parse({ scheme: "backstitch", authority: "view", path: "/1/plan" }), undefined);
+  assert.equal(parse({ scheme: "file", authority: "", path: "/a/b" }), undefined);
+  assert.equal(parse({ scheme: "backstitch", authority: "x", path: "/c1" }), undefined);
+});
