@@ -560,3 +560,41 @@ fn untouched_files_keep_their_times() {
     world.ok(["rewind", "t2"]);
     assert_eq!((time("src/d.txt"), time("b.txt")), before);
 }
+
+/// Who watches the directory of a file that a rewind writes is told last that it came: an editor that was told that it
+/// went would take it for deleted, or for nothing that happened.
+#[test]
+#[cfg(target_os = "linux")]
+fn who_watches_a_file_hears_that_it_came() {
+    use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
+
+    let world = World::committed(&[("src/a.txt", "one\ntwo\nthree\n")]);
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("src/a.txt", "two\n", "2\n");
+    agent.stop();
+    let queue = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).expect("inotify");
+    inotify::add_watch(&queue, world.path("src"), WatchFlags::ALL_EVENTS).expect("a watch");
+    for command in [vec!["rewind", "t1"], vec!["undo"], vec!["redo"]] {
+        world.ok(&command);
+        let mut space = [std::mem::MaybeUninit::uninit(); 4096];
+        let mut reader = inotify::Reader::new(&queue, &mut space);
+        let mut told = Vec::new();
+        while let Ok(event) = reader.next() {
+            let names = [
+                (ReadFlags::MOVED_TO, "came"),
+                (ReadFlags::CREATE, "came"),
+                (ReadFlags::MOVED_FROM, "went"),
+                (ReadFlags::DELETE, "went"),
+            ];
+            let is_ours = event
+                .file_name()
+                .is_some_and(|name| name.to_bytes() == b"a.txt");
+            let what = names
+                .iter()
+                .find(|(flag, _)| event.events().contains(*flag));
+            told.extend(what.filter(|_| is_ours).map(|(_, what)| *what));
+        }
+        assert_eq!(told.last(), Some(&"came"), "{command:?}: {told:?}");
+    }
+}

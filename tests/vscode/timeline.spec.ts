@@ -83,8 +83,9 @@ test('a fork, a switch to it and back; the graph shows both', async ({ world, ag
   const graph = window.webview();
   await graph.ready();
   const row = (title: string) => graph.locator(`.row:has-text("${title}")`);
-  await expect(row('make it two')).toContainText('main');
-  await expect(row('idea')).toContainText('t2');
+  const tip = (branch: string) => graph.locator(`.row:has(.branch:text-is("${branch}"))`);
+  await expect(tip('main')).toContainText('c3');
+  await expect(tip('idea')).toContainText('c5');
   await look(window.page, 'graph');
   // by keyboard alone
   await row('make it two').focus();

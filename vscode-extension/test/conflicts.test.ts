@@ -5,7 +5,7 @@ import { sides } from "../src/compare/conflicts.ts";
 
 test("markers come apart into three texts", () => {
   const text =
-    "one\n<<<<<<< yours\nmine\n=======\ntwo\n>>>>>>> t1\nthree\n<<<<<<< yours\n=======\nfour\n>>>>>>> t1";
+    "one\n<<<<<<< t1\ntwo\n=======\nmine\n>>>>>>> kept\nthree\n<<<<<<< t1\nfour\n=======\n>>>>>>> kept";
   assert.deepEqual(sides(text), {
     base: "one\nthree\n",
     current: "one\nmine\nthree\n",
@@ -15,13 +15,13 @@ test("markers come apart into three texts", () => {
 });
 
 test("what is no whole conflict is text", () => {
-  assert.equal(sides("one\n<<<<<<< yours\ntwo\n"), undefined);
+  assert.equal(sides("one\n<<<<<<< t1\ntwo\n"), undefined);
   assert.equal(sides("Title\n=======\n>>>>>>> quoted\n"), undefined);
-  const text = "<<<<<<< a\n<<<<<<< yours\nx\n=======\ny\n>>>>>>> t1\n";
-  assert.deepEqual(sides(text)?.current, "<<<<<<< a\nx\n");
+  const text = "<<<<<<< a\n<<<<<<< t1\nx\n=======\ny\n>>>>>>> kept\n";
+  assert.deepEqual(sides(text)?.target, "<<<<<<< a\nx\n");
 });
 
 test("line ends stay as they are", () => {
-  const found = sides("a\r\n<<<<<<< yours\r\nb\r\n=======\r\nc\r\n>>>>>>> t1\r\n");
-  assert.deepEqual([found?.current, found?.target], ["a\r\nb\r\n", "a\r\nc\r\n"]);
+  const found = sides("a\r\n<<<<<<< t1\r\nb\r\n=======\r\nc\r\n>>>>>>> kept\r\n");
+  assert.deepEqual([found?.target, found?.current], ["a\r\nb\r\n", "a\r\nc\r\n"]);
 });

@@ -489,7 +489,9 @@ impl Place<'_> {
     /// other is absent for a moment and lies under `aside`, a third name that is ours and free; a process
     /// that dies then leaves it to `mend`.
     pub(crate) fn exchange(&self, other: &Place<'_>, aside: &Place<'_>) -> Result<()> {
-        match self.rename_with(other, RenameFlags::EXCHANGE) {
+        // in this direction the other name is told to have gone and come; in the other one it is told to have come
+        // and gone, and an editor that watches takes the file for deleted, or for nothing that happened
+        match other.rename_with(self, RenameFlags::EXCHANGE) {
             Err(e) if unsupported(e) => {}
             done => return done.at("exchange", &self.shown),
         }

@@ -357,7 +357,7 @@ fn a_plan_with_its_texts() {
     let (plan, texts) = planned(&mut client, &json!({ "redo": true, "texts": true }));
     assert_eq!(texts[0], ("a.txt".to_owned(), json!(typed), json!(then)));
     assert_eq!(plan["title"], "redo op1", "{plan}");
-    assert!(planned(&mut client, &json!({ "undo": true })).1.is_empty());
+    assert!(planned(&mut client, &json!({ "redo": true })).1.is_empty());
     assert_eq!((&client.said, &client.asked), (&Vec::new(), &Vec::new()));
     client.leave();
 }

@@ -47,8 +47,9 @@ export class MultiDiffEditor {
     return this.entries.locator('.file-path .title:not(.original)').allInnerTexts();
   }
 
-  async expectFiles(...files: string[]): Promise<void> {
-    await expect.poll(() => this.files()).toEqual(files);
+  async expectFiles(...files: (string | RegExp)[]): Promise<void> {
+    const wanted = files.map((file) => (typeof file === 'string' ? file : expect.stringMatching(file)));
+    await expect.poll(() => this.files()).toEqual(wanted);
   }
 
   /** The diff of a file in view, by a part of its name. */

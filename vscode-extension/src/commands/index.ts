@@ -6,7 +6,7 @@ import { Merges } from "../compare/merge.ts";
 import type { QuickDiff } from "../compare/quickdiff.ts";
 import * as compare from "../compare/compare.ts";
 import type { Ctx } from "../ctx.ts";
-import { Nothing } from "../documents/open.ts";
+import { Files, Nothing } from "../documents/open.ts";
 import { Planned } from "../documents/planned.ts";
 import type { Graph } from "../graph/panel.ts";
 import type { Commands, Where } from "../server/protocol.ts";
@@ -23,6 +23,7 @@ type Run = (argument: unknown) => unknown;
 
 export function registerCommands(ctx: Ctx, parts: Parts): void {
   ctx.owned(new Nothing());
+  ctx.owned(new Files(ctx));
   const restores = new Restores(ctx, ctx.owned(new Merges()), ctx.owned(new Planned()));
   for (const [name, run] of Object.entries(table(ctx, parts, restores))) {
     ctx.owned(

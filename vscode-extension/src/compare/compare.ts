@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx.ts";
 import * as documents from "../documents/open.ts";
+import { parts } from "../documents/uri.ts";
 import { type CheckpointResult, type Where, rev as revOf, shown } from "../server/protocol.ts";
 import { about, counts } from "../show/words.ts";
 import { oldestFirst, spans } from "./spans.ts";
@@ -77,7 +78,7 @@ export async function openAt(ctx: Ctx, asked: Where & { rev?: string }): Promise
   const { id } = await ctx.request("backstitch/checkpoint", { ...place, rev: asked.rev });
   const path = documents.below(root, vscode.Uri.parse(asked.uri).fsPath);
   if (path === undefined) return;
-  const document = await vscode.workspace.openTextDocument(documents.at(root, id, path));
+  const document = await vscode.workspace.openTextDocument(vscode.Uri.from(parts({ root, rev: id, path })));
   await vscode.window.showTextDocument(document, { preview: true });
 }
 

@@ -21,8 +21,9 @@ export function sides(text: string): Sides | undefined {
       for (const side of Object.values(out)) side.push(line);
       continue;
     }
-    out.current.push(...lines.slice(at + 1, middle));
-    out.target.push(...lines.slice(middle + 1, end));
+    // as a restore writes them: what was, then what is kept
+    out.target.push(...lines.slice(at + 1, middle));
+    out.current.push(...lines.slice(middle + 1, end));
     conflicts++;
     at = end;
   }

@@ -2,9 +2,32 @@
 
 import * as vscode from "vscode";
 
-import { sides } from "./conflicts.ts";
+import { type Sides, sides } from "./conflicts.ts";
 
 const SCHEME = "backstitch-merge";
+
+/** How long an editor may take to read a file that was written, in milliseconds. */
+const PATIENCE = 5000;
+
+/** The conflicts of a document, once it shows what the restore wrote. */
+function marked(document: vscode.TextDocument): Promise<Sides | undefined> {
+  return new Promise((resolve) => {
+    const heard = vscode.workspace.onDidChangeTextDocument((change) => {
+      if (change.document === document) look(false);
+    });
+    const timer = setTimeout(() => {
+      look(true);
+    }, PATIENCE);
+    const look = (last: boolean) => {
+      const found = sides(document.getText());
+      if (found === undefined && !last) return;
+      heard.dispose();
+      clearTimeout(timer);
+      resolve(found);
+    };
+    look(false);
+  });
+}
 
 /** The three texts of each file that is being merged, for as long as the window is open. */
 export class Merges implements vscode.TextDocumentContentProvider, vscode.Disposable {
@@ -19,7 +42,7 @@ export class Merges implements vscode.TextDocumentContentProvider, vscode.Dispos
   /** Opens it; the file itself where VS Code has no merge editor, or there is nothing to merge. */
   async open(file: vscode.Uri, target: string): Promise<void> {
     const document = await vscode.workspace.openTextDocument(file);
-    const found = sides(document.getText());
+    const found = await marked(document);
     if (found === undefined) {
       await vscode.window.showTextDocument(document);
       return;

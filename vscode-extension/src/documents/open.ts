@@ -3,6 +3,7 @@
 import * as path from "node:path";
 import * as vscode from "vscode";
 
+import type { Ctx } from "../ctx.ts";
 import { type ChangedFile, type Change, type Text, shown } from "../server/protocol.ts";
 import { parts } from "./uri.ts";
 
@@ -21,8 +22,29 @@ export class Nothing implements vscode.TextDocumentContentProvider, vscode.Dispo
   }
 }
 
+/** A file at a checkpoint, by its own path: beside the file itself it is the same file, with another content. */
 export function at(root: string, rev: string, file: Text): vscode.Uri {
-  return vscode.Uri.from(parts({ root, rev, path: shown(file) }));
+  return onDisk(root, file).with({ scheme: AT, query: JSON.stringify({ root, rev }) });
+}
+
+const AT = "backstitch-file";
+
+/** Asks the server for them. */
+export class Files implements vscode.TextDocumentContentProvider, vscode.Disposable {
+  private readonly registered = vscode.workspace.registerTextDocumentContentProvider(AT, this);
+
+  constructor(private readonly ctx: Ctx) {}
+
+  async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
+    const { root, rev } = JSON.parse(uri.query) as { root: string; rev: string };
+    const path = below(root, uri.with({ scheme: "file", query: "" }).fsPath) ?? "";
+    const asked = vscode.Uri.from(parts({ root, rev, path })).toString();
+    return (await this.ctx.request("backstitch/content", { uri: asked })).text;
+  }
+
+  dispose(): void {
+    this.registered.dispose();
+  }
 }
 
 export function onDisk(root: string, file: Text): vscode.Uri {

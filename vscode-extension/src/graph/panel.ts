@@ -37,7 +37,10 @@ export class Graph implements vscode.Disposable {
       vscode.ViewColumn.Active,
       { enableScripts: true, localResourceRoots: [dist, media] },
     );
-    panel.iconPath = vscode.Uri.joinPath(media, "backstitch.svg");
+    panel.iconPath = {
+      light: vscode.Uri.joinPath(media, "backstitch-light.svg"),
+      dark: vscode.Uri.joinPath(media, "backstitch-dark.svg"),
+    };
     panel.webview.onDidReceiveMessage((said: FromPage) => {
       void this.hear(said);
     });
@@ -86,7 +89,8 @@ export class Graph implements vscode.Disposable {
       branch: answer.branches.find((branch) => branch.head === checkpoint.id && !branch.deleted)?.name ?? "",
       tags: checkpoint.tags,
       current: checkpoint.id === answer.head,
-      takenOut: checkpoint.taken_out,
+      // it is so on the branch that one is on; others may have it still
+      takenOut: checkpoint.taken_out && checkpoint.branch === answer.branch,
     }));
     const words: ToPage["words"] = {
       label: say("Checkpoints, newest first"),
