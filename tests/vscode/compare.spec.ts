@@ -31,7 +31,11 @@ test.describe(() => {
     await editor.clickQuickDiff(2);
     await expect(editor.peek).toContainText('two');
     await look(window.page, 'peek');
-    await window.page.keyboard.press('Escape');
+    // this change alone is taken back
+    await editor.peek.locator('[aria-label*="Take Back This Change"]').click();
+    await window.notifications.action('1 file', 'Rewind').click();
+    await expect.poll(() => world.read('src/a.txt')).toBe(TEXT.replace('five', 'five\nsix'));
+    await expect.poll(() => editor.quickDiffs()).toEqual([{ line: 6, kind: 'added' }]);
     // the files are listed beside those of other source controls
     await activity.open('Source Control');
     const list = window.page.locator('.scm-view .monaco-list-row');

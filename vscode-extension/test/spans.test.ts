@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { oldestFirst, spans } from "../src/compare/spans.ts";
+import { lines, oldestFirst, spans } from "../src/compare/spans.ts";
 import { change, checkpoint } from "./checkpoints.ts";
 
 const of = (...changes: [string, ReturnType<typeof change>[]][]) =>
@@ -49,4 +49,10 @@ test("by their numbers", () => {
     oldestFirst(ids).map(({ id }) => id),
     ["c9", "c10", "c11"],
   );
+});
+
+test("the lines of a change in the gutter", () => {
+  assert.deepEqual(lines({ modifiedStartLineNumber: 2, modifiedEndLineNumber: 3 }), [1, 3]);
+  // deleted behind line 4
+  assert.deepEqual(lines({ modifiedStartLineNumber: 4, modifiedEndLineNumber: 0 }), [4, 4]);
 });

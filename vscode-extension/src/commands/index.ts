@@ -19,7 +19,7 @@ import { Restores, type Verb } from "./restore.ts";
 import * as setup from "./setup.ts";
 
 export type Parts = { quickDiff: QuickDiff; timeline: TimelineView; graph: Graph };
-type Run = (argument: unknown) => unknown;
+type Run = (...given: unknown[]) => unknown;
 
 export function registerCommands(ctx: Ctx, parts: Parts): void {
   ctx.owned(new Nothing());
@@ -27,8 +27,8 @@ export function registerCommands(ctx: Ctx, parts: Parts): void {
   const restores = new Restores(ctx, ctx.owned(new Merges()), ctx.owned(new Planned()));
   for (const [name, run] of Object.entries(table(ctx, parts, restores))) {
     ctx.owned(
-      vscode.commands.registerCommand(name, (argument: unknown) =>
-        told(() => Promise.resolve(run(argument))),
+      vscode.commands.registerCommand(name, (...given: unknown[]) =>
+        told(() => Promise.resolve(run(...given))),
       ),
     );
   }
@@ -120,6 +120,10 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
         say("Mark changes since before…"),
       );
       if (typeof typed?.rev === "string") await parts.quickDiff.compareWith(typed, typed.rev);
+    },
+    "backstitch.quickDiff.takeBack": (uri, changes, at) => {
+      const typed = parts.quickDiff.change(uri, changes, at);
+      return typed === undefined ? undefined : restores.run("backstitch.rewind", typed);
     },
     "backstitch.quickDiff.off": () => {
       parts.quickDiff.off();

@@ -6,10 +6,11 @@ import * as vscode from "vscode";
 import type { Ctx } from "../ctx.ts";
 import { type At, parts } from "../documents/uri.ts";
 import * as documents from "../documents/open.ts";
-import { type ChangedFile, type Where, rev as revOf, shown } from "../server/protocol.ts";
+import { type ChangedFile, type Commands, type Where, rev as revOf, shown } from "../server/protocol.ts";
 import { told } from "../show/errors.ts";
 import { about, ago, counts } from "../show/words.ts";
 import { rootOf } from "./compare.ts";
+import { type LineChange, lines } from "./spans.ts";
 
 type Chosen = { place: Where; root: string; id: string };
 
@@ -38,6 +39,15 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
     return path === undefined
       ? undefined
       : vscode.Uri.from(parts({ ...chosen, rev: chosen.id, path } satisfies At & Chosen));
+  }
+
+  /** A change that the gutter shows, as a rewind of its lines; undefined where it is none of ours. */
+  change(uri: unknown, changes: unknown, at: unknown): Commands["backstitch.rewind"]["params"] | undefined {
+    const { chosen } = this;
+    const change =
+      Array.isArray(changes) && typeof at === "number" ? (changes[at] as LineChange | undefined) : undefined;
+    if (chosen === undefined || !(uri instanceof vscode.Uri) || change === undefined) return undefined;
+    return { uri: uri.toString(), rev: chosen.id, lines: lines(change) };
   }
 
   /** From now on, and when the window opens again. */

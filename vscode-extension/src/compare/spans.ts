@@ -49,3 +49,14 @@ export function oldestFirst(steps: readonly Checkpoint[]): Checkpoint[] {
   const number = (checkpoint: Checkpoint) => Number(checkpoint.id.slice(1));
   return [...steps].sort((a, b) => number(a) - number(b));
 }
+
+/** As quick diff tells of a change: lines from 1; an end of 0 says that there are none, and the start the line before. */
+export type LineChange = { modifiedStartLineNumber: number; modifiedEndLineNumber: number };
+
+/** The first line from 0, and the one behind the last. */
+export function lines({
+  modifiedStartLineNumber: start,
+  modifiedEndLineNumber: end,
+}: LineChange): [number, number] {
+  return end === 0 ? [start, start] : [start - 1, end];
+}
