@@ -26,6 +26,7 @@ test('the timeline follows what happens, and its rows rewind', async ({ world, a
   agent.turn('make it four', () => agent.edit('src/a.txt', 'four', '4'));
   await expect(tree.row('make it four')).toBeVisible();
   await expect(tree.row('a.txt').first()).toBeVisible();
+  await expect(editor.lens('turn 2')).toBeVisible();
   await look(window.page, 'timeline');
 
   await tree.row('a.txt').first().click();

@@ -1,6 +1,6 @@
 // One VS Code: code-server on a free port of the loopback interface, with the extension, settings of its own and the
 // environment of a world. It owns the processes and the folders; what is to be seen in the page is in `pages/`.
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { expect, type Page } from '@playwright/test';
@@ -210,6 +210,12 @@ function only(binary: string, world: World): string {
 
 /** Unpacked, where VS Code finds it at its first start: under PUBLISHER.NAME-VERSION. */
 function install(source: string, extensions: string): void {
+  if (source.endsWith('.vsix')) {
+    const args = ['--install-extension', source, '--extensions-dir', extensions];
+    const done = spawnSync(codeServer, args, { encoding: 'utf8' });
+    if (done.status !== 0) throw new Error(`${source} cannot be installed\n${done.stdout}${done.stderr}`);
+    return;
+  }
   const { publisher, name, version } = JSON.parse(fs.readFileSync(path.join(source, 'package.json'), 'utf8'));
   const target = path.join(extensions, `${publisher}.${name}-${version}`);
   fs.mkdirSync(target);

@@ -77,6 +77,11 @@ pub fn sublime(binary: &str) -> String {
     )
 }
 
+pub fn vscode(binary: &str) -> String {
+    let command = double_quoted(binary);
+    format!("{{\n  \"backstitch.server.path\": {command}\n}}\n")
+}
+
 /// A string of Lua.
 fn lua(text: &str) -> String {
     format!("'{}'", text.replace('\\', r"\\").replace('\'', r"\'"))
