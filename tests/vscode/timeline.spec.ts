@@ -70,7 +70,7 @@ test('a fork, a switch to it and back; the graph shows both', async ({ world, ag
   const window = await code.open('a.txt');
   const { quick, notifications, editor } = window;
   await editor.lens('fork').click();
-  await expect(quick.title).toHaveText('Fork from before t1');
+  await expect(quick.title).toHaveText('Fork from t1');
   await quick.type('idea');
   await quick.accept();
   await notifications.action('Branch idea begins there', 'Switch to it').click();

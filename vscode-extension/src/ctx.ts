@@ -16,6 +16,7 @@ import type {
   Requests,
   Where,
 } from "./server/protocol.ts";
+import { shown } from "./server/protocol.ts";
 
 export type Standing =
   | { name: "starting" }
@@ -30,6 +31,9 @@ export type Owned = { dispose: () => unknown };
 export class Ctx implements vscode.Disposable {
   readonly log = vscode.window.createOutputChannel("Backstitch", { log: true });
   private client: LanguageClient | undefined;
+  private busy: Promise<void> = Promise.resolve();
+  /** Which file was looked at last; a diff or a page is none. */
+  private file: vscode.Uri | undefined;
   private current: Standing = { name: "stopped" };
   private readonly disposables: Owned[] = [this.log];
   private readonly stateChanged = this.owned(new vscode.EventEmitter<Standing>());
@@ -45,6 +49,12 @@ export class Ctx implements vscode.Disposable {
     this.owned(
       vscode.workspace.onDidChangeConfiguration((change) => {
         if (change.affectsConfiguration("backstitch.server")) void this.restart();
+      }),
+    );
+    this.look(vscode.window.activeTextEditor);
+    this.owned(
+      vscode.window.onDidChangeActiveTextEditor((editor) => {
+        this.look(editor);
       }),
     );
     this.owned(vscode.workspace.onDidGrantWorkspaceTrust(() => void this.restart()));
@@ -77,7 +87,24 @@ export class Ctx implements vscode.Disposable {
     });
   }
 
-  async start(): Promise<void> {
+  /** One start or stop after the other. */
+  private soon(run: () => Promise<void>): Promise<void> {
+    this.busy = this.busy.then(run, run);
+    return this.busy;
+  }
+
+  start(): Promise<void> {
+    return this.soon(() => this.launch());
+  }
+
+  restart(): Promise<void> {
+    return this.soon(async () => {
+      await this.halt();
+      await this.launch();
+    });
+  }
+
+  private async launch(): Promise<void> {
     const binary = this.binary();
     if (binary.path === undefined) {
       this.become({ name: "missing", binary });
@@ -91,35 +118,41 @@ export class Ctx implements vscode.Disposable {
       });
       this.client = client;
       client.onDidChangeState(({ newState }) => {
-        // crashed for good: the client has tried often enough
-        const stopped =
-          newState === State.Stopped && this.client === client && this.current.name === "running";
-        if (stopped) this.become({ name: "failed", reason: vscode.l10n.t("the language server stopped") });
+        if (this.client === client) this.follow(client, newState);
       });
       await client.start();
       this.startedIn = performance.now() - begun;
-      const version = client.initializeResult?.serverInfo?.version ?? "";
-      this.log.info(`${binary.path} ${version}, there after ${this.startedIn.toFixed(0)} ms`);
-      this.become({ name: "running", version });
+      this.log.info(`${binary.path}, there after ${this.startedIn.toFixed(0)} ms`);
     } catch (error) {
       this.log.error(String(error));
-      this.client = undefined;
+      // else the client might start one by itself later, that nobody knows of
+      await this.halt();
       this.become({ name: "failed", reason: error instanceof Error ? error.message : String(error) });
     }
   }
 
-  async stop(): Promise<void> {
+  /** The client starts a server anew that died, some times. */
+  private follow(client: LanguageClient, state: State): void {
+    switch (state) {
+      case State.Running:
+        this.become({ name: "running", version: client.initializeResult?.serverInfo?.version ?? "" });
+        break;
+      case State.Stopped:
+      case State.StartFailed:
+        this.become({ name: "failed", reason: vscode.l10n.t("the language server stopped") });
+        break;
+      case State.Starting:
+        this.become({ name: "starting" });
+    }
+  }
+
+  private async halt(): Promise<void> {
     const client = this.client;
     this.client = undefined;
     this.become({ name: "stopped" });
-    await client?.stop().catch((error: unknown) => {
+    await client?.dispose().catch((error: unknown) => {
       this.log.warn(String(error));
     });
-  }
-
-  async restart(): Promise<void> {
-    await this.stop();
-    await this.start();
   }
 
   /** Asks the server. Fails with its words where it fails, and where there is none. */
@@ -142,16 +175,28 @@ export class Ctx implements vscode.Disposable {
     return this.client;
   }
 
-  /** Which workspace is meant where nobody says: that of the active document, else of the first folder. */
-  where(uri?: vscode.Uri): Where {
-    const active = uri ?? vscode.window.activeTextEditor?.document.uri;
-    if (active?.scheme === "file") {
-      const folder = vscode.workspace.getWorkspaceFolder(active);
-      if (folder !== undefined) return { workspace: folder.uri.fsPath };
-      if (vscode.workspace.workspaceFolders === undefined) return { uri: active.toString() };
+  /** Which workspace is meant where nobody says: that of the file that was looked at last, else of the first folder. */
+  where(): Where {
+    const folder = this.file === undefined ? undefined : vscode.workspace.getWorkspaceFolder(this.file);
+    if (folder !== undefined) return { workspace: folder.uri.fsPath };
+    if (this.file !== undefined && vscode.workspace.workspaceFolders === undefined) {
+      return { uri: this.file.toString() };
     }
     const first = vscode.workspace.workspaceFolders?.find((folder) => folder.uri.scheme === "file");
     return first === undefined ? {} : { workspace: first.uri.fsPath };
+  }
+
+  /** What a command is about: its workspace by its root, as named, else of its document, else of what is looked at. */
+  async about<P extends Where>(given: P): Promise<P> {
+    if (typeof given.workspace === "string") return given;
+    const file = given.uri ?? this.file?.toString();
+    if (file === undefined) return { ...this.where(), ...given };
+    const { workspace } = await this.request("backstitch/timeline", { uri: file, limit: 1 });
+    return { ...given, workspace: shown(workspace) };
+  }
+
+  private look(editor: vscode.TextEditor | undefined): void {
+    if (editor?.document.uri.scheme === "file") this.file = editor.document.uri;
   }
 
   private become(state: Standing): void {
@@ -160,8 +205,12 @@ export class Ctx implements vscode.Disposable {
     this.stateChanged.fire(state);
   }
 
+  /** The server hears that it is over before VS Code ends: what is not saved counts as thrown away then. */
+  async end(): Promise<void> {
+    await this.soon(() => this.halt());
+  }
+
   dispose(): void {
-    void this.stop();
     for (const disposable of this.disposables.reverse()) disposable.dispose();
   }
 }

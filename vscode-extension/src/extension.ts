@@ -10,8 +10,10 @@ import { Graph } from "./graph/panel.ts";
 import { StatusBar } from "./status.ts";
 import { TimelineView } from "./timeline/view.ts";
 
+let ctx: Ctx | undefined;
+
 export function activate(context: vscode.ExtensionContext): Api {
-  const ctx = new Ctx(context);
+  ctx = new Ctx(context);
   context.subscriptions.push(ctx);
   registerCommands(ctx, {
     quickDiff: ctx.owned(new QuickDiff(ctx)),
@@ -22,4 +24,8 @@ export function activate(context: vscode.ExtensionContext): Api {
   // not awaited: nothing that VS Code starts waits for the server
   void ctx.start();
   return api(ctx);
+}
+
+export async function deactivate(): Promise<void> {
+  await ctx?.end();
 }

@@ -1,20 +1,40 @@
 // What a command was called with, whoever called it.
 
-import { EntryRow, Row } from "../timeline/rows.ts";
+import * as vscode from "vscode";
 
-/** A lens's or an action's object; what a row of the timeline stands for; nothing where there is nothing. */
+import type { Where } from "../server/protocol.ts";
+import { EntryRow, FileRow, Row } from "../timeline/rows.ts";
+
+/** A lens's or an action's object; what a row of the timeline stands for; a file of the explorer; else nothing. */
 // who reads them says what they are; the server refuses what is none
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
 export function asArguments<T extends object>(argument: unknown): T {
   if (argument instanceof Row) return argument.arguments as T;
-  // a resource group or state of the source control view brings more than what is meant
-  const isPlain = typeof argument === "object" && argument !== null && !("resourceUri" in argument);
+  if (argument instanceof vscode.Uri) return { uri: argument.toString() } as T;
+  // VS Code calls with objects of its own, too: a source control, a group of it
+  const isPlain =
+    typeof argument === "object" && argument !== null && Object.getPrototypeOf(argument) === Object.prototype;
   return (isPlain ? argument : {}) as T;
+}
+
+/** Those of these keys alone: the title of the timeline calls with whatever row has the focus. */
+export function only<T extends Where>(argument: unknown, keys: readonly (keyof T & string)[]): T {
+  const given = Object.entries(asArguments(argument));
+  return Object.fromEntries(given.filter(([key]) => (keys as readonly string[]).includes(key))) as T;
 }
 
 /** As what a row of the timeline is taken out: a turn, or a step. */
 export function toTakeOut(argument: unknown): object {
   if (!(argument instanceof EntryRow)) return asArguments(argument);
-  const { workspace, rev } = argument.arguments;
-  return argument.checkpoint.kind === "turn" ? { workspace, turn: rev } : { workspace, step: rev };
+  const { workspace } = argument.arguments;
+  const { kind, turn, id } = argument.checkpoint;
+  return kind === "turn" ? { workspace, turn: turn ?? id } : { workspace, step: id };
+}
+
+/** The checkpoint itself that a row shows, and not the state before it. */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
+export function itself<T extends object>(argument: unknown): T {
+  const given = asArguments<T>(argument);
+  const isRow = argument instanceof EntryRow || argument instanceof FileRow;
+  return isRow ? { ...given, rev: argument.checkpoint.id } : given;
 }

@@ -10,7 +10,7 @@ export async function fork(ctx: Ctx, typed: Commands["backstitch.fork"]["params"
   const name =
     typed.name ??
     (await vscode.window.showInputBox({
-      title: say("Fork from before {0}", typed.rev ?? "@"),
+      title: say("Fork from {0}", typed.rev ?? "@"),
       prompt: say("The name of the new branch; with none, one is made up"),
       validateInput: (text) =>
         /^[^\s~^:?*[\\]*$/.test(text) ? undefined : say("No blanks, and none of ~ ^ : ? * [ \\"),
@@ -79,7 +79,15 @@ export async function menu(ctx: Ctx): Promise<void> {
     { label: `$(plug) ${say("Set up agents…")}`, command: "backstitch.setup" },
     { label: `$(output) ${say("Show the log")}`, command: "backstitch.server.log" },
   ];
-  const usable = ctx.state.name === "running" ? rows : rows.slice(-1);
+  const without = [
+    { label: `$(folder-opened) ${say("Choose the program…")}`, command: "backstitch.server.choose" },
+    {
+      label: `$(debug-restart) ${say("Start the language server again")}`,
+      command: "backstitch.server.restart",
+    },
+    ...rows.slice(-1),
+  ];
+  const usable = ctx.state.name === "running" ? rows : without;
   const chosen = await vscode.window.showQuickPick(usable, { title: "Backstitch" });
   if (chosen !== undefined) await vscode.commands.executeCommand(chosen.command);
 }

@@ -13,7 +13,7 @@ import type { Commands, Where } from "../server/protocol.ts";
 import { told } from "../show/errors.ts";
 import * as pick from "../show/pick.ts";
 import type { TimelineView } from "../timeline/view.ts";
-import { asArguments, toTakeOut } from "./arguments.ts";
+import { asArguments, itself, only, toTakeOut } from "./arguments.ts";
 import * as history from "./history.ts";
 import { Restores, type Verb } from "./restore.ts";
 import * as setup from "./setup.ts";
@@ -43,8 +43,9 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
       ask: (typed: Commands[V]["params"]) => Promise<Commands[V]["params"] | undefined>,
     ): Run =>
     async (argument) => {
-      const given = verb === "backstitch.revert" ? toTakeOut(argument) : asArguments(argument);
-      const typed = await ask({ ...ctx.where(), ...given });
+      const given =
+        verb === "backstitch.revert" ? toTakeOut(argument) : asArguments<Commands[V]["params"]>(argument);
+      const typed = await ask(await ctx.about(given));
       return typed === undefined ? undefined : restores.run(verb, typed);
     };
   const rev = async <P extends Where & { rev?: string | null }>(
@@ -52,63 +53,84 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
     title: string,
   ): Promise<P | undefined> => {
     if (typeof typed.rev === "string") return typed;
-    const chosen = await pick.checkpoint(ctx, typed, title);
+    const chosen = await pick.checkpoint(ctx, place(typed), title);
     return chosen === undefined ? undefined : { ...typed, rev: chosen.rev };
   };
   return {
-    "backstitch.rewind": restore("backstitch.rewind", (typed) => rev(typed, say("Rewind to before…"))),
+    "backstitch.rewind": restore("backstitch.rewind", (typed) => rev(typed, say("Rewind to…"))),
     "backstitch.rewindFile": restore("backstitch.rewind", async (typed) => {
       const uri = typed.uri ?? vscode.window.activeTextEditor?.document.uri.toString();
       if (uri === undefined) return undefined;
-      const chosen = await rev({ ...typed, uri }, say("Rewind this file to before…"));
-      return chosen === undefined ? undefined : { ...chosen, paths: chosen.paths ?? [uri] };
+      const { workspace } = typed;
+      const chosen = await pick.checkpoint(
+        ctx,
+        { workspace: workspace ?? null, uri },
+        say("Rewind this file to…"),
+      );
+      return chosen === undefined
+        ? undefined
+        : { workspace: workspace ?? null, uri, paths: [uri], rev: chosen.rev };
     }),
     "backstitch.revert": restore("backstitch.revert", async (typed) => {
       if (typeof typed.turn === "string" || typeof typed.step === "string") return typed;
       const turns = (row: { kind: string }) => row.kind === "turn" || row.kind === "step";
-      const chosen = await pick.checkpoint(ctx, typed, say("Take out only…"), turns);
+      const chosen = await pick.checkpoint(ctx, place(typed), say("Take out only…"), turns);
       if (chosen === undefined) return undefined;
       const { kind, turn, id } = chosen.checkpoint;
       return kind === "turn" ? { ...typed, turn: turn ?? id } : { ...typed, step: id };
     }),
-    "backstitch.undo": restore("backstitch.undo", (typed) => Promise.resolve(typed)),
-    "backstitch.redo": restore("backstitch.redo", (typed) => Promise.resolve(typed)),
+    "backstitch.undo": async (argument) => {
+      const typed = only<Commands["backstitch.undo"]["params"]>(argument, ["uri", "workspace", "op"]);
+      return restores.run("backstitch.undo", await ctx.about(typed));
+    },
+    "backstitch.redo": async (argument) => {
+      const typed = only<Commands["backstitch.redo"]["params"]>(argument, ["uri", "workspace"]);
+      return restores.run("backstitch.redo", await ctx.about(typed));
+    },
     "backstitch.switch": restore("backstitch.switch", async (typed) => {
       if (typeof typed.branch === "string") return typed;
-      const chosen = await pick.branch(ctx, typed, say("Switch to…"));
+      const chosen = await pick.branch(ctx, place(typed), say("Switch to…"));
       return chosen === undefined ? undefined : { ...typed, branch: chosen.name };
     }),
     "backstitch.fork": async (argument) => {
       const typed = await rev<Commands["backstitch.fork"]["params"]>(
-        { ...ctx.where(), ...asArguments(argument) },
-        say("Fork from before…"),
+        await ctx.about(asArguments(argument)),
+        say("Fork from…"),
       );
       return typed === undefined ? undefined : history.fork(ctx, typed);
     },
-    "backstitch.tag": async (argument) => history.tag(ctx, { ...ctx.where(), ...asArguments(argument) }),
+    "backstitch.tag": async (argument) => history.tag(ctx, await ctx.about(itself(argument))),
     "backstitch.checkpoint": async (argument) =>
-      history.checkpoint(ctx, { ...ctx.where(), ...asArguments(argument) }),
+      history.checkpoint(
+        ctx,
+        await ctx.about(
+          only<Commands["backstitch.checkpoint"]["params"]>(argument, ["workspace", "label", "description"]),
+        ),
+      ),
     "backstitch.diff": async (argument) => {
-      const typed: Commands["backstitch.diff"]["params"] = { ...ctx.where(), ...asArguments(argument) };
+      const typed = await ctx.about(asArguments<Commands["backstitch.diff"]["params"]>(argument));
       if (typeof typed.turn === "string") return compare.turn(ctx, typed, typed.turn);
       const chosen = await rev(typed, say("Compare with…"));
       return chosen === undefined ? undefined : compare.since(ctx, chosen);
     },
     "backstitch.diffTwo": async () => {
-      const where = ctx.where();
+      const where = place(await ctx.about({}));
       const older = await pick.checkpoint(ctx, where, say("Compare from…"));
       const newer = older && (await pick.checkpoint(ctx, where, say("Compare {0} with…", older.rev)));
       return newer && compare.since(ctx, { ...where, rev: older.rev, rev2: newer.rev });
     },
-    "backstitch.openAt": async (argument) => compare.openAt(ctx, asArguments(argument)),
-    "backstitch.openChange": async (argument) => compare.openChange(ctx, asArguments(argument)),
+    "backstitch.openAt": async (argument) => compare.openAt(ctx, await ctx.about(itself(argument))),
+    "backstitch.openChange": async (argument) => compare.openChange(ctx, await ctx.about(itself(argument))),
     "backstitch.timeline": async (argument) => parts.timeline.reveal(asArguments<Where>(argument).uri),
     "backstitch.timeline.refresh": () => {
       parts.timeline.refresh();
     },
-    "backstitch.timeline.more": () => {
-      parts.timeline.more();
+    "backstitch.timeline.more": (branch) => {
+      if (typeof branch === "string") parts.timeline.more(branch);
     },
+    // from the title of the view: whatever row has the focus is not meant
+    "backstitch.timeline.switch": () => vscode.commands.executeCommand("backstitch.switch"),
+    "backstitch.timeline.mark": () => vscode.commands.executeCommand("backstitch.quickDiff.choose"),
     "backstitch.timeline.filter": () => parts.timeline.ask(),
     "backstitch.timeline.clearFilter": () => parts.timeline.filterBy({}),
     "backstitch.graph": () => {
@@ -116,8 +138,8 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
     },
     "backstitch.quickDiff.choose": async (argument) => {
       const typed = await rev<Where & { rev?: string | null }>(
-        { ...ctx.where(), ...asArguments(argument) },
-        say("Mark changes since before…"),
+        await ctx.about(asArguments(argument)),
+        say("Mark changes since…"),
       );
       if (typeof typed?.rev === "string") await parts.quickDiff.compareWith(typed, typed.rev);
     },
@@ -129,7 +151,7 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
       parts.quickDiff.off();
     },
     "backstitch.copyId": (argument) =>
-      vscode.env.clipboard.writeText(asArguments<{ rev?: string }>(argument).rev ?? ""),
+      vscode.env.clipboard.writeText(itself<{ rev?: string }>(argument).rev ?? ""),
     "backstitch.server.restart": () => ctx.restart(),
     "backstitch.server.log": () => {
       ctx.log.show();
@@ -138,4 +160,9 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
     "backstitch.setup": () => setup.agents(ctx),
     "backstitch.menu": () => history.menu(ctx),
   };
+}
+
+/** The workspace alone: a document would make it about that. */
+function place(typed: Where): Where {
+  return typeof typed.workspace === "string" ? { workspace: typed.workspace } : { uri: typed.uri ?? null };
 }

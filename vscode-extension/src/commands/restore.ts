@@ -15,6 +15,7 @@ import {
   type RestoreResult,
   shown,
 } from "../server/protocol.ts";
+import { told } from "../show/errors.ts";
 import { decide, sentence } from "../show/plan.ts";
 import { gap, summary } from "../show/words.ts";
 
@@ -44,22 +45,49 @@ export class Restores {
     private readonly planned: Planned,
   ) {}
 
-  /** Shows what it would do, has the user decide, does it, and says what was done. */
-  async run<V extends Verb>(verb: V, typed: Typed<V>): Promise<RestoreResult | undefined> {
+  /**
+   * Shows what it would do, has the user decide, does it, and says what was done. What files did meanwhile is shown
+   * anew. `plain`: what neither collides nor leaves anything out was asked for already, and is done at once.
+   */
+  async run<V extends Verb>(verb: V, typed: Typed<V>, plain = false): Promise<RestoreResult | undefined> {
     // lines of a document are found when the command comes, and confirmed by the server
     if ("lines" in typed && Array.isArray(typed.lines)) return this.carryOut(verb, typed, "fail");
-    const first = await this.plan(verb, typed);
-    if (first.empty && first.conflicts.length === 0) {
-      const why = first.nothing ?? first.gaps.map(gap).join("; ");
-      const nothing = vscode.l10n.t("{0}: nothing to do", sentence(first.title));
-      void vscode.window.showInformationMessage(why === "" ? nothing : `${nothing}. ${why}`);
-      return undefined;
+    let first = await this.plan(verb, typed);
+    for (;;) {
+      if (first.empty && first.conflicts.length === 0) {
+        this.nothing(first);
+        return undefined;
+      }
+      const isPlain = plain && first.conflicts.length === 0 && first.gaps.length === 0;
+      const decision = isPlain ? "fail" : await this.show(first);
+      if (decision === undefined) return undefined;
+      const decided = decision === "fail" ? first : await this.plan(verb, { ...typed, onConflict: decision });
+      if (!sameFiles(first, decided)) {
+        first = await this.anew(verb, typed);
+        continue;
+      }
+      try {
+        return await this.carryOut(verb, { ...typed, plan: decided.plan }, decision);
+      } catch (error) {
+        const now = await this.plan(verb, { ...typed, onConflict: decision });
+        // refused for another reason than that files changed
+        if (now.plan === decided.plan) throw error;
+        first = await this.anew(verb, typed);
+      }
     }
-    // the server asks for no more than what was shown here; where files change meanwhile, it shows them anew
-    const decision = await this.show(first);
-    if (decision === undefined) return undefined;
-    const second = decision === "fail" ? first : await this.plan(verb, { ...typed, onConflict: decision });
-    return this.carryOut(verb, { ...typed, plan: second.plan }, decision);
+  }
+
+  private anew<V extends Verb>(verb: V, typed: Typed<V>): Promise<PlanResult> {
+    void vscode.window.showInformationMessage(
+      vscode.l10n.t("Files changed meanwhile. Here is what would be done now."),
+    );
+    return this.plan(verb, typed);
+  }
+
+  private nothing(plan: PlanResult): void {
+    const why = plan.nothing ?? plan.gaps.map(gap).join("; ");
+    const nothing = vscode.l10n.t("{0}: nothing to do", sentence(plan.title));
+    void vscode.window.showInformationMessage(why === "" ? nothing : `${nothing}. ${why}`);
   }
 
   private plan(verb: Verb, typed: Typed<Verb>): Promise<PlanResult> {
@@ -105,13 +133,6 @@ export class Restores {
   ): Promise<void> {
     const say = vscode.l10n.t;
     if (!("operation" in result) || result.operation === null) return;
-    if (onConflict === "markers") {
-      const root = await this.root(typed);
-      const marked = result.conflicts.filter((conflict) => conflict.resolution === "markers");
-      for (const conflict of marked) {
-        await this.merges.open(documents.onDisk(root, conflict.path), result.target);
-      }
-    }
     const done = result.actions.filter((action) => action.action !== "skip").length;
     const files = done === 1 ? say("1 file") : say("{0} files", done);
     const notTaken = result.not_taken ?? [];
@@ -130,17 +151,35 @@ export class Restores {
     // not awaited: the command is done, and the message stays as long as it likes
     const show =
       notTaken.length > 0 ? vscode.window.showWarningMessage : vscode.window.showInformationMessage;
-    void show(text, ...again).then(async (chosen) => {
-      if (chosen !== undefined) {
-        await vscode.commands.executeCommand("backstitch.undo", { ...place(typed), op });
+    void show(text, ...again).then((chosen) =>
+      chosen === undefined
+        ? undefined
+        : told(() => this.run("backstitch.undo", { ...place(typed), op }, true)),
+    );
+    if (onConflict === "markers") {
+      const root = await this.root(typed);
+      const marked = result.conflicts.filter((conflict) => conflict.resolution === "markers");
+      for (const conflict of marked) {
+        await this.merges.open(documents.onDisk(root, conflict.path), result.target);
       }
-    });
+    }
   }
 
   private async root(typed: Typed<Verb>): Promise<string> {
     const { workspace } = await this.ctx.request("backstitch/timeline", { ...place(typed), limit: 1 });
     return shown(workspace);
   }
+}
+
+/** Whether two plans are about the same files, whatever becomes of what collides. */
+function sameFiles(one: PlanResult, other: PlanResult): boolean {
+  const files = (plan: PlanResult) =>
+    JSON.stringify([
+      plan.conflicts.map(({ path, hunks }) => [path, hunks]),
+      plan.gaps.map(({ path, kind }) => [path, kind]),
+      plan.actions.map(({ path }) => shown(path)).sort(),
+    ]);
+  return files(one) === files(other);
 }
 
 /** The workspace that a command is about. */

@@ -19,6 +19,8 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
   private group: vscode.SourceControlResourceGroup | undefined;
   private chosen: Chosen | undefined;
   private counting: Promise<void> = Promise.resolve();
+  /** Which files were not there at the checkpoint. */
+  private created = new Set<string>();
   private readonly heard: vscode.Disposable[];
 
   constructor(private readonly ctx: Ctx) {
@@ -32,10 +34,13 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
     ];
   }
 
-  provideOriginalResource(uri: vscode.Uri): vscode.Uri | undefined {
+  async provideOriginalResource(uri: vscode.Uri): Promise<vscode.Uri | undefined> {
     const { chosen } = this;
     if (chosen === undefined || uri.scheme !== "file") return undefined;
     const path = documents.below(chosen.root, uri.fsPath);
+    // whether it was there at all
+    await this.counting;
+    if (path !== undefined && this.created.has(path)) return documents.NOTHING;
     return path === undefined
       ? undefined
       : vscode.Uri.from(parts({ ...chosen, rev: chosen.id, path } satisfies At & Chosen));
@@ -93,8 +98,13 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
 
   private async restore(): Promise<void> {
     const kept = this.ctx.extension.workspaceState.get<{ root: string; id: string }>(KEPT);
-    if (kept !== undefined && this.chosen === undefined) {
+    if (kept === undefined || this.chosen !== undefined) return;
+    try {
       await this.compareWith({ workspace: kept.root }, kept.id);
+    } catch (error) {
+      // the history was cleared, or the directory is gone: that is no news
+      this.ctx.log.info(String(error));
+      this.off();
     }
   }
 
@@ -109,13 +119,15 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
 
   private async list(): Promise<void> {
     const { chosen, group, control } = this;
-    if (chosen === undefined || group === undefined || control === undefined) return;
+    const running = this.ctx.state.name === "running";
+    if (!running || chosen === undefined || group === undefined || control === undefined) return;
     const { files } = await this.ctx.request("backstitch/diff", {
       ...chosen.place,
       from: chosen.id,
       to: "disk",
     });
     if (this.group !== group) return;
+    this.created = new Set(files.filter((file) => file.kind === "create").map((file) => shown(file.path)));
     group.resourceStates = files.map((file) => state(chosen, file));
     control.count = files.length;
   }

@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx.ts";
-import { rev, shown } from "../server/protocol.ts";
+import { before, rev, shown } from "../server/protocol.ts";
 import { message, told } from "../show/errors.ts";
 import { about, ago, counts } from "../show/words.ts";
 import type { FromPage, Shown, ToPage } from "./messages.ts";
@@ -15,9 +15,12 @@ export class Graph implements vscode.Disposable {
   private readonly heard: vscode.Disposable[];
   private wanted = PAGE;
   private root: string | undefined;
+  /** The state before what an agent did in a checkpoint, by the name that the page has of it. */
+  private before = new Map<string, string>();
 
   constructor(private readonly ctx: Ctx) {
     this.heard = [
+      ctx.onDidChangeState(() => void this.draw()),
       ctx.on("backstitch/timelineChanged", () => {
         if (this.panel?.visible === true) void this.draw();
       }),
@@ -62,7 +65,8 @@ export class Graph implements vscode.Disposable {
   private async hear(said: FromPage): Promise<void> {
     if (said.type === "do") {
       const command = said.action === "show" ? "backstitch.openChange" : `backstitch.${said.action}`;
-      await vscode.commands.executeCommand(command, { workspace: this.root, rev: said.rev });
+      const rev = said.action === "show" ? said.rev : (this.before.get(said.rev) ?? said.rev);
+      await vscode.commands.executeCommand(command, { workspace: this.root, rev });
       return;
     }
     if (said.type === "more") this.wanted += PAGE;
@@ -71,11 +75,13 @@ export class Graph implements vscode.Disposable {
 
   private async draw(): Promise<void> {
     const say = vscode.l10n.t;
+    if (this.panel === undefined || this.ctx.state.name !== "running") return;
     const answer = await told(() =>
       this.ctx.request("backstitch/timeline", { ...this.ctx.where(), allBranches: true, limit: this.wanted }),
     );
     if (answer === undefined) return;
     this.root = shown(answer.workspace);
+    this.before = new Map(answer.checkpoints.map((checkpoint) => [rev(checkpoint), before(checkpoint)]));
     const now = Date.now();
     const nodes = answer.checkpoints.map((checkpoint): Shown => ({
       id: checkpoint.id,
@@ -99,7 +105,7 @@ export class Graph implements vscode.Disposable {
       actions: { show: say("Show"), diff: say("Compare"), rewind: say("Rewind"), fork: say("Fork") },
     };
     try {
-      await this.panel?.webview.postMessage({
+      await this.panel.webview.postMessage({
         type: "graph",
         nodes,
         more: answer.more,

@@ -46,6 +46,14 @@ export function shown(text: Text): string {
   return typeof text === "string" ? text : Buffer.from(text.bytes, "base64").toString("utf8");
 }
 
+/**
+ * The state to go back to where somebody points at a checkpoint: before what an agent did in it; that of any other, as it
+ * is.
+ */
+export function before(checkpoint: Checkpoint): string {
+  return checkpoint.kind === "step" ? `${checkpoint.id}^` : rev(checkpoint);
+}
+
 /** What stands for a checkpoint wherever one is named: a turn by its own name. */
 export function rev(checkpoint: Checkpoint): string {
   return checkpoint.kind === "turn" && checkpoint.turn !== null ? checkpoint.turn : checkpoint.id;

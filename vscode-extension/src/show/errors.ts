@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import { ResponseError } from "vscode-languageclient/node";
 
-import type { FailureData, Plan } from "../server/protocol.ts";
+import type { FailureData } from "../server/protocol.ts";
 
 /** What the server said beside the message, if it is a failure of the server. */
 export function failure(error: unknown): FailureData | undefined {
@@ -12,12 +12,6 @@ export function failure(error: unknown): FailureData | undefined {
 
 export function isCancelled(error: unknown): boolean {
   return failure(error)?.kind === "cancelled" || error instanceof vscode.CancellationError;
-}
-
-/** The plan whose edits collide. */
-export function collision(error: unknown): Plan | undefined {
-  const data = failure(error);
-  return data?.kind === "conflict" ? (data.answer ?? undefined) : undefined;
 }
 
 export function message(error: unknown): string {

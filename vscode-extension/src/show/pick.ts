@@ -3,7 +3,14 @@
 import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx.ts";
-import { type Branch, type Checkpoint, type TimelineResult, type Where, rev } from "../server/protocol.ts";
+import {
+  type Branch,
+  type Checkpoint,
+  type TimelineResult,
+  type Where,
+  before,
+  rev,
+} from "../server/protocol.ts";
 import { about, ago, counts, files } from "./words.ts";
 
 const PAGE = 200;
@@ -45,7 +52,7 @@ function row(checkpoint: Checkpoint, now: number): Row {
     ]
       .filter(Boolean)
       .join("  "),
-    chosen: { rev: rev(checkpoint), checkpoint },
+    chosen: { rev: before(checkpoint), checkpoint },
   };
 }
 
@@ -61,40 +68,40 @@ export async function checkpoint(
   pick.placeholder = vscode.l10n.t("A prompt, a file, an age");
   pick.matchOnDescription = true;
   pick.matchOnDetail = true;
-  pick.busy = true;
-  pick.show();
+  pick.keepScrollPosition = true;
   const rows: Row[] = [];
-  let before: string | null = null;
+  let older: string | null = null;
   const page = async () => {
     pick.busy = true;
     const answer: TimelineResult = await ctx.request("backstitch/timeline", {
       ...where,
       limit: PAGE,
-      before,
+      before: older,
     });
     const now = Date.now();
     rows.push(...answer.checkpoints.filter(wanted).map((checkpoint) => row(checkpoint, now)));
-    before = answer.more ? (answer.checkpoints.at(-1)?.id ?? null) : null;
+    older = answer.more ? (answer.checkpoints.at(-1)?.id ?? null) : null;
     const more: Row = {
       label: `$(ellipsis) ${vscode.l10n.t("Older checkpoints")}`,
       alwaysShow: true,
       more: true,
     };
-    pick.items = before === null ? rows : [...rows, more];
+    pick.items = older === null ? rows : [...rows, more];
     if (pick.items.length === 0) pick.placeholder = vscode.l10n.t("There are no checkpoints yet");
     pick.busy = false;
   };
   try {
-    await page();
     return await new Promise((resolve, reject) => {
       pick.onDidAccept(() => {
         const [chosen] = pick.selectedItems;
-        if (chosen?.more === true) page().catch(reject);
-        else resolve(chosen?.chosen);
+        if (chosen?.more !== true) resolve(chosen?.chosen);
+        else if (!pick.busy) page().catch(reject);
       });
       pick.onDidHide(() => {
         resolve(undefined);
       });
+      pick.show();
+      page().catch(reject);
     });
   } finally {
     pick.dispose();

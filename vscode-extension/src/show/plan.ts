@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import { type Action, type OnConflict, type PlanResult, shown } from "../server/protocol.ts";
+import { told } from "./errors.ts";
 import { actionOf, conflicts, gap, summary } from "./words.ts";
 
 export type Decision = { go: true; onConflict: OnConflict };
@@ -31,7 +32,7 @@ export async function decide(plan: PlanResult, looks: Looks): Promise<Decision |
         const [chosen] = pick.selectedItems;
         if (chosen?.decision !== undefined) resolve(chosen.decision);
         // looked at beside the list, which stays
-        else void chosen?.look?.();
+        else void told(() => chosen?.look?.() ?? Promise.resolve());
       });
       pick.onDidHide(() => {
         resolve(undefined);

@@ -3,7 +3,15 @@
 import * as vscode from "vscode";
 
 import * as documents from "../documents/open.ts";
-import { type Branch, type Change, type Checkpoint, type Coverage, rev, shown } from "../server/protocol.ts";
+import {
+  type Branch,
+  type Change,
+  type Checkpoint,
+  type Coverage,
+  before,
+  rev,
+  shown,
+} from "../server/protocol.ts";
 import { icon } from "../show/pick.ts";
 import { about, ago, counts, kindOf, line } from "../show/words.ts";
 import { type Entry, changes, gaps } from "./model.ts";
@@ -79,8 +87,7 @@ export class EntryRow extends Row {
     this.tooltip = tooltip(entry, now);
     this.accessibilityInformation = { label: [title, rev(checkpoint), this.description].join(", ") };
     this.contextValue = `${checkpoint.kind}${checkpoint.taken_out ? "-out" : ""}`;
-    const name = rev(checkpoint);
-    this.arguments = { workspace: root, rev: name };
+    this.arguments = { workspace: root, rev: before(checkpoint) };
   }
 }
 
@@ -88,7 +95,12 @@ export class FileRow extends Row {
   readonly arguments;
   readonly children = undefined;
 
-  constructor(root: string, checkpoint: Checkpoint, change: Change, branch: string) {
+  constructor(
+    root: string,
+    readonly checkpoint: Checkpoint,
+    change: Change,
+    branch: string,
+  ) {
     const path = shown(change.path);
     super(path.slice(path.lastIndexOf("/") + 1), None);
     const say = vscode.l10n.t;
@@ -103,13 +115,9 @@ export class FileRow extends Row {
     this.tooltip = path;
     this.contextValue = change.binary ? "file-binary" : "file";
     const uri = this.resourceUri.toString();
-    this.arguments = { workspace: root, rev: checkpoint.id, paths: [uri], uri };
+    this.arguments = { workspace: root, rev: before(checkpoint), paths: [uri], uri };
     if (!change.binary) {
-      this.command = {
-        command: "backstitch.openChange",
-        title: say("Show change"),
-        arguments: [this.arguments],
-      };
+      this.command = { command: "backstitch.openChange", title: say("Show change"), arguments: [this] };
     }
   }
 }
@@ -145,7 +153,11 @@ export class MoreRow extends NoteRow {
   constructor(branch: string) {
     super(vscode.l10n.t("Older checkpoints"), "", "ellipsis");
     this.id = `more:${branch}`;
-    this.command = { command: "backstitch.timeline.more", title: vscode.l10n.t("Older checkpoints") };
+    this.command = {
+      command: "backstitch.timeline.more",
+      title: vscode.l10n.t("Older checkpoints"),
+      arguments: [branch],
+    };
   }
 }
 

@@ -3,7 +3,8 @@
 import * as vscode from "vscode";
 
 import type { Ctx, Owned } from "../ctx.ts";
-import { type Checkpoint, type TimelineResult, shown } from "../server/protocol.ts";
+import { below } from "../documents/open.ts";
+import { type Checkpoint, type Where, shown } from "../server/protocol.ts";
 import { message } from "../show/errors.ts";
 import { type Filter, entries, isEmpty, parse, written } from "./model.ts";
 import { BranchRow, EntryRow, MoreRow, type Row } from "./rows.ts";
@@ -20,8 +21,6 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
   private filter: Filter = {};
   /** How many rows of each branch are wanted. */
   private readonly wanted = new Map<string, number>();
-  /** What the root was read with: the current branch's page comes with the branches. */
-  private first: TimelineResult | undefined;
   private pending: NodeJS.Timeout | undefined;
 
   constructor(private readonly ctx: Ctx) {
@@ -58,9 +57,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
     }, 50);
   }
 
-  more(): void {
-    const branch = this.first?.branch;
-    if (branch === undefined) return;
+  more(branch: string): void {
     this.wanted.set(branch, this.most(branch) + PAGE);
     this.refresh();
   }
@@ -72,7 +69,9 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
   /** Shows it; of one file where one is named. */
   async reveal(uri?: string | null): Promise<void> {
     if (typeof uri === "string") {
-      await this.filterBy({ path: vscode.workspace.asRelativePath(vscode.Uri.parse(uri), false) });
+      const { workspace } = await this.ctx.about<Where>({ uri });
+      const path = below(workspace ?? "", vscode.Uri.parse(uri).fsPath);
+      if (path !== undefined) await this.filterBy({ path });
     }
     await vscode.commands.executeCommand("backstitch.timeline.focus");
   }
@@ -104,7 +103,10 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
   }
 
   async getChildren(row?: Row): Promise<Row[]> {
-    if (this.ctx.state.name !== "running") return [];
+    if (this.ctx.state.name !== "running" || Object.keys(this.ctx.where()).length === 0) {
+      this.say(undefined);
+      return [];
+    }
     try {
       if (row === undefined) return await this.branches();
       return row instanceof BranchRow ? await this.entries(row) : (row.children ?? []);
@@ -117,7 +119,6 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
   private async branches(): Promise<Row[]> {
     const where = this.ctx.where();
     const first = await this.ctx.request("backstitch/timeline", { ...where, limit: 1 });
-    this.first = first;
     this.say(undefined);
     // the view's own welcome says what to do
     if (first.head === null) return [];
