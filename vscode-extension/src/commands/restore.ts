@@ -173,12 +173,18 @@ export class Restores {
 
 /** Whether two plans are about the same files, whatever becomes of what collides. */
 function sameFiles(one: PlanResult, other: PlanResult): boolean {
-  const files = (plan: PlanResult) =>
-    JSON.stringify([
-      plan.conflicts.map(({ path, hunks }) => [path, hunks]),
-      plan.gaps.map(({ path, kind }) => [path, kind]),
-      plan.actions.map(({ path }) => shown(path)).sort(),
+  const files = ({ conflicts, gaps, actions }: PlanResult) => {
+    // as long as nobody decided, a file that collides is written by no action
+    const colliding = new Set(conflicts.map(({ path }) => shown(path)));
+    return JSON.stringify([
+      conflicts.map(({ path, hunks }) => [path, hunks]),
+      gaps.map(({ path, kind }) => [path, kind]),
+      actions
+        .map(({ path }) => shown(path))
+        .filter((path) => !colliding.has(path))
+        .sort(),
     ]);
+  };
   return files(one) === files(other);
 }
 

@@ -76,15 +76,22 @@ function rows(plan: PlanResult, looks: Looks): Row[] {
     look: looks.all,
   };
   const colliding = new Set(plan.conflicts.map((conflict) => shown(conflict.path)));
+  const planned = new Set(plan.actions.map((action) => shown(action.path)));
+  // what becomes of them is to be decided first
+  const undecided = plan.conflicts.filter((conflict) => !planned.has(shown(conflict.path)));
   const done = plan.actions.filter((action) => action.action !== "skip" || colliding.has(shown(action.path)));
   const left = plan.actions.filter((action) => !done.includes(action));
   return [
     ...decisions,
     ...(done.length === 0 ? [] : [all]),
-    ...section(
-      say("Files"),
-      done.map((action) => file(action, colliding, looks)),
-    ),
+    ...section(say("Files"), [
+      ...undecided.map((conflict) => ({
+        label: `$(warning) ${shown(conflict.path)}`,
+        description: say("collides with your edits"),
+        detail: conflict.reason,
+      })),
+      ...done.map((action) => file(action, colliding, looks)),
+    ]),
     ...section(
       say("Left as they are"),
       left.map((action) => ({ label: `$(circle-slash) ${shown(action.path)}`, detail: action.reason ?? "" })),
