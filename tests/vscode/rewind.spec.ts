@@ -1,4 +1,5 @@
 // The main job: an agent edits, a lens stands above its lines, takes them back, and undo brings them again.
+import { Agent } from './rig/agent.ts';
 import { expect, test } from './rig/test.ts';
 import { look } from './rig/look.ts';
 
@@ -19,7 +20,9 @@ test('a lens appears on an agent’s edit, and rewinds it', async ({ world, agen
   await look(window.page, 'lens');
   await editor.lens('rewind to here').click();
   await expect(quick.title).toHaveText('Rewind to t1');
-  await expect.poll(() => quick.labels()).toEqual(['Rewind to t1', 'Show all changes', 'a.txt', 'new.txt']);
+  await expect
+    .poll(() => quick.labels())
+    .toEqual(['Rewind to t1', 'Show all changes', 'a.txt', 'new.txt', 'Exactly that state', 'Only one session’s work…'.replace('’', "'")]);
   await look(window.page, 'plan');
   await quick.pick('Rewind to t1');
   await expect(notifications.toast('Rewound: 2 files')).toBeVisible();
@@ -127,4 +130,60 @@ test('a rewind from the command line is seen in the editor', async ({ world, age
   world.run('rewind', 't1');
   await window.editor.expectText(TEXT);
   await expect(window.editor.lens('rewind to here')).toHaveCount(0);
+});
+
+test('the very state, with what the user wrote since taken out', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+  world.write('a.txt', TEXT.replace('two', '2').replace('five', 'mine'));
+  const window = await code.open('a.txt');
+  const { quick, notifications } = window;
+  await window.run('Backstitch: Rewind…');
+  await quick.pick('make it two');
+  await quick.pick('Exactly that state');
+  await expect(quick.item('Leave your own edits in place')).toBeVisible();
+  await quick.pick('Rewind to t1');
+  await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
+  await expect.poll(() => world.read('a.txt')).toBe(TEXT);
+});
+
+test('only one session is rewound', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  const other = new Agent(world);
+  other.start();
+  agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+  other.turn('make it five', () => other.edit('a.txt', 'five', '5'));
+  const window = await code.open('a.txt');
+  const { quick, notifications } = window;
+  await window.run('Backstitch: Rewind…');
+  await quick.pick('make it two');
+  await quick.pick(/^Only one session/);
+  await expect(quick.title).toHaveText('Only the work of…');
+  await quick.pick('make it two');
+  await quick.pick(/^Rewind to t1/);
+  await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
+  await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('five', '5'));
+});
+
+test('a long rewind says so, and can be called off', async ({ world, agent, code }) => {
+  test.slow();
+  const many = 3000;
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.turn('many files', () => {
+    agent.edit('a.txt', 'two', '2');
+    agent.bash(`mkdir many; for n in $(seq ${many}); do echo $n > many/$n; done`);
+  });
+  const window = await code.open('a.txt');
+  const { quick, notifications, editor } = window;
+  await editor.lens('rewind to here').click();
+  await quick.pick('Rewind to t1');
+  await notifications.action('Files are put back', 'Cancel').click();
+  await expect(notifications.toast('Files are put back')).toHaveCount(0);
+  // what has begun is carried through: all of it is done, or nothing
+  const left = Number(world.sh('ls many 2>/dev/null | wc -l').stdout);
+  expect([0, many]).toContain(left);
+  expect(world.read('a.txt')).toBe(left === 0 ? TEXT : TEXT.replace('two', '2'));
 });

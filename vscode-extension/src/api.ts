@@ -3,7 +3,7 @@
 import type * as vscode from "vscode";
 
 import type { Ctx, Standing } from "./ctx.ts";
-import type { Checkpoint, DidRewind, Requests } from "./server/protocol.ts";
+import { type Checkpoint, type DidRewind, type Requests, type Status, shown } from "./server/protocol.ts";
 
 type Params<M extends keyof Requests> = Requests[M]["params"];
 type Result<M extends keyof Requests> = Promise<Requests[M]["result"]>;
@@ -22,6 +22,10 @@ export type Api = {
   /** A checkpoint that any process made. */
   readonly onDidCheckpoint: (heard: (checkpoint: Checkpoint) => void) => vscode.Disposable;
   readonly onDidRewind: (heard: (rewind: DidRewind) => void) => vscode.Disposable;
+  /** The timeline of the workspace with this root is to be read anew. */
+  readonly onDidChangeTimeline: (heard: (workspace: string) => void) => vscode.Disposable;
+  /** Who watches the files. */
+  readonly onDidChangeStatus: (heard: (status: Status) => void) => vscode.Disposable;
 };
 
 export function api(ctx: Ctx): Api {
@@ -43,5 +47,10 @@ export function api(ctx: Ctx): Api {
         heard(checkpoint);
       }),
     onDidRewind: (heard) => ctx.on("backstitch/didRewind", heard),
+    onDidChangeTimeline: (heard) =>
+      ctx.on("backstitch/timelineChanged", ({ workspace }) => {
+        heard(shown(workspace));
+      }),
+    onDidChangeStatus: (heard) => ctx.on("backstitch/status", heard),
   };
 }

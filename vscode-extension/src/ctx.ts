@@ -5,6 +5,7 @@ import * as os from "node:os";
 import * as vscode from "vscode";
 import { type LanguageClient, State } from "vscode-languageclient/node";
 
+import { opened } from "./documents/open.ts";
 import { type Found, type Missing, find } from "./server/binary.ts";
 import { connect } from "./server/client.ts";
 import type {
@@ -51,6 +52,8 @@ export class Ctx implements vscode.Disposable {
         if (change.affectsConfiguration("backstitch.server")) void this.restart();
       }),
     );
+    folders();
+    this.owned(vscode.workspace.onDidChangeWorkspaceFolders(folders));
     this.look(vscode.window.activeTextEditor);
     this.owned(
       vscode.window.onDidChangeActiveTextEditor((editor) => {
@@ -156,19 +159,44 @@ export class Ctx implements vscode.Disposable {
   }
 
   /** Asks the server. Fails with its words where it fails, and where there is none. */
-  async request<M extends Method>(method: M, params: Requests[M]["params"]): Promise<Requests[M]["result"]> {
-    return this.running().sendRequest(method, params);
+  async request<M extends Method>(
+    method: M,
+    params: Requests[M]["params"],
+    token = never(),
+  ): Promise<Requests[M]["result"]> {
+    const client = await this.running();
+    return client.sendRequest(method, params, token);
   }
 
   /** Has the server do one of its commands. Its failures are errors, since it was told that they may be. */
   async execute<C extends CommandName>(
     command: C,
     params: Commands[C]["params"],
+    token = never(),
   ): Promise<Exclude<Commands[C]["result"], { error: unknown }>> {
-    return this.running().sendRequest("workspace/executeCommand", { command, arguments: [params] });
+    const client = await this.running();
+    const request = { command, arguments: [params] };
+    return client.sendRequest<Exclude<Commands[C]["result"], { error: unknown }>>(
+      "workspace/executeCommand",
+      request,
+      token,
+    );
   }
 
-  private running(): LanguageClient {
+  private settled(): Promise<void> {
+    if (this.current.name !== "starting") return Promise.resolve();
+    return new Promise((resolve) => {
+      const heard = this.onDidChangeState(({ name }) => {
+        if (name === "starting") return;
+        heard.dispose();
+        resolve();
+      });
+    });
+  }
+
+  /** Documents of a window that opens again ask before the server is there. */
+  private async running(): Promise<LanguageClient> {
+    await this.settled();
     if (this.client === undefined || this.current.name !== "running") {
       throw new Error(vscode.l10n.t("Backstitch's language server is not running"));
     }
@@ -213,6 +241,22 @@ export class Ctx implements vscode.Disposable {
   dispose(): void {
     for (const disposable of this.disposables.reverse()) disposable.dispose();
   }
+}
+
+/** The client takes a token that is undefined for a parameter of the request. */
+function never(): vscode.CancellationToken {
+  return new vscode.CancellationTokenSource().token;
+}
+
+/** VS Code names files by how a folder was opened, the server by where they are. */
+function folders(): void {
+  const local = vscode.workspace.workspaceFolders?.filter(({ uri }) => uri.scheme === "file") ?? [];
+  opened(
+    local.map(({ uri }) => {
+      const opened = uri.fsPath;
+      return { opened, real: fs.existsSync(opened) ? fs.realpathSync(opened) : opened };
+    }),
+  );
 }
 
 function isProgram(file: string): boolean {

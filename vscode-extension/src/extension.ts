@@ -5,6 +5,7 @@ import * as vscode from "vscode";
 import { type Api, api } from "./api.ts";
 import { registerCommands } from "./commands/index.ts";
 import { QuickDiff } from "./compare/quickdiff.ts";
+import { Review } from "./compare/review.ts";
 import { Ctx } from "./ctx.ts";
 import { Graph } from "./graph/panel.ts";
 import { StatusBar } from "./status.ts";
@@ -15,8 +16,10 @@ let ctx: Ctx | undefined;
 export function activate(context: vscode.ExtensionContext): Api {
   ctx = new Ctx(context);
   context.subscriptions.push(ctx);
+  const review = ctx.owned(new Review(ctx));
   registerCommands(ctx, {
-    quickDiff: ctx.owned(new QuickDiff(ctx)),
+    review,
+    quickDiff: ctx.owned(new QuickDiff(ctx, review)),
     timeline: ctx.owned(new TimelineView(ctx)),
     graph: ctx.owned(new Graph(ctx)),
   });

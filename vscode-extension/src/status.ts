@@ -4,22 +4,28 @@ import * as vscode from "vscode";
 
 import { missing } from "./commands/setup.ts";
 import type { Ctx, Standing } from "./ctx.ts";
-import type { Checkpoint } from "./server/protocol.ts";
+import { type Checkpoint, shown } from "./server/protocol.ts";
 import { about, ago } from "./show/words.ts";
 
 /** As many as are counted; beyond them it says `+`. */
 const COUNTED = 1000;
 /** How long after its last checkpoint an agent counts as working, in milliseconds. */
 const WORKING = 60_000;
+/** How long more checkpoints are waited for, in milliseconds. */
+const SOON = 200;
 
 export class StatusBar implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("backstitch", vscode.StatusBarAlignment.Left, 10);
   private readonly heard: vscode.Disposable[];
+  /** What is shown: the workspace of this folder, which has this root. */
+  private folder: string | null | undefined;
+  private root = "";
   private newest: Checkpoint | undefined;
   private count = 0;
   private more = false;
   private failed = "";
   private timer: NodeJS.Timeout | undefined;
+  private pending: NodeJS.Timeout | undefined;
 
   constructor(private readonly ctx: Ctx) {
     this.item.name = "Backstitch";
@@ -28,16 +34,26 @@ export class StatusBar implements vscode.Disposable {
       ctx.onDidChangeState((state) => {
         this.state(state);
       }),
-      ctx.on("backstitch/timelineChanged", () => void this.read()),
-      ctx.on("backstitch/didCheckpoint", ({ checkpoint }) => {
+      ctx.on("backstitch/timelineChanged", ({ workspace }) => {
+        if (shown(workspace) === this.root) this.soon();
+      }),
+      ctx.on("backstitch/didCheckpoint", ({ workspace, checkpoint }) => {
+        if (shown(workspace) !== this.root) return;
         this.newest = checkpoint;
         this.show();
       }),
-      ctx.on("backstitch/status", ({ recorder }) => {
+      ctx.on("backstitch/status", ({ workspace, recorder }) => {
+        if (shown(workspace) !== this.root) return;
         this.failed = recorder.state === "failed" ? recorder.reason : "";
         this.show();
       }),
-      vscode.window.onDidChangeActiveTextEditor(() => void this.read()),
+      vscode.window.onDidChangeActiveTextEditor(() => {
+        // another folder may be another workspace
+        const { workspace } = ctx.where();
+        if (workspace === this.folder) return;
+        this.folder = workspace;
+        this.soon();
+      }),
     ];
     this.state(ctx.state);
   }
@@ -48,10 +64,19 @@ export class StatusBar implements vscode.Disposable {
     this.show();
   }
 
+  /** A burst of checkpoints is one reading. */
+  private soon(): void {
+    this.pending ??= setTimeout(() => {
+      this.pending = undefined;
+      void this.read();
+    }, SOON);
+  }
+
   private async read(): Promise<void> {
     if (this.ctx.state.name !== "running") return;
     try {
       const page = await this.ctx.request("backstitch/timeline", { ...this.ctx.where(), limit: COUNTED });
+      this.root = shown(page.workspace);
       this.count = page.checkpoints.length;
       this.more = page.more;
       this.newest = page.checkpoints[0];
@@ -127,6 +152,7 @@ export class StatusBar implements vscode.Disposable {
 
   dispose(): void {
     clearTimeout(this.timer);
+    clearTimeout(this.pending);
     this.item.dispose();
     for (const each of this.heard) each.dispose();
   }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { lines, oldestFirst, spans } from "../src/compare/spans.ts";
+import { oldestFirst, spans, together } from "../src/compare/spans.ts";
 import { change, checkpoint } from "./checkpoints.ts";
 
 const of = (...changes: [string, ReturnType<typeof change>[]][]) =>
@@ -51,8 +51,28 @@ test("by their numbers", () => {
   );
 });
 
-test("the lines of a change in the gutter", () => {
-  assert.deepEqual(lines({ modifiedStartLineNumber: 2, modifiedEndLineNumber: 3 }), [1, 3]);
-  // deleted behind line 4
-  assert.deepEqual(lines({ modifiedStartLineNumber: 4, modifiedEndLineNumber: 0 }), [4, 4]);
+test("what somebody else wrote between two steps is not theirs", () => {
+  const steps = [
+    checkpoint("c3", "step", { changes: [change("a", "modify")] }),
+    checkpoint("c5", "step", { changes: [change("b", "rename", { from: "a" }), change("c", "create")] }),
+    checkpoint("c9", "step", { changes: [change("b", "modify"), change("c", "modify")] }),
+  ];
+  const pairs = together(steps);
+  assert.deepEqual(
+    pairs.map(({ path, last, next }) => [path, last, next.id]),
+    [
+      ["a", "c3", "c5"],
+      ["b", "c5", "c9"],
+      ["c", "c5", "c9"],
+    ],
+  );
+  const apart = pairs.filter(({ path }) => path === "b");
+  assert.deepEqual(
+    spans(steps, apart).map(({ change, from, to }) => [change.path, from, to]),
+    [
+      ["b", "c2", "c5"],
+      ["c", "c4", "c9"],
+      ["b", "c8", "c9"],
+    ],
+  );
 });

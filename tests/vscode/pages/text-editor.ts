@@ -169,6 +169,12 @@ export class TextEditor {
     }, text);
   }
 
+  /** Puts the cursor into a text in view. */
+  async click(text: string): Promise<void> {
+    const { x, y } = await this.place(text);
+    await this.page.mouse.click(x, y);
+  }
+
   /** Rests the mouse on a text until a hover is shown; gives the hover. */
   async hover(text: string): Promise<Locator> {
     await expect(async () => {

@@ -125,12 +125,12 @@ export class Code {
     this.address.catch(() => {}); // said by `open`
   }
 
-  /** Opens the world's workspace in the page, and a file of it. */
-  async open(file?: string): Promise<Workbench> {
+  /** Opens the world's workspace in the page, by another name where one is given, and a file of it. */
+  async open(file?: string, folder = this.world.root): Promise<Workbench> {
     const address = await this.address;
-    const query = new URLSearchParams({ folder: this.world.root });
+    const query = new URLSearchParams({ folder });
     if (file !== undefined) {
-      const uri = `vscode-remote://${new URL(address).host}${this.world.path(file)}`;
+      const uri = `vscode-remote://${new URL(address).host}${path.join(folder, file)}`;
       query.set('payload', JSON.stringify([['openFile', uri]]));
     }
     await this.page.goto(`${address}/?${query}`);

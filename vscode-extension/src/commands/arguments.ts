@@ -2,8 +2,10 @@
 
 import * as vscode from "vscode";
 
-import type { Where } from "../server/protocol.ts";
-import { EntryRow, FileRow, Row } from "../timeline/rows.ts";
+import { below } from "../documents/open.ts";
+import type { Commands, Where } from "../server/protocol.ts";
+import type { Filter } from "../timeline/model.ts";
+import { BranchRow, EntryRow, FileRow, Row } from "../timeline/rows.ts";
 
 /** A lens's or an action's object; what a row of the timeline stands for; a file of the explorer; else nothing. */
 // who reads them says what they are; the server refuses what is none
@@ -23,6 +25,14 @@ export function only<T extends Where>(argument: unknown, keys: readonly (keyof T
   return Object.fromEntries(given.filter(([key]) => (keys as readonly string[]).includes(key))) as T;
 }
 
+/** As `asArguments`, where a checkpoint is meant: a branch stands for its end. */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
+export function pointOf<T extends object>(argument: unknown): T {
+  if (!(argument instanceof BranchRow)) return asArguments<T>(argument);
+  const { head, name } = argument.branch;
+  return { workspace: argument.root, rev: head ?? name } as unknown as T;
+}
+
 /** As what a row of the timeline is taken out: a turn, or a step. */
 export function toTakeOut(argument: unknown): object {
   if (!(argument instanceof EntryRow)) return asArguments(argument);
@@ -37,4 +47,21 @@ export function itself<T extends object>(argument: unknown): T {
   const given = asArguments<T>(argument);
   const isRow = argument instanceof EntryRow || argument instanceof FileRow;
   return isRow ? { ...given, rev: argument.checkpoint.id } : given;
+}
+
+/** Which operation a row is; of another row nothing but its workspace, and what was done last is meant. */
+export function operationOf(argument: unknown): Commands["backstitch.undo"]["params"] {
+  const typed = only<Commands["backstitch.undo"]["params"]>(argument, ["uri", "workspace", "op"]);
+  const operation = argument instanceof EntryRow ? argument.checkpoint.operation : null;
+  return operation === null ? typed : { ...typed, op: operation.id };
+}
+
+/** What a row has in common with others: a file its path, what an agent did its session. */
+export function filterOf(argument: unknown): Filter {
+  if (argument instanceof FileRow) {
+    const path = below(argument.arguments.workspace, argument.resourceUri?.fsPath ?? "");
+    return path === undefined ? {} : { path };
+  }
+  const session = argument instanceof EntryRow ? argument.checkpoint.session : null;
+  return session === null ? {} : { session };
 }

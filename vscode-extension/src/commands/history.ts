@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx.ts";
 import { type Commands, shown } from "../server/protocol.ts";
+import { busy } from "../show/progress.ts";
 
 export async function fork(ctx: Ctx, typed: Commands["backstitch.fork"]["params"]): Promise<void> {
   const say = vscode.l10n.t;
@@ -21,10 +22,44 @@ export async function fork(ctx: Ctx, typed: Commands["backstitch.fork"]["params"
     name: name === "" ? null : name,
     confirm: false,
   });
+  tellForked(forked, typed);
+}
+
+/** A directory of its own that has it. */
+export async function forkInto(ctx: Ctx, typed: Commands["backstitch.fork"]["params"]): Promise<void> {
+  const say = vscode.l10n.t;
+  const [parent] =
+    (await vscode.window.showOpenDialog({
+      title: say("Where the new directory is to be"),
+      openLabel: say("Make It Here"),
+      canSelectFiles: false,
+      canSelectFolders: true,
+    })) ?? [];
+  if (parent === undefined) return;
+  const name = await vscode.window.showInputBox({
+    title: say("Fork from {0}", typed.rev ?? "@"),
+    prompt: say("The name of the new directory in {0}", parent.fsPath),
+    validateInput: (text) => (/^[^/\\]+$/.test(text) ? undefined : say("A name without / and \\")),
+  });
+  if (name === undefined) return;
+  const into = vscode.Uri.joinPath(parent, name).fsPath;
+  const forked = await busy(say("The directory is filled"), (token) =>
+    ctx.execute("backstitch.fork", { ...typed, into, confirm: false }, token),
+  );
+  tellForked(forked, typed);
+}
+
+type Forked = Exclude<Commands["backstitch.fork"]["result"], { error: unknown }>;
+
+function tellForked(forked: Forked, typed: Commands["backstitch.fork"]["params"]): void {
+  const say = vscode.l10n.t;
   const goThere = say("Switch to it");
   const open = say("Open it");
   const into = forked.into === undefined ? undefined : shown(forked.into);
-  const said = into ?? say("Branch {0} begins there", forked.branch.name);
+  const said =
+    into === undefined
+      ? say("Branch {0} begins there", forked.branch.name)
+      : say("Branch {0} is in {1}", forked.branch.name, into);
   void vscode.window
     .showInformationMessage(said, into === undefined ? goThere : open)
     .then(async (chosen) => {

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import { Merges } from "../compare/merge.ts";
 import type { QuickDiff } from "../compare/quickdiff.ts";
+import type { Review } from "../compare/review.ts";
 import * as compare from "../compare/compare.ts";
 import type { Ctx } from "../ctx.ts";
 import { Files, Nothing } from "../documents/open.ts";
@@ -13,17 +14,17 @@ import type { Commands, Where } from "../server/protocol.ts";
 import { told } from "../show/errors.ts";
 import * as pick from "../show/pick.ts";
 import type { TimelineView } from "../timeline/view.ts";
-import { asArguments, itself, only, toTakeOut } from "./arguments.ts";
+import { asArguments, filterOf, itself, only, operationOf, pointOf, toTakeOut } from "./arguments.ts";
 import * as history from "./history.ts";
 import { Restores, type Verb } from "./restore.ts";
 import * as setup from "./setup.ts";
 
-export type Parts = { quickDiff: QuickDiff; timeline: TimelineView; graph: Graph };
+export type Parts = { review: Review; quickDiff: QuickDiff; timeline: TimelineView; graph: Graph };
 type Run = (...given: unknown[]) => unknown;
 
 export function registerCommands(ctx: Ctx, parts: Parts): void {
   ctx.owned(new Nothing());
-  ctx.owned(new Files(ctx));
+  ctx.owned(new Files(ctx, parts.review));
   const restores = new Restores(ctx, ctx.owned(new Merges()), ctx.owned(new Planned()));
   for (const [name, run] of Object.entries(table(ctx, parts, restores))) {
     ctx.owned(
@@ -80,7 +81,7 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
       return kind === "turn" ? { ...typed, turn: turn ?? id } : { ...typed, step: id };
     }),
     "backstitch.undo": async (argument) => {
-      const typed = only<Commands["backstitch.undo"]["params"]>(argument, ["uri", "workspace", "op"]);
+      const typed = operationOf(argument);
       return restores.run("backstitch.undo", await ctx.about(typed));
     },
     "backstitch.redo": async (argument) => {
@@ -94,7 +95,7 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
     }),
     "backstitch.fork": async (argument) => {
       const typed = await rev<Commands["backstitch.fork"]["params"]>(
-        await ctx.about(asArguments(argument)),
+        await ctx.about(pointOf(argument)),
         say("Fork from…"),
       );
       return typed === undefined ? undefined : history.fork(ctx, typed);
@@ -108,16 +109,16 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
         ),
       ),
     "backstitch.diff": async (argument) => {
-      const typed = await ctx.about(asArguments<Commands["backstitch.diff"]["params"]>(argument));
+      const typed = await ctx.about(pointOf<Commands["backstitch.diff"]["params"]>(argument));
       if (typeof typed.turn === "string") return compare.turn(ctx, typed, typed.turn);
       const chosen = await rev(typed, say("Compare with…"));
-      return chosen === undefined ? undefined : compare.since(ctx, chosen);
+      return chosen === undefined ? undefined : compare.since(ctx, parts.review, chosen);
     },
     "backstitch.diffTwo": async () => {
       const where = place(await ctx.about({}));
       const older = await pick.checkpoint(ctx, where, say("Compare from…"));
       const newer = older && (await pick.checkpoint(ctx, where, say("Compare {0} with…", older.rev)));
-      return newer && compare.since(ctx, { ...where, rev: older.rev, rev2: newer.rev });
+      return newer && compare.since(ctx, parts.review, { ...where, rev: older.rev, rev2: newer.rev });
     },
     "backstitch.openAt": async (argument) => compare.openAt(ctx, await ctx.about(itself(argument))),
     "backstitch.openChange": async (argument) => compare.openChange(ctx, await ctx.about(itself(argument))),
@@ -133,22 +134,51 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
     "backstitch.timeline.mark": () => vscode.commands.executeCommand("backstitch.quickDiff.choose"),
     "backstitch.timeline.filter": () => parts.timeline.ask(),
     "backstitch.timeline.clearFilter": () => parts.timeline.filterBy({}),
+    "backstitch.timeline.only": (argument) => parts.timeline.filterBy(filterOf(argument)),
     "backstitch.graph": () => {
       parts.graph.show();
     },
     "backstitch.quickDiff.choose": async (argument) => {
       const typed = await rev<Where & { rev?: string | null }>(
-        await ctx.about(asArguments(argument)),
+        await ctx.about(pointOf(argument)),
         say("Mark changes since…"),
       );
       if (typeof typed?.rev === "string") await parts.quickDiff.compareWith(typed, typed.rev);
     },
-    "backstitch.quickDiff.takeBack": (uri, changes, at) => {
-      const typed = parts.quickDiff.change(uri, changes, at);
-      return typed === undefined ? undefined : restores.run("backstitch.rewind", typed);
+    // of the gutter's peek, of a row of the list, or at the cursor in a comparison
+    "backstitch.change.takeBack": async (given, changes, at) => {
+      const pointed = parts.quickDiff.pointed(given, changes, at);
+      const typed = pointed === undefined ? await parts.review.takeBack() : parts.quickDiff.takeBack(pointed);
+      return restores.run("backstitch.rewind", typed);
+    },
+    "backstitch.change.keep": (given, changes, at) => {
+      const pointed = parts.quickDiff.pointed(given, changes, at);
+      return pointed === undefined ? parts.review.keep() : parts.quickDiff.keep(pointed);
+    },
+    "backstitch.change.takeBackAll": () => {
+      const typed = parts.quickDiff.all();
+      return typed && restores.run("backstitch.rewind", typed);
+    },
+    "backstitch.change.keepAll": () => parts.quickDiff.keepAll(),
+    "backstitch.change.forget": () => parts.quickDiff.forget(),
+    "backstitch.openFile": (given) => {
+      const uri =
+        (given as vscode.SourceControlResourceState | undefined)?.resourceUri ??
+        vscode.Uri.parse(asArguments<Where>(given).uri ?? "");
+      return vscode.commands.executeCommand("vscode.open", uri);
     },
     "backstitch.quickDiff.off": () => {
       parts.quickDiff.off();
+    },
+    // the same from a row, where it is named for what it does there
+    "backstitch.undoThis": (argument) =>
+      vscode.commands.executeCommand("backstitch.undo", operationOf(argument)),
+    "backstitch.forkInto": async (argument) => {
+      const typed = await rev<Commands["backstitch.fork"]["params"]>(
+        await ctx.about(pointOf(argument)),
+        say("Fork from…"),
+      );
+      return typed === undefined ? undefined : history.forkInto(ctx, typed);
     },
     "backstitch.copyId": (argument) =>
       vscode.env.clipboard.writeText(itself<{ rev?: string }>(argument).rev ?? ""),

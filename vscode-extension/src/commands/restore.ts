@@ -16,7 +16,9 @@ import {
   shown,
 } from "../server/protocol.ts";
 import { told } from "../show/errors.ts";
-import { decide, sentence } from "../show/plan.ts";
+import * as pick from "../show/pick.ts";
+import { type Decision, type Instead, type Way, decide, sentence } from "../show/plan.ts";
+import { busy } from "../show/progress.ts";
 import { gap, summary } from "../show/words.ts";
 
 export type Verb =
@@ -52,29 +54,92 @@ export class Restores {
   async run<V extends Verb>(verb: V, typed: Typed<V>, plain = false): Promise<RestoreResult | undefined> {
     // lines of a document are found when the command comes, and confirmed by the server
     if ("lines" in typed && Array.isArray(typed.lines)) return this.carryOut(verb, typed, "fail");
-    let first = await this.plan(verb, typed);
+    let asked = typed;
+    let first = await this.plan(verb, asked);
     for (;;) {
       if (first.empty && first.conflicts.length === 0) {
         this.nothing(first);
         return undefined;
       }
       const isPlain = plain && first.conflicts.length === 0 && first.gaps.length === 0;
-      const decision = isPlain ? "fail" : await this.show(first);
+      const decision: Decision | undefined = isPlain
+        ? { onConflict: "fail" }
+        : await this.show(first, this.ways(verb, asked, first));
       if (decision === undefined) return undefined;
-      const decided = decision === "fail" ? first : await this.plan(verb, { ...typed, onConflict: decision });
+      if ("instead" in decision) {
+        asked = { ...asked, ...decision.instead };
+        first = await this.plan(verb, asked);
+        continue;
+      }
+      const { onConflict } = decision;
+      const decided = onConflict === "fail" ? first : await this.plan(verb, { ...asked, onConflict });
       if (!sameFiles(first, decided)) {
-        first = await this.anew(verb, typed);
+        first = await this.anew(verb, asked);
         continue;
       }
       try {
-        return await this.carryOut(verb, { ...typed, plan: decided.plan }, decision);
+        return await this.carryOut(verb, { ...asked, plan: decided.plan }, onConflict);
       } catch (error) {
-        const now = await this.plan(verb, { ...typed, onConflict: decision });
+        const now = await this.plan(verb, { ...asked, onConflict });
         // refused for another reason than that files changed
         if (now.plan === decided.plan) throw error;
-        first = await this.anew(verb, typed);
+        first = await this.anew(verb, asked);
       }
     }
+  }
+
+  /** What else could be meant. */
+  private ways(verb: Verb, typed: PlanParams, plan: PlanResult): Way[] {
+    const say = vscode.l10n.t;
+    const way = (icon: string, label: string, detail: string, choose: Way["choose"]) => ({
+      icon,
+      label,
+      detail,
+      choose,
+    });
+    const now = (instead: Instead) => () => Promise.resolve(instead);
+    const isRewind = verb === "backstitch.rewind";
+    const all: (Way | false)[] = [
+      isRewind &&
+        typed.exact !== true &&
+        way(
+          "target",
+          say("Exactly that state"),
+          say("Your own edits since are taken out, too"),
+          now({ exact: true }),
+        ),
+      isRewind &&
+        typed.exact === true &&
+        way(
+          "person",
+          say("Leave your own edits in place"),
+          say("Only the agents' work is taken out"),
+          now({ exact: false }),
+        ),
+      isRewind &&
+        way("hubot", say("Only one session's work…"), say("What other sessions did stays"), async () => {
+          const session = await pick.session(this.ctx, place(typed), say("Only the work of…"));
+          return session === undefined ? undefined : { session };
+        }),
+      typed.uncertain !== "take" &&
+        plan.gaps.some((each) => each.kind === "uncertain") &&
+        way(
+          "question",
+          say("Also what may be the agent's"),
+          say("Where it is not certain who wrote it"),
+          now({ uncertain: "take" }),
+        ),
+      verb === "backstitch.switch" &&
+        typed.carry !== true &&
+        (plan.uncarried ?? []).length > 0 &&
+        way(
+          "person",
+          say("Take your own edits along"),
+          say("Else they stay on the branch that you leave"),
+          now({ carry: true }),
+        ),
+    ];
+    return all.filter((each) => each !== false);
   }
 
   private anew<V extends Verb>(verb: V, typed: Typed<V>): Promise<PlanResult> {
@@ -91,10 +156,13 @@ export class Restores {
   }
 
   private plan(verb: Verb, typed: Typed<Verb>): Promise<PlanResult> {
-    return this.ctx.request("backstitch/plan", { ...plan(verb, typed), texts: true });
+    const asked = { ...plan(verb, typed), texts: true };
+    return busy(vscode.l10n.t("Working out what would change"), (token) =>
+      this.ctx.request("backstitch/plan", asked, token),
+    );
   }
 
-  private async show(plan: PlanResult): Promise<OnConflict | undefined> {
+  private async show(plan: PlanResult, ways: Way[]): Promise<Decision | undefined> {
     const texts = this.planned.keep(plan.texts ?? []);
     const title = sentence(plan.title);
     const look = async (action: Action) => {
@@ -107,11 +175,8 @@ export class Restores {
       }
       await documents.diff(sides, `${shown(action.path)} (${title})`, { preserveFocus: true, preview: true });
     };
-    const decision = await decide(plan, {
-      file: look,
-      all: () => documents.changes(`${title}: ${summary(plan, vscode.l10n.t)}`, [...texts.values()]),
-    });
-    return decision?.onConflict;
+    const all = () => documents.changes(`${title}: ${summary(plan, vscode.l10n.t)}`, [...texts.values()]);
+    return decide(plan, { file: look, all }, ways);
   }
 
   private async carryOut<V extends Verb>(
@@ -120,7 +185,9 @@ export class Restores {
     onConflict: OnConflict,
   ): Promise<RestoreResult | undefined> {
     const args = onConflict === "fail" ? typed : { ...typed, onConflict };
-    const result: RestoreResult = await this.ctx.execute(verb, args);
+    const result: RestoreResult = await busy(vscode.l10n.t("Files are put back"), (token) =>
+      this.ctx.execute(verb, args, token),
+    );
     await this.report(verb, typed, result, onConflict);
     return result;
   }
@@ -136,12 +203,18 @@ export class Restores {
     const done = result.actions.filter((action) => action.action !== "skip").length;
     const files = done === 1 ? say("1 file") : say("{0} files", done);
     const notTaken = result.not_taken ?? [];
+    const left = result.incomplete ?? [];
+    const awaited = result.awaited ?? [];
     const unsaved = (result.edits ?? []).filter((edit) => edit.pending).length;
     const text = [
       `${did(verb)}: ${files}`,
       unsaved === 0 ? "" : say("{0} of them in editors, to be saved", unsaved),
       result.gaps.length === 0 ? "" : say("not reached: {0}", result.gaps.map(gap).join("; ")),
       notTaken.length === 0 ? "" : say("not taken by its editor: {0}", notTaken.map(shown).join(", ")),
+      left.length === 0
+        ? ""
+        : say("left alone, since another program had them: {0}", left.map(shown).join(", ")),
+      awaited.length === 0 ? "" : say("not yet shown by its editor: {0}", awaited.map(shown).join(", ")),
     ]
       .filter(Boolean)
       .join("; ");
@@ -150,7 +223,9 @@ export class Restores {
     const again = verb === "backstitch.undo" ? [] : [undo];
     // not awaited: the command is done, and the message stays as long as it likes
     const show =
-      notTaken.length > 0 ? vscode.window.showWarningMessage : vscode.window.showInformationMessage;
+      notTaken.length + left.length > 0
+        ? vscode.window.showWarningMessage
+        : vscode.window.showInformationMessage;
     void show(text, ...again).then((chosen) =>
       chosen === undefined
         ? undefined

@@ -5,14 +5,21 @@ import * as vscode from "vscode";
 import type { Ctx } from "../ctx.ts";
 import * as documents from "../documents/open.ts";
 import { parts } from "../documents/uri.ts";
-import { type CheckpointResult, type Where, rev as revOf, shown } from "../server/protocol.ts";
+import {
+  type Checkpoint,
+  type CheckpointResult,
+  type Where,
+  rev as revOf,
+  shown,
+} from "../server/protocol.ts";
 import { about, counts } from "../show/words.ts";
-import { oldestFirst, spans } from "./spans.ts";
+import type { Review } from "./review.ts";
+import { type Pair, oldestFirst, spans, together } from "./spans.ts";
 
 export type Since = Where & { rev?: string | null; rev2?: string | null; paths?: string[] };
 
 /** Of one file where a document is named, else of all that changed. */
-export async function since(ctx: Ctx, asked: Since): Promise<void> {
+export async function since(ctx: Ctx, review: Review, asked: Since): Promise<void> {
   const place = where(asked);
   const from = await ctx.request("backstitch/checkpoint", { ...place, rev: asked.rev ?? "@" });
   const to =
@@ -40,7 +47,9 @@ export async function since(ctx: Ctx, asked: Since): Promise<void> {
   } else if (uri !== null && all.length === 1) {
     await documents.diff(only, `${basename(only.resource)} (${title})`);
   } else {
-    await documents.changes(`${title} ${counts(files)}`, all);
+    const counted = `${title} ${counts(files)}`;
+    if (to === undefined) review.shownAs(counted, all);
+    await documents.changes(counted, all);
   }
 }
 
@@ -59,7 +68,7 @@ export async function changed(
 ): Promise<void> {
   const root = await rootOf(ctx, place);
   const steps = checkpoint.kind === "turn" ? oldestFirst(checkpoint.steps) : [checkpoint];
-  const all = spans(steps)
+  const all = spans(steps, await apart(ctx, place, steps))
     .map(({ change, from, to }) => documents.sides(root, change, from, to))
     .filter((sides) => uri === undefined || sides.resource.toString() === vscode.Uri.parse(uri).toString());
   const title = `${revOf(checkpoint)} · ${about(checkpoint, vscode.l10n.t)}`;
@@ -68,6 +77,20 @@ export async function changed(
     void vscode.window.showInformationMessage(vscode.l10n.t("{0} changed no file", title));
   } else if (all.length === 1) await documents.diff(only, `${basename(only.resource)} (${title})`);
   else await documents.changes(title, all);
+}
+
+/** Between which neighbouring steps that changed the same file somebody else changed it, too. */
+async function apart(ctx: Ctx, place: Where, steps: readonly Checkpoint[]): Promise<Pair[]> {
+  const pairs = together(steps);
+  const others = await Promise.all(
+    pairs.map(async ({ path, last, next }) => {
+      if (next.parent === null || next.parent === last) return false;
+      const uri = documents.onDisk(await rootOf(ctx, place), path).toString();
+      const { files } = await ctx.request("backstitch/diff", { ...place, uri, from: last, to: next.parent });
+      return files.length > 0;
+    }),
+  );
+  return pairs.filter((_, at) => others[at]);
 }
 
 /** A file as it was. */

@@ -4,30 +4,36 @@
 import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx.ts";
-import { type At, parts } from "../documents/uri.ts";
 import * as documents from "../documents/open.ts";
 import { type ChangedFile, type Commands, type Where, rev as revOf, shown } from "../server/protocol.ts";
 import { told } from "../show/errors.ts";
 import { about, ago, counts } from "../show/words.ts";
 import { rootOf } from "./compare.ts";
-import { type LineChange, lines } from "./spans.ts";
+import { type LineChange, fromGutter } from "./hunks.ts";
+import type { Review } from "./review.ts";
 
 type Chosen = { place: Where; root: string; id: string };
+/** A change, or a whole file, that is shown as changed since the checkpoint. */
+export type Pointed = { base: documents.Base; file: vscode.Uri; change?: LineChange };
 
 export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
   private control: vscode.SourceControl | undefined;
   private group: vscode.SourceControlResourceGroup | undefined;
   private chosen: Chosen | undefined;
   private counting: Promise<void> = Promise.resolve();
-  /** Which files were not there at the checkpoint. */
-  private created = new Set<string>();
+  /** What files that differ are compared with, by the files as they are now. */
+  private bases = new Map<string, documents.Base>();
   private readonly heard: vscode.Disposable[];
 
-  constructor(private readonly ctx: Ctx) {
+  constructor(
+    private readonly ctx: Ctx,
+    private readonly review: Review,
+  ) {
     const again = () => void told(() => this.refresh());
     this.heard = [
       ctx.on("backstitch/timelineChanged", again),
       vscode.workspace.onDidSaveTextDocument(again),
+      review.onDidChange(again),
       ctx.onDidChangeState(({ name }) => {
         if (name === "running") void told(() => this.restore());
       }),
@@ -38,21 +44,62 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
     const { chosen } = this;
     if (chosen === undefined || uri.scheme !== "file") return undefined;
     const path = documents.below(chosen.root, uri.fsPath);
-    // whether it was there at all
+    if (path === undefined) return undefined;
+    // whether it was there at all, and by what name
     await this.counting;
-    if (path !== undefined && this.created.has(path)) return documents.NOTHING;
-    return path === undefined
-      ? undefined
-      : vscode.Uri.from(parts({ ...chosen, rev: chosen.id, path } satisfies At & Chosen));
+    const known = this.bases.get(uri.toString());
+    return documents.baseUri(known ?? { root: chosen.root, rev: chosen.id, path, there: true });
   }
 
-  /** A change that the gutter shows, as a rewind of its lines; undefined where it is none of ours. */
-  change(uri: unknown, changes: unknown, at: unknown): Commands["backstitch.rewind"]["params"] | undefined {
-    const { chosen } = this;
-    const change =
-      Array.isArray(changes) && typeof at === "number" ? (changes[at] as LineChange | undefined) : undefined;
-    if (chosen === undefined || !(uri instanceof vscode.Uri) || change === undefined) return undefined;
-    return { uri: uri.toString(), rev: chosen.id, lines: lines(change) };
+  /** What the peek of the gutter or a row of the list says; undefined where it is neither: an editor says its file. */
+  pointed(given: unknown, changes: unknown, at: unknown): Pointed | undefined {
+    if (given instanceof vscode.Uri) {
+      const change =
+        Array.isArray(changes) && typeof at === "number"
+          ? (changes[at] as LineChange | undefined)
+          : undefined;
+      const file = change && this.file(given);
+      return file && { ...file, change };
+    }
+    const row = given as vscode.SourceControlResourceState | undefined;
+    return row?.resourceUri === undefined ? undefined : this.file(row.resourceUri);
+  }
+
+  private file(file: vscode.Uri): Pointed | undefined {
+    if (this.chosen === undefined) return undefined;
+    const { root, id } = this.chosen;
+    const path = documents.below(root, file.fsPath) ?? "";
+    return { base: this.bases.get(file.toString()) ?? { root, rev: id, path, there: true }, file };
+  }
+
+  /** A change that is pointed at as a rewind of its lines, or of the file. */
+  takeBack({ base, file, change }: Pointed): Commands["backstitch.rewind"]["params"] {
+    const uri = file.toString();
+    if (change !== undefined) return { uri, rev: base.rev, lines: fromGutter(change).now };
+    return { workspace: base.root, rev: base.rev, paths: [uri] };
+  }
+
+  async keep({ base, file, change }: Pointed): Promise<void> {
+    if (change === undefined) await this.review.keepFile(base, file);
+    else await this.review.keepHunk(base, file, fromGutter(change));
+  }
+
+  /** All that the list has. */
+  async keepAll(): Promise<void> {
+    for (const { resourceUri } of this.group?.resourceStates ?? []) {
+      const pointed = this.file(resourceUri);
+      if (pointed !== undefined) await this.keep(pointed);
+    }
+  }
+
+  /** What was kept is marked again. */
+  async forget(): Promise<void> {
+    if (this.chosen !== undefined) await this.review.forget({ root: this.chosen.root, rev: this.chosen.id });
+  }
+
+  /** All that changed since, as a rewind. */
+  all(): Commands["backstitch.rewind"]["params"] | undefined {
+    return this.chosen && { ...this.chosen.place, rev: this.chosen.id };
   }
 
   /** From now on, and when the window opens again. */
@@ -126,10 +173,27 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
       from: chosen.id,
       to: "disk",
     });
+    const all = files.map((file) => ({
+      file,
+      sides: documents.sides(chosen.root, file, chosen.id, undefined),
+    }));
+    const bases = new Map(
+      all.flatMap(({ sides }) => {
+        const base = documents.baseOf(sides.original);
+        return base === undefined ? [] : [[sides.resource.toString(), base] as const];
+      }),
+    );
+    const isKept = await Promise.all(
+      all.map(async ({ sides: { resource } }) => {
+        const base = bases.get(resource.toString());
+        return base !== undefined && (await this.review.isKept(base, resource));
+      }),
+    );
     if (this.group !== group) return;
-    this.created = new Set(files.filter((file) => file.kind === "create").map((file) => shown(file.path)));
-    group.resourceStates = files.map((file) => state(chosen, file));
-    control.count = files.length;
+    this.bases = bases;
+    const left = all.filter((_, at) => isKept[at] !== true);
+    group.resourceStates = left.map(({ file, sides }) => state(chosen, file, sides));
+    control.count = left.length;
   }
 
   dispose(): void {
@@ -140,21 +204,20 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
 
 const KEPT = "quickDiff";
 
-function state({ root, id }: Chosen, file: ChangedFile): vscode.SourceControlResourceState {
-  const sides = documents.sides(root, file, id, undefined);
+function state({ id }: Chosen, file: ChangedFile, sides: documents.Sides): vscode.SourceControlResourceState {
   const name = shown(file.path);
+  const compare = [sides.original, sides.modified, `${name} (${id})`];
   return {
     resourceUri: sides.resource,
     contextValue: file.kind,
-    command: {
-      command: "vscode.diff",
-      title: "",
-      arguments: [sides.original, sides.modified, `${name} (${id})`],
-    },
+    // what is no text has nothing to compare line by line
+    command: file.binary
+      ? { command: "vscode.open", title: "", arguments: [sides.resource] }
+      : { command: "vscode.diff", title: "", arguments: compare },
     decorations: {
       strikeThrough: file.kind === "delete",
       faded: file.kind === "mode",
-      tooltip: [name, counts([file])].filter(Boolean).join(" "),
+      tooltip: [name, file.binary ? vscode.l10n.t("binary") : counts([file])].filter(Boolean).join(" "),
     },
   };
 }

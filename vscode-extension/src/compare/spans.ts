@@ -10,16 +10,38 @@ export type Span = {
   made: boolean;
 };
 
-/** Of each file from the first of these checkpoints that changed it to the last: `from` and `to` have its states. */
-export function spans(checkpoints: readonly Checkpoint[]): Span[] {
+/** Two checkpoints that changed the same file, and none of these between them did. */
+export type Pair = { path: string; last: string; next: Checkpoint };
+
+export function together(checkpoints: readonly Checkpoint[]): Pair[] {
+  const newest = new Map<string, string>();
+  const pairs: Pair[] = [];
+  for (const next of checkpoints) {
+    for (const change of next.changes) {
+      const path = shown(change.from ?? change.path);
+      const last = newest.get(path);
+      if (last !== undefined) pairs.push({ path, last, next });
+      newest.delete(path);
+      newest.set(shown(change.path), next.id);
+    }
+  }
+  return pairs;
+}
+
+/**
+ * Of each file from the first of these checkpoints that changed it to the last: `from` and `to` have its states. Where
+ * somebody else changed it between two, they stand apart.
+ */
+export function spans(checkpoints: readonly Checkpoint[], apart: readonly Pair[] = []): Span[] {
   const all: Span[] = [];
   for (const checkpoint of checkpoints) {
     for (const change of checkpoint.changes) {
       if (change.binary) continue;
       const path = shown(change.path);
       const before = shown(change.from ?? change.path);
-      const known = all.find((span) => shown(span.change.path) === before);
-      if (known === undefined) {
+      const known = all.findLast((span) => shown(span.change.path) === before);
+      const isApart = apart.some((pair) => pair.next === checkpoint && pair.path === before);
+      if (known === undefined || isApart) {
         all.push({
           change,
           from: checkpoint.parent ?? checkpoint.id,
@@ -48,15 +70,4 @@ function joined({ change: first, made }: Span, next: Change, path: string): Chan
 export function oldestFirst(steps: readonly Checkpoint[]): Checkpoint[] {
   const number = (checkpoint: Checkpoint) => Number(checkpoint.id.slice(1));
   return [...steps].sort((a, b) => number(a) - number(b));
-}
-
-/** As quick diff tells of a change: lines from 1; an end of 0 says that there are none, and the start the line before. */
-export type LineChange = { modifiedStartLineNumber: number; modifiedEndLineNumber: number };
-
-/** The first line from 0, and the one behind the last. */
-export function lines({
-  modifiedStartLineNumber: start,
-  modifiedEndLineNumber: end,
-}: LineChange): [number, number] {
-  return end === 0 ? [start, start] : [start - 1, end];
 }

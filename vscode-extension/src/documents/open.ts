@@ -3,8 +3,10 @@
 import * as path from "node:path";
 import * as vscode from "vscode";
 
-import type { Ctx } from "../ctx.ts";
+import type { Review } from "../compare/review.ts";
+import type { Ctx, Owned } from "../ctx.ts";
 import { type ChangedFile, type Change, type Text, shown } from "../server/protocol.ts";
+import { type Folder, asOpened, really } from "./folders.ts";
 import { parts } from "./uri.ts";
 
 /** A document without a line, for the side of a diff on which a file is not there. */
@@ -22,52 +24,103 @@ export class Nothing implements vscode.TextDocumentContentProvider, vscode.Dispo
   }
 }
 
+/** What a file is compared with as it is now: it at a checkpoint, or that it was not there. */
+export type Base = { root: string; rev: string; path: string; there: boolean };
+
+type Query = { root: string; rev: string; base?: true; nothing?: true };
+
 /** A file at a checkpoint, by its own path: beside the file itself it is the same file, with another content. */
 export function at(root: string, rev: string, file: Text): vscode.Uri {
-  return onDisk(root, file).with({ scheme: AT, query: JSON.stringify({ root, rev }) });
+  return named({ root, rev }, shown(file));
+}
+
+/** As `at`, without the changes in it that the user keeps. */
+export function baseUri({ root, rev, path, there }: Base): vscode.Uri {
+  return named({ root, rev, base: true, ...(there ? {} : { nothing: true }) }, path);
+}
+
+export function baseOf(uri: vscode.Uri): Base | undefined {
+  if (uri.scheme !== AT) return undefined;
+  const { root, rev, base, nothing } = JSON.parse(uri.query) as Query;
+  const path = base && below(root, uri.with({ scheme: "file", query: "" }).fsPath);
+  return path === undefined ? undefined : { root, rev, path, there: nothing === undefined };
+}
+
+function named(query: Query, file: string): vscode.Uri {
+  return onDisk(query.root, file).with({ scheme: AT, query: JSON.stringify(query) });
 }
 
 const AT = "backstitch-file";
 
 /** Asks the server for them. */
 export class Files implements vscode.TextDocumentContentProvider, vscode.Disposable {
-  private readonly registered = vscode.workspace.registerTextDocumentContentProvider(AT, this);
+  private readonly changed = new vscode.EventEmitter<vscode.Uri>();
+  readonly onDidChange = this.changed.event;
+  private readonly owned: Owned[];
 
-  constructor(private readonly ctx: Ctx) {}
+  constructor(
+    private readonly ctx: Ctx,
+    private readonly review: Review,
+  ) {
+    this.owned = [
+      this.changed,
+      vscode.workspace.registerTextDocumentContentProvider(AT, this),
+      review.onDidChange((base) => {
+        this.changed.fire(baseUri(base));
+      }),
+    ];
+  }
 
   async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
-    const { root, rev } = JSON.parse(uri.query) as { root: string; rev: string };
+    const base = baseOf(uri);
+    const kept = base && this.review.text(base);
+    if (kept !== undefined) return kept ?? "";
+    if (base?.there === false) return "";
+    const { root, rev } = JSON.parse(uri.query) as Query;
     const path = below(root, uri.with({ scheme: "file", query: "" }).fsPath) ?? "";
     const asked = vscode.Uri.from(parts({ root, rev, path })).toString();
     return (await this.ctx.request("backstitch/content", { uri: asked })).text;
   }
 
   dispose(): void {
-    this.registered.dispose();
+    for (const each of this.owned) each.dispose();
   }
 }
 
+/** Those that were opened through a link. */
+let links: readonly Folder[] = [];
+
+export function opened(folders: readonly Folder[]): void {
+  links = folders.filter(({ opened, real }) => opened !== real);
+}
+
 export function onDisk(root: string, file: Text): vscode.Uri {
-  return vscode.Uri.file(path.join(root, shown(file)));
+  return vscode.Uri.file(asOpened(path.join(root, shown(file)), links));
 }
 
 /** A path from the root with `/`; undefined where it is elsewhere. */
 export function below(root: string, file: string): string | undefined {
   const slashes = (path: string) => path.replaceAll("\\", "/");
   const start = `${slashes(root).replace(/\/$/, "")}/`;
-  return slashes(file).startsWith(start) ? slashes(file).slice(start.length) : undefined;
+  const real = slashes(really(file, links));
+  return real.startsWith(start) ? real.slice(start.length) : undefined;
 }
+
+export type Sides = { original: vscode.Uri; modified: vscode.Uri; resource: vscode.Uri };
 
 /** Two sides of one file; `to` undefined: as it is now, which can be edited. */
 export function sides(
   root: string,
   change: Pick<ChangedFile | Change, "path" | "kind" | "from">,
-  from: string,
+  rev: string,
   to: string | undefined,
-): { original: vscode.Uri; modified: vscode.Uri; resource: vscode.Uri } {
+): Sides {
+  const was = shown(change.from ?? change.path);
+  const there = change.kind !== "create";
+  const older = there ? at(root, rev, was) : NOTHING;
   const now = (file: Text) => (to === undefined ? onDisk(root, file) : at(root, to, file));
   return {
-    original: change.kind === "create" ? NOTHING : at(root, from, change.from ?? change.path),
+    original: to === undefined ? baseUri({ root, rev, path: was, there }) : older,
     modified: change.kind === "delete" ? NOTHING : now(change.path),
     resource: onDisk(root, change.path),
   };
@@ -82,14 +135,11 @@ export async function diff(
 }
 
 /** All files of a change in one editor. */
-export async function changes(
-  title: string,
-  all: { original: vscode.Uri; modified: vscode.Uri; resource: vscode.Uri }[],
-): Promise<void> {
+export async function changes(title: string, all: Sides[]): Promise<void> {
   const rows = all.map(({ resource, original, modified }) => [
     resource,
     // the multi-diff editor knows of files that are not there
-    original === NOTHING ? undefined : original,
+    original === NOTHING || baseOf(original)?.there === false ? undefined : original,
     modified === NOTHING ? undefined : modified,
   ]);
   await vscode.commands.executeCommand("vscode.changes", title, rows);

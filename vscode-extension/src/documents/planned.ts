@@ -3,14 +3,13 @@
 import * as vscode from "vscode";
 
 import { type PlanResult, shown } from "../server/protocol.ts";
-import { NOTHING } from "./open.ts";
+import { NOTHING, type Sides } from "./open.ts";
 
 const SCHEME = "backstitch-plan";
 /** Of how many plans the texts are kept. */
 const KEPT = 5;
 
 type Texts = NonNullable<PlanResult["texts"]>;
-export type Sides = { original: vscode.Uri; modified: vscode.Uri; resource: vscode.Uri };
 
 export class Planned implements vscode.TextDocumentContentProvider, vscode.Disposable {
   private readonly registered = vscode.workspace.registerTextDocumentContentProvider(SCHEME, this);

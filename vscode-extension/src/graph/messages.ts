@@ -12,6 +12,8 @@ export type Shown = {
   tags: string[];
   current: boolean;
   takenOut: boolean;
+  /** Both of them in words; empty where it is neither. */
+  state: string;
 };
 
 export type ToPage = {

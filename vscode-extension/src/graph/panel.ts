@@ -83,21 +83,27 @@ export class Graph implements vscode.Disposable {
     this.root = shown(answer.workspace);
     this.before = new Map(answer.checkpoints.map((checkpoint) => [rev(checkpoint), before(checkpoint)]));
     const now = Date.now();
-    const nodes = answer.checkpoints.map((checkpoint): Shown => ({
-      id: checkpoint.id,
-      parent: checkpoint.parent,
-      rev: rev(checkpoint),
-      kind: checkpoint.kind,
-      title: about(checkpoint, say),
-      detail: [checkpoint.agent ?? "", counts(checkpoint.changes), ago(checkpoint.time, now, say)]
-        .filter(Boolean)
-        .join(" · "),
-      branch: answer.branches.find((branch) => branch.head === checkpoint.id && !branch.deleted)?.name ?? "",
-      tags: checkpoint.tags,
-      current: checkpoint.id === answer.head,
+    const nodes = answer.checkpoints.map((checkpoint): Shown => {
+      const current = checkpoint.id === answer.head;
       // it is so on the branch that one is on; others may have it still
-      takenOut: checkpoint.taken_out && checkpoint.branch === answer.branch,
-    }));
+      const takenOut = checkpoint.taken_out && checkpoint.branch === answer.branch;
+      return {
+        id: checkpoint.id,
+        parent: checkpoint.parent,
+        rev: rev(checkpoint),
+        kind: checkpoint.kind,
+        title: about(checkpoint, say),
+        detail: [checkpoint.agent ?? "", counts(checkpoint.changes), ago(checkpoint.time, now, say)]
+          .filter(Boolean)
+          .join(" · "),
+        branch:
+          answer.branches.find((branch) => branch.head === checkpoint.id && !branch.deleted)?.name ?? "",
+        tags: checkpoint.tags,
+        current,
+        takenOut,
+        state: [current ? say("current") : "", takenOut ? say("taken out") : ""].filter(Boolean).join(", "),
+      };
+    });
     const words: ToPage["words"] = {
       label: say("Checkpoints, newest first"),
       empty: say("Nothing is recorded here yet."),

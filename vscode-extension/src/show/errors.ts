@@ -1,7 +1,7 @@
 // Failures, as people are told of them: what, why, and what to do next.
 
 import * as vscode from "vscode";
-import { ResponseError } from "vscode-languageclient/node";
+import { LSPErrorCodes, ResponseError } from "vscode-languageclient/node";
 
 import type { FailureData } from "../server/protocol.ts";
 
@@ -11,6 +11,7 @@ export function failure(error: unknown): FailureData | undefined {
 }
 
 export function isCancelled(error: unknown): boolean {
+  if (error instanceof ResponseError && error.code === LSPErrorCodes.RequestCancelled) return true;
   return failure(error)?.kind === "cancelled" || error instanceof vscode.CancellationError;
 }
 

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx.ts";
 import {
+  type AgentSession,
   type Branch,
   type Checkpoint,
   type TimelineResult,
@@ -11,7 +12,7 @@ import {
   before,
   rev,
 } from "../server/protocol.ts";
-import { about, ago, counts, files } from "./words.ts";
+import { about, ago, counts, files, line } from "./words.ts";
 
 const PAGE = 200;
 
@@ -129,4 +130,33 @@ export async function branch(ctx: Ctx, where: Where, title: string): Promise<Bra
     matchOnDetail: true,
   });
   return chosen?.branch;
+}
+
+/** Has the user choose one agent's session. */
+export async function session(ctx: Ctx, where: Where, title: string): Promise<string | undefined> {
+  const say = vscode.l10n.t;
+  const { sessions } = await ctx.request("backstitch/sessions", where);
+  const now = Date.now();
+  const items = sessions.map((session) => sessionRow(session, now));
+  if (items.length === 0) {
+    void vscode.window.showInformationMessage(say("No agent has worked here yet."));
+    return undefined;
+  }
+  const chosen = await vscode.window.showQuickPick(items, { title, matchOnDescription: true });
+  return chosen?.session;
+}
+
+/** By what was asked of it last. */
+export function sessionRow(
+  { agent, session, turns: [newest] }: AgentSession,
+  now: number,
+): vscode.QuickPickItem & { session: string } {
+  const say = vscode.l10n.t;
+  return {
+    label: `$(hubot) ${line(newest?.prompt ?? "") || say("turn without a prompt")}`,
+    description: [agent, session.slice(0, 8), ago(newest?.time ?? null, now, say)]
+      .filter(Boolean)
+      .join(" · "),
+    session,
+  };
 }

@@ -2,11 +2,15 @@
 
 import * as vscode from "vscode";
 
-import { type Action, type OnConflict, type PlanResult, shown } from "../server/protocol.ts";
+import { type Action, type OnConflict, type PlanParams, type PlanResult, shown } from "../server/protocol.ts";
 import { told } from "./errors.ts";
 import { actionOf, conflicts, gap, summary } from "./words.ts";
 
-export type Decision = { go: true; onConflict: OnConflict };
+/** To be done so; or to be planned anew, with something said otherwise. */
+export type Decision = { onConflict: OnConflict } | { instead: Instead };
+export type Instead = Partial<Pick<PlanParams, "exact" | "uncertain" | "carry" | "session">>;
+/** Another way to do the same. Undefined once it was chosen: it was called off. */
+export type Way = { label: string; detail: string; icon: string; choose: () => Promise<Instead | undefined> };
 
 export type Looks = {
   /** One file as it is beside what it would be. */
@@ -14,23 +18,26 @@ export type Looks = {
   all: () => Promise<void>;
 };
 
-type Row = vscode.QuickPickItem & { decision?: Decision; look?: () => Promise<void> };
+type Row = vscode.QuickPickItem & {
+  decision?: () => Promise<Decision | undefined>;
+  look?: () => Promise<void>;
+};
 
 /** Undefined: the user called it off. */
-export async function decide(plan: PlanResult, looks: Looks): Promise<Decision | undefined> {
+export async function decide(plan: PlanResult, looks: Looks, ways: Way[]): Promise<Decision | undefined> {
   const pick = vscode.window.createQuickPick<Row>();
   pick.title = sentence(plan.title);
   pick.placeholder = summary(plan, vscode.l10n.t);
   pick.ignoreFocusOut = true;
   pick.matchOnDescription = true;
   pick.matchOnDetail = true;
-  pick.items = rows(plan, looks);
+  pick.items = rows(plan, looks, ways);
   pick.show();
   try {
     return await new Promise((resolve) => {
       pick.onDidAccept(() => {
         const [chosen] = pick.selectedItems;
-        if (chosen?.decision !== undefined) resolve(chosen.decision);
+        if (chosen?.decision !== undefined) resolve(chosen.decision());
         // looked at beside the list, which stays
         else void told(() => chosen?.look?.() ?? Promise.resolve());
       });
@@ -47,14 +54,14 @@ export function sentence(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-function rows(plan: PlanResult, looks: Looks): Row[] {
+function rows(plan: PlanResult, looks: Looks, ways: Way[]): Row[] {
   const say = vscode.l10n.t;
   const open = conflicts(plan.conflicts);
   const decide = (icon: string, label: string, onConflict: OnConflict, detail?: string): Row => ({
     label: `$(${icon}) ${label}`,
     ...(detail === undefined ? {} : { detail }),
     alwaysShow: true,
-    decision: { go: true, onConflict },
+    decision: () => Promise.resolve({ onConflict }),
   });
   const title = sentence(plan.title);
   const decisions =
@@ -97,8 +104,23 @@ function rows(plan: PlanResult, looks: Looks): Row[] {
       left.map((action) => ({ label: `$(circle-slash) ${shown(action.path)}`, detail: action.reason ?? "" })),
     ),
     ...section(
+      say("Your edits that stay behind"),
+      (plan.uncarried ?? []).map((path) => ({ label: `$(person) ${shown(path)}` })),
+    ),
+    ...section(
       say("Not reached"),
       plan.gaps.map((each) => ({ label: `$(warning) ${gap(each)}` })),
+    ),
+    ...section(
+      say("Otherwise"),
+      ways.map(({ label, detail, icon, choose }) => ({
+        label: `$(${icon}) ${label}`,
+        detail,
+        decision: async () => {
+          const instead = await choose();
+          return instead === undefined ? undefined : { instead };
+        },
+      })),
     ),
   ];
 }

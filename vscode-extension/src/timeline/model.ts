@@ -42,23 +42,27 @@ export function isEmpty(filter: Filter): boolean {
   return Object.values(filter).every((value) => value === "");
 }
 
-/** `agent:claude path:src/a.rs refactor`: what is typed into the filter, by words. */
+const KEYS = ["agent", "session", "path"] as const;
+
+/** `agent:claude path:"my notes/a.md" refactor`: what is typed into the filter. */
 export function parse(typed: string): Filter {
   const filter: Filter = {};
   const words: string[] = [];
-  for (const word of typed.split(/\s+/).filter(Boolean)) {
-    const [, key, value] = /^(agent|session|path):(.+)$/.exec(word) ?? [];
-    if (key !== undefined && value !== undefined) filter[key as "agent" | "session" | "path"] = value;
-    else words.push(word);
+  for (const [word, key, quoted, plain] of typed.matchAll(/(?:(agent|session|path):)?(?:"([^"]*)"|(\S+))/g)) {
+    const value = quoted ?? plain ?? "";
+    const known = KEYS.find((each) => each === key);
+    if (known === undefined) words.push(word);
+    else if (value !== "") filter[known] = value;
   }
   if (words.length > 0) filter.text = words.join(" ");
   return filter;
 }
 
 export function written(filter: Filter): string {
-  const keyed = (["agent", "session", "path"] as const).flatMap((key) => {
+  const keyed = KEYS.flatMap((key) => {
     const value = filter[key];
-    return value === undefined ? [] : [`${key}:${value}`];
+    if (value === undefined) return [];
+    return [`${key}:${/[\s"]/.test(value) ? `"${value}"` : value}`];
   });
   return [...keyed, ...(filter.text === undefined ? [] : [filter.text])].join(" ");
 }

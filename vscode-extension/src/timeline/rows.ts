@@ -40,6 +40,9 @@ export class BranchRow extends Row {
     const from = branch.fork_point === null ? "" : say("from {0}", branch.fork_point);
     this.description = [branch.current ? say("current") : "", from].filter(Boolean).join(" · ");
     this.tooltip = branch.description ?? branch.name;
+    this.accessibilityInformation = {
+      label: [say("branch {0}", branch.name), this.description].filter(Boolean).join(", "),
+    };
     this.contextValue = branch.current ? "branch-current" : "branch";
     this.arguments = { workspace: root, branch: branch.name };
   }
@@ -86,7 +89,8 @@ export class EntryRow extends Row {
       .join(" · ");
     this.tooltip = tooltip(entry, now);
     this.accessibilityInformation = { label: [title, rev(checkpoint), this.description].join(", ") };
-    this.contextValue = `${checkpoint.kind}${checkpoint.taken_out ? "-out" : ""}`;
+    const isAgents = checkpoint.session === null ? "" : "-agent";
+    this.contextValue = `${checkpoint.kind}${checkpoint.taken_out ? "-out" : ""}${isAgents}`;
     this.arguments = { workspace: root, rev: before(checkpoint) };
   }
 }
@@ -113,6 +117,7 @@ export class FileRow extends Row {
       .filter(Boolean)
       .join(" · ");
     this.tooltip = path;
+    this.accessibilityInformation = { label: [path, kind, counts([change])].filter(Boolean).join(", ") };
     this.contextValue = change.binary ? "file-binary" : "file";
     const uri = this.resourceUri.toString();
     this.arguments = { workspace: root, rev: before(checkpoint), paths: [uri], uri };
@@ -129,6 +134,7 @@ class NoteRow extends Row {
   constructor(label: string, description: string, icon: string, color?: string) {
     super(label, None);
     this.description = description;
+    this.accessibilityInformation = { label: [label, description].filter(Boolean).join(", ") };
     this.iconPath = new vscode.ThemeIcon(
       icon,
       color === undefined ? undefined : new vscode.ThemeColor(color),

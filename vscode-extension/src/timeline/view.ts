@@ -6,7 +6,8 @@ import type { Ctx, Owned } from "../ctx.ts";
 import { below } from "../documents/open.ts";
 import { type Checkpoint, type Where, shown } from "../server/protocol.ts";
 import { message } from "../show/errors.ts";
-import { type Filter, entries, isEmpty, parse, written } from "./model.ts";
+import { chooseFilter } from "./filter.ts";
+import { type Filter, entries, isEmpty, written } from "./model.ts";
 import { BranchRow, EntryRow, MoreRow, type Row } from "./rows.ts";
 
 const PAGE = 200;
@@ -84,18 +85,21 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
     this.refresh();
   }
 
-  /** Has the user type what to look for. */
+  /** Has the user choose or type what to look for. */
   async ask(): Promise<void> {
-    const say = vscode.l10n.t;
-    const { sessions } = await this.ctx.request("backstitch/sessions", this.ctx.where());
-    const agents = [...new Set(sessions.map((session) => session.agent))];
-    const examples = [...agents.map((agent) => `agent:${agent}`), "path:src/main.rs"].join(", ");
-    const typed = await vscode.window.showInputBox({
-      title: say("Filter the timeline"),
-      value: written(this.filter),
-      prompt: say("Words of a prompt, a label or a tool's input; {0}, session:ID", examples),
-    });
-    if (typed !== undefined) await this.filterBy(parse(typed));
+    const where = this.ctx.where();
+    const { sessions } = await this.ctx.request("backstitch/sessions", where);
+    const file = await this.file();
+    const chosen = await chooseFilter(this.filter, sessions, file);
+    if (chosen !== undefined) await this.filterBy(chosen);
+  }
+
+  /** The path of the file that is looked at. */
+  private async file(): Promise<string | undefined> {
+    const uri = vscode.window.activeTextEditor?.document.uri;
+    if (uri?.scheme !== "file") return undefined;
+    const { workspace } = await this.ctx.about<Where>({ uri: uri.toString() });
+    return below(workspace ?? "", uri.fsPath);
   }
 
   getTreeItem(row: Row): vscode.TreeItem {

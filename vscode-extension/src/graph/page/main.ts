@@ -83,7 +83,13 @@ function row({ node, lane }: Placed<Shown>, width: number, actions: Record<Actio
   row.setAttribute("role", "option");
   row.setAttribute(
     "aria-label",
-    [node.title, node.rev, node.detail, node.branch, ...node.tags].filter(Boolean).join(", "),
+    [node.title, node.state, node.rev, node.detail, node.branch, ...node.tags].filter(Boolean).join(", "),
+  );
+  row.setAttribute(
+    "aria-keyshortcuts",
+    Object.keys(KEYS)
+      .filter((key) => key !== " ")
+      .join(" "),
   );
   row.dataset["id"] = node.id;
   row.dataset["rev"] = node.rev;
@@ -96,9 +102,12 @@ function row({ node, lane }: Placed<Shown>, width: number, actions: Record<Actio
   row.append(element("span", "title", node.title), element("span", "detail", `${node.rev} · ${node.detail}`));
   const buttons = element("span", "buttons");
   for (const [action, words] of Object.entries(actions) as [Action, string][]) {
+    const key = keyOf(action);
     const button = element("button", "", words);
+    button.title = `${words} (${key})`;
     // the keys do the same on the row
     button.tabIndex = -1;
+    button.setAttribute("aria-hidden", "true");
     button.addEventListener("click", () => {
       editor.postMessage({ type: "do", action, rev: node.rev });
     });
@@ -116,6 +125,10 @@ function row({ node, lane }: Placed<Shown>, width: number, actions: Record<Actio
     focused = node.id;
   });
   return row;
+}
+
+function keyOf(action: Action): string {
+  return Object.keys(KEYS).find((key) => KEYS[key] === action) ?? "";
 }
 
 function lines(rows: Placed<Shown>[], width: number): SVGElement {

@@ -1,0 +1,23 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { asOpened, really } from "../src/documents/folders.ts";
+
+const links = [{ opened: "/home/me/work", real: "/disk/projects/work" }];
+
+test("a file has the name by which its folder was opened, and is found where it is", () => {
+  for (const [opened, real] of [
+    ["/home/me/work/src/a.rs", "/disk/projects/work/src/a.rs"],
+    ["/home/me/work", "/disk/projects/work"],
+  ] as const) {
+    assert.equal(asOpened(real, links), opened);
+    assert.equal(really(opened, links), real);
+  }
+});
+
+test("what is elsewhere keeps its name", () => {
+  for (const file of ["/disk/projects/work2/a.rs", "/disk/projects/a.rs", "/elsewhere"]) {
+    assert.equal(asOpened(file, links), file);
+    assert.equal(really(file, links), file);
+  }
+});
