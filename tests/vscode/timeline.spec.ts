@@ -1,4 +1,5 @@
 // The timeline in the side bar, the graph, branches and forks.
+import { Agent } from './rig/agent.ts';
 import { expect, test } from './rig/test.ts';
 import { look } from './rig/look.ts';
 
@@ -40,27 +41,63 @@ test('the timeline follows what happens, and its rows rewind', async ({ world, a
 });
 
 test('the timeline is filtered', async ({ world, agent, code }) => {
-  world.commit({ 'a.txt': TEXT, 'b.txt': TEXT });
+  world.commit({ 'a.txt': TEXT, 'b c.txt': TEXT });
   agent.start();
   agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
-  agent.turn('tidy up', () => agent.edit('b.txt', 'four', '4'));
+  const other = new Agent(world);
+  other.start();
+  other.turn('tidy up', () => other.edit('b c.txt', 'four', '4'));
   const window = await code.open('a.txt');
   await window.activity.open('Backstitch');
+  const { quick } = window;
   const tree = window.tree('Timeline');
   await expect(tree.row('tidy up')).toBeVisible();
-  await window.run('Backstitch: Filter the Timeline…');
-  await expect(window.quick.message).toContainText('agent:claude-code');
-  await window.quick.type('tidy');
-  await window.quick.accept();
+  const words = async (typed: string) => {
+    await window.run('Backstitch: Filter the Timeline…');
+    await quick.pick('Words…');
+    await quick.type(typed);
+    await quick.accept();
+  };
+  await words('tidy');
   await expect(tree.row('make it two')).toHaveCount(0);
   await expect(tree.row('tidy up')).toBeVisible();
+  await words('path:"b c.txt"');
+  await expect(tree.row('Edit · a.txt')).toHaveCount(0);
+  await expect(tree.row('Edit · b c.txt')).toBeVisible();
   await window.run('Backstitch: Filter the Timeline…');
-  await window.quick.type('path:a.txt');
-  await window.quick.accept();
-  await expect(tree.row('tidy up')).toHaveCount(0);
+  await quick.pick('This file');
   await expect(tree.row('Edit · a.txt')).toBeVisible();
+  await expect(tree.row('Edit · b c.txt')).toHaveCount(0);
   await window.run('Backstitch: Clear the Filter');
   await expect(tree.row('tidy up')).toBeVisible();
+  // an agent's session, from the list and from a row
+  await window.run('Backstitch: Filter the Timeline…');
+  await quick.pick('make it two');
+  await expect(tree.row('tidy up')).toHaveCount(0);
+  await expect(tree.row('make it two')).toBeVisible();
+  await window.run('Backstitch: Clear the Filter');
+  await tree.menu('tidy up', 'Show Only This Session or File');
+  await expect(tree.row('make it two')).toHaveCount(0);
+  await expect(tree.row('tidy up')).toBeVisible();
+});
+
+test('a row of a rewind undoes it; a branch forks from its end', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+  world.run('rewind', 't1');
+  const window = await code.open('a.txt');
+  const { quick, notifications, activity } = window;
+  await activity.open('Backstitch');
+  const tree = window.tree('Timeline');
+  await tree.menu(/rewind/i, 'Undo This');
+  await quick.pick(/^Undo/);
+  await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('two', '2'));
+  await tree.menu('main', 'Fork…');
+  await quick.type('idea');
+  await quick.accept();
+  await expect(notifications.toast('Branch idea begins there')).toBeVisible();
+  expect(world.run('branch', 'list')).toContain('idea');
 });
 
 test('a fork, a switch to it and back; the graph shows both', async ({ world, agent, code }) => {

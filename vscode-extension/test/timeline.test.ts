@@ -34,6 +34,9 @@ test("what is typed into the filter", () => {
   const filter = parse(typed);
   assert.deepEqual(filter, { agent: "claude-code", path: "src/a.rs", text: "refactor auth" });
   assert.deepEqual(parse(written(filter)), filter);
+  const quoted = parse('path:"my notes/a b.md" two  words');
+  assert.deepEqual(quoted, { path: "my notes/a b.md", text: "two words" });
+  assert.deepEqual(parse(written(quoted)), quoted);
   assert.ok(isEmpty(parse("  ")));
   assert.deepEqual(parse("agent:"), { text: "agent:" });
 });
