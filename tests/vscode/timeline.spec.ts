@@ -91,7 +91,7 @@ test('a row of a rewind undoes it; a branch forks from its end', async ({ world,
   await activity.open('Backstitch');
   const tree = window.tree('Timeline');
   await tree.menu(/rewind/i, 'Undo This');
-  await quick.pick(/^Undo/);
+  await quick.pick(/Undo op1/);
   await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('two', '2'));
   await tree.menu('main', 'Fork…');
   await quick.type('idea');

@@ -105,7 +105,7 @@ export class Restores {
         way(
           "target",
           say("Exactly that state"),
-          say("Your own edits since are taken out, too"),
+          say("your own edits since are taken out, too"),
           now({ exact: true }),
         ),
       isRewind &&
@@ -113,11 +113,11 @@ export class Restores {
         way(
           "person",
           say("Leave your own edits in place"),
-          say("Only the agents' work is taken out"),
+          say("only the agents' work is taken out"),
           now({ exact: false }),
         ),
       isRewind &&
-        way("hubot", say("Only one session's work…"), say("What other sessions did stays"), async () => {
+        way("hubot", say("Only one session's work…"), say("what other sessions did stays"), async () => {
           const session = await pick.session(this.ctx, place(typed), say("Only the work of…"));
           return session === undefined ? undefined : { session };
         }),
@@ -126,7 +126,7 @@ export class Restores {
         way(
           "question",
           say("Also what may be the agent's"),
-          say("Where it is not certain who wrote it"),
+          say("where it is not certain who wrote it"),
           now({ uncertain: "take" }),
         ),
       verb === "backstitch.switch" &&
@@ -135,7 +135,7 @@ export class Restores {
         way(
           "person",
           say("Take your own edits along"),
-          say("Else they stay on the branch that you leave"),
+          say("else they stay on the branch that you leave"),
           now({ carry: true }),
         ),
     ];

@@ -12,7 +12,8 @@ import { rootOf } from "./compare.ts";
 import { type LineChange, fromGutter } from "./hunks.ts";
 import type { Review } from "./review.ts";
 
-type Chosen = { place: Where; root: string; id: string };
+/** `rev`: what people know it by. */
+type Chosen = { place: Where; root: string; id: string; rev: string };
 /** A change, or a whole file, that is shown as changed since the checkpoint. */
 export type Pointed = { base: documents.Base; file: vscode.Uri; change?: LineChange };
 
@@ -76,7 +77,7 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
   takeBack({ base, file, change }: Pointed): Commands["backstitch.rewind"]["params"] {
     const uri = file.toString();
     if (change !== undefined) return { uri, rev: base.rev, lines: fromGutter(change).now };
-    return { workspace: base.root, rev: base.rev, paths: [uri] };
+    return { workspace: base.root, rev: this.chosen?.rev ?? base.rev, paths: [uri] };
   }
 
   async keep({ base, file, change }: Pointed): Promise<void> {
@@ -99,7 +100,7 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
 
   /** All that changed since, as a rewind. */
   all(): Commands["backstitch.rewind"]["params"] | undefined {
-    return this.chosen && { ...this.chosen.place, rev: this.chosen.id };
+    return this.chosen && { ...this.chosen.place, rev: this.chosen.rev };
   }
 
   /** From now on, and when the window opens again. */
@@ -107,9 +108,9 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
     const found = await this.ctx.request("backstitch/checkpoint", { ...workspace(place), rev });
     const root = await rootOf(this.ctx, workspace(place));
     this.off();
-    this.chosen = { place: { workspace: root }, root, id: found.id };
+    this.chosen = { place: { workspace: root }, root, id: found.id, rev: revOf(found) };
     const say = vscode.l10n.t;
-    const control = vscode.scm.createSourceControl("backstitch", "Backstitch", vscode.Uri.file(root));
+    const control = vscode.scm.createSourceControl("backstitch", "Backstitch", documents.onDisk(root, "."));
     control.quickDiffProvider = this;
     control.inputBox.visible = false;
     control.statusBarCommands = [

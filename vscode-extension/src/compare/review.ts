@@ -60,8 +60,14 @@ export class Review implements vscode.Disposable {
     const base =
       tab.input instanceof vscode.TabInputTextDiff
         ? baseOf(tab.input.original)
-        : this.titles.get(tab.label)?.get(editor.document.uri.toString());
+        : this.shownIn(tab.label)?.get(editor.document.uri.toString());
     return base === undefined ? undefined : { editor, base };
+  }
+
+  /** VS Code adds the number of files to the title. */
+  private shownIn(label: string): Map<string, Base> | undefined {
+    const found = [...this.titles].findLast(([title]) => label === title || label.startsWith(`${title} (`));
+    return found?.[1];
   }
 
   private async touched(): Promise<{ editor: vscode.TextEditor; base: Base; old: string; some: Hunk[] }> {

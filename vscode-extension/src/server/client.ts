@@ -2,6 +2,9 @@
 
 import * as vscode from "vscode";
 import {
+  CloseAction,
+  ErrorAction,
+  type ErrorHandler,
   LanguageClient,
   type LanguageClientOptions,
   type DynamicFeature,
@@ -11,6 +14,7 @@ import {
 
 import type { Ctx } from "../ctx.ts";
 import type { Notice, Notifications } from "./protocol.ts";
+import { Restarts } from "./restarts.ts";
 
 const NOTICES: readonly Notice[] = [
   "backstitch/didCheckpoint",
@@ -35,6 +39,7 @@ export function connect(ctx: Ctx, binary: string, told: (notice: Told) => void):
   const options: LanguageClientOptions = {
     documentSelector: [{ scheme: "file" }],
     outputChannel: ctx.log,
+    errorHandler: errors(),
     initializationOptions: {
       backstitch: {
         reloadsFromDisk: true,
@@ -73,4 +78,17 @@ export function connect(ctx: Ctx, binary: string, told: (notice: Told) => void):
     });
   }
   return client;
+}
+
+/** What the client does by itself gives up for good where it writes to a server that has just died. */
+function errors(): ErrorHandler {
+  const restarts = new Restarts();
+  return {
+    error: () => ({ action: ErrorAction.Continue, handled: true }),
+    closed: () => ({
+      action: restarts.again(Date.now()) ? CloseAction.Restart : CloseAction.DoNotRestart,
+      // the status bar says it
+      handled: true,
+    }),
+  };
 }

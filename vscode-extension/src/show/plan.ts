@@ -115,7 +115,7 @@ function rows(plan: PlanResult, looks: Looks, ways: Way[]): Row[] {
       say("Otherwise"),
       ways.map(({ label, detail, icon, choose }) => ({
         label: `$(${icon}) ${label}`,
-        detail,
+        description: detail,
         decision: async () => {
           const instead = await choose();
           return instead === undefined ? undefined : { instead };
