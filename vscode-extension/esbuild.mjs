@@ -10,19 +10,35 @@ const common = {
   legalComments: "none",
   logLevel: "warning",
 };
+/** @type {import("esbuild").BuildOptions} */
+const node = {
+  ...common,
+  outdir: "dist",
+  platform: "node",
+  target: "node20",
+  format: "cjs",
+  external: ["vscode"],
+  // the language client's module form is smaller once bundled
+  mainFields: ["module", "main"],
+};
+/** @type {import("esbuild").Plugin} */
+const apart = {
+  name: "the language client in a file of its own, which is read after VS Code has started",
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /\/server\/client\.ts$/ }, ({ kind }) =>
+      kind === "dynamic-import" ? { path: "./client.js", external: true } : undefined,
+    );
+  },
+};
 /** @type {import("esbuild").BuildOptions[]} */
 const bundles = [
   {
-    ...common,
+    ...node,
     entryPoints: { extension: "src/extension.ts" },
-    outdir: "dist",
-    platform: "node",
-    target: "node20",
-    format: "cjs",
-    external: ["vscode"],
-    // the language client's module form is smaller once bundled
-    mainFields: ["module", "main"],
+    plugins: [apart],
+    supported: { "dynamic-import": false },
   },
+  { ...node, entryPoints: { client: "src/server/client.ts" } },
   {
     ...common,
     entryPoints: { graph: "src/graph/page/main.ts" },

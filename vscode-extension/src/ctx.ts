@@ -3,11 +3,11 @@
 import * as fs from "node:fs";
 import * as os from "node:os";
 import * as vscode from "vscode";
-import { type LanguageClient, State } from "vscode-languageclient/node";
+import type { LanguageClient } from "vscode-languageclient/node";
 
 import { opened } from "./documents/open.ts";
 import { type Found, type Missing, find } from "./server/binary.ts";
-import { connect } from "./server/client.ts";
+import type { ClientState } from "./server/client.ts";
 import type {
   CommandName,
   Commands,
@@ -35,7 +35,8 @@ export class Ctx implements vscode.Disposable {
   private busy: Promise<void> = Promise.resolve();
   /** Which file was looked at last; a diff or a page is none. */
   private file: vscode.Uri | undefined;
-  private current: Standing = { name: "stopped" };
+  /** It is started as soon as the extension is. */
+  private current: Standing = { name: "starting" };
   private readonly disposables: Owned[] = [this.log];
   private readonly stateChanged = this.owned(new vscode.EventEmitter<Standing>());
   private readonly notices = this.owned(
@@ -116,13 +117,17 @@ export class Ctx implements vscode.Disposable {
     this.become({ name: "starting" });
     const begun = performance.now();
     try {
-      const client = connect(this, binary.path, (notice) => {
-        this.notices.fire(notice);
+      // it takes longer to load than all else, and VS Code waits for none of it
+      const { connect } = await import("./server/client.ts");
+      const client = connect(this, binary.path, {
+        notice: (notice) => {
+          this.notices.fire(notice);
+        },
+        state: (state) => {
+          if (this.client === client) this.follow(client, state);
+        },
       });
       this.client = client;
-      client.onDidChangeState(({ newState }) => {
-        if (this.client === client) this.follow(client, newState);
-      });
       await client.start();
       this.startedIn = performance.now() - begun;
       this.log.info(`${binary.path}, there after ${this.startedIn.toFixed(0)} ms`);
@@ -135,16 +140,15 @@ export class Ctx implements vscode.Disposable {
   }
 
   /** The client starts a server anew that died, some times. */
-  private follow(client: LanguageClient, state: State): void {
+  private follow(client: LanguageClient, state: ClientState): void {
     switch (state) {
-      case State.Running:
+      case "running":
         this.become({ name: "running", version: client.initializeResult?.serverInfo?.version ?? "" });
         break;
-      case State.Stopped:
-      case State.StartFailed:
+      case "stopped":
         this.become({ name: "failed", reason: vscode.l10n.t("the language server stopped") });
         break;
-      case State.Starting:
+      case "starting":
         this.become({ name: "starting" });
     }
   }

@@ -24,8 +24,9 @@ export function activate(context: vscode.ExtensionContext): Api {
     graph: ctx.owned(new Graph(ctx)),
   });
   ctx.owned(new StatusBar(ctx));
-  // not awaited: nothing that VS Code starts waits for the server
-  void ctx.start();
+  const started = ctx;
+  // nothing that VS Code starts waits for the server, nor for its client to be loaded
+  setImmediate(() => void started.start());
   return api(ctx);
 }
 

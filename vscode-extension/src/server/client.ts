@@ -6,6 +6,7 @@ import {
   ErrorAction,
   type ErrorHandler,
   LanguageClient,
+  State,
   type LanguageClientOptions,
   type DynamicFeature,
   type StaticFeature,
@@ -33,7 +34,10 @@ class Client extends LanguageClient {
   }
 }
 
-export function connect(ctx: Ctx, binary: string, told: (notice: Told) => void): LanguageClient {
+export type ClientState = "starting" | "running" | "stopped";
+export type Heard = { notice: (notice: Told) => void; state: (state: ClientState) => void };
+
+export function connect(ctx: Ctx, binary: string, heard: Heard): LanguageClient {
   const settings = vscode.workspace.getConfiguration("backstitch");
   const extra = settings.get<Record<string, string>>("server.extraEnv", {});
   const options: LanguageClientOptions = {
@@ -74,9 +78,12 @@ export function connect(ctx: Ctx, binary: string, told: (notice: Told) => void):
   );
   for (const method of NOTICES) {
     client.onNotification(method, (params: unknown) => {
-      told({ method, params } as Told);
+      heard.notice({ method, params } as Told);
     });
   }
+  client.onDidChangeState(({ newState }) => {
+    heard.state(named(newState));
+  });
   return client;
 }
 
@@ -91,4 +98,16 @@ function errors(): ErrorHandler {
       handled: true,
     }),
   };
+}
+
+function named(state: State): ClientState {
+  switch (state) {
+    case State.Starting:
+      return "starting";
+    case State.Running:
+      return "running";
+    case State.Stopped:
+    case State.StartFailed:
+      return "stopped";
+  }
 }

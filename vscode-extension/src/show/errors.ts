@@ -1,17 +1,25 @@
 // Failures, as people are told of them: what, why, and what to do next.
 
 import * as vscode from "vscode";
-import { LSPErrorCodes, ResponseError } from "vscode-languageclient/node";
+import type { ResponseError } from "vscode-languageclient/node";
 
 import type { FailureData } from "../server/protocol.ts";
 
+/** LSP's. */
+const REQUEST_CANCELLED = -32800;
+
+/** By its shape: the client's own class is loaded when the client is. */
+function isResponse(error: unknown): error is ResponseError<FailureData> {
+  return error instanceof Error && "code" in error && typeof error.code === "number";
+}
+
 /** What the server said beside the message, if it is a failure of the server. */
 export function failure(error: unknown): FailureData | undefined {
-  return error instanceof ResponseError ? (error.data as FailureData | undefined) : undefined;
+  return isResponse(error) ? error.data : undefined;
 }
 
 export function isCancelled(error: unknown): boolean {
-  if (error instanceof ResponseError && error.code === LSPErrorCodes.RequestCancelled) return true;
+  if (isResponse(error) && error.code === REQUEST_CANCELLED) return true;
   return failure(error)?.kind === "cancelled" || error instanceof vscode.CancellationError;
 }
 
