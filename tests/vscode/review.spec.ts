@@ -22,7 +22,7 @@ test('at the cursor in a diff, and again after the window', async ({ world, agen
   await diff.expectTexts(TEXT.replace('four', '4'), '1\ntwo\nthree\n4\nfive\nsix\n7\n');
   await diff.modified.goto(7);
   await window.titleAction('Take Back This Change').click();
-  await notifications.action('1 file', 'Rewind').click();
+  await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
   await expect.poll(() => world.read('a.txt')).toBe('1\ntwo\nthree\n4\nfive\nsix\nseven\n');
   await diff.expectTexts(TEXT.replace('four', '4'), '1\ntwo\nthree\n4\nfive\nsix\nseven\n');
   await look(window.page, 'kept');
@@ -55,6 +55,51 @@ test('what the user wrote between the steps of a turn is not the turn’s', asyn
   await expect(window.multiDiff.root.locator('.editor.modified .view-overlays .line-insert')).toHaveCount(2);
 });
 
+test('beside what is kept, what was only deleted, and what the user wrote', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.turn('a few numbers', () => {
+    agent.edit('a.txt', 'two\nthree\n', '2\n3\n');
+    agent.edit('a.txt', 'five\n', '');
+  });
+  world.write('a.txt', world.read('a.txt').replace('seven', 'mine'));
+  const window = await code.open('a.txt');
+  const { editor, diff, notifications } = window;
+  await editor.lens(/^diff$/).first().click();
+  await diff.expectTexts(TEXT, 'one\n2\n3\nfour\nsix\nmine\n');
+  // the gap, from the line below it
+  await diff.modified.goto(5);
+  await window.titleAction('Take Back This Change').click();
+  await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
+  await expect.poll(() => world.read('a.txt')).toBe('one\n2\n3\nfour\nfive\nsix\nmine\n');
+  await diff.modified.goto(7);
+  await window.titleAction('Take Back This Change').click();
+  await expect.poll(() => world.read('a.txt')).toBe('one\n2\n3\nfour\nfive\nsix\nseven\n');
+  // from the older side; then its neighbour changes again, and goes back alone
+  await diff.original.click('two');
+  await window.titleAction('Keep This Change').click();
+  await diff.expectTexts('one\n2\n3\nfour\nfive\nsix\nseven\n', 'one\n2\n3\nfour\nfive\nsix\nseven\n');
+  agent.turn('one more', () => agent.edit('a.txt', '3', 'III'));
+  await diff.modified.expectText('one\n2\nIII\nfour\nfive\nsix\nseven\n');
+  await diff.modified.click('III');
+  await window.titleAction('Take Back This Change').click();
+  await expect.poll(() => world.read('a.txt')).toBe('one\n2\n3\nfour\nfive\nsix\nseven\n');
+});
+
+test('a file that is gone comes back from its comparison', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT, 'gone.txt': 'gone\n' });
+  agent.start();
+  agent.turn('tidy up', () => agent.remove('gone.txt'));
+  const window = await code.open('a.txt');
+  await window.run('Backstitch: Compare with Now…');
+  await window.quick.pick('tidy up');
+  await window.multiDiff.expectFiles(/^gone.txt/);
+  await window.multiDiff.entry('gone.txt').original.click('gone');
+  await window.titleAction('Take Back This Change').click();
+  await window.quick.pick('Rewind to t1');
+  await expect.poll(() => world.exists('gone.txt')).toBe(true);
+});
+
 test.describe(() => {
   // git lists its own changes, and draws its own bars
   test.use({ vscode: { settings: { 'git.enabled': false } } });
@@ -77,7 +122,7 @@ test.describe(() => {
     const first = multiDiff.entry('a.txt').modified;
     await first.click('7');
     await window.run('Backstitch: Take Back This Change');
-    await notifications.action('1 file', 'Rewind').click();
+    await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
     await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('one', '1'));
 
     await window.run('Backstitch: Mark Changes Since a Checkpoint…');

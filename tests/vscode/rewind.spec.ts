@@ -115,10 +115,10 @@ test('one turn is taken out, and what came later stays', async ({ world, agent, 
   agent.turn('make it four', () => agent.edit('a.txt', 'four', '4'));
   const window = await code.open('a.txt');
   const { quick, editor, notifications } = window;
-  await window.run('Backstitch: Take Out Only This Turn or Step');
+  await window.run('Backstitch: Revert Turn or Step…');
   await quick.pick('make it two');
   await quick.pick('Revert t1');
-  await expect(notifications.toast('Taken out: 1 file')).toBeVisible();
+  await expect(notifications.toast('Reverted: 1 file')).toBeVisible();
   await editor.expectText(TEXT.replace('four', '4'));
 });
 

@@ -103,7 +103,7 @@ export class Ctx implements vscode.Disposable {
 
   restart(): Promise<void> {
     return this.soon(async () => {
-      await this.halt();
+      await this.halt("starting");
       await this.launch();
     });
   }
@@ -128,7 +128,7 @@ export class Ctx implements vscode.Disposable {
         },
       });
       this.client = client;
-      await client.start();
+      await within(START, client.start());
       this.startedIn = performance.now() - begun;
       this.log.info(`${binary.path}, there after ${this.startedIn.toFixed(0)} ms`);
     } catch (error) {
@@ -153,10 +153,10 @@ export class Ctx implements vscode.Disposable {
     }
   }
 
-  private async halt(): Promise<void> {
+  private async halt(name: "starting" | "stopped" = "stopped"): Promise<void> {
     const client = this.client;
     this.client = undefined;
-    this.become({ name: "stopped" });
+    this.become({ name });
     await client?.dispose().catch((error: unknown) => {
       this.log.warn(String(error));
     });
@@ -221,9 +221,9 @@ export class Ctx implements vscode.Disposable {
   /** What a command is about: its workspace by its root, as named, else of its document, else of what is looked at. */
   async about<P extends Where>(given: P): Promise<P> {
     if (typeof given.workspace === "string") return given;
-    const file = given.uri ?? this.file?.toString();
-    if (file === undefined) return { ...this.where(), ...given };
-    const { workspace } = await this.request("backstitch/timeline", { uri: file, limit: 1 });
+    const place = typeof given.uri === "string" ? { uri: given.uri } : this.where();
+    if (Object.keys(place).length === 0) return given;
+    const { workspace } = await this.request("backstitch/timeline", { ...place, limit: 1 });
     return { ...given, workspace: shown(workspace) };
   }
 
@@ -244,6 +244,23 @@ export class Ctx implements vscode.Disposable {
 
   dispose(): void {
     for (const disposable of this.disposables.reverse()) disposable.dispose();
+  }
+}
+
+/** How long a server may take until its first answer, in milliseconds. */
+const START = 30_000;
+
+async function within(limit: number, started: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Error(vscode.l10n.t("the language server does not answer")));
+    }, limit);
+  });
+  try {
+    await Promise.race([started, late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

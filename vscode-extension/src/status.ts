@@ -22,6 +22,8 @@ export class StatusBar implements vscode.Disposable {
   private root = "";
   private newest: Checkpoint | undefined;
   private count = 0;
+  /** An answer that another question has overtaken is old. */
+  private reads = 0;
   private more = false;
   private failed = "";
   private timer: NodeJS.Timeout | undefined;
@@ -74,8 +76,10 @@ export class StatusBar implements vscode.Disposable {
 
   private async read(): Promise<void> {
     if (this.ctx.state.name !== "running") return;
+    const number = ++this.reads;
     try {
       const page = await this.ctx.request("backstitch/timeline", { ...this.ctx.where(), limit: COUNTED });
+      if (number !== this.reads) return;
       this.root = shown(page.workspace);
       this.count = page.checkpoints.length;
       this.more = page.more;

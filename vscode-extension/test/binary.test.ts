@@ -26,6 +26,14 @@ test("a setting that leads nowhere is not passed over", () => {
   assert.deepEqual(found, { path: undefined, tried: ["/gone"], setting: "/gone" });
 });
 
+test("a name alone is looked for on the PATH, and nowhere else", () => {
+  const there = machine("/opt/bin/backstitch-next", "relative/backstitch-next");
+  const found = find("backstitch-next", "/ext", there);
+  assert.deepEqual(found, { path: "/opt/bin/backstitch-next", from: "setting" });
+  const missing = find("backstitch-next", "/ext", machine("relative/backstitch-next", "/ext/bin/backstitch"));
+  assert.equal(missing.path, undefined);
+});
+
 test("no place that depends on the directory is looked at", () => {
   const found = find("", "/ext", machine("relative/backstitch"));
   assert.equal(found.path, undefined);

@@ -13,6 +13,8 @@ export const chromium = path.join(editors, 'bin/chromium');
 export const extension = from('BACKSTITCH_TEST_EXTENSION', path.join(tests, '../vscode-extension'));
 /** A small one that shows one of everything. */
 export const probe = path.join(import.meta.dirname, 'probe');
+/** An agent that is another extension. */
+export const caller = path.join(import.meta.dirname, 'caller');
 /** The binary under test. */
 export const backstitch = from('BACKSTITCH_BIN', path.join(tests, '../target/debug/backstitch'));
 

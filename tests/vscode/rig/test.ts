@@ -13,6 +13,8 @@ interface Fixtures {
   vscode: Partial<CodeOptions>;
   /** The folder of the extension, unless it is the one under test. */
   extension: string;
+  /** Folders of other extensions. */
+  beside: string[];
   world: World;
   agent: Agent;
   code: Code;
@@ -21,6 +23,7 @@ interface Fixtures {
 export const test = base.extend<Fixtures>({
   vscode: [{}, { option: true }],
   extension: [extension, { option: true }],
+  beside: [[], { option: true }],
 
   // eslint-disable-next-line no-empty-pattern -- Playwright wants the pattern
   world: async ({}, use) => {
@@ -31,8 +34,8 @@ export const test = base.extend<Fixtures>({
 
   agent: async ({ world }, use) => use(new Agent(world)),
 
-  code: async ({ world, page, vscode, extension }, use, info) => {
-    const code = new Code(world, page, extension, { ...plain, ...vscode });
+  code: async ({ world, page, vscode, extension, beside }, use, info) => {
+    const code = new Code(world, page, [extension, ...beside], { ...plain, ...vscode });
     await use(code);
     if (info.status !== info.expectedStatus) {
       for (const [name, body] of Object.entries(code.logs())) {

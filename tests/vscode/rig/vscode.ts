@@ -64,12 +64,12 @@ export class Code {
   private log = '';
 
   /** Starts it; `open` waits until it answers. */
-  constructor(world: World, page: Page, extension: string, options: CodeOptions) {
+  constructor(world: World, page: Page, extensions: string[], options: CodeOptions) {
     this.world = world;
     this.page = page;
     this.user = world.dir('vscode');
-    const extensions = world.dir('extensions');
-    install(extension, extensions);
+    const installed = world.dir('extensions');
+    for (const extension of extensions) install(extension, installed);
     world.dir('vscode/User');
     this.settings({
       ...defaults,
@@ -91,7 +91,7 @@ export class Code {
       codeServer,
       [
         ...['--auth', 'none', '--bind-addr', '127.0.0.1:0'],
-        ...['--user-data-dir', this.user, '--extensions-dir', extensions],
+        ...['--user-data-dir', this.user, '--extensions-dir', installed],
         ...['--disable-telemetry', '--disable-update-check', '--disable-proxy', '--ignore-last-opened'],
         '--disable-getting-started-override',
         ...(options.trusted ? ['--disable-workspace-trust'] : []),

@@ -33,6 +33,13 @@ export function pointOf<T extends object>(argument: unknown): T {
   return { workspace: argument.root, rev: head ?? name } as unknown as T;
 }
 
+/** Where a file can be seen as a row has it: what was deleted only before that. */
+// eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
+export function seenAt<T extends object>(argument: unknown): T {
+  const isGone = argument instanceof FileRow && argument.isDeleted;
+  return isGone ? asArguments<T>(argument) : itself<T>(argument);
+}
+
 /** As what a row of the timeline is taken out: a turn, or a step. */
 export function toTakeOut(argument: unknown): object {
   if (!(argument instanceof EntryRow)) return asArguments(argument);
@@ -49,11 +56,13 @@ export function itself<T extends object>(argument: unknown): T {
   return isRow ? { ...given, rev: argument.checkpoint.id } : given;
 }
 
-/** Which operation a row is; of another row nothing but its workspace, and what was done last is meant. */
+/** Which operation a row is. */
 export function operationOf(argument: unknown): Commands["backstitch.undo"]["params"] {
-  const typed = only<Commands["backstitch.undo"]["params"]>(argument, ["uri", "workspace", "op"]);
   const operation = argument instanceof EntryRow ? argument.checkpoint.operation : null;
-  return operation === null ? typed : { ...typed, op: operation.id };
+  if (!(argument instanceof EntryRow) || operation === null) {
+    throw new Error(vscode.l10n.t("This is no rewind that can be undone"));
+  }
+  return { workspace: argument.arguments.workspace, op: operation.id };
 }
 
 /** What a row has in common with others: a file its path, what an agent did its session. */

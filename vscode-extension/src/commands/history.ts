@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx.ts";
 import { type Commands, shown } from "../server/protocol.ts";
+import { point } from "../show/words.ts";
 import { busy } from "../show/progress.ts";
 
 export async function fork(ctx: Ctx, typed: Commands["backstitch.fork"]["params"]): Promise<void> {
@@ -11,7 +12,7 @@ export async function fork(ctx: Ctx, typed: Commands["backstitch.fork"]["params"
   const name =
     typed.name ??
     (await vscode.window.showInputBox({
-      title: say("Fork from {0}", typed.rev ?? "@"),
+      title: say("Fork from {0}", point(typed.rev ?? "@", say)),
       prompt: say("The name of the new branch; with none, one is made up"),
       validateInput: (text) =>
         /^[^\s~^:?*[\\]*$/.test(text) ? undefined : say("No blanks, and none of ~ ^ : ? * [ \\"),
@@ -37,7 +38,7 @@ export async function forkInto(ctx: Ctx, typed: Commands["backstitch.fork"]["par
     })) ?? [];
   if (parent === undefined) return;
   const name = await vscode.window.showInputBox({
-    title: say("Fork from {0}", typed.rev ?? "@"),
+    title: say("Fork from {0}", point(typed.rev ?? "@", say)),
     prompt: say("The name of the new directory in {0}", parent.fsPath),
     validateInput: (text) => (/^[^/\\]+$/.test(text) ? undefined : say("A name without / and \\")),
   });
@@ -78,7 +79,10 @@ export async function tag(ctx: Ctx, typed: Commands["backstitch.tag"]["params"])
   const say = vscode.l10n.t;
   const name =
     typed.name ??
-    (await vscode.window.showInputBox({ title: say("Tag {0}", typed.rev ?? "@"), prompt: say("Its name") }));
+    (await vscode.window.showInputBox({
+      title: say("Tag {0}", point(typed.rev ?? "@", say)),
+      prompt: say("Its name"),
+    }));
   if (name === undefined || name === "") return;
   const tagged = await ctx.execute("backstitch.tag", { ...typed, name });
   void vscode.window.showInformationMessage(say("{0} is tagged {1}", tagged.checkpoint, tagged.tag));

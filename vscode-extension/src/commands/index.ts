@@ -13,8 +13,9 @@ import type { Graph } from "../graph/panel.ts";
 import type { Commands, Where } from "../server/protocol.ts";
 import { told } from "../show/errors.ts";
 import * as pick from "../show/pick.ts";
+import { point } from "../show/words.ts";
 import type { TimelineView } from "../timeline/view.ts";
-import { asArguments, filterOf, itself, only, operationOf, pointOf, toTakeOut } from "./arguments.ts";
+import { asArguments, filterOf, itself, only, operationOf, pointOf, seenAt, toTakeOut } from "./arguments.ts";
 import * as history from "./history.ts";
 import { Restores, type Verb } from "./restore.ts";
 import * as setup from "./setup.ts";
@@ -75,13 +76,13 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
     "backstitch.revert": restore("backstitch.revert", async (typed) => {
       if (typeof typed.turn === "string" || typeof typed.step === "string") return typed;
       const turns = (row: { kind: string }) => row.kind === "turn" || row.kind === "step";
-      const chosen = await pick.checkpoint(ctx, place(typed), say("Take out only…"), turns);
+      const chosen = await pick.checkpoint(ctx, place(typed), say("Revert…"), turns);
       if (chosen === undefined) return undefined;
       const { kind, turn, id } = chosen.checkpoint;
       return kind === "turn" ? { ...typed, turn: turn ?? id } : { ...typed, step: id };
     }),
     "backstitch.undo": async (argument) => {
-      const typed = operationOf(argument);
+      const typed = only<Commands["backstitch.undo"]["params"]>(argument, ["uri", "workspace", "op"]);
       return restores.run("backstitch.undo", await ctx.about(typed));
     },
     "backstitch.redo": async (argument) => {
@@ -117,10 +118,11 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
     "backstitch.diffTwo": async () => {
       const where = place(await ctx.about({}));
       const older = await pick.checkpoint(ctx, where, say("Compare from…"));
-      const newer = older && (await pick.checkpoint(ctx, where, say("Compare {0} with…", older.rev)));
+      const newer =
+        older && (await pick.checkpoint(ctx, where, say("Compare {0} with…", point(older.rev, say))));
       return newer && compare.since(ctx, parts.review, { ...where, rev: older.rev, rev2: newer.rev });
     },
-    "backstitch.openAt": async (argument) => compare.openAt(ctx, await ctx.about(itself(argument))),
+    "backstitch.openAt": async (argument) => compare.openAt(ctx, await ctx.about(seenAt(argument))),
     "backstitch.openChange": async (argument) => compare.openChange(ctx, await ctx.about(itself(argument))),
     "backstitch.timeline": async (argument) => parts.timeline.reveal(asArguments<Where>(argument).uri),
     "backstitch.timeline.refresh": () => {
@@ -145,21 +147,17 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
       );
       if (typeof typed?.rev === "string") await parts.quickDiff.compareWith(typed, typed.rev);
     },
-    // of the gutter's peek, of a row of the list, or at the cursor in a comparison
-    "backstitch.change.takeBack": async (given, changes, at) => {
-      const pointed = parts.quickDiff.pointed(given, changes, at);
-      const typed = pointed === undefined ? await parts.review.takeBack() : parts.quickDiff.takeBack(pointed);
-      return restores.run("backstitch.rewind", typed);
+    // of the gutter's peek, of rows of the list, or at the cursor in a comparison
+    "backstitch.change.takeBack": async (...given) => {
+      const pointed = parts.quickDiff.pointed(given);
+      await parts.review.takeBack(restores, pointed.length > 0 ? pointed : await parts.review.atCursor());
     },
-    "backstitch.change.keep": (given, changes, at) => {
-      const pointed = parts.quickDiff.pointed(given, changes, at);
-      return pointed === undefined ? parts.review.keep() : parts.quickDiff.keep(pointed);
+    "backstitch.change.keep": async (...given) => {
+      const pointed = parts.quickDiff.pointed(given);
+      await parts.review.keep(pointed.length > 0 ? pointed : await parts.review.atCursor());
     },
-    "backstitch.change.takeBackAll": () => {
-      const typed = parts.quickDiff.all();
-      return typed && restores.run("backstitch.rewind", typed);
-    },
-    "backstitch.change.keepAll": () => parts.quickDiff.keepAll(),
+    "backstitch.change.takeBackAll": () => parts.review.takeBack(restores, parts.quickDiff.all(), true),
+    "backstitch.change.keepAll": () => parts.review.keep(parts.quickDiff.all()),
     "backstitch.change.forget": () => parts.quickDiff.forget(),
     "backstitch.openFile": (given) => {
       const uri =

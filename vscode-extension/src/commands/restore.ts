@@ -9,7 +9,6 @@ import * as documents from "../documents/open.ts";
 import {
   type Action,
   type Commands,
-  type OnConflict,
   type PlanParams,
   type PlanResult,
   type RestoreResult,
@@ -53,12 +52,16 @@ export class Restores {
    */
   async run<V extends Verb>(verb: V, typed: Typed<V>, plain = false): Promise<RestoreResult | undefined> {
     // lines of a document are found when the command comes, and confirmed by the server
-    if ("lines" in typed && Array.isArray(typed.lines)) return this.carryOut(verb, typed, "fail");
+    if ("lines" in typed && Array.isArray(typed.lines)) {
+      const result: RestoreResult = await this.ctx.execute(verb, typed);
+      await this.report(verb, typed, result);
+      return result;
+    }
     let asked = typed;
     let first = await this.plan(verb, asked);
     for (;;) {
       if (first.empty && first.conflicts.length === 0) {
-        this.nothing(first);
+        this.nothing(verb, asked, first);
         return undefined;
       }
       const isPlain = plain && first.conflicts.length === 0 && first.gaps.length === 0;
@@ -77,14 +80,21 @@ export class Restores {
         first = await this.anew(verb, asked);
         continue;
       }
+      const args = { ...asked, plan: decided.plan, onConflict };
+      let result: RestoreResult;
       try {
-        return await this.carryOut(verb, { ...asked, plan: decided.plan }, onConflict);
+        result = await busy(vscode.l10n.t("Files are put back"), (token) =>
+          this.ctx.execute(verb, args, token),
+        );
       } catch (error) {
         const now = await this.plan(verb, { ...asked, onConflict });
         // refused for another reason than that files changed
         if (now.plan === decided.plan) throw error;
         first = await this.anew(verb, asked);
+        continue;
       }
+      await this.report(verb, asked, result);
+      return result;
     }
   }
 
@@ -149,10 +159,18 @@ export class Restores {
     return this.plan(verb, typed);
   }
 
-  private nothing(plan: PlanResult): void {
+  /** What differs may be the user's own. */
+  private nothing<V extends Verb>(verb: V, typed: Typed<V>, plan: PlanResult): void {
     const why = plan.nothing ?? plan.gaps.map(gap).join("; ");
     const nothing = vscode.l10n.t("{0}: nothing to do", sentence(plan.title));
-    void vscode.window.showInformationMessage(why === "" ? nothing : `${nothing}. ${why}`);
+    const text = why === "" ? nothing : `${nothing}. ${why}`;
+    const exactly = vscode.l10n.t("Your Own Edits, Too…");
+    const ways = verb === "backstitch.rewind" && typed.exact !== true ? [exactly] : [];
+    void vscode.window
+      .showInformationMessage(text, ...ways)
+      .then((chosen) =>
+        chosen === undefined ? undefined : told(() => this.run(verb, { ...typed, exact: true })),
+      );
   }
 
   private plan(verb: Verb, typed: Typed<Verb>): Promise<PlanResult> {
@@ -179,25 +197,7 @@ export class Restores {
     return decide(plan, { file: look, all }, ways);
   }
 
-  private async carryOut<V extends Verb>(
-    verb: V,
-    typed: Typed<V>,
-    onConflict: OnConflict,
-  ): Promise<RestoreResult | undefined> {
-    const args = onConflict === "fail" ? typed : { ...typed, onConflict };
-    const result: RestoreResult = await busy(vscode.l10n.t("Files are put back"), (token) =>
-      this.ctx.execute(verb, args, token),
-    );
-    await this.report(verb, typed, result, onConflict);
-    return result;
-  }
-
-  private async report(
-    verb: Verb,
-    typed: Typed<Verb>,
-    result: RestoreResult,
-    onConflict: OnConflict,
-  ): Promise<void> {
+  private async report(verb: Verb, typed: Typed<Verb>, result: RestoreResult): Promise<void> {
     const say = vscode.l10n.t;
     if (!("operation" in result) || result.operation === null) return;
     const done = result.actions.filter((action) => action.action !== "skip").length;
@@ -231,9 +231,9 @@ export class Restores {
         ? undefined
         : told(() => this.run("backstitch.undo", { ...place(typed), op }, true)),
     );
-    if (onConflict === "markers") {
+    const marked = result.conflicts.filter((conflict) => conflict.resolution === "markers");
+    if (marked.length > 0) {
       const root = await this.root(typed);
-      const marked = result.conflicts.filter((conflict) => conflict.resolution === "markers");
       for (const conflict of marked) {
         await this.merges.open(documents.onDisk(root, conflict.path), result.target);
       }
@@ -275,7 +275,7 @@ function did(verb: Verb): string {
     case "backstitch.rewind":
       return say("Rewound");
     case "backstitch.revert":
-      return say("Taken out");
+      return say("Reverted");
     case "backstitch.undo":
       return say("Undone");
     case "backstitch.redo":

@@ -16,8 +16,11 @@ export async function choose(ctx: Ctx): Promise<void> {
     })) ?? [];
   if (file === undefined) return;
   const settings = vscode.workspace.getConfiguration("backstitch");
+  const before = settings.get<string>("server.path", "");
   await settings.update("server.path", file.fsPath, vscode.ConfigurationTarget.Global);
   ctx.log.info(`${file.fsPath} was chosen`);
+  // a setting that changes starts it by itself
+  if (before === file.fsPath) await ctx.restart();
 }
 
 type Agent = vscode.QuickPickItem & { name: string };
@@ -33,7 +36,16 @@ export async function agents(ctx: Ctx): Promise<void> {
     void vscode.window.showWarningMessage(say("Agents are set up in trusted workspaces only"));
     return;
   }
-  const names = AGENTS.map((name) => ({ label: `$(hubot) ${name}`, name }));
+  const there = await found(binary.path);
+  const names = AGENTS.map((name): Agent => {
+    const where = there.get(name);
+    return {
+      label: `$(hubot) ${name}`,
+      description: where ?? say("not found on this machine"),
+      picked: where !== undefined,
+      name,
+    };
+  });
   const chosen = await vscode.window.showQuickPick<Agent>(names, {
     title: say("Which agents are to report?"),
     canPickMany: true,
@@ -47,6 +59,18 @@ export async function agents(ctx: Ctx): Promise<void> {
     .then((answer) => {
       if (answer === log) ctx.log.show();
     });
+}
+
+/** Which agents are on this machine, and by what they were found. */
+async function found(program: string): Promise<Map<string, string>> {
+  type Found = { agents: { agent: string; found: string | null }[] };
+  try {
+    const { agents } = JSON.parse(await run(program, ["--json", "setup", "--print"])) as Found;
+    return new Map(agents.flatMap(({ agent, found }) => (found === null ? [] : [[agent, found]])));
+  } catch {
+    // it fails where there is none
+    return new Map();
+  }
 }
 
 /** The agents that `backstitch setup` knows. */
@@ -72,7 +96,7 @@ export async function missing(ctx: Ctx): Promise<void> {
 function run(program: string, args: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(program, args, (error, stdout, stderr) => {
-      if (error === null) resolve(`${stdout}${stderr}`);
+      if (error === null) resolve(stdout);
       else reject(new Error(stderr.trim().replace(/^error: /, "") || error.message));
     });
   });

@@ -27,6 +27,7 @@ export async function since(ctx: Ctx, review: Review, asked: Since): Promise<voi
       ? await ctx.request("backstitch/checkpoint", { ...place, rev: asked.rev2 })
       : undefined;
   const root = await rootOf(ctx, place);
+  if (to === undefined) await review.sure(root, from.id, from.time);
   const uri = typeof asked.uri === "string" ? asked.uri : null;
   const { files } = await ctx.request("backstitch/diff", {
     ...place,
@@ -47,7 +48,9 @@ export async function since(ctx: Ctx, review: Review, asked: Since): Promise<voi
   } else if (uri !== null && all.length === 1) {
     await documents.diff(only, `${basename(only.resource)} (${title})`);
   } else {
-    const counted = `${title} ${counts(files)}`;
+    const binary = files.length - all.length;
+    const without = binary === 0 ? "" : vscode.l10n.t("without {0} binary", binary);
+    const counted = [title, counts(files), without].filter(Boolean).join(" ");
     if (to === undefined) review.shownAs(counted, all);
     await documents.changes(counted, all);
   }

@@ -1,10 +1,13 @@
-// Where two texts differ, by lines. Pure.
+// Where two texts differ, by lines as VS Code counts them: behind the last line end there is one more. Pure.
 
 import { diffArrays } from "diff";
 
 /** Lines from 0, the end excluded. */
 export type Range = [start: number, end: number];
 export type Hunk = { old: Range; now: Range };
+
+/** What is not compared within this, in milliseconds, is one change. */
+const PATIENCE = 1000;
 
 /** As quick diff tells of a change: lines from 1; an end of 0 says that there are none, and the start the line before. */
 export type LineChange = {
@@ -22,11 +25,15 @@ export function fromGutter(change: LineChange): Hunk {
   };
 }
 
+/** What ends lines makes no difference. */
 export function hunks(old: string, now: string): Hunk[] {
+  const [was, is] = [lines(old), lines(now)];
+  const parts = diffArrays(was, is, { timeout: PATIENCE });
+  if (parts === undefined) return [{ old: [0, was.length], now: [0, is.length] }];
   const found: Hunk[] = [];
   let [before, after] = [0, 0];
   let open: Hunk | undefined;
-  for (const part of diffArrays(lines(old), lines(now))) {
+  for (const part of parts) {
     const count = part.value.length;
     if (!part.added && !part.removed) {
       open = undefined;
@@ -46,24 +53,42 @@ export function hunks(old: string, now: string): Hunk[] {
   return found;
 }
 
-/** Those that a selection touches; where lines were only taken away, from the lines beside the gap. */
-export function touched(all: readonly Hunk[], first: number, last: number): Hunk[] {
-  return all.filter(({ now: [start, end] }) =>
-    start === end ? first <= start && start - 1 <= last : first < end && start <= last,
-  );
+/** Those that lines of one side touch, both included; where it has none of a change, from the lines beside the gap. */
+export function touched(all: readonly Hunk[], side: keyof Hunk, first: number, last: number): Hunk[] {
+  return all.filter((hunk) => {
+    const [start, end] = hunk[side];
+    return start === end ? first <= start && start - 1 <= last : first < end && start <= last;
+  });
+}
+
+/** Those that another way to compare found as this change. */
+export function overlapping(all: readonly Hunk[], { old, now }: Hunk): Hunk[] {
+  const meet = (one: Range, other: Range) =>
+    Math.max(one[0], other[0]) < Math.min(one[1], other[1]) ||
+    ((one[0] === one[1] || other[0] === other[1]) && one[0] <= other[1] && other[0] <= one[1]);
+  return all.filter((hunk) => meet(hunk.old, old) && meet(hunk.now, now));
 }
 
 /** The older text with these of the changes in it. */
 export function withHunks(old: string, now: string, some: readonly Hunk[]): string {
   const [before, after] = [lines(old), lines(now)];
-  const newestFirst = [...some].sort((a, b) => b.old[0] - a.old[0]);
-  for (const hunk of newestFirst) {
+  const fromTheEnd = [...some].sort((a, b) => b.old[0] - a.old[0]);
+  for (const hunk of fromTheEnd) {
     const [start, end] = hunk.old;
     before.splice(start, end - start, ...after.slice(...hunk.now));
   }
-  return before.join("");
+  return before.join(ending(old === "" ? now : old));
 }
 
-function lines(text: string): string[] {
-  return text.split(/(?<=\n)/).filter((line) => line !== "");
+export function isSame(one: string, other: string): boolean {
+  const [mine, theirs] = [lines(one), lines(other)];
+  return mine.length === theirs.length && mine.every((line, at) => line === theirs[at]);
+}
+
+export function lines(text: string): string[] {
+  return text.split(/\r\n|\r|\n/);
+}
+
+function ending(text: string): string {
+  return /\r\n|\r|\n/.exec(text)?.[0] ?? "\n";
 }

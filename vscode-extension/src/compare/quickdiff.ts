@@ -5,22 +5,21 @@ import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx.ts";
 import * as documents from "../documents/open.ts";
-import { type ChangedFile, type Commands, type Where, rev as revOf, shown } from "../server/protocol.ts";
-import { told } from "../show/errors.ts";
+import { type ChangedFile, type Where, rev as revOf, shown } from "../server/protocol.ts";
+import { failure, message } from "../show/errors.ts";
 import { about, ago, counts } from "../show/words.ts";
 import { rootOf } from "./compare.ts";
 import { type LineChange, fromGutter } from "./hunks.ts";
-import type { Review } from "./review.ts";
+import type { Pointed, Review } from "./review.ts";
 
 /** `rev`: what people know it by. */
 type Chosen = { place: Where; root: string; id: string; rev: string };
-/** A change, or a whole file, that is shown as changed since the checkpoint. */
-export type Pointed = { base: documents.Base; file: vscode.Uri; change?: LineChange };
 
 export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
   private control: vscode.SourceControl | undefined;
   private group: vscode.SourceControlResourceGroup | undefined;
   private chosen: Chosen | undefined;
+  private pending: NodeJS.Timeout | undefined;
   private counting: Promise<void> = Promise.resolve();
   /** What files that differ are compared with, by the files as they are now. */
   private bases = new Map<string, documents.Base>();
@@ -30,13 +29,17 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
     private readonly ctx: Ctx,
     private readonly review: Review,
   ) {
-    const again = () => void told(() => this.refresh());
+    const again = () => {
+      this.soon();
+    };
     this.heard = [
       ctx.on("backstitch/timelineChanged", again),
       vscode.workspace.onDidSaveTextDocument(again),
       review.onDidChange(again),
       ctx.onDidChangeState(({ name }) => {
-        if (name === "running") void told(() => this.restore());
+        if (name !== "running") return;
+        if (this.chosen === undefined) void this.restore();
+        else this.soon();
       }),
     ];
   }
@@ -52,61 +55,46 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
     return documents.baseUri(known ?? { root: chosen.root, rev: chosen.id, path, there: true });
   }
 
-  /** What the peek of the gutter or a row of the list says; undefined where it is neither: an editor says its file. */
-  pointed(given: unknown, changes: unknown, at: unknown): Pointed | undefined {
-    if (given instanceof vscode.Uri) {
+  /** What the peek of the gutter or rows of the list say; none where it is neither: an editor says its file. */
+  pointed(given: readonly unknown[]): Pointed[] {
+    const [uri, changes, at] = given;
+    if (uri instanceof vscode.Uri) {
       const change =
         Array.isArray(changes) && typeof at === "number"
           ? (changes[at] as LineChange | undefined)
           : undefined;
-      const file = change && this.file(given);
-      return file && { ...file, change };
+      const file = change && this.file(uri);
+      return file ? [{ ...file, hunk: fromGutter(change) }] : [];
     }
-    const row = given as vscode.SourceControlResourceState | undefined;
-    return row?.resourceUri === undefined ? undefined : this.file(row.resourceUri);
+    // all that are selected
+    return (given as (vscode.SourceControlResourceState | undefined)[]).flatMap(
+      (row) => (row?.resourceUri && this.file(row.resourceUri)) ?? [],
+    );
+  }
+
+  /** All that the list has. */
+  all(): Pointed[] {
+    return (this.group?.resourceStates ?? []).flatMap(({ resourceUri }) => this.file(resourceUri) ?? []);
   }
 
   private file(file: vscode.Uri): Pointed | undefined {
     if (this.chosen === undefined) return undefined;
     const { root, id } = this.chosen;
     const path = documents.below(root, file.fsPath) ?? "";
-    return { base: this.bases.get(file.toString()) ?? { root, rev: id, path, there: true }, file };
-  }
-
-  /** A change that is pointed at as a rewind of its lines, or of the file. */
-  takeBack({ base, file, change }: Pointed): Commands["backstitch.rewind"]["params"] {
-    const uri = file.toString();
-    if (change !== undefined) return { uri, rev: base.rev, lines: fromGutter(change).now };
-    return { workspace: base.root, rev: this.chosen?.rev ?? base.rev, paths: [uri] };
-  }
-
-  async keep({ base, file, change }: Pointed): Promise<void> {
-    if (change === undefined) await this.review.keepFile(base, file);
-    else await this.review.keepHunk(base, file, fromGutter(change));
-  }
-
-  /** All that the list has. */
-  async keepAll(): Promise<void> {
-    for (const { resourceUri } of this.group?.resourceStates ?? []) {
-      const pointed = this.file(resourceUri);
-      if (pointed !== undefined) await this.keep(pointed);
-    }
+    const base = this.bases.get(file.toString()) ?? { root, rev: id, path, there: true };
+    return { base, file, isGone: false };
   }
 
   /** What was kept is marked again. */
   async forget(): Promise<void> {
-    if (this.chosen !== undefined) await this.review.forget({ root: this.chosen.root, rev: this.chosen.id });
-  }
-
-  /** All that changed since, as a rewind. */
-  all(): Commands["backstitch.rewind"]["params"] | undefined {
-    return this.chosen && { ...this.chosen.place, rev: this.chosen.rev };
+    if (this.chosen !== undefined) await this.review.forget(this.chosen.root, this.chosen.id);
   }
 
   /** From now on, and when the window opens again. */
   async compareWith(place: Where, rev: string): Promise<void> {
     const found = await this.ctx.request("backstitch/checkpoint", { ...workspace(place), rev });
     const root = await rootOf(this.ctx, workspace(place));
+    await this.review.sure(root, found.id, found.time);
     this.off();
     this.chosen = { place: { workspace: root }, root, id: found.id, rev: revOf(found) };
     const say = vscode.l10n.t;
@@ -130,7 +118,7 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
       say("Changed since {0} · {1}", revOf(found), about(found, say)),
     );
     this.control = control;
-    await this.ctx.extension.workspaceState.update(KEPT, { root, id: found.id });
+    await this.ctx.extension.workspaceState.update(KEPT, { root, id: found.id, time: found.time });
     await vscode.commands.executeCommand("setContext", "backstitch.quickDiff", true);
     await this.refresh();
   }
@@ -145,15 +133,35 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
   }
 
   private async restore(): Promise<void> {
-    const kept = this.ctx.extension.workspaceState.get<{ root: string; id: string }>(KEPT);
-    if (kept === undefined || this.chosen !== undefined) return;
+    const kept = this.ctx.extension.workspaceState.get<{ root: string; id: string; time: string | null }>(
+      KEPT,
+    );
+    if (kept === undefined) return;
     try {
+      const place = { workspace: kept.root };
+      const found = await this.ctx.request("backstitch/checkpoint", { ...place, rev: kept.id });
+      if (found.time !== kept.time) throw new Error(`${kept.id} is another checkpoint by now`);
       await this.compareWith({ workspace: kept.root }, kept.id);
     } catch (error) {
       // the history was cleared, or the directory is gone: that is no news
       this.ctx.log.info(String(error));
       this.off();
     }
+  }
+
+  /** A burst of changes is one reading. Nobody asked for it: what fails is no news, but that there is nothing to compare. */
+  private soon(): void {
+    this.pending ??= setTimeout(() => {
+      this.pending = undefined;
+      this.refresh().catch((error: unknown) => {
+        this.ctx.log.warn(message(error));
+        if (failure(error)?.kind !== "not_found" || this.chosen === undefined) return;
+        void vscode.window.showWarningMessage(
+          vscode.l10n.t("Changes are no longer marked: {0} is gone", this.chosen.rev),
+        );
+        this.off();
+      });
+    }, 50);
   }
 
   /** What differs now. One after the other: the newest question has the newest answer. */
@@ -198,6 +206,7 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
   }
 
   dispose(): void {
+    clearTimeout(this.pending);
     this.control?.dispose();
     for (const each of this.heard) each.dispose();
   }
@@ -205,9 +214,13 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
 
 const KEPT = "quickDiff";
 
-function state({ id }: Chosen, file: ChangedFile, sides: documents.Sides): vscode.SourceControlResourceState {
+function state(
+  { rev }: Chosen,
+  file: ChangedFile,
+  sides: documents.Sides,
+): vscode.SourceControlResourceState {
   const name = shown(file.path);
-  const compare = [sides.original, sides.modified, `${name} (${id})`];
+  const compare = [sides.original, sides.modified, `${name} (${rev})`];
   return {
     resourceUri: sides.resource,
     contextValue: file.kind,

@@ -1,27 +1,35 @@
-// Changes since a checkpoint that the user looked at and keeps: they are marked no more. What is compared with is then
-// the file at the checkpoint with those changes in it.
+// Changes since a checkpoint, one after the other: taken back, or kept. What is kept is marked no more: it is compared
+// with the file at the checkpoint that has those changes in it.
 
 import * as vscode from "vscode";
 
+import type { Restores } from "../commands/restore.ts";
 import type { Ctx, Owned } from "../ctx.ts";
-import { type Base, type Sides, baseOf, baseUri } from "../documents/open.ts";
-import type { Commands } from "../server/protocol.ts";
-import { type Hunk, hunks, touched, withHunks } from "./hunks.ts";
+import { type Base, NOTHING, type Sides, baseOf, contentOf, onDisk } from "../documents/open.ts";
+import { rev as revOf } from "../server/protocol.ts";
+import { type Hunk, hunks, isSame, lines, overlapping, touched, withHunks } from "./hunks.ts";
 
 /** Null: that it is gone is kept. */
 type Text = string | null;
-/** How much is remembered, in characters; the oldest is forgotten first. */
+/** How much is remembered of a file, and of all of them, in characters. */
+const MOST_OF_ONE = 1 << 20;
 const MOST = 4 << 20;
 const KEPT = "kept";
+const TIMES = "keptTimes";
 
-export type At = Pick<Base, "root" | "rev">;
+/** A file as it is now, and what it is compared with. */
+export type Pair = { base: Base; file: vscode.Uri; isGone: boolean };
+/** Of which the first are meant, or all of it. */
+export type Pointed = Pair & { hunk?: Hunk };
 
 export class Review implements vscode.Disposable {
   private readonly kept: Map<string, Text>;
-  private readonly changed = new vscode.EventEmitter<Base>();
-  /** What is compared in editors of several files, by their titles and then by the files as they are now. */
-  private readonly titles = new Map<string, Map<string, Base>>();
+  private readonly changed = new vscode.EventEmitter<Base[]>();
+  /** What is compared in editors of several files, by their titles and then by the documents of both sides. */
+  private readonly titles = new Map<string, Map<string, Pair>>();
   private readonly heard: Owned[];
+  /** One after the other, since each begins with what the last one kept. */
+  private keeping: Promise<void> = Promise.resolve();
   readonly onDidChange = this.changed.event;
 
   constructor(private readonly ctx: Ctx) {
@@ -43,109 +51,218 @@ export class Review implements vscode.Disposable {
     return this.kept.get(key(base));
   }
 
-  /** An editor of several files has this title. */
-  shownAs(title: string, all: readonly Sides[]): void {
-    const bases = all.flatMap(({ original, modified }) => {
-      const base = baseOf(original);
-      return base === undefined ? [] : [[modified.toString(), base] as const];
-    });
-    this.titles.set(title, new Map(bases));
+  private async original(base: Base): Promise<string> {
+    const kept = this.text(base);
+    if (kept !== undefined) return kept ?? "";
+    return base.there ? contentOf(this.ctx, base) : "";
   }
 
-  /** The file that is being looked at, if it is compared with a checkpoint. */
-  private looked(): { editor: vscode.TextEditor; base: Base } | undefined {
+  /** An editor of several files has this title. */
+  shownAs(title: string, all: readonly Sides[]): void {
+    const pairs = all.flatMap((sides): [string, Pair][] => {
+      const pair = pairOf(sides.original, sides.modified);
+      if (pair === undefined) return [];
+      return [
+        [sides.original.toString(), pair],
+        [(pair.isGone ? sides.original : sides.modified).toString(), pair],
+      ];
+    });
+    this.titles.set(title, new Map(pairs));
+  }
+
+  /** What is looked at, if it is compared with a checkpoint. */
+  private looked(): { editor: vscode.TextEditor; pair: Pair; side: keyof Hunk } | undefined {
     const editor = vscode.window.activeTextEditor;
     const tab = vscode.window.tabGroups.activeTabGroup.activeTab;
-    if (editor?.document.uri.scheme !== "file" || tab === undefined) return undefined;
-    const base =
-      tab.input instanceof vscode.TabInputTextDiff
-        ? baseOf(tab.input.original)
-        : this.shownIn(tab.label)?.get(editor.document.uri.toString());
-    return base === undefined ? undefined : { editor, base };
+    if (editor === undefined || tab === undefined) return undefined;
+    const uri = editor.document.uri.toString();
+    let pair: Pair | undefined;
+    if (tab.input instanceof vscode.TabInputTextDiff) {
+      const { original, modified } = tab.input;
+      // an editor that opened within it shows another file
+      const isOne = [original, modified].some((side) => side.toString() === uri);
+      pair = isOne ? pairOf(original, modified) : undefined;
+    } else {
+      pair = this.shownIn(tab.label)?.get(uri);
+    }
+    return pair && { editor, pair, side: pair.file.toString() === uri ? "now" : "old" };
   }
 
   /** VS Code adds the number of files to the title. */
-  private shownIn(label: string): Map<string, Base> | undefined {
+  private shownIn(label: string): Map<string, Pair> | undefined {
     const found = [...this.titles].findLast(([title]) => label === title || label.startsWith(`${title} (`));
     return found?.[1];
   }
 
-  private async touched(): Promise<{ editor: vscode.TextEditor; base: Base; old: string; some: Hunk[] }> {
+  /** The changes at the cursor. */
+  async atCursor(): Promise<Pointed[]> {
     const say = vscode.l10n.t;
     const looked = this.looked();
     if (looked === undefined) throw new Error(say("No file is being compared with a checkpoint"));
-    const { editor, base } = looked;
-    const old = (await vscode.workspace.openTextDocument(baseUri(base))).getText();
-    const all = hunks(old, editor.document.getText());
-    const some = touched(all, editor.selection.start.line, editor.selection.end.line);
+    const { editor, pair, side } = looked;
+    if (pair.isGone) return [pair];
+    const now = await vscode.workspace.openTextDocument(pair.file);
+    const all = hunks(await this.original(pair.base), now.getText());
+    const { start, end } = editor.selection;
+    // a selection of whole lines ends at the beginning of the next
+    const last = end.line > start.line && end.character === 0 ? end.line - 1 : end.line;
+    const some = touched(all, side, start.line, last);
     if (some.length === 0) throw new Error(say("There is no change at the cursor. Put it into one."));
-    return { editor, base, old, some };
+    return some.map((hunk) => ({ ...pair, hunk }));
   }
 
-  /** The changes at the cursor, as a rewind of their lines. */
-  async takeBack(): Promise<Commands["backstitch.rewind"]["params"]> {
-    const { editor, base, some } = await this.touched();
-    const lines: [number, number] = [
-      Math.min(...some.map(({ now }) => now[0])),
-      Math.max(...some.map(({ now }) => now[1])),
-    ];
-    return { uri: editor.document.uri.toString(), rev: base.rev, lines };
+  /** Changes of one file, or files as a whole; `all`: nobody pointed at each of them, and what is the user's stays. */
+  async takeBack(restores: Restores, pointed: readonly Pointed[], all = false): Promise<void> {
+    // where some of a file is kept, only the rest is meant
+    const isPart = ({ base, hunk }: Pointed) => hunk !== undefined || typeof this.text(base) === "string";
+    const whole = pointed.filter((each) => !isPart(each));
+    const [first] = whole;
+    if (first !== undefined) {
+      const paths = whole.map(({ file }) => file.toString());
+      const at = { workspace: first.base.root, rev: first.base.rev };
+      // by the name that people know it by
+      const rev = revOf(await this.ctx.request("backstitch/checkpoint", at));
+      await restores.run("backstitch.rewind", { ...at, rev, paths, exact: !all });
+    }
+    const files = new Map<string, Pointed[]>();
+    for (const each of pointed.filter(isPart)) {
+      files.set(each.file.toString(), [...(files.get(each.file.toString()) ?? []), each]);
+    }
+    for (const changes of files.values()) await this.takeBackIn(restores, changes);
   }
 
-  /** The changes at the cursor are kept. */
-  async keep(): Promise<void> {
-    const { editor, base, old, some } = await this.touched();
-    await this.remember(base, withHunks(old, editor.document.getText(), some));
+  private async takeBackIn(restores: Restores, changes: readonly Pointed[]): Promise<void> {
+    const [pair] = changes;
+    if (pair === undefined) return;
+    const { base, file } = pair;
+    const document = await vscode.workspace.openTextDocument(file);
+    const old = await this.original(base);
+    const all = hunks(old, document.getText());
+    const some = changes.some(({ hunk }) => hunk === undefined)
+      ? all
+      : all.filter((each) => changes.some(({ hunk }) => hunk && overlapping([each], hunk).length > 0));
+    const ids = await this.ids(pair, some);
+    if (ids === undefined) await putBack(document, old, some);
+    else {
+      // whoever wrote it: this very change is pointed at
+      const place = { workspace: base.root, rev: base.rev, paths: [file.toString()] };
+      await restores.run("backstitch.rewind", { ...place, hunks: ids, exact: true }, true);
+    }
   }
 
-  /** One change of a file, as the gutter shows it. */
-  async keepHunk(base: Base, file: vscode.Uri, hunk: Hunk): Promise<void> {
-    const old = (await vscode.workspace.openTextDocument(baseUri(base))).getText();
-    const now = await vscode.workspace.openTextDocument(file);
-    await this.remember(base, withHunks(old, now.getText(), [hunk]));
+  /** The server's names of these changes; undefined where it cuts the file otherwise, as beside what is kept. */
+  private async ids({ base, file }: Pair, some: readonly Hunk[]): Promise<string[] | undefined> {
+    const where = { workspace: base.root, uri: file.toString() };
+    const { files } = await this.ctx.request("backstitch/diff", { ...where, from: base.rev, to: "buffer" });
+    const all = files.flatMap((changed) => changed.hunks);
+    const ids = some.map(({ old, now }) => {
+      const isIt = (range: [number, number], [start, end]: [number, number]) =>
+        range[0] - 1 === start && range[1] === end - start;
+      return all.find((hunk) => isIt(hunk.old, old) && isIt(hunk.new, now))?.id;
+    });
+    return ids.every((id) => id !== undefined) ? ids : undefined;
   }
 
-  /** A file as it is on disk. */
-  async keepFile(base: Base, file: vscode.Uri): Promise<void> {
-    await this.remember(base, await textOf(file));
+  /** They are marked no more. */
+  async keep(pointed: readonly Pointed[]): Promise<void> {
+    const run = async () => {
+      const kept: Base[] = [];
+      for (const { base, file, hunk } of pointed) {
+        await this.remember(base, file, hunk);
+        kept.push(base);
+      }
+      await this.save(kept);
+    };
+    const done = this.keeping.then(run);
+    this.keeping = done.catch(() => undefined);
+    await done;
+  }
+
+  private async remember(base: Base, file: vscode.Uri, hunk: Hunk | undefined): Promise<void> {
+    let text = await textOf(file);
+    if (hunk !== undefined) {
+      const old = await this.original(base);
+      const now = (await vscode.workspace.openTextDocument(file)).getText();
+      text = withHunks(old, now, overlapping(hunks(old, now), hunk));
+    }
+    if ((text?.length ?? 0) > MOST_OF_ONE) {
+      throw new Error(
+        vscode.l10n.t("{0} is too long to be remembered as kept", vscode.workspace.asRelativePath(file)),
+      );
+    }
+    this.kept.delete(key(base));
+    this.kept.set(key(base), text);
   }
 
   /** Whether nothing of a file is left to be looked at. */
   async isKept(base: Base, file: vscode.Uri): Promise<boolean> {
     const text = this.text(base);
-    return text !== undefined && text === (await textOf(file));
+    if (text === undefined) return false;
+    const now = await textOf(file);
+    return text === null || now === null ? text === now : isSame(text, now);
   }
 
   /** Everything since this checkpoint is marked again. */
-  async forget(at: At): Promise<void> {
-    const mine = [...this.kept.keys()]
-      .map(parse)
-      .filter((base) => base.root === at.root && base.rev === at.rev);
+  async forget(root: string, rev: string): Promise<void> {
+    const mine = [...this.kept.keys()].map(parse).filter((base) => base.root === root && base.rev === rev);
     for (const base of mine) this.kept.delete(key(base));
-    await this.save();
-    for (const base of mine) this.changed.fire(base);
+    await this.save(mine);
   }
 
-  private async remember(base: Base, text: Text): Promise<void> {
-    this.kept.delete(key(base));
-    this.kept.set(key(base), text);
-    await this.save();
-    this.changed.fire(base);
+  /** A checkpoint is compared with: where a history was cleared, another may have its name by now. */
+  async sure(root: string, rev: string, time: string | null): Promise<void> {
+    const state = this.ctx.extension.workspaceState;
+    const times = state.get<Record<string, string | null>>(TIMES, {});
+    const name = JSON.stringify([root, rev]);
+    if (name in times && times[name] !== time) await this.forget(root, rev);
+    if (times[name] !== time) await state.update(TIMES, { ...times, [name]: time });
   }
 
-  private async save(): Promise<void> {
+  private async save(changed: Base[]): Promise<void> {
+    const gone: Base[] = [];
     let size = [...this.kept.values()].reduce((sum, text) => sum + (text?.length ?? 0), 0);
     for (const [oldest, text] of this.kept) {
       if (size <= MOST) break;
       size -= text?.length ?? 0;
       this.kept.delete(oldest);
+      gone.push(parse(oldest));
     }
     await this.ctx.extension.workspaceState.update(KEPT, [...this.kept]);
+    this.changed.fire([...changed, ...gone]);
   }
 
   dispose(): void {
     for (const each of this.heard) each.dispose();
   }
+}
+
+function pairOf(original: vscode.Uri, modified: vscode.Uri): Pair | undefined {
+  const base = baseOf(original);
+  if (base === undefined) return undefined;
+  const isGone = modified.toString() === NOTHING.toString();
+  return { base, isGone, file: isGone ? onDisk(base.root, base.path) : modified };
+}
+
+/** The older lines in place of these, as if typed. */
+async function putBack(document: vscode.TextDocument, old: string, some: readonly Hunk[]): Promise<void> {
+  const wasClean = !document.isDirty;
+  const was = lines(old);
+  const eol = document.eol === vscode.EndOfLine.CRLF ? "\r\n" : "\n";
+  const edit = new vscode.WorkspaceEdit();
+  for (const hunk of some) {
+    const [start, end] = hunk.now;
+    const older = was.slice(...hunk.old);
+    const isLast = end >= document.lineCount;
+    const from = isLast && start > 0 ? document.lineAt(start - 1).range.end : new vscode.Position(start, 0);
+    const to = isLast ? document.lineAt(document.lineCount - 1).range.end : new vscode.Position(end, 0);
+    const between = older.join(eol);
+    const text = older.length === 0 ? "" : isLast ? `${start > 0 ? eol : ""}${between}` : `${between}${eol}`;
+    edit.replace(document.uri, new vscode.Range(from, to), text);
+  }
+  const isDone = await vscode.workspace.applyEdit(edit);
+  if (!isDone) throw new Error(vscode.l10n.t("The editor did not take the change back"));
+  // what is not saved otherwise is not either
+  if (wasClean) await document.save();
 }
 
 function key({ root, rev, path, there }: Base): string {

@@ -65,8 +65,8 @@ export class Files implements vscode.TextDocumentContentProvider, vscode.Disposa
     this.owned = [
       this.changed,
       vscode.workspace.registerTextDocumentContentProvider(AT, this),
-      review.onDidChange((base) => {
-        this.changed.fire(baseUri(base));
+      review.onDidChange((bases) => {
+        for (const base of bases) this.changed.fire(baseUri(base));
       }),
     ];
   }
@@ -78,13 +78,17 @@ export class Files implements vscode.TextDocumentContentProvider, vscode.Disposa
     if (base?.there === false) return "";
     const { root, rev } = JSON.parse(uri.query) as Query;
     const path = below(root, uri.with({ scheme: "file", query: "" }).fsPath) ?? "";
-    const asked = vscode.Uri.from(parts({ root, rev, path })).toString();
-    return (await this.ctx.request("backstitch/content", { uri: asked })).text;
+    return contentOf(this.ctx, { root, rev, path });
   }
 
   dispose(): void {
     for (const each of this.owned) each.dispose();
   }
+}
+
+export async function contentOf(ctx: Ctx, { root, rev, path }: Omit<Base, "there">): Promise<string> {
+  const uri = vscode.Uri.from(parts({ root, rev, path })).toString();
+  return (await ctx.request("backstitch/content", { uri })).text;
 }
 
 /** Those that were opened through a link. */

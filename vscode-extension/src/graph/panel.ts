@@ -6,6 +6,7 @@ import type { Ctx } from "../ctx.ts";
 import { before, rev, shown } from "../server/protocol.ts";
 import { message, told } from "../show/errors.ts";
 import { about, ago, counts } from "../show/words.ts";
+import { changes, entries } from "../timeline/model.ts";
 import type { FromPage, Shown, ToPage } from "./messages.ts";
 
 const PAGE = 300;
@@ -83,6 +84,9 @@ export class Graph implements vscode.Disposable {
     this.root = shown(answer.workspace);
     this.before = new Map(answer.checkpoints.map((checkpoint) => [rev(checkpoint), before(checkpoint)]));
     const now = Date.now();
+    const changed = new Map(
+      entries(answer.checkpoints).map((entry) => [entry.checkpoint.id, changes(entry)]),
+    );
     const nodes = answer.checkpoints.map((checkpoint): Shown => {
       const current = checkpoint.id === answer.head;
       // it is so on the branch that one is on; others may have it still
@@ -93,7 +97,11 @@ export class Graph implements vscode.Disposable {
         rev: rev(checkpoint),
         kind: checkpoint.kind,
         title: about(checkpoint, say),
-        detail: [checkpoint.agent ?? "", counts(checkpoint.changes), ago(checkpoint.time, now, say)]
+        detail: [
+          checkpoint.agent ?? "",
+          counts(changed.get(checkpoint.id) ?? checkpoint.changes),
+          ago(checkpoint.time, now, say),
+        ]
           .filter(Boolean)
           .join(" · "),
         branch:

@@ -13,12 +13,17 @@ export type Machine = {
   isProgram: (file: string) => boolean;
 };
 
-/** The setting; what the extension came with; the first on the PATH; where cargo installs. In this order. */
+/** The setting, of which a name alone is looked for on the PATH; what the extension came with; the first on the PATH; where cargo installs. In this order. */
 export function find(setting: string, extension: string, machine: Machine): Found | Missing {
   const name = machine.platform === "win32" ? "backstitch.exe" : "backstitch";
   const wanted = setting.trim();
+  const separator = machine.platform === "win32" ? ";" : ":";
+  const dirs = machine.path.split(separator).filter((dir) => path.isAbsolute(dir));
   if (wanted !== "") {
-    const file = wanted.replace(/^~(?=$|[\\/])/, machine.home);
+    const isName = !/[\\/]/.test(wanted);
+    const named = dirs.map((dir) => path.join(dir, wanted)).find((file) => machine.isProgram(file));
+    const file = isName ? (named ?? wanted) : wanted.replace(/^~(?=$|[\\/])/, machine.home);
+    if (isName && named === undefined) return { path: undefined, tried: [wanted], setting: wanted };
     // what was asked for is not there: no other is as good
     return machine.isProgram(file)
       ? { path: file, from: "setting" }
@@ -26,8 +31,6 @@ export function find(setting: string, extension: string, machine: Machine): Foun
   }
   const bundled = path.join(extension, "bin", name);
   if (machine.isProgram(bundled)) return { path: bundled, from: "bundled" };
-  const separator = machine.platform === "win32" ? ";" : ":";
-  const dirs = machine.path.split(separator).filter((dir) => path.isAbsolute(dir));
   const places = [...dirs, path.join(machine.home, ".cargo", "bin")].map((dir) => path.join(dir, name));
   const found = places.find((file) => machine.isProgram(file));
   if (found !== undefined) return { path: found, from: "path" };

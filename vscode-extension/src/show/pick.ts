@@ -6,12 +6,14 @@ import type { Ctx } from "../ctx.ts";
 import {
   type AgentSession,
   type Branch,
+  type Change,
   type Checkpoint,
   type TimelineResult,
   type Where,
   before,
   rev,
 } from "../server/protocol.ts";
+import { changes, entries } from "../timeline/model.ts";
 import { about, ago, counts, files, line } from "./words.ts";
 
 const PAGE = 200;
@@ -39,15 +41,17 @@ export function icon(checkpoint: Checkpoint): string {
   }
 }
 
-function row(checkpoint: Checkpoint, now: number): Row {
+/** `changed`: by it, or by all steps of a turn. */
+function row(checkpoint: Checkpoint, changed: readonly Change[], now: number): Row {
   const say = vscode.l10n.t;
   return {
-    label: `$(${icon(checkpoint)}) ${about(checkpoint, say)}`,
+    // a prompt may have in it what VS Code takes for an icon
+    label: `$(${icon(checkpoint)}) ${about(checkpoint, say).replaceAll("$(", "\\$(")}`,
     description: [rev(checkpoint), ago(checkpoint.time, now, say)].filter(Boolean).join(" · "),
     detail: [
       checkpoint.agent ?? "",
-      files(checkpoint, say),
-      counts(checkpoint.changes),
+      files(changed, say),
+      counts(changed),
       checkpoint.tags.map((tag) => `$(tag) ${tag}`).join(" "),
       checkpoint.taken_out ? say("taken out") : "",
     ]
@@ -70,7 +74,7 @@ export async function checkpoint(
   pick.matchOnDescription = true;
   pick.matchOnDetail = true;
   pick.keepScrollPosition = true;
-  const rows: Row[] = [];
+  const known: Checkpoint[] = [];
   let older: string | null = null;
   const page = async () => {
     pick.busy = true;
@@ -80,7 +84,11 @@ export async function checkpoint(
       before: older,
     });
     const now = Date.now();
-    rows.push(...answer.checkpoints.filter(wanted).map((checkpoint) => row(checkpoint, now)));
+    known.push(...answer.checkpoints);
+    const changed = new Map(entries(known).map((entry) => [entry.checkpoint.id, changes(entry)]));
+    const rows = known
+      .filter(wanted)
+      .map((checkpoint) => row(checkpoint, changed.get(checkpoint.id) ?? checkpoint.changes, now));
     older = answer.more ? (answer.checkpoints.at(-1)?.id ?? null) : null;
     const more: Row = {
       label: `$(ellipsis) ${vscode.l10n.t("Older checkpoints")}`,

@@ -42,7 +42,7 @@ export function about(checkpoint: Checkpoint, say: Say): string {
     case "turn":
       return line(checkpoint.prompt ?? "") || say("turn without a prompt");
     case "step":
-      return [checkpoint.tool ?? say("step"), files(checkpoint, say)].filter(Boolean).join(" · ");
+      return [checkpoint.tool ?? say("step"), files(checkpoint.changes, say)].filter(Boolean).join(" · ");
     case "external":
       return say("your edits");
     case "rewind":
@@ -57,10 +57,17 @@ export function about(checkpoint: Checkpoint, say: Say): string {
 }
 
 /** `src/a.rs`, or `3 files`. */
-export function files(checkpoint: Checkpoint, say: Say): string {
-  const [first, second] = checkpoint.changes;
+export function files(changes: readonly Change[], say: Say): string {
+  const paths = [...new Set(changes.map(({ path }) => shown(path)))];
+  const [first, second] = paths;
   if (first === undefined) return "";
-  return second === undefined ? shown(first.path) : say("{0} files", checkpoint.changes.length);
+  return second === undefined ? first : say("{0} files", paths.length);
+}
+
+/** A revision as people say it. */
+export function point(rev: string, say: Say): string {
+  if (rev === "@") return say("now");
+  return rev.endsWith("^") ? say("before {0}", rev.slice(0, -1)) : rev;
 }
 
 /** `+12 −3`; empty where nothing was counted. */

@@ -98,6 +98,7 @@ export class EntryRow extends Row {
 export class FileRow extends Row {
   readonly arguments;
   readonly children = undefined;
+  readonly isDeleted: boolean;
 
   constructor(
     root: string,
@@ -118,7 +119,8 @@ export class FileRow extends Row {
       .join(" · ");
     this.tooltip = path;
     this.accessibilityInformation = { label: [path, kind, counts([change])].filter(Boolean).join(", ") };
-    this.contextValue = change.binary ? "file-binary" : "file";
+    this.isDeleted = change.kind === "delete";
+    this.contextValue = `file${change.binary ? "-binary" : ""}${this.isDeleted ? "-deleted" : ""}`;
     const uri = this.resourceUri.toString();
     this.arguments = { workspace: root, rev: before(checkpoint), paths: [uri], uri };
     if (!change.binary) {

@@ -23,6 +23,10 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
   /** How many rows of each branch are wanted. */
   private readonly wanted = new Map<string, number>();
   private pending: NodeJS.Timeout | undefined;
+  /** Ages are to be right as long as they are seen. */
+  private readonly ages = setInterval(() => {
+    if (this.view.visible) this.refresh();
+  }, 60_000);
 
   constructor(private readonly ctx: Ctx) {
     this.view = vscode.window.createTreeView("backstitch.timeline", {
@@ -116,6 +120,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
       return row instanceof BranchRow ? await this.entries(row) : (row.children ?? []);
     } catch (error) {
       this.say(message(error));
+      void vscode.commands.executeCommand("setContext", "backstitch.unreadable", true);
       return [];
     }
   }
@@ -124,6 +129,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
     const where = this.ctx.where();
     const first = await this.ctx.request("backstitch/timeline", { ...where, limit: 1 });
     this.say(undefined);
+    void vscode.commands.executeCommand("setContext", "backstitch.unreadable", false);
     // the view's own welcome says what to do
     if (first.head === null) return [];
     const branches = first.branches.filter((branch) => !branch.deleted);
@@ -157,6 +163,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
 
   dispose(): void {
     clearTimeout(this.pending);
+    clearInterval(this.ages);
     for (const each of this.owned) each.dispose();
   }
 }

@@ -1,0 +1,19 @@
+// What other extensions do through Backstitch's.
+import { caller } from './rig/places.ts';
+import { expect, test } from './rig/test.ts';
+
+test.use({ beside: [caller] });
+
+test('an agent that is an extension edits, and its edit is rewound', async ({ world, code }) => {
+  world.commit({ 'a.txt': 'one\ntwo\n' });
+  const window = await code.open('a.txt');
+  const { editor, notifications, quick } = window;
+  await window.run('Caller: Edit');
+  await expect(notifications.toast('version 1, applied true, found true')).toBeVisible();
+  await editor.expectText('one\n2\n');
+  await expect(editor.lens('turn 1 “make it two”')).toBeVisible();
+  await editor.lens('rewind to here').click();
+  await quick.pick('Rewind to t1');
+  await editor.expectText('one\ntwo\n');
+  await expect(notifications.toast('heard of a rewind')).toBeVisible();
+});
