@@ -116,6 +116,16 @@ export interface Branch {
   root: Text | null;
 }
 
+/** What is recorded. */
+export interface CaptureSettings {
+  /** A number of bytes, or a text such as `10MB`. */
+  maxFileSize?: unknown;
+  /** Patterns of a `.gitignore`, from the workspace's root. */
+  exclude?: string[] | null;
+  /** Of what is ignored, and recorded all the same. */
+  include?: string[] | null;
+}
+
 export type Certainty = "certain" | "uncertain" | "group";
 
 /** A file in a checkpoint. */
@@ -233,8 +243,10 @@ export interface ClientOptions {
   contentProvider?: boolean;
   /** Wants the notifications, and failures of commands as errors instead of messages. */
   notifications?: boolean;
-  /** `all` where nothing is said. */
   codeLens?: Lenses | null;
+  capture?: CaptureSettings | null;
+  restore?: RestoreSettings | null;
+  store?: StoreSettings | null;
 }
 
 /** What a command answers clients that did not ask for errors; the user has been told. */
@@ -281,7 +293,7 @@ export interface CoverageItem {
   detail: string;
 }
 
-export type CoverageReason = "too_large" | "outside" | "unreadable" | "special" | "failed";
+export type CoverageReason = "too_large" | "outside" | "excluded" | "unreadable" | "special" | "failed";
 
 /** What any process recorded. */
 export interface DidCheckpoint {
@@ -389,7 +401,7 @@ export interface Gap {
   detail: string;
 }
 
-export type GapKind = "uncertain" | "too_large" | "outside" | "unreadable" | "special" | "failed" | "pending" | "unknown" | "hard_link" | "git_head" | "unsaved";
+export type GapKind = "uncertain" | "too_large" | "outside" | "excluded" | "unreadable" | "special" | "failed" | "pending" | "unknown" | "hard_link" | "git_head" | "unsaved";
 
 /** Git's HEAD, as its files have it. */
 export interface GitHead {
@@ -502,8 +514,8 @@ export interface PlanParams {
   carry?: boolean;
   /** Only `code` for now. */
   scope?: string | null;
-  /** The very state, with what the user wrote since taken out, too. */
-  exact?: boolean;
+  /** The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said. */
+  exact?: boolean | null;
   /** URIs, or paths from the root; without them all. */
   paths?: string[];
   /** Ids of hunks, of `backstitch/diff`. */
@@ -568,8 +580,8 @@ export interface RedoParams {
   workspace?: string | null;
   /** Only `code` for now. */
   scope?: string | null;
-  /** The very state, with what the user wrote since taken out, too. */
-  exact?: boolean;
+  /** The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said. */
+  exact?: boolean | null;
   /** URIs, or paths from the root; without them all. */
   paths?: string[];
   /** Ids of hunks, of `backstitch/diff`. */
@@ -591,6 +603,12 @@ export type Resolution = "markers" | "current" | "target" | "left";
 /** What was done; or the plan where there was nothing to do. */
 export type RestoreResult = Applied | Plan;
 
+export interface RestoreSettings {
+  default?: Restoring | null;
+}
+
+export type Restoring = "merge" | "exact";
+
 /** Which workspace is meant; not needed where only one is open. */
 export interface RevertParams {
   /** A document of it. */
@@ -602,8 +620,8 @@ export interface RevertParams {
   step?: string | null;
   /** Only `code` for now. */
   scope?: string | null;
-  /** The very state, with what the user wrote since taken out, too. */
-  exact?: boolean;
+  /** The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said. */
+  exact?: boolean | null;
   /** URIs, or paths from the root; without them all. */
   paths?: string[];
   /** Ids of hunks, of `backstitch/diff`. */
@@ -632,8 +650,8 @@ export interface RewindParams {
   lines?: [number, number] | null;
   /** Only `code` for now. */
   scope?: string | null;
-  /** The very state, with what the user wrote since taken out, too. */
-  exact?: boolean;
+  /** The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said. */
+  exact?: boolean | null;
   /** URIs, or paths from the root; without them all. */
   paths?: string[];
   /** Ids of hunks, of `backstitch/diff`. */
@@ -688,6 +706,11 @@ export interface Status {
   recorder: Recorder;
 }
 
+export interface StoreSettings {
+  /** Absolute, or from `~/`: the directory of all histories. */
+  dir?: string | null;
+}
+
 /** Which workspace is meant; not needed where only one is open. */
 export interface SwitchParams {
   /** A document of it. */
@@ -700,8 +723,8 @@ export interface SwitchParams {
   carry?: boolean;
   /** Only `code` for now. */
   scope?: string | null;
-  /** The very state, with what the user wrote since taken out, too. */
-  exact?: boolean;
+  /** The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said. */
+  exact?: boolean | null;
   /** URIs, or paths from the root; without them all. */
   paths?: string[];
   /** Ids of hunks, of `backstitch/diff`. */
@@ -819,8 +842,8 @@ export interface UndoParams {
   op?: string | null;
   /** Only `code` for now. */
   scope?: string | null;
-  /** The very state, with what the user wrote since taken out, too. */
-  exact?: boolean;
+  /** The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said. */
+  exact?: boolean | null;
   /** URIs, or paths from the root; without them all. */
   paths?: string[];
   /** Ids of hunks, of `backstitch/diff`. */

@@ -85,6 +85,12 @@
 ---@field deleted boolean
 ---@field root backstitch.Text|nil The directory that is on it.
 
+---What is recorded.
+---@class backstitch.CaptureSettings
+---@field maxFileSize? any A number of bytes, or a text such as `10MB`.
+---@field exclude? string[]|nil Patterns of a `.gitignore`, from the workspace's root.
+---@field include? string[]|nil Of what is ignored, and recorded all the same.
+
 ---@alias backstitch.Certainty "certain"|"uncertain"|"group"
 
 ---A file in a checkpoint.
@@ -171,7 +177,10 @@
 ---@field reloadsFromDisk? boolean A clean document is read anew when its file changed on disk: it is then written there instead of edited.
 ---@field contentProvider? boolean Opens `backstitch:` documents, whose content it asks for.
 ---@field notifications? boolean Wants the notifications, and failures of commands as errors instead of messages.
----@field codeLens? backstitch.Lenses|nil `all` where nothing is said.
+---@field codeLens? backstitch.Lenses|nil
+---@field capture? backstitch.CaptureSettings|nil
+---@field restore? backstitch.RestoreSettings|nil
+---@field store? backstitch.StoreSettings|nil
 
 ---What a command answers clients that did not ask for errors; the user has been told.
 ---@class backstitch.CommandFailed
@@ -208,7 +217,7 @@
 ---@field reason backstitch.CoverageReason
 ---@field detail string
 
----@alias backstitch.CoverageReason "too_large"|"outside"|"unreadable"|"special"|"failed"
+---@alias backstitch.CoverageReason "too_large"|"outside"|"excluded"|"unreadable"|"special"|"failed"
 
 ---What any process recorded.
 ---@class backstitch.DidCheckpoint
@@ -285,7 +294,7 @@
 ---@field kind backstitch.GapKind
 ---@field detail string
 
----@alias backstitch.GapKind "uncertain"|"too_large"|"outside"|"unreadable"|"special"|"failed"|"pending"|"unknown"|"hard_link"|"git_head"|"unsaved"
+---@alias backstitch.GapKind "uncertain"|"too_large"|"outside"|"excluded"|"unreadable"|"special"|"failed"|"pending"|"unknown"|"hard_link"|"git_head"|"unsaved"
 
 ---Git's HEAD, as its files have it.
 ---@class backstitch.GitHead
@@ -371,7 +380,7 @@
 ---@field branch? string|nil
 ---@field carry? boolean
 ---@field scope? string|nil Only `code` for now.
----@field exact? boolean The very state, with what the user wrote since taken out, too.
+---@field exact? boolean|nil The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said.
 ---@field paths? string[] URIs, or paths from the root; without them all.
 ---@field hunks? string[] Ids of hunks, of `backstitch/diff`.
 ---@field session? string|nil Only this session's work.
@@ -412,7 +421,7 @@
 ---@field uri? string|nil A document of it.
 ---@field workspace? string|nil Its root, as a path or URI.
 ---@field scope? string|nil Only `code` for now.
----@field exact? boolean The very state, with what the user wrote since taken out, too.
+---@field exact? boolean|nil The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said.
 ---@field paths? string[] URIs, or paths from the root; without them all.
 ---@field hunks? string[] Ids of hunks, of `backstitch/diff`.
 ---@field session? string|nil Only this session's work.
@@ -426,6 +435,11 @@
 ---What was done; or the plan where there was nothing to do.
 ---@alias backstitch.RestoreResult backstitch.Applied|backstitch.Plan
 
+---@class backstitch.RestoreSettings
+---@field default? backstitch.Restoring|nil
+
+---@alias backstitch.Restoring "merge"|"exact"
+
 ---Which workspace is meant; not needed where only one is open.
 ---@class backstitch.RevertParams
 ---@field uri? string|nil A document of it.
@@ -433,7 +447,7 @@
 ---@field turn? string|nil Without it and `step` the user is asked.
 ---@field step? string|nil
 ---@field scope? string|nil Only `code` for now.
----@field exact? boolean The very state, with what the user wrote since taken out, too.
+---@field exact? boolean|nil The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said.
 ---@field paths? string[] URIs, or paths from the root; without them all.
 ---@field hunks? string[] Ids of hunks, of `backstitch/diff`.
 ---@field session? string|nil Only this session's work.
@@ -449,7 +463,7 @@
 ---@field rev? string|nil Without it the user is asked.
 ---@field lines? [integer, integer]|nil Only the hunks at these lines of the document `uri`: the first from 0, and the one behind the last.
 ---@field scope? string|nil Only `code` for now.
----@field exact? boolean The very state, with what the user wrote since taken out, too.
+---@field exact? boolean|nil The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said.
 ---@field paths? string[] URIs, or paths from the root; without them all.
 ---@field hunks? string[] Ids of hunks, of `backstitch/diff`.
 ---@field session? string|nil Only this session's work.
@@ -484,6 +498,9 @@
 ---@field workspace backstitch.Text
 ---@field recorder backstitch.Recorder
 
+---@class backstitch.StoreSettings
+---@field dir? string|nil Absolute, or from `~/`: the directory of all histories.
+
 ---Which workspace is meant; not needed where only one is open.
 ---@class backstitch.SwitchParams
 ---@field uri? string|nil A document of it.
@@ -491,7 +508,7 @@
 ---@field branch? string|nil Without it the user is asked.
 ---@field carry? boolean Takes the user's own edits along.
 ---@field scope? string|nil Only `code` for now.
----@field exact? boolean The very state, with what the user wrote since taken out, too.
+---@field exact? boolean|nil The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said.
 ---@field paths? string[] URIs, or paths from the root; without them all.
 ---@field hunks? string[] Ids of hunks, of `backstitch/diff`.
 ---@field session? string|nil Only this session's work.
@@ -570,7 +587,7 @@
 ---@field workspace? string|nil Its root, as a path or URI.
 ---@field op? string|nil Without it, what was done last.
 ---@field scope? string|nil Only `code` for now.
----@field exact? boolean The very state, with what the user wrote since taken out, too.
+---@field exact? boolean|nil The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said.
 ---@field paths? string[] URIs, or paths from the root; without them all.
 ---@field hunks? string[] Ids of hunks, of `backstitch/diff`.
 ---@field session? string|nil Only this session's work.

@@ -214,6 +214,7 @@ fn coverage_reason(reason: Reason) -> CoverageReason {
     match reason {
         Reason::TooLarge => CoverageReason::TooLarge,
         Reason::Outside => CoverageReason::Outside,
+        Reason::Excluded => CoverageReason::Excluded,
         Reason::Unreadable => CoverageReason::Unreadable,
         Reason::Special => CoverageReason::Special,
         Reason::Failed => CoverageReason::Failed,
@@ -375,6 +376,7 @@ fn gap_kind(kind: restore::GapKind) -> GapKind {
         restore::GapKind::Uncertain => GapKind::Uncertain,
         restore::GapKind::TooLarge => GapKind::TooLarge,
         restore::GapKind::Outside => GapKind::Outside,
+        restore::GapKind::Excluded => GapKind::Excluded,
         restore::GapKind::Unreadable => GapKind::Unreadable,
         restore::GapKind::Special => GapKind::Special,
         restore::GapKind::Failed => GapKind::Failed,

@@ -22,6 +22,7 @@ mod real_claude;
 mod reverting;
 mod rewinding;
 mod safety;
+mod settings;
 mod setup;
 mod smoke;
 mod support;

@@ -23,7 +23,7 @@ use crate::merge::is_text;
 use crate::model::{
     Certainty, ChangeId, ContentId, FileId, Image, NodeId, Opaque, RelPath, Session, Turn,
 };
-use crate::rules::{Excludes, Rules, was_ignored};
+use crate::rules::{Rules, was_ignored};
 use annotate::{Annotator, Keep};
 use runs::{Owner, Runs};
 
@@ -314,7 +314,7 @@ impl Engine {
 
     /// Whether the rules, as they are now, hide a path.
     pub(crate) fn is_hidden(&self, path: &RelPath) -> bool {
-        let base = Rules::base(&Excludes::read(&self.root.path));
+        let base = Rules::base(&self.root.excludes());
         let mut text = |file: &RelPath| read_small(&self.root.path.join(file.to_path()), false);
         was_ignored(&base, path, &mut text)
     }

@@ -5,15 +5,19 @@
 use std::io::{Read, Seek, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags, StatxFlags};
 use rustix::io::Errno;
 
+use crate::config::{Config, MAX_FILE, MOST, Sources};
 use crate::error::{Context, Error, Result};
 use crate::model::{ContentId, Image, Opaque, RelPath, bytes_path};
+use crate::rules::{Excludes, Excluding};
 
-/// Above this a content is not kept.
-pub(crate) const MAX_FILE: u64 = 10 << 20;
+/// No file of rules is larger.
+const SMALL: u64 = 10 << 20;
 /// Our own files beside a target while a restore is under way.
 pub(crate) const TEMP_PREFIX: &[u8] = b".backstitch-tmp-";
 /// A time stamp closer than this to the moment of looking proves nothing.
@@ -128,7 +132,10 @@ impl Look {
 #[derive(Debug)]
 pub(crate) struct Root {
     pub path: PathBuf,
+    pub sources: Arc<Sources>,
     fd: OwnedFd,
+    /// Above so many bytes a content is not kept.
+    limit: AtomicU64,
 }
 
 /// A directory below the root, and a name in it.
@@ -139,17 +146,50 @@ pub(crate) struct Place<'p> {
 }
 
 impl Root {
-    pub(crate) fn open(path: &Path) -> Result<Self> {
+    pub(crate) fn open(path: &Path, sources: Arc<Sources>) -> Result<Self> {
         let fd = rustix::fs::open(
             path,
             OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
             Mode::empty(),
         )
         .at("open the workspace", path)?;
-        Ok(Self {
+        let root = Self {
             path: path.to_path_buf(),
+            sources,
             fd,
-        })
+            limit: AtomicU64::new(MAX_FILE),
+        };
+        root.settings();
+        Ok(root)
+    }
+
+    /// The settings as they are now. Looks go by them from then on.
+    pub(crate) fn settings(&self) -> Arc<Config> {
+        let config = self.sources.now();
+        self.limit.store(config.max_file_size(), Ordering::Relaxed);
+        config
+    }
+
+    pub(crate) fn excludes(&self) -> Excludes {
+        let excludes = Excludes::read(&self.path, &self.sources);
+        let limit = excludes.limit.unwrap_or(MAX_FILE);
+        self.limit.store(limit, Ordering::Relaxed);
+        excludes
+    }
+
+    /// What the settings exclude. None: nothing.
+    pub(crate) fn excluding(&self) -> Option<Excluding> {
+        Excluding::of(&self.sources.exclude(&self.settings()))
+    }
+
+    /// The largest content that is kept where this is what is recorded: what is recorded stays so, as long as it
+    /// does not grow.
+    pub(crate) fn limit(&self, recorded: &Image) -> u64 {
+        let limit = self.limit.load(Ordering::Relaxed);
+        match recorded {
+            Image::File { size, .. } => limit.max(*size),
+            _ => limit,
+        }
     }
 
     pub(crate) fn identity(&self) -> Option<Identity> {
@@ -262,8 +302,13 @@ impl Root {
     /// Looks at a path and reads it whole. What cannot be reached for a link or file on the way is
     /// absent: nothing of the workspace is there.
     pub(crate) fn look(&self, rel: &RelPath) -> Result<Look> {
+        self.look_over(rel, &Image::Absent)
+    }
+
+    /// The same where this is what is recorded of it.
+    pub(crate) fn look_over(&self, rel: &RelPath, recorded: &Image) -> Result<Look> {
         match self.place(rel) {
-            Ok(Some(place)) => place.look(),
+            Ok(Some(place)) => place.look_up_to(self.limit(recorded)),
             Ok(None) => Ok(Look::NOTHING),
             Err(Error::Io { source, .. })
                 if matches!(
@@ -311,7 +356,12 @@ impl Place<'_> {
         rustix::fs::statx(&self.dir, self.name, flags, WANTED).map(|s| Stat::new(&s))
     }
 
+    /// Reads what is there, whatever limit there is by now.
     pub(crate) fn look(&self) -> Result<Look> {
+        self.look_up_to(MOST)
+    }
+
+    fn look_up_to(&self, limit: u64) -> Result<Look> {
         // a file that changes under the reader is read again; one that never rests is taken as it was last
         let mut last = None;
         for _ in 0..5 {
@@ -322,7 +372,7 @@ impl Place<'_> {
                 }
                 Err(e) => return Err(e).at("look at", &self.shown),
             };
-            let look = self.read(stat);
+            let look = self.read(stat, limit);
             match self.stat() {
                 Ok(after)
                     if Stat {
@@ -343,7 +393,7 @@ impl Place<'_> {
         }))
     }
 
-    fn read(&self, stat: Stat) -> Look {
+    fn read(&self, stat: Stat, limit: u64) -> Look {
         let opaque = |why| Look {
             image: Image::Opaque(why),
             stat: Some(stat),
@@ -371,13 +421,13 @@ impl Place<'_> {
                 Err(Errno::NOENT | Errno::INVAL) => Look::NOTHING,
                 Err(_) => opaque(Opaque::Unreadable),
             },
-            FileType::RegularFile if u64::try_from(stat.size).unwrap_or(0) > MAX_FILE => {
+            FileType::RegularFile if u64::try_from(stat.size).unwrap_or(0) > limit => {
                 opaque(Opaque::TooLarge)
             }
             FileType::RegularFile => {
                 let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
                 match rustix::fs::openat(&self.dir, self.name, flags, Mode::empty()) {
-                    Ok(fd) => read_whole(fd.into(), stat),
+                    Ok(fd) => read_whole(fd.into(), stat, limit),
                     Err(Errno::NOENT | Errno::LOOP) => Look::NOTHING,
                     Err(_) => opaque(Opaque::Unreadable),
                 }
@@ -584,11 +634,11 @@ fn unsupported(e: Errno) -> bool {
     [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP].contains(&e)
 }
 
-fn read_whole(file: std::fs::File, stat: Stat) -> Look {
+fn read_whole(file: std::fs::File, stat: Stat, limit: u64) -> Look {
     let mut bytes = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0) + 1);
     // it may have grown since; a little above the limit tells
-    match file.take(MAX_FILE + 1).read_to_end(&mut bytes) {
-        Ok(_) if bytes.len() as u64 > MAX_FILE => Look {
+    match file.take(limit + 1).read_to_end(&mut bytes) {
+        Ok(_) if bytes.len() as u64 > limit => Look {
             image: Image::Opaque(Opaque::TooLarge),
             stat: Some(stat),
             bytes: None,
@@ -646,10 +696,10 @@ impl Listed {
             .map(|s| Stat::new(&s))
     }
 
-    pub(crate) fn look(&self, name: &[u8]) -> Result<Look> {
+    pub(crate) fn look(&self, name: &[u8], limit: u64) -> Result<Look> {
         let shown = self.path.join(bytes_path(name));
         let dir = self.dir.try_clone().at("open the directory of", &shown)?;
-        Place { dir, name, shown }.look()
+        Place { dir, name, shown }.look_up_to(limit)
     }
 }
 
@@ -698,6 +748,6 @@ pub(crate) fn read_small(path: &Path, follow: bool) -> Option<Vec<u8>> {
         return None;
     }
     let mut bytes = Vec::new();
-    file.take(MAX_FILE).read_to_end(&mut bytes).ok()?;
+    file.take(SMALL).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use rusqlite::{OptionalExtension, params};
 
+use crate::config::{Config, Sources};
 use crate::disk::Root;
 use crate::editors::{EditorInfo, Orphan, PendingSave};
 use crate::error::{Error, Result};
@@ -143,7 +144,7 @@ impl Engine {
     }
 
     fn open_or_make(workspace: &Workspace, make: bool) -> Result<Self> {
-        let root = Root::open(&workspace.root)?;
+        let root = Root::open(&workspace.root, Arc::new(Sources::of(workspace)))?;
         if workspace.shared && !Store::exists(&workspace.store_dir)? {
             return Err(Error::NotFound {
                 what: "the history that this directory was forked from, store",
@@ -257,7 +258,13 @@ impl Engine {
             .conn
             .prepare_cached("SELECT branch FROM root WHERE id = ?1")?
             .query_row([self.here.root], |r| r.get(0))?;
+        self.root.settings();
         Ok(())
+    }
+
+    /// The settings as they are now.
+    pub fn config(&self) -> Arc<Config> {
+        self.root.settings()
     }
 
     /// Has scans tell how far they are.

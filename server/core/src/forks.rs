@@ -6,10 +6,12 @@ mod target;
 mod tree;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rusqlite::params;
 
 use crate::capture::settle::NO_STAT;
+use crate::config::Sources;
 use crate::disk::{Identity, Root, Stat};
 use crate::engine::{Engine, Progress};
 use crate::error::{Context, Result};
@@ -139,7 +141,11 @@ impl Engine {
     ) -> Result<Written> {
         let target = self.target(into)?;
         std::fs::create_dir_all(&target.path).at("make", into)?;
-        self.write_tree(id, &Root::open(&target.path)?, progress)
+        self.write_tree(
+            id,
+            &Root::open(&target.path, Arc::clone(&self.root.sources))?,
+            progress,
+        )
     }
 
     /// Makes a branch at a node, in a directory of its own: another root of this store. The directory is
@@ -185,11 +191,12 @@ impl Engine {
         (name, from, description): (&str, NodeId, Option<&str>),
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Forked> {
-        let tree = Root::open(&making.tree())?;
+        let sources = Sources::at(&target.path, &making.tree(), &self.store.dir);
+        let tree = Root::open(&making.tree(), Arc::new(sources))?;
         let written = self.write_tree(from, &tree, progress)?;
         let left_out = written.left_out();
         crate::fault::point("fork written");
-        let excludes = Excludes::read(&target.path);
+        let excludes = Excludes::read(&target.path, &tree.sources);
         // it keeps it when it gets its name
         let identity = if target.exists {
             Identity::of(&target.path)

@@ -6,6 +6,7 @@ mod blame;
 pub mod capture;
 mod clear;
 mod compare;
+pub mod config;
 pub mod diff;
 mod disk;
 mod editors;

@@ -385,6 +385,8 @@ pub struct CoverageItem {
 pub enum Reason {
     TooLarge,
     Outside,
+    /// By the settings, which no tool overrules.
+    Excluded,
     Unreadable,
     Special,
     /// A capture that did not happen: a hook that failed, a deadline, a store not writable.
@@ -396,6 +398,7 @@ impl Reason {
         match self {
             Self::TooLarge => "too_large",
             Self::Outside => "outside",
+            Self::Excluded => "excluded",
             Self::Unreadable => "unreadable",
             Self::Special => "special",
             Self::Failed => "failed",

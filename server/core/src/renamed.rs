@@ -31,7 +31,7 @@ impl Engine {
 
     /// The record has the outcome at the new path, as it had it at the old one.
     fn waits_at(&mut self, save: &PendingSave, path: &RelPath) -> Result<()> {
-        let look = self.root.look(path)?;
+        let look = self.look_known(path)?;
         self.settle(BEFORE, look, |desk, look| {
             let (conn, root) = (desk.conn, desk.here.root);
             let row = known::get(conn, root, &save.path)?;

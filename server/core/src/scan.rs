@@ -38,6 +38,15 @@ pub(crate) struct Known {
 
 pub(crate) type KnownTree = FxHashMap<RelPath, Known>;
 
+impl Known {
+    /// Whether a content that was too large to be kept is known by now, and the file is as it was.
+    pub(crate) fn is_revealed(&self, image: Image, stat: Option<&Stat>) -> bool {
+        self.image == Image::Opaque(Opaque::TooLarge)
+            && image.content().is_some()
+            && stat.is_some_and(|stat| self.stat.is_that_of(stat))
+    }
+}
+
 /// A path whose image is not the known one.
 #[derive(Debug)]
 pub(crate) struct Found {
@@ -239,14 +248,15 @@ pub(crate) fn scan(
             if only.is_none() && stat.is_some() {
                 scan.gather().out.unmet.push(path.clone());
             }
-            scan.examine(path.clone(), stat, &|| root.look(path));
+            scan.examine(path.clone(), stat, &|image| root.look_over(path, image));
         }
     }
     for path in only.into_iter().flat_map(|touched| &touched.paths) {
         let new = !known.contains_key(path) && !only.is_some_and(|touched| touched.covers(path));
         let elsewhere = others.iter().any(|other| path.within(other.bytes()));
         if new && !elsewhere && !ways.ignored(path) {
-            scan.examine(path.clone(), root.stat(path), &|| root.look(path));
+            let look = |image: &Image| root.look_over(path, image);
+            scan.examine(path.clone(), root.stat(path), &look);
         }
     }
     crate::fault::point("scanned");
@@ -439,13 +449,13 @@ impl<'a> Scan<'a> {
             if is_dir && self.others.iter().any(|other| other.bytes() == path) {
                 continue;
             }
-            if rules.ignores(&path, is_dir) {
+            if is_dir {
+                match rules.enter(&path) {
+                    Some(rules) => below.push(Dir { path, rules }),
+                    None => ignored += 1,
+                }
+            } else if rules.hides(&path) {
                 ignored += 1;
-            } else if is_dir {
-                below.push(Dir {
-                    path,
-                    rules: Arc::clone(&rules),
-                });
             } else if let Some(path) = RelPath::new(path)
                 && let Some(stat) = stat.or_else(|| listed.stat(name))
             {
@@ -455,26 +465,35 @@ impl<'a> Scan<'a> {
                 }
                 files += 1;
                 met.extend(self.known.get_key_value(&path).map(|(path, _)| path));
-                self.examine(path, Some(stat), &|| listed.look(name));
+                let look = |image: &Image| listed.look(name, self.root.limit(image));
+                self.examine(path, Some(stat), &look);
             }
         }
         self.files.fetch_add(files, Ordering::Relaxed);
         let mut all = self.gather();
-        all.out.coverage.ignored += ignored;
+        // a directory that is ignored as a whole counts once
+        all.out.coverage.ignored += if rules.is_way() { 1 } else { ignored };
         all.dirs.push((dir.path.clone(), files > 0));
         all.met.extend(met);
         drop(all);
         below
     }
 
+    /// Whether a file was too large for a limit that was raised since.
+    fn fits_by_now(&self, was: &Known, stat: &Stat) -> bool {
+        let size = u64::try_from(stat.size).unwrap_or(u64::MAX);
+        was.image == Image::Opaque(Opaque::TooLarge) && size <= self.root.limit(&was.image)
+    }
+
     /// Decides about one path that stands on disk or in the known tree.
-    fn examine(&self, path: RelPath, stat: Option<Stat>, look: &dyn Fn() -> Result<Look>) {
+    fn examine(&self, path: RelPath, stat: Option<Stat>, look: &dyn Fn(&Image) -> Result<Look>) {
         let was = self.known.get(&path);
         if stat.is_some_and(|stat| stat.linked && stat.kind() == FileType::RegularFile) {
             self.gather().out.linked.push(path.clone());
         }
         if let (Some(was), Some(stat)) = (was, &stat)
             && was.stat.proves(stat)
+            && !self.fits_by_now(was, stat)
         {
             if let Image::Opaque(why) = was.image {
                 self.gather()
@@ -484,7 +503,8 @@ impl<'a> Scan<'a> {
             }
             return;
         }
-        let look = match look() {
+        let before = was.map_or(Image::Absent, |k| k.image);
+        let look = match look(&before) {
             Ok(look) => look,
             Err(e) => {
                 self.gather()
@@ -494,7 +514,6 @@ impl<'a> Scan<'a> {
                 return;
             }
         };
-        let before = was.map_or(Image::Absent, |k| k.image);
         if look.is_dir && was.is_none() {
             return;
         }

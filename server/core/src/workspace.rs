@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::config;
 use crate::disk::Identity;
 use crate::error::{Context, Error, Result};
 use crate::hint::Hint;
@@ -11,15 +12,15 @@ use crate::model::{ContentId, bytes_path, os_bytes};
 use crate::scan::VCS;
 use crate::store;
 
-/// The file that marks a directory as a workspace.
-const MARK: &str = ".backstitch.toml";
+/// The file that marks a directory as a workspace, and has its settings.
+pub(crate) const MARK: &str = ".backstitch.toml";
 
 /// Where to look for a workspace.
 #[derive(Clone, Copy, Debug)]
 pub struct Locate<'a> {
     /// Named by the user; then nothing is looked for.
     pub workspace: Option<&'a Path>,
-    /// Holds the stores of all workspaces, instead of the user's state directory.
+    /// Holds the stores of all workspaces, instead of the user's state directory, whatever the settings say.
     pub store_dir: Option<&'a Path>,
     pub cwd: &'a Path,
 }
@@ -105,13 +106,13 @@ impl Workspace {
                 from.display()
             )));
         }
-        let base = base(l)?;
-        let known = |root: &Path| Self::known(&base, root);
+        let bases = Bases::of(l)?;
+        let known = |root: &Path| Self::known(&bases.of_root(root), root);
         if l.workspace.is_some() {
             return match known(&from) {
                 Some(here) => Ok(here),
                 None if too_wide(&from) => Err(refusal(&from)),
-                None => Ok(Self::at(&base, &from)),
+                None => Ok(Self::at(&bases.of_root(&from), &from)),
             };
         }
         if let Some(known) = from.ancestors().find_map(known) {
@@ -131,7 +132,7 @@ impl Workspace {
         if too_wide(root) {
             Err(refusal(root))
         } else {
-            Ok(Self::at(&base, root))
+            Ok(Self::at(&bases.of_root(root), root))
         }
     }
 
@@ -140,6 +141,11 @@ impl Workspace {
         let vcs = VCS.iter().map(|name| bytes_path(name));
         let mut marks = vcs.chain([PathBuf::from(MARK)]);
         marks.any(|mark| self.root.join(mark).exists())
+    }
+
+    /// The directory that holds its store and those of others.
+    pub fn stores(&self) -> &Path {
+        beside(&self.store_dir)
     }
 
     /// The file that is written anew after each commit of any process.
@@ -253,7 +259,7 @@ impl Workspace {
                 root.display()
             )));
         }
-        let store_dir = own_dir(&base(l)?, &root);
+        let store_dir = own_dir(&Bases::of(l)?.of_root(&root), &root);
         if store_dir.join(SHARED).is_file() {
             return Err(Error::refused(
                 format!(
@@ -354,20 +360,7 @@ fn is_family(store_dir: &Path, root: &Path) -> bool {
 
 /// The user's state directory of Backstitch: `$XDG_STATE_HOME/backstitch`, or the platform's own place.
 pub fn state_dir() -> Result<PathBuf> {
-    let env = |name: &str| {
-        std::env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|p| p.is_absolute())
-    };
-    let dir = env("XDG_STATE_HOME").or_else(|| {
-        let home = env("HOME")?;
-        Some(if cfg!(target_os = "macos") {
-            home.join("Library/Application Support")
-        } else {
-            home.join(".local/state")
-        })
-    });
-    dir.map(|d| d.join("backstitch")).ok_or_else(|| {
+    user_dir("XDG_STATE_HOME", ".local/state").ok_or_else(|| {
         Error::refused(
             "neither XDG_STATE_HOME nor HOME names a directory",
             Hint::NoHome,
@@ -375,10 +368,55 @@ pub fn state_dir() -> Result<PathBuf> {
     })
 }
 
-fn base(l: &Locate<'_>) -> Result<PathBuf> {
-    match l.store_dir {
-        Some(dir) => std::path::absolute(dir).at("find", dir),
-        None => Ok(state_dir()?.join("workspaces")),
+/// The user's settings of Backstitch: `$XDG_CONFIG_HOME/backstitch`, or the platform's own place.
+pub(crate) fn config_dir() -> Option<PathBuf> {
+    user_dir("XDG_CONFIG_HOME", ".config")
+}
+
+/// `variable` names the directory that ours is in, else `place` in the home directory.
+fn user_dir(variable: &str, place: &str) -> Option<PathBuf> {
+    let env = |name: &str| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|p| p.is_absolute())
+    };
+    let dir = env(variable).or_else(|| {
+        let place = if cfg!(target_os = "macos") {
+            "Library/Application Support"
+        } else {
+            place
+        };
+        Some(env("HOME")?.join(place))
+    })?;
+    Some(dir.join("backstitch"))
+}
+
+/// The directories that hold stores, each by its workspace's path.
+struct Bases {
+    /// Of every workspace, whatever its own settings say.
+    told: bool,
+    general: PathBuf,
+}
+
+impl Bases {
+    fn of(l: &Locate<'_>) -> Result<Self> {
+        let general = match l.store_dir {
+            Some(dir) => std::path::absolute(dir).at("find", dir)?,
+            None => match config::said_store_dir(None) {
+                Some(dir) => dir,
+                None => state_dir()?.join("workspaces"),
+            },
+        };
+        Ok(Self {
+            told: l.store_dir.is_some(),
+            general,
+        })
+    }
+
+    fn of_root(&self, root: &Path) -> PathBuf {
+        let own = || config::said_store_dir(Some(root));
+        let own = (!self.told).then(own).flatten();
+        own.unwrap_or_else(|| self.general.clone())
     }
 }
 

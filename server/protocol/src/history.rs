@@ -346,6 +346,7 @@ names! {
     pub enum CoverageReason {
         TooLarge,
         Outside,
+        Excluded,
         Unreadable,
         Special,
         Failed,

@@ -23,9 +23,34 @@ asked! {
         pub content_provider: bool,
         /// Wants the notifications, and failures of commands as errors instead of messages.
         pub notifications: bool,
-        /// `all` where nothing is said.
         #[cfg_attr(test, schemars(with = "Option<Lenses>"))]
         pub code_lens: Option<serde_json::Value>,
+        #[cfg_attr(test, schemars(with = "Option<CaptureSettings>"))]
+        pub capture: Option<serde_json::Value>,
+        #[cfg_attr(test, schemars(with = "Option<RestoreSettings>"))]
+        pub restore: Option<serde_json::Value>,
+        #[cfg_attr(test, schemars(with = "Option<StoreSettings>"))]
+        pub store: Option<serde_json::Value>,
+    }
+
+    /// What is recorded.
+    pub struct CaptureSettings {
+        /// A number of bytes, or a text such as `10MB`.
+        pub max_file_size: Option<serde_json::Value>,
+        /// Patterns of a `.gitignore`, from the workspace's root.
+        pub exclude: Option<Vec<String>>,
+        /// Of what is ignored, and recorded all the same.
+        pub include: Option<Vec<String>>,
+    }
+
+    pub struct RestoreSettings {
+        #[cfg_attr(test, schemars(with = "Option<Restoring>"))]
+        pub default: Option<String>,
+    }
+
+    pub struct StoreSettings {
+        /// Absolute, or from `~/`: the directory of all histories.
+        pub dir: Option<String>,
     }
 
     /// Which workspace is meant; not needed where only one is open.
@@ -40,8 +65,8 @@ asked! {
     pub struct Choices {
         /// Only `code` for now.
         pub scope: Option<String>,
-        /// The very state, with what the user wrote since taken out, too.
-        pub exact: bool,
+        /// The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said.
+        pub exact: Option<bool>,
         /// URIs, or paths from the root; without them all.
         pub paths: Vec<String>,
         /// Ids of hunks, of `backstitch/diff`.
@@ -259,6 +284,11 @@ names! {
         #[serde(rename = "latestTurn")]
         LatestTurn,
         Off,
+    }
+
+    pub enum Restoring {
+        Merge,
+        Exact,
     }
 
     pub enum Uncertain {

@@ -179,6 +179,7 @@ names! {
         Uncertain,
         TooLarge,
         Outside,
+        Excluded,
         Unreadable,
         Special,
         Failed,

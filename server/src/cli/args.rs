@@ -37,7 +37,7 @@ pub struct Global {
     /// Work on this workspace [default: the one around the current directory]
     #[arg(long, global = true, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
-    /// Keep the history here [default: in the user's state directory]
+    /// Keep the history here [default: `store.dir` of the settings, else the user's state directory]
     #[arg(long, global = true, value_name = "DIR")]
     pub store_dir: Option<PathBuf>,
     /// Answer with one JSON document
@@ -682,6 +682,9 @@ pub struct Rewind {
     /// The very state of the target, everyone's edits included
     #[arg(long)]
     pub exact: bool,
+    /// What came after the target merged with your own edits, which stay: where `restore.default` is exact
+    #[arg(long, conflicts_with = "exact")]
+    pub merge: bool,
     #[command(flatten)]
     pub choice: Choice,
     #[command(flatten)]

@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
+use backstitch_core::config::Config;
 use backstitch_core::model::{NodeId, RelPath};
 use backstitch_core::{Engine, Locate, LogFilter, Workspace};
 
@@ -52,6 +53,13 @@ pub fn locate<'a>(global: &'a Global, cwd: &'a Path) -> Locate<'a> {
     }
 }
 
+/// Says what is wrong in the files of settings.
+pub fn warn_of_settings(config: &Config, out: &Out) {
+    for problem in config.problems() {
+        out.note("warning", &problem);
+    }
+}
+
 pub fn current_dir() -> Result<PathBuf> {
     std::env::current_dir().map_err(|e| Error::failed(format!("the current directory: {e}")))
 }
@@ -69,6 +77,7 @@ impl<'a> Desk<'a> {
         if let Some(notice) = engine.notice() {
             out.note("note", notice);
         }
+        warn_of_settings(&engine.config(), out);
         Ok(Self {
             root: engine.root().to_path_buf(),
             engine,

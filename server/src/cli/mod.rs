@@ -17,6 +17,7 @@ mod out;
 mod plan;
 
 mod restore;
+mod settings;
 mod setup;
 mod show;
 mod stats;
@@ -48,6 +49,9 @@ pub fn main() -> ExitCode {
 
 fn run(cli: Cli, out: &Out) -> Result<()> {
     let global = &cli.global;
+    if !matches!(cli.command, Command::Lsp(_)) {
+        backstitch_core::config::read_once();
+    }
     match cli.command {
         Command::Demo(options) => show_demo(options, out),
         Command::Setup(options) => setup::run(&options, global, out),

@@ -35,8 +35,9 @@ pub fn rewind(desk: &mut Desk, options: &args::Rewind) -> Result<()> {
         (None, Some(number)) => iteration(desk, number, options.choice.session.as_deref())?,
         (None, None) => return Err(Error::usage("no revision named")),
     };
+    let by_default = || !options.merge && desk.engine.config().rewinds_exactly();
     let request = Request {
-        exact: options.exact,
+        exact: options.exact || by_default(),
         ..request(
             desk,
             Goal::Rewind(target),

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 
+use backstitch_core::config::Config;
 use backstitch_core::{EditorInfo, Engine, LogFilter, Status, Workspace};
 use serde_json::json;
 
@@ -13,11 +14,15 @@ use super::line::Line;
 use super::log;
 use super::out::{self, Out};
 use super::plan;
+use super::settings;
 use crate::render::{self, BLUE, BOLD, DIM, GREEN, MAGENTA, Paint, YELLOW};
 use crate::shape;
 
 pub fn status(global: &Global, out: &Out) -> Result<()> {
     let workspace = desk::find(global)?;
+    let config = Config::read(&workspace);
+    desk::warn_of_settings(&config, out);
+    let settings = settings::in_force(&config, &workspace, global.store_dir.as_deref());
     let status = match Engine::open_existing(&workspace) {
         Ok(engine) => {
             if let Some(notice) = engine.notice() {
@@ -49,9 +54,14 @@ pub fn status(global: &Global, out: &Out) -> Result<()> {
             "editors": status.editors.iter().map(|e| shape::editor(e, &status.unsaved)).collect::<Vec<_>>(),
             "unsaved_left": status.orphans.iter().map(shape::orphan).collect::<Vec<_>>(),
             "pending_saves": status.pending_saves.iter().map(shape::pending_save).collect::<Vec<_>>(),
+            "settings": settings::document(&settings),
         }));
     }
-    out.text(&status_text(&status, out.paint, out.verbose))
+    let mut text = status_text(&status, out.paint, out.verbose);
+    if out.verbose {
+        text.push_str(&settings::text(&settings, out.paint));
+    }
+    out.text(&text)
 }
 
 fn status_text(status: &Status, paint: Paint, verbose: bool) -> String {
@@ -190,6 +200,7 @@ pub fn init(global: &Global, dir: Option<&Path>, out: &Out) -> Result<()> {
     let workspace = Workspace::init(&desk::locate(global, &cwd), &dir)?;
     let mut engine = Engine::open(&workspace)?;
     engine.on_progress(out.progress());
+    desk::warn_of_settings(&engine.config(), out);
     let coverage = engine.look()?;
     let status = engine.status()?;
     engine.tidy();

@@ -73,10 +73,11 @@ impl Scratch {
         self.root.join("store")
     }
 
-    /// Keeps what the commands remember inside the scratch directory.
+    /// Keeps what the commands remember inside the scratch directory, and the user's settings out.
     pub fn environment(&self, command: &mut Command) {
         command
             .env("XDG_STATE_HOME", self.root.join("state"))
+            .env("XDG_CONFIG_HOME", self.root.join("config"))
             .env_remove("CLAUDE_PROJECT_DIR");
     }
 

@@ -67,6 +67,9 @@ fn record(
     drop(payload);
     let workspace = found.insert(invocation.locate(agent, &event, remark)?);
     let mut engine = Engine::open_for_hook(workspace).map_err(|e| e.to_string())?;
+    if let Some(wrong) = settings_remark(&engine.config().problems()) {
+        remark.get_or_insert(wrong);
+    }
     let recorded = engine.record(&event).map_err(|e| e.to_string())?;
     if recorded.pending {
         invocation
@@ -74,6 +77,15 @@ fn record(
             .map_err(|e| format!("the rest of the scan could not be started: {e}"))?;
     }
     Ok(())
+}
+
+/// What is wrong in files of settings, in one line.
+fn settings_remark(problems: &[String]) -> Option<String> {
+    let (first, more) = problems.split_first()?;
+    Some(match more.len() {
+        0 => first.clone(),
+        more => format!("{first} (and {more} more: `backstitch status` has them)"),
+    })
 }
 
 fn read_payload(mut input: impl Read) -> Result<Vec<u8>, String> {

@@ -94,6 +94,7 @@ impl LanguageServer for Backend {
 
     async fn initialized(&self, _: InitializedParams) {
         self.session.is_ready();
+        self.session.tell_store_dir();
         self.session.pull_settings();
     }
 
@@ -178,10 +179,12 @@ impl Backend {
             .known(&uri)
             .await
             .map_err(Box::<Failure>::from)?;
-        let which = self.session.settings().lenses;
         let Some((document, known)) = known else {
             return Ok(Value::Null);
         };
+        let place = document.place.as_ref();
+        let which = place.map(|place| self.session.config(&place.room).lenses());
+        let which = which.unwrap_or_default();
         let lenses = lenses::of(&uri, &document, &known, which, Now::read());
         Ok(self.outgoing.answer(&lenses))
     }

@@ -58,7 +58,7 @@ pub async fn run(session: &Arc<Session>, name: &str, arguments: Value) -> Outcom
                 Some(rev) => rev,
                 None => a_turn(session, &room, words::WHICH_REWIND).await?,
             };
-            let mut job = Job::new(room, Verb::Rewind, Some(rev), &typed.choices)?;
+            let mut job = Job::new(session, room, Verb::Rewind, Some(rev), &typed.choices)?;
             if let (Some(uri), Some((first, end))) = (&here.uri, typed.lines) {
                 job = job.at_lines(session, uri, first..end).await?;
             }
@@ -112,7 +112,7 @@ async fn restored(
     rev: Option<String>,
     choices: &Choices,
 ) -> Outcome<Value> {
-    let job = Job::new(room, verb, rev, choices)?;
+    let job = Job::new(session, room, verb, rev, choices)?;
     Ok(shape::value(&restore::run(session, job).await?))
 }
 
@@ -282,7 +282,6 @@ pub fn request(room: &Room, typed: &Choices) -> Outcome<Request> {
         );
     }
     let mut request = Request::new(Goal::Redo);
-    request.exact = typed.exact;
     request.session.clone_from(&typed.session);
     request.hunks.clone_from(&typed.hunks);
     let paths = typed.paths.iter().map(|typed| path(room, typed));
@@ -384,7 +383,7 @@ async fn fork(session: &Arc<Session>, room: Arc<Room>, typed: ForkParams) -> Out
     session.report(said);
     if switch {
         let (branch, verb) = (name.clone(), Verb::Switch { carry: false });
-        let job = Job::new(room, verb, Some(branch), &Choices::default())?;
+        let job = Job::new(session, room, verb, Some(branch), &Choices::default())?;
         restore::run(session, job).await?;
     }
     Ok(forked)

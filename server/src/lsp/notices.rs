@@ -37,6 +37,7 @@ pub async fn follow(session: Arc<Session>, mut heard: UnboundedReceiver<Heard>) 
         let (root, Some(room)) = (root.clone(), session.room_at(root)) else {
             continue;
         };
+        session.heed_settings(&room);
         if let Heard::Opened(_) = heard {
             // what comes after this is news
             if let Ok(news) = news(&room, None).await {

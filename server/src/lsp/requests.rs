@@ -157,7 +157,7 @@ pub async fn plan(session: &Arc<Session>, asked: &Value) -> Outcome<PlanResult> 
         // `undo`, or `op`: the arguments were checked
         (Verb::Undo, typed.op)
     };
-    let job = Job::new(room.clone(), verb, rev, &typed.choices)?;
+    let job = Job::new(session, room.clone(), verb, rev, &typed.choices)?;
     let shown = restore::plan(session, &job).await?;
     let texts = if typed.texts.unwrap_or_default() {
         let plan = shown.plan.clone();

@@ -53,9 +53,20 @@ pub struct Job {
 }
 
 impl Job {
-    pub fn new(room: Arc<Room>, verb: Verb, rev: Option<String>, typed: &Choices) -> Outcome<Self> {
+    pub fn new(
+        session: &Session,
+        room: Arc<Room>,
+        verb: Verb,
+        rev: Option<String>,
+        typed: &Choices,
+    ) -> Outcome<Self> {
+        let by_default = || verb == Verb::Rewind && session.config(&room).rewinds_exactly();
+        let request = Request {
+            exact: typed.exact.unwrap_or_else(by_default),
+            ..request(&room, typed)?
+        };
         Ok(Self {
-            request: request(&room, typed)?,
+            request,
             room,
             verb,
             rev,

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, RwLock};
 use std::time::Duration;
 
+use backstitch_core::config::{Config, keep_editor};
 use backstitch_core::model::{Kind, RelPath, SessionId};
 use backstitch_core::{Against, Blame, Engine, Error, Locate, LogFilter, Result, Workspace};
 use dashmap::{DashMap, DashSet};
@@ -59,6 +60,10 @@ pub struct Session {
     /// What takes long and can be called off.
     pub running: Running,
     pub views: Views,
+    /// Of each workspace, what was wrong in its files of settings, and its lenses.
+    heeded: DashMap<PathBuf, (Vec<String>, Lenses)>,
+    /// Whether the client has said what its settings are.
+    has_settings: AtomicBool,
     /// Whether the client has said that it is ready.
     ready: watch::Sender<bool>,
     /// The client has asked the server to shut down: what follows is its exit.
@@ -166,6 +171,8 @@ impl Session {
             at_work: RwLock::default(),
             running: Running::default(),
             views: Views::default(),
+            heeded: DashMap::new(),
+            has_settings: AtomicBool::new(false),
             ready: watch::Sender::new(false),
             leaving: AtomicBool::new(false),
         }
@@ -365,6 +372,60 @@ impl Session {
         });
     }
 
+    /// The settings of a workspace, with what this client says of them.
+    pub fn config(&self, room: &Room) -> Config {
+        Config::read(room.workspace()).with_editor(&self.settings().said())
+    }
+
+    /// The settings of a workspace may be others by now: what is wrong in its files is said once, and lenses follow.
+    /// Which there are.
+    pub fn heed_settings(&self, room: &Room) -> Lenses {
+        let config = self.config(room);
+        let (problems, lenses) = (config.problems(), config.lenses());
+        let root = room.root().to_path_buf();
+        let before = self.heeded.insert(root, (problems.clone(), lenses));
+        let said = before.as_ref().map(|(said, _)| said.as_slice());
+        for problem in problems {
+            if !said.unwrap_or_default().contains(&problem) {
+                self.say(MessageType::Warning, problem);
+            }
+        }
+        if before.is_some_and(|(_, before)| before != lenses) {
+            self.forget_blames();
+            self.refresh_lenses();
+        }
+        lenses
+    }
+
+    /// All that the client has to say of the settings at the start was said.
+    pub fn has_settings(&self) {
+        self.has_settings.store(true, Ordering::Relaxed);
+        for room in self.rooms() {
+            self.keep_settings(&room);
+        }
+    }
+
+    /// Has other processes work by what the client says.
+    fn keep_settings(&self, room: &Room) {
+        if !self.has_settings.load(Ordering::Relaxed) {
+            return;
+        }
+        let said = self.settings().said();
+        let kept = keep_editor(room.workspace(), &self.abilities().name, &said);
+        if let Err(error) = kept {
+            self.say(
+                MessageType::Warning,
+                words::notice::setting::not_kept(error),
+            );
+        }
+    }
+
+    /// Where the stores of all workspaces are, if anybody said.
+    fn store_dir(&self) -> Option<PathBuf> {
+        let own = || self.settings().store_dir().map(Path::to_path_buf);
+        self.store_dir.clone().or_else(own)
+    }
+
     /// Changes the settings. What was wrong is said.
     pub fn configure(&self, change: impl FnOnce(&mut Settings) -> Vec<String>) {
         let wrong = self.settings.write().map(|mut own| {
@@ -377,14 +438,26 @@ impl Session {
             self.say(MessageType::Warning, wrong);
         }
         if changed {
+            for room in self.rooms() {
+                self.keep_settings(&room);
+            }
             self.forget_blames();
             self.refresh_lenses();
+        }
+    }
+
+    /// Says where the stores are, where only this server hears of that.
+    pub fn tell_store_dir(&self) {
+        if let (None, Some(dir)) = (&self.store_dir, self.store_dir()) {
+            let said = words::notice::setting::own_stores(SECTION, &dir);
+            self.say(MessageType::Info, said);
         }
     }
 
     /// Asks the client for its settings, where it answers that. Nobody waits for it.
     pub fn pull_settings(self: &Arc<Self>) {
         if !self.abilities().configuration {
+            self.has_settings();
             return;
         }
         let session = self.clone();
@@ -397,16 +470,13 @@ impl Session {
             match asked.await {
                 Ok(Ok(told)) => {
                     if let Some(Value::Object(section)) = told.first() {
-                        session.configure(|own| {
-                            let mut wrong = Vec::new();
-                            own.section(section, &mut wrong);
-                            wrong
-                        });
+                        session.configure(|own| own.answer(section));
                     }
                 }
                 Ok(Err(error)) => tracing::info!("the client's settings: {error}"),
                 Err(_) => tracing::info!("the client did not tell its settings"),
             }
+            session.has_settings();
         });
     }
 
@@ -556,7 +626,7 @@ impl Session {
     fn workspace_of(&self, dir: &Path) -> Result<Workspace> {
         Workspace::find(&Locate {
             workspace: None,
-            store_dir: self.store_dir.as_deref(),
+            store_dir: self.store_dir().as_deref(),
             cwd: dir,
         })
     }
@@ -571,6 +641,8 @@ impl Session {
             tracing::warn!("no news of {}: {error}", room.root().display());
         }
         self.rooms.insert(room.root().to_path_buf(), room.clone());
+        self.keep_settings(&room);
+        self.heed_settings(&room);
         self.opened.send(room.clone()).ok();
         Ok(room)
     }
@@ -641,6 +713,7 @@ impl Session {
         let Some(place) = document.place.clone() else {
             return Ok(None);
         };
+        let lenses = self.heed_settings(&place.room);
         let epoch = self.epoch.load(Ordering::Relaxed);
         let fresh = |b: &Blamed| b.edition == document.edition && b.epoch == epoch;
         if let Some(blamed) = self.blames.get(uri).filter(|blamed| fresh(blamed)) {
@@ -649,7 +722,6 @@ impl Session {
         // as the history has its lines
         let bytes = document.as_saved().unwrap_or_else(|| document.bytes());
         let path = place.path.clone();
-        let lenses = self.settings().lenses;
         let of_latest = matches!(lenses, Lenses::Session | Lenses::LatestTurn);
         let asked = place.room.ask(move |engine| {
             let blame = match engine.blame(&path, Against::Text(&bytes)) {

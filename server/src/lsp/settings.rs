@@ -1,23 +1,23 @@
-//! The settings of a client: `backstitch.*`. Reads them; what is wrong is said, and what held before holds.
+//! What a client says of the settings: `backstitch.*`. Reads it; what is wrong is said, and what held before holds.
 
+#[cfg(test)]
+mod tests;
+
+pub use backstitch_core::config::Lenses;
+use backstitch_core::config::{Key, Said, Setting, unknown};
 use serde_json::{Map, Value};
 
-use super::words::notice::setting;
+use super::words::notice::setting as words;
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Lenses {
-    #[default]
-    All,
-    /// Only of the newest session of the workspace.
-    Session,
-    /// Only of the newest turn of the workspace.
-    LatestTurn,
-    Off,
-}
-
+/// By how it was said. What was said later is nearer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Settings {
-    pub lenses: Lenses,
+    /// At the start, for good.
+    initial: Said,
+    /// Unasked, key by key.
+    told: Said,
+    /// When it was asked: all that there is.
+    answered: Said,
 }
 
 /// What a client may say of itself beside the settings, in `initializationOptions.backstitch`.
@@ -30,9 +30,25 @@ const OPTIONS: [&str; 4] = [
 /// The section of settings, and what stands before its keys where they are written in one.
 pub const SECTION: &str = "backstitch";
 
+/// Keys with their settings; None: it is not set any more. Err: it has a value that is none.
+type Read = Vec<(Key, Result<Option<Setting>, ()>)>;
+
 impl Settings {
-    /// Takes in `{"backstitch": {"codeLens": …}}`, `{"backstitch.codeLens": …}` or the section alone. What is not
-    /// named stays as it is. What was wrong.
+    /// What the client says.
+    pub fn said(&self) -> Said {
+        self.answered.or(&self.told).or(&self.initial)
+    }
+
+    /// Where all stores are, as the client said at the start.
+    pub fn store_dir(&self) -> Option<&std::path::Path> {
+        match self.initial.get(Key::StoreDir) {
+            Some(Setting::Dir(dir)) => Some(dir),
+            _ => None,
+        }
+    }
+
+    /// Takes in the section by its name, its keys with that before them, or the section alone; keys are nested or have
+    /// dots. What is not named stays as it is. What was wrong.
     pub fn update(&mut self, told: &Value) -> Vec<String> {
         let mut wrong = Vec::new();
         let Some(all) = told.as_object() else {
@@ -40,21 +56,36 @@ impl Settings {
         };
         let dotted = |key: &str| Some(key.strip_prefix(SECTION)?.strip_prefix('.')?.to_owned());
         let is_ours = |key: &String| key == SECTION || dotted(key).is_some();
-        if !all.keys().any(is_ours) {
-            // the section alone; or another server's settings
-            if all.contains_key("codeLens") {
-                self.section(all, &mut wrong);
+        let mut read = Read::new();
+        if all.keys().any(is_ours) {
+            match all.get(SECTION) {
+                None | Some(Value::Null) => {}
+                Some(Value::Object(section)) => self.section("", section, &mut read, &mut wrong),
+                Some(other) => wrong.push(words::no_section(SECTION, other)),
             }
-            return wrong;
+            for (key, value) in all {
+                if let Some(key) = dotted(key) {
+                    self.value(&key, value, &mut read, &mut wrong);
+                }
+            }
+        } else if all
+            .keys()
+            .any(|key| Key::named(key).is_some() || Key::is_group(key))
+        {
+            // the section alone; else another server's settings
+            self.section("", all, &mut read, &mut wrong);
         }
-        match all.get(SECTION) {
-            None | Some(Value::Null) => {}
-            Some(Value::Object(section)) => self.section(section, &mut wrong),
-            Some(other) => wrong.push(setting::no_section(SECTION, other)),
-        }
-        for (key, value) in all {
-            if let Some(key) = dotted(key) {
-                self.set(&key, value, &mut wrong);
+        for (key, setting) in self.not_late(read, &mut wrong) {
+            match setting {
+                Ok(Some(setting)) => {
+                    self.told.set(key, setting);
+                    self.answered.remove(key);
+                }
+                Ok(None) => {
+                    self.told.remove(key);
+                    self.answered.remove(key);
+                }
+                Err(()) => {}
             }
         }
         wrong
@@ -64,107 +95,95 @@ impl Settings {
     pub fn begin(&mut self, options: &Value) -> Vec<String> {
         let mut wrong = Vec::new();
         let Some(all) = options.as_object() else {
-            wrong.push(setting::no_options(options));
+            wrong.push(words::no_options(options));
             return wrong;
         };
+        let mut read = Read::new();
         for (key, value) in all {
             if !OPTIONS.contains(&key.as_str()) {
-                self.set(key, value, &mut wrong);
+                self.value(key, value, &mut read, &mut wrong);
             } else if !value.is_boolean() {
-                wrong.push(setting::no_flag(key, value));
+                wrong.push(words::no_flag(key, value));
+            }
+        }
+        for (key, setting) in read {
+            if let Ok(Some(setting)) = setting {
+                self.initial.set(key, setting);
             }
         }
         wrong
     }
 
-    /// As `update`, of the section itself, which the client was asked for.
-    pub fn section(&mut self, section: &Map<String, Value>, wrong: &mut Vec<String>) {
-        for (key, value) in section {
-            self.set(key, value, wrong);
-        }
-    }
-
-    fn set(&mut self, key: &str, value: &Value, wrong: &mut Vec<String>) {
-        match (key, value) {
-            ("codeLens", Value::Null) => {}
-            ("codeLens", Value::String(name)) => match name.as_str() {
-                "all" => self.lenses = Lenses::All,
-                "session" => self.lenses = Lenses::Session,
-                "latestTurn" => self.lenses = Lenses::LatestTurn,
-                "off" => self.lenses = Lenses::Off,
-                other => wrong.push(self.no_lenses(&format!("`{other}`"))),
-            },
-            ("codeLens", other) => wrong.push(self.no_lenses(&other.to_string())),
-            _ => wrong.push(setting::unknown(SECTION, key)),
-        }
-    }
-
-    fn no_lenses(&self, value: &str) -> String {
-        let holds = match self.lenses {
-            Lenses::All => "all",
-            Lenses::Session => "session",
-            Lenses::LatestTurn => "latestTurn",
-            Lenses::Off => "off",
-        };
-        setting::no_lenses(SECTION, value, holds)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn what_is_not_named_stays_as_it_is() {
-        for off in [
-            json!({ "backstitch": { "codeLens": "off" } }),
-            json!({ "backstitch.codeLens": "off" }),
-            json!({ "codeLens": "off" }),
-        ] {
-            let mut settings = Settings::default();
-            assert_eq!(settings.update(&off), Vec::<String>::new());
-            assert_eq!(settings.lenses, Lenses::Off, "{off}");
-            for nothing in [
-                json!({}),
-                json!(null),
-                json!({ "backstitch": {} }),
-                json!({ "backstitch": null }),
-                json!({ "another": { "codeLens": "all" } }),
-            ] {
-                assert_eq!(settings.update(&nothing), Vec::<String>::new());
-                assert_eq!(settings.lenses, Lenses::Off, "{nothing}");
+    /// The section itself, which the client was asked for: what it does not have, it did not say, unless it was said
+    /// unasked.
+    pub fn answer(&mut self, section: &Map<String, Value>) -> Vec<String> {
+        let (mut read, mut wrong) = (Read::new(), Vec::new());
+        self.section("", section, &mut read, &mut wrong);
+        let before = std::mem::take(&mut self.answered);
+        for (key, setting) in self.not_late(read, &mut wrong) {
+            match setting {
+                Ok(Some(setting)) => self.answered.set(key, setting),
+                Ok(None) => self.told.remove(key),
+                Err(()) => {
+                    if let Some(setting) = before.get(key) {
+                        self.answered.set(key, setting.clone());
+                    }
+                }
             }
         }
+        wrong
     }
 
-    #[test]
-    fn what_is_wrong_is_said() {
-        let wrong = |told: Value| Settings::default().update(&told);
-        assert_eq!(
-            wrong(json!({ "backstitch": { "codeLens": "some" } })),
-            [format!(
-                "{SECTION}.codeLens: `some` is none of all, session, latestTurn, off; all holds"
-            )]
-        );
-        assert_eq!(
-            wrong(json!({ "backstitch.codeLens": 7 })),
-            [format!(
-                "{SECTION}.codeLens: 7 is none of all, session, latestTurn, off; all holds"
-            )]
-        );
-        assert_eq!(
-            wrong(json!({ "backstitch": { "codelens": "off" } })),
-            [format!(
-                "{SECTION}.codelens: there is no such setting; codeLens is one"
-            )]
-        );
-        assert_eq!(
-            Settings::default().begin(&json!({ "reloadsFromDisk": "yes", "panels": true })),
-            [
-                "initializationOptions.backstitch.reloadsFromDisk: \"yes\" is neither true nor false; false holds"
-            ]
-        );
+    fn section(
+        &self,
+        group: &str,
+        section: &Map<String, Value>,
+        read: &mut Read,
+        wrong: &mut Vec<String>,
+    ) {
+        for (key, value) in section {
+            let key = match group {
+                "" => key.clone(),
+                group => format!("{group}.{key}"),
+            };
+            self.value(&key, value, read, wrong);
+        }
+    }
+
+    fn value(&self, name: &str, value: &Value, read: &mut Read, wrong: &mut Vec<String>) {
+        if let (Some(section), true) = (value.as_object(), Key::is_group(name)) {
+            self.section(name, section, read, wrong);
+            return;
+        }
+        let Some(key) = Key::named(name) else {
+            if !(value.is_null() && Key::is_group(name)) {
+                wrong.push(words::unknown(SECTION, name, &unknown()));
+            }
+            return;
+        };
+        if value.is_null() {
+            read.push((key, Ok(None)));
+            return;
+        }
+        let setting = key.read(value, &value.to_string(), None);
+        if let Err(why) = &setting {
+            let said = self.said();
+            wrong.push(words::no_value(SECTION, key, why, said.get(key)));
+        }
+        read.push((key, setting.map(Some).map_err(|_| ())));
+    }
+
+    /// Without what comes too late: the stores are found at the start.
+    fn not_late(&self, mut read: Read, wrong: &mut Vec<String>) -> Read {
+        let late = |(key, setting): &(Key, Result<Option<Setting>, ()>)| {
+            let new = setting.as_ref().is_ok_and(Option::is_some);
+            let same = || setting.as_ref().ok().and_then(Option::as_ref);
+            *key == Key::StoreDir && new && same() != self.initial.get(Key::StoreDir)
+        };
+        if read.iter().any(late) {
+            wrong.push(words::late_store_dir(SECTION));
+        }
+        read.retain(|(key, _)| *key != Key::StoreDir);
+        read
     }
 }

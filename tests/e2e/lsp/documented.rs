@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use backstitch_core::config::Key;
 use backstitch_protocol::{COMMANDS, NOTIFICATIONS, REQUESTS, Shape};
 use serde_json::{Deserializer, Value, json};
 
@@ -51,11 +52,25 @@ fn in_code(start: &str) -> BTreeSet<String> {
     all
 }
 
+/// The settings, which are named as commands are.
+fn settings() -> BTreeSet<String> {
+    let keys = Key::ALL.iter();
+    keys.map(|key| format!("backstitch.{}", key.name()))
+        .collect()
+}
+
 #[test]
 fn every_name_is_documented() {
     for start in ["backstitch/", "backstitch."] {
-        let documented = documented(start);
+        let mut documented = documented(start);
+        documented.retain(|name| !settings().contains(name));
         assert_eq!(in_code(start), documented);
+    }
+    assert!(settings().is_subset(&documented("backstitch.")));
+    let page = fs::read_to_string(server().join("docs/settings.md")).expect("the page");
+    for key in Key::ALL {
+        let row = format!("| `{}` |", key.name());
+        assert!(page.contains(&row), "{row}");
     }
 }
 
@@ -114,9 +129,8 @@ fn every_documented_name_has_its_types() {
         .iter()
         .map(|c| declared(c.name, &[c.params, c.result]));
     let commands: BTreeSet<String> = commands.collect();
-    // settings are named so, too
     let mut documented = documented("backstitch.");
-    assert!(documented.remove("backstitch.codeLens"));
+    documented.retain(|name| !settings().contains(name));
     assert_eq!(commands, documented);
 }
 

@@ -81,6 +81,46 @@ fn an_agents_edit_through_the_editor_is_its_own() {
     world.ok(["verify"]);
 }
 
+/// What the settings exclude is an agent's to edit in the editor, too, and is not recorded; a deletion that could not
+/// be taken back is refused.
+#[test]
+fn what_is_excluded_is_not_recorded() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    world.write(".backstitch.toml", "capture.exclude = [\"secret\"]\n");
+    world.write("secret", TEXT);
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("secret");
+    begin(&mut client, "make it two");
+    let edit = replace(&client, "secret", 1, "2\n");
+    let edit = json!({ "label": "Edit", "edit": edit });
+    assert_eq!(client.ok("backstitch/applyEdit", edit)["applied"], true);
+    client.save("secret");
+    let removed = json!({ "kind": "delete", "uri": client.uri("secret") });
+    let edit = json!({ "label": "Delete", "edit": { "documentChanges": [removed] } });
+    let refused = client.fails("backstitch/applyEdit", edit);
+    assert!(
+        refused.to_string().contains("excluded by your settings"),
+        "{refused}"
+    );
+    client.ok(
+        "backstitch/turnEnd",
+        json!({ "agent": "helper", "session": "s1" }),
+    );
+    let step = world
+        .checkpoints()
+        .into_iter()
+        .find(|c| c.line.starts_with("t1 Edit"));
+    let step = step.expect("a step");
+    assert_eq!(step.not_captured(), ["excluded secret"]);
+    assert_eq!(step.json["changes"], json!([]));
+    client.command(
+        "backstitch.rewind",
+        json!({ "rev": "t1", "exact": true, "confirm": false }),
+    );
+    assert!(world.read("secret").starts_with("one\n2\nthree\n"));
+    client.leave();
+}
+
 /// A rewind before anything was saved changes the document alone.
 #[test]
 fn a_rewind_before_it_is_saved() {

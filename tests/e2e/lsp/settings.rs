@@ -76,3 +76,210 @@ fn the_latest_is_the_workspaces() {
         client.leave();
     }
 }
+
+const FILE: &str = ".backstitch.toml";
+
+fn heard(client: &mut Client, what: &str) {
+    client.until(|client| client.said.iter().any(|said| said.contains(what)));
+}
+
+/// Waits until the server watches the files.
+fn watches(client: &mut Client) {
+    client.until(|client| {
+        let mut all = client.notified.iter();
+        all.any(|(method, params)| {
+            method == "backstitch/status" && params["recorder"]["state"] == "watching"
+        })
+    });
+}
+
+/// The paths that checkpoints changed which were told of.
+fn recorded(client: &Client) -> Vec<String> {
+    let told = client.notified.iter();
+    let told = told.filter(|(method, _)| method == "backstitch/didCheckpoint");
+    let changes = told.filter_map(|(_, p)| p["checkpoint"]["changes"].as_array());
+    let paths = changes.flatten().map(|change| change["path"].as_str());
+    paths.flatten().map(str::to_owned).collect()
+}
+
+/// The lenses of a workspace stand in its file, too; there they win, and a change of it is noticed.
+#[test]
+fn a_workspace_says_which_lenses_there_are() {
+    let world = start();
+    world.write(FILE, "codeLens = \"off\"\n");
+    let own = json!({ "codeLens": "all", "notifications": true });
+    let mut client = Client::with(&world, Editor::Vscode, &own);
+    watches(&mut client);
+    client.open("a.txt");
+    assert_eq!(client.lenses("a.txt"), []);
+    world.write(FILE, "codeLens = \"loud\"\n");
+    heard(
+        &mut client,
+        ":1: `codeLens`: \"loud\" is none of all, session",
+    );
+    assert_eq!(client.lenses("a.txt").len(), 4);
+    let said = client.said.len();
+    world.write("b.txt", "once\n");
+    client.until(|client| recorded(client).contains(&"b.txt".to_owned()));
+    assert_eq!(client.lenses("a.txt").len(), 4);
+    assert_eq!(
+        client.said.len(),
+        said,
+        "once for each change: {:?}",
+        client.said
+    );
+    client.leave();
+}
+
+/// What the editor excludes is excluded for the hook and the command line, as long as it says so.
+#[test]
+fn what_the_editor_says_holds_for_all() {
+    for pulled in [false, true] {
+        let world = World::committed(&[("a.txt", "one\n")]);
+        let editor = if pulled {
+            Editor::Vscode
+        } else {
+            Editor::Helix
+        };
+        let secret = json!({ "capture": { "exclude": ["secret"] } });
+        let own = if pulled { Value::Null } else { secret.clone() };
+        let mut client = Client::with(&world, editor, &own);
+        if pulled {
+            client.settings = secret;
+        }
+        client.open("a.txt");
+        let exclude = |world: &World| world.json(["status"])["settings"]["capture.exclude"].clone();
+        let editors = json!({ "value": ["secret"], "source": "editor" });
+        while exclude(&world) != editors {
+            client.lenses("a.txt");
+        }
+        let mut agent = world.agent();
+        agent.session_start();
+        agent.prompt("go");
+        agent.bash("echo s > secret; echo two >> a.txt");
+        agent.stop();
+        assert_eq!(world.since_start(), ["t1: go", "t1 Bash: modify a.txt"]);
+        client.open("secret");
+        client.type_over("secret", "s\n", "typed\n");
+        client.command(
+            "backstitch.rewind",
+            json!({ "rev": "t1", "confirm": false }),
+        );
+        assert_eq!(world.read("secret"), "s\n");
+        assert_eq!(world.read("a.txt"), "one\n");
+        let status = world.json(["status"]);
+        let unsaved = status["editors"][0]["unsaved"].as_array();
+        assert!(
+            unsaved.is_some_and(|all| !all.contains(&json!("secret"))),
+            "{status:#}"
+        );
+        // another editor that says nothing leaves it, and is left it
+        let mut other = Client::start(&world, Editor::Nvim);
+        other.settings = json!({});
+        other.open("a.txt");
+        other.until(|client| client.pulled > 0);
+        other.lenses("a.txt");
+        other.leave();
+        assert_eq!(exclude(&world), editors);
+        client.settings = json!({});
+        configure(&mut client, &json!({ "backstitch.capture.exclude": null }));
+        if !pulled {
+            // it was said for good, at the start
+            assert_eq!(exclude(&world), editors);
+            client.leave();
+            client = Client::start(&world, editor);
+            client.open("a.txt");
+        }
+        while exclude(&world) != json!({ "value": [], "source": "default" }) {
+            client.lenses("a.txt");
+        }
+        world.write("a.txt", "three\n");
+        world.ok(["checkpoint", "-m", "all"]);
+        world.ok(["rewind", "t1", "--exact"]);
+        assert_eq!(
+            world.read("secret"),
+            "s\n",
+            "nobody made it, as far as is known"
+        );
+        client.leave();
+    }
+}
+
+/// The recorder goes by the file of settings as it is now.
+#[test]
+fn a_change_of_the_file_is_noticed_by_the_recorder() {
+    let world = World::committed(&[("a.txt", "one\n"), (".gitignore", "gen/\n")]);
+    world.write("gen/deep/x", "x\n");
+    world.ok(["checkpoint"]);
+    let own = json!({ "notifications": true });
+    let mut client = Client::with(&world, Editor::Vscode, &own);
+    client.open("a.txt");
+    watches(&mut client);
+    world.write(FILE, "capture.include = [\"gen/\"]\n");
+    client.until(|client| recorded(client).contains(&FILE.to_owned()));
+    // now it is watched
+    world.write("gen/deep/x", "y\n");
+    client.until(|client| recorded(client).contains(&"gen/deep/x".to_owned()));
+    world.write(FILE, "capture.exclude = [\"more/\"]\n");
+    client.until(|client| recorded(client).iter().filter(|path| *path == FILE).count() == 2);
+    world.write("more/x", "x\n");
+    world.write("a.txt", "two\n");
+    client.until(|client| recorded(client).contains(&"a.txt".to_owned()));
+    assert!(!recorded(&client).contains(&"more/x".to_owned()));
+    client.leave();
+}
+
+/// `restore.default` holds for rewinds of the editor, which may say otherwise.
+#[test]
+fn a_rewind_in_the_editor_is_exact_by_default() {
+    let world = start();
+    world.write("b.txt", "changed\nmine\n");
+    let own = json!({ "restore": { "default": "exact" } });
+    let mut client = Client::with(&world, Editor::Helix, &own);
+    client.open("a.txt");
+    let rewind = |client: &mut Client, more: Value| {
+        let mut arguments = json!({ "rev": "t2", "confirm": false });
+        arguments
+            .as_object_mut()
+            .expect("an object")
+            .extend(more.as_object().cloned().expect("one"));
+        client.command("backstitch.rewind", arguments);
+    };
+    rewind(&mut client, json!({ "exact": false }));
+    assert_eq!(world.read("b.txt"), "other\nmine\n");
+    client.command("backstitch.undo", json!({ "confirm": false }));
+    rewind(&mut client, json!({}));
+    assert_eq!(world.read("b.txt"), "other\n");
+    client.command("backstitch.undo", json!({ "confirm": false }));
+    // the workspace is nearer
+    world.write(FILE, "restore.default = \"merge\"\n");
+    rewind(&mut client, json!({}));
+    assert_eq!(world.read("b.txt"), "other\nmine\n");
+    client.leave();
+}
+
+/// An editor's `store.dir` is for its server alone, which says so; later it is too late.
+#[test]
+fn an_editors_store_is_its_servers_alone() {
+    let world = World::committed(&[("a.txt", "one\n")]);
+    let stores = world.state.join("mine");
+    let own = json!({ "store": { "dir": stores } });
+    let mut client = Client::with(&world, Editor::Helix, &own);
+    client.open("a.txt");
+    heard(&mut client, "since backstitch.store.dir says so");
+    client.command("backstitch.checkpoint", json!({ "label": "here" }));
+    assert!(stores.is_dir());
+    assert_eq!(world.json(["status"])["checkpoints"], 0);
+    let stores = stores.to_str().expect("plain").to_owned();
+    let status = world.json(["--store-dir", &stores, "status"]);
+    assert_ne!(status["checkpoints"], 0);
+    configure(
+        &mut client,
+        &json!({ "backstitch.store.dir": "/elsewhere" }),
+    );
+    heard(
+        &mut client,
+        "from initializationOptions.backstitch at its start",
+    );
+    client.leave();
+}

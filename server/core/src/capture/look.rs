@@ -11,7 +11,7 @@ use crate::history;
 use crate::known;
 use crate::model::{Coverage, Kind, NodeId, OpId};
 use crate::recorder::{self, Extent, Touched};
-use crate::rules::{self, Excludes};
+use crate::rules;
 use crate::scan::Findings;
 use crate::store::{self, Durable};
 
@@ -104,7 +104,7 @@ impl Engine {
         let then = known::excludes(conn, self.here.root)?;
         let rules = |path: &crate::model::RelPath| path.split().1 == rules::FILE;
         if self.scan_is_pending()?
-            || then.is_none_or(|then| then != Excludes::read(&self.root.path))
+            || then.is_none_or(|then| then != self.root.excludes())
             || touched.paths.iter().chain(&strays).any(rules)
         {
             return Ok(None);

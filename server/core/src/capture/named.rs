@@ -5,22 +5,22 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use rusqlite::params;
+use rusqlite::{Connection, params};
 
 use super::calls::{self, Found as Situation, Verdict, Writer, Writers};
 use super::event::{AgentEvent, Told, ToolCall, Wrote};
 use super::renames::follow_renames;
 use super::settle::{self, AFTER, BEFORE, Cause, Desk, NO_STAT, Step};
 use super::{Recorded, open, outcome, reported};
-use crate::disk::{Look, Stat};
+use crate::disk::{Look, Root, Stat};
 use crate::editors::pending;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::known;
 use crate::model::{
-    Certainty, ContentId, Coverage, Image, Kind, NodeId, Opaque, Placed, Reason, RelPath,
+    Certainty, ContentId, Coverage, Image, Kind, NodeId, Opaque, Placed, Reason, RelPath, RootId,
 };
-use crate::rules::{Rules, was_ignored};
+use crate::rules::{Excluding, Rules, was_ignored};
 use crate::scan::{Known, KnownTree};
 use crate::store;
 
@@ -28,7 +28,11 @@ use crate::store;
 enum Named {
     Inside(RelPath),
     Outside(Vec<u8>, &'static str),
+    /// The settings exclude it, and nothing is recorded of it.
+    Excluded(RelPath),
 }
+
+pub(crate) const EXCLUDED: &str = "capture.exclude has it";
 
 impl Engine {
     /// Before a tool that names its files: their images, and nothing else, are made durable.
@@ -50,11 +54,12 @@ impl Engine {
         }
         let mut looks = Vec::new();
         let mut coverage = Coverage::default();
+        let excluding = self.root.excluding();
         for path in paths {
-            for named in named(&self.root.path, e.cwd.as_deref(), path) {
+            for named in self.named(e, path, excluding.as_ref())? {
                 match named {
                     Named::Inside(path) => {
-                        let look = self.root.look(&path)?;
+                        let look = self.look_known(&path)?;
                         let missing = if look.image.is_absent() {
                             self.root.missing_parents(&path)
                         } else {
@@ -63,6 +68,9 @@ impl Engine {
                         looks.push((path, look, missing));
                     }
                     Named::Outside(path, why) => coverage.note(&path, Reason::Outside, why),
+                    Named::Excluded(path) => {
+                        coverage.note(path.bytes(), Reason::Excluded, EXCLUDED);
+                    }
                 }
             }
         }
@@ -90,6 +98,33 @@ impl Engine {
         })
     }
 
+    /// What stands at a path, over what is recorded of it.
+    pub(crate) fn look_known(&self, path: &RelPath) -> Result<Look> {
+        look_at(&self.store.conn, self.here.root, &self.root, path)
+    }
+
+    /// Where a path that a tool names lies. What is recorded already is not excluded any more.
+    fn named(
+        &self,
+        e: &AgentEvent,
+        path: &Path,
+        excluding: Option<&Excluding>,
+    ) -> Result<Vec<Named>> {
+        let mut all = named(&self.root.path, e.cwd.as_deref(), path);
+        let Some(excluding) = excluding else {
+            return Ok(all);
+        };
+        for named in &mut all {
+            if let Named::Inside(path) = named
+                && excluding.holds(path)
+                && known::get(&self.store.conn, self.here.root, path)?.is_none()
+            {
+                *named = Named::Excluded(path.clone());
+            }
+        }
+        Ok(all)
+    }
+
     pub(super) fn after_naming(
         &mut self,
         e: &AgentEvent,
@@ -100,14 +135,16 @@ impl Engine {
     ) -> Result<Recorded> {
         let mut looks = BTreeMap::new();
         let mut missed = Coverage::default();
+        let excluding = self.root.excluding();
         for path in paths {
-            for named in named(&self.root.path, e.cwd.as_deref(), path) {
+            for named in self.named(e, path, excluding.as_ref())? {
                 match named {
                     Named::Inside(path) => {
-                        let look = self.root.look(&path)?;
+                        let look = self.look_known(&path)?;
                         looks.insert(path, look);
                     }
                     Named::Outside(path, why) => missed.note(&path, Reason::Outside, why),
+                    Named::Excluded(path) => missed.note(path.bytes(), Reason::Excluded, EXCLUDED),
                 }
             }
         }
@@ -130,7 +167,10 @@ impl Engine {
             while let Some(r) = rows.next()? {
                 let path: RelPath = r.get(0)?;
                 if !looks.contains_key(&path) {
-                    looks.insert(path.clone(), desk.root.look(&path)?);
+                    looks.insert(
+                        path.clone(),
+                        look_at(conn, desk.here.root, desk.root, &path)?,
+                    );
                 }
                 reserved.insert(
                     path,
@@ -201,6 +241,11 @@ impl Engine {
             })
         })
     }
+}
+
+fn look_at(conn: &Connection, root: RootId, disk: &Root, path: &RelPath) -> Result<Look> {
+    let row = known::get(conn, root, path)?;
+    disk.look_over(path, &row.map_or(Image::Absent, |row| row.image))
 }
 
 /// What an edit call did at a path.
@@ -296,19 +341,20 @@ fn bring_up_to_date(
     if let Some(bytes) = &look.bytes {
         store::put(desk.conn, desk.dir, bytes, before.content())?;
     }
-    let generation = known::next_generation(desk.conn, desk.here.root)?;
-    if row.is_none() && out_of_sight(desk, path)? {
-        // never scanned before: its earlier state is not known, and this is not a change
-        let known = Known {
-            image,
-            file: None,
-            since: desk.own_head()?,
-            generation,
-            stat: look.stat.unwrap_or(NO_STAT),
-        };
-        known::put(desk.conn, desk.here.root, path, &known, known::Met::ByName)?;
+    let revealed = row
+        .as_ref()
+        .filter(|row| row.is_revealed(image, look.stat.as_ref()));
+    if revealed.is_some_and(|row| row.file.is_none()) || row.is_none() && out_of_sight(desk, path)?
+    {
+        // its earlier state is not known, and this is not a change
+        adopt(desk, path, image, look.stat)?;
         return Ok(None);
     }
+    let verdict = match revealed {
+        Some(_) => Verdict::USER,
+        None => verdict,
+    };
+    let generation = known::next_generation(desk.conn, desk.here.root)?;
     let step = transition(path, row.as_ref(), image, look, verdict, made_dirs);
     desk.record(
         &[step],
@@ -485,7 +531,10 @@ impl Work<'_> {
         if let Some(bytes) = &look.bytes {
             store::put(conn, desk.dir, bytes, before.content())?;
         }
-        if row.is_none() && self.opened_now && !exact && out_of_sight(desk, path)? {
+        // named at the end alone, or excluded until now: what it was before is not known
+        let unseen = self.reserved.is_none() && !self.opened_now;
+        let may_be_older = unseen || self.opened_now && !exact;
+        if row.is_none() && may_be_older && out_of_sight(desk, path)? {
             adopt(desk, path, image, look.stat)?;
             return Ok(Done::Nothing);
         }

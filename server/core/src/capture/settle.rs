@@ -168,8 +168,8 @@ impl Desk<'_> {
             let then = known.get(&found.path);
             if row.as_ref().map(|r| r.generation) != then.map(|k| k.generation) {
                 // somebody else recorded this path meanwhile: what was seen then says nothing now
-                let mut now = self.root.look(&found.path)?;
                 let record = row.as_ref().map_or(Image::Absent, |r| r.image);
+                let mut now = self.root.look_over(&found.path, &record)?;
                 self.pending.overlay(&found.path, record, &mut now);
                 found = Found {
                     path: found.path,
@@ -193,7 +193,11 @@ impl Desk<'_> {
                 continue;
             }
             self.keep(&found, Some(&before))?;
-            if row.is_none() && (scanned_before.is_none() || look.was_out_of_sight(&found.path)) {
+            let revealed = row
+                .as_ref()
+                .filter(|row| row.is_revealed(found.image, found.stat.as_ref()));
+            let out_of_sight = || scanned_before.is_none() || look.was_out_of_sight(&found.path);
+            if revealed.is_some_and(|row| row.file.is_none()) || row.is_none() && out_of_sight() {
                 adopted.push(found);
                 continue;
             }
@@ -203,6 +207,8 @@ impl Desk<'_> {
                 0
             };
             let verdict = match (reserved, cause.unreported.get(&found.path)) {
+                // only the limit was raised
+                _ if revealed.is_some() => Verdict::USER,
                 (Some(by), _) => by_open_edit(by),
                 (None, Some(session)) => writers.judge(Situation::Unreported(*session)),
                 (None, None) => writers.judge(overall),
@@ -494,8 +500,10 @@ pub(crate) fn by_open_edit(by: Writer) -> Verdict {
 fn has_news(coverage: &Coverage) -> bool {
     coverage.pending
         || coverage.items.iter().any(|i| {
-            matches!(i.reason, Reason::Failed | Reason::Outside)
-                || i.detail == "changed"
+            matches!(
+                i.reason,
+                Reason::Failed | Reason::Outside | Reason::Excluded
+            ) || i.detail == "changed"
                 || i.detail == "named"
         })
 }
@@ -604,7 +612,7 @@ fn look(
         None => known::all(conn, here.root)?,
         Some(touched) => known::some(conn, here.root, touched)?,
     };
-    let excludes = Excludes::read(&root.path);
+    let excludes = root.excludes();
     let pending = Pending::of(conn, here.root)?;
     let others = crate::roots::below(conn, &root.path)?;
     let against = crate::scan::Against {

@@ -41,7 +41,7 @@ impl Engine {
         if withdrawn.transpose()?.flatten().is_none() {
             return Ok(());
         }
-        let look = self.root.look(path)?;
+        let look = self.look_known(path)?;
         if look.image == row.image || !matches!(look.image, Image::File { .. }) {
             return Ok(());
         }

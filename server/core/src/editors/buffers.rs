@@ -7,12 +7,12 @@ use std::path::Path;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::{EditorInfo, EditorLease, Settle, ensure, is_alive, row};
-use crate::disk::MAX_FILE;
+use crate::config::Setting;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::history::Rows;
 use crate::known;
-use crate::model::{ContentId, EditorId, Kind, NodeId, RelPath, RootId};
+use crate::model::{ContentId, EditorId, Image, Kind, NodeId, RelPath, RootId};
 use crate::store::{self, Durable};
 
 /// Typing is compressed for its size on disk while it lasts, not for ever.
@@ -85,14 +85,17 @@ impl Engine {
     /// Notes what an editor's document holds, while that is not what its file holds. Made for every pause in
     /// the typing: one small row, and no bell. `false`: it is hidden by ignore rules, and nothing is kept.
     pub fn put_buffer(&mut self, lease: &EditorLease, open: &OpenText) -> Result<bool> {
-        if open.text.len() as u64 > MAX_FILE {
+        let row = known::get(&self.store.conn, lease.root, &open.path)?;
+        let recorded = row.as_ref().map_or(Image::Absent, |row| row.image);
+        let limit = self.root.limit(&recorded);
+        if open.text.len() as u64 > limit {
+            let limit = Setting::Size(limit);
             return Err(Error::refused(
                 format!("{} is too large to be kept", open.path.display()),
-                "files above 10 MiB are not recorded",
+                format!("files above {limit} are not recorded; `capture.maxFileSize` says so"),
             ));
         }
-        let tracked = known::get(&self.store.conn, lease.root, &open.path)?.is_some();
-        if !tracked && self.is_hidden(&open.path) {
+        if row.is_none() && self.is_hidden(&open.path) {
             return Ok(false);
         }
         let text = zstd::bulk::compress(&open.text, LEVEL).map_err(|source| Error::Io {

@@ -4,7 +4,7 @@
 use super::EditorLease;
 use super::pending::{self, NewPending};
 use crate::capture::calls::{self, Outcome, Verdict, Writer};
-use crate::capture::named::transition;
+use crate::capture::named::{EXCLUDED, transition};
 use crate::capture::settle::{self, AFTER, Cause, Desk, Step};
 use crate::capture::{AgentEvent, DEADLINE, ToolCall, reported};
 use crate::disk::Look;
@@ -28,14 +28,18 @@ pub struct InEditor {
 impl Engine {
     /// Refuses where what stands at one of these paths cannot be recorded before it is destroyed.
     pub fn can_be_kept(&self, paths: &[RelPath]) -> Result<()> {
+        let excluding = self.root.excluding();
         for path in paths {
-            let Image::Opaque(why) = self.root.look(path)?.image else {
-                continue;
-            };
-            let why = match why {
-                Opaque::TooLarge => "is too large to be recorded",
-                Opaque::Unreadable => "cannot be read, and so not recorded",
-                Opaque::Special => "is no regular file, and cannot be recorded",
+            let recorded = known::get(&self.store.conn, self.here.root, path)?.is_some();
+            let excluded = || excluding.as_ref().is_some_and(|all| all.holds(path));
+            let why = match self.look_known(path)?.image {
+                Image::Opaque(Opaque::TooLarge) => "is too large to be recorded",
+                Image::Opaque(Opaque::Unreadable) => "cannot be read, and so not recorded",
+                Image::Opaque(Opaque::Special) => "is no regular file, and cannot be recorded",
+                Image::File { .. } | Image::Symlink { .. } if !recorded && excluded() => {
+                    "is excluded by your settings, and not recorded"
+                }
+                _ => continue,
             };
             return Err(Error::refused(
                 format!("{} {why}; nothing was changed", path.display()),
@@ -57,6 +61,23 @@ impl Engine {
         Ok(own)
     }
 
+    /// The edits that are recorded, and the paths that the settings exclude.
+    fn apart<'e>(&self, edits: &'e [InEditor]) -> Result<(Vec<&'e InEditor>, Vec<RelPath>)> {
+        let Some(excluding) = self.root.excluding() else {
+            return Ok((edits.iter().collect(), Vec::new()));
+        };
+        let (mut own, mut excluded) = (Vec::new(), Vec::new());
+        for edit in edits {
+            let row = known::get(&self.store.conn, self.here.root, &edit.path)?;
+            if row.is_none() && excluding.holds(&edit.path) {
+                excluded.push(edit.path.clone());
+            } else {
+                own.push(edit);
+            }
+        }
+        Ok((own, excluded))
+    }
+
     /// Takes in a call whose edits stand in an editor and not on disk. What the user had typed before it is
     /// the user's; a file that does not exist yet is found when it is saved.
     pub fn record_in_editor(
@@ -76,7 +97,8 @@ impl Engine {
         if self.head()?.is_none() {
             self.look_unlocked()?;
         }
-        let looks = edits.iter().map(|edit| self.root.look(&edit.path));
+        let (edits, excluded) = self.apart(edits)?;
+        let looks = edits.iter().map(|edit| self.look_known(&edit.path));
         let looks = looks.collect::<Result<Vec<Look>>>()?;
         let node = self.settle(AFTER, looks, |desk, looks| {
             let (row, _) = reported(desk, e, call)?;
@@ -85,6 +107,9 @@ impl Engine {
             let sure = settle::by_call(row.session, row.id, Certainty::Certain, Certainty::Certain);
             let (mut steps, mut places) = (Vec::new(), Vec::new());
             let mut coverage = Coverage::default();
+            for path in &excluded {
+                coverage.note(path.bytes(), Reason::Excluded, EXCLUDED);
+            }
             for (edit, look) in edits.iter().zip(&looks) {
                 match desk.in_editor(edit, look, sure)? {
                     Some(step) => {

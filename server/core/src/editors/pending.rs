@@ -302,7 +302,7 @@ impl Engine {
 
     /// A look at a path as the record sees it: over what waits for a save.
     pub(crate) fn look_at(&self, path: &RelPath) -> Result<Look> {
-        let mut look = self.root.look(path)?;
+        let mut look = self.look_known(path)?;
         let pending = Pending::of(&self.store.conn, self.here.root)?;
         if let Some(p) = pending.get(path)
             && pending.overlay(path, p.wanted, &mut look)
@@ -321,7 +321,7 @@ impl Engine {
         }
         let lock = self.quiet_lock(Self::RESTORE_WAIT)?;
         let _lock = lock.ok_or_else(busy)?;
-        let look = self.root.look(path)?;
+        let look = self.look_known(path)?;
         self.settle(BEFORE, look, |desk, look| desk.saved_by_user(path, &look))?;
         self.waiting(path)
     }
@@ -345,7 +345,7 @@ impl Engine {
     fn forget_pending(&mut self, path: &RelPath) -> Result<Settled> {
         let lock = self.quiet_lock(Self::RESTORE_WAIT)?;
         let _lock = lock.ok_or_else(busy)?;
-        let look = self.root.look(path)?;
+        let look = self.look_known(path)?;
         let node = self.settle(BEFORE, look, |desk, look| {
             let waits = desk.pending.get(path).filter(|p| p.disk == look.image);
             let row = known::get(desk.conn, desk.here.root, path)?;

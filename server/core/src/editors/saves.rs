@@ -36,7 +36,7 @@ impl Engine {
         let Some(_lock) = self.quiet_lock(DEADLINE)? else {
             return Ok(None);
         };
-        let look = self.root.look(path)?;
+        let look = self.look_known(path)?;
         if look.bytes.as_deref() != Some(text) {
             return Ok(None);
         }

@@ -292,7 +292,7 @@ impl Begun {
         tell: &(dyn Fn(Standing) + Send + Sync),
     ) -> Result<()> {
         let questions = cookie::dir(&self.store, self.root);
-        let mut watch = watch::Watch::new(&self.engine.root.path, &questions)?;
+        let mut watch = watch::Watch::new(&self.engine.root, &questions)?;
         let engine = &mut self.engine;
         std::thread::scope(|scope| {
             let watching = || {

@@ -17,11 +17,13 @@ use rustix::fs::FileType;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use rustix::io::Errno;
 
-use crate::disk::{Listed, TEMP_PREFIX, read_small};
+use crate::config::Sources;
+use crate::disk::{Listed, Root, TEMP_PREFIX, read_small};
 use crate::error::{Context, Error, Result};
 use crate::model::{RelPath, bytes_path};
 use crate::rules::{self, Excludes, Rules};
 use crate::scan::VCS;
+use crate::workspace::MARK;
 
 const MASK: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::DELETE)
@@ -62,6 +64,7 @@ pub(super) struct Watch {
     root: PathBuf,
     questions: PathBuf,
     asked: i32,
+    sources: Arc<Sources>,
     excludes: Excludes,
     dirs: FxHashMap<i32, Watched>,
     by_path: BTreeMap<Vec<u8>, i32>,
@@ -73,15 +76,16 @@ pub(super) struct Watch {
 
 impl Watch {
     /// Watches nothing yet but the questions: `set` does.
-    pub(super) fn new(root: &Path, questions: &Path) -> Result<Self> {
+    pub(super) fn new(root: &Root, questions: &Path) -> Result<Self> {
         let queue = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)
-            .at("watch the files of", root)?;
+            .at("watch the files of", &root.path)?;
         let asked = inotify::add_watch(&queue, questions, MASK).at("watch", questions)?;
         Ok(Self {
             queue,
-            root: root.to_path_buf(),
+            root: root.path.clone(),
             questions: questions.to_path_buf(),
             asked,
+            sources: Arc::clone(&root.sources),
             excludes: Excludes::default(),
             dirs: FxHashMap::default(),
             by_path: BTreeMap::new(),
@@ -110,12 +114,12 @@ impl Watch {
 
     /// Whether the rules outside the tree are still those that the watches were set by.
     pub(super) fn rules_hold(&self) -> bool {
-        Excludes::read(&self.root) == self.excludes
+        Excludes::read(&self.root, &self.sources) == self.excludes
     }
 
     /// Sets the watches anew, by the rules of now. What happened before is not told.
     pub(super) fn set(&mut self) -> Result<()> {
-        self.excludes = Excludes::read(&self.root);
+        self.excludes = Excludes::read(&self.root, &self.sources);
         self.blind.clear();
         let before = std::mem::take(&mut self.dirs);
         self.by_path.clear();
@@ -183,8 +187,11 @@ impl Watch {
                 };
                 let below = joined(&path, name);
                 // a forked directory in here is watched with the rest: it may become a part of the tree
-                if is_dir && !is_ours(name) && !rules.ignores(&below, true) {
-                    todo.push((below, Arc::clone(&rules)));
+                if is_dir
+                    && !is_ours(name)
+                    && let Some(rules) = rules.enter(&below)
+                {
+                    todo.push((below, rules));
                 }
             }
         }
@@ -305,17 +312,17 @@ impl Watch {
             return Ok(());
         };
         if !what.contains(ReadFlags::ISDIR) {
-            if name == rules::FILE {
+            if name == rules::FILE || rel.bytes() == MARK.as_bytes() {
                 self.stale = true;
                 events.push(Event::Everything);
-            } else if !rules.ignores(&path, false) {
+            } else if !rules.hides(&path) {
                 events.push(Event::Path(rel));
             }
             return Ok(());
         }
-        if rules.ignores(&path, true) {
+        let Some(rules) = rules.enter(&path) else {
             return Ok(());
-        }
+        };
         if what.intersects(ReadFlags::DELETE | ReadFlags::MOVED_FROM) {
             self.leave(&path);
         } else if what.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO | ReadFlags::ATTRIB) {

@@ -45,7 +45,13 @@ impl Exchange<'_> {
         if let Some((temp, place)) = self.temp()?.zip(self.root.place(path)?) {
             temp.mend(&place, &temp.sibling(&self.aside())?)?;
         }
-        let was_there = self.root.look(path)?;
+        // whatever limit there is by now
+        let size = |image: &Image| match image {
+            Image::File { size, .. } => *size,
+            _ => 0,
+        };
+        let larger = std::cmp::max_by_key(&self.from, &self.to, |image| size(image));
+        let was_there = self.root.look_over(path, larger)?;
         if was_there.image == self.to && !was_there.is_dir {
             return self.already_there();
         }

@@ -410,6 +410,7 @@ impl Draft<'_> {
                 let kind = match item.reason {
                     Reason::TooLarge => GapKind::TooLarge,
                     Reason::Outside => GapKind::Outside,
+                    Reason::Excluded => GapKind::Excluded,
                     Reason::Unreadable => GapKind::Unreadable,
                     Reason::Special => GapKind::Special,
                     Reason::Failed => GapKind::Failed,

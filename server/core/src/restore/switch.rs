@@ -73,7 +73,7 @@ impl Draft<'_> {
             let after = history::state_at(&ancestry, file, to)?;
             if before.is_none()
                 && let Some(placed) = &after
-                && engine.root.look(&placed.path)?.image == placed.image
+                && engine.root.look_over(&placed.path, &placed.image)?.image == placed.image
             {
                 continue;
             }

@@ -61,6 +61,7 @@ impl crate::Engine {
     /// As `open`, for a process that must not wait long for others.
     pub fn open_for_hook(workspace: &crate::Workspace) -> Result<Self> {
         HOOK.store(true, Ordering::Relaxed);
+        crate::config::read_once();
         Self::open(workspace)
     }
 }

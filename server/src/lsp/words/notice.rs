@@ -125,6 +125,10 @@ pub fn left_text(orphan: &Orphan) -> String {
 
 /// What is wrong with settings.
 pub mod setting {
+    use std::fmt::Display;
+    use std::path::Path;
+
+    use backstitch_core::config::{Key, Setting};
     use serde_json::Value;
 
     pub fn no_section(section: &str, value: &Value) -> String {
@@ -141,14 +145,38 @@ pub mod setting {
         )
     }
 
-    pub fn unknown(section: &str, key: &str) -> String {
-        format!("{section}.{key}: there is no such setting; codeLens is one")
+    /// `why`: with the settings that there are.
+    pub fn unknown(section: &str, key: &str, why: &str) -> String {
+        format!("{section}.{key}: {why}")
     }
 
-    /// `holds`: what counts instead.
-    pub fn no_lenses(section: &str, value: &str, holds: &str) -> String {
+    /// `holds`: what counts instead, if the client said anything before.
+    pub fn no_value(section: &str, key: Key, why: &str, holds: Option<&Setting>) -> String {
+        let key = key.name();
+        match holds {
+            Some(holds) => format!("{section}.{key}: {why}; {holds} holds"),
+            None => format!("{section}.{key}: {why}; nothing is said of it"),
+        }
+    }
+
+    pub fn late_store_dir(section: &str) -> String {
         format!(
-            "{section}.codeLens: {value} is none of all, session, latestTurn, off; {holds} holds"
+            "{section}.store.dir: the language server takes it from initializationOptions.{section} at its start; say it there, or in .backstitch.toml"
+        )
+    }
+
+    /// A client has said where the stores are.
+    pub fn own_stores(section: &str, dir: &Path) -> String {
+        format!(
+            "Histories are looked for in {}, since {section}.store.dir says so. Hooks and the command line do not hear of that: have them take --store-dir, or set store.dir in .backstitch.toml.",
+            dir.display()
+        )
+    }
+
+    /// What is in a file could not be kept for others.
+    pub fn not_kept(error: impl Display) -> String {
+        format!(
+            "Hooks and the command line cannot hear of this editor's settings: {error}. Until they can, .backstitch.toml is heard by all."
         )
     }
 }

@@ -1,0 +1,125 @@
+//! A file of settings: TOML to values, with the line of each. Pure.
+
+use std::path::Path;
+
+use serde_json::Value;
+use toml_edit::{Document, Item, Key as Name, TableLike};
+
+use super::key::unknown;
+use super::{Entry, Fault, Key, Said};
+
+/// Longer values are cut where they are shown.
+const SHOWN: usize = 60;
+
+/// Reads a file; `base`: where its relative paths begin. What is wrong costs that key alone, unless the text is no
+/// TOML.
+pub(super) fn parse(text: &str, base: &Path) -> (Said, Vec<Fault>) {
+    let document = match Document::parse(text) {
+        Ok(document) => document,
+        Err(error) => {
+            let at = error.span().map_or(0, |span| span.start);
+            let why = error.message().lines().collect::<Vec<_>>().join(", ");
+            let fault = Fault {
+                line: line_of(text, at),
+                key: None,
+                said: format!("this is no TOML: {why}; nothing of the file counts"),
+            };
+            return (Said::default(), vec![fault]);
+        }
+    };
+    let mut reader = Reader {
+        text,
+        base,
+        said: Said::default(),
+        faults: Vec::new(),
+    };
+    reader.table("", document.as_table());
+    (reader.said, reader.faults)
+}
+
+struct Reader<'t> {
+    text: &'t str,
+    base: &'t Path,
+    said: Said,
+    faults: Vec<Fault>,
+}
+
+impl Reader<'_> {
+    fn table(&mut self, group: &str, table: &dyn TableLike) {
+        let names: Vec<&str> = table.iter().map(|(name, _)| name).collect();
+        for name in names {
+            if let Some((key, item)) = table.get_key_value(name) {
+                let name = match group {
+                    "" => name.to_owned(),
+                    group => format!("{group}.{name}"),
+                };
+                self.item(&name, key, item);
+            }
+        }
+    }
+
+    fn item(&mut self, name: &str, at: &Name, item: &Item) {
+        if let (Some(table), true) = (item.as_table_like(), Key::is_group(name)) {
+            self.table(name, table);
+            return;
+        }
+        // a table that is written as a header has no place of its own name
+        let span = at.span().or_else(|| item.span());
+        let line = line_of(self.text, span.map_or(0, |span| span.start));
+        let shown = self.shown(item);
+        let Some(key) = Key::named(name) else {
+            let why = if Key::is_group(name) {
+                format!("{shown} is no table of settings")
+            } else {
+                unknown()
+            };
+            self.wrong(line, None, name, &why);
+            return;
+        };
+        match key.read(&json(item), &shown, Some(self.base)) {
+            Ok(setting) => {
+                self.said.0.insert(key, Entry { setting, line });
+            }
+            Err(why) => self.wrong(line, Some(key), name, &why),
+        }
+    }
+
+    fn wrong(&mut self, line: usize, key: Option<Key>, name: &str, why: &str) {
+        self.faults.push(Fault {
+            line,
+            key,
+            said: format!("`{}`: {why}", name.escape_debug()),
+        });
+    }
+
+    /// A value as it is written, on one line.
+    fn shown(&self, item: &Item) -> String {
+        let written = item.span().and_then(|span| self.text.get(span));
+        let words: Vec<&str> = written.unwrap_or("this").split_whitespace().collect();
+        let line = words.join(" ");
+        match line.char_indices().nth(SHOWN) {
+            Some((end, _)) => format!("{}…", &line[..end]),
+            None => line,
+        }
+    }
+}
+
+/// What has no counterpart is null, which no key takes.
+fn json(item: &Item) -> Value {
+    let Some(value) = item.as_value() else {
+        return Value::Null;
+    };
+    if let Some(list) = value.as_array() {
+        return list.iter().map(|v| json(&Item::Value(v.clone()))).collect();
+    }
+    let text = value.as_str().map(Value::from);
+    let number = || value.as_integer().map(Value::from);
+    let flag = || value.as_bool().map(Value::from);
+    text.or_else(number).or_else(flag).unwrap_or_default()
+}
+
+/// The line of a byte, from 1.
+fn line_of(text: &str, at: usize) -> usize {
+    let before = text.as_bytes().iter().take(at);
+    before.filter(|byte| **byte == b'\n').count() + 1
+}

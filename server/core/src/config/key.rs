@@ -1,0 +1,260 @@
+//! The keys, and what each takes. Pure.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use ignore::gitignore::GitignoreBuilder;
+use serde_json::Value;
+
+use super::size;
+
+/// What `capture.maxFileSize` is where nobody says it.
+pub(crate) const MAX_FILE: u64 = 10 << 20;
+/// No limit is above this: each thread of a scan holds a content in memory whole, and a merge holds three.
+pub(crate) const MOST: u64 = 256 << 20;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Key {
+    Exclude,
+    Include,
+    MaxFileSize,
+    CodeLens,
+    Restore,
+    StoreDir,
+}
+
+/// What a key is set to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Setting {
+    /// In bytes.
+    Size(u64),
+    /// Lines of a .gitignore.
+    Patterns(Vec<String>),
+    /// Absolute.
+    Dir(PathBuf),
+    Lenses(Lenses),
+    Restoring(Restoring),
+}
+
+/// Above which lines of an agent there are lenses.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lenses {
+    #[default]
+    All,
+    /// Only of the newest session of the workspace.
+    Session,
+    /// Only of the newest turn of the workspace.
+    LatestTurn,
+    Off,
+}
+
+/// What a rewind does with the edits of others that came after its target.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Restoring {
+    /// They stay.
+    #[default]
+    Merge,
+    /// They go, too.
+    Exact,
+}
+
+impl Lenses {
+    const ALL: [Self; 4] = [Self::All, Self::Session, Self::LatestTurn, Self::Off];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::All => "all",
+            Self::Session => "session",
+            Self::LatestTurn => "latestTurn",
+            Self::Off => "off",
+        }
+    }
+}
+
+impl Restoring {
+    const ALL: [Self; 2] = [Self::Merge, Self::Exact];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Merge => "merge",
+            Self::Exact => "exact",
+        }
+    }
+}
+
+impl Key {
+    pub const ALL: [Self; 6] = [
+        Self::Exclude,
+        Self::Include,
+        Self::MaxFileSize,
+        Self::CodeLens,
+        Self::Restore,
+        Self::StoreDir,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exclude => "capture.exclude",
+            Self::Include => "capture.include",
+            Self::MaxFileSize => "capture.maxFileSize",
+            Self::CodeLens => "codeLens",
+            Self::Restore => "restore.default",
+            Self::StoreDir => "store.dir",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|key| key.name() == name)
+    }
+
+    /// Whether keys begin so: `capture`.
+    pub fn is_group(name: &str) -> bool {
+        let in_it = |key: &Self| {
+            let rest = key.name().strip_prefix(name);
+            rest.is_some_and(|rest| rest.starts_with('.'))
+        };
+        Self::ALL.iter().any(in_it)
+    }
+
+    /// Whether it concerns other processes what an editor says of it. `store.dir` would lead to where it is kept.
+    pub(super) fn is_shared(self) -> bool {
+        !matches!(self, Self::CodeLens | Self::StoreDir)
+    }
+
+    pub(super) fn default(self) -> Option<Setting> {
+        Some(match self {
+            Self::Exclude | Self::Include => Setting::Patterns(Vec::new()),
+            Self::MaxFileSize => Setting::Size(MAX_FILE),
+            Self::CodeLens => Setting::Lenses(Lenses::default()),
+            Self::Restore => Setting::Restoring(Restoring::default()),
+            Self::StoreDir => return None,
+        })
+    }
+
+    /// Reads a value. `shown`: as it is written; `base`: where a relative path begins, if anywhere. Err: what is
+    /// wrong with it.
+    pub fn read(self, value: &Value, shown: &str, base: Option<&Path>) -> Result<Setting, String> {
+        match self {
+            Self::Exclude | Self::Include => patterns(value, shown).map(Setting::Patterns),
+            Self::MaxFileSize => bytes(value, shown).map(Setting::Size),
+            Self::CodeLens => one_of(value, shown, &Lenses::ALL, Lenses::name).map(Setting::Lenses),
+            Self::Restore => {
+                one_of(value, shown, &Restoring::ALL, Restoring::name).map(Setting::Restoring)
+            }
+            Self::StoreDir => dir(value, shown, base).map(Setting::Dir),
+        }
+    }
+}
+
+/// Of a key that there is not: what is wrong, with those that there are.
+pub fn unknown() -> String {
+    let names = Key::ALL.map(Key::name);
+    format!("there is no such setting; there are {}", names.join(", "))
+}
+
+fn bytes(value: &Value, shown: &str) -> Result<u64, String> {
+    let bytes = match value {
+        Value::Number(number) => number.as_u64(),
+        Value::String(text) => size::parse(text),
+        _ => None,
+    };
+    match bytes {
+        Some(bytes) if bytes > MOST => Err(format!(
+            "{shown} is above {}, the most that can be held in memory as often as it takes",
+            size::show(MOST)
+        )),
+        Some(bytes) if bytes > 0 => Ok(bytes),
+        _ => Err(format!(
+            "{shown} is no size; write a number of bytes, or a text such as \"10MB\" or \"512 KiB\""
+        )),
+    }
+}
+
+fn patterns(value: &Value, shown: &str) -> Result<Vec<String>, String> {
+    let list = value
+        .as_array()
+        .ok_or_else(|| format!("{shown} is no list of patterns; write [\"*.log\", \"/data/\"]"))?;
+    list.iter().map(pattern).collect()
+}
+
+fn pattern(value: &Value) -> Result<String, String> {
+    let text = value
+        .as_str()
+        .ok_or_else(|| format!("{value} in it is no text"))?;
+    let wrong = if text.trim().is_empty() || text.contains(['\n', '\r']) {
+        Some("a pattern is one line, and not empty".to_owned())
+    } else if text.starts_with('#') {
+        Some("what begins with # is a comment there; write \\# for a name that does".to_owned())
+    } else {
+        let added = GitignoreBuilder::new("")
+            .add_line(None, text)
+            .and_then(|builder| builder.build().map(|_| ()));
+        added.err().map(|error| error.to_string())
+    };
+    match wrong {
+        Some(why) => Err(format!(
+            "{value} in it is no pattern of a .gitignore: {why}"
+        )),
+        None => Ok(text.to_owned()),
+    }
+}
+
+fn one_of<T: Copy>(
+    value: &Value,
+    shown: &str,
+    all: &[T],
+    name: impl Fn(T) -> &'static str,
+) -> Result<T, String> {
+    let named = |one: &&T| value.as_str() == Some(name(**one));
+    all.iter().find(named).copied().ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|one| name(*one)).collect();
+        format!("{shown} is none of {}", names.join(", "))
+    })
+}
+
+fn dir(value: &Value, shown: &str, base: Option<&Path>) -> Result<PathBuf, String> {
+    let text = value.as_str().filter(|text| !text.is_empty());
+    let text = text.ok_or_else(|| format!("{shown} is no path of a directory"))?;
+    let home = || std::env::var_os("HOME").map(PathBuf::from);
+    let path = match text.strip_prefix('~') {
+        Some(rest) if rest.is_empty() || rest.starts_with('/') => {
+            let home = home().filter(|home| home.is_absolute());
+            let home =
+                home.ok_or_else(|| format!("{shown}: HOME names no directory, so ~ is none"))?;
+            home.join(rest.trim_start_matches('/'))
+        }
+        _ => PathBuf::from(text),
+    };
+    match base {
+        Some(base) => Ok(base.join(path)),
+        None if path.is_absolute() => Ok(path),
+        None => Err(format!(
+            "{shown} is relative, and there is no file that it could count from; write it from / or ~/"
+        )),
+    }
+}
+
+impl Setting {
+    /// As JSON has it.
+    pub fn json(&self) -> Value {
+        match self {
+            Self::Size(bytes) => Value::from(*bytes),
+            Self::Patterns(all) => Value::from(all.clone()),
+            Self::Dir(path) => Value::from(path.display().to_string()),
+            Self::Lenses(lenses) => Value::from(lenses.name()),
+            Self::Restoring(how) => Value::from(how.name()),
+        }
+    }
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Size(bytes) => write!(f, "{}", size::show(*bytes)),
+            Self::Patterns(all) => write!(f, "{}", Value::from(all.clone())),
+            Self::Dir(path) => write!(f, "{}", path.display()),
+            Self::Lenses(lenses) => write!(f, "{}", lenses.name()),
+            Self::Restoring(how) => write!(f, "{}", how.name()),
+        }
+    }
+}

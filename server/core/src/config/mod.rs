@@ -1,0 +1,197 @@
+//! The settings: which there are, what each source says of them, and which holds. The nearest source that says
+//! something of a key wins; one that is wrong is passed over, and said. Prints nothing.
+
+mod file;
+mod key;
+mod size;
+mod sources;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+pub use key::{Key, Lenses, Restoring, Setting, unknown};
+pub(crate) use key::{MAX_FILE, MOST};
+pub(crate) use sources::{Sources, said_store_dir};
+pub use sources::{keep_editor, read_once};
+
+/// What one source says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Said(BTreeMap<Key, Entry>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Entry {
+    setting: Setting,
+    /// From 1; 0 where it stands in no file.
+    line: usize,
+}
+
+impl Said {
+    pub fn get(&self, key: Key) -> Option<&Setting> {
+        self.0.get(&key).map(|entry| &entry.setting)
+    }
+
+    pub fn set(&mut self, key: Key, setting: Setting) {
+        self.0.insert(key, Entry { setting, line: 0 });
+    }
+
+    pub fn remove(&mut self, key: Key) {
+        self.0.remove(&key);
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (Key, &Setting)> {
+        self.0.iter().map(|(key, entry)| (*key, &entry.setting))
+    }
+
+    /// What this says, and what the other says where this says nothing.
+    #[must_use]
+    pub fn or(&self, weaker: &Self) -> Self {
+        let mut all = weaker.0.clone();
+        all.extend(self.0.clone());
+        Self(all)
+    }
+}
+
+/// Something in a file that is no setting.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Fault {
+    line: usize,
+    /// Whose value is wrong, where it is a key that there is.
+    key: Option<Key>,
+    said: String,
+}
+
+/// One source, as it was read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Layer {
+    /// None: it is the editor's.
+    file: Option<PathBuf>,
+    said: Said,
+    faults: Vec<(PathBuf, Fault)>,
+}
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    File {
+        path: PathBuf,
+        line: usize,
+    },
+    Editor,
+    /// The command line.
+    Option,
+    Default,
+}
+
+/// The settings that hold in a workspace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// Nearest first.
+    layers: [Layer; 3],
+}
+
+/// Which of the layers is the editor's.
+const EDITOR: usize = 1;
+
+impl Config {
+    /// The settings of a workspace as its files have them now.
+    pub fn read(workspace: &crate::Workspace) -> Self {
+        (*Sources::of(workspace).now()).clone()
+    }
+
+    /// The same where this editor is asked, and not what another has left.
+    #[must_use]
+    pub fn with_editor(mut self, said: &Said) -> Self {
+        self.layers[EDITOR] = Layer {
+            said: said.clone(),
+            ..Layer::default()
+        };
+        self
+    }
+
+    /// What holds, and who says so. None: nobody does, and there is no default.
+    pub fn get(&self, key: Key) -> (Option<Setting>, Source) {
+        for layer in &self.layers {
+            let Some(entry) = layer.said.0.get(&key) else {
+                continue;
+            };
+            let source = match &layer.file {
+                Some(path) => Source::File {
+                    path: path.clone(),
+                    line: entry.line,
+                },
+                None => Source::Editor,
+            };
+            return (Some(entry.setting.clone()), source);
+        }
+        (key.default(), Source::Default)
+    }
+
+    fn setting(&self, key: Key) -> Option<Setting> {
+        self.get(key).0
+    }
+
+    /// In bytes: above this a content is not kept.
+    pub fn max_file_size(&self) -> u64 {
+        match self.setting(Key::MaxFileSize) {
+            Some(Setting::Size(bytes)) => bytes,
+            _ => MAX_FILE,
+        }
+    }
+
+    fn patterns(&self, key: Key) -> Vec<String> {
+        match self.setting(key) {
+            Some(Setting::Patterns(all)) => all,
+            _ => Vec::new(),
+        }
+    }
+
+    pub(crate) fn exclude(&self) -> Vec<String> {
+        self.patterns(Key::Exclude)
+    }
+
+    pub(crate) fn include(&self) -> Vec<String> {
+        self.patterns(Key::Include)
+    }
+
+    pub fn lenses(&self) -> Lenses {
+        match self.setting(Key::CodeLens) {
+            Some(Setting::Lenses(lenses)) => lenses,
+            _ => Lenses::default(),
+        }
+    }
+
+    /// Whether a rewind that does not say how is exact.
+    pub fn rewinds_exactly(&self) -> bool {
+        self.setting(Key::Restore) == Some(Setting::Restoring(Restoring::Exact))
+    }
+
+    /// What is wrong in the files, one line each: the place, the reason, and what holds instead.
+    pub fn problems(&self) -> Vec<String> {
+        let faults = self.layers.iter().flat_map(|layer| &layer.faults);
+        faults
+            .map(|(file, fault)| self.problem(file, fault))
+            .collect()
+    }
+
+    fn problem(&self, file: &Path, fault: &Fault) -> String {
+        let Fault { line, key, said } = fault;
+        let file = file.display();
+        let place = match line {
+            0 => format!("{file}"),
+            line => format!("{file}:{line}"),
+        };
+        let held = key.map(|key| self.setting(key));
+        let holds = match held {
+            Some(Some(setting)) => format!("; {setting} holds"),
+            Some(None) => "; the user's state directory holds".to_owned(),
+            None => String::new(),
+        };
+        format!("{place}: {said}{holds}")
+    }
+}

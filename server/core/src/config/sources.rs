@@ -1,0 +1,246 @@
+//! Where the settings of a workspace stand, and reading them when they have changed.
+
+use std::fmt::Write as _;
+use std::io::{ErrorKind, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rustix::fs::{Mode, OFlags};
+
+use super::{Config, EDITOR, Fault, Key, Layer, Said, Setting, file};
+use crate::error::{Context, Result};
+use crate::store;
+use crate::workspace::{MARK, Workspace, config_dir};
+
+/// In the store's directory: what an editor says, for the processes that it does not speak to.
+const EDITOR_FILE: &str = "editor.toml";
+/// Longer than any file of settings.
+const LONGEST: u64 = 1 << 20;
+
+static ONCE: AtomicBool = AtomicBool::new(false);
+
+/// From now on, this process goes by the settings as it reads them first.
+pub fn read_once() {
+    ONCE.store(true, Ordering::Relaxed);
+}
+
+/// A file's bytes; None where there is none. Err: why it cannot be read.
+type Text = std::result::Result<Option<Vec<u8>>, String>;
+
+/// The files of settings of a workspace, nearest first.
+#[derive(Debug)]
+pub(crate) struct Sources {
+    places: [Option<PathBuf>; 3],
+    /// Patterns of what is ours in the tree.
+    own: Vec<String>,
+    last: Mutex<Option<Last>>,
+}
+
+#[derive(Debug)]
+struct Last {
+    texts: [Text; 3],
+    config: Arc<Config>,
+}
+
+impl Sources {
+    pub(crate) fn of(workspace: &Workspace) -> Self {
+        Self::at(&workspace.root, &workspace.root, &workspace.store_dir)
+    }
+
+    /// Of a workspace that is going to be `root`, and whose files are in `tree` so far.
+    pub(crate) fn at(root: &Path, tree: &Path, store_dir: &Path) -> Self {
+        let user = config_dir().map(|dir| dir.join("config.toml"));
+        Self {
+            places: [
+                Some(tree.join(MARK)),
+                Some(store_dir.join(EDITOR_FILE)),
+                user,
+            ],
+            own: own(root, store_dir),
+            last: Mutex::new(None),
+        }
+    }
+
+    /// The settings as they are now. Reads the files, and parses them where they have changed.
+    pub(crate) fn now(&self) -> Arc<Config> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = last.as_ref().filter(|_| ONCE.load(Ordering::Relaxed)) {
+            return Arc::clone(&last.config);
+        }
+        let texts = self.places.each_ref().map(|place| match place {
+            Some(place) => read(place),
+            None => Ok(None),
+        });
+        if let Some(last) = last.as_ref().filter(|last| last.texts == texts) {
+            return Arc::clone(&last.config);
+        }
+        let config = Arc::new(self.parse(&texts));
+        *last = Some(Last {
+            texts,
+            config: Arc::clone(&config),
+        });
+        config
+    }
+
+    fn parse(&self, texts: &[Text; 3]) -> Config {
+        let mut config = Config::default();
+        for (at, layer) in config.layers.iter_mut().enumerate() {
+            let Some(place) = &self.places[at] else {
+                continue;
+            };
+            *layer = read_layer(place, &texts[at]);
+            if at == EDITOR {
+                // it would lead to the store in which it stands
+                layer.said.remove(Key::StoreDir);
+                layer.file = None;
+            }
+        }
+        config
+    }
+
+    /// Patterns that the settings exclude, and what is ours.
+    pub(crate) fn exclude(&self, config: &Config) -> Vec<String> {
+        [config.exclude(), self.own.clone()].concat()
+    }
+}
+
+fn read_layer(place: &Path, text: &Text) -> Layer {
+    let base = place.parent().unwrap_or(place);
+    let fault = |why: &str| {
+        let said = format!("{why}; it is as if the file were not there");
+        Fault {
+            line: 0,
+            key: None,
+            said,
+        }
+    };
+    let (said, faults) = match text {
+        Ok(None) => return Layer::default(),
+        Err(why) => (Said::default(), vec![fault(why)]),
+        Ok(Some(bytes)) => match std::str::from_utf8(bytes) {
+            Ok(text) => file::parse(text.trim_start_matches('\u{feff}'), base),
+            Err(_) => (Said::default(), vec![fault("this is no UTF-8")]),
+        },
+    };
+    Layer {
+        file: Some(place.to_path_buf()),
+        said,
+        faults: faults
+            .into_iter()
+            .map(|f| (place.to_path_buf(), f))
+            .collect(),
+    }
+}
+
+/// Not a fifo that would never end.
+fn read(path: &Path) -> Text {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = rustix::fs::open(path, flags, Mode::empty());
+    let file = match opened.map_err(std::io::Error::from) {
+        Ok(fd) => std::fs::File::from(fd),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(None);
+        }
+        Err(e) => return Err(format!("it cannot be read: {e}")),
+    };
+    let mut bytes = Vec::new();
+    let whole = || -> std::io::Result<bool> {
+        let is_file = file.metadata()?.is_file();
+        Ok(is_file && file.take(LONGEST + 1).read_to_end(&mut bytes)? as u64 <= LONGEST)
+    };
+    match whole() {
+        Ok(true) => Ok(Some(bytes)),
+        Ok(false) => Err("it is no file of up to 1 MiB".to_owned()),
+        Err(e) => Err(format!("it cannot be read: {e}")),
+    }
+}
+
+/// Patterns of what is ours, where the stores are kept in the tree itself.
+fn own(root: &Path, store_dir: &Path) -> Vec<String> {
+    let beside = store_dir.parent().unwrap_or(store_dir);
+    let ours = if beside == root {
+        vec![store_dir.to_path_buf(), beside.join(".places")]
+    } else {
+        vec![beside.to_path_buf()]
+    };
+    let inside = ours.iter().filter_map(|dir| dir.strip_prefix(root).ok());
+    let inside = inside.filter(|dir| !dir.as_os_str().is_empty());
+    inside.map(|dir| literal(&dir.to_string_lossy())).collect()
+}
+
+/// A pattern that means just this directory.
+fn literal(dir: &str) -> String {
+    let mut pattern = String::from("/");
+    for c in dir.chars() {
+        if matches!(
+            c,
+            '*' | '?' | '[' | ']' | '{' | '}' | '\\' | '!' | '#' | ' '
+        ) {
+            pattern.push('\\');
+        }
+        pattern.push(c);
+    }
+    pattern.push('/');
+    pattern
+}
+
+/// The place of all stores that the settings name for a workspace at this root.
+pub(crate) fn said_store_dir(root: Option<&Path>) -> Option<PathBuf> {
+    let place = match root {
+        Some(root) => root.join(MARK),
+        None => config_dir()?.join("config.toml"),
+    };
+    match read_layer(&place, &read(&place)).said.get(Key::StoreDir) {
+        Some(Setting::Dir(dir)) => std::path::absolute(dir).ok(),
+        _ => None,
+    }
+}
+
+/// Keeps what an editor says of the settings for other processes, as far as it concerns them, or takes it away where
+/// it says nothing and has said what there is.
+pub fn keep_editor(workspace: &Workspace, editor: &str, said: &Said) -> Result<()> {
+    let path = workspace.store_dir.join(EDITOR_FILE);
+    let name: String = editor.chars().filter(|c| !c.is_control()).collect();
+    let head = format!("# Said by {name}, whose language server writes this file.\n");
+    let there = read(&path).ok().flatten().unwrap_or_default();
+    let mut text = head.clone();
+    for (key, setting) in said.iter().filter(|(key, _)| key.is_shared()) {
+        writeln!(text, "{} = {}", key.name(), toml(setting)).ok();
+    }
+    if text == head {
+        if there.starts_with(head.as_bytes()) {
+            std::fs::remove_file(&path).at("remove", &path)?;
+        }
+        return Ok(());
+    }
+    if there == text.as_bytes() || (workspace.shared && !workspace.store_dir.is_dir()) {
+        return Ok(());
+    }
+    store::make_private_dir(&workspace.store_dir)?;
+    let part = path.with_extension(format!("{}.part", std::process::id()));
+    store::private_file(&part)
+        .create(true)
+        .truncate(true)
+        .write(true)
+        .open(&part)
+        .and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_all()
+        })
+        .and_then(|()| std::fs::rename(&part, &path))
+        .at("write", &path)
+}
+
+fn toml(setting: &Setting) -> toml_edit::Value {
+    match setting.json() {
+        serde_json::Value::Array(all) => {
+            let texts = all.iter().filter_map(|one| one.as_str());
+            texts.collect::<toml_edit::Array>().into()
+        }
+        serde_json::Value::Number(number) => i64::try_from(number.as_u64().unwrap_or_default())
+            .unwrap_or(i64::MAX)
+            .into(),
+        other => other.as_str().unwrap_or_default().into(),
+    }
+}

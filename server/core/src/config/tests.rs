@@ -1,0 +1,224 @@
+use std::path::Path;
+
+use serde_json::json;
+
+use super::file::parse;
+use super::{Config, Fault, Key, Layer, Lenses, Restoring, Said, Setting, Source};
+
+/// What a file says, and what is wrong with it, with lines.
+fn read(text: &str) -> (Said, Vec<String>) {
+    let (said, faults) = parse(text, Path::new("/w"));
+    let shown = |fault: &Fault| format!("{}: {}", fault.line, fault.said);
+    (said, faults.iter().map(shown).collect())
+}
+
+fn patterns(all: &[&str]) -> Setting {
+    Setting::Patterns(all.iter().map(|p| (*p).to_owned()).collect())
+}
+
+#[test]
+fn every_key_is_read_in_every_form() {
+    let nested = r#"
+codeLens = "latestTurn"
+[capture]
+maxFileSize = "512 KiB"
+exclude = ["*.log", "/data/"]
+include = [ # although ignored
+  ".env.local",
+]
+[store]
+dir = "../histories"
+[restore]
+default = "exact"
+"#;
+    let dotted = r#"
+codeLens = "latestTurn"
+capture.maxFileSize = 524288
+capture = { exclude = ["*.log", "/data/"], include = [".env.local"] }
+store.dir = "/histories/../histories"
+"restore.default" = "exact"
+"#;
+    let (said, wrong) = read(nested);
+    assert_eq!(wrong, Vec::<String>::new());
+    for (key, setting) in [
+        (Key::Exclude, patterns(&["*.log", "/data/"])),
+        (Key::Include, patterns(&[".env.local"])),
+        (Key::MaxFileSize, Setting::Size(512 << 10)),
+        (Key::CodeLens, Setting::Lenses(Lenses::LatestTurn)),
+        (Key::Restore, Setting::Restoring(Restoring::Exact)),
+        (Key::StoreDir, Setting::Dir("/w/../histories".into())),
+    ] {
+        assert_eq!(said.get(key), Some(&setting), "{}", key.name());
+    }
+    // TOML itself has no table that is begun in two ways
+    let dotted = dotted.replace("capture = {", "# capture = {");
+    let (said, wrong) = read(&dotted);
+    assert_eq!(wrong, Vec::<String>::new());
+    assert_eq!(said.get(Key::MaxFileSize), Some(&Setting::Size(512 << 10)));
+    let exact = Setting::Restoring(Restoring::Exact);
+    assert_eq!(said.get(Key::Restore), Some(&exact));
+    let (said, _) = read(r#"capture = { include = ["x"] }"#);
+    assert_eq!(said.get(Key::Include), Some(&patterns(&["x"])));
+}
+
+#[test]
+fn what_is_wrong_is_said_with_its_line_and_costs_nothing_else() {
+    let (said, wrong) = read(
+        r#"codeLens = "off"
+capture.maxFileSize = "lots"
+capture.maxfilesize = 3
+store = 5
+[capture.exclude]
+x = 1
+[pause]
+timeout = 3
+[restore]
+default = [
+  "exact"
+]
+"#,
+    );
+    let keys = "there is no such setting; there are capture.exclude, capture.include, \
+                capture.maxFileSize, codeLens, restore.default, store.dir";
+    assert_eq!(
+        wrong,
+        [
+            "2: `capture.maxFileSize`: \"lots\" is no size; write a number of bytes, or a text such as \
+             \"10MB\" or \"512 KiB\"",
+            &format!("3: `capture.maxfilesize`: {keys}"),
+            "5: `capture.exclude`: [capture.exclude] is no list of patterns; write [\"*.log\", \"/data/\"]",
+            "4: `store`: 5 is no table of settings",
+            &format!("7: `pause`: {keys}"),
+            "10: `restore.default`: [ \"exact\" ] is none of merge, exact",
+        ]
+    );
+    assert_eq!(said.get(Key::CodeLens), Some(&Setting::Lenses(Lenses::Off)));
+    assert_eq!(said.iter().count(), 1);
+}
+
+#[test]
+fn what_is_no_toml_counts_as_nothing() {
+    let (said, wrong) = read("codeLens = \"off\"\n\ncapture.exclude = [\"a\"\n");
+    assert!(said.is_empty());
+    assert_eq!(wrong.len(), 1, "{wrong:?}");
+    assert!(wrong[0].contains("this is no TOML: "), "{wrong:?}");
+    let (_, wrong) = read("codeLens = \"off\"\ncodeLens = \"all\"\n");
+    assert!(wrong[0].starts_with("2: this is no TOML: "), "{wrong:?}");
+}
+
+#[test]
+fn values_that_are_none_are_told_apart() {
+    let wrong = |key: Key, value: serde_json::Value| {
+        key.read(&value, &value.to_string(), None)
+            .expect_err("nothing that counts")
+    };
+    for (key, value, said) in [
+        (Key::MaxFileSize, json!(0), "0 is no size"),
+        (Key::MaxFileSize, json!(-1), "-1 is no size"),
+        (Key::MaxFileSize, json!("1 GB"), "\"1 GB\" is above 256 MiB"),
+        (Key::Exclude, json!("*.log"), "\"*.log\" is no list"),
+        (Key::Exclude, json!([1]), "1 in it is no text"),
+        (Key::Include, json!(["#x"]), "begins with #"),
+        (Key::Include, json!([" "]), "not empty"),
+        (Key::Include, json!(["a{b"]), "no pattern of a .gitignore"),
+        (
+            Key::CodeLens,
+            json!("some"),
+            "none of all, session, latestTurn, off",
+        ),
+        (Key::Restore, json!(true), "true is none of merge, exact"),
+        (Key::StoreDir, json!("x/y"), "is relative"),
+        (Key::StoreDir, json!(7), "7 is no path"),
+    ] {
+        let wrong = wrong(key, value);
+        assert!(wrong.contains(said), "{wrong}");
+    }
+}
+
+/// A configuration of these three sources, nearest first.
+fn config(texts: [&str; 3]) -> Config {
+    let names = [Some("/w/.backstitch.toml"), None, Some("/u/config.toml")];
+    let mut config = Config::default();
+    for (at, text) in texts.into_iter().enumerate() {
+        let (said, faults) = parse(text, Path::new("/w"));
+        let file = names[at].unwrap_or("/s/editor.toml");
+        config.layers[at] = Layer {
+            file: names[at].map(Into::into),
+            said,
+            faults: faults.into_iter().map(|f| (file.into(), f)).collect(),
+        };
+    }
+    config
+}
+
+#[test]
+fn the_nearest_source_wins_key_by_key() {
+    let config = config([
+        "\ncapture.exclude = [\"near\"]\n",
+        "capture.exclude = [\"editor\"]\ncodeLens = \"off\"\n",
+        "capture.include = [\"far\"]\ncodeLens = \"session\"\n",
+    ]);
+    let file = |path: &str, line| Source::File {
+        path: path.into(),
+        line,
+    };
+    for (key, setting, source) in [
+        (
+            Key::Exclude,
+            Some(patterns(&["near"])),
+            file("/w/.backstitch.toml", 2),
+        ),
+        (
+            Key::Include,
+            Some(patterns(&["far"])),
+            file("/u/config.toml", 1),
+        ),
+        (
+            Key::CodeLens,
+            Some(Setting::Lenses(Lenses::Off)),
+            Source::Editor,
+        ),
+        (
+            Key::MaxFileSize,
+            Some(Setting::Size(10 << 20)),
+            Source::Default,
+        ),
+        (Key::StoreDir, None, Source::Default),
+    ] {
+        assert_eq!(config.get(key), (setting, source), "{}", key.name());
+    }
+    let mut own = Said::default();
+    own.set(Key::CodeLens, Setting::Lenses(Lenses::All));
+    let config = config.with_editor(&own);
+    assert_eq!(config.lenses(), Lenses::All);
+    assert_eq!(config.get(Key::Exclude).0, Some(patterns(&["near"])));
+}
+
+#[test]
+fn it_is_said_what_holds_instead() {
+    let config = config([
+        "capture.maxFileSize = \"lots\"\nstore.dir = 1\n[x]\n",
+        "",
+        "capture.maxFileSize = \"2 MiB\"\ncodeLens = \"none\"\n",
+    ]);
+    let problems = config.problems();
+    let ends: Vec<(&str, &str)> = problems
+        .iter()
+        .map(|p| {
+            let (place, rest) = p.split_once(": ").unwrap_or((p, ""));
+            (place, rest.rsplit_once("; ").map_or("", |(_, end)| end))
+        })
+        .collect();
+    assert_eq!(
+        ends[..2],
+        [
+            ("/w/.backstitch.toml:1", "2 MiB holds"),
+            ("/w/.backstitch.toml:2", "the user's state directory holds"),
+        ]
+    );
+    assert!(
+        ends[2].1.starts_with("there are capture.exclude"),
+        "{ends:?}"
+    );
+    assert_eq!(ends[3], ("/u/config.toml:2", "all holds"));
+}

@@ -1,0 +1,69 @@
+//! The settings that hold, and who says so, as `status` shows them.
+
+use std::path::Path;
+
+use backstitch_core::Workspace;
+use backstitch_core::config::{Config, Key, Setting, Source};
+use serde_json::{Map, Value, json};
+
+use super::line::Line;
+use crate::render::{DIM, Paint};
+use crate::shape;
+
+/// A key with what it is set to.
+pub type Held = (Key, Setting, Source);
+
+/// `store_dir`: as the command line has it.
+pub fn in_force(config: &Config, workspace: &Workspace, store_dir: Option<&Path>) -> Vec<Held> {
+    let stores = || Setting::Dir(workspace.stores().to_path_buf());
+    let all = Key::ALL.into_iter();
+    let all = all.map(|key| match (config.get(key), store_dir) {
+        (_, Some(_)) if key == Key::StoreDir => (key, stores(), Source::Option),
+        // nobody says where the stores are
+        ((setting, source), _) => (key, setting.unwrap_or_else(stores), source),
+    });
+    all.collect()
+}
+
+/// By their names.
+pub fn document(held: &[Held]) -> Value {
+    let entries = held.iter().map(|(key, setting, source)| {
+        let mut entry = json!({ "value": setting.json(), "source": kind(source) });
+        if let Source::File { path, line } = source {
+            entry["file"] = json!(shape::path(path));
+            entry["line"] = json!(line);
+        }
+        (key.name().to_owned(), entry)
+    });
+    Value::Object(entries.collect::<Map<_, _>>())
+}
+
+fn kind(source: &Source) -> &'static str {
+    match source {
+        Source::File { .. } => "file",
+        Source::Editor => "editor",
+        Source::Option => "option",
+        Source::Default => "default",
+    }
+}
+
+pub fn text(held: &[Held], paint: Paint) -> String {
+    let paint = Paint {
+        width: usize::MAX,
+        ..paint
+    };
+    let mut text = String::new();
+    for (at, (key, setting, source)) in held.iter().enumerate() {
+        let source = match source {
+            Source::File { path, line } => format!("{}:{line}", path.display()),
+            Source::Option => "--store-dir".to_owned(),
+            source => kind(source).to_owned(),
+        };
+        let line = Line::new()
+            .column(DIM, if at == 0 { "settings" } else { "" }, 12)
+            .plain(format!("{} = {setting}", key.name()))
+            .add(DIM, format!("  {source}"));
+        text.push_str(&line.draw(paint));
+    }
+    text
+}
