@@ -556,6 +556,8 @@ export interface PlanResult {
   title: string;
   /** Nothing would be done. */
   empty: boolean;
+  /** The very state: by what was asked for, else by the settings. */
+  exact: boolean;
   /** Where they were asked for: the files that would change, as far as they are UTF-8 and not too long to be read. */
   texts?: PlannedText[];
 }

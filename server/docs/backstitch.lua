@@ -404,6 +404,7 @@
 ---@field git_head? backstitch.GitMoved Where git's HEAD was elsewhere.
 ---@field title string `rewind to t4`.
 ---@field empty boolean Nothing would be done.
+---@field exact boolean The very state: by what was asked for, else by the settings.
 ---@field texts? backstitch.PlannedText[] Where they were asked for: the files that would change, as far as they are UTF-8 and not too long to be read.
 
 ---A file as it is, unsaved text included, and as it would be. Null where there is none.

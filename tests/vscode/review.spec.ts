@@ -127,6 +127,7 @@ test.describe(() => {
 
     await window.run('Backstitch: Mark Changes Since a Checkpoint…');
     await quick.pick('a few numbers');
+    await expect(activity.badge('Source Control')).toHaveText('4');
     await activity.open('Source Control');
     const list = window.page.locator('.scm-view .monaco-list-row');
     const row = (name: string) => list.filter({ hasText: name });

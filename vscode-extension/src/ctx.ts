@@ -50,7 +50,12 @@ export class Ctx implements vscode.Disposable {
   constructor(readonly extension: vscode.ExtensionContext) {
     this.owned(
       vscode.workspace.onDidChangeConfiguration((change) => {
-        if (change.affectsConfiguration("backstitch.server")) void this.restart();
+        const isAtStart = ["server", "store"].some((key) => change.affectsConfiguration(`backstitch.${key}`));
+        if (isAtStart) void this.restart();
+        // it asks for the others
+        else if (change.affectsConfiguration("backstitch") && this.current.name === "running") {
+          void this.client?.sendNotification("workspace/didChangeConfiguration", { settings: null });
+        }
       }),
     );
     folders();

@@ -40,6 +40,8 @@ shape! {
         pub title: String,
         /// Nothing would be done.
         pub empty: bool,
+        /// The very state: by what was asked for, else by the settings.
+        pub exact: bool,
         /// Where they were asked for: the files that would change, as far as they are UTF-8 and not too long to be read.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub texts: Option<Vec<PlannedText>>,

@@ -171,6 +171,7 @@ pub async fn plan(session: &Arc<Session>, asked: &Value) -> Outcome<PlanResult> 
     Ok(PlanResult {
         texts,
         empty: shown.plan.is_empty(),
+        exact: job.is_exact(),
         plan: shown.document,
         title: shown.title,
     })

@@ -75,6 +75,10 @@ impl Job {
         })
     }
 
+    pub fn is_exact(&self) -> bool {
+        self.request.exact
+    }
+
     /// Narrowed to what it would change at these lines of a document. The hunks are chosen now: whatever is typed or
     /// written from here on moves lines, but no hunk.
     pub async fn at_lines(

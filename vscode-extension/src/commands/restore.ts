@@ -111,7 +111,7 @@ export class Restores {
     const isRewind = verb === "backstitch.rewind";
     const all: (Way | false)[] = [
       isRewind &&
-        typed.exact !== true &&
+        !plan.exact &&
         way(
           "target",
           say("Exactly that state"),
@@ -119,7 +119,7 @@ export class Restores {
           now({ exact: true }),
         ),
       isRewind &&
-        typed.exact === true &&
+        plan.exact &&
         way(
           "person",
           say("Leave your own edits in place"),
@@ -165,7 +165,7 @@ export class Restores {
     const nothing = vscode.l10n.t("{0}: nothing to do", sentence(plan.title));
     const text = why === "" ? nothing : `${nothing}. ${why}`;
     const exactly = vscode.l10n.t("Your Own Edits, Too…");
-    const ways = verb === "backstitch.rewind" && typed.exact !== true ? [exactly] : [];
+    const ways = verb === "backstitch.rewind" && !plan.exact ? [exactly] : [];
     void vscode.window
       .showInformationMessage(text, ...ways)
       .then((chosen) =>

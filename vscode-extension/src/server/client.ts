@@ -16,6 +16,7 @@ import {
 import type { Ctx } from "../ctx.ts";
 import type { Notice, Notifications } from "./protocol.ts";
 import { Restarts } from "./restarts.ts";
+import { settings } from "./settings.ts";
 
 const NOTICES: readonly Notice[] = [
   "backstitch/didCheckpoint",
@@ -38,30 +39,21 @@ export type ClientState = "starting" | "running" | "stopped";
 export type Heard = { notice: (notice: Told) => void; state: (state: ClientState) => void };
 
 export function connect(ctx: Ctx, binary: string, heard: Heard): LanguageClient {
-  const settings = vscode.workspace.getConfiguration("backstitch");
-  const extra = settings.get<Record<string, string>>("server.extraEnv", {});
+  const own = vscode.workspace.getConfiguration("backstitch");
+  const extra = own.get<Record<string, string>>("server.extraEnv", {});
   const options: LanguageClientOptions = {
     documentSelector: [{ scheme: "file" }],
     outputChannel: ctx.log,
     errorHandler: errors(),
     initializationOptions: {
-      backstitch: {
-        reloadsFromDisk: true,
-        contentProvider: true,
-        notifications: true,
-        codeLens: settings.get("codeLens"),
-      },
+      backstitch: { reloadsFromDisk: true, contentProvider: true, notifications: true, ...settings() },
     },
     middleware: {
       workspace: {
-        // the server's own settings; those of the extension beside them would be unknown to it
-        configuration: async (params, token, next) => {
-          const answer = await next(params, token);
-          const own = (section: unknown) => ({
-            codeLens: (section as { codeLens?: unknown } | null)?.codeLens,
-          });
-          return Array.isArray(answer) ? answer.map(own) : answer;
-        },
+        configuration: (params) =>
+          params.items.map(({ scopeUri }) =>
+            settings(scopeUri === undefined ? undefined : vscode.Uri.parse(scopeUri)),
+          ),
       },
     },
   };

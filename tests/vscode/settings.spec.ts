@@ -1,0 +1,45 @@
+// The settings, from VS Code's own to what server, hook and rewind make of them.
+import { expect, test } from './rig/test.ts';
+
+const TEXT = 'one\ntwo\nthree\nfour\nfive\n';
+
+test('lenses are switched off and on', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+  const window = await code.open('a.txt');
+  await expect(window.editor.lens('rewind to here')).toBeVisible();
+  code.settings({ 'backstitch.codeLens': 'off' });
+  await expect(window.editor.lens('rewind to here')).toHaveCount(0);
+  code.settings({ 'backstitch.codeLens': 'latestTurn' });
+  await expect(window.editor.lens('rewind to here')).toBeVisible();
+});
+
+test.describe(() => {
+  test.use({
+    vscode: { settings: { 'backstitch.capture.exclude': ['secret.txt'], 'backstitch.restore.default': 'exact' } },
+  });
+
+  test('what is not recorded, and what a rewind takes out', async ({ world, agent, code }) => {
+    world.commit({ 'a.txt': TEXT });
+    world.write('secret.txt', 'one\n');
+    const window = await code.open('a.txt');
+    const { editor, quick, notifications } = window;
+    // the hook is another process, and goes by what the editor says
+    await expect.poll(() => JSON.stringify(world.json('status', '-v').settings)).toContain('secret.txt');
+    agent.start();
+    agent.turn('make it two', () => {
+      agent.edit('a.txt', 'two', '2');
+      agent.bash('echo two > secret.txt');
+    });
+    await editor.type(5, 'mine ');
+    await editor.save();
+    await editor.lens('rewind to here').click();
+    await expect(quick.item('Leave your own edits in place')).toBeVisible();
+    await quick.pick(/Rewind to t1/);
+    await expect(notifications.toast('Rewound: 1 file')).toBeVisible();
+    await expect.poll(() => world.read('a.txt')).toBe(TEXT);
+    expect(world.read('secret.txt')).toBe('two\n');
+    expect(world.run('log', '--all')).not.toContain('secret.txt');
+  });
+});
