@@ -189,3 +189,26 @@ test('a long rewind says so, and can be called off', async ({ world, agent, code
   expect([0, many]).toContain(left);
   expect(world.read('a.txt')).toBe(left === 0 ? TEXT : TEXT.replace('two', '2'));
 });
+
+test('a code action takes these lines back, and redo does it again', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.turn('make it two', () => {
+    agent.edit('a.txt', 'two', '2');
+    agent.edit('a.txt', 'five', '5');
+  });
+  const window = await code.open('a.txt');
+  const { editor, notifications, quick } = window;
+  await expect(editor.lens('rewind to here').first()).toBeVisible();
+  await editor.goto(2);
+  const actions = await editor.codeActions();
+  await actions.filter({ hasText: 'Rewind these lines to before' }).click();
+  await notifications.action('1 file', 'Rewind').click();
+  await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('five', '5'));
+  await window.run('Backstitch: Undo the Last Rewind');
+  await quick.pick(/^\W*Undo/);
+  await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('two', '2').replace('five', '5'));
+  await window.run('Backstitch: Redo the Rewind');
+  await quick.pick(/^\W*Redo/);
+  await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('five', '5'));
+});

@@ -136,3 +136,21 @@ test('a fork, a switch to it and back; the graph shows both', async ({ world, ag
   await quick.pick('Switch to main');
   await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('two', '2'));
 });
+
+test('what was not captured has a badge; a checkpoint has a tag', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.turn('a pipe', () => agent.bash('mkfifo pipe'));
+  const window = await code.open('a.txt');
+  const { quick, activity, notifications } = window;
+  await activity.open('Backstitch');
+  const tree = window.tree('Timeline');
+  await expect(tree.row('a pipe')).toContainText('1 not captured');
+  await look(window.page, 'badge');
+  await window.run('Backstitch: Tag…');
+  await quick.pick('a pipe');
+  await quick.type('before-lunch');
+  await quick.accept();
+  await expect(notifications.toast('is tagged before-lunch')).toBeVisible();
+  await expect(tree.row('a pipe')).toContainText('before-lunch');
+});

@@ -9,6 +9,7 @@ import { Review } from "./compare/review.ts";
 import { Ctx } from "./ctx.ts";
 import { Graph } from "./graph/panel.ts";
 import { StatusBar } from "./status.ts";
+import { Badges } from "./timeline/badges.ts";
 import { TimelineView } from "./timeline/view.ts";
 
 let ctx: Ctx | undefined;
@@ -24,6 +25,7 @@ export function activate(context: vscode.ExtensionContext): Api {
     graph: ctx.owned(new Graph(ctx)),
   });
   ctx.owned(new StatusBar(ctx));
+  ctx.owned(new Badges());
   const started = ctx;
   // nothing that VS Code starts waits for the server, nor for its client to be loaded
   setImmediate(() => void started.start());

@@ -25,3 +25,12 @@ test("line ends stay as they are", () => {
   const found = sides("a\r\n<<<<<<< t1\r\nb\r\n=======\r\nc\r\n>>>>>>> kept\r\n");
   assert.deepEqual([found?.target, found?.current], ["a\r\nb\r\n", "a\r\nc\r\n"]);
 });
+
+test("a side that looks like a marker is known by its length", () => {
+  const text = "a\n<<<<<<< t1\nTitle\n=======\nold\n=======\nnew\n>>>>>>> now\nb\n";
+  const found = sides(text, [{ target: 3, current: 1 }]);
+  assert.equal(found?.target, "a\nTitle\n=======\nold\nb\n");
+  assert.equal(found.current, "a\nnew\nb\n");
+  // where the lengths are not right, the first marker divides
+  assert.equal(sides(text, [{ target: 9, current: 9 }])?.target, "a\nTitle\nb\n");
+});

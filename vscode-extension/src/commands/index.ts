@@ -58,6 +58,14 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
     const chosen = await pick.checkpoint(ctx, place(typed), title);
     return chosen === undefined ? undefined : { ...typed, rev: chosen.rev };
   };
+  /** The checkpoint itself, where `rev` would mean the state before it. */
+  const checkpointOf = async <P extends Where>(
+    typed: P,
+    title: string,
+  ): Promise<(P & { rev: string }) | undefined> => {
+    const chosen = await pick.checkpoint(ctx, place(typed), title);
+    return chosen === undefined ? undefined : { ...typed, rev: chosen.checkpoint.id };
+  };
   return {
     "backstitch.rewind": restore("backstitch.rewind", (typed) => rev(typed, say("Rewind to…"))),
     "backstitch.rewindFile": restore("backstitch.rewind", async (typed) => {
@@ -101,7 +109,12 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
       );
       return typed === undefined ? undefined : history.fork(ctx, typed);
     },
-    "backstitch.tag": async (argument) => history.tag(ctx, await ctx.about(itself(argument))),
+    "backstitch.tag": async (argument) => {
+      const typed = await ctx.about(itself<Commands["backstitch.tag"]["params"]>(argument));
+      const chosen =
+        typeof typed.rev === "string" ? typed : await checkpointOf(typed, say("Which is to have a tag?"));
+      return chosen === undefined ? undefined : history.tag(ctx, chosen);
+    },
     "backstitch.checkpoint": async (argument) =>
       history.checkpoint(
         ctx,

@@ -235,7 +235,7 @@ export class Restores {
     if (marked.length > 0) {
       const root = await this.root(typed);
       for (const conflict of marked) {
-        await this.merges.open(documents.onDisk(root, conflict.path), result.target);
+        await this.merges.open(documents.onDisk(root, conflict.path), result.target, conflict.hunks);
       }
     }
   }

@@ -52,7 +52,7 @@ export async function since(ctx: Ctx, review: Review, asked: Since): Promise<voi
     const without = binary === 0 ? "" : vscode.l10n.t("without {0} binary", binary);
     const counted = [title, counts(files), without].filter(Boolean).join(" ");
     if (to === undefined) review.shownAs(counted, all);
-    await documents.changes(counted, all);
+    await documents.changes(counted, all, (base) => review.text(base) !== undefined);
   }
 }
 

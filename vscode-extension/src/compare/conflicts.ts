@@ -8,14 +8,20 @@ export type Sides = {
   conflicts: number;
 };
 
-/** Undefined where there is no whole conflict in it. */
-export function sides(text: string): Sides | undefined {
+/** How many lines each side of a conflict has. */
+export type Size = { target: number; current: number };
+
+/**
+ * Undefined where there is no whole conflict in it. `sizes`: of the conflicts in their order, since a line of either side
+ * may look like a marker.
+ */
+export function sides(text: string, sizes: readonly Size[] = []): Sides | undefined {
   const lines = text.split(/(?<=\n)/);
   const out = { base: [] as string[], current: [] as string[], target: [] as string[] };
   let conflicts = 0;
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] ?? "";
-    const middle = line.startsWith("<<<<<<< ") ? find(lines, at + 1, /^=======\r?\n/) : -1;
+    const middle = line.startsWith("<<<<<<< ") ? divider(lines, at, sizes[conflicts]) : -1;
     const end = middle < 0 ? -1 : find(lines, middle + 1, /^>>>>>>> /);
     if (end < 0) {
       for (const side of Object.values(out)) side.push(line);
@@ -30,6 +36,17 @@ export function sides(text: string): Sides | undefined {
   if (conflicts === 0) return undefined;
   const joined = (side: string[]) => side.join("");
   return { base: joined(out.base), current: joined(out.current), target: joined(out.target), conflicts };
+}
+
+/** The line between the sides of the conflict that begins here. */
+function divider(lines: string[], begin: number, size: Size | undefined): number {
+  const middle = begin + 1 + (size?.target ?? 0);
+  const isMarked = (at: number, marker: RegExp) => marker.test(lines[at] ?? "");
+  const fits =
+    size !== undefined &&
+    isMarked(middle, /^=======\r?\n/) &&
+    isMarked(middle + 1 + size.current, /^>>>>>>> /);
+  return fits ? middle : find(lines, begin + 1, /^=======\r?\n/);
 }
 
 /** The line that matches, before another conflict begins. */

@@ -2,7 +2,8 @@
 
 import * as vscode from "vscode";
 
-import { type Sides, sides } from "./conflicts.ts";
+import type { Conflict } from "../server/protocol.ts";
+import { type Sides, type Size, sides } from "./conflicts.ts";
 
 const SCHEME = "backstitch-merge";
 
@@ -10,7 +11,7 @@ const SCHEME = "backstitch-merge";
 const PATIENCE = 5000;
 
 /** The conflicts of a document, once it shows what the restore wrote. */
-function marked(document: vscode.TextDocument): Promise<Sides | undefined> {
+function marked(document: vscode.TextDocument, sizes: readonly Size[]): Promise<Sides | undefined> {
   return new Promise((resolve) => {
     const heard = vscode.workspace.onDidChangeTextDocument((change) => {
       if (change.document === document) look(false);
@@ -19,7 +20,7 @@ function marked(document: vscode.TextDocument): Promise<Sides | undefined> {
       look(true);
     }, PATIENCE);
     const look = (last: boolean) => {
-      const found = sides(document.getText());
+      const found = sides(document.getText(), sizes);
       if (found === undefined && !last) return;
       heard.dispose();
       clearTimeout(timer);
@@ -40,9 +41,11 @@ export class Merges implements vscode.TextDocumentContentProvider, vscode.Dispos
   }
 
   /** Opens it; the file itself where VS Code has no merge editor, or there is nothing to merge. */
-  async open(file: vscode.Uri, target: string): Promise<void> {
+  async open(file: vscode.Uri, target: string, hunks: Conflict["hunks"]): Promise<void> {
     const document = await vscode.workspace.openTextDocument(file);
-    const found = await marked(document);
+    const length = ([start, end]: [number, number]) => end - start;
+    const sizes = hunks.map(({ target, kept }) => ({ target: length(target), current: length(kept) }));
+    const found = await marked(document, sizes);
     if (found === undefined) {
       await vscode.window.showTextDocument(document);
       return;

@@ -138,12 +138,20 @@ export async function diff(
   await vscode.commands.executeCommand("vscode.diff", sides.original, sides.modified, title, options);
 }
 
-/** All files of a change in one editor. */
-export async function changes(title: string, all: Sides[]): Promise<void> {
+/** All files of a change in one editor. `hasText`: whether what was not there is compared with a text all the same. */
+export async function changes(
+  title: string,
+  all: Sides[],
+  hasText: (base: Base) => boolean = () => false,
+): Promise<void> {
+  const isNothing = (uri: vscode.Uri) => {
+    const base = baseOf(uri);
+    return uri === NOTHING || (base?.there === false && !hasText(base));
+  };
   const rows = all.map(({ resource, original, modified }) => [
     resource,
     // the multi-diff editor knows of files that are not there
-    original === NOTHING || baseOf(original)?.there === false ? undefined : original,
+    isNothing(original) ? undefined : original,
     modified === NOTHING ? undefined : modified,
   ]);
   await vscode.commands.executeCommand("vscode.changes", title, rows);

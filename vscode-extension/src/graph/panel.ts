@@ -19,6 +19,11 @@ export class Graph implements vscode.Disposable {
   /** The state before what an agent did in a checkpoint, by the name that the page has of it. */
   private before = new Map<string, string>();
 
+  /** Ages are to be right as long as they are seen. */
+  private readonly ages = setInterval(() => {
+    if (this.panel?.visible === true) void this.draw();
+  }, 60_000);
+
   constructor(private readonly ctx: Ctx) {
     this.heard = [
       ctx.onDidChangeState(() => void this.draw()),
@@ -131,6 +136,7 @@ export class Graph implements vscode.Disposable {
   }
 
   dispose(): void {
+    clearInterval(this.ages);
     this.panel?.dispose();
     for (const each of this.heard) each.dispose();
   }

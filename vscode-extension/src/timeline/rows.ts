@@ -14,6 +14,7 @@ import {
 } from "../server/protocol.ts";
 import { icon } from "../show/pick.ts";
 import { about, ago, counts, kindOf, line } from "../show/words.ts";
+import { badged } from "./badges.ts";
 import { type Entry, changes, gaps } from "./model.ts";
 
 export abstract class Row extends vscode.TreeItem {
@@ -77,6 +78,7 @@ export class EntryRow extends Row {
       icon(checkpoint),
       warned ? new vscode.ThemeColor("list.warningForeground") : undefined,
     );
+    if (warned) this.resourceUri = badged(checkpoint.id, all.length);
     const lines = counts(changes(entry));
     this.description = [
       checkpoint.taken_out ? say("taken out") : "",
