@@ -79,11 +79,54 @@ test('beside what is kept, what was only deleted, and what the user wrote', asyn
   await diff.original.click('two');
   await window.titleAction('Keep This Change').click();
   await diff.expectTexts('one\n2\n3\nfour\nfive\nsix\nseven\n', 'one\n2\n3\nfour\nfive\nsix\nseven\n');
+  // the very lines that were kept
   agent.turn('one more', () => agent.edit('a.txt', '3', 'III'));
   await diff.modified.expectText('one\n2\nIII\nfour\nfive\nsix\nseven\n');
   await diff.modified.click('III');
   await window.titleAction('Take Back This Change').click();
   await expect.poll(() => world.read('a.txt')).toBe('one\n2\n3\nfour\nfive\nsix\nseven\n');
+});
+
+test('one line, kept and changed again, goes back to what was kept', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.turn('four', () => agent.edit('a.txt', 'four', '4'));
+  const window = await code.open('a.txt');
+  const { editor, diff } = window;
+  await editor.lens(/^diff$/).first().click();
+  await diff.expectTexts(TEXT, TEXT.replace('four', '4'));
+  await diff.modified.goto(4);
+  await window.titleAction('Keep This Change').click();
+  await diff.original.expectText(TEXT.replace('four', '4'));
+  agent.turn('in Roman letters', () => agent.edit('a.txt', '4', 'IV'));
+  await diff.modified.expectText(TEXT.replace('four', 'IV'));
+  await window.titleAction('Take Back This Change').click();
+  await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('four', '4'));
+});
+
+test('bytes that no editor shows stay as they are', async ({ world, agent, code }) => {
+  const before = '\uFEFFone\r\ntwo\r\nthree';
+  world.commit({ 'a.txt': before });
+  agent.start();
+  agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+  agent.turn('make it three', () => agent.edit('a.txt', 'three', '3'));
+  const window = await code.open('a.txt');
+  const { editor, diff, notifications } = window;
+  await editor.lens(/^diff$/).first().click();
+  await diff.expectTexts('one\ntwo\nthree', 'one\n2\n3');
+  await diff.modified.goto(2);
+  await window.titleAction('Keep This Change').click();
+  await diff.expectTexts('one\n2\n3', 'one\n2\n3');
+  agent.turn('one more', () => agent.edit('a.txt', '3', 'III'));
+  await diff.modified.expectText('one\n2\nIII');
+  await diff.modified.goto(3);
+  await window.titleAction('Take Back This Change').click();
+  await expect.poll(() => world.read('a.txt')).toBe('\uFEFFone\r\n2\r\n3');
+  // a line that nobody changed has nothing to take back
+  await diff.modified.goto(1);
+  await window.titleAction('Take Back This Change').click();
+  await expect(notifications.toast('There is no change at the cursor.')).toBeVisible();
+  expect(world.read('a.txt')).toBe('\uFEFFone\r\n2\r\n3');
 });
 
 test('a file that is gone comes back from its comparison', async ({ world, agent, code }) => {
@@ -144,6 +187,12 @@ test.describe(() => {
     agent.turn('another line', () => agent.edit('new.txt', 'new', 'newer'));
     await expect(row('new.txt')).toBeVisible();
     await look(window.page, 'list');
+    // called off, nothing is taken back of what is kept in part either
+    await window.run('Backstitch: Take Back All Changes');
+    await expect(quick.title).toHaveText('Rewind to t1');
+    await quick.cancel();
+    expect(world.read('new.txt')).toBe('newer\n');
+    expect(world.read('a.txt')).toBe(TEXT.replace('one', '1'));
     await window.run('Backstitch: Keep All Changes');
     await expect(row('new.txt')).toHaveCount(0);
     await expect(row('a.txt')).toHaveCount(0);
@@ -171,6 +220,7 @@ test.describe(() => {
     await diff.expectTexts(TEXT, TEXT.replace('two', '2'));
     await tree.menu('make it two', 'Compare with Now…');
     await window.multiDiff.entry('a.txt').modified.click('2');
-    await window.titleAction('Take Back This Change').waitFor();
+    await window.titleAction('Take Back This Change').click();
+    await expect.poll(() => world.read('src/a.txt')).toBe(TEXT);
   });
 });

@@ -16,6 +16,22 @@ test('lenses are switched off and on', async ({ world, agent, code }) => {
 });
 
 test.describe(() => {
+  test.use({ vscode: { settings: { 'backstitch.codeLens': 'off' } } });
+
+  test('a setting that is taken away holds no more', async ({ world, agent, code }) => {
+    world.commit({ 'a.txt': TEXT });
+    agent.start();
+    agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+    const window = await code.open('a.txt');
+    const item = window.page.locator('[id="backstitch.backstitch.backstitch"]');
+    await expect(item).toHaveAttribute('aria-label', /is at work/);
+    await expect(window.editor.lens('rewind to here')).toHaveCount(0);
+    code.settings({ 'backstitch.codeLens': undefined });
+    await expect(window.editor.lens('rewind to here')).toBeVisible();
+  });
+});
+
+test.describe(() => {
   test.use({
     vscode: { settings: { 'backstitch.capture.exclude': ['secret.txt'], 'backstitch.restore.default': 'exact' } },
   });

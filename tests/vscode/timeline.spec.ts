@@ -146,6 +146,7 @@ test('what was not captured has a badge; a checkpoint has a tag', async ({ world
   await activity.open('Backstitch');
   const tree = window.tree('Timeline');
   await expect(tree.row('a pipe')).toContainText('1 not captured');
+  await expect(tree.row('a pipe').locator('[class*="monaco-decoration-itemBadge"]')).toHaveCount(1);
   await look(window.page, 'badge');
   await window.run('Backstitch: Tag…');
   await quick.pick('a pipe');

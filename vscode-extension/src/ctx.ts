@@ -280,9 +280,18 @@ function folders(): void {
   opened(
     local.map(({ uri }) => {
       const opened = uri.fsPath;
-      return { opened, real: fs.existsSync(opened) ? fs.realpathSync(opened) : opened };
+      return { opened, real: realpath(opened) };
     }),
   );
+}
+
+function realpath(dir: string): string {
+  try {
+    // as the file system has its letters
+    return fs.realpathSync.native(dir);
+  } catch {
+    return dir;
+  }
 }
 
 function isProgram(file: string): boolean {

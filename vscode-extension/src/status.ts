@@ -17,15 +17,16 @@ const SOON = 200;
 export class StatusBar implements vscode.Disposable {
   private readonly item = vscode.window.createStatusBarItem("backstitch", vscode.StatusBarAlignment.Left, 10);
   private readonly heard: vscode.Disposable[];
-  /** What is shown: the workspace of this folder, which has this root. */
-  private folder: string | null | undefined;
+  /** What is shown: the workspace of this, which has this root. */
+  private place = "";
   private root = "";
   private newest: Checkpoint | undefined;
   private count = 0;
   /** An answer that another question has overtaken is old. */
   private reads = 0;
   private more = false;
-  private failed = "";
+  /** Why the files are not watched, by their workspace's root; empty where they are. */
+  private readonly failed = new Map<string, string>();
   private timer: NodeJS.Timeout | undefined;
   private pending: NodeJS.Timeout | undefined;
 
@@ -45,15 +46,14 @@ export class StatusBar implements vscode.Disposable {
         this.show();
       }),
       ctx.on("backstitch/status", ({ workspace, recorder }) => {
-        if (shown(workspace) !== this.root) return;
-        this.failed = recorder.state === "failed" ? recorder.reason : "";
+        this.failed.set(shown(workspace), recorder.state === "failed" ? recorder.reason : "");
         this.show();
       }),
       vscode.window.onDidChangeActiveTextEditor(() => {
         // another folder may be another workspace
-        const { workspace } = ctx.where();
-        if (workspace === this.folder) return;
-        this.folder = workspace;
+        const place = JSON.stringify(ctx.where());
+        if (place === this.place) return;
+        this.place = place;
         this.soon();
       }),
     ];
@@ -85,6 +85,7 @@ export class StatusBar implements vscode.Disposable {
       this.more = page.more;
       this.newest = page.checkpoints[0];
     } catch (error) {
+      if (number !== this.reads) return;
       // no workspace is open, or none that can be read
       this.ctx.log.debug(String(error));
       this.count = 0;
@@ -122,6 +123,7 @@ export class StatusBar implements vscode.Disposable {
   private running(): void {
     const say = vscode.l10n.t;
     const { newest } = this;
+    const failed = this.failed.get(this.root) ?? "";
     const left = newest === undefined ? 0 : this.workingFor(newest);
     // it is shown anew when it would say something else
     if (left > 0) {
@@ -129,13 +131,13 @@ export class StatusBar implements vscode.Disposable {
         this.show();
       }, left);
     }
-    const icon = left > 0 ? "$(loading~spin)" : this.failed === "" ? "$(history)" : "$(warning)";
+    const icon = left > 0 ? "$(loading~spin)" : failed === "" ? "$(history)" : "$(warning)";
     const count = `${this.count}${this.more ? "+" : ""}`;
     const lines = [
       this.count === 1 ? say("1 checkpoint") : say("{0} checkpoints", count),
       newest === undefined ? "" : `${about(newest, say)} · ${ago(newest.time, Date.now(), say)}`,
       left > 0 ? say("{0} is at work", newest?.agent ?? say("an agent")) : "",
-      this.failed === "" ? "" : say("the files are not watched: {0}", this.failed),
+      failed === "" ? "" : say("the files are not watched: {0}", failed),
     ];
     this.set(`${icon} ${count}`, lines.filter(Boolean).join("\n"));
   }

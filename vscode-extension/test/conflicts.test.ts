@@ -31,6 +31,13 @@ test("a side that looks like a marker is known by its length", () => {
   const found = sides(text, [{ target: 3, current: 1 }]);
   assert.equal(found?.target, "a\nTitle\n=======\nold\nb\n");
   assert.equal(found.current, "a\nnew\nb\n");
+  const mine = "<<<<<<< t1\nold\n=======\n>>>>>>> quoted\n<<<<<<< quoted\n>>>>>>> now\n";
+  assert.deepEqual(sides(mine, [{ target: 1, current: 2 }]), {
+    base: "",
+    target: "old\n",
+    current: ">>>>>>> quoted\n<<<<<<< quoted\n",
+    conflicts: 1,
+  });
   // where the lengths are not right, the first marker divides
   assert.equal(sides(text, [{ target: 9, current: 9 }])?.target, "a\nTitle\nb\n");
 });

@@ -37,7 +37,7 @@ export function pointOf<T extends object>(argument: unknown): T {
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters
 export function seenAt<T extends object>(argument: unknown): T {
   const isGone = argument instanceof FileRow && argument.isDeleted;
-  return isGone ? asArguments<T>(argument) : itself<T>(argument);
+  return isGone ? { ...asArguments<T>(argument), rev: `${argument.checkpoint.id}^` } : itself<T>(argument);
 }
 
 /** As what a row of the timeline is taken out: a turn, or a step. */

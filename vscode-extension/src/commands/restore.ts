@@ -14,7 +14,7 @@ import {
   type RestoreResult,
   shown,
 } from "../server/protocol.ts";
-import { told } from "../show/errors.ts";
+import { isCancelled, told } from "../show/errors.ts";
 import * as pick from "../show/pick.ts";
 import { type Decision, type Instead, type Way, decide, sentence } from "../show/plan.ts";
 import { busy } from "../show/progress.ts";
@@ -39,6 +39,9 @@ function plan(verb: Verb, typed: Typed<Verb>): PlanParams {
   }
 }
 
+/** What was done; or that the user wanted nothing done. */
+export type Outcome = RestoreResult | "called off" | "nothing to do";
+
 export class Restores {
   constructor(
     private readonly ctx: Ctx,
@@ -50,7 +53,7 @@ export class Restores {
    * Shows what it would do, has the user decide, does it, and says what was done. What files did meanwhile is shown
    * anew. `plain`: what neither collides nor leaves anything out was asked for already, and is done at once.
    */
-  async run<V extends Verb>(verb: V, typed: Typed<V>, plain = false): Promise<RestoreResult | undefined> {
+  async run<V extends Verb>(verb: V, typed: Typed<V>, plain = false): Promise<Outcome> {
     // lines of a document are found when the command comes, and confirmed by the server
     if ("lines" in typed && Array.isArray(typed.lines)) {
       const result: RestoreResult = await this.ctx.execute(verb, typed);
@@ -58,17 +61,19 @@ export class Restores {
       return result;
     }
     let asked = typed;
+    // what came otherwise than it was asked for is shown
+    let isAsked = plain;
     let first = await this.plan(verb, asked);
     for (;;) {
       if (first.empty && first.conflicts.length === 0) {
         this.nothing(verb, asked, first);
-        return undefined;
+        return "nothing to do";
       }
-      const isPlain = plain && first.conflicts.length === 0 && first.gaps.length === 0;
+      const isPlain = isAsked && first.conflicts.length === 0 && first.gaps.length === 0;
       const decision: Decision | undefined = isPlain
         ? { onConflict: "fail" }
         : await this.show(first, this.ways(verb, asked, first));
-      if (decision === undefined) return undefined;
+      if (decision === undefined) return "called off";
       if ("instead" in decision) {
         asked = { ...asked, ...decision.instead };
         first = await this.plan(verb, asked);
@@ -76,6 +81,7 @@ export class Restores {
       }
       const { onConflict } = decision;
       const decided = onConflict === "fail" ? first : await this.plan(verb, { ...asked, onConflict });
+      isAsked = false;
       if (!sameFiles(first, decided)) {
         first = await this.anew(verb, asked);
         continue;
@@ -87,9 +93,9 @@ export class Restores {
           this.ctx.execute(verb, args, token),
         );
       } catch (error) {
-        const now = await this.plan(verb, { ...asked, onConflict });
+        const now = isCancelled(error) ? undefined : await this.again(verb, { ...asked, onConflict });
         // refused for another reason than that files changed
-        if (now.plan === decided.plan) throw error;
+        if (now === undefined || now.plan === decided.plan) throw error;
         first = await this.anew(verb, asked);
         continue;
       }
@@ -150,6 +156,11 @@ export class Restores {
         ),
     ];
     return all.filter((each) => each !== false);
+  }
+
+  /** A plan beside an error that is to be told; undefined where there is none any more. */
+  private again<V extends Verb>(verb: V, typed: Typed<V>): Promise<PlanResult | undefined> {
+    return this.plan(verb, typed).catch(() => undefined);
   }
 
   private anew<V extends Verb>(verb: V, typed: Typed<V>): Promise<PlanResult> {

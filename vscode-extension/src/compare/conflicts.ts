@@ -21,8 +21,7 @@ export function sides(text: string, sizes: readonly Size[] = []): Sides | undefi
   let conflicts = 0;
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] ?? "";
-    const middle = line.startsWith("<<<<<<< ") ? divider(lines, at, sizes[conflicts]) : -1;
-    const end = middle < 0 ? -1 : find(lines, middle + 1, /^>>>>>>> /);
+    const [middle, end] = line.startsWith("<<<<<<< ") ? markers(lines, at, sizes[conflicts]) : [-1, -1];
     if (end < 0) {
       for (const side of Object.values(out)) side.push(line);
       continue;
@@ -38,15 +37,16 @@ export function sides(text: string, sizes: readonly Size[] = []): Sides | undefi
   return { base: joined(out.base), current: joined(out.current), target: joined(out.target), conflicts };
 }
 
-/** The line between the sides of the conflict that begins here. */
-function divider(lines: string[], begin: number, size: Size | undefined): number {
-  const middle = begin + 1 + (size?.target ?? 0);
+/** The line between the sides of the conflict that begins here, and the one behind them; -1 where it is none. */
+function markers(lines: string[], begin: number, size: Size | undefined): [middle: number, end: number] {
   const isMarked = (at: number, marker: RegExp) => marker.test(lines[at] ?? "");
-  const fits =
-    size !== undefined &&
-    isMarked(middle, /^=======\r?\n/) &&
-    isMarked(middle + 1 + size.current, /^>>>>>>> /);
-  return fits ? middle : find(lines, begin + 1, /^=======\r?\n/);
+  if (size !== undefined) {
+    const middle = begin + 1 + size.target;
+    const end = middle + 1 + size.current;
+    if (isMarked(middle, /^=======\r?\n/) && isMarked(end, /^>>>>>>> /)) return [middle, end];
+  }
+  const middle = find(lines, begin + 1, /^=======\r?\n/);
+  return [middle, middle < 0 ? -1 : find(lines, middle + 1, /^>>>>>>> /)];
 }
 
 /** The line that matches, before another conflict begins. */

@@ -23,6 +23,7 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
   private counting: Promise<void> = Promise.resolve();
   /** What files that differ are compared with, by the files as they are now. */
   private bases = new Map<string, documents.Base>();
+  private binary = new Set<string>();
   private readonly heard: vscode.Disposable[];
 
   constructor(
@@ -82,7 +83,7 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
     const { root, id } = this.chosen;
     const path = documents.below(root, file.fsPath) ?? "";
     const base = this.bases.get(file.toString()) ?? { root, rev: id, path, there: true };
-    return { base, file, isGone: false };
+    return { base, file, isGone: false, isBinary: this.binary.has(file.toString()) };
   }
 
   /** What was kept is marked again. */
@@ -128,6 +129,8 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
     this.control = undefined;
     this.group = undefined;
     this.chosen = undefined;
+    this.bases = new Map();
+    this.binary = new Set();
     void this.ctx.extension.workspaceState.update(KEPT, undefined);
     void vscode.commands.executeCommand("setContext", "backstitch.quickDiff", false);
   }
@@ -140,12 +143,18 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
     try {
       const place = { workspace: kept.root };
       const found = await this.ctx.request("backstitch/checkpoint", { ...place, rev: kept.id });
-      if (found.time !== kept.time) throw new Error(`${kept.id} is another checkpoint by now`);
+      // chosen meanwhile
+      if (this.chosen !== undefined) return;
+      if (found.time !== kept.time) {
+        this.ctx.log.info(`${kept.id} is another checkpoint by now`);
+        this.off();
+        return;
+      }
       await this.compareWith({ workspace: kept.root }, kept.id);
     } catch (error) {
-      // the history was cleared, or the directory is gone: that is no news
-      this.ctx.log.info(String(error));
-      this.off();
+      // the history was cleared, or the directory is gone: that is no news; else it is tried again at the next start
+      this.ctx.log.info(message(error));
+      if (failure(error)?.kind === "not_found" && this.chosen === undefined) this.off();
     }
   }
 
@@ -200,6 +209,9 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
     );
     if (this.group !== group) return;
     this.bases = bases;
+    this.binary = new Set(
+      all.filter(({ file }) => file.binary).map(({ sides }) => sides.resource.toString()),
+    );
     const left = all.filter((_, at) => isKept[at] !== true);
     group.resourceStates = left.map(({ file, sides }) => state(chosen, file, sides));
     control.count = left.length;

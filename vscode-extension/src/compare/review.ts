@@ -3,7 +3,7 @@
 
 import * as vscode from "vscode";
 
-import type { Restores } from "../commands/restore.ts";
+import type { Outcome, Restores } from "../commands/restore.ts";
 import type { Ctx, Owned } from "../ctx.ts";
 import { type Base, NOTHING, type Sides, baseOf, contentOf, onDisk } from "../documents/open.ts";
 import { rev as revOf } from "../server/protocol.ts";
@@ -19,8 +19,8 @@ const TIMES = "keptTimes";
 
 /** A file as it is now, and what it is compared with. */
 export type Pair = { base: Base; file: vscode.Uri; isGone: boolean };
-/** Of which the first are meant, or all of it. */
-export type Pointed = Pair & { hunk?: Hunk };
+/** Of which this is meant, or all of it. */
+export type Pointed = Pair & { hunk?: Hunk; isBinary?: boolean };
 
 export class Review implements vscode.Disposable {
   private readonly kept: Map<string, Text>;
@@ -113,44 +113,66 @@ export class Review implements vscode.Disposable {
 
   /** Changes of one file, or files as a whole; `all`: nobody pointed at each of them, and what is the user's stays. */
   async takeBack(restores: Restores, pointed: readonly Pointed[], all = false): Promise<void> {
-    // where some of a file is kept, only the rest is meant
-    const isPart = ({ base, hunk }: Pointed) => hunk !== undefined || typeof this.text(base) === "string";
-    const whole = pointed.filter((each) => !isPart(each));
+    const parts = await Promise.all(pointed.map((each) => this.isPart(each)));
+    const whole = pointed.filter((_, at) => !parts[at]);
     const [first] = whole;
     if (first !== undefined) {
       const paths = whole.map(({ file }) => file.toString());
       const at = { workspace: first.base.root, rev: first.base.rev };
       // by the name that people know it by
       const rev = revOf(await this.ctx.request("backstitch/checkpoint", at));
-      await restores.run("backstitch.rewind", { ...at, rev, paths, exact: !all });
+      const done = await restores.run("backstitch.rewind", { ...at, rev, paths, exact: !all });
+      if (done === "called off") return;
     }
     const files = new Map<string, Pointed[]>();
-    for (const each of pointed.filter(isPart)) {
+    for (const each of pointed.filter((_, at) => parts[at])) {
       files.set(each.file.toString(), [...(files.get(each.file.toString()) ?? []), each]);
     }
-    for (const changes of files.values()) await this.takeBackIn(restores, changes);
+    for (const changes of files.values()) {
+      if ((await this.takeBackIn(restores, changes, all)) === "called off") return;
+    }
   }
 
-  private async takeBackIn(restores: Restores, changes: readonly Pointed[]): Promise<void> {
+  /** Some changes of a text, and not the file as a whole: where some of it is kept, only the rest is meant. */
+  private async isPart({ base, file, isGone, isBinary, hunk }: Pointed): Promise<boolean> {
+    const isText = !isGone && isBinary !== true && (await isThere(file));
+    if (!isText || (hunk === undefined && typeof this.text(base) !== "string")) return false;
+    if (base.there || hunk === undefined || this.text(base) !== undefined) return true;
+    // all of a file that was made
+    const now = await vscode.workspace.openTextDocument(file);
+    return hunk.now[1] - hunk.now[0] < lines(now.getText()).filter((line) => line !== "").length;
+  }
+
+  private async takeBackIn(
+    restores: Restores,
+    changes: readonly Pointed[],
+    all: boolean,
+  ): Promise<Outcome | undefined> {
     const [pair] = changes;
-    if (pair === undefined) return;
+    if (pair === undefined) return undefined;
     const { base, file } = pair;
     const document = await vscode.workspace.openTextDocument(file);
     const old = await this.original(base);
-    const all = hunks(old, document.getText());
+    const { version } = document;
+    const differ = hunks(old, document.getText());
     const some = changes.some(({ hunk }) => hunk === undefined)
-      ? all
-      : all.filter((each) => changes.some(({ hunk }) => hunk && overlapping([each], hunk).length > 0));
-    const ids = await this.ids(pair, some);
-    if (ids === undefined) await putBack(document, old, some);
-    else {
+      ? differ
+      : differ.filter((each) => changes.some(({ hunk }) => hunk && overlapping([each], hunk).length > 0));
+    const ids = this.text(base) === undefined ? await this.ids(pair, some) : undefined;
+    if (ids !== undefined) {
       // whoever wrote it: this very change is pointed at
       const place = { workspace: base.root, rev: base.rev, paths: [file.toString()] };
-      await restores.run("backstitch.rewind", { ...place, hunks: ids, exact: true }, true);
+      return restores.run("backstitch.rewind", { ...place, hunks: ids, exact: !all }, !all);
     }
+    if (document.version !== version) {
+      throw new Error(vscode.l10n.t("The file has changed meanwhile. Take the change back again."));
+    }
+    const wanted = all ? await this.byAgents(file, some) : some;
+    await putBack(document, old, wanted);
+    return undefined;
   }
 
-  /** The server's names of these changes; undefined where it cuts the file otherwise, as beside what is kept. */
+  /** The server's names of these changes; undefined where it cuts the file otherwise. */
   private async ids({ base, file }: Pair, some: readonly Hunk[]): Promise<string[] | undefined> {
     const where = { workspace: base.root, uri: file.toString() };
     const { files } = await this.ctx.request("backstitch/diff", { ...where, from: base.rev, to: "buffer" });
@@ -163,15 +185,32 @@ export class Review implements vscode.Disposable {
     return ids.every((id) => id !== undefined) ? ids : undefined;
   }
 
-  /** They are marked no more. */
+  /** Those of which an agent wrote every line; where lines are only gone, nobody can tell. */
+  private async byAgents(file: vscode.Uri, some: readonly Hunk[]): Promise<Hunk[]> {
+    const { runs } = await this.ctx.request("backstitch/blame", { uri: file.toString() });
+    const isAgents = (line: number) =>
+      runs.some(({ by, start, count }) => by === "agent" && start <= line && line < start + count);
+    return some.filter(({ now: [start, end] }) => {
+      for (let line = start; line < end; line++) if (!isAgents(line)) return false;
+      return end > start;
+    });
+  }
+
+  /** They are marked no more. What cannot be kept does not keep the others from it. */
   async keep(pointed: readonly Pointed[]): Promise<void> {
     const run = async () => {
       const kept: Base[] = [];
+      const failed: string[] = [];
       for (const { base, file, hunk } of pointed) {
-        await this.remember(base, file, hunk);
-        kept.push(base);
+        try {
+          await this.remember(base, file, hunk);
+          kept.push(base);
+        } catch (error) {
+          failed.push(error instanceof Error ? error.message : String(error));
+        }
       }
       await this.save(kept);
+      if (failed.length > 0) throw new Error(failed.join("; "));
     };
     const done = this.keeping.then(run);
     this.keeping = done.catch(() => undefined);
@@ -184,6 +223,7 @@ export class Review implements vscode.Disposable {
       const old = await this.original(base);
       const now = (await vscode.workspace.openTextDocument(file)).getText();
       text = withHunks(old, now, overlapping(hunks(old, now), hunk));
+      sureOfLetters(text, file);
     }
     if ((text?.length ?? 0) > MOST_OF_ONE) {
       throw new Error(
@@ -247,6 +287,7 @@ function pairOf(original: vscode.Uri, modified: vscode.Uri): Pair | undefined {
 async function putBack(document: vscode.TextDocument, old: string, some: readonly Hunk[]): Promise<void> {
   const wasClean = !document.isDirty;
   const was = lines(old);
+  sureOfLetters(some.flatMap((hunk) => was.slice(...hunk.old)).join(), document.uri);
   const eol = document.eol === vscode.EndOfLine.CRLF ? "\r\n" : "\n";
   const edit = new vscode.WorkspaceEdit();
   for (const hunk of some) {
@@ -263,6 +304,17 @@ async function putBack(document: vscode.TextDocument, old: string, some: readonl
   if (!isDone) throw new Error(vscode.l10n.t("The editor did not take the change back"));
   // what is not saved otherwise is not either
   if (wasClean) await document.save();
+}
+
+/** The server takes every file for UTF-8; what it could not read is not to be written. */
+function sureOfLetters(text: string, file: vscode.Uri): void {
+  if (!text.includes("\uFFFD")) return;
+  const name = vscode.workspace.asRelativePath(file);
+  throw new Error(vscode.l10n.t("{0} is no UTF-8. Rewind the file as a whole.", name));
+}
+
+async function isThere(file: vscode.Uri): Promise<boolean> {
+  return (await textOf(file)) !== null;
 }
 
 function key({ root, rev, path, there }: Base): string {

@@ -88,7 +88,9 @@ export class Files implements vscode.TextDocumentContentProvider, vscode.Disposa
 
 export async function contentOf(ctx: Ctx, { root, rev, path }: Omit<Base, "there">): Promise<string> {
   const uri = vscode.Uri.from(parts({ root, rev, path })).toString();
-  return (await ctx.request("backstitch/content", { uri })).text;
+  const { text } = await ctx.request("backstitch/content", { uri });
+  // VS Code shows none in documents either
+  return text.replace(/^\uFEFF/, "");
 }
 
 /** Those that were opened through a link. */

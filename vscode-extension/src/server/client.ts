@@ -46,7 +46,13 @@ export function connect(ctx: Ctx, binary: string, heard: Heard): LanguageClient 
     outputChannel: ctx.log,
     errorHandler: errors(),
     initializationOptions: {
-      backstitch: { reloadsFromDisk: true, contentProvider: true, notifications: true, ...settings() },
+      backstitch: {
+        reloadsFromDisk: true,
+        contentProvider: true,
+        notifications: true,
+        // it asks for the others; this one it needs to begin with
+        store: settings()["store"],
+      },
     },
     middleware: {
       workspace: {
