@@ -100,6 +100,7 @@ test('one line, kept and changed again, goes back to what was kept', async ({ wo
   await diff.original.expectText(TEXT.replace('four', '4'));
   agent.turn('in Roman letters', () => agent.edit('a.txt', '4', 'IV'));
   await diff.modified.expectText(TEXT.replace('four', 'IV'));
+  await diff.modified.goto(4);
   await window.titleAction('Take Back This Change').click();
   await expect.poll(() => world.read('a.txt')).toBe(TEXT.replace('four', '4'));
 });

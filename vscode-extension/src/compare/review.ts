@@ -6,7 +6,7 @@ import * as vscode from "vscode";
 import type { Outcome, Restores } from "../commands/restore.ts";
 import type { Ctx, Owned } from "../ctx.ts";
 import { type Base, NOTHING, type Sides, baseOf, contentOf, onDisk } from "../documents/open.ts";
-import { rev as revOf } from "../server/protocol.ts";
+import { rev as revOf, shown } from "../server/protocol.ts";
 import { type Hunk, hunks, isSame, lines, overlapping, touched, withHunks } from "./hunks.ts";
 
 /** Null: that it is gone is kept. */
@@ -158,7 +158,7 @@ export class Review implements vscode.Disposable {
     const some = changes.some(({ hunk }) => hunk === undefined)
       ? differ
       : differ.filter((each) => changes.some(({ hunk }) => hunk && overlapping([each], hunk).length > 0));
-    const ids = this.text(base) === undefined ? await this.ids(pair, some) : undefined;
+    const ids = await this.ids(pair, old, some);
     if (ids !== undefined) {
       // whoever wrote it: this very change is pointed at
       const place = { workspace: base.root, rev: base.rev, paths: [file.toString()] };
@@ -172,15 +172,22 @@ export class Review implements vscode.Disposable {
     return undefined;
   }
 
-  /** The server's names of these changes; undefined where it cuts the file otherwise. */
-  private async ids({ base, file }: Pair, some: readonly Hunk[]): Promise<string[] | undefined> {
+  /** The server's names of these changes; undefined where it cuts the file otherwise, or other lines came before them. */
+  private async ids(
+    { base, file }: Pair,
+    text: string,
+    some: readonly Hunk[],
+  ): Promise<string[] | undefined> {
     const where = { workspace: base.root, uri: file.toString() };
     const { files } = await this.ctx.request("backstitch/diff", { ...where, from: base.rev, to: "buffer" });
     const all = files.flatMap((changed) => changed.hunks);
+    const was = lines(text);
     const ids = some.map(({ old, now }) => {
-      const isIt = (range: [number, number], [start, end]: [number, number]) =>
+      const isAt = (range: [number, number], [start, end]: [number, number]) =>
         range[0] - 1 === start && range[1] === end - start;
-      return all.find((hunk) => isIt(hunk.old, old) && isIt(hunk.new, now))?.id;
+      const found = all.find((hunk) => isAt(hunk.old, old) && isAt(hunk.new, now));
+      const removed = found?.removed.map((line) => shown(line).replace(/[\r\n]+$/, ""));
+      return removed && isSame(removed.join("\n"), was.slice(...old).join("\n")) ? found?.id : undefined;
     });
     return ids.every((id) => id !== undefined) ? ids : undefined;
   }
