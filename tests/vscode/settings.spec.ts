@@ -3,18 +3,6 @@ import { expect, test } from './rig/test.ts';
 
 const TEXT = 'one\ntwo\nthree\nfour\nfive\n';
 
-test('lenses are switched off and on', async ({ world, agent, code }) => {
-  world.commit({ 'a.txt': TEXT });
-  agent.start();
-  agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
-  const window = await code.open('a.txt');
-  await expect(window.editor.lens('rewind to here')).toBeVisible();
-  code.settings({ 'backstitch.codeLens': 'off' });
-  await expect(window.editor.lens('rewind to here')).toHaveCount(0);
-  code.settings({ 'backstitch.codeLens': 'latestTurn' });
-  await expect(window.editor.lens('rewind to here')).toBeVisible();
-});
-
 test.describe(() => {
   test.use({ vscode: { settings: { 'backstitch.codeLens': 'off' } } });
 
