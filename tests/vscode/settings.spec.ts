@@ -14,9 +14,21 @@ test.describe(() => {
     const item = window.page.locator('[id="backstitch.backstitch.backstitch"]');
     await expect(item).toHaveAttribute('aria-label', /is at work/);
     await expect(window.editor.lens('rewind to here')).toHaveCount(0);
-    code.settings({ 'backstitch.codeLens': undefined });
+    await code.settings(window, { 'backstitch.codeLens': undefined });
     await expect(window.editor.lens('rewind to here')).toBeVisible();
   });
+});
+
+test('lenses are switched off and on', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+  const window = await code.open('a.txt');
+  await expect(window.editor.lens('rewind to here')).toBeVisible();
+  await code.settings(window, { 'backstitch.codeLens': 'off' });
+  await expect(window.editor.lens('rewind to here')).toHaveCount(0);
+  await code.settings(window, { 'backstitch.codeLens': 'latestTurn' });
+  await expect(window.editor.lens('rewind to here')).toBeVisible();
 });
 
 test.describe(() => {

@@ -34,6 +34,7 @@ const defaults = {
   'workbench.enableExperiments': false,
   'workbench.tips.enabled': false,
   'workbench.secondarySideBar.defaultVisibility': 'hidden',
+  'workbench.editor.useModal': 'off',
   'window.autoDetectColorScheme': false,
   'window.autoDetectHighContrast': false,
   'chat.disableAIFeatures': true,
@@ -70,14 +71,14 @@ export class Code {
     this.user = world.dir('vscode');
     const installed = world.dir('extensions');
     for (const extension of extensions) install(extension, installed);
-    world.dir('vscode/User');
-    this.settings({
+    const settings = this.choose({
       ...defaults,
       'security.workspace.trust.enabled': !options.trusted,
       'security.workspace.trust.startupPrompt': 'never',
       'workbench.colorTheme': themes[options.theme],
       ...options.settings,
     });
+    fs.writeFileSync(path.join(world.dir('vscode/User'), 'settings.json'), settings);
     page.on('request', (request) => {
       const { protocol, hostname } = new URL(request.url());
       // a name for webviews' own files, which their service worker answers
@@ -160,10 +161,23 @@ export class Code {
     }).toPass({ timeout: 60_000 });
   }
 
-  /** Changes these of the user's settings; VS Code finds it by itself. */
-  settings(some: Record<string, unknown>): void {
+  /** Changes these of the user's settings in VS Code: it does not always hear of what others write into them. */
+  async settings(window: Workbench, some: Record<string, unknown>): Promise<void> {
+    const { page } = window;
+    await window.run('Preferences: Open User Settings (JSON)');
+    await window.editor.ready('settings.json');
+    await page.keyboard.press('Control+A');
+    await page.keyboard.insertText(this.choose(some));
+    await window.editor.expectDirty(true);
+    await window.editor.save();
+    await window.run('View: Close Editor');
+    await expect(window.editor.tab).not.toHaveAttribute('data-resource-name', 'settings.json');
+  }
+
+  /** The text of the user's settings, with these. */
+  private choose(some: Record<string, unknown>): string {
     Object.assign(this.chosen, some);
-    fs.writeFileSync(path.join(this.user, 'User/settings.json'), JSON.stringify(this.chosen, null, 2));
+    return JSON.stringify(this.chosen, null, 2);
   }
 
   /** What code-server, the extension host and the extensions' output channels said. */
