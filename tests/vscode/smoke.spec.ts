@@ -27,7 +27,7 @@ test('lenses, messages, dialogs, picks and hovers', async ({ world, code }) => {
   const { editor, notifications, dialog, quick } = window;
   await expect(editor.lens('rewind to here').first()).toBeVisible();
   const title = '⟲ rewind to here · turn 1 · line ';
-  expect(await editor.lensTitles()).toEqual([`${title}0`, `${title}2`]);
+  await expect.poll(() => editor.lensTitles()).toEqual([`${title}0`, `${title}2`]);
   await editor.lens('line 2').click();
   await expect(notifications.messages).toHaveText('rewound to 2');
   await notifications.action('rewound to 2', 'Undo').click();
@@ -88,7 +88,8 @@ test('files, commands and trees', async ({ world, code }) => {
 
   const files = window.tree('Explorer Section: work');
   await files.menu('b.md', 'Copy Relative Path');
-  expect(await window.page.evaluate(() => navigator.clipboard.readText())).toBe('src/b.md');
+  const copied = () => window.page.evaluate(() => navigator.clipboard.readText());
+  await expect.poll(copied).toBe('src/b.md');
 
   await expect(status.item('main')).toBeVisible();
   await status.click('Markdown');
@@ -107,7 +108,7 @@ test('diffs', async ({ world, code }) => {
   await window.titleAction(/^Open Changes/).click();
   await diff.ready();
   await diff.expectTexts('one\ntwo\n', 'one\nTWO\n');
-  expect(await diff.isSideBySide()).toBe(true);
+  await expect.poll(() => diff.isSideBySide()).toBe(true);
   await window.run('Compare: Toggle Inline View');
   await expect.poll(() => diff.isSideBySide()).toBe(false);
   await expect(diff.removedInline).toHaveText('two');
