@@ -1,6 +1,8 @@
 //! What the server knows: the client's abilities, the open documents, the workspaces, and how each document
 //! was blamed last. Notifications of the client change it in the order in which they come.
 
+mod configuration;
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -8,17 +10,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, RwLock};
 use std::time::Duration;
 
-use backstitch_core::config::{Config, keep_editor};
 use backstitch_core::model::{Kind, RelPath, SessionId};
 use backstitch_core::{Against, Blame, Engine, Error, Locate, LogFilter, Result, Workspace};
 use dashmap::{DashMap, DashSet};
-use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{Notify, watch};
 use tower_lsp::Client;
-use tower_lsp::gen_lsp_types::{
-    ConfigurationItem, MessageType, TextDocumentContentChangeEvent as Change,
-};
+use tower_lsp::gen_lsp_types::{MessageType, TextDocumentContentChangeEvent as Change};
 
 use super::abilities::Abilities;
 use super::agents::AtWork;
@@ -26,7 +24,7 @@ use super::document::{self, Document, Documents, Loaded, Place};
 use super::news;
 use super::progress::Running;
 use super::room::{Acting, Room};
-use super::settings::{Lenses, SECTION, Settings};
+use super::settings::{Lenses, Settings};
 use super::views::Views;
 use super::{uri, words};
 
@@ -64,6 +62,8 @@ pub struct Session {
     heeded: DashMap<PathBuf, (Vec<String>, Lenses)>,
     /// Whether the client has said what its settings are.
     has_settings: AtomicBool,
+    /// How often the client was asked for its settings.
+    asked: AtomicU64,
     /// Whether the client has said that it is ready.
     ready: watch::Sender<bool>,
     /// The client has asked the server to shut down: what follows is its exit.
@@ -173,6 +173,7 @@ impl Session {
             views: Views::default(),
             heeded: DashMap::new(),
             has_settings: AtomicBool::new(false),
+            asked: AtomicU64::new(0),
             ready: watch::Sender::new(false),
             leaving: AtomicBool::new(false),
         }
@@ -194,10 +195,6 @@ impl Session {
         self.abilities
             .get()
             .unwrap_or_else(|| NONE.get_or_init(Abilities::default))
-    }
-
-    pub fn settings(&self) -> Settings {
-        self.settings.read().map(|s| s.clone()).unwrap_or_default()
     }
 
     pub fn folders(&self) -> Vec<PathBuf> {
@@ -369,114 +366,6 @@ impl Session {
                 Err(Error::NoStore(_)) => {}
                 Err(error) => tracing::warn!("{}: {error}", room.root().display()),
             }
-        });
-    }
-
-    /// The settings of a workspace, with what this client says of them.
-    pub fn config(&self, room: &Room) -> Config {
-        Config::read(room.workspace()).with_editor(&self.settings().said())
-    }
-
-    /// The settings of a workspace may be others by now: what is wrong in its files is said once, and lenses follow.
-    /// Which there are.
-    pub fn heed_settings(&self, room: &Room) -> Lenses {
-        let config = self.config(room);
-        let (problems, lenses) = (config.problems(), config.lenses());
-        let root = room.root().to_path_buf();
-        let before = self.heeded.insert(root, (problems.clone(), lenses));
-        let said = before.as_ref().map(|(said, _)| said.as_slice());
-        for problem in problems {
-            if !said.unwrap_or_default().contains(&problem) {
-                self.say(MessageType::Warning, problem);
-            }
-        }
-        if before.is_some_and(|(_, before)| before != lenses) {
-            self.forget_blames();
-            self.refresh_lenses();
-        }
-        lenses
-    }
-
-    /// All that the client has to say of the settings at the start was said.
-    pub fn has_settings(&self) {
-        self.has_settings.store(true, Ordering::Relaxed);
-        for room in self.rooms() {
-            self.keep_settings(&room);
-        }
-    }
-
-    /// Has other processes work by what the client says.
-    fn keep_settings(&self, room: &Room) {
-        if !self.has_settings.load(Ordering::Relaxed) {
-            return;
-        }
-        let said = self.settings().said();
-        let kept = keep_editor(room.workspace(), &self.abilities().name, &said);
-        if let Err(error) = kept {
-            self.say(
-                MessageType::Warning,
-                words::notice::setting::not_kept(error),
-            );
-        }
-    }
-
-    /// Where the stores of all workspaces are, if anybody said.
-    fn store_dir(&self) -> Option<PathBuf> {
-        let own = || self.settings().store_dir().map(Path::to_path_buf);
-        self.store_dir.clone().or_else(own)
-    }
-
-    /// Changes the settings. What was wrong is said.
-    pub fn configure(&self, change: impl FnOnce(&mut Settings) -> Vec<String>) {
-        let wrong = self.settings.write().map(|mut own| {
-            let before = own.clone();
-            let wrong = change(&mut own);
-            (*own != before, wrong)
-        });
-        let (changed, wrong) = wrong.unwrap_or_default();
-        for wrong in wrong {
-            self.say(MessageType::Warning, wrong);
-        }
-        if changed {
-            for room in self.rooms() {
-                self.keep_settings(&room);
-            }
-            self.forget_blames();
-            self.refresh_lenses();
-        }
-    }
-
-    /// Says where the stores are, where only this server hears of that.
-    pub fn tell_store_dir(&self) {
-        if let (None, Some(dir)) = (&self.store_dir, self.store_dir()) {
-            let said = words::notice::setting::own_stores(SECTION, &dir);
-            self.say(MessageType::Info, said);
-        }
-    }
-
-    /// Asks the client for its settings, where it answers that. Nobody waits for it.
-    pub fn pull_settings(self: &Arc<Self>) {
-        if !self.abilities().configuration {
-            self.has_settings();
-            return;
-        }
-        let session = self.clone();
-        tokio::spawn(async move {
-            let item = ConfigurationItem {
-                scope_uri: None,
-                section: Some(SECTION.to_owned()),
-            };
-            let asked = tokio::time::timeout(ANSWER, session.client.configuration(vec![item]));
-            match asked.await {
-                Ok(Ok(told)) => {
-                    if let Some(Value::Object(section)) = told.first() {
-                        session.configure(|own| own.answer(section));
-                    }
-                }
-                Ok(Err(error)) => tracing::info!("the client's settings: {error}"),
-                Err(_) => tracing::info!("the client did not tell its settings"),
-            }
-            session.has_settings();
         });
     }
 

@@ -1,0 +1,132 @@
+//! What the client says of the settings, and what follows from that.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use backstitch_core::config::{Config, keep_editor};
+use serde_json::Value;
+use tower_lsp::gen_lsp_types::{ConfigurationItem, MessageType};
+
+use super::{ANSWER, Session};
+use crate::lsp::room::Room;
+use crate::lsp::settings::{Lenses, SECTION, Settings};
+use crate::lsp::words;
+
+impl Session {
+    pub fn settings(&self) -> Settings {
+        self.settings.read().map(|s| s.clone()).unwrap_or_default()
+    }
+
+    /// The settings of a workspace, with what this client says of them.
+    pub fn config(&self, room: &Room) -> Config {
+        Config::read(room.workspace()).with_editor(&self.settings().said())
+    }
+
+    /// The settings of a workspace may be others by now: what is wrong in its files is said once, and lenses follow.
+    /// Which there are.
+    pub fn heed_settings(&self, room: &Room) -> Lenses {
+        let config = self.config(room);
+        let (problems, lenses) = (config.problems(), config.lenses());
+        let root = room.root().to_path_buf();
+        let before = self.heeded.insert(root, (problems.clone(), lenses));
+        let said = before.as_ref().map(|(said, _)| said.as_slice());
+        for problem in problems {
+            if !said.unwrap_or_default().contains(&problem) {
+                self.say(MessageType::Warning, problem);
+            }
+        }
+        if before.is_some_and(|(_, before)| before != lenses) {
+            self.forget_blames();
+            self.refresh_lenses();
+        }
+        lenses
+    }
+
+    /// All that the client has to say of the settings at the start was said.
+    pub fn has_settings(&self) {
+        self.has_settings.store(true, Ordering::Relaxed);
+        for room in self.rooms() {
+            self.keep_settings(&room);
+        }
+    }
+
+    /// Has other processes work by what the client says.
+    pub(super) fn keep_settings(&self, room: &Room) {
+        if !self.has_settings.load(Ordering::Relaxed) {
+            return;
+        }
+        let said = self.settings().said();
+        let kept = keep_editor(room.workspace(), &self.abilities().name, &said);
+        if let Err(error) = kept {
+            self.say(
+                MessageType::Warning,
+                words::notice::setting::not_kept(error),
+            );
+        }
+    }
+
+    /// Where the stores of all workspaces are, if anybody said.
+    pub(super) fn store_dir(&self) -> Option<PathBuf> {
+        let own = || self.settings().store_dir().map(Path::to_path_buf);
+        self.store_dir.clone().or_else(own)
+    }
+
+    /// Changes the settings. What was wrong is said.
+    pub fn configure(&self, change: impl FnOnce(&mut Settings) -> Vec<String>) {
+        let wrong = self.settings.write().map(|mut own| {
+            let before = own.clone();
+            let wrong = change(&mut own);
+            (*own != before, wrong)
+        });
+        let (changed, wrong) = wrong.unwrap_or_default();
+        for wrong in wrong {
+            self.say(MessageType::Warning, wrong);
+        }
+        if changed {
+            for room in self.rooms() {
+                self.keep_settings(&room);
+            }
+            self.forget_blames();
+            self.refresh_lenses();
+        }
+    }
+
+    /// Says where the stores are, where only this server hears of that.
+    pub fn tell_store_dir(&self) {
+        if let (None, Some(dir)) = (&self.store_dir, self.store_dir()) {
+            let said = words::notice::setting::own_stores(SECTION, &dir);
+            self.say(MessageType::Info, said);
+        }
+    }
+
+    /// Asks the client for its settings, where it answers that. Nobody waits for it.
+    pub fn pull_settings(self: &Arc<Self>) {
+        if !self.abilities().configuration {
+            self.has_settings();
+            return;
+        }
+        let session = self.clone();
+        let asking = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        tokio::spawn(async move {
+            let item = ConfigurationItem {
+                scope_uri: None,
+                section: Some(SECTION.to_owned()),
+            };
+            let asked = tokio::time::timeout(ANSWER, session.client.configuration(vec![item]));
+            let answer = asked.await;
+            match answer {
+                // an answer to a later question may have come before it
+                _ if session.asked.load(Ordering::Relaxed) != asking => return,
+                Ok(Ok(told)) => {
+                    if let Some(Value::Object(section)) = told.first() {
+                        session.configure(|own| own.answer(section));
+                    }
+                }
+                Ok(Err(error)) => tracing::info!("the client's settings: {error}"),
+                Err(_) => tracing::info!("the client did not tell its settings"),
+            }
+            session.has_settings();
+        });
+    }
+}
