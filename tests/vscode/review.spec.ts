@@ -201,6 +201,67 @@ test.describe(() => {
     for (const name of ['a.txt', 'b.txt', 'new.txt']) await expect(row(name)).toBeVisible();
   });
 
+  test('in the gutter: a function among lines that are alike, beside what the user wrote', async ({ world, agent, code }) => {
+    const before = 'fn a() {\n    1\n}\n\nfn c() {\n    3\n}\n';
+    world.commit({ 'a.txt': before });
+    agent.start();
+    agent.turn('one more function', () => agent.edit('a.txt', 'fn c()', 'fn b() {\n    2\n}\n\nfn c()'));
+    const mine = world.read('a.txt').replace('    3', '    three');
+    world.write('a.txt', mine);
+    const window = await code.open('a.txt');
+    const { editor, quick } = window;
+    await window.run('Backstitch: Mark Changes Since a Checkpoint…');
+    await quick.pick('one more function');
+    // lines move while it is drawn
+    await expect(editor.lens('rewind to here')).toBeVisible();
+    // from the line above the function, where others would begin with the function itself
+    const bars = [4, 5, 6, 7].map((line) => ({ line, kind: 'added' }));
+    await expect.poll(() => editor.quickDiffs()).toEqual([...bars, { line: 10, kind: 'modified' }]);
+    await editor.clickQuickDiff(6);
+    await editor.peek.locator('[aria-label*="Take Back This Change"]').click();
+    await expect.poll(() => world.read('a.txt')).toBe(before.replace('    3', '    three'));
+  });
+
+  test('a file of which a part was kept, gone and made again', async ({ world, agent, code }) => {
+    world.commit({ 'a.txt': TEXT, 'b.txt': 'b\n' });
+    agent.start();
+    agent.turn('a few numbers', () => {
+      agent.edit('a.txt', 'one', '1');
+      agent.edit('a.txt', 'seven', '7');
+      agent.remove('b.txt');
+    });
+    const window = await code.open('a.txt');
+    const { editor, quick, activity, notifications } = window;
+    await window.run('Backstitch: Mark Changes Since a Checkpoint…');
+    await quick.pick('a few numbers');
+    await expect.poll(() => editor.quickDiffs()).toHaveLength(2);
+    await editor.clickQuickDiff(1);
+    await editor.peek.locator('[aria-label*="Keep This Change"]').click();
+    await expect.poll(() => editor.quickDiffs()).toEqual([{ line: 7, kind: 'modified' }]);
+    await activity.open('Source Control');
+    const row = (name: string) => window.page.locator('.scm-view .monaco-list-row').filter({ hasText: name });
+    const press = async (name: string, button: string) => {
+      await row(name).hover();
+      await row(name).getByRole('button', { name: button }).click();
+    };
+    await press('b.txt', 'Keep This Change');
+    await expect(row('b.txt')).toHaveCount(0);
+    agent.turn('tidy up', () => {
+      agent.remove('a.txt');
+      agent.write('b.txt', 'another\n');
+    });
+    await expect(row('b.txt')).toBeVisible();
+    // what is kept is nobody's guess
+    await window.run('Backstitch: Take Back All Changes');
+    await expect(notifications.toast('you kept something else')).toBeVisible();
+    expect(world.exists('a.txt')).toBe(false);
+    expect(world.read('b.txt')).toBe('another\n');
+    await press('a.txt', 'Take Back This Change');
+    await expect.poll(() => world.exists('a.txt') && world.read('a.txt')).toBe(TEXT.replace('one', '1'));
+    await press('b.txt', 'Take Back This Change');
+    await expect.poll(() => world.exists('b.txt')).toBe(false);
+  });
+
   test('a folder that was opened through a link', async ({ world, agent, code }) => {
     world.commit({ 'src/a.txt': TEXT });
     const link = `${world.dir('links')}/project`;

@@ -133,12 +133,19 @@ export class Ctx implements vscode.Disposable {
         },
       });
       this.client = client;
-      await within(START, client.start());
+      const started = client.start();
+      await within(START, started).catch((error: unknown) => {
+        // one that answers later is not to be there beside the next
+        void started.then(
+          () => client.dispose(),
+          () => undefined,
+        );
+        throw error;
+      });
       this.startedIn = performance.now() - begun;
       this.log.info(`${binary.path}, there after ${this.startedIn.toFixed(0)} ms`);
     } catch (error) {
       this.log.error(String(error));
-      // else the client might start one by itself later, that nobody knows of
       await this.halt();
       this.become({ name: "failed", reason: error instanceof Error ? error.message : String(error) });
     }

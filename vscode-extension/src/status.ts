@@ -89,6 +89,8 @@ export class StatusBar implements vscode.Disposable {
       // no workspace is open, or none that can be read
       this.ctx.log.debug(String(error));
       this.count = 0;
+      this.more = false;
+      this.root = "";
       this.newest = undefined;
     }
     this.show();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { sides } from "../src/compare/conflicts.ts";
+import { hasAll, sides } from "../src/compare/conflicts.ts";
 
 test("markers come apart into three texts", () => {
   const text =
@@ -10,7 +10,10 @@ test("markers come apart into three texts", () => {
     base: "one\nthree\n",
     current: "one\nmine\nthree\n",
     target: "one\ntwo\nthree\nfour\n",
-    conflicts: 2,
+    conflicts: [
+      { target: 1, current: 1 },
+      { target: 1, current: 0 },
+    ],
   });
 });
 
@@ -36,8 +39,19 @@ test("a side that looks like a marker is known by its length", () => {
     base: "",
     target: "old\n",
     current: ">>>>>>> quoted\n<<<<<<< quoted\n",
-    conflicts: 1,
+    conflicts: [{ target: 1, current: 2 }],
   });
   // where the lengths are not right, the first marker divides
   assert.equal(sides(text, [{ target: 9, current: 9 }])?.target, "a\nTitle\nb\n");
+});
+
+test("whether the conflicts that are waited for are there, among others", () => {
+  const [one, two] = [
+    { target: 1, current: 2 },
+    { target: 3, current: 0 },
+  ];
+  assert.ok(hasAll([one, two], [one, two]));
+  assert.ok(hasAll([two, one, one, two], [one, two]));
+  assert.ok(!hasAll([two, one], [one, two]));
+  assert.ok(!hasAll([one], [one, two]));
 });

@@ -1,11 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fromGutter, hunks, isSame, overlapping, touched, withHunks } from "../src/compare/hunks.ts";
+import { areAll, fromGutter, hunks as compared, isSame, touched, withHunks } from "../src/compare/hunks.ts";
 
 const OLD = "one\ntwo\nthree\nfour\nfive\n";
 /** A line made, one taken away, one changed. */
 const NOW = "zero\none\nthree\nfour\n5\n";
+
+function hunks(old: string, now: string) {
+  const found = compared(old, now);
+  assert.ok(found !== undefined);
+  return found;
+}
 
 test("where two texts differ", () => {
   assert.deepEqual(hunks(OLD, OLD), []);
@@ -51,17 +57,28 @@ test("what is kept is in the older text; the rest still differs", () => {
   assert.ok(!isSame("a\nb", "a\nb\n"));
 });
 
-test("what the gutter shows is found again, also where it is stale by a line", () => {
+test("whether changes are all that differs, whoever compared", () => {
   const all = hunks(OLD, NOW);
-  for (const hunk of all) assert.deepEqual(overlapping(all, hunk), [hunk]);
-  assert.deepEqual(overlapping(all, { old: [4, 5], now: [4, 6] }), all.slice(2));
-  assert.deepEqual(overlapping(all, { old: [2, 3], now: [3, 4] }), []);
+  assert.ok(areAll(OLD, NOW, all));
+  assert.ok(!areAll(OLD, NOW, all.slice(1)));
+  assert.ok(!areAll(OLD, NOW, []));
+  assert.ok(areAll(OLD, OLD, []));
+  assert.ok(!areAll(OLD, `typed\n${NOW}`, all));
+  assert.ok(!areAll(`kept\n${OLD}`, NOW, all));
+  assert.ok(!areAll(OLD, `${NOW}typed\n`, all));
+  // another way to cut the same: an insertion between two lines that are alike
+  const [was, is] = ["a {\n}\n\nc {\n}\n", "a {\n}\n\nb {\n}\n\nc {\n}\n"];
+  const above = [{ old: [2, 2] as [number, number], now: [2, 5] as [number, number] }];
+  const below = [{ old: [3, 3] as [number, number], now: [3, 6] as [number, number] }];
+  assert.ok(areAll(was, is, above) && areAll(was, is, below));
+  for (const [hunk] of [above, below]) assert.equal(withHunks(was, is, hunk ? [hunk] : []), is);
+  // the gutter may be told to pass over blanks
+  assert.ok(areAll("a\nb\n", "  a\nc\n", [{ old: [1, 2], now: [1, 2] }]));
 });
 
-test("texts without a line in common take no time", () => {
+test("texts that differ too much take no time, and are not told apart", () => {
   const text = (word: string) => Array.from({ length: 20_000 }, (_, at) => `${word} ${at}\n`).join("");
-  const found = hunks(text("old"), text("now"));
-  assert.equal(found.length, 1);
+  assert.equal(compared(text("old"), text("now")), undefined);
 });
 
 test("as the gutter tells of a change", () => {

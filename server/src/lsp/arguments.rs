@@ -40,7 +40,10 @@ impl Kind {
             Self::Name => is_name(value),
             Self::Text => value.is_string(),
             Self::Flag => value.is_boolean(),
-            Self::Names => value.as_array().is_some_and(|all| all.iter().all(is_name)),
+            // an empty list would mean all, as if it were left out
+            Self::Names => value
+                .as_array()
+                .is_some_and(|all| !all.is_empty() && all.iter().all(is_name)),
             Self::Count => value.is_u64(),
             Self::Lines => match value.as_array().map(Vec::as_slice) {
                 Some([first, end]) => first.as_u64().is_some_and(|f| Some(f) < end.as_u64()),
@@ -185,6 +188,11 @@ mod tests {
                 "backstitch.rewind",
                 json!({ "lines": [3, 3] }),
                 "it is [3,3]",
+            ),
+            (
+                "backstitch.rewind",
+                json!({ "rev": "t1", "hunks": [] }),
+                "with at least one",
             ),
             (
                 "backstitch.rewind",

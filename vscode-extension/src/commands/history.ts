@@ -40,7 +40,8 @@ export async function forkInto(ctx: Ctx, typed: Commands["backstitch.fork"]["par
   const name = await vscode.window.showInputBox({
     title: say("Fork from {0}", point(typed.rev ?? "@", say)),
     prompt: say("The name of the new directory in {0}", parent.fsPath),
-    validateInput: (text) => (/^[^/\\]+$/.test(text) ? undefined : say("A name without / and \\")),
+    validateInput: (text) =>
+      /^(?!\.{1,2}$)[^/\\]+$/.test(text) ? undefined : say("A name without / and \\"),
   });
   if (name === undefined) return;
   const into = vscode.Uri.joinPath(parent, name).fsPath;

@@ -68,19 +68,17 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
   };
   return {
     "backstitch.rewind": restore("backstitch.rewind", (typed) => rev(typed, say("Rewind to…"))),
-    "backstitch.rewindFile": restore("backstitch.rewind", async (typed) => {
-      const uri = typed.uri ?? vscode.window.activeTextEditor?.document.uri.toString();
+    "backstitch.rewindFile": async (argument) => {
+      const given = asArguments<Where>(argument);
+      // looked up at once: another one may be looked at while its workspace is asked for
+      const uri = given.uri ?? vscode.window.activeTextEditor?.document.uri.toString();
       if (uri === undefined) return undefined;
-      const { workspace } = typed;
-      const chosen = await pick.checkpoint(
-        ctx,
-        { workspace: workspace ?? null, uri },
-        say("Rewind this file to…"),
-      );
-      return chosen === undefined
-        ? undefined
-        : { workspace: workspace ?? null, uri, paths: [uri], rev: chosen.rev };
-    }),
+      const { workspace } = await ctx.about({ ...given, uri });
+      const at = { workspace: workspace ?? null, uri };
+      const chosen = await pick.checkpoint(ctx, at, say("Rewind this file to…"));
+      if (chosen === undefined) return undefined;
+      return restores.run("backstitch.rewind", { ...at, paths: [uri], rev: chosen.rev });
+    },
     "backstitch.revert": restore("backstitch.revert", async (typed) => {
       if (typeof typed.turn === "string" || typeof typed.step === "string") return typed;
       const turns = (row: { kind: string }) => row.kind === "turn" || row.kind === "step";

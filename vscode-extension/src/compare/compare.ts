@@ -16,7 +16,7 @@ import { about, counts } from "../show/words.ts";
 import type { Review } from "./review.ts";
 import { type Pair, oldestFirst, spans, together } from "./spans.ts";
 
-export type Since = Where & { rev?: string | null; rev2?: string | null; paths?: string[] };
+export type Since = Where & { rev?: string | null; rev2?: string | null };
 
 /** Of one file where a document is named, else of all that changed. */
 export async function since(ctx: Ctx, review: Review, asked: Since): Promise<void> {

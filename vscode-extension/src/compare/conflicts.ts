@@ -5,7 +5,7 @@ export type Sides = {
   base: string;
   current: string;
   target: string;
-  conflicts: number;
+  conflicts: Size[];
 };
 
 /** How many lines each side of a conflict has. */
@@ -18,10 +18,12 @@ export type Size = { target: number; current: number };
 export function sides(text: string, sizes: readonly Size[] = []): Sides | undefined {
   const lines = text.split(/(?<=\n)/);
   const out = { base: [] as string[], current: [] as string[], target: [] as string[] };
-  let conflicts = 0;
+  const conflicts: Size[] = [];
   for (let at = 0; at < lines.length; at++) {
     const line = lines[at] ?? "";
-    const [middle, end] = line.startsWith("<<<<<<< ") ? markers(lines, at, sizes[conflicts]) : [-1, -1];
+    const [middle, end] = line.startsWith("<<<<<<< ")
+      ? markers(lines, at, sizes[conflicts.length])
+      : [-1, -1];
     if (end < 0) {
       for (const side of Object.values(out)) side.push(line);
       continue;
@@ -29,12 +31,22 @@ export function sides(text: string, sizes: readonly Size[] = []): Sides | undefi
     // as a restore writes them: what was, then what is kept
     out.target.push(...lines.slice(at + 1, middle));
     out.current.push(...lines.slice(middle + 1, end));
-    conflicts++;
+    conflicts.push({ target: middle - at - 1, current: end - middle - 1 });
     at = end;
   }
-  if (conflicts === 0) return undefined;
+  if (conflicts.length === 0) return undefined;
   const joined = (side: string[]) => side.join("");
   return { base: joined(out.base), current: joined(out.current), target: joined(out.target), conflicts };
+}
+
+/** Whether conflicts of these sizes are among others, in their order. */
+export function hasAll(found: readonly Size[], sizes: readonly Size[]): boolean {
+  let at = 0;
+  for (const { target, current } of found) {
+    const next = sizes[at];
+    if (next?.target === target && next.current === current) at++;
+  }
+  return at === sizes.length;
 }
 
 /** The line between the sides of the conflict that begins here, and the one behind them; -1 where it is none. */

@@ -6,7 +6,7 @@ import { diffArrays } from "diff";
 export type Range = [start: number, end: number];
 export type Hunk = { old: Range; now: Range };
 
-/** What is not compared within this, in milliseconds, is one change. */
+/** What is not compared within this, in milliseconds, differs too much. */
 const PATIENCE = 1000;
 
 /** As quick diff tells of a change: lines from 1; an end of 0 says that there are none, and the start the line before. */
@@ -25,11 +25,10 @@ export function fromGutter(change: LineChange): Hunk {
   };
 }
 
-/** What ends lines makes no difference. */
-export function hunks(old: string, now: string): Hunk[] {
-  const [was, is] = [lines(old), lines(now)];
-  const parts = diffArrays(was, is, { timeout: PATIENCE });
-  if (parts === undefined) return [{ old: [0, was.length], now: [0, is.length] }];
+/** What ends lines makes no difference. Undefined: too much differs to tell one change from the other. */
+export function hunks(old: string, now: string): Hunk[] | undefined {
+  const parts = diffArrays(lines(old), lines(now), { timeout: PATIENCE });
+  if (parts === undefined) return undefined;
   const found: Hunk[] = [];
   let [before, after] = [0, 0];
   let open: Hunk | undefined;
@@ -61,12 +60,20 @@ export function touched(all: readonly Hunk[], side: keyof Hunk, first: number, l
   });
 }
 
-/** Those that another way to compare found as this change. */
-export function overlapping(all: readonly Hunk[], { old, now }: Hunk): Hunk[] {
-  const meet = (one: Range, other: Range) =>
-    Math.max(one[0], other[0]) < Math.min(one[1], other[1]) ||
-    ((one[0] === one[1] || other[0] === other[1]) && one[0] <= other[1] && other[0] <= one[1]);
-  return all.filter((hunk) => meet(hunk.old, old) && meet(hunk.now, now));
+/** Whether these are all that differs, whoever compared: what lies between them is the same, but for blanks at the ends. */
+export function areAll(old: string, now: string, all: readonly Hunk[]): boolean {
+  const [was, is] = [lines(old), lines(now)];
+  const end: Hunk = { old: [was.length, was.length], now: [is.length, is.length] };
+  let [before, after] = [0, 0];
+  for (const hunk of [...all, end]) {
+    const between = was.slice(before, hunk.old[0]);
+    if (before > hunk.old[0] || hunk.old[0] - before !== hunk.now[0] - after) return false;
+    const other = is.slice(after, hunk.now[0]);
+    if (!between.every((line, at) => line.trim() === other[at]?.trim())) return false;
+    before = hunk.old[1];
+    after = hunk.now[1];
+  }
+  return before === was.length && after === is.length;
 }
 
 /** The older text with these of the changes in it. */

@@ -1,9 +1,11 @@
 // VS Code's merge editor on a file in which a restore left conflict markers.
 
+import { randomUUID } from "node:crypto";
+
 import * as vscode from "vscode";
 
 import type { Conflict } from "../server/protocol.ts";
-import { type Sides, type Size, sides } from "./conflicts.ts";
+import { type Sides, type Size, hasAll, sides } from "./conflicts.ts";
 
 const SCHEME = "backstitch-merge";
 
@@ -20,7 +22,9 @@ function marked(document: vscode.TextDocument, sizes: readonly Size[]): Promise<
       look(true);
     }, PATIENCE);
     const look = (last: boolean) => {
-      const found = sides(document.getText(), sizes);
+      const marked = sides(document.getText(), sizes);
+      // the file may have had conflicts before
+      const found = marked && hasAll(marked.conflicts, sizes) ? marked : undefined;
       if (found === undefined && !last) return;
       heard.dispose();
       clearTimeout(timer);
@@ -35,6 +39,8 @@ export class Merges implements vscode.TextDocumentContentProvider, vscode.Dispos
   private readonly texts = new Map<string, string>();
   private readonly registered = vscode.workspace.registerTextDocumentContentProvider(SCHEME, this);
   private count = 0;
+  /** Tabs that are there again after the window is another's. */
+  private readonly window = randomUUID();
 
   provideTextDocumentContent(uri: vscode.Uri): string {
     return this.texts.get(uri.toString()) ?? "";
@@ -52,7 +58,11 @@ export class Merges implements vscode.TextDocumentContentProvider, vscode.Dispos
     }
     this.count++;
     const keep = (side: "base" | "current" | "target") => {
-      const uri = vscode.Uri.from({ scheme: SCHEME, path: file.path, query: `${this.count}-${side}` });
+      const uri = vscode.Uri.from({
+        scheme: SCHEME,
+        path: file.path,
+        query: `${this.count}-${side}-${this.window}`,
+      });
       this.texts.set(uri.toString(), found[side]);
       return uri;
     };

@@ -51,7 +51,7 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
     const path = documents.below(chosen.root, uri.fsPath);
     if (path === undefined) return undefined;
     // whether it was there at all, and by what name
-    await this.counting;
+    await this.counting.catch(() => undefined);
     const known = this.bases.get(uri.toString());
     return documents.baseUri(known ?? { root: chosen.root, rev: chosen.id, path, there: true });
   }
@@ -60,12 +60,10 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
   pointed(given: readonly unknown[]): Pointed[] {
     const [uri, changes, at] = given;
     if (uri instanceof vscode.Uri) {
-      const change =
-        Array.isArray(changes) && typeof at === "number"
-          ? (changes[at] as LineChange | undefined)
-          : undefined;
-      const file = change && this.file(uri);
-      return file ? [{ ...file, hunk: fromGutter(change) }] : [];
+      const all = Array.isArray(changes) ? (changes as LineChange[]).map(fromGutter) : [];
+      const hunk = typeof at === "number" ? all[at] : undefined;
+      const file = hunk && this.file(uri);
+      return file ? [{ ...file, change: { hunk, all } }] : [];
     }
     // all that are selected
     return (given as (vscode.SourceControlResourceState | undefined)[]).flatMap(
@@ -162,11 +160,13 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
   private soon(): void {
     this.pending ??= setTimeout(() => {
       this.pending = undefined;
+      const { chosen } = this;
       this.refresh().catch((error: unknown) => {
         this.ctx.log.warn(message(error));
-        if (failure(error)?.kind !== "not_found" || this.chosen === undefined) return;
+        // another one may be chosen meanwhile
+        if (failure(error)?.kind !== "not_found" || chosen === undefined || this.chosen !== chosen) return;
         void vscode.window.showWarningMessage(
-          vscode.l10n.t("Changes are no longer marked: {0} is gone", this.chosen.rev),
+          vscode.l10n.t("Changes are no longer marked: {0} is gone", chosen.rev),
         );
         this.off();
       });
@@ -204,7 +204,12 @@ export class QuickDiff implements vscode.Disposable, vscode.QuickDiffProvider {
     const isKept = await Promise.all(
       all.map(async ({ sides: { resource } }) => {
         const base = bases.get(resource.toString());
-        return base !== undefined && (await this.review.isKept(base, resource));
+        if (base === undefined) return false;
+        // one that cannot be read is listed, as the others are
+        return this.review.isKept(base, resource).catch((error: unknown) => {
+          this.ctx.log.warn(message(error));
+          return false;
+        });
       }),
     );
     if (this.group !== group) return;

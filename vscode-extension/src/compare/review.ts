@@ -6,11 +6,14 @@ import * as vscode from "vscode";
 import type { Outcome, Restores } from "../commands/restore.ts";
 import type { Ctx, Owned } from "../ctx.ts";
 import { type Base, NOTHING, type Sides, baseOf, contentOf, onDisk } from "../documents/open.ts";
-import { rev as revOf, shown } from "../server/protocol.ts";
-import { type Hunk, hunks, isSame, lines, overlapping, touched, withHunks } from "./hunks.ts";
+import { type Text, rev as revOf, shown } from "../server/protocol.ts";
+import { message } from "../show/errors.ts";
+import { type Hunk, areAll, hunks, isSame, lines, touched, withHunks } from "./hunks.ts";
 
 /** Null: that it is gone is kept. */
-type Text = string | null;
+type Kept = string | null;
+/** How a change is taken back: as lines of its text, as a file to what is kept of it, as a file to the checkpoint. */
+type Extent = "part" | "kept" | "file";
 /** How much is remembered of a file, and of all of them, in characters. */
 const MOST_OF_ONE = 1 << 20;
 const MOST = 4 << 20;
@@ -19,11 +22,13 @@ const TIMES = "keptTimes";
 
 /** A file as it is now, and what it is compared with. */
 export type Pair = { base: Base; file: vscode.Uri; isGone: boolean };
+/** One of all the changes that whoever compared has shown: by these it can be told whether the file is still the same. */
+export type Change = { hunk: Hunk; all: readonly Hunk[] };
 /** Of which this is meant, or all of it. */
-export type Pointed = Pair & { hunk?: Hunk; isBinary?: boolean };
+export type Pointed = Pair & { change?: Change; isBinary?: boolean };
 
 export class Review implements vscode.Disposable {
-  private readonly kept: Map<string, Text>;
+  private readonly kept: Map<string, Kept>;
   private readonly changed = new vscode.EventEmitter<Base[]>();
   /** What is compared in editors of several files, by their titles and then by the documents of both sides. */
   private readonly titles = new Map<string, Map<string, Pair>>();
@@ -33,7 +38,7 @@ export class Review implements vscode.Disposable {
   readonly onDidChange = this.changed.event;
 
   constructor(private readonly ctx: Ctx) {
-    this.kept = new Map(ctx.extension.workspaceState.get<[string, Text][]>(KEPT, []));
+    this.kept = new Map(ctx.extension.workspaceState.get<[string, Kept][]>(KEPT, []));
     const look = () => {
       void vscode.commands.executeCommand("setContext", "backstitch.comparing", this.looked() !== undefined);
     };
@@ -47,7 +52,7 @@ export class Review implements vscode.Disposable {
   }
 
   /** What a file is compared as; undefined: as it was at the checkpoint. */
-  text(base: Base): Text | undefined {
+  text(base: Base): Kept | undefined {
     return this.kept.get(key(base));
   }
 
@@ -103,18 +108,22 @@ export class Review implements vscode.Disposable {
     if (pair.isGone) return [pair];
     const now = await vscode.workspace.openTextDocument(pair.file);
     const all = hunks(await this.original(pair.base), now.getText());
+    if (all === undefined) {
+      throw new Error(say("Too much differs to tell the changes apart. Rewind the file as a whole."));
+    }
     const { start, end } = editor.selection;
     // a selection of whole lines ends at the beginning of the next
     const last = end.line > start.line && end.character === 0 ? end.line - 1 : end.line;
     const some = touched(all, side, start.line, last);
     if (some.length === 0) throw new Error(say("There is no change at the cursor. Put it into one."));
-    return some.map((hunk) => ({ ...pair, hunk }));
+    return some.map((hunk) => ({ ...pair, change: { hunk, all } }));
   }
 
   /** Changes of one file, or files as a whole; `all`: nobody pointed at each of them, and what is the user's stays. */
   async takeBack(restores: Restores, pointed: readonly Pointed[], all = false): Promise<void> {
-    const parts = await Promise.all(pointed.map((each) => this.isPart(each)));
-    const whole = pointed.filter((_, at) => !parts[at]);
+    const extents = await Promise.all(pointed.map((each) => this.extent(each)));
+    const of = (extent: Extent) => pointed.filter((_, at) => extents[at] === extent);
+    const whole = of("file");
     const [first] = whole;
     if (first !== undefined) {
       const paths = whole.map(({ file }) => file.toString());
@@ -124,23 +133,39 @@ export class Review implements vscode.Disposable {
       const done = await restores.run("backstitch.rewind", { ...at, rev, paths, exact: !all });
       if (done === "called off") return;
     }
-    const files = new Map<string, Pointed[]>();
-    for (const each of pointed.filter((_, at) => parts[at])) {
-      files.set(each.file.toString(), [...(files.get(each.file.toString()) ?? []), each]);
-    }
-    for (const changes of files.values()) {
+    for (const changes of byFile(of("part"))) {
       if ((await this.takeBackIn(restores, changes, all)) === "called off") return;
     }
+    const kept = of("kept");
+    if (all && kept.length > 0) {
+      const names = kept.map(({ file }) => vscode.workspace.asRelativePath(file)).join(", ");
+      throw new Error(vscode.l10n.t("Of {0} you kept something else. Take it back by itself.", names));
+    }
+    for (const each of kept) await this.toKept(each);
   }
 
-  /** Some changes of a text, and not the file as a whole: where some of it is kept, only the rest is meant. */
-  private async isPart({ base, file, isGone, isBinary, hunk }: Pointed): Promise<boolean> {
+  /** Where some of a file is kept, only the rest is meant. */
+  private async extent({ base, file, isGone, isBinary, change }: Pointed): Promise<Extent> {
+    const kept = this.text(base);
     const isText = !isGone && isBinary !== true && (await isThere(file));
-    if (!isText || (hunk === undefined && typeof this.text(base) !== "string")) return false;
-    if (base.there || hunk === undefined || this.text(base) !== undefined) return true;
-    // all of a file that was made
+    if (kept === null || (kept !== undefined && !isText)) return "kept";
+    if (!isText || (change === undefined && kept === undefined)) return "file";
+    if (base.there || change === undefined || kept !== undefined) return "part";
     const now = await vscode.workspace.openTextDocument(file);
-    return hunk.now[1] - hunk.now[0] < lines(now.getText()).filter((line) => line !== "").length;
+    const [start, end] = change.hunk.now;
+    const isAll = end - start >= lines(now.getText()).filter((line) => line !== "").length;
+    return isAll ? "file" : "part";
+  }
+
+  /** As it was kept: with its text, or not there. */
+  private async toKept({ base, file, isGone }: Pair): Promise<void> {
+    const kept = this.text(base) ?? null;
+    // nobody saw what is there now
+    if (isGone && (await isThere(file))) throw meanwhile();
+    const edit = new vscode.WorkspaceEdit();
+    if (kept === null) edit.deleteFile(file, { ignoreIfNotExists: true });
+    else edit.createFile(file, { overwrite: true, contents: new TextEncoder().encode(kept) });
+    await apply(edit);
   }
 
   private async takeBackIn(
@@ -154,47 +179,48 @@ export class Review implements vscode.Disposable {
     const document = await vscode.workspace.openTextDocument(file);
     const old = await this.original(base);
     const { version } = document;
-    const differ = hunks(old, document.getText());
-    const some = changes.some(({ hunk }) => hunk === undefined)
-      ? differ
-      : differ.filter((each) => changes.some(({ hunk }) => hunk && overlapping([each], hunk).length > 0));
-    const ids = await this.ids(pair, old, some);
+    const some = meant(old, document.getText(), changes);
+    const ids = await this.ids(pair, old, document.getText(), some);
     if (ids !== undefined) {
       // whoever wrote it: this very change is pointed at
       const place = { workspace: base.root, rev: base.rev, paths: [file.toString()] };
       return restores.run("backstitch.rewind", { ...place, hunks: ids, exact: !all }, !all);
     }
-    if (document.version !== version) {
-      throw new Error(vscode.l10n.t("The file has changed meanwhile. Take the change back again."));
-    }
-    const wanted = all ? await this.byAgents(file, some) : some;
+    const wanted = all ? await this.byAgents(document, some) : some;
+    const isSameBase = (await this.original(base)) === old;
+    // from here on nothing is waited for before the edit
+    if (!isSameBase || document.version !== version) throw meanwhile();
     await putBack(document, old, wanted);
     return undefined;
   }
 
-  /** The server's names of these changes; undefined where it cuts the file otherwise, or other lines came before them. */
+  /** The server's names of these changes; undefined where it cuts the file otherwise, or has other lines. */
   private async ids(
     { base, file }: Pair,
     text: string,
+    now: string,
     some: readonly Hunk[],
   ): Promise<string[] | undefined> {
     const where = { workspace: base.root, uri: file.toString() };
     const { files } = await this.ctx.request("backstitch/diff", { ...where, from: base.rev, to: "buffer" });
     const all = files.flatMap((changed) => changed.hunks);
-    const was = lines(text);
+    const [was, is] = [lines(text), lines(now)];
+    const isAt = (range: [number, number], [start, end]: [number, number]) =>
+      range[0] - 1 === start && range[1] === end - start;
+    const has = (found: readonly Text[], expected: readonly string[]) =>
+      isSame(found.map((line) => shown(line).replace(/[\r\n]+$/, "")).join("\n"), expected.join("\n"));
     const ids = some.map(({ old, now }) => {
-      const isAt = (range: [number, number], [start, end]: [number, number]) =>
-        range[0] - 1 === start && range[1] === end - start;
       const found = all.find((hunk) => isAt(hunk.old, old) && isAt(hunk.new, now));
-      const removed = found?.removed.map((line) => shown(line).replace(/[\r\n]+$/, ""));
-      return removed && isSame(removed.join("\n"), was.slice(...old).join("\n")) ? found?.id : undefined;
+      const isIt = found && has(found.removed, was.slice(...old)) && has(found.added, is.slice(...now));
+      return isIt === true ? found.id : undefined;
     });
-    return ids.every((id) => id !== undefined) ? ids : undefined;
+    return ids.length > 0 && ids.every((id) => id !== undefined) ? ids : undefined;
   }
 
   /** Those of which an agent wrote every line; where lines are only gone, nobody can tell. */
-  private async byAgents(file: vscode.Uri, some: readonly Hunk[]): Promise<Hunk[]> {
-    const { runs } = await this.ctx.request("backstitch/blame", { uri: file.toString() });
+  private async byAgents(document: vscode.TextDocument, some: readonly Hunk[]): Promise<Hunk[]> {
+    const { version, runs } = await this.ctx.request("backstitch/blame", { uri: document.uri.toString() });
+    if (version !== document.version) throw meanwhile();
     const isAgents = (line: number) =>
       runs.some(({ by, start, count }) => by === "agent" && start <= line && line < start + count);
     return some.filter(({ now: [start, end] }) => {
@@ -208,12 +234,14 @@ export class Review implements vscode.Disposable {
     const run = async () => {
       const kept: Base[] = [];
       const failed: string[] = [];
-      for (const { base, file, hunk } of pointed) {
+      for (const changes of byFile(pointed)) {
+        const [first] = changes;
+        if (first === undefined) continue;
         try {
-          await this.remember(base, file, hunk);
-          kept.push(base);
+          await this.remember(first, changes);
+          kept.push(first.base);
         } catch (error) {
-          failed.push(error instanceof Error ? error.message : String(error));
+          failed.push(message(error));
         }
       }
       await this.save(kept);
@@ -224,14 +252,11 @@ export class Review implements vscode.Disposable {
     await done;
   }
 
-  private async remember(base: Base, file: vscode.Uri, hunk: Hunk | undefined): Promise<void> {
-    let text = await textOf(file);
-    if (hunk !== undefined) {
-      const old = await this.original(base);
-      const now = (await vscode.workspace.openTextDocument(file)).getText();
-      text = withHunks(old, now, overlapping(hunks(old, now), hunk));
-      sureOfLetters(text, file);
-    }
+  private async remember({ base, file, isGone }: Pair, changes: readonly Pointed[]): Promise<void> {
+    const text = isGone ? null : await this.chosen(base, file, changes);
+    // nobody saw what is there now
+    if (isGone && (await isThere(file))) throw meanwhile();
+    if (text === undefined) throw noUtf8(file);
     if ((text?.length ?? 0) > MOST_OF_ONE) {
       throw new Error(
         vscode.l10n.t("{0} is too long to be remembered as kept", vscode.workspace.asRelativePath(file)),
@@ -241,11 +266,22 @@ export class Review implements vscode.Disposable {
     this.kept.set(key(base), text);
   }
 
+  /** What a file is compared as once these changes are kept. */
+  private async chosen(base: Base, file: vscode.Uri, changes: readonly Pointed[]): Promise<Kept | undefined> {
+    if (changes.some(({ change }) => change === undefined)) return textOf(file);
+    const old = await this.original(base);
+    const now = (await vscode.workspace.openTextDocument(file)).getText();
+    const text = withHunks(old, now, meant(old, now, changes));
+    sureOfLetters(text, file);
+    return text;
+  }
+
   /** Whether nothing of a file is left to be looked at. */
   async isKept(base: Base, file: vscode.Uri): Promise<boolean> {
     const text = this.text(base);
     if (text === undefined) return false;
     const now = await textOf(file);
+    if (now === undefined) return false;
     return text === null || now === null ? text === now : isSame(text, now);
   }
 
@@ -259,10 +295,16 @@ export class Review implements vscode.Disposable {
   /** A checkpoint is compared with: where a history was cleared, another may have its name by now. */
   async sure(root: string, rev: string, time: string | null): Promise<void> {
     const state = this.ctx.extension.workspaceState;
-    const times = state.get<Record<string, string | null>>(TIMES, {});
     const name = JSON.stringify([root, rev]);
-    if (name in times && times[name] !== time) await this.forget(root, rev);
-    if (times[name] !== time) await state.update(TIMES, { ...times, [name]: time });
+    const known = state.get<Record<string, string | null>>(TIMES, {})[name];
+    if (known !== undefined && known !== time) await this.forget(root, rev);
+    // of others only as long as something is kept
+    const inUse = new Set(
+      [...this.kept.keys()].map(parse).map((base) => JSON.stringify([base.root, base.rev])),
+    );
+    const times = state.get<Record<string, string | null>>(TIMES, {});
+    const left = Object.entries(times).filter(([each]) => inUse.has(each));
+    await state.update(TIMES, { ...Object.fromEntries(left), [name]: time });
   }
 
   private async save(changed: Base[]): Promise<void> {
@@ -307,21 +349,66 @@ async function putBack(document: vscode.TextDocument, old: string, some: readonl
     const text = older.length === 0 ? "" : isLast ? `${start > 0 ? eol : ""}${between}` : `${between}${eol}`;
     edit.replace(document.uri, new vscode.Range(from, to), text);
   }
+  await apply(edit);
+  // what is not saved otherwise is not either
+  if (wasClean && !(await document.save())) {
+    const name = vscode.workspace.asRelativePath(document.uri);
+    throw new Error(vscode.l10n.t("{0} is changed in the editor, and could not be saved", name));
+  }
+}
+
+async function apply(edit: vscode.WorkspaceEdit): Promise<void> {
   const isDone = await vscode.workspace.applyEdit(edit);
   if (!isDone) throw new Error(vscode.l10n.t("The editor did not take the change back"));
-  // what is not saved otherwise is not either
-  if (wasClean) await document.save();
+}
+
+/** Which of all that differs is pointed at. Fails where that is not what was shown. */
+function meant(old: string, now: string, changes: readonly Pointed[]): Hunk[] {
+  const whole: Hunk = { old: [0, lines(old).length], now: [0, lines(now).length] };
+  const isWhole = changes.some(({ change }) => change === undefined);
+  const some = isWhole ? (hunks(old, now) ?? [whole]) : changes.flatMap(({ change }) => change?.hunk ?? []);
+  const isAsShown = changes.every(({ change }) => change === undefined || areAll(old, now, change.all));
+  if (!isAsShown || some.length === 0) throw meanwhile();
+  return some;
+}
+
+function byFile(pointed: readonly Pointed[]): Pointed[][] {
+  const files = new Map<string, Pointed[]>();
+  for (const each of pointed) {
+    const name = key(each.base) + each.file.toString();
+    files.set(name, [...(files.get(name) ?? []), each]);
+  }
+  return [...files.values()];
+}
+
+function meanwhile(): Error {
+  return new Error(vscode.l10n.t("The file has changed meanwhile. Look at the change again."));
+}
+
+function noUtf8(file: vscode.Uri): Error {
+  const name = vscode.workspace.asRelativePath(file);
+  return new Error(vscode.l10n.t("{0} is no UTF-8. Rewind the file as a whole.", name));
 }
 
 /** The server takes every file for UTF-8; what it could not read is not to be written. */
 function sureOfLetters(text: string, file: vscode.Uri): void {
-  if (!text.includes("\uFFFD")) return;
-  const name = vscode.workspace.asRelativePath(file);
-  throw new Error(vscode.l10n.t("{0} is no UTF-8. Rewind the file as a whole.", name));
+  if (text.includes("\uFFFD")) throw noUtf8(file);
 }
 
 async function isThere(file: vscode.Uri): Promise<boolean> {
-  return (await textOf(file)) !== null;
+  try {
+    await vscode.workspace.fs.stat(file);
+    return true;
+  } catch (error) {
+    if (isAbsent(error)) return false;
+    throw error;
+  }
+}
+
+function isAbsent(error: unknown): boolean {
+  return (
+    error instanceof vscode.FileSystemError && ["FileNotFound", "FileNotADirectory"].includes(error.code)
+  );
 }
 
 function key({ root, rev, path, there }: Base): string {
@@ -333,12 +420,18 @@ function parse(key: string): Base {
   return { root, rev, path, there };
 }
 
-async function textOf(file: vscode.Uri): Promise<Text> {
+/** Undefined: it is no UTF-8. */
+async function textOf(file: vscode.Uri): Promise<Kept | undefined> {
+  let bytes: Uint8Array;
   try {
-    const bytes = await vscode.workspace.fs.readFile(file);
-    return new TextDecoder().decode(bytes);
+    bytes = await vscode.workspace.fs.readFile(file);
   } catch (error) {
-    if (error instanceof vscode.FileSystemError && error.code === "FileNotFound") return null;
+    if (isAbsent(error)) return null;
     throw error;
+  }
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
   }
 }

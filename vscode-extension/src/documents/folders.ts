@@ -16,7 +16,9 @@ export function really(file: string, folders: readonly Folder[]): string {
 }
 
 function moved(file: string, folders: readonly Folder[], from: keyof Folder, to: keyof Folder): string {
-  for (const folder of folders) {
+  // of a folder within another, its own name
+  const longestFirst = [...folders].sort((a, b) => b[from].length - a[from].length);
+  for (const folder of longestFirst) {
     if (file === folder[from]) return folder[to];
     const start = folder[from].endsWith(path.sep) ? folder[from] : `${folder[from]}${path.sep}`;
     if (file.startsWith(start)) return path.join(folder[to], file.slice(start.length));

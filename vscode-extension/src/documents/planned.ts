@@ -1,5 +1,7 @@
 // What files would be after a restore, as documents of their own, for as long as anybody looks at them.
 
+import { randomUUID } from "node:crypto";
+
 import * as vscode from "vscode";
 
 import { type PlanResult, shown } from "../server/protocol.ts";
@@ -16,6 +18,8 @@ export class Planned implements vscode.TextDocumentContentProvider, vscode.Dispo
   /** By the number of the plan. */
   private readonly plans = new Map<number, Map<string, string>>();
   private count = 0;
+  /** Tabs that are there again after the window is another's. */
+  private readonly window = randomUUID();
 
   /** Makes the texts of a plan documents; by path. */
   keep(texts: Texts): Map<string, Sides> {
@@ -25,7 +29,11 @@ export class Planned implements vscode.TextDocumentContentProvider, vscode.Dispo
     this.plans.delete(this.count - KEPT);
     const side = (path: string, which: "now" | "then", text: string | null) => {
       if (text === null) return NOTHING;
-      const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${path}`, query: `${this.count}-${which}` });
+      const uri = vscode.Uri.from({
+        scheme: SCHEME,
+        path: `/${path}`,
+        query: `${this.count}-${which}-${this.window}`,
+      });
       contents.set(uri.toString(), text);
       return uri;
     };

@@ -120,7 +120,8 @@ export class FileRow extends Row {
       .filter(Boolean)
       .join(" · ");
     this.tooltip = path;
-    this.accessibilityInformation = { label: [path, kind, counts([change])].filter(Boolean).join(", ") };
+    const spoken = [path, kind, counts([change]), change.binary ? say("binary") : ""];
+    this.accessibilityInformation = { label: spoken.filter(Boolean).join(", ") };
     this.isDeleted = change.kind === "delete";
     this.contextValue = `file${change.binary ? "-binary" : ""}${this.isDeleted ? "-deleted" : ""}`;
     const uri = this.resourceUri.toString();

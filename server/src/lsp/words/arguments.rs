@@ -3,7 +3,7 @@
 pub const A_NAME: &str = "a string that is not empty";
 pub const A_TEXT: &str = "a string";
 pub const A_FLAG: &str = "true or false";
-pub const NAMES: &str = "an array of strings that are not empty";
+pub const NAMES: &str = "an array of strings, with at least one and none of them empty";
 pub const A_COUNT: &str = "a whole number, 0 or more";
 pub const LINES: &str = "an array of two lines from 0 on, the first and the one behind the last";
 pub const AN_EDIT: &str = "a WorkspaceEdit, as LSP has it";
