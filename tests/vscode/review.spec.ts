@@ -217,7 +217,8 @@ test.describe(() => {
     // from the line above the function, where others would begin with the function itself
     const bars = [4, 5, 6, 7].map((line) => ({ line, kind: 'added' }));
     await expect.poll(() => editor.quickDiffs()).toEqual([...bars, { line: 10, kind: 'modified' }]);
-    await editor.clickQuickDiff(6);
+    await window.run('Show Next Change');
+    await expect(editor.peek).toContainText('1 of 2');
     await editor.peek.locator('[aria-label*="Take Back This Change"]').click();
     await expect.poll(() => world.read('a.txt')).toBe(before.replace('    3', '    three'));
   });
