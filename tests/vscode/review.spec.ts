@@ -87,6 +87,24 @@ test('beside what is kept, what was only deleted, and what the user wrote', asyn
   await expect.poll(() => world.read('a.txt')).toBe('one\n2\n3\nfour\nfive\nsix\nseven\n');
 });
 
+test('below what is not saved', async ({ world, agent, code }) => {
+  world.commit({ 'a.txt': TEXT });
+  agent.start();
+  agent.turn('four', () => agent.edit('a.txt', 'four', '4'));
+  const window = await code.open('a.txt');
+  const { editor, diff } = window;
+  await editor.lens(/^diff$/).first().click();
+  await diff.expectTexts(TEXT, TEXT.replace('four', '4'));
+  await diff.modified.type(1, 'mine\n');
+  await diff.modified.goto(5);
+  await window.titleAction('Take Back This Change').click();
+  await diff.modified.expectText(`mine\n${TEXT}`);
+  // to save it is the user's business
+  expect(world.read('a.txt')).toBe(TEXT.replace('four', '4'));
+  await diff.modified.save();
+  expect(world.read('a.txt')).toBe(`mine\n${TEXT}`);
+});
+
 test('one line, kept and changed again, goes back to what was kept', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();

@@ -180,7 +180,8 @@ export class Review implements vscode.Disposable {
     const old = await this.original(base);
     const { version } = document;
     const some = meant(old, document.getText(), changes);
-    const ids = await this.ids(pair, old, document.getText(), some);
+    // the server cuts what is in the file, and not what is not saved
+    const ids = document.isDirty ? undefined : await this.ids(pair, old, document.getText(), some);
     if (ids !== undefined) {
       // whoever wrote it: this very change is pointed at
       const place = { workspace: base.root, rev: base.rev, paths: [file.toString()] };

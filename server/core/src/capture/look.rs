@@ -185,10 +185,13 @@ impl Engine {
 
     /// Looks at the whole tree, or where a recorder proves that the rest is as it was, at what was touched.
     pub(super) fn scan(&mut self, deadline: Option<Instant>) -> Result<Scanned> {
+        let begun = Instant::now();
         let only = match recorder::ask(&self.store.dir, self.here.root, self.patience) {
             Some(touched) => self.nothing_else(&Extent::Only(touched))?,
             None => None,
         };
+        // the look itself has its whole time
+        let deadline = deadline.map(|deadline| deadline + begun.elapsed());
         self.spared += u64::from(only.is_some());
         self.scan_these(only.as_ref(), deadline)
     }

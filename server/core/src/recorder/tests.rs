@@ -107,3 +107,36 @@ fn other_rules_are_a_reason_to_walk() {
         .tree_at(s.engine.head().expect("a head").expect("a node"));
     assert!(tree.expect("a tree").contains_key(&path("x.log")));
 }
+
+/// However many files come before anybody reads of them, each is told.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_event_of_a_burst_is_lost() {
+    use std::collections::BTreeSet;
+    use std::time::Duration;
+
+    use super::watch::{Event, Watch};
+
+    let s = Scene::new(&[("a.txt", "one\n")]);
+    let questions = tempfile::tempdir().expect("a directory");
+    let mut watch = Watch::new(&s.engine.root, questions.path()).expect("a watch");
+    watch.set().expect("the watches are set");
+    let all: BTreeSet<RelPath> = (0..3000)
+        .map(|n| path(&format!("a-name-of-some-length-{n}.txt")))
+        .collect();
+    for made in &all {
+        s.user(&made.display(), "");
+    }
+    let mut told = BTreeSet::new();
+    loop {
+        let events = watch.wait(Duration::ZERO).expect("events");
+        if events.is_empty() {
+            break;
+        }
+        told.extend(events.into_iter().filter_map(|event| match event {
+            Event::Path(path) => Some(path),
+            _ => None,
+        }));
+    }
+    assert_eq!(all.difference(&told).count(), 0);
+}

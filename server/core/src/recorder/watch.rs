@@ -243,8 +243,8 @@ impl Watch {
         let mut space = [MaybeUninit::uninit(); 16 * 1024];
         let mut reader = inotify::Reader::new(queue, &mut space);
         let mut events = Vec::new();
-        // by portions: who asks is not to wait for the end of a storm
-        while events.len() < 1024 {
+        // by portions: who asks is not to wait for the end of a storm; what was read is not read again
+        while events.len() < 1024 || !reader.is_buffer_empty() {
             let (wd, what, name) = match reader.next() {
                 Ok(event) => (
                     event.wd(),
