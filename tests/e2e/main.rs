@@ -16,6 +16,7 @@ mod kill;
 mod lanes;
 mod lsp;
 mod numbers;
+mod nvim;
 mod oracle;
 mod payloads;
 mod real_claude;

@@ -45,6 +45,7 @@ pub struct Editor {
     keyboard: File,
     output: Receiver<Vec<u8>>,
     terminal: Parser<Answers>,
+    columns: u16,
 }
 
 /// What the terminal answers to questions about itself: editors wait for that when they start.
@@ -76,11 +77,21 @@ impl Callbacks for Answers {
 
 impl Editor {
     pub fn start(world: &World, name: &'static str, program: &Path, args: &[&str]) -> Self {
+        Self::sized(world, name, program, args, (ROWS, COLUMNS))
+    }
+
+    pub fn sized(
+        world: &World,
+        name: &'static str,
+        program: &Path,
+        args: &[&str],
+        (rows, columns): (u16, u16),
+    ) -> Self {
         let version = world.command(program).arg("--version").output();
         let version = String::from_utf8(version.expect("a version").stdout).expect("UTF-8");
         let version = version.lines().next().unwrap_or_default().to_owned();
         let (keyboard, theirs) = pty::open();
-        pty::resize(&theirs, ROWS, COLUMNS);
+        pty::resize(&theirs, rows, columns);
         // a terminal of its own, not only its streams: Emacs opens /dev/tty
         let mut command: Command = world.command("setsid");
         command.arg("--ctty").arg(program).args(args);
@@ -92,10 +103,10 @@ impl Editor {
             .stderr(theirs);
         let child = command.spawn().expect("the editor starts");
         drop(command);
-        let (rows, columns) = (NonZeroU16::new(ROWS), NonZeroU16::new(COLUMNS));
+        let size = (NonZeroU16::new(rows), NonZeroU16::new(columns));
         let terminal = Parser::new_with_callbacks(
-            rows.expect("some"),
-            columns.expect("some"),
+            size.0.expect("some"),
+            size.1.expect("some"),
             0,
             Answers::default(),
         );
@@ -107,6 +118,7 @@ impl Editor {
             output: pty::output(&keyboard),
             keyboard,
             terminal,
+            columns,
         }
     }
 
@@ -117,8 +129,8 @@ impl Editor {
     }
 
     /// The screen, with everything taken out that differs from run to run.
-    fn screen(&self) -> String {
-        let rows = self.terminal.screen().rows(0, COLUMNS);
+    pub fn screen(&self) -> String {
+        let rows = self.terminal.screen().rows(0, self.columns);
         let root = self.root.to_string_lossy();
         let rows = rows.map(|row| without_ages(&row.replace(&*root, "ROOT")));
         let text: Vec<String> = rows.collect();
@@ -143,7 +155,7 @@ impl Editor {
     }
 
     #[track_caller]
-    fn until(&mut self, what: &str, seen: impl Fn(&str) -> bool) {
+    pub fn until(&mut self, what: &str, seen: impl Fn(&str) -> bool) {
         let until = Instant::now() + PATIENCE;
         while !seen(&self.screen()) {
             let left = until.saturating_duration_since(Instant::now());

@@ -5,7 +5,7 @@
 #![allow(dead_code, reason = "a toolbox: not every test needs every tool")]
 
 pub mod agent;
-mod binary;
+pub mod binary;
 pub mod history;
 pub mod pty;
 pub mod rng;

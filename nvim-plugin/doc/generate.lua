@@ -1,0 +1,144 @@
+-- Makes doc/backstitch.txt of what the code says of itself, and its tags: `nvim -l doc/generate.lua`; with `--check` it only looks
+-- whether the file is as it would be made, and ends with 1 where it is not.
+local here = vim.fs.dirname(vim.fs.abspath(debug.getinfo(1, 'S').source:sub(2)))
+vim.opt.runtimepath:prepend(vim.fs.dirname(here))
+
+local commands = require('backstitch.commands')
+local config = require('backstitch.config')
+local highlights = require('backstitch.highlights')
+
+local WIDTH = 78
+local out = {}
+
+local function add(text)
+  table.insert(out, text or '')
+end
+
+--- Fills paragraphs up to the width.
+local function fill(text, indent)
+  indent = indent or ''
+  local line = indent
+  for word in text:gmatch('%S+') do
+    if #line + #word + 1 > WIDTH and vim.trim(line) ~= '' then
+      add(line)
+      line = indent
+    end
+    line = line .. (vim.trim(line) == '' and '' or ' ') .. word
+  end
+  if vim.trim(line) ~= '' then
+    add(line)
+  end
+end
+
+local function section(title, tag)
+  add(('='):rep(WIDTH))
+  local right = ('*%s*'):format(tag)
+  add(title .. (' '):rep(math.max(1, WIDTH - #title - #right)) .. right)
+  add()
+end
+
+local function tagged(left, tag)
+  local right = ('*%s*'):format(tag)
+  if #left + #right + 1 > WIDTH then
+    add((' '):rep(WIDTH - #right) .. right)
+    add(left)
+  else
+    add(left .. (' '):rep(WIDTH - #left - #right) .. right)
+  end
+end
+
+--- `code` of Markdown, as help has it.
+local function help(text)
+  return (text:gsub('`', ''))
+end
+
+local function template(name)
+  for line in io.lines(vim.fs.joinpath(here, 'parts', name)) do
+    add(line)
+  end
+end
+
+template('head.part')
+
+section('COMMANDS', 'backstitch-commands')
+tagged(':Backstitch', ':Backstitch')
+fill(
+  'Opens the timeline. With a word behind it, one of the following. What is a {rev} and what else may be typed is'
+    .. ' completed with <Tab>: a turn (`t4`) is the state before it, a step (`c12`) or another checkpoint the state after'
+    .. ' it, `c12^` the one before; branches, tags, `@` for the newest. A failure is one line, with what to do next.',
+  '    '
+)
+add()
+for _, subcommand in ipairs(commands.SUBCOMMANDS) do
+  tagged(vim.trim((':Backstitch %s %s'):format(subcommand.name, subcommand.usage)), ':Backstitch-' .. subcommand.name)
+  fill(help(subcommand.desc), '    ')
+  add()
+end
+
+template('mappings.part')
+
+section('TIMELINE', 'backstitch-timeline')
+template('timeline.part')
+for _, each in ipairs(config.TIMELINE_KEYS) do
+  add(('    %-8s %-12s'):format(each.key, each.name))
+  fill(help(each.desc), '             ')
+end
+add()
+
+template('diff.part')
+
+section('OPTIONS', 'backstitch-options')
+fill(
+  'None is needed. They are set in `vim.g.backstitch` before the plugin is loaded, or with'
+    .. ' `require("backstitch").setup{}` at any time; what is not named is as it is here. What is no option, or has a'
+    .. ' value that is none, is said, and what is here holds.'
+)
+add()
+add('>lua')
+add('    vim.g.backstitch = {')
+add("      cmd = { '/opt/backstitch/bin/backstitch', 'lsp' },")
+add("      timeline = { position = 'left', keys = { close = '<Esc>' } },")
+add('    }')
+add('<')
+for _, option in ipairs(config.OPTIONS) do
+  tagged(option.key, 'backstitch-option-' .. option.key)
+  local kind = type(option.type) == 'table' and table.concat(option.type --[[@as table]], ', ') or option.type
+  local default = option.key == 'timeline.keys' and 'see there'
+    or vim.inspect(option.default, { newline = ' ', indent = '' })
+  add(('    %s, default %s'):format(kind, default))
+  fill(help(option.desc), '    ')
+  add()
+end
+
+section('HIGHLIGHTS', 'backstitch-highlights')
+fill('All are links, and can be set otherwise.')
+add()
+for _, group in ipairs(highlights.GROUPS) do
+  tagged(group.name, 'hl-' .. group.name)
+  fill(
+    ('%s Links to |hl-%s|.'):format(group.desc, group.link):gsub('|hl%-(%u%l+)|', function(name)
+      return vim.list_contains({ 'Added', 'Changed', 'Removed' }, name) and name or ('|hl-%s|'):format(name)
+    end),
+    '    '
+  )
+end
+add()
+
+template('api.part')
+add(('vim:tw=%d:ts=8:noet:ft=help:norl:'):format(WIDTH))
+
+local text = table.concat(out, '\n') .. '\n'
+local path = vim.fs.joinpath(here, 'backstitch.txt')
+if vim.list_contains(vim.v.argv, '--check') or vim.list_contains(_G.arg or {}, '--check') then
+  local file = io.open(path, 'r')
+  local known = file and file:read('*a')
+  if known ~= text then
+    io.stderr:write('doc/backstitch.txt is not what the code says: nvim -l doc/generate.lua\n')
+    os.exit(1)
+  end
+else
+  local file = assert(io.open(path, 'w'))
+  file:write(text)
+  file:close()
+  vim.cmd.helptags(here)
+end

@@ -1,0 +1,2 @@
+-- What `vim.lsp.config` and `vim.lsp.enable` know the server by.
+return require('backstitch.server').config()

@@ -1,0 +1,140 @@
+--- Who wrote the current line, at its end. Asked for once per state of the buffer.
+local config = require('backstitch.config')
+local server = require('backstitch.server')
+local task = require('backstitch.task')
+local words = require('backstitch.words')
+
+local M = {}
+
+local namespace = vim.api.nvim_create_namespace('backstitch.blame')
+local is_on = false
+---@type table<integer, { tick: integer, runs: backstitch.BlameRun[] }>
+local known = {}
+---@type uv.uv_timer_t?
+local resting
+
+local WHO = { user = 'you', unsaved = 'you, not saved yet', unknown = 'nobody knows who' }
+
+--- What is said of a line; nil where it was there before everything.
+---@param run backstitch.BlameRun
+---@param now integer
+---@return string?
+function M.text(run, now)
+  if run.by == 'before' then
+    return nil
+  end
+  local parts
+  if run.by == 'agent' then
+    local prompt = words.given(run.prompt)
+    parts = {
+      words.given(run.turn) or words.given(run.checkpoint) or '',
+      prompt and ('“%s”'):format(words.line(prompt, 40)) or '',
+      words.given(run.agent) or '',
+      words.given(run.tool) or '',
+      words.given(run.certainty) == 'certain' and '' or 'uncertain',
+    }
+  else
+    parts = { WHO[run.by] or run.by }
+  end
+  table.insert(parts, words.ago(run.time, now))
+  parts = vim.tbl_filter(function(part)
+    return part ~= ''
+  end, parts)
+  return table.concat(parts, ' · ')
+end
+
+---@param buf integer
+---@param runs backstitch.BlameRun[]
+local function draw(buf, runs)
+  vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+  if vim.api.nvim_get_current_buf() ~= buf or not is_on then
+    return
+  end
+  local line = vim.fn.line('.') - 1
+  for _, run in ipairs(runs) do
+    if run.start <= line and line < run.start + run.count then
+      local text = M.text(run, os.time())
+      if text then
+        vim.api.nvim_buf_set_extmark(buf, namespace, line, 0, {
+          virt_text = { { '  ' .. text, 'BackstitchBlame' } },
+          hl_mode = 'combine',
+        })
+      end
+    end
+  end
+end
+
+---@async
+---@param buf integer
+local function show(buf)
+  local tick = vim.api.nvim_buf_get_changedtick(buf)
+  local client = vim.lsp.get_clients({ name = 'backstitch', bufnr = buf })[1]
+  if not client then
+    return
+  end
+  if not known[buf] or known[buf].tick ~= tick then
+    local answer = server.request(client, 'backstitch/blame', { uri = vim.uri_from_bufnr(buf) })
+    if not vim.api.nvim_buf_is_valid(buf) or vim.api.nvim_buf_get_changedtick(buf) ~= tick then
+      return
+    end
+    known[buf] = { tick = tick, runs = answer.runs }
+  end
+  draw(buf, known[buf].runs)
+end
+
+local function rest()
+  if not is_on then
+    return
+  end
+  local buf = vim.api.nvim_get_current_buf()
+  vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+  resting = resting or assert(vim.uv.new_timer())
+  resting:start(
+    config.get().blame.delay,
+    0,
+    vim.schedule_wrap(function()
+      if is_on and vim.api.nvim_buf_is_valid(buf) and vim.api.nvim_get_mode().mode ~= 'i' then
+        task.run(function()
+          show(buf)
+        end, function() end)
+      end
+    end)
+  )
+end
+
+function M.toggle()
+  is_on = not is_on
+  if is_on then
+    return rest()
+  end
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+  end
+end
+
+function M.enable()
+  is_on = config.get().blame.enabled
+  local group = vim.api.nvim_create_augroup('backstitch.blame', {})
+  vim.api.nvim_create_autocmd({ 'CursorMoved', 'InsertLeave', 'BufEnter' }, { group = group, callback = rest })
+  vim.api.nvim_create_autocmd('InsertEnter', {
+    group = group,
+    callback = function(event)
+      vim.api.nvim_buf_clear_namespace(event.buf, namespace, 0, -1)
+    end,
+  })
+  vim.api.nvim_create_autocmd('BufWipeout', {
+    group = group,
+    callback = function(event)
+      known[event.buf] = nil
+    end,
+  })
+  -- the same text may be somebody else's by now
+  local function forget()
+    known = {}
+    rest()
+  end
+  server.on('backstitch/timelineChanged', forget)
+  server.on('attached', forget)
+end
+
+return M

@@ -1,0 +1,507 @@
+--- `:Backstitch`: its subcommands, what completes them, and the commands that lenses and code actions name.
+local pick = require('backstitch.pick')
+local server = require('backstitch.server')
+local task = require('backstitch.task')
+local words = require('backstitch.words')
+
+local M = {}
+
+--- Milliseconds that a completion may take.
+local PATIENCE = 500
+
+---@class backstitch.Typed
+---@field args string[]
+---@field bang boolean
+---@field buf integer
+---@field first integer
+---@field last integer
+
+---@class backstitch.Subcommand
+---@field name string
+---@field usage string What follows the name.
+---@field desc string
+---@field most? integer How many words may follow; any number unless said.
+---@field complete? ('rev'|'branch'|'turn'|'file'|'off')[] What each word may be; the last one goes for all that follow.
+---@field run async fun(typed: backstitch.Typed)
+
+---@return string?
+local function uri_of(buf)
+  local name = vim.api.nvim_buf_get_name(buf)
+  return vim.bo[buf].buftype == '' and name ~= '' and vim.uri_from_fname(name) or nil
+end
+
+--- Which workspace a command is about: that of the buffer; else that of the directory.
+---@param client vim.lsp.Client
+---@param buf integer
+---@return { workspace?: string, uri?: string }
+local function where(client, buf)
+  local root = vim.b[buf].backstitch_root
+  if root then
+    return { workspace = root }
+  end
+  local uri = uri_of(buf)
+  if uri and client.attached_buffers[buf] then
+    return { uri = uri }
+  end
+  return client.root_dir and { workspace = client.root_dir } or {}
+end
+
+--- The root of the workspace. A document would make some commands about that file alone.
+---@async
+---@param client vim.lsp.Client
+---@param buf integer
+---@return table<string, any>
+local function workspace(client, buf)
+  local params = vim.tbl_extend('force', where(client, buf), { limit = 1 })
+  return { workspace = words.shown(server.request(client, 'backstitch/timeline', params).workspace) }
+end
+
+---@param verb backstitch.Verb
+---@param arguments table
+---@param client vim.lsp.Client
+local function restore(client, verb, arguments)
+  require('backstitch.restore').run(client, verb, arguments)
+end
+
+---@param path string
+---@return string uri
+local function file(path)
+  return vim.uri_from_fname(vim.fs.normalize(vim.fs.abspath(path)))
+end
+
+--- The state before the newest turn; where there is none, the newest.
+---@async
+---@param buf integer
+---@return string
+local function before_newest(buf)
+  local client = server.client(buf)
+  local params = vim.tbl_extend('force', workspace(client, buf), { limit = 1, kind = 'turn' })
+  local turn = server.request(client, 'backstitch/timeline', params).checkpoints[1]
+  return turn and words.rev(turn) or '@'
+end
+
+--- Begins a branch; who named none is asked.
+---@async
+---@param client vim.lsp.Client
+---@param arguments { workspace?: string, uri?: string, rev?: string, name?: string, into?: string }
+function M.fork(client, arguments)
+  if not arguments.name then
+    arguments.name = task.input({ prompt = ('Branch from %s: '):format(arguments.rev or 'now') })
+  end
+  arguments = vim.tbl_extend('force', arguments, { confirm = false })
+  ---@type backstitch.ForkResult
+  local forked = server.execute(client, 'backstitch.fork', arguments)
+  local into = forked.into and ' in ' .. words.shown(forked.into) or ''
+  local next_step = into == '' and ('; :Backstitch switch %s goes there'):format(forked.branch.name) or ''
+  vim.notify(('backstitch: branch %s begins there%s%s'):format(forked.branch.name, into, next_step))
+end
+
+--- Names a state; who gave no name is asked.
+---@async
+---@param client vim.lsp.Client
+---@param arguments { workspace?: string, uri?: string, rev?: string, name?: string }
+function M.tag(client, arguments)
+  if not arguments.name then
+    arguments.name = task.input({ prompt = ('Tag for %s: '):format(arguments.rev or 'now') })
+  end
+  ---@type backstitch.TagResult
+  local tagged = server.execute(client, 'backstitch.tag', arguments)
+  vim.notify(('backstitch: %s is %s'):format(tagged.tag, tagged.checkpoint))
+end
+
+---@type backstitch.Subcommand[]
+M.SUBCOMMANDS = {
+  {
+    name = 'log',
+    usage = '[{file}]',
+    desc = 'Opens the timeline: branches, turns and steps; of one file where one is named. See |backstitch-timeline|.',
+    most = 1,
+    complete = { 'file' },
+    run = function(typed)
+      local client = server.client(typed.buf)
+      local filter = typed.args[1] and { uri = file(typed.args[1]) } or {}
+      require('backstitch.timeline').open(client, workspace(client, typed.buf), filter)
+    end,
+  },
+  {
+    name = 'rewind',
+    usage = '[{rev} [{file}...]]',
+    desc = 'Goes back to a state, with all files or with these. Shows the plan first. Your own edits stay; with a bang'
+      .. ' they go, too. Without {rev} you choose one.',
+    complete = { 'rev', 'file' },
+    run = function(typed)
+      local client = server.client(typed.buf)
+      local arguments = workspace(client, typed.buf)
+      arguments.rev = typed.args[1] or words.before(pick.checkpoint(client, 'Rewind to', arguments))
+      arguments.exact = typed.bang or nil
+      if #typed.args > 1 then
+        arguments.paths = vim.tbl_map(file, vim.list_slice(typed.args, 2))
+      end
+      restore(client, 'rewind', arguments)
+    end,
+  },
+  {
+    name = 'undo',
+    usage = '[{operation}]',
+    desc = 'Undoes the last rewind, revert or switch, or the one that is named.',
+    most = 1,
+    run = function(typed)
+      local client = server.client(typed.buf)
+      local arguments = workspace(client, typed.buf)
+      arguments.op = typed.args[1]
+      restore(client, 'undo', arguments)
+    end,
+  },
+  {
+    name = 'redo',
+    usage = '',
+    desc = 'Does again what was undone last.',
+    most = 0,
+    run = function(typed)
+      local client = server.client(typed.buf)
+      restore(client, 'redo', workspace(client, typed.buf))
+    end,
+  },
+  {
+    name = 'revert',
+    usage = '[{turn}|{step}]',
+    desc = 'Takes back just one turn or step, and leaves what came later. Without one you choose.',
+    most = 1,
+    complete = { 'turn' },
+    run = function(typed)
+      local client = server.client(typed.buf)
+      local arguments = workspace(client, typed.buf)
+      local rev = typed.args[1]
+      if not rev then
+        local kinds = { turn = true, step = true }
+        local chosen = pick.checkpoint(client, 'Revert', { workspace = arguments.workspace, kinds = kinds })
+        rev = words.rev(chosen)
+      end
+      arguments[rev:match('^t%d') and 'turn' or 'step'] = rev
+      restore(client, 'revert', arguments)
+    end,
+  },
+  {
+    name = 'diff',
+    usage = '[{rev}|off]',
+    desc = 'Marks in the current buffer what differs from a state; from that before the newest turn unless one is named.'
+      .. ' Without {rev} where it is on, and with `off`, it goes. See |backstitch-diff|.',
+    most = 1,
+    complete = { 'rev' },
+    run = function(typed)
+      local review = require('backstitch.review')
+      local rev = typed.args[1]
+      if rev == 'off' or (not rev and review.of(typed.buf)) then
+        return review.stop(typed.buf)
+      end
+      review.start(typed.buf, rev or before_newest(typed.buf))
+    end,
+  },
+  {
+    name = 'diffsplit',
+    usage = '[{rev}]',
+    desc = "Opens the file as it was beside the buffer, both with 'diff'.",
+    most = 1,
+    complete = { 'rev' },
+    run = function(typed)
+      require('backstitch.review').split(typed.buf, typed.args[1] or before_newest(typed.buf))
+    end,
+  },
+  {
+    name = 'changes',
+    usage = '[{rev} [{rev2}]]',
+    desc = 'Shows what differs in all files: between two states, or one and now. A turn alone (`changes t4 t4`) shows what'
+      .. ' it changed itself.',
+    most = 2,
+    complete = { 'rev' },
+    run = function(typed)
+      local client = server.client(typed.buf)
+      local arguments = workspace(client, typed.buf)
+      local from, to = typed.args[1], typed.args[2]
+      if from and from == to and from:match('^t%d+$') then
+        arguments.turn = from
+      else
+        arguments.rev, arguments.rev2 = from, to
+      end
+      server.execute(client, 'backstitch.diff', arguments)
+    end,
+  },
+  {
+    name = 'next',
+    usage = '',
+    desc = 'In an inline diff: goes to the next change.',
+    most = 0,
+    run = function()
+      require('backstitch.review').jump(true)
+    end,
+  },
+  {
+    name = 'prev',
+    usage = '',
+    desc = 'In an inline diff: goes to the change before.',
+    most = 0,
+    run = function()
+      require('backstitch.review').jump(false)
+    end,
+  },
+  {
+    name = 'takeback',
+    usage = '',
+    desc = 'In an inline diff: takes back the change in this line, or those in the lines of a range.',
+    most = 0,
+    run = function(typed)
+      require('backstitch.review').take_back(typed.first, typed.last)
+    end,
+  },
+  {
+    name = 'keep',
+    usage = '',
+    desc = 'In an inline diff: keeps the change in this line, or those in the lines of a range: it is marked no more until'
+      .. ' it changes again. With a bang all that is kept of the file is marked again.',
+    most = 0,
+    run = function(typed)
+      local review = require('backstitch.review')
+      if typed.bang then
+        return review.forget()
+      end
+      review.keep(typed.first, typed.last)
+    end,
+  },
+  {
+    name = 'fork',
+    usage = '[{rev} [{name} [{directory}]]]',
+    desc = 'Begins a branch at a state, in a directory of its own where one is named.',
+    most = 3,
+    complete = { 'rev', 'off', 'file' },
+    run = function(typed)
+      local client = server.client(typed.buf)
+      local arguments = workspace(client, typed.buf)
+      arguments.rev = typed.args[1] or words.before(pick.checkpoint(client, 'Fork from', arguments))
+      arguments.name = typed.args[2]
+      arguments.into = typed.args[3] and vim.fs.normalize(vim.fs.abspath(typed.args[3]))
+      M.fork(client, arguments)
+    end,
+  },
+  {
+    name = 'switch',
+    usage = '[{branch}]',
+    desc = 'Goes to a branch. Shows the plan first. Without one you choose.',
+    most = 1,
+    complete = { 'branch' },
+    run = function(typed)
+      local client = server.client(typed.buf)
+      local arguments = workspace(client, typed.buf)
+      arguments.branch = typed.args[1] or pick.branch(client, 'Switch to', arguments)
+      restore(client, 'switch', arguments)
+    end,
+  },
+  {
+    name = 'tag',
+    usage = '[{name} [{rev}]]',
+    desc = 'Gives a state a name; the newest unless one is named.',
+    most = 2,
+    complete = { 'off', 'rev' },
+    run = function(typed)
+      local client = server.client(typed.buf)
+      local arguments = workspace(client, typed.buf)
+      arguments.name, arguments.rev = typed.args[1], typed.args[2]
+      M.tag(client, arguments)
+    end,
+  },
+  {
+    name = 'checkpoint',
+    usage = '[{label}]',
+    desc = 'Makes a checkpoint of what is there now, unsaved text included.',
+    complete = { 'off' },
+    run = function(typed)
+      local client = server.client(typed.buf)
+      local arguments = workspace(client, typed.buf)
+      local label = table.concat(typed.args, ' ')
+      arguments.label = label ~= '' and label or nil
+      ---@type backstitch.Checkpoint
+      local made = server.execute(client, 'backstitch.checkpoint', arguments)
+      vim.notify(('backstitch: checkpoint %s'):format(made.id))
+    end,
+  },
+  {
+    name = 'blame',
+    usage = '',
+    desc = 'Toggles who wrote the current line, at its end.',
+    most = 0,
+    run = function()
+      require('backstitch.blame').toggle()
+    end,
+  },
+  {
+    name = 'sessions',
+    usage = '',
+    desc = 'Lists the sessions of agents; the timeline shows the one that you choose.',
+    most = 0,
+    run = function(typed)
+      local client = server.client(typed.buf)
+      local at = workspace(client, typed.buf)
+      local session = pick.session(client, at)
+      require('backstitch.timeline').open(client, at, { session = session.session })
+    end,
+  },
+  {
+    name = 'restart',
+    usage = '',
+    desc = 'Starts the language server anew.',
+    most = 0,
+    run = function()
+      server.restart()
+    end,
+  },
+}
+
+---@param name string
+---@return backstitch.Subcommand?
+local function named(name)
+  for _, subcommand in ipairs(M.SUBCOMMANDS) do
+    if subcommand.name == name then
+      return subcommand
+    end
+  end
+end
+
+--- `:Backstitch` as it was typed; alone it opens the timeline.
+---@param typed vim.api.keyset.create_user_command.command_args
+function M.run(typed)
+  local args = vim.list_slice(typed.fargs, 2)
+  local name = typed.fargs[1] or 'log'
+  local subcommand = named(name)
+  task.run(function()
+    if not subcommand then
+      task.fail({
+        message = ("there is no :Backstitch '%s'"):format(name),
+        hint = ':help :Backstitch lists what there is',
+      })
+    end
+    if subcommand.most and #args > subcommand.most then
+      task.fail({
+        message = (":Backstitch %s: '%s' is one word too many"):format(name, args[subcommand.most + 1]),
+        hint = (':Backstitch %s %s'):format(name, subcommand.usage),
+      })
+    end
+    subcommand.run({
+      args = args,
+      bang = typed.bang,
+      buf = vim.api.nvim_get_current_buf(),
+      first = typed.line1,
+      last = typed.line2,
+    })
+  end)
+end
+
+---@param kind string
+---@return string[]
+local function candidates(kind)
+  local client = server.find()
+  if not client or kind == 'off' then
+    return {}
+  end
+  local params = { workspace = vim.b.backstitch_root or client.root_dir, limit = 100 }
+  local answer = client:request_sync('backstitch/timeline', params, PATIENCE)
+  local page = answer and answer.result
+  if not page then
+    return {}
+  end
+  local found, seen = {}, {}
+  local function add(word)
+    if word and not seen[word] then
+      seen[word] = true
+      table.insert(found, word)
+    end
+  end
+  for _, branch in ipairs(page.branches) do
+    if not branch.deleted and (kind == 'rev' or (kind == 'branch' and not branch.current)) then
+      add(branch.name)
+    end
+  end
+  if kind == 'branch' then
+    return found
+  end
+  for _, checkpoint in ipairs(page.checkpoints) do
+    if kind == 'rev' then
+      for _, tag in ipairs(checkpoint.tags) do
+        add(tag)
+      end
+    end
+    add(words.given(checkpoint.turn))
+  end
+  for _, checkpoint in ipairs(page.checkpoints) do
+    if kind == 'rev' or checkpoint.kind == 'step' then
+      add(checkpoint.id)
+    end
+  end
+  return found
+end
+
+--- What may stand where the cursor is.
+---@param word string What is there of it already.
+---@param line string
+---@return string[]
+function M.complete(word, line)
+  local before = vim.split(line:sub(1, #line - #word), '%s+', { trimempty = true })
+  -- a range, or what stands for a command before it, is no word of its own
+  local at = 1
+  while before[at] and not before[at]:match('[Bb]ack?s?t?i?t?c?h?!?$') do
+    at = at + 1
+  end
+  local said = vim.list_slice(before, at + 1)
+  local all = {}
+  if #said == 0 then
+    all = vim.tbl_map(function(subcommand)
+      return subcommand.name
+    end, M.SUBCOMMANDS)
+  else
+    local subcommand = named(said[1])
+    local kinds = subcommand and subcommand.complete or {}
+    local kind = kinds[math.min(#said, #kinds)]
+    if subcommand and subcommand.most and #said > subcommand.most then
+      kind = nil
+    end
+    if kind == 'file' then
+      return vim.fn.getcompletion(word, 'file')
+    end
+    all = kind and candidates(kind) or {}
+    if said[1] == 'diff' then
+      table.insert(all, 'off')
+    end
+  end
+  return vim.tbl_filter(function(each)
+    return vim.startswith(each, word)
+  end, all)
+end
+
+--- A command that a lens or a code action names, with what it was called with.
+---@param name string
+---@param arguments table
+---@param ctx { client_id: integer, bufnr?: integer }
+function M.from_server(name, arguments, ctx)
+  task.run(function()
+    local client = assert(vim.lsp.get_client_by_id(ctx.client_id))
+    local verbs = { rewind = true, revert = true, undo = true, redo = true, switch = true }
+    local is_named = arguments.rev or arguments.turn or arguments.step or name == 'undo' or name == 'redo'
+    if verbs[name] and is_named then
+      return restore(client, name --[[@as backstitch.Verb]], arguments)
+    elseif name == 'fork' and arguments.rev then
+      return M.fork(client, arguments)
+    elseif name == 'tag' and arguments.rev then
+      return M.tag(client, arguments)
+    elseif name == 'diff' and arguments.rev and arguments.uri and not arguments.rev2 then
+      local buf = vim.uri_to_bufnr(arguments.uri)
+      return require('backstitch.review').start(buf, arguments.rev)
+    elseif name == 'timeline' then
+      local at = workspace(client, ctx.bufnr or 0)
+      return require('backstitch.timeline').open(client, at, arguments.uri and { uri = arguments.uri } or {})
+    end
+    local result = server.execute(client, 'backstitch.' .. name, arguments)
+    if name == 'checkpoint' and type(result) == 'table' and result.id then
+      vim.notify(('backstitch: checkpoint %s'):format(result.id))
+    end
+  end)
+end
+
+return M

@@ -1,0 +1,135 @@
+--- Documents that the server has: files at a checkpoint, and what it shows of plans, diffs and timelines.
+local server = require('backstitch.server')
+
+local M = {}
+
+--- Milliseconds that a document may take: reading one is not to be waited for any longer.
+local PATIENCE = 10000
+--- Which server has shown a document.
+---@type table<string, integer>
+local shown_by = {}
+
+--- What a document is of: the directory, the path and the state of a file; of others only their name, as path.
+---@param uri string
+---@return string? root, string? path, string? rev
+local function parts(uri)
+  local root, rev, path = uri:match('^backstitch://([^/]+)/([^/]+)/(.+)$')
+  if not root or root == 'view' then
+    return nil, uri:match('([^/]+)$')
+  end
+  -- a host has no case: capitals are encoded once more
+  return vim.uri_decode(vim.uri_decode(root)), vim.uri_decode(path), vim.uri_decode(rev)
+end
+
+--- The URI of a file at a checkpoint.
+---@param root string
+---@param rev string
+---@param path string
+---@return string
+function M.uri(root, rev, path)
+  local function encoded(text, keep)
+    return (text:gsub('[^%w' .. keep .. ']', function(letter)
+      return ('%%%02X'):format(letter:byte())
+    end))
+  end
+  local host = root:gsub('[^%l%d%./_~-]', function(letter)
+    return ('%%%02x'):format(letter:byte())
+  end)
+  return ('backstitch://%s/%s/%s'):format(encoded(host, '%._~-'), encoded(rev, '%._~-'), encoded(path, '%._~/-'))
+end
+
+--- The servers that may have it, the likeliest first.
+---@param uri string
+---@return vim.lsp.Client[]
+local function owners(uri)
+  local root = parts(uri)
+  local likely, others = {}, {}
+  for _, client in ipairs(vim.lsp.get_clients({ name = 'backstitch' })) do
+    local is_likely = shown_by[uri] == client.id or (root and client.root_dir == root)
+    table.insert(is_likely and likely or others, client)
+  end
+  return vim.list_extend(likely, others)
+end
+
+--- Fills a buffer with the document that its name is. It cannot be changed.
+---@param buf integer
+---@param uri string
+function M.read(buf, uri)
+  local failed = 'no server has it: open a file of its workspace first'
+  local text
+  for _, client in ipairs(owners(uri)) do
+    local answer = client:request_sync('backstitch/content', { uri = uri }, PATIENCE, buf)
+    if answer and answer.result then
+      text = answer.result.text
+      break
+    end
+    failed = answer and answer.err and answer.err.message or 'the server does not answer'
+  end
+  local root, path = parts(uri)
+  vim.bo[buf].buftype = 'nofile'
+  vim.bo[buf].bufhidden = 'hide'
+  vim.bo[buf].swapfile = false
+  vim.bo[buf].modifiable = true
+  if text then
+    local lines = vim.split(text, '\n', { plain = true })
+    if #lines > 1 and lines[#lines] == '' then
+      table.remove(lines)
+    end
+    vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+    vim.b[buf].backstitch_root = root
+    local filetype = path and vim.filetype.match({ filename = path, buf = buf })
+    if filetype then
+      vim.bo[buf].filetype = filetype
+    end
+  else
+    vim.notify(('backstitch: %s: %s'):format(uri, failed), vim.log.levels.ERROR)
+  end
+  vim.bo[buf].modifiable = false
+  vim.bo[buf].modified = false
+end
+
+--- Shows a document beside what is there; `q` closes it.
+---@param uri string
+---@param client_id? integer
+function M.show(uri, client_id)
+  shown_by[uri] = client_id
+  local buf = vim.fn.bufadd(uri)
+  vim.fn.bufload(buf)
+  vim.bo[buf].buflisted = false
+  vim.cmd('botright split')
+  vim.api.nvim_win_set_buf(0, buf)
+  vim.keymap.set('n', 'q', '<C-W>c', { buffer = buf, nowait = true, desc = 'Close' })
+end
+
+--- The text of a file at a checkpoint.
+---@async
+---@param client vim.lsp.Client
+---@param root string
+---@param rev string
+---@param path string
+---@return string
+function M.text(client, root, rev, path)
+  return server.request(client, 'backstitch/content', { uri = M.uri(root, rev, path) }).text
+end
+
+function M.enable()
+  local group = vim.api.nvim_create_augroup('backstitch.documents', {})
+  vim.api.nvim_create_autocmd('BufReadCmd', {
+    group = group,
+    pattern = 'backstitch://*',
+    callback = function(event)
+      M.read(event.buf, event.match)
+    end,
+  })
+  vim.api.nvim_create_autocmd('BufWinEnter', {
+    group = group,
+    pattern = 'backstitch://*',
+    callback = function(event)
+      local _, path, rev = parts(event.match)
+      local name = (rev and ('%s at %s'):format(path, rev) or path or ''):gsub('%%', '%%%%')
+      vim.wo[0][0].statusline = (' %s%%=%%l,%%c %%P '):format(name)
+    end,
+  })
+end
+
+return M

@@ -1,0 +1,64 @@
+--- `:checkhealth backstitch`: what is needed, what is there, and what to do about the rest.
+local config = require('backstitch.config')
+local server = require('backstitch.server')
+
+local M = {}
+
+function M.check()
+  local health = vim.health
+  health.start('Neovim')
+  local version = tostring(vim.version())
+  if vim.fn.has('nvim-0.12') == 1 then
+    health.ok('version ' .. version)
+  elseif vim.fn.has('nvim-0.11') == 1 then
+    health.ok(('version %s: all but lenses that follow by themselves, which need 0.12'):format(version))
+  else
+    health.error(('version %s is too old'):format(version), 'Install 0.11 or newer')
+  end
+
+  health.start('Configuration')
+  config.get()
+  if #config.problems == 0 then
+    health.ok('nothing wrong')
+  end
+  for _, problem in ipairs(config.problems) do
+    health.warn(problem)
+  end
+
+  health.start('Server')
+  local binary = server.binary()
+  if not binary then
+    health.error(
+      ("'%s' is no program that can be started"):format(config.get().cmd[1] or ''),
+      'Install it (cargo install backstitch), or set cmd: :help backstitch-options'
+    )
+    return
+  end
+  local said = vim.system({ binary, '--version' }, { text = true, timeout = 5000 }):wait()
+  local its = (said.stdout or ''):match('%d+%.%d+%.%d+%S*')
+  if not its then
+    health.error(('%s does not say its version: %s'):format(binary, vim.trim(said.stderr or '')))
+    return
+  elseif vim.version.lt(its, server.NEEDS) then
+    health.error(('%s is version %s, and %s is needed'):format(binary, its, server.NEEDS), 'cargo install backstitch')
+    return
+  end
+  health.ok(('%s, version %s'):format(binary, its))
+  local clients = vim.lsp.get_clients({ name = 'backstitch' })
+  for _, client in ipairs(clients) do
+    local where = client.root_dir or 'files outside of repositories'
+    health.ok(('runs for %s, with %d buffers'):format(where, vim.tbl_count(client.attached_buffers)))
+  end
+  if #clients == 0 then
+    health.info('does not run: it starts with the first file')
+  end
+
+  health.start('Workspace')
+  local root = server.root(vim.uv.cwd() or '.') or vim.uv.cwd()
+  local status = vim.system({ binary, 'status' }, { text = true, timeout = 10000, cwd = root }):wait()
+  local lines = vim.split(vim.trim((status.stdout or '') .. (status.stderr or '')), '\n', { plain = true })
+  local tell = status.code == 0 and health.ok or health.warn
+  tell(('%s\n%s'):format(root, table.concat(lines, '\n')))
+end
+
+return M

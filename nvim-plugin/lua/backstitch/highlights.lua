@@ -1,0 +1,41 @@
+--- The highlight groups. All are links to what colour schemes have, and can be set otherwise.
+local M = {}
+
+---@type { name: string, link: string, desc: string }[]
+M.GROUPS = {
+  { name = 'BackstitchAdded', link = 'DiffAdd', desc = 'Added lines of an inline diff.' },
+  { name = 'BackstitchRemoved', link = 'DiffDelete', desc = 'Deleted lines of an inline diff.' },
+  { name = 'BackstitchChanged', link = 'DiffChange', desc = 'Changed lines of an inline diff.' },
+  { name = 'BackstitchAddedWord', link = 'DiffText', desc = 'Words that are new in a changed line.' },
+  { name = 'BackstitchRemovedWord', link = 'DiffText', desc = 'Words that are gone, in the deleted lines.' },
+  { name = 'BackstitchSignAdded', link = 'Added', desc = 'Signs of added lines.' },
+  { name = 'BackstitchSignChanged', link = 'Changed', desc = 'Signs of changed lines.' },
+  { name = 'BackstitchSignRemoved', link = 'Removed', desc = 'Signs of deleted lines.' },
+  { name = 'BackstitchBlame', link = 'LspCodeLens', desc = 'Who wrote the line, at its end.' },
+  { name = 'BackstitchHeading', link = 'Title', desc = 'Headings of plans.' },
+  { name = 'BackstitchKey', link = 'Special', desc = 'Keys in plans and in the help of the timeline.' },
+  { name = 'BackstitchDim', link = 'Comment', desc = 'What is less important.' },
+  { name = 'BackstitchWarning', link = 'DiagnosticWarn', desc = 'Conflicts, and what was not captured.' },
+  { name = 'BackstitchBranch', link = 'Title', desc = 'Branches in the timeline.' },
+  { name = 'BackstitchCurrent', link = 'String', desc = 'The branch one is on.' },
+  { name = 'BackstitchTurn', link = 'Identifier', desc = 'Turns in the timeline.' },
+  { name = 'BackstitchPrompt', link = 'Normal', desc = 'Prompts in the timeline.' },
+  { name = 'BackstitchTool', link = 'Function', desc = 'Tools in the timeline.' },
+  { name = 'BackstitchTag', link = 'Label', desc = 'Tags in the timeline.' },
+}
+
+local function set()
+  for _, group in ipairs(M.GROUPS) do
+    vim.api.nvim_set_hl(0, group.name, { link = group.link, default = true })
+  end
+end
+
+function M.enable()
+  set()
+  vim.api.nvim_create_autocmd('ColorScheme', {
+    group = vim.api.nvim_create_augroup('backstitch.highlights', {}),
+    callback = set,
+  })
+end
+
+return M

@@ -1,0 +1,162 @@
+--- Lists to choose from: checkpoints, branches, sessions; through `vim.ui.select`, with what each changed as preview.
+local server = require('backstitch.server')
+local task = require('backstitch.task')
+local words = require('backstitch.words')
+
+local M = {}
+
+--- Milliseconds that a preview may take.
+local PATIENCE = 1000
+
+--- How many are offered.
+local OFFERED = 200
+
+--- What differs, as the lines of a unified diff.
+---@param diff backstitch.DiffResult
+---@return string[]
+function M.unified(diff)
+  local lines = {}
+  for _, file in ipairs(diff.files) do
+    local path = words.shown(file.path)
+    local from = file.from and words.shown(file.from) or path
+    vim.list_extend(lines, {
+      '--- ' .. (file.kind == 'create' and '/dev/null' or from),
+      '+++ ' .. (file.kind == 'delete' and '/dev/null' or path),
+    })
+    if file.binary then
+      table.insert(lines, 'binary')
+    end
+    for _, hunk in ipairs(file.hunks) do
+      table.insert(lines, ('@@ -%d,%d +%d,%d @@'):format(hunk.old[1], hunk.old[2], hunk.new[1], hunk.new[2]))
+      for _, line in ipairs(hunk.removed) do
+        table.insert(lines, '-' .. words.shown(line))
+      end
+      for _, line in ipairs(hunk.added) do
+        table.insert(lines, '+' .. words.shown(line))
+      end
+    end
+  end
+  return #lines > 0 and lines or { 'nothing differs' }
+end
+
+--- What a checkpoint changed, for `backstitch/diff`.
+---@param checkpoint backstitch.Checkpoint
+---@return table?
+function M.range(checkpoint)
+  if checkpoint.kind == 'turn' then
+    return nil
+  end
+  local parent = words.given(checkpoint.parent)
+  return parent and { from = parent, to = checkpoint.id } or nil
+end
+
+--- Shows what a checkpoint changed, in a buffer that goes with its window.
+---@param client vim.lsp.Client
+---@param workspace string
+---@param checkpoint backstitch.Checkpoint
+local function preview(client, workspace, checkpoint)
+  local buf = vim.api.nvim_create_buf(false, true)
+  vim.bo[buf].bufhidden = 'wipe'
+  local range = M.range(checkpoint) or { from = words.before(checkpoint) }
+  range.workspace = workspace
+  local answer = client:request_sync('backstitch/diff', range, PATIENCE)
+  local lines = answer and answer.result and M.unified(answer.result) or { 'cannot be shown' }
+  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+  vim.bo[buf].filetype = 'diff'
+  return { buf = buf }
+end
+
+--- One row of a list of checkpoints.
+---@param checkpoint backstitch.Checkpoint
+---@param now integer
+---@return string
+function M.row(checkpoint, now)
+  local parts = { words.about(checkpoint) }
+  for _, part in ipairs({
+    words.given(checkpoint.agent) or '',
+    words.counts(checkpoint.changes),
+    table.concat(checkpoint.tags, ', '),
+    words.ago(checkpoint.time, now),
+  }) do
+    if part ~= '' then
+      table.insert(parts, part)
+    end
+  end
+  return ('%-5s %s'):format(words.rev(checkpoint), table.concat(parts, ' · '))
+end
+
+--- A checkpoint of the current branch; what it stands for where one goes back to it.
+---@async
+---@param client vim.lsp.Client
+---@param prompt string
+---@param where { workspace?: string, uri?: string, kinds?: table<backstitch.Kind, boolean> }
+---@return backstitch.Checkpoint
+function M.checkpoint(client, prompt, where)
+  local page =
+    server.request(client, 'backstitch/timeline', { workspace = where.workspace, uri = where.uri, limit = OFFERED })
+  local all = vim.tbl_filter(function(checkpoint)
+    return not where.kinds or where.kinds[checkpoint.kind]
+  end, page.checkpoints)
+  if #all == 0 then
+    task.fail({ message = 'there are no checkpoints yet', hint = 'They come with the first turn of an agent' })
+  end
+  local now = os.time()
+  return task.select(all, {
+    prompt = prompt,
+    kind = 'backstitch.checkpoint',
+    format_item = function(checkpoint)
+      return M.row(checkpoint, now)
+    end,
+    preview_item = function(checkpoint)
+      return preview(client, words.shown(page.workspace), checkpoint)
+    end,
+  })
+end
+
+--- A branch that one is not on.
+---@async
+---@param client vim.lsp.Client
+---@param prompt string
+---@param where table
+---@return string
+function M.branch(client, prompt, where)
+  local page = server.request(client, 'backstitch/timeline', vim.tbl_extend('force', where, { limit = 1 }))
+  local others = vim.tbl_filter(function(branch)
+    return not branch.current and not branch.deleted
+  end, page.branches)
+  if #others == 0 then
+    task.fail({ message = 'there is no other branch', hint = ':Backstitch fork begins one' })
+  end
+  return task.select(others, {
+    prompt = prompt,
+    kind = 'backstitch.branch',
+    format_item = function(branch)
+      local from = words.given(branch.fork_point)
+      return branch.name .. (from and ' · from ' .. from or '')
+    end,
+  }).name
+end
+
+--- A session of an agent.
+---@async
+---@param client vim.lsp.Client
+---@param where table
+---@return backstitch.AgentSession
+function M.session(client, where)
+  local all = server.request(client, 'backstitch/sessions', next(where) and where or vim.empty_dict()).sessions
+  if #all == 0 then
+    task.fail({ message = 'no agent was at work here yet' })
+  end
+  local now = os.time()
+  return task.select(all, {
+    prompt = 'Session',
+    kind = 'backstitch.session',
+    format_item = function(session)
+      local newest = session.turns[1]
+      local about = newest and ('“%s” · %s'):format(words.line(newest.prompt), words.ago(newest.time, now)) or ''
+      return ('%s · %s · %s'):format(session.agent, words.count(#session.turns, 'turn'), about)
+    end,
+  })
+end
+
+return M

@@ -1,0 +1,155 @@
+--- What a restore would do, shown before it is done; and what the user decides.
+local float = require('backstitch.float')
+local task = require('backstitch.task')
+local words = require('backstitch.words')
+
+local M = {}
+
+---@class backstitch.Way Another way to do the same.
+---@field key string
+---@field label string
+---@field instead table What to ask for otherwise.
+
+---@class backstitch.Decision
+---@field on_conflict? backstitch.OnConflict
+---@field instead? table
+
+---@param lines backstitch.Chunk[][]
+---@param title string
+---@param rows backstitch.Chunk[][]
+local function section(lines, title, rows)
+  if #rows == 0 then
+    return
+  end
+  table.insert(lines, { { '' } })
+  table.insert(lines, { { ' ' .. title, 'BackstitchHeading' } })
+  vim.list_extend(lines, rows)
+end
+
+--- What is shown of a plan. Pure.
+---@param plan backstitch.PlanResult
+---@return backstitch.Chunk[][]
+function M.lines(plan)
+  local colliding, widest = {}, 0
+  for _, conflict in ipairs(plan.conflicts) do
+    colliding[words.shown(conflict.path)] = conflict
+  end
+  for _, action in ipairs(plan.actions) do
+    widest = math.max(widest, vim.fn.strdisplaywidth(words.shown(action.path)))
+  end
+  local function padded(text)
+    return text .. (' '):rep(math.max(0, widest - vim.fn.strdisplaywidth(text)) + 2)
+  end
+  local lines = { { { ' ' .. words.summary(plan) } } }
+  local files, left, conflicts, planned = {}, {}, {}, {}
+  for _, action in ipairs(plan.actions) do
+    local path = words.shown(action.path)
+    planned[path] = true
+    if colliding[path] then
+      -- said below
+    elseif action.action == 'skip' then
+      table.insert(left, { { '   ' .. padded(path) }, { action.reason or '', 'BackstitchDim' } })
+    else
+      local group = action.action == 'delete' and 'BackstitchRemoved' or 'BackstitchDim'
+      local why = action.reason and (', ' .. action.reason) or ''
+      table.insert(files, { { '   ' .. padded(path) }, { words.action(action) .. why, group } })
+    end
+  end
+  for path, conflict in vim.spairs(colliding) do
+    table.insert(conflicts, { { '   ' .. padded(path) }, { conflict.reason, 'BackstitchWarning' } })
+  end
+  section(lines, 'Collides with your edits', conflicts)
+  section(lines, 'Files', files)
+  section(lines, 'Left as they are', left)
+  section(
+    lines,
+    'Your edits that stay behind',
+    vim.tbl_map(function(path)
+      return { { '   ' .. words.shown(path) } }
+    end, plan.uncarried or {})
+  )
+  section(
+    lines,
+    'Not reached',
+    vim.tbl_map(function(gap)
+      return { { '   ' .. words.gap(gap), 'BackstitchWarning' } }
+    end, plan.gaps)
+  )
+  return lines
+end
+
+--- All that a plan changes, as one diff.
+---@param plan backstitch.PlanResult
+---@return string[]
+function M.diff(plan)
+  local diff = vim.text and vim.text.diff or vim.diff
+  local lines = {}
+  for _, text in ipairs(plan.texts or {}) do
+    local path = words.shown(text.path)
+    local now, later = words.given(text.now), words.given(text['then'])
+    vim.list_extend(lines, {
+      '--- ' .. (now and words.shown(text.from or path) or '/dev/null'),
+      '+++ ' .. (later and path or '/dev/null'),
+    })
+    local hunks = diff(now or '', later or '', { ctxlen = 3 }) --[[@as string]]
+    vim.list_extend(lines, vim.split(vim.trim(hunks), '\n', { plain = true }))
+  end
+  return lines
+end
+
+--- Shows a plan and waits for what the user decides. Who closes it calls the task off.
+---@async
+---@param plan backstitch.PlanResult
+---@param ways backstitch.Way[]
+---@return backstitch.Decision
+function M.decide(plan, ways)
+  local decision = task.await(function(back)
+    local function show()
+      local lines = M.lines(plan)
+      local keys, hints = {}, {}
+      local function offer(key, label, act)
+        keys[key] = act
+        table.insert(hints, { { ('   %-5s'):format(key), 'BackstitchKey' }, { label } })
+      end
+      local function decide(on_conflict)
+        return function()
+          back({ on_conflict = on_conflict })
+        end
+      end
+      if #plan.conflicts == 0 then
+        offer('<CR>', plan.title, decide('fail'))
+      else
+        offer('m', plan.title .. ', with conflict markers', decide('markers'))
+        offer('c', plan.title .. ', and keep your lines where they collide', decide('current'))
+        offer('o', plan.title .. ', and take the older lines where they collide', decide('target'))
+      end
+      if #(plan.texts or {}) > 0 then
+        offer('d', 'show all changes', function()
+          local diff = vim.tbl_map(function(line)
+            return { { line } }
+          end, M.diff(plan))
+          float.open({ title = plan.title, lines = diff, keys = {}, filetype = 'diff', footer = 'q back' }, show)
+        end)
+      end
+      for _, way in ipairs(ways) do
+        offer(way.key, way.label, function()
+          back({ instead = way.instead })
+        end)
+      end
+      offer('q', 'change nothing', function()
+        back(nil)
+      end)
+      section(lines, 'Keys', hints)
+      float.open({ title = words.sentence(plan.title), lines = lines, keys = keys }, function()
+        back(nil)
+      end)
+    end
+    show()
+  end)
+  if not decision then
+    error(task.CALLED_OFF, 0)
+  end
+  return decision
+end
+
+return M

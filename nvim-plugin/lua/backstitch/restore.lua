@@ -1,0 +1,221 @@
+--- Commands that change files: rewind, revert, undo, redo, switch. Each shows its plan first, and then what came of it.
+local plan = require('backstitch.plan')
+local server = require('backstitch.server')
+local task = require('backstitch.task')
+local words = require('backstitch.words')
+
+local M = {}
+
+---@alias backstitch.Verb 'rewind'|'revert'|'undo'|'redo'|'switch'
+
+local DID = { rewind = 'Rewound', revert = 'Reverted', undo = 'Undone', redo = 'Done again', switch = 'Switched' }
+
+--- How the dry run of a command is asked for.
+---@param verb backstitch.Verb
+---@param arguments table
+---@return backstitch.PlanParams
+local function dry(verb, arguments)
+  local asked = vim.tbl_extend('force', arguments, { texts = true })
+  asked.plan, asked.confirm = nil, nil
+  if verb == 'undo' and not asked.op then
+    asked.undo = true
+  elseif verb == 'redo' then
+    asked.redo = true
+  end
+  return asked
+end
+
+--- What else could be meant.
+---@param verb backstitch.Verb
+---@param arguments table
+---@param planned backstitch.PlanResult
+---@return backstitch.Way[]
+local function ways(verb, arguments, planned)
+  local all = {}
+  if verb == 'rewind' and not planned.exact then
+    table.insert(all, { key = 'e', label = 'exactly that state: your own edits go, too', instead = { exact = true } })
+  elseif verb == 'rewind' then
+    table.insert(all, { key = 'e', label = 'leave your own edits in place', instead = { exact = false } })
+  end
+  local is_uncertain = vim.iter(planned.gaps):any(function(gap)
+    return gap.kind == 'uncertain'
+  end)
+  if is_uncertain and arguments.uncertain ~= 'take' then
+    table.insert(all, { key = 'u', label = "also what may be the agent's", instead = { uncertain = 'take' } })
+  end
+  if verb == 'switch' and not arguments.carry and #(planned.uncarried or {}) > 0 then
+    table.insert(all, { key = 'y', label = 'take your own edits along', instead = { carry = true } })
+  end
+  return all
+end
+
+--- Whether two plans are about the same files, whatever becomes of what collides.
+---@param one backstitch.Plan
+---@param other backstitch.Plan
+local function same_files(one, other)
+  local function files(all)
+    local colliding, paths = {}, {}
+    for _, conflict in ipairs(all.conflicts) do
+      colliding[words.shown(conflict.path)] = true
+    end
+    for _, action in ipairs(all.actions) do
+      local path = words.shown(action.path)
+      -- as long as nobody decided, a file that collides is written by no action
+      if not colliding[path] then
+        table.insert(paths, path)
+      end
+    end
+    table.sort(paths)
+    local gaps = vim.tbl_map(function(gap)
+      return { path = gap.path, kind = gap.kind }
+    end, all.gaps)
+    local conflicts = vim.tbl_map(function(conflict)
+      return { path = conflict.path, hunks = conflict.hunks }
+    end, all.conflicts)
+    return { paths, gaps, conflicts }
+  end
+  return vim.deep_equal(files(one), files(other))
+end
+
+--- Lists where there are conflict markers now.
+---@param root string
+---@param result backstitch.Applied
+local function list_markers(root, result)
+  local items = {}
+  for _, conflict in ipairs(result.conflicts) do
+    if words.given(conflict.resolution) == 'markers' then
+      local buf = vim.fn.bufadd(vim.fs.joinpath(root, words.shown(conflict.path)))
+      vim.fn.bufload(buf)
+      for i, line in ipairs(vim.api.nvim_buf_get_lines(buf, 0, -1, false)) do
+        if vim.startswith(line, '<<<<<<< ') then
+          table.insert(items, { bufnr = buf, lnum = i, text = conflict.reason })
+        end
+      end
+    end
+  end
+  if #items > 0 then
+    vim.fn.setqflist({}, ' ', { title = 'Backstitch: conflicts', items = items })
+    vim.cmd.copen()
+  end
+end
+
+---@param verb backstitch.Verb
+---@param result backstitch.Applied
+---@return string text, integer level
+local function report(verb, result)
+  local function list(paths)
+    return table.concat(vim.tbl_map(words.shown, paths), ', ')
+  end
+  local pending = #vim.tbl_filter(function(edit)
+    return edit.pending
+  end, result.edits or {})
+  local parts = { ('%s: %s'):format(DID[verb], words.count(#words.done(result), 'file')) }
+  if pending > 0 then
+    table.insert(parts, ('%d of them to be saved'):format(pending))
+  end
+  if #result.gaps > 0 then
+    table.insert(parts, 'not reached: ' .. table.concat(vim.tbl_map(words.gap, result.gaps), '; '))
+  end
+  local missed = 0
+  for _, each in ipairs({
+    { result.not_taken, 'not taken by its editor' },
+    { result.incomplete, 'left alone, since another program had them' },
+  }) do
+    if each[1] and #each[1] > 0 then
+      missed = missed + #each[1]
+      table.insert(parts, ('%s: %s'):format(each[2], list(each[1])))
+    end
+  end
+  if result.awaited and #result.awaited > 0 then
+    table.insert(parts, 'not yet shown by its editor: ' .. list(result.awaited))
+  end
+  if verb ~= 'undo' then
+    table.insert(parts, ':Backstitch undo takes it back')
+  end
+  return 'backstitch: ' .. table.concat(parts, '; '), missed > 0 and vim.log.levels.WARN or vim.log.levels.INFO
+end
+
+---@param verb backstitch.Verb
+---@param planned backstitch.PlanResult
+local function nothing(verb, planned)
+  local why = planned.nothing or table.concat(vim.tbl_map(words.gap, planned.gaps), '; ')
+  local hint = verb == 'rewind' and not planned.exact and ' :Backstitch! rewind takes out your own edits, too.' or ''
+  vim.notify(
+    ('backstitch: %s: nothing to do%s.%s'):format(words.sentence(planned.title), why ~= '' and ': ' .. why or '', hint)
+  )
+end
+
+--- Shows what it would do, has the user decide, does it, and says what was done. What files did meanwhile is shown anew.
+---@async
+--- `is_plain`: what neither collides nor leaves anything out was asked for already, and is done at once.
+---@param client vim.lsp.Client
+---@param verb backstitch.Verb
+---@param arguments table
+---@param options? { is_plain?: boolean }
+---@return backstitch.Applied?
+function M.run(client, verb, arguments, options)
+  local command = 'backstitch.' .. verb
+  ---@async
+  local function look(asked)
+    return server.request(client, 'backstitch/plan', dry(verb, asked))
+  end
+  ---@async
+  ---@param result backstitch.Applied
+  local function told(result)
+    if not result.operation or result.operation == vim.NIL then
+      return nil
+    end
+    -- before it is announced, so that what is on the screen is what is said
+    local root = words.shown(server.request(client, 'backstitch/timeline', {
+      workspace = arguments.workspace,
+      uri = not arguments.workspace and arguments.uri or nil,
+      limit = 1,
+    }).workspace)
+    require('backstitch.reload').below(root)
+    vim.notify(report(verb, result))
+    list_markers(root, result)
+    return result
+  end
+  -- lines of a document are found when the command comes, and the server asks
+  if arguments.lines then
+    return told(server.execute(client, command, arguments))
+  end
+  local asked = arguments
+  local planned = look(asked)
+  -- what came otherwise than it was asked for is shown
+  local is_asked = options and options.is_plain
+  while true do
+    if planned.empty and #planned.conflicts == 0 then
+      nothing(verb, planned)
+      return nil
+    end
+    local is_plain = is_asked and #planned.conflicts == 0 and #planned.gaps == 0
+    local decision = is_plain and { on_conflict = 'fail' } or plan.decide(planned, ways(verb, asked, planned))
+    is_asked = false
+    if decision.instead then
+      asked = vim.tbl_extend('force', asked, decision.instead)
+      planned = look(asked)
+    else
+      local decided = vim.tbl_extend('force', asked, { onConflict = decision.on_conflict })
+      local final = decision.on_conflict == 'fail' and planned or look(decided)
+      local result
+      if same_files(planned, final) then
+        decided.plan = final.plan
+        local ok, got = pcall(server.execute, client, command, decided)
+        if ok then
+          return told(got)
+        end
+        local now = got ~= task.CALLED_OFF and look(asked) or nil
+        -- refused for another reason than that files changed
+        if not now or now.plan == planned.plan then
+          error(got, 0)
+        end
+        result = now
+      end
+      vim.notify('backstitch: files changed meanwhile; here is what would be done now', vim.log.levels.WARN)
+      planned = result or look(asked)
+    end
+  end
+end
+
+return M

@@ -1,0 +1,426 @@
+--- The inline diff of a buffer against a checkpoint: what is new is marked, what is gone stands between the lines. One
+--- change after the other is taken back, or kept.
+local config = require('backstitch.config')
+local kept = require('backstitch.kept')
+local server = require('backstitch.server')
+local task = require('backstitch.task')
+local words = require('backstitch.words')
+
+local M = {}
+
+local namespace = vim.api.nvim_create_namespace('backstitch.review')
+
+--- Milliseconds after a key until it is compared anew.
+local PAUSE = 80
+
+---@class backstitch.Review
+---@field buf integer
+---@field rev string As people know it.
+---@field compared backstitch.Compared
+---@field hunks backstitch.Hunk[] Those that are marked.
+---@field hidden integer How many more there are that are kept.
+---@field tick? integer The buffer's when it was compared.
+---@field soon uv.uv_timer_t
+
+--- By buffer.
+---@type table<integer, backstitch.Review>
+local reviews = {}
+
+---@param buf? integer
+---@return backstitch.Review?
+function M.of(buf)
+  return reviews[buf or vim.api.nvim_get_current_buf()]
+end
+
+---@param buf integer
+local function uri_of(buf)
+  return vim.uri_from_bufnr(buf)
+end
+
+--- A line that is gone as chunks, its tabs as wide as in the buffer; `spans` are the words that differ, in bytes.
+---@param text string
+---@param spans [integer, integer][]
+---@param tabstop integer
+---@return backstitch.Chunk[]
+function M.virtual_line(text, spans, tabstop)
+  local chunks, column, at = {}, 0, 0
+  local function add(behind, group)
+    if behind <= at then
+      return
+    end
+    local part = text:sub(at + 1, behind)
+    local out = {}
+    for piece, tab in part:gmatch('([^\t]*)(\t?)') do
+      column = column + vim.fn.strdisplaywidth(piece, column)
+      table.insert(out, piece)
+      if tab ~= '' then
+        local wide = tabstop - column % tabstop
+        column = column + wide
+        table.insert(out, (' '):rep(wide))
+      end
+    end
+    table.insert(chunks, { table.concat(out), group })
+    at = behind
+  end
+  for _, span in ipairs(spans) do
+    add(span[1], 'BackstitchRemoved')
+    add(span[2], 'BackstitchRemovedWord')
+  end
+  add(#text, 'BackstitchRemoved')
+  -- as far as the window goes
+  table.insert(chunks, { (' '):rep(math.max(1, vim.o.columns - column)), 'BackstitchRemoved' })
+  return chunks
+end
+
+--- Where the lines of a change begin and end in the buffer, from 0; the end is excluded.
+---@param hunk backstitch.Hunk
+---@return integer first, integer behind
+local function range(hunk)
+  return hunk.new[1] - 1, hunk.new[1] - 1 + hunk.new[2]
+end
+
+---@param review backstitch.Review
+---@param hunk backstitch.Hunk
+local function draw_hunk(review, hunk)
+  local buf, own = review.buf, config.get().diff
+  local count = vim.api.nvim_buf_line_count(buf)
+  local first, behind = range(hunk)
+  behind = math.min(behind, count)
+  local spans = { removed = {}, added = {} }
+  if own.words and hunk.words then
+    for side, all in pairs({ removed = hunk.words.removed, added = hunk.words.added }) do
+      for _, span in ipairs(all) do
+        spans[side][span[1]] = spans[side][span[1]] or {}
+        table.insert(spans[side][span[1]], { span[2], span[3] })
+      end
+    end
+  end
+  if #hunk.removed > 0 then
+    local lines = {}
+    for i, line in ipairs(hunk.removed) do
+      local text = words.shown(line):gsub('[\r\n]+$', '')
+      lines[i] = M.virtual_line(text, spans.removed[i - 1] or {}, vim.bo[buf].tabstop)
+    end
+    local is_behind_all = first >= count
+    vim.api.nvim_buf_set_extmark(buf, namespace, math.min(first, count - 1), 0, {
+      virt_lines = lines,
+      virt_lines_above = not is_behind_all,
+      right_gravity = false,
+    })
+  end
+  for line = first, behind - 1 do
+    vim.api.nvim_buf_set_extmark(buf, namespace, line, 0, { line_hl_group = 'BackstitchAdded' })
+    local length = #(vim.api.nvim_buf_get_lines(buf, line, line + 1, false)[1] or '')
+    for _, span in ipairs(#hunk.removed > 0 and spans.added[line - first] or {}) do
+      local from, to = math.min(span[1], length), math.min(span[2], length)
+      vim.api.nvim_buf_set_extmark(buf, namespace, line, from, { end_col = to, hl_group = 'BackstitchAddedWord' })
+    end
+  end
+  if own.signs then
+    local sign, group = '┃', 'BackstitchSignAdded'
+    if #hunk.removed > 0 then
+      group = behind > first and 'BackstitchSignChanged' or 'BackstitchSignRemoved'
+      sign = behind > first and '┃' or '▔'
+    end
+    for line = math.min(first, count - 1), math.max(behind - 1, math.min(first, count - 1)) do
+      vim.api.nvim_buf_set_extmark(buf, namespace, line, 0, { sign_text = sign, sign_hl_group = group })
+    end
+  end
+end
+
+---@param review backstitch.Review
+local function draw(review)
+  vim.api.nvim_buf_clear_namespace(review.buf, namespace, 0, -1)
+  for _, hunk in ipairs(review.hunks) do
+    draw_hunk(review, hunk)
+  end
+  -- lines above the first one are out of sight unless they are asked for
+  local first = review.hunks[1]
+  if first and first.new[1] <= 1 and #first.removed > 0 then
+    for _, window in ipairs(vim.fn.win_findbuf(review.buf)) do
+      vim.api.nvim_win_call(window, function()
+        if vim.fn.line('w0') == 1 then
+          -- beside them there may be lenses; it is cut to what there is
+          vim.fn.winrestview({ topfill = #first.removed + 10 })
+        end
+      end)
+    end
+  end
+end
+
+--- Compares anew.
+---@async
+---@param review backstitch.Review
+local function compare(review)
+  local client = server.client(review.buf)
+  local tick
+  local diff
+  repeat
+    tick = vim.api.nvim_buf_get_changedtick(review.buf)
+    diff = server.request(client, 'backstitch/diff', {
+      from = review.compared.id,
+      to = 'buffer',
+      uri = uri_of(review.buf),
+    })
+    if not vim.api.nvim_buf_is_valid(review.buf) or reviews[review.buf] ~= review then
+      error(task.CALLED_OFF, 0)
+    end
+  -- typed meanwhile
+  until vim.api.nvim_buf_get_changedtick(review.buf) == tick
+  local known = kept.of(review.compared)
+  local all = diff.files[1] and diff.files[1].hunks or {}
+  review.hunks = vim.tbl_filter(function(hunk)
+    return not known[kept.key(hunk)]
+  end, all)
+  review.hidden = #all - #review.hunks
+  review.tick = tick
+  draw(review)
+end
+
+---@param review backstitch.Review
+local function soon(review)
+  review.soon:start(
+    PAUSE,
+    0,
+    vim.schedule_wrap(function()
+      if reviews[review.buf] == review then
+        task.run(function()
+          compare(review)
+        end)
+      end
+    end)
+  )
+end
+
+---@param buf? integer
+function M.stop(buf)
+  buf = buf or vim.api.nvim_get_current_buf()
+  local review = reviews[buf]
+  if not review then
+    return
+  end
+  reviews[buf] = nil
+  review.soon:close()
+  if vim.api.nvim_buf_is_valid(buf) then
+    vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
+  end
+end
+
+---@param review backstitch.Review
+local function say(review)
+  local hidden = review.hidden > 0 and (', %d more kept'):format(review.hidden) or ''
+  local count = #review.hunks == 0 and 'nothing differs' or words.count(#review.hunks, 'change')
+  vim.notify(('backstitch: %s since %s%s'):format(count, review.rev, hidden))
+end
+
+--- Marks what differs from a checkpoint, until `stop`.
+---@async
+---@param buf integer
+---@param rev string
+function M.start(buf, rev)
+  local client = server.client(buf)
+  local uri = uri_of(buf)
+  local checkpoint = server.request(client, 'backstitch/checkpoint', { rev = rev, uri = uri })
+  local page = server.request(client, 'backstitch/timeline', { uri = uri, limit = 1 })
+  local root = words.shown(page.workspace)
+  M.stop(buf)
+  ---@type backstitch.Review
+  local review = {
+    buf = buf,
+    rev = rev == '@' and words.rev(checkpoint) or rev,
+    compared = {
+      root = root,
+      id = checkpoint.id,
+      time = words.given(checkpoint.time) or '',
+      path = uri,
+    },
+    hunks = {},
+    hidden = 0,
+    soon = assert(vim.uv.new_timer()),
+  }
+  reviews[buf] = review
+  vim.api.nvim_buf_attach(buf, false, {
+    on_lines = function()
+      if reviews[buf] ~= review then
+        return true
+      end
+      soon(review)
+    end,
+    on_reload = function()
+      if reviews[buf] == review then
+        soon(review)
+      end
+    end,
+    on_detach = function()
+      vim.schedule(function()
+        if reviews[buf] == review then
+          M.stop(buf)
+        end
+      end)
+    end,
+  })
+  compare(review)
+  say(review)
+end
+
+--- What is marked in the current buffer, as it stands now.
+---@async
+---@return backstitch.Review
+local function current()
+  local review = M.of()
+  if not review then
+    task.fail({ message = 'this buffer is not compared with a checkpoint', hint = ':Backstitch diff does that' })
+  end
+  if review.tick ~= vim.api.nvim_buf_get_changedtick(review.buf) then
+    compare(review)
+  end
+  return review
+end
+
+--- Changes that lines touch, from 1; one that only took lines away is at the line behind it, and at the last one.
+---@param hunks backstitch.Hunk[]
+---@param first integer
+---@param last integer
+---@param count integer lines of the buffer
+---@return backstitch.Hunk[]
+function M.touched(hunks, first, last, count)
+  return vim.tbl_filter(function(hunk)
+    local from, behind = hunk.new[1], hunk.new[1] + hunk.new[2]
+    if from == behind then
+      from = math.min(from, count)
+      behind = from + 1
+    end
+    return first < behind and from <= last
+  end, hunks)
+end
+
+---@param review backstitch.Review
+---@param first integer
+---@param last integer
+---@return backstitch.Hunk[]
+local function pointed(review, first, last)
+  local some = M.touched(review.hunks, first, last, vim.api.nvim_buf_line_count(review.buf))
+  if #some == 0 then
+    task.fail({ message = 'there is no change in this line', hint = ':Backstitch next goes to one' })
+  end
+  return some
+end
+
+--- The older lines in place of these, as if typed.
+---@param buf integer
+---@param some backstitch.Hunk[]
+local function put_back(buf, some)
+  for i = #some, 1, -1 do
+    local from, behind = range(some[i])
+    local older = vim.tbl_map(function(line)
+      if type(line) == 'table' then
+        task.fail({ message = 'this is no UTF-8', hint = 'Save the buffer, and take the change back then' })
+      end
+      return (line:gsub('[\r\n]+$', ''))
+    end, some[i].removed)
+    vim.api.nvim_buf_set_lines(buf, from, behind, true, older)
+  end
+end
+
+--- Takes back the changes at these lines, whoever wrote them.
+---@async
+---@param first integer
+---@param last integer
+function M.take_back(first, last)
+  local review = current()
+  local some = pointed(review, first, last)
+  -- the server cuts what is in the file, and not what is not saved
+  if vim.bo[review.buf].modified then
+    put_back(review.buf, some)
+    return compare(review)
+  end
+  require('backstitch.restore').run(server.client(review.buf), 'rewind', {
+    workspace = review.compared.root,
+    rev = review.compared.id,
+    paths = { uri_of(review.buf) },
+    hunks = vim.tbl_map(function(hunk)
+      return hunk.id
+    end, some),
+    exact = true,
+  }, { is_plain = true })
+end
+
+--- The changes at these lines are looked at, and marked no more until they change again.
+---@async
+---@param first integer
+---@param last integer
+function M.keep(first, last)
+  local review = current()
+  kept.remember(review.compared, pointed(review, first, last))
+  compare(review)
+end
+
+--- All that is kept of this file is marked again.
+---@async
+function M.forget()
+  local review = current()
+  kept.remember(review.compared, nil)
+  compare(review)
+  say(review)
+end
+
+--- Goes to the next change, or the one before; from the last one to the first.
+---@async
+---@param forward boolean
+function M.jump(forward)
+  local review = current()
+  if #review.hunks == 0 then
+    return say(review)
+  end
+  local line, count = vim.fn.line('.'), vim.api.nvim_buf_line_count(review.buf)
+  local chosen
+  for i, hunk in ipairs(review.hunks) do
+    local start = math.min(hunk.new[1], count)
+    if forward and start > line then
+      chosen = chosen or i
+    elseif not forward and start < line then
+      chosen = i
+    end
+  end
+  chosen = chosen or (forward and 1 or #review.hunks)
+  vim.cmd("normal! m'")
+  vim.api.nvim_win_set_cursor(0, { math.min(review.hunks[chosen].new[1], count), 0 })
+  vim.cmd('normal! zv')
+  vim.api.nvim_echo({ { ('change %d of %d'):format(chosen, #review.hunks) } }, false, {})
+end
+
+--- The buffer beside itself at a checkpoint, both with 'diff'.
+---@async
+---@param buf integer
+---@param rev string
+function M.split(buf, rev)
+  local client = server.client(buf)
+  local uri = uri_of(buf)
+  local checkpoint = server.request(client, 'backstitch/checkpoint', { rev = rev, uri = uri })
+  local page = server.request(client, 'backstitch/timeline', { uri = uri, limit = 1 })
+  local root = words.shown(page.workspace)
+  local diff = server.request(client, 'backstitch/diff', { from = checkpoint.id, to = 'buffer', uri = uri })
+  local file = diff.files[1]
+  local real = vim.uv.fs_realpath(vim.api.nvim_buf_get_name(buf)) or vim.api.nvim_buf_get_name(buf)
+  local path = file and words.shown(file.from or file.path) or vim.fs.relpath(root, real) or real
+  if file and file.kind == 'create' then
+    task.fail({ message = ('%s was not there at %s'):format(path, rev) })
+  end
+  local name = require('backstitch.documents').uri(root, checkpoint.id, path)
+  -- marks between the lines would be in the way
+  M.stop(buf)
+  vim.cmd('leftabove vertical diffsplit ' .. vim.fn.fnameescape(name))
+  local older = vim.api.nvim_get_current_buf()
+  vim.bo[older].bufhidden = 'wipe'
+  vim.api.nvim_create_autocmd('BufWipeout', {
+    buffer = older,
+    once = true,
+    callback = function()
+      for _, window in ipairs(vim.fn.win_findbuf(buf)) do
+        vim.api.nvim_win_call(window, vim.cmd.diffoff)
+      end
+    end,
+  })
+end
+
+return M

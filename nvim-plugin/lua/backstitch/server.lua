@@ -1,0 +1,422 @@
+--- The language server: how it is started, that it comes back when it dies, what is asked of it and what it tells.
+local config = require('backstitch.config')
+local task = require('backstitch.task')
+
+local M = {}
+
+--- The oldest server that this plugin understands.
+M.NEEDS = '0.1.0'
+local NAME = 'backstitch'
+local ROOTS = { '.backstitch.toml', '.git', '.jj', '.hg' }
+--- A server that died so often within so many seconds is left alone.
+local TRIES, WITHIN = 5, 180
+--- Milliseconds until it is started again, at first; then twice as many each time.
+local FIRST_PAUSE = 250
+--- Milliseconds within which a server has to be there.
+local START = 10000
+
+---@alias backstitch.Heard fun(params: table, client: vim.lsp.Client)
+---@type table<string, backstitch.Heard[]>
+local heard = {}
+--- When servers died, in seconds.
+---@type number[]
+local deaths = {}
+--- Whether the user was told that there is no binary.
+local is_missing_told = false
+--- The binary is too old: it is not started again unless the user says so.
+local is_too_old = false
+--- Who waits for an answer, of each server.
+---@type table<integer, table<fun(err: table?, result: any), true>>
+local pending = {}
+--- Servers whose end somebody wanted.
+---@type table<integer, true>
+local leaving = {}
+
+---@param text string
+---@param level? integer
+local function say(text, level)
+  vim.notify('backstitch: ' .. text, level or vim.log.levels.ERROR)
+end
+
+--- Hears of one kind of what servers tell, and of `attached` and `gone`, which tell of the servers themselves.
+---@param method string
+---@param fn backstitch.Heard
+function M.on(method, fn)
+  heard[method] = heard[method] or {}
+  table.insert(heard[method], fn)
+end
+
+---@param method string
+---@param params table
+---@param client vim.lsp.Client
+local function tell(method, params, client)
+  for _, fn in ipairs(heard[method] or {}) do
+    fn(params, client)
+  end
+end
+
+---@return string? path
+function M.binary()
+  local path = vim.fn.exepath(config.get().cmd[1] or '')
+  return path ~= '' and path or nil
+end
+
+--- Whether there is a binary. Where there is none, that is said once.
+---@return boolean
+local function has_binary()
+  if M.binary() then
+    is_missing_told = false
+    return not is_too_old
+  end
+  if not is_missing_told then
+    is_missing_told = true
+    say(
+      ("'%s' is no program that can be started. Install it (cargo install backstitch), or set cmd: :help backstitch-options"):format(
+        config.get().cmd[1] or ''
+      )
+    )
+  end
+  return false
+end
+
+---@param buf integer
+---@return string? path of a file that a buffer is
+local function file_of(buf)
+  local name = vim.api.nvim_buf_get_name(buf)
+  if vim.bo[buf].buftype ~= '' or name == '' or name:match('^%a[%w+.-]+://') then
+    return nil
+  end
+  return name
+end
+
+---@param from integer|string a buffer or a path
+---@return string?
+function M.root(from)
+  return vim.fs.root(from, ROOTS)
+end
+
+---@return vim.lsp.Config
+function M.config()
+  local own = config.get()
+  local client_options = vim.tbl_extend('force', {
+    reloadsFromDisk = own.reload,
+    contentProvider = true,
+    notifications = true,
+  }, { store = own.settings.store })
+  local handlers = {}
+  for _, method in ipairs({ 'didCheckpoint', 'didRewind', 'timelineChanged', 'status' }) do
+    handlers['backstitch/' .. method] = function(_, params, ctx)
+      local client = vim.lsp.get_client_by_id(ctx.client_id)
+      if client then
+        tell('backstitch/' .. method, params, client)
+      end
+    end
+  end
+  handlers['window/showDocument'] = function(err, params, ctx)
+    if vim.startswith(params.uri, 'backstitch://') then
+      require('backstitch.documents').show(params.uri, ctx.client_id)
+      return { success = true }
+    end
+    return vim.lsp.handlers['window/showDocument'](err, params, ctx)
+  end
+  local commands = {}
+  for _, name in ipairs({
+    'rewind',
+    'revert',
+    'undo',
+    'redo',
+    'switch',
+    'fork',
+    'tag',
+    'checkpoint',
+    'diff',
+    'timeline',
+  }) do
+    commands['backstitch.' .. name] = function(command, ctx)
+      local arguments = command.arguments and command.arguments[1] or {}
+      require('backstitch.commands').from_server(name, arguments, ctx)
+    end
+  end
+  ---@type vim.lsp.Config
+  return {
+    name = NAME,
+    cmd = own.cmd,
+    root_dir = function(buf, start)
+      if file_of(buf) and has_binary() then
+        start(M.root(buf))
+      end
+    end,
+    init_options = { backstitch = client_options },
+    settings = { backstitch = own.settings },
+    handlers = handlers,
+    commands = commands,
+    on_init = function(client)
+      M.greet(client)
+    end,
+    on_exit = function(code, signal, id)
+      vim.schedule(function()
+        M.died(code, signal, id)
+      end)
+    end,
+  }
+end
+
+--- A server is there.
+---@param client vim.lsp.Client
+function M.greet(client)
+  local version = vim.tbl_get(client, 'server_info', 'version')
+  local is_old = not version or vim.version.lt(version, M.NEEDS)
+  if is_old then
+    is_too_old = true
+    leaving[client.id] = true
+    -- it is just being told that it may begin
+    vim.schedule(function()
+      client:stop(true)
+    end)
+    say(
+      ('%s is version %s; this plugin needs %s or newer. Install it anew: cargo install backstitch'):format(
+        M.binary() or config.get().cmd[1],
+        version or 'unknown',
+        M.NEEDS
+      )
+    )
+    return
+  end
+  if config.get().codelens and vim.lsp.codelens.enable then
+    vim.lsp.codelens.enable(true, { client_id = client.id })
+  end
+  tell('attached', {}, client)
+end
+
+--- A server has ended. One that nobody told to comes back, later each time.
+---@param code integer
+---@param signal integer
+---@param id integer
+function M.died(code, signal, id)
+  local client = vim.lsp.get_client_by_id(id)
+  if client then
+    tell('gone', {}, client)
+  end
+  -- one that has died answers no more
+  for once in pairs(pending[id] or {}) do
+    once({ message = 'the server has died', data = { hint = 'It is started anew; try again' } })
+  end
+  pending[id] = nil
+  local is_wanted = leaving[id] or vim.v.exiting ~= vim.NIL or not vim.lsp.is_enabled(NAME)
+  leaving[id] = nil
+  -- SIGTERM is how Neovim ends one that it is told to stop
+  if is_wanted or (code == 0 and (signal == 0 or signal == 15)) then
+    return
+  end
+  local now = vim.uv.now() / 1000
+  deaths = vim.tbl_filter(function(when)
+    return now - when < WITHIN
+  end, deaths)
+  table.insert(deaths, now)
+  if #deaths > TRIES then
+    say(
+      ('the server has died %d times within %d minutes and is left alone. :Backstitch restart starts it; :checkhealth backstitch says more'):format(
+        #deaths,
+        WITHIN / 60
+      )
+    )
+    return
+  end
+  vim.defer_fn(M.attach_all, FIRST_PAUSE * 2 ^ (#deaths - 1))
+end
+
+---@param buf integer
+function M.attach(buf)
+  if not vim.api.nvim_buf_is_loaded(buf) or not file_of(buf) or not has_binary() then
+    return
+  end
+  if #vim.lsp.get_clients({ name = NAME, bufnr = buf }) > 0 then
+    return
+  end
+  local now = assert(vim.lsp.config[NAME])
+  vim.lsp.start(vim.tbl_extend('force', now, { root_dir = M.root(buf) }), { bufnr = buf, silent = true })
+end
+
+--- Starts servers for what is open.
+function M.attach_all()
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    M.attach(buf)
+  end
+end
+
+--- Lets `vim.lsp` start a server with each file. A file of no known type has no event of its own there.
+function M.enable()
+  vim.lsp.enable(NAME)
+  local group = vim.api.nvim_create_augroup('backstitch.server', {})
+  vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile', 'BufFilePost', 'BufWritePost' }, {
+    group = group,
+    callback = function(event)
+      if vim.lsp.is_enabled(NAME) then
+        vim.schedule(function()
+          M.attach(event.buf)
+        end)
+      end
+    end,
+  })
+  if not vim.lsp.codelens.enable then
+    -- 0.11 draws lenses only when it is asked to
+    vim.api.nvim_create_autocmd({ 'LspAttach', 'BufEnter', 'InsertLeave' }, {
+      group = group,
+      callback = function(event)
+        if config.get().codelens and #vim.lsp.get_clients({ name = NAME, bufnr = event.buf }) > 0 then
+          vim.lsp.codelens.refresh({ bufnr = event.buf })
+        end
+      end,
+    })
+  end
+  M.attach_all()
+end
+
+--- Ends all servers and starts them anew.
+function M.restart()
+  deaths, is_missing_told, is_too_old = {}, false, false
+  local clients = vim.lsp.get_clients({ name = NAME })
+  for _, client in ipairs(clients) do
+    leaving[client.id] = true
+    client:stop()
+  end
+  local timer = assert(vim.uv.new_timer())
+  local tries = 0
+  timer:start(
+    50,
+    50,
+    vim.schedule_wrap(function()
+      tries = tries + 1
+      local is_gone = #vim.lsp.get_clients({ name = NAME }) == 0
+      if timer:is_closing() or not (is_gone or tries == 60) then
+        return
+      end
+      timer:close()
+      for _, client in ipairs(vim.lsp.get_clients({ name = NAME })) do
+        client:stop(true)
+      end
+      M.attach_all()
+    end)
+  )
+end
+
+--- The server of this buffer's workspace; else that of the directory; else the only one.
+---@param buf? integer
+---@return vim.lsp.Client?
+function M.find(buf)
+  buf = buf or vim.api.nvim_get_current_buf()
+  local own = vim.lsp.get_clients({ name = NAME, bufnr = buf })[1]
+  if own then
+    return own
+  end
+  local all = vim.lsp.get_clients({ name = NAME })
+  local root = vim.b[buf].backstitch_root or M.root(vim.uv.cwd() or '.')
+  for _, client in ipairs(all) do
+    if root and client.root_dir == root then
+      return client
+    end
+  end
+  return #all == 1 and not root and all[1] or nil
+end
+
+--- As `find`; starts one for the directory where there is none, and waits until it is there.
+---@async
+---@param buf? integer
+---@return vim.lsp.Client
+function M.client(buf)
+  buf = buf or vim.api.nvim_get_current_buf()
+  local client = M.find(buf)
+  if not client then
+    if not M.binary() then
+      task.fail({
+        message = ("'%s' is no program that can be started"):format(config.get().cmd[1] or ''),
+        hint = 'Install it (cargo install backstitch), or set cmd: :help backstitch-options',
+      })
+    end
+    local now = assert(vim.lsp.config[NAME])
+    local root = vim.b[buf].backstitch_root or M.root(vim.uv.cwd() or '.') or vim.uv.cwd()
+    local id = vim.lsp.start(vim.tbl_extend('force', now, { root_dir = root }), { attach = false, silent = true })
+    client = id and vim.lsp.get_client_by_id(id)
+  end
+  if client and not client.initialized then
+    local waiting = client
+    task.await(function(back)
+      local timer = assert(vim.uv.new_timer())
+      local began = vim.uv.now()
+      timer:start(
+        0,
+        10,
+        vim.schedule_wrap(function()
+          local is_over = waiting.initialized or waiting:is_stopped() or vim.uv.now() - began > START
+          if is_over and not timer:is_closing() then
+            timer:close()
+            back()
+          end
+        end)
+      )
+    end)
+  end
+  if not client or not client.initialized or client:is_stopped() then
+    task.fail({ message = 'the server does not start', hint = ':checkhealth backstitch says more' })
+  end
+  return assert(client)
+end
+
+---@param err lsp.ResponseError
+---@return backstitch.Failure
+local function failure(err)
+  local data = type(err.data) == 'table' and err.data or {}
+  local function text(value)
+    return type(value) == 'string' and value or nil
+  end
+  return {
+    message = err.message,
+    kind = text(data.kind),
+    hint = text(data.hint),
+    answer = type(data.answer) == 'table' and data.answer or nil,
+  }
+end
+
+--- Asks a server, waits for its answer, and returns that.
+---@async
+---@param client vim.lsp.Client
+---@param method string
+---@param params table
+---@return any
+function M.request(client, method, params)
+  local err, result = task.await(function(back)
+    local all = pending[client.id] or {}
+    pending[client.id] = all
+    local once
+    function once(...)
+      if all[once] then
+        all[once] = nil
+        back(...)
+      end
+    end
+    all[once] = true
+    if not client:request(method, params, once) then
+      once({ message = 'the server is not running', data = { hint = ':Backstitch restart starts it' } })
+    end
+  end)
+  if err then
+    if err.code == -32800 or (type(err.data) == 'table' and err.data.kind == 'cancelled') then
+      error(task.CALLED_OFF, 0)
+    end
+    task.fail(failure(err))
+  end
+  return result
+end
+
+--- Has a server carry out a command.
+---@async
+---@param client vim.lsp.Client
+---@param command string
+---@param arguments table
+---@return any
+function M.execute(client, command, arguments)
+  local params = { command = command, arguments = { vim.tbl_isempty(arguments) and vim.empty_dict() or arguments } }
+  return M.request(client, 'workspace/executeCommand', params)
+end
+
+return M

@@ -1,0 +1,98 @@
+--- What is known of workspaces without asking: for the status line, and as `User` autocommands for others.
+local server = require('backstitch.server')
+local task = require('backstitch.task')
+local words = require('backstitch.words')
+
+local M = {}
+
+--- Milliseconds to wait for more of the same news.
+local PAUSE = 100
+
+---@class backstitch.Known
+---@field branch string
+---@field newest? backstitch.Checkpoint
+---@field turn? string The newest.
+
+--- By client.
+---@type table<integer, backstitch.Known>
+local known = {}
+---@type table<integer, uv.uv_timer_t>
+local soon = {}
+
+---@param client vim.lsp.Client
+local function read(client)
+  task.run(function()
+    local params = { limit = 20, workspace = client.root_dir }
+    local page = server.request(client, 'backstitch/timeline', next(params) and params or vim.empty_dict())
+    local now = { branch = page.branch, newest = page.checkpoints[1] }
+    for _, checkpoint in ipairs(page.checkpoints) do
+      now.turn = now.turn or words.given(checkpoint.turn)
+    end
+    known[client.id] = now
+    vim.cmd.redrawstatus()
+  end, function() end) -- a workspace without a history has nothing to show
+end
+
+---@param client vim.lsp.Client
+local function read_soon(client)
+  soon[client.id] = soon[client.id] or assert(vim.uv.new_timer())
+  soon[client.id]:start(
+    PAUSE,
+    0,
+    vim.schedule_wrap(function()
+      if not client:is_stopped() then
+        read(client)
+      end
+    end)
+  )
+end
+
+---@return string
+function M.line()
+  local client = server.find()
+  local here = client and known[client.id]
+  if not here or not here.newest then
+    return ''
+  end
+  local parts = { '⟲ ' .. (here.turn or here.newest.id) }
+  if here.branch ~= 'main' then
+    table.insert(parts, here.branch)
+  end
+  return table.concat(parts, ' ')
+end
+
+--- The newest of what is known of a client's workspace.
+---@param client vim.lsp.Client
+---@return backstitch.Known?
+function M.of(client)
+  return known[client.id]
+end
+
+---@param pattern string
+---@param data table
+local function announce(pattern, data)
+  vim.api.nvim_exec_autocmds('User', { pattern = pattern, modeline = false, data = data })
+end
+
+function M.enable()
+  server.on('backstitch/didCheckpoint', function(params)
+    announce('BackstitchCheckpoint', params)
+  end)
+  server.on('backstitch/didRewind', function(params)
+    announce('BackstitchRewind', params)
+  end)
+  for _, news in ipairs({ 'attached', 'backstitch/timelineChanged', 'backstitch/didCheckpoint' }) do
+    server.on(news, function(_, client)
+      read_soon(client)
+    end)
+  end
+  server.on('gone', function(_, client)
+    known[client.id] = nil
+    if soon[client.id] then
+      soon[client.id]:close()
+      soon[client.id] = nil
+    end
+  end)
+end
+
+return M

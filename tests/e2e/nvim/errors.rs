@@ -1,0 +1,157 @@
+//! What goes wrong is one clear line, and nothing is lost.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::rig::{Neovim, configure, plugin};
+use super::story;
+use crate::editors::screen::installed;
+use crate::support::{World, binary, finish};
+
+/// A program beside the real one that stands for it.
+fn stand_in(world: &World, script: &str) -> String {
+    let path = world.home.join("backstitch");
+    fs::write(&path, format!("#!/bin/sh\n{script}\n")).expect("written");
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a program");
+    path.to_string_lossy().into_owned()
+}
+
+#[test]
+fn no_binary_is_said_once() {
+    let world = story();
+    configure(
+        &world,
+        "vim.g.backstitch = { cmd = { '/nowhere/backstitch', 'lsp' } }",
+    );
+    let Some(mut nvim) = Neovim::start(&world, "plugin-missing", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.screen
+        .shows("'/nowhere/backstitch' is no program that can be started.");
+    nvim.screen.keys("\r");
+    nvim.ex("messages clear");
+    nvim.ex("edit new.txt");
+    nvim.waits("vim.fn.bufname() == \"new.txt\"");
+    let messages = nvim.lua("vim.fn.execute(\"messages\")").to_string();
+    assert!(!messages.contains("is no program"), "{messages}");
+    // who asks for something is told again
+    nvim.ex("Backstitch log");
+    nvim.screen.shows("is no program that can be started.");
+}
+
+#[test]
+fn an_old_server_is_named() {
+    let world = story();
+    let real = binary::path().display().to_string();
+    let script = format!(
+        "[ \"$1\" = lsp ] || exec {real} \"$@\"\n{real} \"$@\" | sed -u 's/\"version\":\"[0-9.]*\"/\"version\":\"0.0.1\"/'"
+    );
+    let program = stand_in(&world, &script);
+    configure(
+        &world,
+        &format!("vim.g.backstitch = {{ cmd = {{ '{program}', 'lsp' }} }}"),
+    );
+    let Some(mut nvim) = Neovim::start(&world, "plugin-old", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.screen
+        .shows("is version 0.0.1; this plugin needs 0.1.0 or newer.");
+    nvim.screen.keys("\r");
+    nvim.waits("#vim.lsp.get_clients({ name = \"backstitch\" }) == 0");
+}
+
+#[test]
+fn an_old_neovim_is_told_so() {
+    let Some(program) = installed("an_old_neovim_is_told_so", "nvim") else {
+        return;
+    };
+    let world = story();
+    let mut command = world.command(program);
+    let rtp = format!("set rtp^={}", plugin().display());
+    let old = "lua vim.fn.has = function() return 0 end";
+    let there = "lua io.stderr:write(' exists: ' .. vim.fn.exists(':Backstitch'))";
+    let args = [
+        "--clean",
+        "--headless",
+        "--cmd",
+        &rtp,
+        "--cmd",
+        old,
+        "-c",
+        there,
+        "-c",
+        "q",
+    ];
+    let said = finish(command.args(args), b"").stderr;
+    assert!(
+        said.ends_with("backstitch: needs Neovim 0.11 or newer exists: 0"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_server_that_dies_comes_back() {
+    let world = story();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-dies", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    let pid = |nvim: &Neovim<'_>| {
+        nvim.lua("vim.tbl_filter(function(p) return p.name == \"backstitch\" end, vim.tbl_map(function(pid) return vim.api.nvim_get_proc(pid) or {} end, vim.api.nvim_get_proc_children(vim.fn.getpid())))[1].pid")
+    };
+    let first = pid(&nvim);
+    nvim.lua(&format!("vim.uv.kill({first}, 9) or 0"));
+    // Neovim's own words, which it waits to be read
+    nvim.screen.shows("quit with exit code");
+    nvim.screen.keys("\r");
+    nvim.is_attached();
+    assert_ne!(pid(&nvim), first);
+    // and what is open is known to the new one
+    nvim.waits("require(\"backstitch\").statusline() == \"⟲ t2\"");
+}
+
+#[test]
+fn wrong_options_are_named_and_the_rest_holds() {
+    let world = story();
+    configure(
+        &world,
+        "vim.g.backstitch = { timeline = { position = 'up', size = 40 }, colour = 1, diff = { signs = 'yes' } }",
+    );
+    let Some(nvim) = Neovim::start(&world, "plugin-options", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    let problems = nvim
+        .lua("require(\"backstitch.config\").problems")
+        .to_string();
+    for said in [
+        "timeline.position is \\\"up\\\": it must be one of left, right, below, tab",
+        "colour is no option",
+        "diff.signs is a string: it must be a boolean",
+    ] {
+        assert!(problems.contains(said), "{said} in {problems}");
+    }
+    assert_eq!(
+        nvim.lua("require(\"backstitch.config\").get().timeline.size"),
+        40
+    );
+}
+
+#[test]
+fn a_damaged_store_is_one_line() {
+    let world = story();
+    let store = world.store();
+    for beside in ["store.db-wal", "store.db-shm"] {
+        fs::remove_file(store.join(beside)).ok();
+    }
+    fs::write(store.join("store.db"), vec![b'x'; 8192]).expect("written");
+    let Some(mut nvim) = Neovim::start(&world, "plugin-broken", &["new.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.ex("Backstitch log");
+    nvim.screen.shows("backstitch: ");
+    nvim.screen.shows("file\n is not a database");
+    nvim.screen.keys("\r");
+    assert_eq!(nvim.lines(), ["new"]);
+}

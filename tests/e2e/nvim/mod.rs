@@ -1,0 +1,297 @@
+//! The plugin in a real Neovim, over the real server, with the real hook as the agent. What is seen stands in
+//! `editors/screens/plugin-*`; `BACKSTITCH_RENEW_SCREENS=1` writes these files anew.
+
+mod errors;
+mod review;
+mod rig;
+mod shipped;
+
+use rig::{Neovim, world};
+
+use crate::support::World;
+
+const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
+
+/// Two turns of an agent in a file, with another one made and one deleted.
+fn story() -> World {
+    let world = world(&[("src/a.txt", TEXT), ("gone.txt", "gone\n")]);
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("src/a.txt", "two", "2");
+    agent.bash("rm gone.txt; echo new > new.txt");
+    agent.stop();
+    agent.prompt("and five");
+    agent.edit("src/a.txt", "five", "FIVE");
+    agent.stop();
+    world
+}
+
+#[test]
+fn the_timeline_is_a_tree_that_follows() {
+    let world = story();
+    // ages in lines that are cut are not the same in each run
+    rig::configure(&world, "vim.g.backstitch = { codelens = false }");
+    let Some(mut nvim) = Neovim::start(&world, "plugin-timeline", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.ex("Backstitch");
+    nvim.screen.is_like("opened", "“make it two”");
+    // the first turn is unfolded, then its shell call
+    nvim.screen.keys("/make\r\t");
+    nvim.screen.shows("Bash 2 files");
+    nvim.screen.keys("j\t");
+    nvim.screen.is_like("unfolded", "created");
+    nvim.screen.keys("p");
+    nvim.screen.is_like("preview", "-gone");
+    nvim.screen.keys("q");
+
+    // what an agent does next comes by itself, and the cursor stays where it was
+    let mut agent = world.agent();
+    agent.prompt("another session");
+    agent.edit("src/a.txt", "seven", "7");
+    agent.stop();
+    nvim.screen.shows("“another session”");
+    let here = "vim.api.nvim_get_current_line():match(\"Bash\")";
+    assert_eq!(nvim.lua(here), "Bash");
+    // and so does its text
+    nvim.screen.shows("\n7 ");
+
+    nvim.screen.keys("g?");
+    nvim.screen.is_like("keys", "Take back just this turn");
+    nvim.screen.keys("q");
+    nvim.screen.keys("q");
+    nvim.screen
+        .until("closed", |screen| !screen.contains("lists the keys"));
+}
+
+#[test]
+fn a_rewind_shows_its_plan_and_is_undone() {
+    let world = story();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-rewind", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.ex("Backstitch rewind t1");
+    nvim.screen.is_like("plan", "exactly that state");
+    nvim.screen.keys("d");
+    nvim.screen.is_like("changes", "+gone");
+    nvim.screen.keys("q");
+    nvim.screen.shows("exactly that state");
+    // called off, nothing happens
+    nvim.screen.keys("q");
+    nvim.screen
+        .until("closed", |screen| !screen.contains("exactly that"));
+    assert!(world.exists("new.txt"));
+
+    nvim.ex("Backstitch rewind t1");
+    nvim.screen.shows("exactly that state");
+    nvim.screen.keys("\r");
+    nvim.screen
+        .shows("Rewound: 3 files; :Backstitch undo takes it back");
+    assert_eq!(world.read("src/a.txt"), TEXT);
+    assert!(world.exists("gone.txt") && !world.exists("new.txt"));
+    assert_eq!(nvim.lines().join("\n") + "\n", TEXT);
+    assert_eq!(nvim.lua("vim.bo.modified"), false);
+    // Neovim's own undo goes back beyond it
+    nvim.screen.keys("u");
+    nvim.waits("vim.api.nvim_buf_get_lines(0, 1, 2, false)[1] == \"2\"");
+    nvim.screen.keys("\x12");
+    nvim.waits("not vim.bo.modified");
+
+    nvim.ex("Backstitch undo");
+    nvim.screen.shows("Undo op1");
+    nvim.screen.keys("\r");
+    nvim.screen.shows("Undone: 3 files");
+    assert!(world.exists("new.txt") && !world.exists("gone.txt"));
+    assert_eq!(nvim.lines()[1], "2");
+    nvim.ex("Backstitch redo");
+    nvim.screen.shows("<CR> redo");
+    nvim.screen.keys("\r");
+    nvim.screen.shows("Done again: 3 files");
+    assert_eq!(world.read("src/a.txt"), TEXT);
+    world.ok(["verify"]);
+}
+
+#[test]
+fn what_is_not_saved_is_merged_into() {
+    let world = story();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-dirty", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.screen.keys("Gomine\x1b");
+    nvim.ex("Backstitch rewind t1 src/a.txt");
+    nvim.screen.shows("exactly that state");
+    nvim.screen.keys("\r");
+    nvim.screen.shows("1 of them to be saved");
+    assert_eq!(nvim.lines().join("\n") + "\n", format!("{TEXT}mine\n"));
+    assert_eq!(nvim.lua("vim.bo.modified"), true);
+    nvim.ex("w");
+    nvim.screen.shows("written");
+    assert_eq!(world.read("src/a.txt"), format!("{TEXT}mine\n"));
+    // the others were not named
+    assert!(world.exists("new.txt"));
+    world.ok(["verify"]);
+}
+
+#[test]
+fn what_collides_is_the_users_choice() {
+    let world = story();
+    world.write("src/a.txt", world.read("src/a.txt").replace("FIVE", "mine"));
+    let Some(mut nvim) = Neovim::start(&world, "plugin-conflict", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.ex("Backstitch rewind t2");
+    nvim.screen.is_like("plan", "Collides with your edits");
+    nvim.screen.keys("m");
+    // where the markers are is listed
+    nvim.screen.shows("Quickfix");
+    assert!(world.read("src/a.txt").contains("<<<<<<< "));
+    assert_eq!(nvim.lua("vim.fn.getqflist()[1].lnum"), 5);
+}
+
+#[test]
+fn commands_and_what_completes_them() {
+    let world = story();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-commands", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.ex("Backstitch checkpoint by hand");
+    nvim.screen.shows("backstitch: checkpoint c");
+    assert!(world.ok(["log"]).stdout.contains("by hand"));
+    nvim.ex("Backstitch tag good t1");
+    nvim.screen.shows("backstitch: good is c");
+    nvim.ex("Backstitch fork t2 idea");
+    nvim.screen
+        .shows("branch idea begins there; :Backstitch switch idea goes there");
+
+    let completed = |line: &str| {
+        let all = nvim.lua(&format!("vim.fn.getcompletion(\"{line}\", \"cmdline\")"));
+        let all: Vec<String> = serde_json::from_value(all).expect("texts");
+        all
+    };
+    assert!(completed("Backstitch re").contains(&"rewind".to_owned()));
+    let revs = completed("Backstitch rewind ");
+    for rev in ["t1", "t2", "good", "idea", "main"] {
+        assert!(revs.contains(&rev.to_owned()), "{rev} in {revs:?}");
+    }
+    assert_eq!(completed("Backstitch switch "), ["idea"]);
+    assert_eq!(completed("Backstitch rewind t1 src/"), ["src/a.txt"]);
+    assert_eq!(completed("Backstitch undo x y "), Vec::<String>::new());
+
+    nvim.ex("Backstitch switch idea");
+    nvim.screen.shows("Switch to idea");
+    nvim.screen.keys("\r");
+    nvim.screen.shows("Switched: 1 file");
+    assert_eq!(world.read("src/a.txt"), TEXT.replace("two", "2"));
+    // a turn alone, whatever came later
+    nvim.ex("Backstitch revert t1");
+    nvim.screen.shows("<CR>");
+    nvim.screen.keys("\r");
+    nvim.screen.shows("Reverted: 3 files");
+    assert_eq!(world.read("src/a.txt"), TEXT);
+
+    // who names nothing chooses
+    nvim.ex("Backstitch rewind");
+    nvim.screen.shows("Rewind to");
+    nvim.screen.shows("“make it two”");
+    nvim.screen.keys("\x1b");
+    nvim.screen
+        .until("called off", |screen| !screen.contains("Rewind to"));
+    nvim.ex("Backstitch sessions");
+    nvim.screen.shows("claude-code · 2 turns");
+    nvim.screen.keys("1\r");
+    nvim.screen.shows("lists the keys");
+    nvim.screen.keys("q");
+    nvim.ex("Backstitch changes t1 t1");
+    nvim.screen.shows("-gone");
+    nvim.screen.keys("q");
+    nvim.ex("Backstitch blame");
+    nvim.screen.keys("2G");
+    nvim.ex("Backstitch frobnicate");
+    nvim.screen.shows("there is no :Backstitch 'frobnicate'");
+    nvim.ex("Backstitch undo op1 op2");
+    nvim.screen.shows("'op2' is one word too many");
+    nvim.ex("Backstitch rewind t99");
+    nvim.screen
+        .shows("no checkpoint `t99`. :Backstitch log lists what there is");
+}
+
+#[test]
+fn two_instances_follow_each_other() {
+    let world = story();
+    let Some(mut one) = Neovim::start(&world, "plugin-one", &["src/a.txt"]) else {
+        return;
+    };
+    let Some(two) = Neovim::start(&world, "plugin-two", &["src/a.txt"]) else {
+        return;
+    };
+    one.is_attached();
+    two.is_attached();
+    one.ex("Backstitch rewind t2");
+    one.screen.shows("exactly that state");
+    one.screen.keys("\r");
+    one.screen.shows("Rewound: 1 file");
+    two.waits("vim.api.nvim_buf_get_lines(0, 4, 5, false)[1] == \"five\"");
+    assert_eq!(two.lua("vim.bo.modified"), false);
+}
+
+#[test]
+fn lenses_and_code_actions_do_what_commands_do() {
+    let world = story();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-lens", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.screen
+        .is_like("drawn", "⟲ rewind to here · turn 2 “and five”");
+    nvim.screen.keys("5Ggrx");
+    nvim.screen.shows("1: ⟲ rewind to here");
+    nvim.screen.keys("1\r");
+    nvim.screen.shows("exactly that state");
+    nvim.screen.keys("\r");
+    nvim.screen.shows("Rewound: 1 file");
+    assert_eq!(nvim.lines()[4], "five");
+    nvim.screen.keys("2G");
+    nvim.ex("lua vim.lsp.codelens.run()");
+    nvim.screen.shows("3: diff");
+    nvim.screen.keys("3\r");
+    nvim.screen.shows("1 change since t1");
+}
+
+#[test]
+fn others_hear_of_it_and_agents_inside_are_known() {
+    let world = story();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-agents", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.ex("lua vim.api.nvim_create_autocmd('User', { pattern = 'Backstitch*', callback = function(e) _G.heard = (_G.heard or '') .. e.match .. ' ' end })");
+    // what a status line shows
+    nvim.waits("require(\"backstitch\").statusline() == \"⟲ t2\"");
+    nvim.ex("lua vim.api.nvim_exec_autocmds('User', { pattern = 'AvanteInputSubmitted', data = { request = 'ask avante' } })");
+    nvim.waits("(_G.heard or \"\"):match(\"BackstitchCheckpoint\") ~= nil");
+    nvim.ex("lua vim.api.nvim_exec_autocmds('User', { pattern = 'AvanteViewBufferUpdated' })");
+    nvim.ex("lua vim.api.nvim_exec_autocmds('User', { pattern = 'CodeCompanionChatSubmitted', data = { id = 7, bufnr = 1 } })");
+    nvim.ex("lua vim.api.nvim_exec_autocmds('User', { pattern = 'CodeCompanionChatDone', data = { id = 7, bufnr = 1 } })");
+    nvim.waits("require(\"backstitch\").statusline() == \"⟲ t4\"");
+    let log = world.ok(["log"]).stdout;
+    assert!(
+        log.contains("ask avante") && log.contains("codecompanion"),
+        "{log}"
+    );
+
+    // one that goes through the interface is known as the writer
+    nvim.ex("lua local b = require('backstitch'); b.turn_begin({ agent = 'mine', session = 's1', prompt = 'shout' }, function() b.apply_edit({ agent = 'mine', session = 's1', label = 'shout', edit = { changes = { [vim.uri_from_bufnr(0)] = { { range = { start = { line = 0, character = 0 }, ['end'] = { line = 0, character = 3 } }, newText = 'ONE' } } } } }, function(failure, result) _G.applied = failure or result.applied; b.turn_end({ agent = 'mine', session = 's1' }) end) end)");
+    nvim.waits("_G.applied == true");
+    assert_eq!(nvim.lines()[0], "ONE");
+    nvim.waits("require(\"backstitch\").statusline() == \"⟲ t5\"");
+    nvim.ex("Backstitch rewind t5");
+    nvim.screen.shows("exactly that state");
+    nvim.screen.keys("\r");
+    nvim.screen.shows("Rewound: 1 file");
+    assert_eq!(nvim.lines()[0], "one");
+    nvim.waits("(_G.heard or \"\"):match(\"BackstitchRewind\") ~= nil");
+}

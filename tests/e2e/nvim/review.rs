@@ -1,0 +1,114 @@
+//! The inline diff: what is marked, what is taken back, what is kept.
+
+use super::rig::{Neovim, world};
+use super::{TEXT, story};
+
+const MARKS: &str = "vim.tbl_map(function(m) return m[2] end, vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_get_namespaces()[\"backstitch.review\"], 0, -1, {}))";
+
+#[test]
+fn changes_are_marked_taken_back_and_kept() {
+    let world = story();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-diff", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.ex("Backstitch diff t1");
+    nvim.screen.is_like("marked", "2 changes since t1");
+    nvim.ex("Backstitch next");
+    nvim.screen.shows("change 1 of 2");
+    nvim.ex("Backstitch keep");
+    nvim.screen
+        .until("kept", |screen| !screen.contains("two\n"));
+    nvim.ex("Backstitch next");
+    nvim.screen.shows("change 1 of 1");
+    // the user's own, beside it
+    nvim.screen.keys("ggOzero\x1b");
+    nvim.ex("Backstitch prev");
+    nvim.screen.shows("change 2 of 2");
+    nvim.ex("Backstitch takeback");
+    let expected = format!("zero\n{}", TEXT.replace("two", "2"));
+    nvim.waits("vim.fn.getline(6) == \"five\"");
+    assert_eq!(nvim.lines().join("\n") + "\n", expected);
+    assert!(!world.read("src/a.txt").contains("zero"));
+    nvim.ex("w");
+    nvim.screen.shows("written");
+    assert_eq!(world.read("src/a.txt"), expected);
+    // what is kept stays so after Neovim was closed
+    nvim.ex("q");
+    drop(nvim);
+    let Some(mut nvim) = Neovim::start(&world, "plugin-kept", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.ex("Backstitch diff t1");
+    // its own line is one, too
+    nvim.screen.shows("1 change since t1, 1 more kept");
+    // until it changes again
+    let mut agent = world.agent();
+    agent.prompt("in letters");
+    agent.edit("src/a.txt", "2", "II");
+    agent.stop();
+    nvim.screen.shows("two\n");
+    nvim.ex("Backstitch! keep");
+    nvim.ex("Backstitch diff");
+    nvim.waits(&format!("#{MARKS} == 0"));
+}
+
+#[test]
+fn the_older_file_stands_beside_the_buffer() {
+    let world = story();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-split", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.ex("Backstitch diffsplit t1");
+    nvim.screen.is_like("beside", "src/a.txt at c");
+    assert_eq!(nvim.lines().join("\n") + "\n", TEXT);
+    assert_eq!(nvim.lua("vim.bo.modifiable"), false);
+    nvim.ex("q");
+    nvim.waits("not vim.wo.diff");
+}
+
+#[test]
+fn words_tabs_and_the_ends_of_a_file() {
+    let before = "\talpha beta\ncommon\nlast\n";
+    let world = world(&[("a.txt", before)]);
+    let mut agent = world.agent();
+    agent.prompt("tidy up");
+    agent.edit("a.txt", "\talpha beta", "\talpha gamma");
+    agent.edit("a.txt", "last\n", "");
+    agent.stop();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-ends", &["a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.ex("Backstitch diff");
+    nvim.screen.is_like("marked", "2 changes since t1");
+    nvim.screen.keys("G");
+    nvim.ex("Backstitch takeback");
+    nvim.screen.shows("Rewound: 1 file");
+    assert_eq!(nvim.lines(), ["\talpha gamma", "common", "last"]);
+    nvim.screen.keys("gg");
+    nvim.ex("Backstitch takeback");
+    nvim.waits("vim.fn.getline(1) == \"\\talpha beta\"");
+    assert_eq!(world.read("a.txt"), before);
+    nvim.ex("Backstitch takeback");
+    nvim.screen.shows("there is no change in this line");
+}
+
+#[test]
+fn blame_stands_at_the_end_of_the_line() {
+    let world = story();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-blame", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.ex("Backstitch blame");
+    nvim.screen.keys("2G");
+    nvim.screen.shows("t1 · “make it two” · claude-code · Edit");
+    nvim.screen.keys("1G");
+    nvim.screen
+        .until("gone", |screen| !screen.contains("claude-code · Edit"));
+    nvim.screen.keys("imine \x1b");
+    nvim.screen.shows("you, not saved yet");
+}

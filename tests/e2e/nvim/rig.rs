@@ -1,0 +1,123 @@
+//! Neovim with the plugin as a plain package, nothing configured: its screen, and what it is asked from outside.
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+use serde_json::Value;
+
+use crate::editors::screen::{Editor, installed};
+use crate::support::{World, binary, finish};
+
+const SIZE: (u16, u16) = (30, 110);
+
+/// A workspace whose search path has the server.
+pub fn world(files: &[(&str, &str)]) -> World {
+    let folder = binary::path().parent().expect("a folder");
+    let rest = env::var("PATH").unwrap_or_default();
+    World::committed(files).with("PATH", &format!("{}:{rest}", folder.display()))
+}
+
+pub fn plugin() -> PathBuf {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
+    tests.parent().expect("the project").join("nvim-plugin")
+}
+
+/// As a package that Neovim loads by itself.
+pub fn install(world: &World) {
+    let packages = world
+        .home
+        .join(".local/share/nvim/site/pack/backstitch/start");
+    fs::create_dir_all(&packages).expect("a directory");
+    let link = packages.join("backstitch");
+    if !link.exists() {
+        std::os::unix::fs::symlink(plugin(), link).expect("a link");
+    }
+}
+
+/// What the user has in `init.lua`.
+pub fn configure(world: &World, lua: &str) {
+    let folder = world.config.join("nvim");
+    fs::create_dir_all(&folder).expect("a directory");
+    fs::write(folder.join("init.lua"), lua).expect("written");
+}
+
+pub struct Neovim<'w> {
+    pub screen: Editor,
+    world: &'w World,
+    program: PathBuf,
+    socket: PathBuf,
+}
+
+impl<'w> Neovim<'w> {
+    /// None where Neovim is missing and may be. `name` is that of its screens.
+    pub fn start(world: &'w World, name: &'static str, args: &[&str]) -> Option<Self> {
+        install(world);
+        Self::plain(world, name, args)
+    }
+
+    /// As `start`, with only what the test has installed.
+    pub fn plain(world: &'w World, name: &'static str, args: &[&str]) -> Option<Self> {
+        let program = installed(name, "nvim")?;
+        let socket = world.home.join(format!("{name}.sock"));
+        let listen = socket.to_string_lossy().into_owned();
+        let args = [&["-n", "--listen", &listen], args].concat();
+        let mut screen = Editor::sized(world, name, &program, &args, SIZE);
+        // it has begun, and can be asked
+        screen.shows("All");
+        Some(Self {
+            screen,
+            world,
+            program,
+            socket,
+        })
+    }
+
+    /// Types an Ex command.
+    pub fn ex(&mut self, command: &str) {
+        self.screen.keys(&format!(":{command}\r"));
+    }
+
+    /// The value of a Lua expression.
+    #[track_caller]
+    pub fn lua(&self, expression: &str) -> Value {
+        let code = format!("vim.json.encode(({expression}))").replace('\'', "''");
+        // one that asks something answers nothing else
+        let mut command = self.world.command("timeout");
+        command
+            .arg("60")
+            .arg(&self.program)
+            .args(["--clean", "--headless", "--server"])
+            .arg(&self.socket)
+            .args(["--remote-expr", &format!("luaeval('{code}')")]);
+        let output = finish(&mut command, b"");
+        let text = output.stdout.trim();
+        let text = if text.is_empty() {
+            output.stderr.trim()
+        } else {
+            text
+        };
+        serde_json::from_str(text).unwrap_or_else(|_| panic!("{expression}: {text}"))
+    }
+
+    /// Waits until a Lua expression holds.
+    #[track_caller]
+    pub fn waits(&self, condition: &str) {
+        let wait = format!("vim.wait(20000, function() return {condition} end, 10)");
+        assert_eq!(self.lua(&wait), true, "{condition}");
+    }
+
+    /// The lines of the current buffer.
+    #[track_caller]
+    pub fn lines(&self) -> Vec<String> {
+        let lines = self.lua("vim.api.nvim_buf_get_lines(0, 0, -1, false)");
+        serde_json::from_value(lines).expect("texts")
+    }
+
+    /// Waits until the server is attached to the current buffer.
+    #[track_caller]
+    pub fn is_attached(&self) {
+        self.waits(
+            "(vim.lsp.get_clients({ name = \"backstitch\", bufnr = 0 })[1] or {}).initialized",
+        );
+    }
+}
