@@ -1,6 +1,6 @@
 -- Makes doc/backstitch.txt of what the code says of itself, and its tags: `nvim -l doc/generate.lua`; with `--check` it only looks
 -- whether the file is as it would be made, and ends with 1 where it is not.
-local here = vim.fs.dirname(vim.fs.abspath(debug.getinfo(1, 'S').source:sub(2)))
+local here = vim.fs.dirname(vim.fs.abspath(assert(debug.getinfo(1, 'S')).source:sub(2)))
 vim.opt.runtimepath:prepend(vim.fs.dirname(here))
 
 local commands = require('backstitch.commands')

@@ -18,9 +18,10 @@ end
 local function asked(buf)
   local ok, codecompanion = pcall(require, 'codecompanion')
   local chat = ok and buf and codecompanion.buf_get_chat and codecompanion.buf_get_chat(buf)
-  for _, message in ipairs(vim.iter(type(chat) == 'table' and chat.messages or {}):rev():totable()) do
-    if message.role == 'user' and type(message.content) == 'string' then
-      return message.content
+  local messages = type(chat) == 'table' and chat.messages or {}
+  for i = #messages, 1, -1 do
+    if messages[i].role == 'user' and type(messages[i].content) == 'string' then
+      return messages[i].content
     end
   end
 end

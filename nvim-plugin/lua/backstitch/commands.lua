@@ -56,9 +56,10 @@ local function workspace(client, buf)
   return { workspace = words.shown(server.request(client, 'backstitch/timeline', params).workspace) }
 end
 
+---@async
+---@param client vim.lsp.Client
 ---@param verb backstitch.Verb
 ---@param arguments table
----@param client vim.lsp.Client
 local function restore(client, verb, arguments)
   require('backstitch.restore').run(client, verb, arguments)
 end
@@ -83,7 +84,7 @@ end
 --- Begins a branch; who named none is asked.
 ---@async
 ---@param client vim.lsp.Client
----@param arguments { workspace?: string, uri?: string, rev?: string, name?: string, into?: string }
+---@param arguments table workspace or uri; rev, name, into
 function M.fork(client, arguments)
   if not arguments.name then
     arguments.name = task.input({ prompt = ('Branch from %s: '):format(arguments.rev or 'now') })
@@ -99,7 +100,7 @@ end
 --- Names a state; who gave no name is asked.
 ---@async
 ---@param client vim.lsp.Client
----@param arguments { workspace?: string, uri?: string, rev?: string, name?: string }
+---@param arguments table workspace or uri; rev, name
 function M.tag(client, arguments)
   if not arguments.name then
     arguments.name = task.input({ prompt = ('Tag for %s: '):format(arguments.rev or 'now') })
@@ -402,8 +403,7 @@ local function candidates(kind)
     return {}
   end
   local params = { workspace = vim.b.backstitch_root or client.root_dir, limit = 100 }
-  local answer = client:request_sync('backstitch/timeline', params, PATIENCE)
-  local page = answer and answer.result
+  local page = server.request_now(client, 'backstitch/timeline', params, PATIENCE)
   if not page then
     return {}
   end

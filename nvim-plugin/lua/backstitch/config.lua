@@ -3,7 +3,7 @@ local M = {}
 
 ---@class backstitch.Option
 ---@field key string With dots.
----@field type string As `vim.validate` has it, or a list of the values.
+---@field type string|string[] As `type()` has it, or a list of the values.
 ---@field default any
 ---@field desc string
 
@@ -139,7 +139,7 @@ end
 
 ---@return backstitch.Config
 local function defaults()
-  local all = {}
+  local all = {} ---@type any
   for _, option in ipairs(M.OPTIONS) do
     local here, parts = all, vim.split(option.key, '.', { plain = true })
     for i = 1, #parts - 1 do

@@ -58,12 +58,12 @@ function M.read(buf, uri)
   local failed = 'no server has it: open a file of its workspace first'
   local text
   for _, client in ipairs(owners(uri)) do
-    local answer = client:request_sync('backstitch/content', { uri = uri }, PATIENCE, buf)
-    if answer and answer.result then
-      text = answer.result.text
+    local answer, wrong = server.request_now(client, 'backstitch/content', { uri = uri }, PATIENCE)
+    if answer then
+      text = answer.text
       break
     end
-    failed = answer and answer.err and answer.err.message or 'the server does not answer'
+    failed = wrong or failed
   end
   local root, path = parts(uri)
   vim.bo[buf].buftype = 'nofile'

@@ -67,7 +67,7 @@ function M.open(float, closed)
     height = height,
     row = math.max(0, math.floor((vim.o.lines - height) / 2) - 2),
     col = math.max(0, math.floor((vim.o.columns - width) / 2) - 1),
-    border = vim.o.winborder ~= '' and vim.o.winborder or 'rounded',
+    border = vim.o.winborder == '' and 'rounded' or nil,
     title = (' %s '):format(float.title),
     footer = float.footer and (' %s '):format(float.footer) or nil,
     style = 'minimal',

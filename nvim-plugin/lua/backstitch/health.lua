@@ -7,7 +7,8 @@ local M = {}
 function M.check()
   local health = vim.health
   health.start('Neovim')
-  local version = tostring(vim.version())
+  local now = vim.fn.api_info().version
+  local version = ('%d.%d.%d'):format(now.major, now.minor, now.patch)
   if vim.fn.has('nvim-0.12') == 1 then
     health.ok('version ' .. version)
   elseif vim.fn.has('nvim-0.11') == 1 then

@@ -59,8 +59,8 @@ local function preview(client, workspace, checkpoint)
   vim.bo[buf].bufhidden = 'wipe'
   local range = M.range(checkpoint) or { from = words.before(checkpoint) }
   range.workspace = workspace
-  local answer = client:request_sync('backstitch/diff', range, PATIENCE)
-  local lines = answer and answer.result and M.unified(answer.result) or { 'cannot be shown' }
+  local diff, wrong = server.request_now(client, 'backstitch/diff', range, PATIENCE)
+  local lines = diff and M.unified(diff) or { wrong or 'cannot be shown' }
   vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
   vim.bo[buf].filetype = 'diff'
   return { buf = buf }
@@ -89,7 +89,7 @@ end
 ---@async
 ---@param client vim.lsp.Client
 ---@param prompt string
----@param where { workspace?: string, uri?: string, kinds?: table<backstitch.Kind, boolean> }
+---@param where table workspace or uri; kinds: which are offered
 ---@return backstitch.Checkpoint
 function M.checkpoint(client, prompt, where)
   local page =

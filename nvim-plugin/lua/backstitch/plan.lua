@@ -27,7 +27,7 @@ local function section(lines, title, rows)
 end
 
 --- What is shown of a plan. Pure.
----@param plan backstitch.PlanResult
+---@param plan backstitch.AnyPlan
 ---@return backstitch.Chunk[][]
 function M.lines(plan)
   local colliding, widest = {}, 0

@@ -37,9 +37,10 @@ local function ways(verb, arguments, planned)
   elseif verb == 'rewind' then
     table.insert(all, { key = 'e', label = 'leave your own edits in place', instead = { exact = false } })
   end
-  local is_uncertain = vim.iter(planned.gaps):any(function(gap)
-    return gap.kind == 'uncertain'
-  end)
+  local is_uncertain = false
+  for _, gap in ipairs(planned.gaps) do
+    is_uncertain = is_uncertain or gap.kind == 'uncertain'
+  end
   if is_uncertain and arguments.uncertain ~= 'take' then
     table.insert(all, { key = 'u', label = "also what may be the agent's", instead = { uncertain = 'take' } })
   end

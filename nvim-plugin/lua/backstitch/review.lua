@@ -383,8 +383,9 @@ function M.jump(forward)
     end
   end
   chosen = chosen or (forward and 1 or #review.hunks)
+  local hunk = assert(review.hunks[chosen])
   vim.cmd("normal! m'")
-  vim.api.nvim_win_set_cursor(0, { math.min(review.hunks[chosen].new[1], count), 0 })
+  vim.api.nvim_win_set_cursor(0, { math.min(hunk.new[1], count), 0 })
   vim.cmd('normal! zv')
   vim.api.nvim_echo({ { ('change %d of %d'):format(chosen, #review.hunks) } }, false, {})
 end

@@ -25,8 +25,9 @@ local deaths = {}
 local is_missing_told = false
 --- The binary is too old: it is not started again unless the user says so.
 local is_too_old = false
+---@alias backstitch.Waiting table<fun(err: table?, result: any), true?>
 --- Who waits for an answer, of each server.
----@type table<integer, table<fun(err: table?, result: any), true>>
+---@type table<integer, backstitch.Waiting>
 local pending = {}
 --- Servers whose end somebody wanted.
 ---@type table<integer, true>
@@ -222,7 +223,14 @@ function M.died(code, signal, id)
     )
     return
   end
-  vim.defer_fn(M.attach_all, FIRST_PAUSE * 2 ^ (#deaths - 1))
+  vim.defer_fn(M.attach_all, math.floor(FIRST_PAUSE * 2 ^ (#deaths - 1)))
+end
+
+--- What is known of the server by now, for a directory.
+---@param root? string
+---@return vim.lsp.ClientConfig
+local function rooted(root)
+  return vim.tbl_extend('force', assert(vim.lsp.config['backstitch']), { root_dir = root })
 end
 
 ---@param buf integer
@@ -233,8 +241,7 @@ function M.attach(buf)
   if #vim.lsp.get_clients({ name = NAME, bufnr = buf }) > 0 then
     return
   end
-  local now = assert(vim.lsp.config[NAME])
-  vim.lsp.start(vim.tbl_extend('force', now, { root_dir = M.root(buf) }), { bufnr = buf, silent = true })
+  vim.lsp.start(rooted(M.root(buf)), { bufnr = buf, silent = true })
 end
 
 --- Starts servers for what is open.
@@ -333,9 +340,8 @@ function M.client(buf)
         hint = 'Install it (cargo install backstitch), or set cmd: :help backstitch-options',
       })
     end
-    local now = assert(vim.lsp.config[NAME])
     local root = vim.b[buf].backstitch_root or M.root(vim.uv.cwd() or '.') or vim.uv.cwd()
-    local id = vim.lsp.start(vim.tbl_extend('force', now, { root_dir = root }), { attach = false, silent = true })
+    local id = vim.lsp.start(rooted(root), { attach = false, silent = true })
     client = id and vim.lsp.get_client_by_id(id)
   end
   if client and not client.initialized then
@@ -377,6 +383,21 @@ local function failure(err)
   }
 end
 
+--- Asks a server and blocks until it has answered, where nothing else can be waited for. No answer is nil.
+---@param client vim.lsp.Client
+---@param method string
+---@param params table
+---@param patience integer milliseconds
+---@return table? result, string? wrong
+function M.request_now(client, method, params, patience)
+  ---@diagnostic disable-next-line: param-type-mismatch
+  local answer = client:request_sync(method, params, patience)
+  if not answer then
+    return nil, 'the server does not answer'
+  end
+  return answer.result, answer.err and answer.err.message
+end
+
 --- Asks a server, waits for its answer, and returns that.
 ---@async
 ---@param client vim.lsp.Client
@@ -385,6 +406,7 @@ end
 ---@return any
 function M.request(client, method, params)
   local err, result = task.await(function(back)
+    ---@type backstitch.Waiting
     local all = pending[client.id] or {}
     pending[client.id] = all
     local once
@@ -395,6 +417,7 @@ function M.request(client, method, params)
       end
     end
     all[once] = true
+    ---@diagnostic disable-next-line: param-type-mismatch
     if not client:request(method, params, once) then
       once({ message = 'the server is not running', data = { hint = ':Backstitch restart starts it' } })
     end

@@ -45,11 +45,19 @@ local function seconds(time)
     return 0
   end
   -- read as if it were local time without summer time, then moved by how far that is from UTC
-  local parts = { year = year, month = month, day = day, hour = hour, min = min, sec = sec, isdst = false }
-  local utc = os.date('!*t', 0) --[[@as osdateparam]]
+  local parts = {
+    year = tonumber(year) --[[@as integer]],
+    month = tonumber(month) --[[@as integer]],
+    day = tonumber(day) --[[@as integer]],
+    hour = tonumber(hour) --[[@as integer]],
+    min = tonumber(min) --[[@as integer]],
+    sec = tonumber(sec) --[[@as integer]],
+    isdst = false,
+  }
+  local utc = os.date('!*t', 0) --[[@as std.osdateparam]]
   utc.isdst = false
   -- a day later: no system has times before 1970
-  utc.day = utc.day + 1
+  utc.day = utc.day + 1 --[[@as integer]]
   return os.time(parts) + 86400 - os.time(utc)
 end
 
@@ -192,7 +200,9 @@ function M.collisions(conflicts)
   return sum
 end
 
----@param plan backstitch.Plan
+---@alias backstitch.AnyPlan backstitch.Plan|backstitch.PlanResult|backstitch.Applied
+
+---@param plan backstitch.AnyPlan
 ---@return backstitch.Action[]
 function M.done(plan)
   return vim.tbl_filter(function(action)
@@ -201,7 +211,7 @@ function M.done(plan)
 end
 
 --- `3 files, 1 of them merged, 2 conflicts, 1 gap`.
----@param plan backstitch.Plan
+---@param plan backstitch.AnyPlan
 ---@return string
 function M.summary(plan)
   local done = M.done(plan)

@@ -4,7 +4,13 @@ import * as vscode from "vscode";
 
 import type { Ctx, Owned } from "../ctx.ts";
 import { below } from "../documents/open.ts";
-import { type Checkpoint, type Where, shown } from "../server/protocol.ts";
+import {
+  type Checkpoint,
+  type TimelineParams,
+  type TimelineResult,
+  type Where,
+  shown,
+} from "../server/protocol.ts";
 import { message } from "../show/errors.ts";
 import { chooseFilter } from "./filter.ts";
 import { type Filter, entries, isEmpty, written } from "./model.ts";
@@ -23,6 +29,8 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
   /** How many rows of each branch are wanted. */
   private readonly wanted = new Map<string, number>();
   private pending: NodeJS.Timeout | undefined;
+  /** What was asked for the rows that are shown, and what was answered. */
+  private readonly drawn = new Map<string, string>();
   /** Ages are to be right as long as they are seen. */
   private readonly ages = setInterval(() => {
     if (this.view.visible) this.refresh();
@@ -51,6 +59,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
   }
 
   refresh(): void {
+    this.drawn.clear();
     this.changed.fire(undefined);
   }
 
@@ -58,8 +67,29 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
   private soon(): void {
     this.pending ??= setTimeout(() => {
       this.pending = undefined;
-      this.refresh();
+      void this.refreshWhereOther();
     }, 50);
+  }
+
+  /** A row that is drawn anew under an open menu is lost to it: what is the same is left alone. */
+  private async refreshWhereOther(): Promise<void> {
+    const asked = [...this.drawn].map(async ([asked, was]) => {
+      const now = await this.ctx.request("backstitch/timeline", JSON.parse(asked) as TimelineParams);
+      return JSON.stringify(now) === was;
+    });
+    const same = await Promise.all(asked).catch(() => [false]);
+    const isHere = this.drawn.has(JSON.stringify(this.root()));
+    if (!isHere || same.includes(false)) this.refresh();
+  }
+
+  private root(): TimelineParams {
+    return { ...this.ctx.where(), limit: 1 };
+  }
+
+  private async read(params: TimelineParams): Promise<TimelineResult> {
+    const result = await this.ctx.request("backstitch/timeline", params);
+    this.drawn.set(JSON.stringify(params), JSON.stringify(result));
+    return result;
   }
 
   more(branch: string): void {
@@ -126,8 +156,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
   }
 
   private async branches(): Promise<Row[]> {
-    const where = this.ctx.where();
-    const first = await this.ctx.request("backstitch/timeline", { ...where, limit: 1 });
+    const first = await this.read(this.root());
     this.say(undefined);
     void vscode.commands.executeCommand("setContext", "backstitch.unreadable", false);
     // the view's own welcome says what to do
@@ -147,13 +176,7 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
   private async page(root: string, branch: string): Promise<Page> {
     const { path, ...filter } = this.filter;
     const uri = path === undefined ? null : vscode.Uri.joinPath(vscode.Uri.file(root), path).toString();
-    return this.ctx.request("backstitch/timeline", {
-      ...filter,
-      uri,
-      workspace: root,
-      branch,
-      limit: this.most(branch),
-    });
+    return this.read({ ...filter, uri, workspace: root, branch, limit: this.most(branch) });
   }
 
   private say(text: string | undefined): void {

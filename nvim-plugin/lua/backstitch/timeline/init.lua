@@ -40,8 +40,8 @@ local function draw(view)
     return
   end
   local window = vim.fn.bufwinid(view.buf)
-  local columns = window ~= -1 and vim.api.nvim_win_get_width(window) - vim.fn.getwininfo(window)[1].textoff
-    or config.get().timeline.size
+  local info = window ~= -1 and vim.fn.getwininfo(window)[1]
+  local columns = info and info.width - info.textoff or config.get().timeline.size
   -- what the cursor is on stays where it is
   local before = window ~= -1 and view.rows[vim.api.nvim_win_get_cursor(window)[1]]
   view.rows = model.rows(view.timeline, os.time())
@@ -157,9 +157,10 @@ local function fold_parent(view)
     return fold(view, row, false)
   end
   for i = at - 1, 1, -1 do
-    if row and view.rows[i].depth < row.depth then
+    local above = view.rows[i]
+    if row and above and above.depth < row.depth then
       vim.api.nvim_win_set_cursor(0, { i, 0 })
-      return fold(view, view.rows[i], false)
+      return fold(view, above, false)
     end
   end
 end
@@ -248,7 +249,7 @@ local actions = {
     end
     other_window()
     vim.cmd.edit(vim.fn.fnameescape(path))
-    require('backstitch.review').start(vim.api.nvim_get_current_buf(), words.before(row.checkpoint))
+    require('backstitch.review').start(vim.api.nvim_get_current_buf(), words.before(checkpoint_of(row)))
   end,
   preview = function(view, row)
     local checkpoint = checkpoint_of(row)
@@ -485,7 +486,7 @@ end
 --- Opens the timeline of a workspace, or goes to it where it is open; `filter` says of what alone.
 ---@async
 ---@param client vim.lsp.Client
----@param where { uri?: string, workspace?: string }
+---@param where table uri or workspace
 ---@param filter table
 function M.open(client, where, filter)
   listen()
