@@ -33,8 +33,8 @@ function M.start()
   server.enable()
 end
 
---- What the status line shows of this buffer's workspace, empty where there is no history: the branch where it is not
---- `main`, the newest turn, and whether an agent is at work.
+--- What the status line shows of this buffer's workspace, empty where there is no history: the newest turn, and the
+--- branch where it is not `main`.
 ---@return string
 function M.statusline()
   return require('backstitch.status').line()

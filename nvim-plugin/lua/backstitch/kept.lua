@@ -78,12 +78,13 @@ function M.remember(of, hunks)
   vim.fn.mkdir(vim.fs.dirname(path), 'p')
   local beside = ('%s.%d'):format(path, vim.uv.os_getpid())
   local file, why = io.open(beside, 'w')
-  if not file or not file:write(vim.json.encode(next(all) and all or vim.empty_dict())) then
+  local is_written = file and file:write(vim.json.encode(next(all) and all or vim.empty_dict()))
+  -- a full disk may show only when the file is closed; what was remembered before stays then
+  local is_whole = file and file:close() and is_written
+  if not is_whole or not vim.uv.fs_rename(beside, path) then
+    os.remove(beside)
     vim.notify(('backstitch: what is kept cannot be remembered: %s'):format(why or path), vim.log.levels.WARN)
-    return
   end
-  file:close()
-  vim.uv.fs_rename(beside, path)
 end
 
 return M

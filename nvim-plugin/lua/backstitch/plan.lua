@@ -41,10 +41,9 @@ function M.lines(plan)
     return text .. (' '):rep(math.max(0, widest - vim.fn.strdisplaywidth(text)) + 2)
   end
   local lines = { { { ' ' .. words.summary(plan) } } }
-  local files, left, conflicts, planned = {}, {}, {}, {}
+  local files, left, conflicts = {}, {}, {}
   for _, action in ipairs(plan.actions) do
     local path = words.shown(action.path)
-    planned[path] = true
     if colliding[path] then
       -- said below
     elseif action.action == 'skip' then

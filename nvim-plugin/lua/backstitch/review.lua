@@ -310,15 +310,18 @@ end
 ---@param buf integer
 ---@param some backstitch.Hunk[]
 local function put_back(buf, some)
-  for i = #some, 1, -1 do
-    local from, behind = range(some[i])
-    local older = vim.tbl_map(function(line)
+  -- all of it is looked at before any of it is written
+  local older = vim.tbl_map(function(hunk)
+    return vim.tbl_map(function(line)
       if type(line) == 'table' then
         task.fail({ message = 'this is no UTF-8', hint = 'Save the buffer, and take the change back then' })
       end
       return (line:gsub('[\r\n]+$', ''))
-    end, some[i].removed)
-    vim.api.nvim_buf_set_lines(buf, from, behind, true, older)
+    end, hunk.removed)
+  end, some)
+  for i = #some, 1, -1 do
+    local from, behind = range(some[i])
+    vim.api.nvim_buf_set_lines(buf, from, behind, true, older[i])
   end
 end
 
