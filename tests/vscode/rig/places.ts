@@ -15,6 +15,8 @@ export const extension = from('BACKSTITCH_TEST_EXTENSION', path.join(tests, '../
 export const probe = path.join(import.meta.dirname, 'probe');
 /** An agent that is another extension. */
 export const caller = path.join(import.meta.dirname, 'caller');
+/** One that tells what VS Code measured. */
+export const clock = path.join(import.meta.dirname, 'clock');
 /** The binary under test. */
 export const backstitch = from('BACKSTITCH_BIN', path.join(tests, '../target/debug/backstitch'));
 

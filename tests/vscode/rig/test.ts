@@ -35,7 +35,7 @@ export const test = base.extend<Fixtures>({
   agent: async ({ world }, use) => use(new Agent(world)),
 
   code: async ({ world, page, vscode, extension, beside }, use, info) => {
-    const code = new Code(world, page, [extension, ...beside], { ...plain, ...vscode });
+    const code = new Code(world, page, [...beside, extension], { ...plain, ...vscode });
     await use(code);
     if (info.status !== info.expectedStatus) {
       for (const [name, body] of Object.entries(code.logs())) {
