@@ -22,7 +22,8 @@ local PATIENCE = 500
 ---@field desc string
 ---@field most? integer How many words may follow; any number unless said.
 ---@field complete? ('rev'|'branch'|'turn'|'file'|'off')[] What each word may be; the last one goes for all that follow.
----@field run async fun(typed: backstitch.Typed)
+---@field run? async fun(typed: backstitch.Typed)
+---@field ask? async fun(client: vim.lsp.Client, at: table<string, any>, typed: backstitch.Typed) Where it is about the whole workspace: its server, and what names it.
 
 ---@return string?
 local function uri_of(buf)
@@ -118,10 +119,9 @@ M.SUBCOMMANDS = {
     desc = 'Opens the timeline: branches, turns and steps; of one file where one is named. See |backstitch-timeline|.',
     most = 1,
     complete = { 'file' },
-    run = function(typed)
-      local client = server.client(typed.buf)
+    ask = function(client, at, typed)
       local filter = typed.args[1] and { uri = file(typed.args[1]) } or {}
-      require('backstitch.timeline').open(client, workspace(client, typed.buf), filter)
+      require('backstitch.timeline').open(client, at, filter)
     end,
   },
   {
@@ -130,9 +130,7 @@ M.SUBCOMMANDS = {
     desc = 'Goes back to a state, with all files or with these. Shows the plan first. Your own edits stay; with a bang'
       .. ' they go, too. Without {rev} you choose one.',
     complete = { 'rev', 'file' },
-    run = function(typed)
-      local client = server.client(typed.buf)
-      local arguments = workspace(client, typed.buf)
+    ask = function(client, arguments, typed)
       arguments.rev = typed.args[1] or words.before(pick.checkpoint(client, 'Rewind to', arguments))
       arguments.exact = typed.bang or nil
       if #typed.args > 1 then
@@ -146,9 +144,7 @@ M.SUBCOMMANDS = {
     usage = '[{operation}]',
     desc = 'Undoes the last rewind, revert or switch, or the one that is named.',
     most = 1,
-    run = function(typed)
-      local client = server.client(typed.buf)
-      local arguments = workspace(client, typed.buf)
+    ask = function(client, arguments, typed)
       arguments.op = typed.args[1]
       restore(client, 'undo', arguments)
     end,
@@ -158,9 +154,8 @@ M.SUBCOMMANDS = {
     usage = '',
     desc = 'Does again what was undone last.',
     most = 0,
-    run = function(typed)
-      local client = server.client(typed.buf)
-      restore(client, 'redo', workspace(client, typed.buf))
+    ask = function(client, arguments)
+      restore(client, 'redo', arguments)
     end,
   },
   {
@@ -169,9 +164,7 @@ M.SUBCOMMANDS = {
     desc = 'Takes back just one turn or step, and leaves what came later. Without one you choose.',
     most = 1,
     complete = { 'turn' },
-    run = function(typed)
-      local client = server.client(typed.buf)
-      local arguments = workspace(client, typed.buf)
+    ask = function(client, arguments, typed)
       local rev = typed.args[1]
       if not rev then
         local kinds = { turn = true, step = true }
@@ -215,9 +208,7 @@ M.SUBCOMMANDS = {
       .. ' it changed itself.',
     most = 2,
     complete = { 'rev' },
-    run = function(typed)
-      local client = server.client(typed.buf)
-      local arguments = workspace(client, typed.buf)
+    ask = function(client, arguments, typed)
       local from, to = typed.args[1], typed.args[2]
       if from and from == to and from:match('^t%d+$') then
         arguments.turn = from
@@ -274,9 +265,7 @@ M.SUBCOMMANDS = {
     desc = 'Begins a branch at a state, in a directory of its own where one is named.',
     most = 3,
     complete = { 'rev', 'off', 'file' },
-    run = function(typed)
-      local client = server.client(typed.buf)
-      local arguments = workspace(client, typed.buf)
+    ask = function(client, arguments, typed)
       arguments.rev = typed.args[1] or words.before(pick.checkpoint(client, 'Fork from', arguments))
       arguments.name = typed.args[2]
       arguments.into = typed.args[3] and vim.fs.normalize(vim.fs.abspath(typed.args[3]))
@@ -289,9 +278,7 @@ M.SUBCOMMANDS = {
     desc = 'Goes to a branch. Shows the plan first. Without one you choose.',
     most = 1,
     complete = { 'branch' },
-    run = function(typed)
-      local client = server.client(typed.buf)
-      local arguments = workspace(client, typed.buf)
+    ask = function(client, arguments, typed)
       arguments.branch = typed.args[1] or pick.branch(client, 'Switch to', arguments)
       restore(client, 'switch', arguments)
     end,
@@ -302,9 +289,7 @@ M.SUBCOMMANDS = {
     desc = 'Gives a state a name; the newest unless one is named.',
     most = 2,
     complete = { 'off', 'rev' },
-    run = function(typed)
-      local client = server.client(typed.buf)
-      local arguments = workspace(client, typed.buf)
+    ask = function(client, arguments, typed)
       arguments.name, arguments.rev = typed.args[1], typed.args[2]
       M.tag(client, arguments)
     end,
@@ -314,9 +299,7 @@ M.SUBCOMMANDS = {
     usage = '[{label}]',
     desc = 'Makes a checkpoint of what is there now, unsaved text included.',
     complete = { 'off' },
-    run = function(typed)
-      local client = server.client(typed.buf)
-      local arguments = workspace(client, typed.buf)
+    ask = function(client, arguments, typed)
       local label = table.concat(typed.args, ' ')
       arguments.label = label ~= '' and label or nil
       ---@type backstitch.Checkpoint
@@ -338,9 +321,7 @@ M.SUBCOMMANDS = {
     usage = '',
     desc = 'Lists the sessions of agents; the timeline shows the one that you choose.',
     most = 0,
-    run = function(typed)
-      local client = server.client(typed.buf)
-      local at = workspace(client, typed.buf)
+    ask = function(client, at)
       local session = pick.session(client, at)
       require('backstitch.timeline').open(client, at, { session = session.session })
     end,
@@ -385,13 +366,13 @@ function M.run(typed)
         hint = (':Backstitch %s %s'):format(name, subcommand.usage),
       })
     end
-    subcommand.run({
-      args = args,
-      bang = typed.bang,
-      buf = vim.api.nvim_get_current_buf(),
-      first = typed.line1,
-      last = typed.line2,
-    })
+    local buf = vim.api.nvim_get_current_buf()
+    local said = { args = args, bang = typed.bang, buf = buf, first = typed.line1, last = typed.line2 }
+    if subcommand.run then
+      return subcommand.run(said)
+    end
+    local client = server.client(buf)
+    assert(subcommand.ask)(client, workspace(client, buf), said)
   end)
 end
 
@@ -456,7 +437,7 @@ function M.complete(word, line)
       return subcommand.name
     end, M.SUBCOMMANDS)
   else
-    local subcommand = named(said[1])
+    local subcommand = named(said[1] or '')
     local kinds = subcommand and subcommand.complete or {}
     local kind = kinds[math.min(#said, #kinds)]
     if subcommand and subcommand.most and #said > subcommand.most then

@@ -7,8 +7,7 @@ local M = {}
 function M.check()
   local health = vim.health
   health.start('Neovim')
-  local now = vim.fn.api_info().version
-  local version = ('%d.%d.%d'):format(now.major, now.minor, now.patch)
+  local version = vim.fn.matchstr(vim.fn.execute('version'), [[NVIM v\zs\S*]])
   if vim.fn.has('nvim-0.12') == 1 then
     health.ok('version ' .. version)
   elseif vim.fn.has('nvim-0.11') == 1 then

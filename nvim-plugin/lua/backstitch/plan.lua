@@ -81,6 +81,7 @@ end
 ---@param plan backstitch.PlanResult
 ---@return string[]
 function M.diff(plan)
+  ---@diagnostic disable-next-line: deprecated
   local diff = vim.text and vim.text.diff or vim.diff
   local lines = {}
   for _, text in ipairs(plan.texts or {}) do

@@ -204,7 +204,7 @@ function M.run(client, verb, arguments, options)
         decided.plan = final.plan
         local ok, got = pcall(server.execute, client, command, decided)
         if ok then
-          return told(got)
+          return told(got --[[@as backstitch.Applied]])
         end
         local now = got ~= task.CALLED_OFF and look(asked) or nil
         -- refused for another reason than that files changed

@@ -25,7 +25,7 @@ local deaths = {}
 local is_missing_told = false
 --- The binary is too old: it is not started again unless the user says so.
 local is_too_old = false
----@alias backstitch.Waiting table<fun(err: table?, result: any), true?>
+---@alias backstitch.Waiting table<function, true?>
 --- Who waits for an answer, of each server.
 ---@type table<integer, backstitch.Waiting>
 local pending = {}
@@ -148,7 +148,7 @@ function M.config()
       end
     end,
     init_options = { backstitch = client_options },
-    settings = { backstitch = own.settings },
+    settings = { backstitch = own.settings } --[[@as lsp.LSPObject]],
     handlers = handlers,
     commands = commands,
     on_init = function(client)
@@ -230,7 +230,9 @@ end
 ---@param root? string
 ---@return vim.lsp.ClientConfig
 local function rooted(root)
-  return vim.tbl_extend('force', assert(vim.lsp.config['backstitch']), { root_dir = root })
+  ---@diagnostic disable-next-line: undefined-field
+  local known = vim.lsp.config[NAME] --[[@as vim.lsp.Config]]
+  return vim.tbl_extend('force', known, { root_dir = root }) --[[@as vim.lsp.ClientConfig]]
 end
 
 ---@param buf integer
@@ -271,6 +273,7 @@ function M.enable()
       group = group,
       callback = function(event)
         if config.get().codelens and #vim.lsp.get_clients({ name = NAME, bufnr = event.buf }) > 0 then
+          ---@diagnostic disable-next-line: deprecated
           vim.lsp.codelens.refresh({ bufnr = event.buf })
         end
       end,
@@ -365,7 +368,7 @@ function M.client(buf)
   if not client or not client.initialized or client:is_stopped() then
     task.fail({ message = 'the server does not start', hint = ':checkhealth backstitch says more' })
   end
-  return assert(client)
+  return client
 end
 
 ---@param err lsp.ResponseError
@@ -409,6 +412,7 @@ function M.request(client, method, params)
     ---@type backstitch.Waiting
     local all = pending[client.id] or {}
     pending[client.id] = all
+    ---@type function
     local once
     function once(...)
       if all[once] then

@@ -56,8 +56,8 @@ local function seconds(time)
   }
   local utc = os.date('!*t', 0) --[[@as std.osdateparam]]
   utc.isdst = false
-  -- a day later: no system has times before 1970
-  utc.day = utc.day + 1 --[[@as integer]]
+  -- a day later, not before 1970, where some systems have no times
+  utc.day = 2
   return os.time(parts) + 86400 - os.time(utc)
 end
 

@@ -186,7 +186,7 @@ fn fields(schema: &Value) -> Vec<Field> {
 /// The file is what the types say; with `BACKSTITCH_RENEW_TYPES=1` it is written.
 fn holds(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../docs")
+        .join("../..")
         .join(name);
     if env::var_os("BACKSTITCH_RENEW_TYPES").is_some() {
         fs::write(&path, text).expect("the file is written");
@@ -194,16 +194,23 @@ fn holds(name: &str, text: &str) {
     let there = fs::read_to_string(&path).unwrap_or_default();
     assert!(
         there == text,
-        "server/docs/{name} is not what the types say: BACKSTITCH_RENEW_TYPES=1 writes it anew"
+        "{name} is not what the types say: BACKSTITCH_RENEW_TYPES=1 writes it anew"
     );
 }
 
 #[test]
 fn typescript_is_what_the_types_say() {
-    holds("backstitch.d.ts", &typescript::file(&declared()));
+    holds(
+        "server/docs/backstitch.d.ts",
+        &typescript::file(&declared()),
+    );
 }
 
 #[test]
 fn lua_is_what_the_types_say() {
-    holds("backstitch.lua", &lua::file(&declared()));
+    // with the plugin, so that it is there for who configures Neovim
+    holds(
+        "nvim-plugin/lua/backstitch/protocol.lua",
+        &lua::file(&declared()),
+    );
 }

@@ -2,8 +2,8 @@
 //! and its notifications. The command line's `--json` has the same shapes. Owns the names of fields, which
 //! scripts and extensions rely on; how they come to be filled is the server's business.
 //!
-//! `server/docs/backstitch.d.ts` and `server/docs/backstitch.lua` are made from these types by a test:
-//! `BACKSTITCH_RENEW_TYPES=1` writes them anew.
+//! `server/docs/backstitch.d.ts` and `nvim-plugin/lua/backstitch/protocol.lua` are made from these types by a
+//! test: `BACKSTITCH_RENEW_TYPES=1` writes them anew.
 
 mod catalogue;
 #[cfg(test)]

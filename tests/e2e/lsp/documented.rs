@@ -95,8 +95,9 @@ fn every_documented_request_is_answered() {
 /// Every name of the page has its types in the declarations of both languages.
 #[test]
 fn every_documented_name_has_its_types() {
-    let page = |name: &str| fs::read_to_string(server().join("docs").join(name)).expect("a page");
-    let (typescript, lua) = (page("backstitch.d.ts"), page("backstitch.lua"));
+    let page = |name: &str| fs::read_to_string(server().join(name)).expect("a page");
+    let typescript = page("docs/backstitch.d.ts");
+    let lua = page("../nvim-plugin/lua/backstitch/protocol.lua");
     let declared = |method: &str, shapes: &[Shape]| {
         assert!(
             typescript.contains(&format!("  \"{method}\": ")),

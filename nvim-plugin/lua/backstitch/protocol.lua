@@ -1,4 +1,4 @@
----@meta
+---@meta _
 -- What Backstitch's language server says beyond LSP; server/docs/protocol.md tells what it means.
 -- Made from the types of server/protocol: do not edit. BACKSTITCH_RENEW_TYPES=1 cargo test -p backstitch-protocol
 

@@ -1,0 +1,43 @@
+// node format.mjs [--write] - names the Lua files of the plugin that are not as stylua would have them; --write makes
+// them so. As nvim-plugin/stylua.toml says.
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import * as stylua from '@johnnymorganz/stylua';
+
+const plugin = path.join(import.meta.dirname, '../../nvim-plugin');
+const KINDS = { indent_type: stylua.IndentType, quote_style: stylua.QuoteStyle, syntax: stylua.LuaVersion };
+const said = readFileSync(path.join(plugin, 'stylua.toml'), 'utf8');
+
+/** Anew for each file: stylua takes it over. */
+function config() {
+  const config = stylua.Config.new();
+  for (const [, key, text] of said.matchAll(/^(\w+) = (.+)$/gm)) {
+    const value = JSON.parse(text);
+    const meant = KINDS[key] ? KINDS[key][value] : value;
+    if (meant === undefined || !(key in config)) throw new Error(`stylua.toml: ${key} = ${text} is unknown`);
+    config[key] = meant;
+  }
+  return config;
+}
+
+const files = readdirSync(plugin, { recursive: true }).filter((name) => name.endsWith('.lua'));
+let wrong = 0;
+for (const name of files) {
+  const file = path.join(plugin, name);
+  const was = readFileSync(file, 'utf8');
+  // made by a program
+  if (was.startsWith('---@meta')) continue;
+  let now;
+  try {
+    now = stylua.formatCode(was, config(), undefined, stylua.OutputVerification.Full);
+  } catch (error) {
+    throw new Error(`${name}: ${error}`);
+  }
+  if (was === now) continue;
+  if (process.argv.includes('--write')) writeFileSync(file, now);
+  else wrong++;
+  console.log(`nvim-plugin/${name}`);
+}
+if (files.length === 0) throw new Error(`${plugin}: no Lua files`);
+if (wrong > 0) console.log(`${wrong} of ${files.length} files are not formatted: tests/nvim/check --write`);
+process.exitCode = wrong > 0 ? 1 : 0;
