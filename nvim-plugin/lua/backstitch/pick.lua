@@ -50,20 +50,30 @@ function M.range(checkpoint)
   return parent and { from = parent, to = checkpoint.id } or nil
 end
 
---- Shows what a checkpoint changed, in a buffer that goes with its window.
+--- What a checkpoint changed: in a buffer that goes with its window, as Neovim 0.12 wants it of a preview. The same is
+--- a list of lines, which mini.pick wanted before that.
 ---@param client vim.lsp.Client
 ---@param workspace string
 ---@param checkpoint backstitch.Checkpoint
+---@return { buf: integer }
 local function preview(client, workspace, checkpoint)
-  local buf = vim.api.nvim_create_buf(false, true)
-  vim.bo[buf].bufhidden = 'wipe'
   local range = M.range(checkpoint) or { from = words.before(checkpoint) }
   range.workspace = workspace
   local diff, wrong = server.request_now(client, 'backstitch/diff', range, PATIENCE)
   local lines = diff and M.unified(diff) or { wrong or 'cannot be shown' }
-  vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
-  vim.bo[buf].filetype = 'diff'
-  return { buf = buf }
+  local buf
+  local function made()
+    buf = vim.api.nvim_create_buf(false, true)
+    vim.bo[buf].bufhidden = 'wipe'
+    vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
+    vim.bo[buf].filetype = 'diff'
+    return buf
+  end
+  return setmetatable(lines, {
+    __index = function(_, key)
+      return key == 'buf' and (buf or made()) or nil
+    end,
+  })
 end
 
 --- One row of a list of checkpoints.
