@@ -189,6 +189,11 @@ function M.greet(client)
   tell('attached', {}, client)
 end
 
+--- Whether the user has left it enabled; 0.11 cannot tell.
+local function is_enabled()
+  return not vim.lsp.is_enabled or vim.lsp.is_enabled(NAME)
+end
+
 --- A server has ended. One that nobody told to comes back, later each time.
 ---@param code integer
 ---@param signal integer
@@ -203,7 +208,7 @@ function M.died(code, signal, id)
     once({ message = 'the server has died', data = { hint = 'It is started anew; try again' } })
   end
   pending[id] = nil
-  local is_wanted = leaving[id] or vim.v.exiting ~= vim.NIL or not vim.lsp.is_enabled(NAME)
+  local is_wanted = leaving[id] or vim.v.exiting ~= vim.NIL or not is_enabled()
   leaving[id] = nil
   -- SIGTERM is how Neovim ends one that it is told to stop
   if is_wanted or (code == 0 and (signal == 0 or signal == 15)) then
@@ -260,7 +265,7 @@ function M.enable()
   vim.api.nvim_create_autocmd({ 'BufReadPost', 'BufNewFile', 'BufFilePost', 'BufWritePost' }, {
     group = group,
     callback = function(event)
-      if vim.lsp.is_enabled(NAME) then
+      if is_enabled() then
         vim.schedule(function()
           M.attach(event.buf)
         end)
@@ -310,7 +315,14 @@ function M.restart()
   )
 end
 
---- The server of this buffer's workspace; else that of the directory; else the only one.
+--- The directory of the workspace that a buffer is about: as it says itself, of its file, else of the current directory.
+---@param buf integer
+---@return string?
+local function place(buf)
+  return vim.b[buf].backstitch_root or M.root(file_of(buf) or vim.uv.cwd() or '.')
+end
+
+--- The server of this buffer's workspace; of one that is no file, else the only one.
 ---@param buf? integer
 ---@return vim.lsp.Client?
 function M.find(buf)
@@ -320,13 +332,13 @@ function M.find(buf)
     return own
   end
   local all = vim.lsp.get_clients({ name = NAME })
-  local root = vim.b[buf].backstitch_root or M.root(vim.uv.cwd() or '.')
+  local root = place(buf)
   for _, client in ipairs(all) do
     if root and client.root_dir == root then
       return client
     end
   end
-  return #all == 1 and not root and all[1] or nil
+  return #all == 1 and not root and not file_of(buf) and all[1] or nil
 end
 
 --- As `find`; starts one for the directory where there is none, and waits until it is there.
@@ -343,8 +355,12 @@ function M.client(buf)
         hint = 'Install it (cargo install backstitch), or set cmd: :help backstitch-options',
       })
     end
-    local root = vim.b[buf].backstitch_root or M.root(vim.uv.cwd() or '.') or vim.uv.cwd()
-    local id = vim.lsp.start(rooted(root), { attach = false, silent = true })
+    -- a file that has just been opened
+    M.attach(buf)
+    client = M.find(buf)
+  end
+  if not client then
+    local id = vim.lsp.start(rooted(place(buf) or vim.uv.cwd()), { attach = false, silent = true })
     client = id and vim.lsp.get_client_by_id(id)
   end
   if client and not client.initialized then

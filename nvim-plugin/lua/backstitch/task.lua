@@ -1,4 +1,6 @@
 --- Functions that wait: coroutines that go on when an answer has come. Owns what becomes of their failures.
+local words = require('backstitch.words')
+
 local M = {}
 
 ---@class backstitch.Failure
@@ -25,7 +27,7 @@ function M.sentence(failure)
     and failure.hint:gsub('`backstitch%.(%l+)`', function(name)
       return ':Backstitch ' .. (name == 'timeline' and 'log' or name)
     end)
-  return hint and ('%s. %s'):format((failure.message:gsub('%.$', '')), hint) or failure.message
+  return hint and ('%s. %s'):format((failure.message:gsub('%.$', '')), words.sentence(hint)) or failure.message
 end
 
 ---@param failure any

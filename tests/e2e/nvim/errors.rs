@@ -155,3 +155,21 @@ fn a_damaged_store_is_one_line() {
     nvim.screen.keys("\r");
     assert_eq!(nvim.lines(), ["new"]);
 }
+
+/// A home directory is never a workspace.
+#[test]
+fn a_workspace_that_is_refused_is_one_line() {
+    let world = story();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-refused", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    fs::write(world.home.join("mine.txt"), "mine\n").expect("written");
+    nvim.ex("cd ~ | edit mine.txt");
+    nvim.waits("vim.fn.expand(\"%:t\") == \"mine.txt\"");
+    nvim.ex("Backstitch checkpoint");
+    nvim.screen
+        .shows("is too wide to be a workspace by itself. Open a directory below");
+    nvim.screen.keys("\r");
+    assert_eq!(nvim.lines(), ["mine"]);
+}

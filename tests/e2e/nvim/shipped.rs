@@ -117,3 +117,59 @@ fn it_installs_by_vim_pack() {
     nvim.ex("help backstitch");
     nvim.screen.shows("Nothing has to be called");
 }
+
+/// What Neovim 0.12 brought, out of the plugin's sight. Neovim itself goes on using it.
+const ONLY_0_11: &str = "
+local function hide(module, names)
+  local hidden, meta = {}, getmetatable(module) or {}
+  for _, name in ipairs(names) do
+    hidden[name], module[name] = module[name], nil
+  end
+  local index = meta.__index
+  meta.__index = function(_, name)
+    if hidden[name] then
+      local asks = debug.getinfo(2, 'S').source
+      return not asks:find('backstitch', 1, true) and hidden[name] or nil
+    end
+    return type(index) == 'function' and index(module, name) or type(index) == 'table' and index[name] or nil
+  end
+  setmetatable(module, meta)
+end
+hide(vim.lsp, { 'is_enabled', 'get_configs' })
+hide(vim.lsp.codelens, { 'enable', 'is_enabled' })
+hide(vim.fs, { 'ext' })
+hide(vim.text, { 'diff' })
+hide(vim, { 'pack', 'net', 'pos', 'range' })
+local has = vim.fn.has
+vim.fn.has = function(what)
+  return what == 'nvim-0.12' and 0 or has(what)
+end";
+
+/// A stand-in for 0.11, where lenses are drawn when they are asked for: what it lacks is not called.
+#[test]
+fn nothing_newer_than_neovim_0_11_is_needed() {
+    let world = story();
+    configure(&world, ONLY_0_11);
+    let Some(mut nvim) = Neovim::start(&world, "plugin-0-11", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.screen.shows("⟲ rewind to here");
+    nvim.ex("Backstitch rewind t1");
+    nvim.screen.shows("exactly that state");
+    nvim.screen.keys("d");
+    nvim.screen.shows("+gone");
+    nvim.screen.keys("q");
+    nvim.screen.shows("exactly that state");
+    nvim.screen.keys("\r");
+    nvim.screen.shows("Rewound: 3 files");
+    nvim.ex("Backstitch undo");
+    nvim.screen.shows("Undo op1");
+    nvim.screen.keys("\r");
+    nvim.screen.shows("Undone: 3 files");
+    nvim.ex("Backstitch diff t1");
+    nvim.waits("require(\"backstitch.review\").of(vim.fn.bufnr()) ~= nil");
+    nvim.ex("edit new.txt");
+    nvim.ex("checkhealth backstitch");
+    nvim.screen
+        .shows("lenses that follow by themselves, which need 0.12");
+}

@@ -26,7 +26,8 @@ export function isCancelled(error: unknown): boolean {
 export function message(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   const hint = failure(error)?.hint;
-  return hint === null || hint === undefined ? text : `${text}. ${hint}`;
+  if (hint === null || hint === undefined) return text;
+  return `${text}. ${hint.charAt(0).toUpperCase()}${hint.slice(1)}`;
 }
 
 /** Runs what the user asked for, and says what went wrong with it. */
