@@ -1,5 +1,5 @@
-// node format.mjs [--write] - names the Lua files of the plugin that are not as stylua would have them; --write makes
-// them so. As nvim-plugin/stylua.toml says.
+// node format.mjs [--write] - names the Lua files of the plugin, and those here, that are not as stylua would have them;
+// --write makes them so. As nvim-plugin/stylua.toml says.
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import * as stylua from '@johnnymorganz/stylua';
@@ -20,10 +20,14 @@ function config() {
   return config;
 }
 
-const files = readdirSync(plugin, { recursive: true }).filter((name) => name.endsWith('.lua'));
+const lua = (folder, recursive) =>
+  readdirSync(folder, { recursive })
+    .filter((name) => name.endsWith('.lua'))
+    .map((name) => path.join(folder, name));
+const files = [...lua(plugin, true), ...lua(import.meta.dirname, false)];
 let wrong = 0;
-for (const name of files) {
-  const file = path.join(plugin, name);
+for (const file of files) {
+  const name = path.relative(path.join(import.meta.dirname, '../..'), file);
   const was = readFileSync(file, 'utf8');
   // made by a program
   if (was.startsWith('---@meta')) continue;
@@ -36,8 +40,7 @@ for (const name of files) {
   if (was === now) continue;
   if (process.argv.includes('--write')) writeFileSync(file, now);
   else wrong++;
-  console.log(`nvim-plugin/${name}`);
+  console.log(name);
 }
-if (files.length === 0) throw new Error(`${plugin}: no Lua files`);
 if (wrong > 0) console.log(`${wrong} of ${files.length} files are not formatted: tests/nvim/check --write`);
 process.exitCode = wrong > 0 ? 1 : 0;
