@@ -228,18 +228,15 @@ end
 
 local measured = vim.fs.joinpath(place, 'measured.json')
 local off = "let g:backstitch = { 'codelens': v:false }"
-in_terminal(
-  {
-    '--cmd',
-    plugin,
-    '--cmd',
-    off,
-    'large.txt',
-    '-c',
-    'autocmd VimEnter * luafile ' .. vim.fs.joinpath(here, 'bench.lua'),
-  },
-  { BACKSTITCH_MEASURED = measured }
-)
+in_terminal({
+  '--cmd',
+  plugin,
+  '--cmd',
+  off,
+  'large.txt',
+  '-c',
+  'autocmd VimEnter * luafile ' .. vim.fs.joinpath(here, 'bench.lua'),
+}, { BACKSTITCH_MEASURED = measured })
 local got = vim.json.decode(table.concat(vim.fn.readfile(measured)))
 
 -- what Neovim's own account of the start has for the plugin's files, but for what they read in turn
