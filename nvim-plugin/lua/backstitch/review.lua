@@ -12,6 +12,8 @@ local namespace = vim.api.nvim_create_namespace('backstitch.review')
 
 --- Milliseconds after a key until it is compared anew.
 local PAUSE = 80
+--- Of added lines: over what syntax and servers mark.
+local PRIORITY = 1000
 
 ---@class backstitch.Review
 ---@field buf integer
@@ -21,6 +23,7 @@ local PAUSE = 80
 ---@field hidden integer How many more there are that are kept.
 ---@field tick? integer The buffer's when it was compared.
 ---@field soon uv.uv_timer_t
+---@field tops table<integer, string> By window: which lines above the first one were brought into sight.
 
 --- By buffer.
 ---@type table<integer, backstitch.Review>
@@ -109,11 +112,22 @@ local function draw_hunk(review, hunk)
     })
   end
   for line = first, behind - 1 do
-    vim.api.nvim_buf_set_extmark(buf, namespace, line, 0, { line_hl_group = 'BackstitchAdded' })
+    -- not as the highlight of the line, which would hide that of the words
+    vim.api.nvim_buf_set_extmark(buf, namespace, line, 0, {
+      end_row = line + 1,
+      hl_group = 'BackstitchAdded',
+      hl_eol = true,
+      strict = false,
+      priority = PRIORITY,
+    })
     local length = #(vim.api.nvim_buf_get_lines(buf, line, line + 1, false)[1] or '')
     for _, span in ipairs(#hunk.removed > 0 and spans.added[line - first] or {}) do
       local from, to = math.min(span[1], length), math.min(span[2], length)
-      vim.api.nvim_buf_set_extmark(buf, namespace, line, from, { end_col = to, hl_group = 'BackstitchAddedWord' })
+      vim.api.nvim_buf_set_extmark(buf, namespace, line, from, {
+        end_col = to,
+        hl_group = 'BackstitchAddedWord',
+        priority = PRIORITY + 1,
+      })
     end
   end
   if own.signs then
@@ -134,19 +148,52 @@ local function draw(review)
   for _, hunk in ipairs(review.hunks) do
     draw_hunk(review, hunk)
   end
-  -- lines above the first one are out of sight unless they are asked for
+end
+
+--- Lines above the first one are out of sight unless they are asked for, and who draws lenses there asks for these alone.
+---@param review backstitch.Review
+---@param window integer
+local function show_top(review, window)
   local first = review.hunks[1]
-  if first and first.new[1] <= 1 and #first.removed > 0 then
-    for _, window in ipairs(vim.fn.win_findbuf(review.buf)) do
-      vim.api.nvim_win_call(window, function()
-        if vim.fn.line('w0') == 1 then
-          -- beside them there may be lenses; it is cut to what there is
-          vim.fn.winrestview({ topfill = #first.removed + 10 })
-        end
-      end)
+  if not first or first.new[1] > 1 or #first.removed == 0 then
+    return
+  end
+  local marks = vim.api.nvim_buf_get_extmarks(review.buf, -1, { 0, 0 }, { 0, -1 }, { details = true })
+  local above, drawn = 0, {}
+  for _, mark in ipairs(marks) do
+    local details = mark[4] or {}
+    if details.virt_lines and details.virt_lines_above then
+      above = above + #details.virt_lines
+      table.insert(drawn, mark[1])
     end
   end
+  -- who scrolls them away is let, until they are drawn anew
+  local key = table.concat(drawn, ' ')
+  if review.tops[window] == key then
+    return
+  end
+  review.tops[window] = key
+  vim.schedule(function()
+    if not vim.api.nvim_win_is_valid(window) or vim.api.nvim_win_get_buf(window) ~= review.buf then
+      return
+    end
+    vim.api.nvim_win_call(window, function()
+      if vim.fn.line('w0') == 1 then
+        -- more than there are, or than there is room for, counts as none
+        vim.fn.winrestview({ topfill = math.min(above, vim.api.nvim_win_get_height(window) - 1) })
+      end
+    end)
+  end)
 end
+
+vim.api.nvim_set_decoration_provider(namespace, {
+  on_win = function(_, window, buf, top)
+    local review = reviews[buf]
+    if review and top == 0 then
+      show_top(review, window)
+    end
+  end,
+})
 
 --- Compares anew.
 ---@async
@@ -237,6 +284,7 @@ function M.start(buf, rev)
     hunks = {},
     hidden = 0,
     soon = assert(vim.uv.new_timer()),
+    tops = {},
   }
   reviews[buf] = review
   vim.api.nvim_buf_attach(buf, false, {

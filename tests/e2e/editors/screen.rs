@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-use vt100::{Callbacks, Parser, Screen};
+use vt100::{Callbacks, Color, Parser, Screen};
 
 use crate::support::{World, pty};
 
@@ -168,6 +168,23 @@ impl Editor {
         }
     }
 
+    /// The background of the first character of a text that is on the screen.
+    #[track_caller]
+    pub fn background(&self, text: &str) -> Color {
+        let screen = self.terminal.screen();
+        let mut rows = screen.rows(0, self.columns).enumerate();
+        let found = rows.find_map(|(row, line)| {
+            Some((row, line.find(text).map(|at| &line[..at])?.chars().count()))
+        });
+        let (row, column) =
+            found.unwrap_or_else(|| panic!("{text} is not seen\n{}", self.screen()));
+        let cell = screen.cell(
+            u16::try_from(row).expect("a row"),
+            u16::try_from(column).expect("a column"),
+        );
+        cell.expect("a cell").bgcolor()
+    }
+
     /// Waits until this is on the screen.
     #[track_caller]
     pub fn shows(&mut self, text: &str) {
@@ -190,6 +207,13 @@ impl Editor {
         }
     }
 
+    /// With `BACKSTITCH_RENEW_SCREENS`: the screen, once it stands still.
+    pub fn renewed(&mut self) -> Option<&Screen> {
+        env::var_os("BACKSTITCH_RENEW_SCREENS")?;
+        while self.draw(STILL) {}
+        Some(self.terminal.screen())
+    }
+
     /// Waits until the screen is the one that is kept under this name. Of another version of the editor only
     /// the text that a test names is expected. `BACKSTITCH_RENEW_SCREENS=1` keeps what is seen.
     #[track_caller]
@@ -198,8 +222,7 @@ impl Editor {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("e2e/editors/screens");
         let path = folder.join(format!("{}-{step}.txt", self.name));
         let head = format!("# {}\n", self.version);
-        if env::var_os("BACKSTITCH_RENEW_SCREENS").is_some() {
-            while self.draw(STILL) {}
+        if self.renewed().is_some() {
             fs::write(&path, head + &self.screen()).expect("written");
             return;
         }

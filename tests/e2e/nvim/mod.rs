@@ -2,6 +2,7 @@
 //! `editors/screens/plugin-*`; `BACKSTITCH_RENEW_SCREENS=1` writes these files anew.
 
 mod errors;
+mod picture;
 mod review;
 mod rig;
 mod shipped;

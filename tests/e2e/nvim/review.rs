@@ -86,6 +86,11 @@ fn words_tabs_and_the_ends_of_a_file() {
     nvim.is_attached();
     nvim.ex("Backstitch diff");
     nvim.screen.is_like("marked", "2 changes since t1");
+    // the line, and in it the word
+    let colour = |text: &str| nvim.screen.background(text);
+    assert_ne!(colour("alpha gamma"), colour("common"));
+    assert_ne!(colour("gamma"), colour("alpha gamma"));
+    assert_ne!(colour("beta"), colour("alpha beta"));
     nvim.screen.keys("G");
     nvim.ex("Backstitch takeback");
     nvim.screen.shows("Rewound: 1 file");

@@ -1,0 +1,132 @@
+//! A screen as a picture, for the pages that show what it looks like.
+
+use std::fmt::Write as _;
+
+use vt100::{Cell, Color, Screen};
+
+/// Of one character, in pixels.
+const WIDE: f32 = 8.43;
+const HIGH: f32 = 19.0;
+const MARGIN: f32 = 16.0;
+/// Those of the editor's own colours.
+const FOREGROUND: &str = "#e0e2ea";
+const BACKGROUND: &str = "#14161b";
+
+/// How the cells of a run look.
+#[derive(PartialEq)]
+struct Look {
+    front: String,
+    back: String,
+    bold: bool,
+    italic: bool,
+}
+
+impl Look {
+    fn of(cell: &Cell) -> Self {
+        let (mut front, mut back) = (
+            colour(cell.fgcolor(), FOREGROUND),
+            colour(cell.bgcolor(), BACKGROUND),
+        );
+        if cell.inverse() {
+            std::mem::swap(&mut front, &mut back);
+        }
+        Self {
+            front,
+            back,
+            bold: cell.bold(),
+            italic: cell.italic(),
+        }
+    }
+}
+
+fn colour(colour: Color, or: &str) -> String {
+    match colour {
+        Color::Rgb(r, g, b) => format!("#{r:02x}{g:02x}{b:02x}"),
+        // the terminal's own palette is nobody's: an editor for a picture says what it means
+        Color::Default | Color::Idx(_) => or.to_owned(),
+    }
+}
+
+/// As SVG, for a terminal of true colours.
+pub fn svg(screen: &Screen, label: &str) -> String {
+    let (rows, columns) = screen.size();
+    let (rows, columns) = (rows.get(), columns.get());
+    let wide = f32::from(columns) * WIDE + 2.0 * MARGIN;
+    let high = f32::from(rows) * HIGH + 2.0 * MARGIN;
+    let mut out = format!(
+        r#"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide:.0} {high:.0}" role="img" aria-label="{label}"><rect width="{wide:.0}" height="{high:.0}" rx="8" fill="{BACKGROUND}"/><g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" xml:space="preserve">"#
+    );
+    out.push('\n');
+    let (mut backs, mut texts) = (String::new(), String::new());
+    for row in 0..rows {
+        let mut column = 0;
+        while column < columns {
+            let Some(first) = screen.cell(row, column) else {
+                break;
+            };
+            let (look, begin) = (Look::of(first), column);
+            let mut text = String::new();
+            while let Some(cell) = screen
+                .cell(row, column)
+                .filter(|cell| Look::of(cell) == look)
+            {
+                if !cell.is_wide_continuation() {
+                    text.push_str(if cell.has_contents() {
+                        cell.contents()
+                    } else {
+                        " "
+                    });
+                }
+                column += 1;
+            }
+            let (x, y) = (
+                MARGIN + f32::from(begin) * WIDE,
+                MARGIN + f32::from(row) * HIGH,
+            );
+            let length = f32::from(column - begin) * WIDE;
+            if look.back != BACKGROUND {
+                let fill = &look.back;
+                let _ = writeln!(
+                    backs,
+                    r#"<rect x="{x:.1}" y="{y:.1}" width="{length:.1}" height="{HIGH}" fill="{fill}"/>"#
+                );
+            }
+            draw(&mut texts, &look, &text, (x, y + HIGH * 0.75));
+        }
+    }
+    out + &backs + &texts + "</g></svg>\n"
+}
+
+/// Each stretch without wide gaps by itself, as wide as its cells are.
+fn draw(out: &mut String, look: &Look, text: &str, (x, y): (f32, f32)) {
+    let mut at = 0.0;
+    for part in text.split_inclusive("  ") {
+        let cells = |text: &str| {
+            let cells = text.chars().count();
+            f32::from(u16::try_from(cells).unwrap_or(u16::MAX)) * WIDE
+        };
+        let bare = part.trim_start();
+        let begin = x + at + cells(part) - cells(bare);
+        at += cells(part);
+        let bare = bare.trim_end();
+        if bare.is_empty() {
+            continue;
+        }
+        let escaped = bare.replace('&', "&amp;").replace('<', "&lt;");
+        let weight = if look.bold {
+            r#" font-weight="bold""#
+        } else {
+            ""
+        };
+        let style = if look.italic {
+            r#" font-style="italic""#
+        } else {
+            ""
+        };
+        let (fill, length) = (&look.front, cells(bare));
+        let _ = writeln!(
+            out,
+            r#"<text x="{begin:.1}" y="{y:.1}" fill="{fill}"{weight}{style} textLength="{length:.1}" lengthAdjust="spacingAndGlyphs">{escaped}</text>"#
+        );
+    }
+}
