@@ -61,14 +61,17 @@ M.WIRES = {
   },
 }
 
+--- Where sessions began that have not ended, whatever is looked at when they do.
+---@type table<string, string>
+local at_work = {}
+
 --- Nobody asked for it: where there is no server, nothing is said.
 local function quiet() end
 
 function M.enable()
   local api = require('backstitch')
   local group = vim.api.nvim_create_augroup('backstitch.agents', {})
-  ---@type table<string, true>
-  local at_work = {}
+  local server = require('backstitch.server')
   local function on(patterns, heard)
     for pattern, read in pairs(patterns) do
       vim.api.nvim_create_autocmd('User', {
@@ -83,13 +86,15 @@ function M.enable()
   for agent, wire in pairs(M.WIRES) do
     if config.get().agents[agent] then
       on(wire.begins, function(session, prompt)
-        at_work[session] = true
-        api.turn_begin({ agent = agent, session = session, prompt = prompt }, quiet)
+        local root = server.place(vim.api.nvim_get_current_buf()) or vim.uv.cwd()
+        at_work[session] = root
+        api.turn_begin({ agent = agent, session = session, prompt = prompt, root = root }, quiet)
       end)
       on(wire.ends, function(session)
-        if at_work[session] then
+        local root = at_work[session]
+        if root then
           at_work[session] = nil
-          api.turn_end({ agent = agent, session = session }, quiet)
+          api.turn_end({ agent = agent, session = session, root = root }, quiet)
         end
       end)
     end

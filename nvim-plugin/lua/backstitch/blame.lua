@@ -103,7 +103,12 @@ local function rest()
 end
 
 function M.toggle()
-  is_on = not is_on
+  M.set(not is_on)
+end
+
+---@param on boolean
+function M.set(on)
+  is_on = on
   if is_on then
     return rest()
   end

@@ -65,9 +65,13 @@ local function restore(client, verb, arguments)
   require('backstitch.restore').run(client, verb, arguments)
 end
 
+--- A file as it is typed; `%` and `#` are those of Neovim.
 ---@param path string
 ---@return string uri
 local function file(path)
+  if path:match('^[%%#]') then
+    path = vim.fn.expand(path) --[[@as string]]
+  end
   return vim.uri_from_fname(vim.fs.normalize(vim.fs.abspath(path)))
 end
 
@@ -444,7 +448,7 @@ function M.complete(word, line)
       kind = nil
     end
     if kind == 'file' then
-      return vim.fn.getcompletion(word, 'file')
+      return vim.tbl_map(vim.fn.fnameescape, vim.fn.getcompletion((word:gsub('\\(.)', '%1')), 'file'))
     end
     all = kind and candidates(kind) or {}
     if said[1] == 'diff' then
@@ -473,6 +477,7 @@ function M.from_server(name, arguments, ctx)
       return M.tag(client, arguments)
     elseif name == 'diff' and arguments.rev and arguments.uri and not arguments.rev2 then
       local buf = vim.uri_to_bufnr(arguments.uri)
+      vim.fn.bufload(buf)
       return require('backstitch.review').start(buf, arguments.rev)
     elseif name == 'timeline' then
       local at = workspace(client, ctx.bufnr or 0)

@@ -29,7 +29,11 @@ M.TIMELINE_KEYS = {
   { name = 'preview', key = 'p', desc = 'Show what changed there, in a float.' },
   { name = 'diff', key = 'd', desc = 'Show what differs between that state and now.' },
   { name = 'rewind', key = 'r', desc = 'Rewind to that state; the plan is shown first.' },
-  { name = 'revert', key = 'x', desc = 'Take back just this turn or step, and leave what came later.' },
+  {
+    name = 'revert',
+    key = 'x',
+    desc = 'Take back just this turn or step, and leave what came later.',
+  },
   { name = 'undo', key = 'u', desc = 'Undo the last rewind.' },
   { name = 'redo', key = '<C-R>', desc = 'Do again what was undone last.' },
   { name = 'fork', key = 'f', desc = 'Begin a branch at that state.' },
@@ -151,6 +155,10 @@ local function defaults()
   return all
 end
 
+--- What is in an option that is a table.
+---@type table<string, string[]>
+local ELEMENTS = { cmd = { 'string' }, ['timeline.keys'] = { 'string', 'boolean' } }
+
 ---@param option backstitch.Option
 ---@param value any
 ---@return string? wrong
@@ -162,6 +170,19 @@ local function judged(option, value)
     end
   elseif type(value) ~= option.type then
     return ('%s is a %s: it must be a %s'):format(option.key, type(value), option.type)
+  elseif option.type == 'number' and (value < 1 or value % 1 ~= 0) then
+    return ('%s is %s: it must be a whole number above 0'):format(option.key, value)
+  end
+  local elements = ELEMENTS[option.key]
+  for name, element in pairs(elements and value or {}) do
+    if not vim.list_contains(elements, type(element)) or element == true then
+      return ('%s.%s is %s: it must be %s'):format(
+        option.key,
+        name,
+        vim.inspect(element),
+        table.concat(elements, ' or '):gsub('boolean', 'false'):gsub('string', 'a string')
+      )
+    end
   end
 end
 

@@ -4,7 +4,7 @@ local server = require('backstitch.server')
 local M = {}
 
 --- Milliseconds that a document may take: reading one is not to be waited for any longer.
-local PATIENCE = 10000
+local PATIENCE = 2000
 --- Which server has shown a document.
 ---@type table<string, integer>
 local shown_by = {}
@@ -38,7 +38,7 @@ function M.uri(root, rev, path)
   return ('backstitch://%s/%s/%s'):format(encoded(host, '%._~-'), encoded(rev, '%._~-'), encoded(path, '%._~/-'))
 end
 
---- The servers that may have it, the likeliest first.
+--- The servers that may have it: those that are likely to, else all.
 ---@param uri string
 ---@return vim.lsp.Client[]
 local function owners(uri)
@@ -48,7 +48,7 @@ local function owners(uri)
     local is_likely = shown_by[uri] == client.id or (root and client.root_dir == root)
     table.insert(is_likely and likely or others, client)
   end
-  return vim.list_extend(likely, others)
+  return #likely > 0 and likely or others
 end
 
 --- Fills a buffer with the document that its name is. It cannot be changed.
@@ -67,14 +67,30 @@ function M.read(buf, uri)
   end
   local root, path = parts(uri)
   vim.bo[buf].buftype = 'nofile'
-  vim.bo[buf].bufhidden = 'hide'
+  -- what is made for one look is made anew for the next
+  vim.bo[buf].bufhidden = root and 'hide' or 'wipe'
   vim.bo[buf].swapfile = false
   vim.bo[buf].modifiable = true
   if text then
     local lines = vim.split(text, '\n', { plain = true })
-    if #lines > 1 and lines[#lines] == '' then
+    local has_end = #lines > 1 and lines[#lines] == ''
+    if has_end then
       table.remove(lines)
     end
+    -- as a file of that text would be read
+    local is_dos = has_end or #lines > 1
+    for i = 1, has_end and #lines or #lines - 1 do
+      is_dos = is_dos and vim.endswith(lines[i] or '', '\r')
+    end
+    if is_dos then
+      lines = vim.tbl_map(function(line)
+        return (line:gsub('\r$', ''))
+      end, lines)
+    end
+    vim.bo[buf].fileformat = is_dos and 'dos' or 'unix'
+    local first, marks = (lines[1] or ''):gsub('^\239\187\191', '')
+    lines[1], vim.bo[buf].bomb = first, marks > 0
+    vim.bo[buf].endofline = has_end
     vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
     vim.b[buf].backstitch_root = root
     local filetype = path and vim.filetype.match({ filename = path, buf = buf })

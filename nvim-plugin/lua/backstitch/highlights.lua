@@ -5,7 +5,6 @@ local M = {}
 M.GROUPS = {
   { name = 'BackstitchAdded', link = 'DiffAdd', desc = 'Added lines of an inline diff.' },
   { name = 'BackstitchRemoved', link = 'DiffDelete', desc = 'Deleted lines of an inline diff.' },
-  { name = 'BackstitchChanged', link = 'DiffChange', desc = 'Changed lines of an inline diff.' },
   { name = 'BackstitchAddedWord', link = 'DiffText', desc = 'Words that are new in a changed line.' },
   { name = 'BackstitchRemovedWord', link = 'DiffText', desc = 'Words that are gone, in the deleted lines.' },
   { name = 'BackstitchSignAdded', link = 'Added', desc = 'Signs of added lines.' },

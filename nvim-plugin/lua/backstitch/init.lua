@@ -13,6 +13,8 @@ local has_begun = false
 function M.setup(options)
   config.set(options or {})
   if has_begun then
+    require('backstitch.blame').set(config.get().blame.enabled)
+    require('backstitch.agents').enable()
     vim.lsp.config('backstitch', server.config())
     server.restart()
   end
@@ -48,11 +50,11 @@ end
 
 --- An agent inside Neovim begins on a prompt: what is written until `turn_end` is its own where it says so, and one can
 --- rewind to before it.
----@param turn { agent: string, session: string, prompt?: string, buf?: integer }
+---@param turn { agent: string, session: string, prompt?: string, buf?: integer, root?: string }
 ---@param done? fun(failure: backstitch.Failure?, result: backstitch.TurnResult?)
 function M.turn_begin(turn, done)
   call(done, function()
-    local client = server.client(turn.buf)
+    local client = server.client(turn.buf, turn.root)
     return server.request(client, 'backstitch/turnBegin', {
       agent = turn.agent,
       session = turn.session,
@@ -62,11 +64,11 @@ function M.turn_begin(turn, done)
 end
 
 --- Its turn has ended.
----@param turn { agent?: string, session?: string, buf?: integer }
+---@param turn { agent?: string, session?: string, buf?: integer, root?: string }
 ---@param done? fun(failure: backstitch.Failure?, result: backstitch.TurnResult?)
 function M.turn_end(turn, done)
   call(done, function()
-    local client = server.client(turn.buf)
+    local client = server.client(turn.buf, turn.root)
     local params = { agent = turn.agent, session = turn.session }
     return server.request(client, 'backstitch/turnEnd', next(params) and params or vim.empty_dict())
   end)

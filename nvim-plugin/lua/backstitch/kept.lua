@@ -44,7 +44,13 @@ local function read()
   local text = file:read('*a')
   file:close()
   local ok, all = pcall(vim.json.decode, text)
-  return ok and type(all) == 'table' and all or {}
+  local sound = {}
+  for of, entry in pairs(ok and type(all) == 'table' and all or {}) do
+    if type(entry) == 'table' and type(entry.time) == 'number' and type(entry.keys) == 'table' then
+      sound[of] = entry
+    end
+  end
+  return sound
 end
 
 ---@param of backstitch.Compared

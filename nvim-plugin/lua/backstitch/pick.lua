@@ -55,23 +55,25 @@ end
 ---@param client vim.lsp.Client
 ---@param workspace string
 ---@param checkpoint backstitch.Checkpoint
+---@param last { buf?: integer } The one before, which is used again if it is still there.
 ---@return { buf: integer }
-local function preview(client, workspace, checkpoint)
+local function preview(client, workspace, checkpoint, last)
   local range = M.range(checkpoint) or { from = words.before(checkpoint) }
   range.workspace = workspace
   local diff, wrong = server.request_now(client, 'backstitch/diff', range, PATIENCE)
   local lines = diff and M.unified(diff) or { wrong or 'cannot be shown' }
-  local buf
   local function made()
-    buf = vim.api.nvim_create_buf(false, true)
-    vim.bo[buf].bufhidden = 'wipe'
-    vim.api.nvim_buf_set_lines(buf, 0, -1, false, lines)
-    vim.bo[buf].filetype = 'diff'
-    return buf
+    if not last.buf or not vim.api.nvim_buf_is_valid(last.buf) then
+      last.buf = vim.api.nvim_create_buf(false, true)
+      vim.bo[last.buf].bufhidden = 'wipe'
+      vim.bo[last.buf].filetype = 'diff'
+    end
+    vim.api.nvim_buf_set_lines(last.buf, 0, -1, false, lines)
+    return last.buf
   end
   return setmetatable(lines, {
     __index = function(_, key)
-      return key == 'buf' and (buf or made()) or nil
+      return key == 'buf' and made() or nil
     end,
   })
 end
@@ -111,16 +113,24 @@ function M.checkpoint(client, prompt, where)
     task.fail({ message = 'there are no checkpoints yet', hint = 'They come with the first turn of an agent' })
   end
   local now = os.time()
-  return task.select(all, {
+  local last = {}
+  local ok, chosen = pcall(task.select, all, {
     prompt = prompt,
     kind = 'backstitch.checkpoint',
     format_item = function(checkpoint)
       return M.row(checkpoint, now)
     end,
     preview_item = function(checkpoint)
-      return preview(client, words.shown(page.workspace), checkpoint)
+      return preview(client, words.shown(page.workspace), checkpoint, last)
     end,
   })
+  if last.buf and vim.api.nvim_buf_is_valid(last.buf) then
+    vim.api.nvim_buf_delete(last.buf, { force = true })
+  end
+  if not ok then
+    error(chosen, 0)
+  end
+  return chosen --[[@as backstitch.Checkpoint]]
 end
 
 --- A branch that one is not on.

@@ -35,9 +35,30 @@ function M.of(buf)
   return reviews[buf or vim.api.nvim_get_current_buf()]
 end
 
+--- The URI of the file that a buffer is.
 ---@param buf integer
+---@return string
 local function uri_of(buf)
+  if vim.bo[buf].buftype ~= '' or vim.api.nvim_buf_get_name(buf) == '' then
+    task.fail({ message = 'this buffer is no file', hint = 'Open one' })
+  end
   return vim.uri_from_bufnr(buf)
+end
+
+--- What a buffer is to be compared with.
+---@async
+---@param buf integer
+---@param rev string
+---@return vim.lsp.Client client, backstitch.Checkpoint checkpoint, string root
+local function asked(buf, rev)
+  local uri = uri_of(buf)
+  local client = server.client(buf)
+  local checkpoint = server.request(client, 'backstitch/checkpoint', { rev = rev, uri = uri })
+  local page = server.request(client, 'backstitch/timeline', { uri = uri, limit = 1 })
+  if not vim.api.nvim_buf_is_loaded(buf) then
+    error(task.CALLED_OFF, 0)
+  end
+  return client, checkpoint, words.shown(page.workspace)
 end
 
 --- A line that is gone as chunks, its tabs as wide as in the buffer; `spans` are the words that differ, in bytes.
@@ -111,17 +132,20 @@ local function draw_hunk(review, hunk)
       right_gravity = false,
     })
   end
-  for line = first, behind - 1 do
+  if behind > first then
     -- not as the highlight of the line, which would hide that of the words
-    vim.api.nvim_buf_set_extmark(buf, namespace, line, 0, {
-      end_row = line + 1,
+    vim.api.nvim_buf_set_extmark(buf, namespace, first, 0, {
+      end_row = behind,
       hl_group = 'BackstitchAdded',
       hl_eol = true,
       strict = false,
       priority = PRIORITY,
     })
+  end
+  for line, all in pairs(#hunk.removed > 0 and spans.added or {}) do
+    line = line + first
     local length = #(vim.api.nvim_buf_get_lines(buf, line, line + 1, false)[1] or '')
-    for _, span in ipairs(#hunk.removed > 0 and spans.added[line - first] or {}) do
+    for _, span in ipairs(all) do
       local from, to = math.min(span[1], length), math.min(span[2], length)
       vim.api.nvim_buf_set_extmark(buf, namespace, line, from, {
         end_col = to,
@@ -136,9 +160,12 @@ local function draw_hunk(review, hunk)
       group = behind > first and 'BackstitchSignChanged' or 'BackstitchSignRemoved'
       sign = behind > first and '┃' or '▔'
     end
-    for line = math.min(first, count - 1), math.max(behind - 1, math.min(first, count - 1)) do
-      vim.api.nvim_buf_set_extmark(buf, namespace, line, 0, { sign_text = sign, sign_hl_group = group })
-    end
+    local line = math.min(first, count - 1)
+    vim.api.nvim_buf_set_extmark(buf, namespace, line, 0, {
+      end_row = math.max(behind - 1, line),
+      sign_text = sign,
+      sign_hl_group = group,
+    })
   end
 end
 
@@ -216,9 +243,9 @@ local function compare(review)
   until vim.api.nvim_buf_get_changedtick(review.buf) == tick
   local known = kept.of(review.compared)
   local all = diff.files[1] and diff.files[1].hunks or {}
-  review.hunks = vim.tbl_filter(function(hunk)
+  review.hunks = next(known) and vim.tbl_filter(function(hunk)
     return not known[kept.key(hunk)]
-  end, all)
+  end, all) or all
   review.hidden = #all - #review.hunks
   review.tick = tick
   draw(review)
@@ -233,7 +260,7 @@ local function soon(review)
       if reviews[review.buf] == review then
         task.run(function()
           compare(review)
-        end)
+        end, function() end) -- what is asked for says what is wrong
       end
     end)
   )
@@ -265,11 +292,7 @@ end
 ---@param buf integer
 ---@param rev string
 function M.start(buf, rev)
-  local client = server.client(buf)
-  local uri = uri_of(buf)
-  local checkpoint = server.request(client, 'backstitch/checkpoint', { rev = rev, uri = uri })
-  local page = server.request(client, 'backstitch/timeline', { uri = uri, limit = 1 })
-  local root = words.shown(page.workspace)
+  local _, checkpoint, root = asked(buf, rev)
   M.stop(buf)
   ---@type backstitch.Review
   local review = {
@@ -279,7 +302,7 @@ function M.start(buf, rev)
       root = root,
       id = checkpoint.id,
       time = words.given(checkpoint.time) or '',
-      path = uri,
+      path = uri_of(buf),
     },
     hunks = {},
     hidden = 0,
@@ -311,18 +334,43 @@ function M.start(buf, rev)
   say(review)
 end
 
---- What is marked in the current buffer, as it stands now.
+local held = vim.api.nvim_create_namespace('backstitch.review.held')
+
+--- What is marked in the current buffer, as it stands now. Lines that are meant are followed while it is compared anew.
 ---@async
----@return backstitch.Review
-local function current()
+---@param first? integer
+---@param last? integer
+---@return backstitch.Review review, integer first, integer last
+local function current(first, last)
   local review = M.of()
   if not review then
     task.fail({ message = 'this buffer is not compared with a checkpoint', hint = ':Backstitch diff does that' })
   end
-  if review.tick ~= vim.api.nvim_buf_get_changedtick(review.buf) then
-    compare(review)
+  local buf = review.buf
+  if review.tick == vim.api.nvim_buf_get_changedtick(buf) then
+    return review, first or 0, last or 0
   end
-  return review
+  local marks = vim.tbl_map(function(line)
+    local row = math.min(line, vim.api.nvim_buf_line_count(buf)) - 1
+    return vim.api.nvim_buf_set_extmark(buf, held, math.max(row, 0), 0, { invalidate = true })
+  end, { first or 1, last or 1 })
+  local ok, failed = pcall(compare, review)
+  local lines = {}
+  for i, mark in ipairs(marks) do
+    local at = vim.api.nvim_buf_is_valid(buf)
+      and vim.api.nvim_buf_get_extmark_by_id(buf, held, mark, { details = true })
+    if at and at[1] then
+      lines[i] = not (at[3] or {}).invalid and at[1] + 1 or nil
+      vim.api.nvim_buf_del_extmark(buf, held, mark)
+    end
+  end
+  if not ok then
+    error(failed, 0)
+  end
+  if not lines[1] or not lines[2] then
+    task.fail({ message = 'the lines changed meanwhile', hint = 'Try again' })
+  end
+  return review, lines[1], lines[2]
 end
 
 --- Changes that lines touch, from 1; one that only took lines away is at the line behind it, and at the last one.
@@ -358,17 +406,28 @@ end
 ---@param buf integer
 ---@param some backstitch.Hunk[]
 local function put_back(buf, some)
+  if not vim.bo[buf].modifiable then
+    task.fail({ message = 'this buffer cannot be changed', hint = ':set modifiable' })
+  end
+  local ending = vim.bo[buf].fileformat == 'dos' and '\r?\n$' or '\n$'
   -- all of it is looked at before any of it is written
   local older = vim.tbl_map(function(hunk)
     return vim.tbl_map(function(line)
       if type(line) == 'table' then
         task.fail({ message = 'this is no UTF-8', hint = 'Save the buffer, and take the change back then' })
       end
-      return (line:gsub('[\r\n]+$', ''))
+      return (line:gsub(ending, ''))
     end, hunk.removed)
   end, some)
   for i = #some, 1, -1 do
     local from, behind = range(some[i])
+    local removed = some[i].removed
+    -- whether the last line has an end is its own matter
+    if behind >= vim.api.nvim_buf_line_count(buf) and #removed > 0 then
+      local has_end = vim.endswith(words.shown(removed[#removed]), '\n')
+      vim.bo[buf].endofline = has_end
+      vim.bo[buf].fixendofline = has_end and vim.bo[buf].fixendofline
+    end
     vim.api.nvim_buf_set_lines(buf, from, behind, true, older[i])
   end
 end
@@ -378,8 +437,8 @@ end
 ---@param first integer
 ---@param last integer
 function M.take_back(first, last)
-  local review = current()
-  local some = pointed(review, first, last)
+  local review, from, to = current(first, last)
+  local some = pointed(review, from, to)
   -- the server cuts what is in the file, and not what is not saved
   if vim.bo[review.buf].modified then
     put_back(review.buf, some)
@@ -401,8 +460,8 @@ end
 ---@param first integer
 ---@param last integer
 function M.keep(first, last)
-  local review = current()
-  kept.remember(review.compared, pointed(review, first, last))
+  local review, from, to = current(first, last)
+  kept.remember(review.compared, pointed(review, from, to))
   compare(review)
 end
 
@@ -419,9 +478,13 @@ end
 ---@async
 ---@param forward boolean
 function M.jump(forward)
+  local window = vim.api.nvim_get_current_win()
   local review = current()
   if #review.hunks == 0 then
     return say(review)
+  end
+  if vim.api.nvim_get_current_win() ~= window or vim.api.nvim_get_current_buf() ~= review.buf then
+    error(task.CALLED_OFF, 0)
   end
   local line, count = vim.fn.line('.'), vim.api.nvim_buf_line_count(review.buf)
   local chosen
@@ -446,12 +509,9 @@ end
 ---@param buf integer
 ---@param rev string
 function M.split(buf, rev)
-  local client = server.client(buf)
-  local uri = uri_of(buf)
-  local checkpoint = server.request(client, 'backstitch/checkpoint', { rev = rev, uri = uri })
-  local page = server.request(client, 'backstitch/timeline', { uri = uri, limit = 1 })
-  local root = words.shown(page.workspace)
-  local diff = server.request(client, 'backstitch/diff', { from = checkpoint.id, to = 'buffer', uri = uri })
+  local window = vim.api.nvim_get_current_win()
+  local client, checkpoint, root = asked(buf, rev)
+  local diff = server.request(client, 'backstitch/diff', { from = checkpoint.id, to = 'buffer', uri = uri_of(buf) })
   local file = diff.files[1]
   local real = vim.uv.fs_realpath(vim.api.nvim_buf_get_name(buf)) or vim.api.nvim_buf_get_name(buf)
   local path = file and words.shown(file.from or file.path) or vim.fs.relpath(root, real) or real
@@ -459,6 +519,11 @@ function M.split(buf, rev)
     task.fail({ message = ('%s was not there at %s'):format(path, rev) })
   end
   local name = require('backstitch.documents').uri(root, checkpoint.id, path)
+  -- beside what it was asked for, wherever the cursor is by now
+  if not vim.api.nvim_win_is_valid(window) or vim.api.nvim_win_get_buf(window) ~= buf then
+    error(task.CALLED_OFF, 0)
+  end
+  vim.api.nvim_set_current_win(window)
   -- marks between the lines would be in the way
   M.stop(buf)
   vim.cmd('leftabove vertical diffsplit ' .. vim.fn.fnameescape(name))
@@ -468,8 +533,8 @@ function M.split(buf, rev)
     buffer = older,
     once = true,
     callback = function()
-      for _, window in ipairs(vim.fn.win_findbuf(buf)) do
-        vim.api.nvim_win_call(window, vim.cmd.diffoff)
+      for _, each in ipairs(vim.fn.win_findbuf(buf)) do
+        vim.api.nvim_win_call(each, vim.cmd.diffoff)
       end
     end,
   })

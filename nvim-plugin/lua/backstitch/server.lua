@@ -23,8 +23,9 @@ local heard = {}
 local deaths = {}
 --- Whether the user was told that there is no binary.
 local is_missing_told = false
---- The binary is too old: it is not started again unless the user says so.
-local is_too_old = false
+--- Why no server is started unless the user says so: it is too old, or dies.
+---@type string?
+local left_alone
 ---@alias backstitch.Waiting table<function, true?>
 --- Who waits for an answer, of each server.
 ---@type table<integer, backstitch.Waiting>
@@ -67,7 +68,7 @@ end
 local function has_binary()
   if M.binary() then
     is_missing_told = false
-    return not is_too_old
+    return not left_alone
   end
   if not is_missing_told then
     is_missing_told = true
@@ -168,23 +169,18 @@ function M.greet(client)
   local version = vim.tbl_get(client, 'server_info', 'version')
   local is_old = not version or vim.version.lt(version, M.NEEDS)
   if is_old then
-    is_too_old = true
     leaving[client.id] = true
     -- it is just being told that it may begin
     vim.schedule(function()
       client:stop(true)
     end)
-    say(
-      ('%s is version %s; this plugin needs %s or newer. Install it anew: cargo install backstitch'):format(
-        M.binary() or config.get().cmd[1],
-        version or 'unknown',
-        M.NEEDS
-      )
+    left_alone = ('%s is version %s; this plugin needs %s or newer'):format(
+      M.binary() or config.get().cmd[1],
+      version or 'unknown',
+      M.NEEDS
     )
+    say(left_alone .. '. Install it anew: cargo install backstitch')
     return
-  end
-  if config.get().codelens and vim.lsp.codelens.enable then
-    vim.lsp.codelens.enable(true, { client_id = client.id })
   end
   tell('attached', {}, client)
 end
@@ -220,12 +216,8 @@ function M.died(code, signal, id)
   end, deaths)
   table.insert(deaths, now)
   if #deaths > TRIES then
-    say(
-      ('the server has died %d times within %d minutes and is left alone. :Backstitch restart starts it; :checkhealth backstitch says more'):format(
-        #deaths,
-        WITHIN / 60
-      )
-    )
+    left_alone = ('the server has died %d times within %d minutes and is left alone'):format(#deaths, WITHIN / 60)
+    say(left_alone .. '. :Backstitch restart starts it; :checkhealth backstitch says more')
     return
   end
   vim.defer_fn(M.attach_all, math.floor(FIRST_PAUSE * 2 ^ (#deaths - 1)))
@@ -272,24 +264,29 @@ function M.enable()
       end
     end,
   })
-  if not vim.lsp.codelens.enable then
-    -- 0.11 draws lenses only when it is asked to
-    vim.api.nvim_create_autocmd({ 'LspAttach', 'BufEnter', 'InsertLeave' }, {
-      group = group,
-      callback = function(event)
-        if config.get().codelens and #vim.lsp.get_clients({ name = NAME, bufnr = event.buf }) > 0 then
-          ---@diagnostic disable-next-line: deprecated
-          vim.lsp.codelens.refresh({ bufnr = event.buf })
-        end
-      end,
-    })
-  end
+  -- 0.12 draws them by itself once it is told to; 0.11 only when it is asked to
+  local follows = vim.lsp.codelens.enable ~= nil
+  vim.api.nvim_create_autocmd(follows and 'LspAttach' or { 'LspAttach', 'BufEnter', 'InsertLeave' }, {
+    group = group,
+    callback = function(event)
+      if not config.get().codelens or #vim.lsp.get_clients({ name = NAME, bufnr = event.buf }) == 0 then
+        return
+      end
+      if follows then
+        -- of a server alone it would count for no buffer
+        vim.lsp.codelens.enable(true, { bufnr = event.buf })
+      else
+        ---@diagnostic disable-next-line: deprecated
+        vim.lsp.codelens.refresh({ bufnr = event.buf })
+      end
+    end,
+  })
   M.attach_all()
 end
 
 --- Ends all servers and starts them anew.
 function M.restart()
-  deaths, is_missing_told, is_too_old = {}, false, false
+  deaths, is_missing_told, left_alone = {}, false, nil
   local clients = vim.lsp.get_clients({ name = NAME })
   for _, client in ipairs(clients) do
     leaving[client.id] = true
@@ -318,7 +315,7 @@ end
 --- The directory of the workspace that a buffer is about: as it says itself, of its file, else of the current directory.
 ---@param buf integer
 ---@return string?
-local function place(buf)
+function M.place(buf)
   return vim.b[buf].backstitch_root or M.root(file_of(buf) or vim.uv.cwd() or '.')
 end
 
@@ -332,7 +329,7 @@ function M.find(buf)
     return own
   end
   local all = vim.lsp.get_clients({ name = NAME })
-  local root = place(buf)
+  local root = M.place(buf)
   for _, client in ipairs(all) do
     if root and client.root_dir == root then
       return client
@@ -341,13 +338,22 @@ function M.find(buf)
   return #all == 1 and not root and not file_of(buf) and all[1] or nil
 end
 
---- As `find`; starts one for the directory where there is none, and waits until it is there.
+--- As `find`; starts one for the directory where there is none, and waits until it is there. A `root` is that of the
+--- workspace, whatever the buffer is.
 ---@async
 ---@param buf? integer
+---@param root? string
 ---@return vim.lsp.Client
-function M.client(buf)
+function M.client(buf, root)
   buf = buf or vim.api.nvim_get_current_buf()
-  local client = M.find(buf)
+  local client
+  if root then
+    for _, each in ipairs(vim.lsp.get_clients({ name = NAME })) do
+      client = each.root_dir == root and each or client
+    end
+  else
+    client = M.find(buf)
+  end
   if not client then
     if not M.binary() then
       task.fail({
@@ -355,12 +361,17 @@ function M.client(buf)
         hint = 'Install it (cargo install backstitch), or set cmd: :help backstitch-options',
       })
     end
-    -- a file that has just been opened
-    M.attach(buf)
-    client = M.find(buf)
+    if left_alone then
+      task.fail({ message = left_alone, hint = ':Backstitch restart starts it again' })
+    end
+    if not root then
+      -- a file that has just been opened
+      M.attach(buf)
+      client = M.find(buf)
+    end
   end
   if not client then
-    local id = vim.lsp.start(rooted(place(buf) or vim.uv.cwd()), { attach = false, silent = true })
+    local id = vim.lsp.start(rooted(root or M.place(buf) or vim.uv.cwd()), { attach = false, silent = true })
     client = id and vim.lsp.get_client_by_id(id)
   end
   if client and not client.initialized then

@@ -54,8 +54,13 @@ function M.run(fn, done)
     if coroutine.status(thread) == 'dead' then
       return done and done(nil, got)
     end
+    local is_answered = false
     got(function(...)
-      step(...)
+      -- who answers twice would answer the next question, too
+      if not is_answered then
+        is_answered = true
+        step(...)
+      end
     end)
   end
   step()

@@ -20,7 +20,6 @@ local namespace = vim.api.nvim_create_namespace('backstitch.timeline')
 
 ---@class backstitch.View
 ---@field buf integer
----@field client_id integer
 ---@field root string
 ---@field filter table
 ---@field timeline backstitch.Timeline
@@ -39,11 +38,13 @@ local function draw(view)
   if not vim.api.nvim_buf_is_valid(view.buf) then
     return
   end
-  local window = vim.fn.bufwinid(view.buf)
-  local info = window ~= -1 and vim.fn.getwininfo(window)[1]
+  local windows = vim.fn.win_findbuf(view.buf)
+  local info = windows[1] and vim.fn.getwininfo(windows[1])[1]
   local columns = info and info.width - info.textoff or config.get().timeline.size
-  -- what the cursor is on stays where it is
-  local before = window ~= -1 and view.rows[vim.api.nvim_win_get_cursor(window)[1]]
+  -- what a cursor is on stays where it is
+  local before = vim.tbl_map(function(window)
+    return view.rows[vim.api.nvim_win_get_cursor(window)[1]] or {}
+  end, windows)
   view.rows = model.rows(view.timeline, os.time())
   float.write(
     view.buf,
@@ -52,9 +53,11 @@ local function draw(view)
       return model.line(row, columns)
     end, view.rows)
   )
-  for i, row in ipairs(view.rows) do
-    if before and row.id == before.id then
-      vim.api.nvim_win_set_cursor(window, { i, 0 })
+  for at, row in ipairs(view.rows) do
+    for i, window in ipairs(windows) do
+      if row.id == before[i].id then
+        vim.api.nvim_win_set_cursor(window, { at, 0 })
+      end
     end
   end
 end
@@ -66,32 +69,50 @@ local function asked(view, extra)
   return vim.tbl_extend('force', { workspace = view.root }, view.filter, extra or {})
 end
 
+--- The server of its workspace. A timeline that was closed asks nothing more.
+---@async
+---@param view backstitch.View
+---@return vim.lsp.Client
+local function client_of(view)
+  if not views[view.buf] then
+    error(task.CALLED_OFF, 0)
+  end
+  return server.client(view.buf)
+end
+
 ---@async
 ---@param view backstitch.View
 ---@param branch string
 ---@param before? string
 local function read_branch(view, branch, before)
-  local client = assert(vim.lsp.get_client_by_id(view.client_id), 'the server is gone')
+  local client = client_of(view)
   local known = view.timeline.pages[branch]
   local limit = not before and known and math.max(PAGE, #known.checkpoints) or PAGE
   local page =
     server.request(client, 'backstitch/timeline', asked(view, { branch = branch, limit = limit, before = before }))
-  local checkpoints = before and known and vim.list_extend(known.checkpoints, page.checkpoints) or page.checkpoints
-  view.timeline.pages[branch] = { checkpoints = checkpoints, more = page.more }
+  if not before or not known then
+    view.timeline.pages[branch] = { checkpoints = page.checkpoints, more = page.more }
+  elseif view.timeline.pages[branch] == known and known.checkpoints[#known.checkpoints].id == before then
+    -- what was read anew meanwhile, or was asked for twice, is no continuation
+    vim.list_extend(known.checkpoints, page.checkpoints)
+    known.more = page.more
+  end
 end
 
 --- Reads what is shown anew. One after the other: the newest question has the newest answer.
 ---@param view backstitch.View
 ---@param done? fun()
 local function refresh(view, done)
+  if not views[view.buf] then
+    return
+  end
   if view.is_reading then
     view.is_stale = true
     return
   end
   view.is_reading = true
   task.run(function()
-    local client = server.client(view.buf)
-    view.client_id = client.id
+    local client = client_of(view)
     local page = server.request(client, 'backstitch/timeline', asked(view, { limit = 1 }))
     local timeline = view.timeline
     timeline.branches, timeline.current = page.branches, page.branch
@@ -168,12 +189,17 @@ end
 ---@param view backstitch.View
 ---@param open boolean
 local function fold_all(view, open)
-  for _, row in ipairs(view.rows) do
-    if row.is_open ~= nil and not row.branch then
-      view.timeline.open[row.id] = open
+  local rows
+  repeat
+    rows = #view.rows
+    for _, row in ipairs(view.rows) do
+      if row.is_open ~= nil and not row.branch then
+        view.timeline.open[row.id] = open
+      end
     end
-  end
-  draw(view)
+    draw(view)
+  -- what came into sight may have something below it
+  until not open or #view.rows == rows
 end
 
 ---@param row? backstitch.Row
@@ -191,7 +217,7 @@ end
 ---@param row backstitch.Row
 ---@return string[]
 local function changed(view, row)
-  local client = server.client(view.buf)
+  local client = client_of(view)
   local checkpoint = checkpoint_of(row)
   local all = checkpoint.kind == 'turn' and row.steps or { checkpoint }
   local lines = {}
@@ -248,7 +274,9 @@ local actions = {
       })
     end
     other_window()
-    vim.cmd.edit(vim.fn.fnameescape(path))
+    local buf = vim.fn.bufadd(path)
+    vim.bo[buf].buflisted = true
+    vim.api.nvim_win_set_buf(0, buf)
     require('backstitch.review').start(vim.api.nvim_get_current_buf(), words.before(checkpoint_of(row)))
   end,
   preview = function(view, row)
@@ -265,7 +293,7 @@ local actions = {
     })
   end,
   diff = function(view, row)
-    local client = server.client(view.buf)
+    local client = client_of(view)
     local rev = row and row.branch and (words.given(row.branch.head) or '@') or words.before(checkpoint_of(row))
     server.execute(client, 'backstitch.diff', { workspace = view.root, rev = rev })
   end,
@@ -275,45 +303,44 @@ local actions = {
     if row and row.change then
       arguments.paths = { vim.uri_from_fname(vim.fs.joinpath(view.root, words.shown(row.change.path))) }
     end
-    require('backstitch.restore').run(server.client(view.buf), 'rewind', arguments)
+    require('backstitch.restore').run(client_of(view), 'rewind', arguments)
   end,
   revert = function(view, row)
     local checkpoint = checkpoint_of(row)
+    if row and row.change then
+      task.fail({ message = 'a step is reverted with all of its files', hint = 'Put the cursor on it' })
+    end
     local arguments = { workspace = view.root }
     if checkpoint.kind == 'turn' then
       arguments.turn = checkpoint.turn
     else
       arguments.step = checkpoint.id
     end
-    require('backstitch.restore').run(server.client(view.buf), 'revert', arguments)
+    require('backstitch.restore').run(client_of(view), 'revert', arguments)
   end,
   undo = function(view)
-    require('backstitch.restore').run(server.client(view.buf), 'undo', { workspace = view.root })
+    require('backstitch.restore').run(client_of(view), 'undo', { workspace = view.root })
   end,
   redo = function(view)
-    require('backstitch.restore').run(server.client(view.buf), 'redo', { workspace = view.root })
+    require('backstitch.restore').run(client_of(view), 'redo', { workspace = view.root })
   end,
   fork = function(view, row)
     local commands = require('backstitch.commands')
-    commands.fork(server.client(view.buf), { workspace = view.root, rev = words.before(checkpoint_of(row)) })
+    commands.fork(client_of(view), { workspace = view.root, rev = words.before(checkpoint_of(row)) })
   end,
   switch = function(view, row)
     if not row or not row.branch then
       task.fail({ message = 'there is no branch in this line', hint = 'Put the cursor on one' })
     end
-    require('backstitch.restore').run(
-      server.client(view.buf),
-      'switch',
-      { workspace = view.root, branch = row.branch.name }
-    )
+    require('backstitch.restore').run(client_of(view), 'switch', { workspace = view.root, branch = row.branch.name })
   end,
   tag = function(view, row)
     local commands = require('backstitch.commands')
-    commands.tag(server.client(view.buf), { workspace = view.root, rev = words.rev(checkpoint_of(row)) })
+    commands.tag(client_of(view), { workspace = view.root, rev = words.rev(checkpoint_of(row)) })
   end,
   checkpoint = function(view)
     local label = task.input({ prompt = 'Checkpoint: ' })
-    server.execute(server.client(view.buf), 'backstitch.checkpoint', { workspace = view.root, label = label })
+    server.execute(client_of(view), 'backstitch.checkpoint', { workspace = view.root, label = label })
   end,
   more = function(view, row)
     local branch = row and row.more or view.timeline.current
@@ -339,8 +366,15 @@ local actions = {
     end
     float.open({ title = 'Timeline', lines = lines, keys = {}, footer = 'q close' })
   end,
-  close = function()
-    vim.cmd('silent! close')
+  close = function(view)
+    if #vim.api.nvim_list_wins() == 1 then
+      vim.cmd.enew()
+    else
+      vim.api.nvim_win_close(0, true)
+    end
+    if vim.api.nvim_buf_is_valid(view.buf) and #vim.fn.win_findbuf(view.buf) == 0 then
+      vim.api.nvim_buf_delete(view.buf, { force = true })
+    end
   end,
 }
 
@@ -415,11 +449,10 @@ local function open_window(buf)
   end
 end
 
----@param client vim.lsp.Client
 ---@param root string
 ---@param filter table
 ---@return backstitch.View
-local function create(client, root, filter)
+local function create(root, filter)
   local buf = vim.api.nvim_create_buf(false, true)
   vim.api.nvim_buf_set_name(buf, ('backstitch-timeline://%d/%s'):format(buf, vim.fs.basename(root)))
   vim.bo[buf].bufhidden = 'wipe'
@@ -428,7 +461,6 @@ local function create(client, root, filter)
   ---@type backstitch.View
   local view = {
     buf = buf,
-    client_id = client.id,
     root = root,
     filter = filter,
     timeline = { branches = {}, current = '', pages = {}, open = {} },
@@ -493,14 +525,14 @@ function M.open(client, where, filter)
   local page = server.request(client, 'backstitch/timeline', vim.tbl_extend('force', { limit = 1 }, where))
   local root = words.shown(page.workspace)
   for _, view in pairs(views) do
-    local window = vim.fn.bufwinid(view.buf)
-    if view.root == root and window ~= -1 then
+    local window = vim.fn.win_findbuf(view.buf)[1]
+    if view.root == root and window then
       vim.api.nvim_set_current_win(window)
       view.filter, view.timeline.pages = filter, {}
       return refresh(view)
     end
   end
-  local view = create(client, root, filter)
+  local view = create(root, filter)
   open_window(view.buf)
   task.await(function(back)
     refresh(view, back)
