@@ -421,6 +421,9 @@ export interface Hunk {
   new: [number, number];
   removed: Text[];
   added: Text[];
+  /** The last of these lines has no line end, at the end of the file. */
+  removed_no_newline?: boolean;
+  added_no_newline?: boolean;
   /** Only in answers to `backstitch/diff`. */
   words?: Words;
 }

@@ -183,8 +183,16 @@ impl Changed {
             let part = lines.get(range.clone()).unwrap_or_default();
             part.iter().map(|line| text(line)).collect()
         };
+        let is_unended = |side: &Loaded, lines: &[&[u8]], range: &Range<usize>| {
+            let ends = side
+                .as_ref()
+                .is_none_or(|(_, _, bytes)| bytes.ends_with(b"\n"));
+            !ends && !range.is_empty() && range.end == lines.len()
+        };
         let hunk = |hunk: diff::Hunk| Hunk {
             id: hunk.id,
+            removed_no_newline: is_unended(&self.old, &old, &hunk.old),
+            added_no_newline: is_unended(&self.new, &new, &hunk.new),
             old: (hunk.old.start + 1, hunk.old.len()),
             new: (hunk.new.start + 1, hunk.new.len()),
             removed: texts(&old, &hunk.old),

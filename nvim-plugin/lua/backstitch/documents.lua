@@ -112,9 +112,15 @@ function M.show(uri, client_id)
   local buf = vim.fn.bufadd(uri)
   vim.fn.bufload(buf)
   vim.bo[buf].buflisted = false
+  local from = vim.api.nvim_get_current_win()
   vim.cmd('botright split')
   vim.api.nvim_win_set_buf(0, buf)
-  vim.keymap.set('n', 'q', '<C-W>c', { buffer = buf, nowait = true, desc = 'Close' })
+  vim.keymap.set('n', 'q', function()
+    vim.cmd.close()
+    if vim.api.nvim_win_is_valid(from) then
+      vim.api.nvim_set_current_win(from)
+    end
+  end, { buffer = buf, nowait = true, desc = 'Close' })
 end
 
 --- The text of a file at a checkpoint.

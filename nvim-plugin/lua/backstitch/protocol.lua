@@ -312,6 +312,8 @@
 ---@field new [integer, integer]
 ---@field removed backstitch.Text[]
 ---@field added backstitch.Text[]
+---@field removed_no_newline? boolean The last of these lines has no line end, at the end of the file.
+---@field added_no_newline? boolean
 ---@field words? backstitch.Words Only in answers to `backstitch/diff`.
 
 ---@alias backstitch.Kind "turn"|"step"|"manual"|"external"|"rewind"|"squash"|"import"

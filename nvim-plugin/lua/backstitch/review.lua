@@ -409,7 +409,7 @@ local function put_back(buf, some)
   if not vim.bo[buf].modifiable then
     task.fail({ message = 'this buffer cannot be changed', hint = ':set modifiable' })
   end
-  local ending = vim.bo[buf].fileformat == 'dos' and '\r?\n$' or '\n$'
+  local ending = vim.bo[buf].fileformat == 'dos' and '\r$' or '$'
   -- all of it is looked at before any of it is written
   local older = vim.tbl_map(function(hunk)
     return vim.tbl_map(function(line)
@@ -421,12 +421,10 @@ local function put_back(buf, some)
   end, some)
   for i = #some, 1, -1 do
     local from, behind = range(some[i])
-    local removed = some[i].removed
     -- whether the last line has an end is its own matter
-    if behind >= vim.api.nvim_buf_line_count(buf) and #removed > 0 then
-      local has_end = vim.endswith(words.shown(removed[#removed]), '\n')
-      vim.bo[buf].endofline = has_end
-      vim.bo[buf].fixendofline = has_end and vim.bo[buf].fixendofline
+    if behind >= vim.api.nvim_buf_line_count(buf) and #some[i].removed > 0 then
+      vim.bo[buf].endofline = not some[i].removed_no_newline
+      vim.bo[buf].fixendofline = vim.bo[buf].fixendofline and not some[i].removed_no_newline
     end
     vim.api.nvim_buf_set_lines(buf, from, behind, true, older[i])
   end

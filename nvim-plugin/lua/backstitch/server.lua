@@ -14,6 +14,8 @@ local TRIES, WITHIN = 5, 180
 local FIRST_PAUSE = 250
 --- Milliseconds within which a server has to be there.
 local START = 10000
+--- And to end when it is told to.
+local STOP = 3000
 
 ---@alias backstitch.Heard fun(params: table, client: vim.lsp.Client)
 ---@type table<string, backstitch.Heard[]>
@@ -284,6 +286,35 @@ function M.enable()
   M.attach_all()
 end
 
+--- Calls back when something holds, or after so many milliseconds.
+---@param holds fun(): boolean?
+---@param limit integer
+---@param back fun()
+local function when(holds, limit, back)
+  local timer = assert(vim.uv.new_timer())
+  local began = vim.uv.now()
+  timer:start(
+    0,
+    10,
+    vim.schedule_wrap(function()
+      if not timer:is_closing() and (holds() or vim.uv.now() - began > limit) then
+        timer:close()
+        back()
+      end
+    end)
+  )
+end
+
+--- Whether a server is there that was told to end.
+local function is_leaving()
+  for _, client in ipairs(vim.lsp.get_clients({ name = NAME })) do
+    if leaving[client.id] then
+      return true
+    end
+  end
+  return false
+end
+
 --- Ends all servers and starts them anew.
 function M.restart()
   deaths, is_missing_told, left_alone = {}, false, nil
@@ -292,23 +323,17 @@ function M.restart()
     leaving[client.id] = true
     client:stop()
   end
-  local timer = assert(vim.uv.new_timer())
-  local tries = 0
-  timer:start(
-    50,
-    50,
-    vim.schedule_wrap(function()
-      tries = tries + 1
-      local is_gone = #vim.lsp.get_clients({ name = NAME }) == 0
-      if timer:is_closing() or not (is_gone or tries == 60) then
-        return
-      end
-      timer:close()
-      for _, client in ipairs(vim.lsp.get_clients({ name = NAME })) do
+  when(
+    function()
+      return not is_leaving()
+    end,
+    STOP,
+    function()
+      for _, client in ipairs(clients) do
         client:stop(true)
       end
       M.attach_all()
-    end)
+    end
   )
 end
 
@@ -346,6 +371,13 @@ end
 ---@return vim.lsp.Client
 function M.client(buf, root)
   buf = buf or vim.api.nvim_get_current_buf()
+  if is_leaving() then
+    task.await(function(back)
+      when(function()
+        return not is_leaving()
+      end, STOP, back)
+    end)
+  end
   local client
   if root then
     for _, each in ipairs(vim.lsp.get_clients({ name = NAME })) do
@@ -377,19 +409,9 @@ function M.client(buf, root)
   if client and not client.initialized then
     local waiting = client
     task.await(function(back)
-      local timer = assert(vim.uv.new_timer())
-      local began = vim.uv.now()
-      timer:start(
-        0,
-        10,
-        vim.schedule_wrap(function()
-          local is_over = waiting.initialized or waiting:is_stopped() or vim.uv.now() - began > START
-          if is_over and not timer:is_closing() then
-            timer:close()
-            back()
-          end
-        end)
-      )
+      when(function()
+        return waiting.initialized or waiting:is_stopped()
+      end, START, back)
     end)
   end
   if not client or not client.initialized or client:is_stopped() then

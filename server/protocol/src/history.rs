@@ -188,6 +188,11 @@ shape! {
         pub new: (usize, usize),
         pub removed: Vec<Text>,
         pub added: Vec<Text>,
+        /// The last of these lines has no line end, at the end of the file.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub removed_no_newline: bool,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        pub added_no_newline: bool,
         /// Only in answers to `backstitch/diff`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub words: Option<Words>,

@@ -28,6 +28,8 @@ fn no_binary_is_said_once() {
     };
     nvim.screen
         .shows("'/nowhere/backstitch' is no program that can be started.");
+    // what is typed before it is asked for counts for nothing
+    nvim.screen.shows("Press ENTER");
     nvim.screen.keys("\r");
     nvim.ex("messages clear");
     nvim.ex("edit new.txt");
@@ -96,16 +98,13 @@ fn a_server_that_dies_comes_back() {
         return;
     };
     nvim.is_attached();
-    let pid = |nvim: &Neovim<'_>| {
-        nvim.lua("vim.tbl_filter(function(p) return p.name == \"backstitch\" end, vim.tbl_map(function(pid) return vim.api.nvim_get_proc(pid) or {} end, vim.api.nvim_get_proc_children(vim.fn.getpid())))[1].pid")
-    };
-    let first = pid(&nvim);
+    let first = nvim.server();
     nvim.lua(&format!("vim.uv.kill({first}, 9) or 0"));
     // Neovim's own words, which it waits to be read
     nvim.screen.shows("quit with exit code");
     nvim.screen.keys("\r");
     nvim.is_attached();
-    assert_ne!(pid(&nvim), first);
+    assert_ne!(nvim.server(), first);
     // and what is open is known to the new one
     nvim.waits("require(\"backstitch\").statusline() == \"⟲ t2\"");
 }
@@ -115,7 +114,8 @@ fn wrong_options_are_named_and_the_rest_holds() {
     let world = story();
     configure(
         &world,
-        "vim.g.backstitch = { timeline = { position = 'up', size = 40 }, colour = 1, diff = { signs = 'yes' } }",
+        "vim.g.backstitch = { timeline = { position = 'up', size = 40, keys = { close = 5 } }, colour = 1,
+            diff = { signs = 'yes' }, blame = { delay = -5 } }",
     );
     let Some(nvim) = Neovim::start(&world, "plugin-options", &["src/a.txt"]) else {
         return;
@@ -127,6 +127,8 @@ fn wrong_options_are_named_and_the_rest_holds() {
     for said in [
         "timeline.position is \\\"up\\\": it must be one of left, right, below, tab",
         "colour is no option",
+        "timeline.keys.close is 5: it must be a string or false",
+        "blame.delay is -5: it must be a whole number above 0",
         "diff.signs is a string: it must be a boolean",
     ] {
         assert!(problems.contains(said), "{said} in {problems}");
@@ -172,4 +174,58 @@ fn a_workspace_that_is_refused_is_one_line() {
         .shows("is too wide to be a workspace by itself. Open a directory below");
     nvim.screen.keys("\r");
     assert_eq!(nvim.lines(), ["mine"]);
+}
+
+#[test]
+fn a_server_that_dies_again_and_again_is_left_alone() {
+    let world = story();
+    let program = stand_in(&world, "exit 3");
+    configure(
+        &world,
+        &format!(
+            "vim.g.backstitch = {{ cmd = {{ '{program}', 'lsp' }} }}
+            vim.lsp.log.set_level('off')
+            said = {{}}
+            vim.notify = function(text) table.insert(said, text) end"
+        ),
+    );
+    let Some(mut nvim) = Neovim::start(&world, "plugin-left-alone", &["src/a.txt"]) else {
+        return;
+    };
+    let said = |text: &str| format!("table.concat(said, \" \"):find(\"{text}\", 1, true) ~= nil");
+    nvim.waits(&said("6 times within 3 minutes and is left alone"));
+    nvim.ex("lua said = {}");
+    nvim.ex("write");
+    nvim.ex("Backstitch log");
+    nvim.waits(&said("is left alone. :Backstitch restart starts it again"));
+    assert_eq!(nvim.lua("#said"), 1, "{}", nvim.lua("said"));
+}
+
+/// What an older version or another program left there.
+#[test]
+fn odd_memories_of_what_is_kept_are_passed_over() {
+    let world = story();
+    let state = world.state.join("nvim/backstitch");
+    fs::create_dir_all(&state).expect("a directory");
+    fs::write(
+        state.join("kept.json"),
+        "{\"a\": [1], \"b\": {\"keys\": []}, \"c\": 7}",
+    )
+    .expect("written");
+    let Some(mut nvim) = Neovim::start(&world, "plugin-odd", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.ex("Backstitch diff t1");
+    nvim.screen.shows("2 changes since t1");
+    nvim.ex("Backstitch next");
+    nvim.screen.shows("change 1 of 2");
+    nvim.ex("Backstitch keep");
+    nvim.screen
+        .until("kept", |screen| !screen.contains("two\n"));
+    let kept = fs::read_to_string(state.join("kept.json")).expect("kept");
+    assert!(
+        kept.contains("src/a.txt") && !kept.contains("\"a\""),
+        "{kept}"
+    );
 }

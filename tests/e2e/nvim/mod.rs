@@ -1,7 +1,10 @@
 //! The plugin in a real Neovim, over the real server, with the real hook as the agent. What is seen stands in
 //! `editors/screens/plugin-*`; `BACKSTITCH_RENEW_SCREENS=1` writes these files anew.
 
+mod ends;
 mod errors;
+mod keys;
+mod meanwhile;
 mod picture;
 mod review;
 mod rig;
@@ -210,8 +213,6 @@ fn commands_and_what_completes_them() {
     nvim.ex("Backstitch changes t1 t1");
     nvim.screen.shows("-gone");
     nvim.screen.keys("q");
-    nvim.ex("Backstitch blame");
-    nvim.screen.keys("2G");
     nvim.ex("Backstitch frobnicate");
     nvim.screen.shows("there is no :Backstitch 'frobnicate'");
     nvim.ex("Backstitch undo op1 op2");
@@ -278,6 +279,9 @@ fn others_hear_of_it_and_agents_inside_are_known() {
     nvim.ex("lua vim.api.nvim_exec_autocmds('User', { pattern = 'CodeCompanionChatSubmitted', data = { id = 7, bufnr = 1 } })");
     nvim.ex("lua vim.api.nvim_exec_autocmds('User', { pattern = 'CodeCompanionChatDone', data = { id = 7, bufnr = 1 } })");
     nvim.waits("require(\"backstitch\").statusline() == \"⟲ t4\"");
+    // none is open any more
+    nvim.ex("lua require('backstitch').turn_end({}, function(failure) _G.open = failure and failure.message or 'one' end)");
+    nvim.waits("(_G.open or \"\"):match(\"no turn\") ~= nil");
     let log = world.ok(["log"]).stdout;
     assert!(
         log.contains("ask avante") && log.contains("codecompanion"),

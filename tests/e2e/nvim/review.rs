@@ -49,7 +49,12 @@ fn changes_are_marked_taken_back_and_kept() {
     agent.edit("src/a.txt", "2", "II");
     agent.stop();
     nvim.screen.shows("two\n");
+    nvim.screen.keys("3G");
+    nvim.ex("Backstitch keep");
+    nvim.screen
+        .until("kept", |screen| !screen.contains("two\n"));
     nvim.ex("Backstitch! keep");
+    nvim.screen.shows("two\n");
     nvim.ex("Backstitch diff");
     nvim.waits(&format!("#{MARKS} == 0"));
 }

@@ -106,6 +106,33 @@ impl<'w> Neovim<'w> {
         assert_eq!(self.lua(&wait), true, "{condition}");
     }
 
+    /// The process of the server.
+    #[track_caller]
+    pub fn server(&self) -> u64 {
+        let pid = self.lua("vim.tbl_filter(function(p) return p.name == \"backstitch\" end, vim.tbl_map(function(pid) return vim.api.nvim_get_proc(pid) or {} end, vim.api.nvim_get_proc_children(vim.fn.getpid())))[1].pid");
+        pid.as_u64().expect("a process")
+    }
+
+    /// As on a slow machine: the server answers only after `meanwhile`.
+    #[track_caller]
+    pub fn while_it_thinks(&mut self, meanwhile: impl FnOnce(&mut Self)) {
+        let server = self.server().to_string();
+        let signal = |which: &str| {
+            let mut kill = self.world.command("kill");
+            finish(kill.args([which, &server]), b"").expect_code(0);
+        };
+        signal("-STOP");
+        meanwhile(self);
+        let mut kill = self.world.command("kill");
+        finish(kill.args(["-CONT", &server]), b"").expect_code(0);
+    }
+
+    /// What was said until now.
+    #[track_caller]
+    pub fn messages(&self) -> String {
+        self.lua("vim.fn.execute(\"messages\")").to_string()
+    }
+
     /// The lines of the current buffer.
     #[track_caller]
     pub fn lines(&self) -> Vec<String> {

@@ -1,0 +1,117 @@
+//! What the keys of the timeline do, the mappings, and the words that commands take.
+
+use super::rig::Neovim;
+use super::{TEXT, story};
+
+#[test]
+fn every_key_of_the_timeline() {
+    let world = story();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-keys", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.ex("Backstitch");
+    nvim.screen.shows("● Edit");
+    // the cursor is on the newest turn
+    nvim.screen.keys("r");
+    nvim.screen.shows("Rewind to t2");
+    nvim.screen.keys("q");
+    nvim.screen
+        .until("closed", |screen| !screen.contains("Rewind to t2"));
+    nvim.screen.keys("x");
+    nvim.screen.shows("<CR> revert t2");
+    nvim.screen.keys("\r");
+    nvim.screen.shows("Reverted: 1 file");
+    assert!(world.read("src/a.txt").contains("five"));
+    nvim.screen.keys("u");
+    nvim.screen.shows("<CR> undo op1");
+    nvim.screen.keys("\r");
+    nvim.screen.shows("Undone: 1 file");
+    nvim.screen.keys("\x12");
+    nvim.screen.shows("<CR> redo");
+    nvim.screen.keys("\r");
+    nvim.screen.shows("Done again: 1 file");
+
+    nvim.screen.keys("/and five\rt");
+    nvim.screen.shows("Tag for t2");
+    nvim.screen.keys("fine\r");
+    nvim.screen.shows("⚑ fine");
+    nvim.screen.keys("f");
+    nvim.screen.shows("Branch from t2");
+    nvim.screen.keys("idea\r");
+    nvim.screen.shows("▸ idea");
+    nvim.screen.keys("c");
+    nvim.screen.shows("Checkpoint:");
+    nvim.screen.keys("by hand\r");
+    nvim.screen.shows("by hand");
+    nvim.screen.keys("/make it two\rd");
+    nvim.screen.shows("-gone");
+    nvim.screen.keys("q");
+    nvim.screen
+        .until("closed", |screen| !screen.contains("-gone"));
+    nvim.screen.keys("/idea\rs");
+    nvim.screen.shows("<CR> switch to idea");
+    nvim.screen.keys("\r");
+    nvim.screen.shows("Switched");
+
+    // a file's row is about that file, and a step is reverted whole
+    nvim.screen.keys("ggzRR/gone.txt\r");
+    nvim.screen.shows("deleted");
+    nvim.screen.keys("x");
+    nvim.screen
+        .shows("a step is reverted with all of its files. Put the cursor on it");
+    nvim.screen.keys("r");
+    nvim.screen.shows("gone.txt  is created again");
+    nvim.screen.keys("\r");
+    nvim.screen.shows("Rewound: 1 file");
+    assert!(world.exists("gone.txt") && world.exists("new.txt"));
+
+    // a file that is changed, and shown already
+    nvim.screen.keys("q");
+    nvim.ex("edit src/a.txt");
+    nvim.screen.keys("ggOmine\x1b");
+    nvim.ex("Backstitch log src/a.txt");
+    nvim.screen.shows("▸ Edit src/a.txt");
+    nvim.screen.keys("zR/^ *src.a.txt\r\r");
+    nvim.screen.shows("changes since c");
+    assert_eq!(nvim.lines()[0], "mine");
+    assert!(
+        !nvim.messages().contains("traceback"),
+        "{}",
+        nvim.messages()
+    );
+}
+
+#[test]
+fn mappings_and_words() {
+    let world = story();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-words", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    let mapped = "#vim.tbl_filter(function(m) return vim.startswith(m.lhs, \"<Plug>(Backstitch\") end, vim.api.nvim_get_keymap(\"n\"))";
+    assert_eq!(nvim.lua(mapped), 13);
+    nvim.ex("execute \"normal \\<Plug>(BackstitchDiff)\"");
+    nvim.screen.shows("1 change since t2");
+    nvim.ex("execute \"normal \\<Plug>(BackstitchNextHunk)\"");
+    nvim.screen.shows("change 1 of 1");
+    nvim.ex("execute \"normal \\<Plug>(BackstitchTakeBack)\"");
+    nvim.screen.shows("Rewound: 1 file");
+    assert_eq!(world.read("src/a.txt"), TEXT.replace("two", "2"));
+
+    // files, also the one that is looked at
+    nvim.ex("Backstitch rewind t1 %");
+    nvim.screen.shows("src/a.txt  is put back");
+    nvim.screen.keys("\r");
+    nvim.screen.shows("Rewound: 1 file");
+    assert_eq!(world.read("src/a.txt"), TEXT);
+    assert!(world.exists("new.txt"));
+    nvim.ex("Backstitch fork t2 aside ~/aside");
+    nvim.screen.shows("branch aside begins there in ");
+    nvim.waits("vim.uv.fs_stat(vim.fn.expand(\"~/aside/src/a.txt\")) ~= nil");
+    let first = nvim.server();
+    nvim.ex("Backstitch restart");
+    nvim.ex("Backstitch log");
+    nvim.screen.shows("“make it two”");
+    assert_ne!(nvim.server(), first);
+}
