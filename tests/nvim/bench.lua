@@ -240,9 +240,14 @@ in_terminal({
 local got = vim.json.decode(table.concat(vim.fn.readfile(measured)))
 
 -- what Neovim's own account of the start has for the plugin's files, but for what they read in turn
-local starts = {}
+local starts, begins, bares = {}, {}, {}
+-- what follows the first screen, and the least of it: the same server, started for the same buffer
+local begin =
+  [[local began = vim.uv.hrtime() %s vim.fn.writefile({ tostring((vim.uv.hrtime() - began) / 1e6) }, '%s') vim.cmd('qa!')]]
+local bare =
+  [[vim.lsp.config('bare', { cmd = { 'backstitch', 'lsp' }, root_dir = vim.uv.cwd() }) vim.lsp.enable('bare')]]
 for i = 1, STARTS do
-  local log = vim.fs.joinpath(place, 'start-' .. i)
+  local log, out = vim.fs.joinpath(place, 'start-' .. i), vim.fs.joinpath(place, 'begin')
   in_terminal({ '--cmd', plugin, '--startuptime', log, 'large.txt', '-c', 'autocmd VimEnter * qa!' }, {})
   local sum = 0
   for _, line in ipairs(vim.fn.readfile(log)) do
@@ -252,6 +257,12 @@ for i = 1, STARTS do
   end
   assert(sum > 0, 'the plugin is not in the account of the start')
   table.insert(starts, sum)
+  for _, each in ipairs({ { begins, plugin, [[require('backstitch').start()]] }, { bares, 'let g:bare = 1', bare } }) do
+    local file = vim.fs.joinpath(place, 'begin.lua')
+    vim.fn.writefile({ begin:format(each[3], out) }, file)
+    in_terminal({ '--cmd', each[2], 'large.txt', '-c', ('autocmd VimEnter * luafile %s'):format(file) }, {})
+    table.insert(each[1], assert(tonumber(vim.fn.readfile(out)[1])))
+  end
 end
 vim.fs.rm(place, { recursive = true, force = true })
 
@@ -267,7 +278,8 @@ local function of(what)
   return got[what][1]
 end
 table.insert(out, ('%-52s %11s %8s'):format('median of each', 'time', 'ratio'))
-row('start: all files of the plugin', median(starts), 2, 'of 2 ms, the limit')
+row('start: until the first screen', median(starts), 2, 'of 2 ms, the limit')
+row('start: what follows it', median(begins), median(bares), 'of starting the server alone')
 row(
   'redraw: a page, changes marked',
   of('redraw: a page, changes marked'),
