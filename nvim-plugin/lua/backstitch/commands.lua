@@ -25,35 +25,13 @@ local PATIENCE = 500
 ---@field run? async fun(typed: backstitch.Typed)
 ---@field ask? async fun(client: vim.lsp.Client, at: table<string, any>, typed: backstitch.Typed) Where it is about the whole workspace: its server, and what names it.
 
----@return string?
-local function uri_of(buf)
-  local name = vim.api.nvim_buf_get_name(buf)
-  return vim.bo[buf].buftype == '' and name ~= '' and vim.uri_from_fname(name) or nil
-end
-
---- Which workspace a command is about: that of the buffer; else that of the directory.
----@param client vim.lsp.Client
----@param buf integer
----@return { workspace?: string, uri?: string }
-local function where(client, buf)
-  local root = vim.b[buf].backstitch_root
-  if root then
-    return { workspace = root }
-  end
-  local uri = uri_of(buf)
-  if uri and client.attached_buffers[buf] then
-    return { uri = uri }
-  end
-  return client.root_dir and { workspace = client.root_dir } or {}
-end
-
 --- The root of the workspace. A document would make some commands about that file alone.
 ---@async
 ---@param client vim.lsp.Client
 ---@param buf integer
 ---@return table<string, any>
 local function workspace(client, buf)
-  local params = vim.tbl_extend('force', where(client, buf), { limit = 1 })
+  local params = vim.tbl_extend('force', server.where(client, buf), { limit = 1 })
   return { workspace = words.shown(server.request(client, 'backstitch/timeline', params).workspace) }
 end
 
@@ -384,15 +362,15 @@ end
 ---@return string[]
 local function candidates(kind)
   local client = server.find()
-  if not client or kind == 'off' then
+  if not client or not client.initialized or kind == 'off' then
     return {}
   end
-  local params = { workspace = vim.b.backstitch_root or client.root_dir, limit = 100 }
+  local params = { workspace = vim.b.backstitch_root or server.root_of(client), limit = 100 }
   local page = server.request_now(client, 'backstitch/timeline', params, PATIENCE)
   if not page then
     return {}
   end
-  local found, seen = {}, {}
+  local found, seen = kind == 'rev' and { '@' } or {}, {}
   local function add(word)
     if word and not seen[word] then
       seen[word] = true

@@ -63,7 +63,8 @@ M.OPTIONS = {
     key = 'codelens',
     type = 'boolean',
     default = true,
-    desc = 'Whether lenses are drawn. What they are about is up to `settings.codeLens`.',
+    desc = 'Whether lenses are drawn; Neovim then draws those of other servers in the same buffers, too. What they are'
+      .. ' about is up to `settings.codeLens`.',
   },
   {
     key = 'reload',

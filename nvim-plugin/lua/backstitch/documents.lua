@@ -116,7 +116,7 @@ function M.show(uri, client_id)
   vim.cmd('botright split')
   vim.api.nvim_win_set_buf(0, buf)
   vim.keymap.set('n', 'q', function()
-    vim.cmd.close()
+    require('backstitch.float').leave()
     if vim.api.nvim_win_is_valid(from) then
       vim.api.nvim_set_current_win(from)
     end

@@ -42,6 +42,18 @@ function M.write(buf, namespace, lines)
   end
 end
 
+--- Closes the current window, or empties it where it is the last.
+function M.leave()
+  local others = vim.tbl_filter(function(window)
+    return vim.api.nvim_win_get_config(window).relative == ''
+  end, vim.api.nvim_list_wins())
+  if #others == 1 then
+    vim.cmd.enew()
+  else
+    vim.api.nvim_win_close(0, true)
+  end
+end
+
 local namespace = vim.api.nvim_create_namespace('backstitch.float')
 
 --- `closed` is called when it goes without a key.

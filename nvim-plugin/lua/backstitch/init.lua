@@ -15,7 +15,7 @@ function M.setup(options)
   if has_begun then
     require('backstitch.blame').set(config.get().blame.enabled)
     require('backstitch.agents').enable()
-    vim.lsp.config('backstitch', server.config())
+    server.configure()
     server.restart()
   end
 end
@@ -59,6 +59,7 @@ function M.turn_begin(turn, done)
       agent = turn.agent,
       session = turn.session,
       prompt = turn.prompt,
+      workspace = turn.root,
     })
   end)
 end
@@ -69,7 +70,7 @@ end
 function M.turn_end(turn, done)
   call(done, function()
     local client = server.client(turn.buf, turn.root)
-    local params = { agent = turn.agent, session = turn.session }
+    local params = { agent = turn.agent, session = turn.session, workspace = turn.root }
     return server.request(client, 'backstitch/turnEnd', next(params) and params or vim.empty_dict())
   end)
 end

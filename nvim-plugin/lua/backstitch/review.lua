@@ -58,7 +58,9 @@ local function asked(buf, rev)
   if not vim.api.nvim_buf_is_loaded(buf) then
     error(task.CALLED_OFF, 0)
   end
-  return client, checkpoint, words.shown(page.workspace)
+  local root = words.shown(page.workspace)
+  server.serves(root, client)
+  return client, checkpoint, root
 end
 
 --- A line that is gone as chunks, its tabs as wide as in the buffer; `spans` are the words that differ, in bytes.
@@ -191,7 +193,8 @@ local function show_top(review, window)
     local details = mark[4] or {}
     if details.virt_lines and details.virt_lines_above then
       above = above + #details.virt_lines
-      table.insert(drawn, mark[1])
+      -- a mark that is drawn anew may have the number of the last one
+      table.insert(drawn, ('%d:%d'):format(mark[1], #details.virt_lines))
     end
   end
   -- who scrolls them away is let, until they are drawn anew
@@ -330,7 +333,13 @@ function M.start(buf, rev)
       end)
     end,
   })
-  compare(review)
+  local ok, failed = pcall(compare, review)
+  if not ok then
+    if reviews[buf] == review then
+      M.stop(buf)
+    end
+    error(failed, 0)
+  end
   say(review)
 end
 

@@ -32,6 +32,12 @@ local left_alone
 --- Who waits for an answer, of each server.
 ---@type table<integer, backstitch.Waiting>
 local pending = {}
+--- Buffers in which lenses were switched on here.
+---@type table<integer, true>
+local has_lenses = {}
+--- Which server has a workspace, where that is not the directory that it was started for.
+---@type table<string, integer>
+local serving = {}
 --- Servers whose end somebody wanted.
 ---@type table<integer, true>
 local leaving = {}
@@ -59,10 +65,26 @@ local function tell(method, params, client)
   end
 end
 
+--- What the server is started by: also what somebody else has set for it.
+---@return string
+function M.program()
+  ---@diagnostic disable-next-line: undefined-field
+  local known = vim.lsp.config[NAME] --[[@as vim.lsp.Config?]]
+  local cmd = known and known.cmd
+  return type(cmd) == 'table' and cmd[1] or config.get().cmd[1] or ''
+end
+
 ---@return string? path
 function M.binary()
-  local path = vim.fn.exepath(config.get().cmd[1] or '')
+  local path = vim.fn.exepath(M.program())
   return path ~= '' and path or nil
+end
+
+--- The servers, also those that are just starting.
+---@param buf? integer Only those of this buffer.
+---@return vim.lsp.Client[]
+local function clients(buf)
+  return vim.lsp.get_clients({ name = NAME, bufnr = buf, _uninitialized = true })
 end
 
 --- Whether there is a binary. Where there is none, that is said once.
@@ -76,7 +98,7 @@ local function has_binary()
     is_missing_told = true
     say(
       ("'%s' is no program that can be started. Install it (cargo install backstitch), or set cmd: :help backstitch-options"):format(
-        config.get().cmd[1] or ''
+        M.program()
       )
     )
   end
@@ -165,6 +187,17 @@ function M.config()
   }
 end
 
+--- Has servers that are started from now on know what the user said.
+function M.configure()
+  ---@diagnostic disable-next-line: undefined-field
+  local known = vim.lsp.config[NAME] --[[@as table]]
+  local own = M.config()
+  -- in place of what was said before, which would be merged with it
+  local changed = { cmd = own.cmd, init_options = own.init_options, settings = own.settings }
+  ---@diagnostic disable-next-line: assign-type-mismatch, inject-field
+  vim.lsp.config[NAME] = vim.tbl_extend('force', known, changed)
+end
+
 --- A server is there.
 ---@param client vim.lsp.Client
 function M.greet(client)
@@ -177,7 +210,7 @@ function M.greet(client)
       client:stop(true)
     end)
     left_alone = ('%s is version %s; this plugin needs %s or newer'):format(
-      M.binary() or config.get().cmd[1],
+      M.binary() or M.program(),
       version or 'unknown',
       M.NEEDS
     )
@@ -192,14 +225,70 @@ local function is_enabled()
   return not vim.lsp.is_enabled or vim.lsp.is_enabled(NAME)
 end
 
+--- What is known of the server by now, for a directory.
+---@param root? string
+---@return vim.lsp.ClientConfig
+local function rooted(root)
+  ---@diagnostic disable-next-line: undefined-field
+  local known = vim.lsp.config[NAME] --[[@as vim.lsp.Config]]
+  local own = vim.tbl_extend('force', {}, known)
+  -- also where there is none: what stands there is how `vim.lsp.enable` finds it
+  own.root_dir = root
+  return own --[[@as vim.lsp.ClientConfig]]
+end
+
+---@param buf integer
+---@return vim.lsp.Client?
+function M.attach(buf)
+  if not vim.api.nvim_buf_is_loaded(buf) or not file_of(buf) or not has_binary() then
+    return nil
+  end
+  local known = clients(buf)[1]
+  if known then
+    return known
+  end
+  local id = vim.lsp.start(rooted(M.root(buf)), { bufnr = buf, silent = true })
+  return id and vim.lsp.get_client_by_id(id)
+end
+
+--- Starts servers for what is open, and those of these directories, for which nothing has to be.
+---@param roots string[]
+local function attach_all(roots)
+  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
+    M.attach(buf)
+  end
+  for _, root in ipairs(roots) do
+    if has_binary() then
+      vim.lsp.start(rooted(root), { attach = false, silent = true })
+    end
+  end
+end
+
+--- The directories of servers that have no buffer.
+---@param all vim.lsp.Client[]
+---@return string[]
+local function bare(all)
+  local roots = {}
+  for _, client in ipairs(all) do
+    if client.root_dir and not next(client.attached_buffers) then
+      table.insert(roots, client.root_dir)
+    end
+  end
+  return roots
+end
+
 --- A server has ended. One that nobody told to comes back, later each time.
 ---@param code integer
 ---@param signal integer
 ---@param id integer
 function M.died(code, signal, id)
   local client = vim.lsp.get_client_by_id(id)
+  local roots = bare({ client })
   if client then
     tell('gone', {}, client)
+  end
+  for root, server in pairs(serving) do
+    serving[root] = server ~= id and server or nil
   end
   -- one that has died answers no more
   for once in pairs(pending[id] or {}) do
@@ -222,34 +311,9 @@ function M.died(code, signal, id)
     say(left_alone .. '. :Backstitch restart starts it; :checkhealth backstitch says more')
     return
   end
-  vim.defer_fn(M.attach_all, math.floor(FIRST_PAUSE * 2 ^ (#deaths - 1)))
-end
-
---- What is known of the server by now, for a directory.
----@param root? string
----@return vim.lsp.ClientConfig
-local function rooted(root)
-  ---@diagnostic disable-next-line: undefined-field
-  local known = vim.lsp.config[NAME] --[[@as vim.lsp.Config]]
-  return vim.tbl_extend('force', known, { root_dir = root }) --[[@as vim.lsp.ClientConfig]]
-end
-
----@param buf integer
-function M.attach(buf)
-  if not vim.api.nvim_buf_is_loaded(buf) or not file_of(buf) or not has_binary() then
-    return
-  end
-  if #vim.lsp.get_clients({ name = NAME, bufnr = buf }) > 0 then
-    return
-  end
-  vim.lsp.start(rooted(M.root(buf)), { bufnr = buf, silent = true })
-end
-
---- Starts servers for what is open.
-function M.attach_all()
-  for _, buf in ipairs(vim.api.nvim_list_bufs()) do
-    M.attach(buf)
-  end
+  vim.defer_fn(function()
+    attach_all(roots)
+  end, math.floor(FIRST_PAUSE * 2 ^ (#deaths - 1)))
 end
 
 --- Lets `vim.lsp` start a server with each file. A file of no known type has no event of its own there.
@@ -271,19 +335,21 @@ function M.enable()
   vim.api.nvim_create_autocmd(follows and 'LspAttach' or { 'LspAttach', 'BufEnter', 'InsertLeave' }, {
     group = group,
     callback = function(event)
-      if not config.get().codelens or #vim.lsp.get_clients({ name = NAME, bufnr = event.buf }) == 0 then
+      local buf, on = event.buf, config.get().codelens
+      if #vim.lsp.get_clients({ name = NAME, bufnr = buf }) == 0 then
         return
       end
-      if follows then
+      if follows and (on or has_lenses[buf]) then
         -- of a server alone it would count for no buffer
-        vim.lsp.codelens.enable(true, { bufnr = event.buf })
-      else
+        vim.lsp.codelens.enable(on, { bufnr = buf })
+        has_lenses[buf] = on or nil
+      elseif not follows and on then
         ---@diagnostic disable-next-line: deprecated
-        vim.lsp.codelens.refresh({ bufnr = event.buf })
+        vim.lsp.codelens.refresh({ bufnr = buf })
       end
     end,
   })
-  M.attach_all()
+  attach_all({})
 end
 
 --- Calls back when something holds, or after so many milliseconds.
@@ -307,7 +373,7 @@ end
 
 --- Whether a server is there that was told to end.
 local function is_leaving()
-  for _, client in ipairs(vim.lsp.get_clients({ name = NAME })) do
+  for _, client in ipairs(clients()) do
     if leaving[client.id] then
       return true
     end
@@ -318,23 +384,25 @@ end
 --- Ends all servers and starts them anew.
 function M.restart()
   deaths, is_missing_told, left_alone = {}, false, nil
-  local clients = vim.lsp.get_clients({ name = NAME })
-  for _, client in ipairs(clients) do
-    leaving[client.id] = true
-    client:stop()
-  end
-  when(
-    function()
-      return not is_leaving()
-    end,
-    STOP,
-    function()
-      for _, client in ipairs(clients) do
-        client:stop(true)
-      end
-      M.attach_all()
+  local all = clients()
+  local roots = bare(all)
+  local function stop(force)
+    for _, client in ipairs(all) do
+      leaving[client.id] = leaving[client.id] or not client:is_stopped() or nil
+      client:stop(force)
     end
-  )
+  end
+  local function are_gone()
+    return not is_leaving()
+  end
+  stop()
+  when(are_gone, STOP, function()
+    -- one that hangs is killed, and that takes a moment, too
+    stop(true)
+    when(are_gone, STOP, function()
+      attach_all(roots)
+    end)
+  end)
 end
 
 --- The directory of the workspace that a buffer is about: as it says itself, of its file, else of the current directory.
@@ -344,23 +412,66 @@ function M.place(buf)
   return vim.b[buf].backstitch_root or M.root(file_of(buf) or vim.uv.cwd() or '.')
 end
 
+--- A server has said which workspace a file of its is in.
+---@param root string
+---@param client vim.lsp.Client
+function M.serves(root, client)
+  serving[root] = client.id
+end
+
+--- The directory that a server was started for, else that of the workspace that it has said.
+---@param client vim.lsp.Client
+---@return string?
+function M.root_of(client)
+  if client.root_dir then
+    return client.root_dir
+  end
+  for root, id in pairs(serving) do
+    if id == client.id then
+      return root
+    end
+  end
+end
+
+---@param client vim.lsp.Client
+---@param root string?
+---@return boolean
+local function is_of(client, root)
+  return root ~= nil and (client.root_dir == root or serving[root] == client.id)
+end
+
 --- The server of this buffer's workspace; of one that is no file, else the only one.
 ---@param buf? integer
 ---@return vim.lsp.Client?
 function M.find(buf)
   buf = buf or vim.api.nvim_get_current_buf()
-  local own = vim.lsp.get_clients({ name = NAME, bufnr = buf })[1]
+  local own = clients(buf)[1]
   if own then
     return own
   end
-  local all = vim.lsp.get_clients({ name = NAME })
+  local all = clients()
   local root = M.place(buf)
   for _, client in ipairs(all) do
-    if root and client.root_dir == root then
+    if is_of(client, root) then
       return client
     end
   end
   return #all == 1 and not root and not file_of(buf) and all[1] or nil
+end
+
+--- Which workspace is meant: that of a buffer; else that of the directory.
+---@param client vim.lsp.Client
+---@param buf integer
+---@return { workspace?: string, uri?: string }
+function M.where(client, buf)
+  local root = vim.b[buf].backstitch_root
+  if root then
+    return { workspace = root }
+  end
+  if file_of(buf) and client.attached_buffers[buf] then
+    return { uri = vim.uri_from_bufnr(buf) }
+  end
+  return client.root_dir and { workspace = client.root_dir } or {}
 end
 
 --- As `find`; starts one for the directory where there is none, and waits until it is there. A `root` is that of the
@@ -380,8 +491,8 @@ function M.client(buf, root)
   end
   local client
   if root then
-    for _, each in ipairs(vim.lsp.get_clients({ name = NAME })) do
-      client = each.root_dir == root and each or client
+    for _, each in ipairs(clients()) do
+      client = is_of(each, root) and each or client
     end
   else
     client = M.find(buf)
@@ -389,18 +500,15 @@ function M.client(buf, root)
   if not client then
     if not M.binary() then
       task.fail({
-        message = ("'%s' is no program that can be started"):format(config.get().cmd[1] or ''),
+        message = ("'%s' is no program that can be started"):format(M.program()),
         hint = 'Install it (cargo install backstitch), or set cmd: :help backstitch-options',
       })
     end
     if left_alone then
       task.fail({ message = left_alone, hint = ':Backstitch restart starts it again' })
     end
-    if not root then
-      -- a file that has just been opened
-      M.attach(buf)
-      client = M.find(buf)
-    end
+    -- a file that has just been opened
+    client = not root and M.attach(buf) or nil
   end
   if not client then
     local id = vim.lsp.start(rooted(root or M.place(buf) or vim.uv.cwd()), { attach = false, silent = true })

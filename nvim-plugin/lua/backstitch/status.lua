@@ -22,8 +22,13 @@ local soon = {}
 ---@param client vim.lsp.Client
 local function read(client)
   task.run(function()
-    local params = { limit = 20, workspace = client.root_dir }
-    local page = server.request(client, 'backstitch/timeline', next(params) and params or vim.empty_dict())
+    local root, buf = server.root_of(client), next(client.attached_buffers)
+    if not root and buf then
+      local uri = vim.uri_from_bufnr(buf)
+      root = words.shown(server.request(client, 'backstitch/timeline', { uri = uri, limit = 1 }).workspace)
+      server.serves(root, client)
+    end
+    local page = server.request(client, 'backstitch/timeline', { workspace = root, limit = 20 })
     local now = { branch = page.branch, newest = page.checkpoints[1] }
     for _, checkpoint in ipairs(page.checkpoints) do
       now.turn = now.turn or words.given(checkpoint.turn)

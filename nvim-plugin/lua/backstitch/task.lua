@@ -55,13 +55,17 @@ function M.run(fn, done)
       return done and done(nil, got)
     end
     local is_answered = false
-    got(function(...)
+    local begun, wrong = pcall(got, function(...)
       -- who answers twice would answer the next question, too
       if not is_answered then
         is_answered = true
         step(...)
       end
     end)
+    if not begun and not is_answered then
+      is_answered = true
+      return (done or say)(wrong, nil)
+    end
   end
   step()
 end

@@ -49,6 +49,13 @@ fn every_key_of_the_timeline() {
     nvim.screen.keys("q");
     nvim.screen
         .until("closed", |screen| !screen.contains("-gone"));
+    // its document may be all that is there
+    nvim.screen.keys("d");
+    nvim.screen.shows("-gone");
+    nvim.ex("wincmd T");
+    nvim.screen.keys("q");
+    nvim.screen
+        .until("closed", |screen| !screen.contains("-gone"));
     nvim.screen.keys("/idea\rs");
     nvim.screen.shows("<CR> switch to idea");
     nvim.screen.keys("\r");

@@ -95,6 +95,12 @@ fn a_file_that_is_opened_later_has_lenses() {
     nvim.ex("edit new.txt");
     nvim.screen.shows("1 checkpoint");
     nvim.screen.shows("⟲ rewind to here · turn 1");
+    nvim.ex("lua require('backstitch').setup({ codelens = false })");
+    nvim.screen.until("none", |screen| !screen.contains('⟲'));
+    nvim.ex("edit src/a.txt");
+    nvim.is_attached();
+    nvim.ex("lua require('backstitch').setup({})");
+    nvim.screen.shows("⟲ rewind to here · turn 2");
 }
 
 /// An agent's turn ends where it began, whatever is looked at by then.

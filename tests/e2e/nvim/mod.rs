@@ -8,6 +8,7 @@ mod meanwhile;
 mod picture;
 mod review;
 mod rig;
+mod servers;
 mod shipped;
 
 use rig::{Neovim, world};
@@ -109,6 +110,19 @@ fn a_rewind_shows_its_plan_and_is_undone() {
     nvim.screen.shows("Undone: 3 files");
     assert!(world.exists("new.txt") && !world.exists("gone.txt"));
     assert_eq!(nvim.lines()[1], "2");
+    // with a bang the user's own edits go, too
+    nvim.screen.keys("Gomine\x1b:w\r");
+    nvim.screen.shows("written");
+    nvim.ex("Backstitch! rewind t1");
+    nvim.screen.shows("leave your own edits in place");
+    nvim.screen.keys("\r");
+    nvim.screen.shows("Rewound: 3 files");
+    assert_eq!(world.read("src/a.txt"), TEXT);
+    nvim.ex("Backstitch undo");
+    nvim.screen.shows("<CR> undo");
+    nvim.screen.keys("\r");
+    nvim.screen.shows("Undone: 3 files");
+    assert!(world.read("src/a.txt").contains("mine"));
     nvim.ex("Backstitch redo");
     nvim.screen.shows("<CR> redo");
     nvim.screen.keys("\r");
@@ -273,6 +287,7 @@ fn others_hear_of_it_and_agents_inside_are_known() {
     nvim.ex("lua vim.api.nvim_create_autocmd('User', { pattern = 'Backstitch*', callback = function(e) _G.heard = (_G.heard or '') .. e.match .. ' ' end })");
     // what a status line shows
     nvim.waits("require(\"backstitch\").statusline() == \"⟲ t2\"");
+    nvim.ex("lua local b, ended = require('backstitch'), 0; local turn_end = b.turn_end; b.turn_end = function(turn, done) turn_end(turn, function(...) ended = ended + 1; _G.ended = ended; if done then done(...) end end) end");
     nvim.ex("lua vim.api.nvim_exec_autocmds('User', { pattern = 'AvanteInputSubmitted', data = { request = 'ask avante' } })");
     nvim.waits("(_G.heard or \"\"):match(\"BackstitchCheckpoint\") ~= nil");
     nvim.ex("lua vim.api.nvim_exec_autocmds('User', { pattern = 'AvanteViewBufferUpdated' })");
@@ -280,6 +295,7 @@ fn others_hear_of_it_and_agents_inside_are_known() {
     nvim.ex("lua vim.api.nvim_exec_autocmds('User', { pattern = 'CodeCompanionChatDone', data = { id = 7, bufnr = 1 } })");
     nvim.waits("require(\"backstitch\").statusline() == \"⟲ t4\"");
     // none is open any more
+    nvim.waits("_G.ended == 2");
     nvim.ex("lua require('backstitch').turn_end({}, function(failure) _G.open = failure and failure.message or 'one' end)");
     nvim.waits("(_G.open or \"\"):match(\"no turn\") ~= nil");
     let log = world.ok(["log"]).stdout;

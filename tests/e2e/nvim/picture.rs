@@ -63,6 +63,8 @@ fn the_readme_shows_the_timeline_and_a_diff() {
     nvim.screen.keys("j\t");
     nvim.screen.shows("created");
     nvim.screen.keys("gg:nohlsearch | echo ''\r");
+    // another screen is another picture
+    nvim.screen.is_like("shown", "legacy.py");
     let path = plugin().join("timeline.svg");
     if let Some(screen) = nvim.screen.renewed() {
         let label = "Neovim: an inline diff beside the timeline of an agent's turns";

@@ -106,6 +106,12 @@ fn words_tabs_and_the_ends_of_a_file() {
     assert_eq!(world.read("a.txt"), before);
     nvim.ex("Backstitch takeback");
     nvim.screen.shows("there is no change in this line");
+    // what is gone above the first line stays in sight as it grows
+    nvim.screen.keys("ggdd");
+    nvim.screen.shows("alpha beta");
+    nvim.screen.keys("dd");
+    nvim.screen.shows("alpha beta\n");
+    nvim.screen.shows("common\n");
 }
 
 #[test]

@@ -367,11 +367,7 @@ local actions = {
     float.open({ title = 'Timeline', lines = lines, keys = {}, footer = 'q close' })
   end,
   close = function(view)
-    if #vim.api.nvim_list_wins() == 1 then
-      vim.cmd.enew()
-    else
-      vim.api.nvim_win_close(0, true)
-    end
+    float.leave()
     if vim.api.nvim_buf_is_valid(view.buf) and #vim.fn.win_findbuf(view.buf) == 0 then
       vim.api.nvim_buf_delete(view.buf, { force = true })
     end
@@ -511,6 +507,12 @@ local function listen()
       end
     end
   end
+  -- what happened while no server was there is told by nobody
+  server.on('attached', function()
+    for _, view in pairs(views) do
+      refresh(view)
+    end
+  end)
   server.on('backstitch/timelineChanged', changed_there)
   server.on('backstitch/didCheckpoint', changed_there)
 end
@@ -524,6 +526,7 @@ function M.open(client, where, filter)
   listen()
   local page = server.request(client, 'backstitch/timeline', vim.tbl_extend('force', { limit = 1 }, where))
   local root = words.shown(page.workspace)
+  server.serves(root, client)
   for _, view in pairs(views) do
     local window = vim.fn.win_findbuf(view.buf)[1]
     if view.root == root and window then

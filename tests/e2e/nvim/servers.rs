@@ -1,0 +1,111 @@
+//! Which server is asked, and that there is one: files outside every repository, repositories in repositories, servers
+//! that are slow to end or never begin.
+
+use std::fs;
+
+use super::rig::{Neovim, configure};
+use super::story;
+use crate::support::finish;
+
+const CLIENTS: &str = "vim.lsp.get_clients({ name = \"backstitch\" })";
+
+#[test]
+fn a_file_outside_every_repository_is_its_own_workspace() {
+    let world = story();
+    let outside = world.home.join("notes");
+    fs::create_dir(&outside).expect("a directory");
+    fs::write(outside.join("n.txt"), "note\n").expect("written");
+    let file = outside.join("n.txt").display().to_string();
+    // asked for before the server is there
+    let args = [&file, "-c", "Backstitch checkpoint early"];
+    let Some(mut nvim) = Neovim::start(&world, "plugin-outside", &args) else {
+        return;
+    };
+    nvim.screen.shows("backstitch: checkpoint c");
+    assert!(!world.ok(["log"]).stdout.contains("early"));
+    nvim.is_attached();
+    nvim.waits("vim.startswith(require(\"backstitch\").statusline(), \"⟲ c\")");
+    let completed = nvim.lua("vim.fn.getcompletion(\"Backstitch rewind \", \"cmdline\")");
+    assert!(completed.to_string().contains("\"c1\""), "{completed}");
+    assert!(
+        !nvim.messages().contains("traceback"),
+        "{}",
+        nvim.messages()
+    );
+}
+
+#[test]
+fn a_repository_in_a_repository_has_one_server() {
+    let world = story();
+    let inner = world.root.join("inner");
+    finish(world.command("git").args(["init", "-q"]).arg(&inner), b"").expect_code(0);
+    fs::write(inner.join("s.txt"), "s\n").expect("written");
+    let Some(mut nvim) = Neovim::start(&world, "plugin-inner", &["inner/s.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.ex("Backstitch");
+    nvim.screen.shows("“make it two”");
+    assert_eq!(nvim.lua(&format!("#{CLIENTS}")), 1);
+}
+
+/// A timeline without any file: its server comes back by itself, and tells what happened meanwhile.
+#[test]
+fn a_server_for_no_file_comes_back() {
+    let world = story();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-bare", &[]) else {
+        return;
+    };
+    nvim.ex("Backstitch");
+    nvim.screen.shows("● Edit src/a.txt");
+    let first = nvim.server();
+    nvim.lua(&format!("vim.uv.kill({first}, 9) or 0"));
+    let mut agent = world.agent();
+    agent.prompt("while nobody looks");
+    agent.stop();
+    nvim.screen.shows("quit with exit code");
+    nvim.screen.keys("\r");
+    nvim.screen.shows("“while nobody looks”");
+    assert_ne!(nvim.server(), first);
+}
+
+#[test]
+fn a_server_that_never_begins_can_be_replaced() {
+    let world = story();
+    configure(
+        &world,
+        "vim.g.backstitch = { cmd = { 'sleep', '300' } }
+        vim.o.messagesopt = 'wait:0,history:100'",
+    );
+    let Some(mut nvim) = Neovim::start(&world, "plugin-never", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.waits("#vim.lsp.get_clients({ name = \"backstitch\", _uninitialized = true }) == 1");
+    nvim.ex("lua vim.g.backstitch = nil; require('backstitch').setup({ settings = { codeLens = { rewind = false } } })");
+    nvim.is_attached();
+    let set = format!("{CLIENTS}[1].config.settings.backstitch.codeLens");
+    assert_eq!(nvim.lua(&set)["rewind"], false);
+    // what is not named again is as it was at first
+    nvim.ex("lua require('backstitch').setup({})");
+    nvim.waits(&format!("{CLIENTS}[1] and {set} == nil"));
+    nvim.is_attached();
+}
+
+#[test]
+fn one_that_hangs_is_restarted() {
+    let world = story();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-hangs", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    let first = nvim.server();
+    nvim.while_it_thinks(|nvim| {
+        nvim.ex("Backstitch restart");
+        // told to end, and then to end at once
+        nvim.waits(&format!("#{CLIENTS} == 0 or {CLIENTS}[1]:is_stopped()"));
+        nvim.lua("vim.wait(3500, function() return false end)");
+    });
+    nvim.is_attached();
+    assert_ne!(nvim.server(), first);
+    nvim.screen.shows("⟲ rewind to here");
+}
