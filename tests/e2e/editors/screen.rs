@@ -168,6 +168,14 @@ impl Editor {
         }
     }
 
+    /// The processes that the editor has started, where the system tells.
+    pub fn children(&self) -> Vec<String> {
+        let id = self.child.id();
+        let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
+        let children = children.unwrap_or_default();
+        children.split_whitespace().map(str::to_owned).collect()
+    }
+
     /// The background of the first character of a text that is on the screen.
     #[track_caller]
     pub fn background(&self, text: &str) -> Color {

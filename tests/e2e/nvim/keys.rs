@@ -62,9 +62,11 @@ fn every_key_of_the_timeline() {
     nvim.screen.shows("Switched");
 
     // a file's row is about that file, and a step is reverted whole
-    nvim.screen.keys("ggzRR/gone.txt\r");
+    nvim.screen.shows("current · from");
+    nvim.screen.shows("● t2");
+    nvim.screen.keys("zR");
     nvim.screen.shows("deleted");
-    nvim.screen.keys("x");
+    nvim.screen.keys("/gone.txt\rx");
     nvim.screen
         .shows("a step is reverted with all of its files. Put the cursor on it");
     nvim.screen.keys("r");

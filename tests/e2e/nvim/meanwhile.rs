@@ -48,6 +48,7 @@ fn what_was_left_meanwhile_is_left_alone() {
         nvim.waits("vim.fn.bufname() == \"new.txt\"");
     });
     let compared = "table.concat(vim.tbl_map(function(w) return vim.fs.basename(vim.api.nvim_buf_get_name(vim.api.nvim_win_get_buf(w))) end, vim.tbl_filter(function(w) return vim.wo[w].diff end, vim.api.nvim_list_wins())), \" \")";
+    nvim.screen.shows("a.txt at c");
     nvim.waits(&format!("{compared} == \"a.txt a.txt\""));
     nvim.ex("only!");
     nvim.ex("diffoff! | edit src/a.txt");

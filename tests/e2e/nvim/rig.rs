@@ -151,15 +151,11 @@ impl<'w> Neovim<'w> {
 
 impl Drop for Neovim<'_> {
     fn drop(&mut self) {
-        // it outlives its terminal, and would keep a server
-        let mut command = self.world.command("timeout");
-        command
-            .arg("5")
-            .arg(&self.program)
-            .args(["--clean", "--headless", "--server"])
-            .arg(&self.socket)
-            .args(["--remote-send", "<C-\\><C-N>:qa!<CR>"]);
-        // one that has ended is no matter
-        finish(&mut command, b"");
+        // what is behind the screen outlives its terminal, and would keep a server
+        let behind = self.screen.children();
+        if !behind.is_empty() {
+            let mut kill = self.world.command("kill");
+            finish(kill.arg("-9").args(behind), b"");
+        }
     }
 }
