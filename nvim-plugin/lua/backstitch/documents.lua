@@ -5,6 +5,9 @@ local M = {}
 
 --- Milliseconds that a document may take: reading one is not to be waited for any longer.
 local PATIENCE = 2000
+--- Texts of documents that are about to be opened.
+---@type table<string, string>
+local fetched = {}
 --- Which server has shown a document.
 ---@type table<string, integer>
 local shown_by = {}
@@ -56,8 +59,9 @@ end
 ---@param uri string
 function M.read(buf, uri)
   local failed = 'no server has it: open a file of its workspace first'
-  local text
-  for _, client in ipairs(owners(uri)) do
+  local text = fetched[uri]
+  fetched[uri] = nil
+  for _, client in ipairs(text and {} or owners(uri)) do
     local answer, wrong = server.request_now(client, 'backstitch/content', { uri = uri }, PATIENCE)
     if answer then
       text = answer.text
@@ -123,15 +127,17 @@ function M.show(uri, client_id)
   end, { buffer = buf, nowait = true, desc = 'Close' })
 end
 
---- The text of a file at a checkpoint.
+--- Asks for a file at a checkpoint before its buffer is opened, which then has not to wait.
 ---@async
 ---@param client vim.lsp.Client
 ---@param root string
 ---@param rev string
 ---@param path string
----@return string
-function M.text(client, root, rev, path)
-  return server.request(client, 'backstitch/content', { uri = M.uri(root, rev, path) }).text
+---@return string uri
+function M.fetch(client, root, rev, path)
+  local uri = M.uri(root, rev, path)
+  fetched[uri] = server.request(client, 'backstitch/content', { uri = uri }).text
+  return uri
 end
 
 function M.enable()

@@ -525,7 +525,7 @@ function M.split(buf, rev)
   if file and file.kind == 'create' then
     task.fail({ message = ('%s was not there at %s'):format(path, rev) })
   end
-  local name = require('backstitch.documents').uri(root, checkpoint.id, path)
+  local name = require('backstitch.documents').fetch(client, root, checkpoint.id, path)
   -- beside what it was asked for, wherever the cursor is by now
   if not vim.api.nvim_win_is_valid(window) or vim.api.nvim_win_get_buf(window) ~= buf then
     error(task.CALLED_OFF, 0)
