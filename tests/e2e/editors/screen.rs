@@ -243,6 +243,8 @@ impl Editor {
             );
             return;
         };
+        let kept = kept.lines().map(|row| without_ages(row) + "\n");
+        let kept: String = kept.collect();
         self.until(&format!("{}\n{kept}-- but:", path.display()), |screen| {
             screen == kept
         });
@@ -257,14 +259,17 @@ impl Drop for Editor {
     }
 }
 
-/// `just now` and `7 s ago` become AGE; how far a row is filled after that is no matter, nor where the scroll bar of a
-/// menu stands then.
+/// `just now` and `7 s ago` become AGE; how far a row is filled after that, or up to the next window, is no matter, nor
+/// where the scroll bar of a menu stands then.
 fn without_ages(row: &str) -> String {
     let mut row = row.replace("just now", "AGE");
     while let Some(at) = row.find(" s ago") {
         let number = row[..at].trim_end_matches(|c: char| c.is_ascii_digit());
         let number = number.len();
         row.replace_range(number..at + " s ago".len(), "AGE");
+    }
+    while let Some(at) = row.find("AGE  ") {
+        row.remove(at + "AGE ".len());
     }
     let bare = row.trim_end().trim_end_matches('▐').trim_end();
     bare.to_owned()
@@ -274,4 +279,6 @@ fn without_ages(row: &str) -> String {
 fn ages_are_taken_out() {
     assert_eq!(without_ages("a · just now | 12 s ago b"), "a · AGE | AGE b");
     assert_eq!(without_ages("a · just now   ▐"), "a · AGE");
+    assert_eq!(without_ages("a · 7 s ago     │b"), "a · AGE │b");
+    assert_eq!(without_ages("a · just now    │b"), "a · AGE │b");
 }
