@@ -5,6 +5,7 @@ local M = {}
 ---@field key string With dots.
 ---@field type string|string[] As `type()` has it, or a list of the values.
 ---@field default any
+---@field least? integer Of a number; 0 unless said.
 ---@field desc string
 
 ---@class backstitch.Config
@@ -29,11 +30,7 @@ M.TIMELINE_KEYS = {
   { name = 'preview', key = 'p', desc = 'Show what changed there, in a float.' },
   { name = 'diff', key = 'd', desc = 'Show what differs between that state and now.' },
   { name = 'rewind', key = 'r', desc = 'Rewind to that state; the plan is shown first.' },
-  {
-    name = 'revert',
-    key = 'x',
-    desc = 'Take back just this turn or step, and leave what came later.',
-  },
+  { name = 'revert', key = 'x', desc = 'Take back just this turn or step, and leave what came later.' },
   { name = 'undo', key = 'u', desc = 'Undo the last rewind.' },
   { name = 'redo', key = '<C-R>', desc = 'Do again what was undone last.' },
   { name = 'fork', key = 'f', desc = 'Begin a branch at that state.' },
@@ -114,6 +111,7 @@ M.OPTIONS = {
     key = 'timeline.size',
     type = 'number',
     default = 60,
+    least = 1,
     desc = 'Its columns, or lines where it is `below`.',
   },
   {
@@ -171,8 +169,8 @@ local function judged(option, value)
     end
   elseif type(value) ~= option.type then
     return ('%s is a %s: it must be a %s'):format(option.key, type(value), option.type)
-  elseif option.type == 'number' and (value < 1 or value % 1 ~= 0) then
-    return ('%s is %s: it must be a whole number above 0'):format(option.key, value)
+  elseif option.type == 'number' and (value < (option.least or 0) or value % 1 ~= 0) then
+    return ('%s is %s: it must be a whole number, %d or more'):format(option.key, value, option.least or 0)
   end
   local elements = ELEMENTS[option.key]
   for name, element in pairs(elements and value or {}) do

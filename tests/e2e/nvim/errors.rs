@@ -128,7 +128,7 @@ fn wrong_options_are_named_and_the_rest_holds() {
         "timeline.position is \\\"up\\\": it must be one of left, right, below, tab",
         "colour is no option",
         "timeline.keys.close is 5: it must be a string or false",
-        "blame.delay is -5: it must be a whole number above 0",
+        "blame.delay is -5: it must be a whole number, 0 or more",
         "diff.signs is a string: it must be a boolean",
     ] {
         assert!(problems.contains(said), "{said} in {problems}");

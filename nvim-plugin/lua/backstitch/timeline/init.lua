@@ -104,7 +104,7 @@ end
 ---@param done? fun()
 local function refresh(view, done)
   if not views[view.buf] then
-    return
+    return done and done()
   end
   if view.is_reading then
     view.is_stale = true
