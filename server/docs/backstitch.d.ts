@@ -179,6 +179,8 @@ export interface Checkpoint {
   time: Time;
   branch: string;
   tags: string[];
+  /** Kept for good, whatever `gc` removes. */
+  pinned: boolean;
   /** It has edits, and none of them is in force any more. */
   taken_out: boolean;
   /** What made it, where it is a rewind. */
@@ -222,6 +224,8 @@ export interface CheckpointResult {
   time: Time;
   branch: string;
   tags: string[];
+  /** Kept for good, whatever `gc` removes. */
+  pinned: boolean;
   /** It has edits, and none of them is in force any more. */
   taken_out: boolean;
   /** What made it, where it is a rewind. */
@@ -473,6 +477,23 @@ export interface Origin {
   session: string | null;
   session_certainty: Certainty;
   step_certainty: Certainty;
+}
+
+/** Which workspace is meant; not needed where only one is open. */
+export interface PinParams {
+  /** A document of it. */
+  uri?: string | null;
+  /** Its root, as a path or URI. */
+  workspace?: string | null;
+  /** `@` where there is none. */
+  rev?: string | null;
+  /** false: it may go with its age again; without it, it is kept for good. */
+  pinned?: boolean | null;
+}
+
+export interface PinResult {
+  checkpoint: string;
+  pinned: boolean;
 }
 
 /** What a restore would do, without anything touched. */
@@ -912,6 +933,7 @@ export interface Commands {
   "backstitch.switch": { params: SwitchParams; result: RestoreResult | CommandFailed };
   "backstitch.fork": { params: ForkParams; result: ForkResult | CommandFailed };
   "backstitch.tag": { params: TagParams; result: TagResult | CommandFailed };
+  "backstitch.pin": { params: PinParams; result: PinResult | CommandFailed };
   "backstitch.checkpoint": { params: NewCheckpointParams; result: Checkpoint | CommandFailed };
   "backstitch.diff": { params: ShowDiffParams; result: DiffResult | CommandFailed };
   "backstitch.timeline": { params: ShowTimelineParams; result: ShowTimelineResult | CommandFailed };

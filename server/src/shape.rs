@@ -80,6 +80,7 @@ pub fn checkpoint(entry: &Entry) -> Checkpoint {
         time: time(node.time),
         branch: entry.branch.clone(),
         tags: entry.tags.clone(),
+        pinned: entry.pinned,
         taken_out: entry.taken_out,
         operation: entry.operation.as_ref().map(operation),
         git: git_head(&node.git),

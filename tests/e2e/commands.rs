@@ -243,13 +243,38 @@ fn checkpoints_by_hand() {
         world.json(["log"])["head"].as_str().expect("an id")
     );
     assert_eq!(world.ok(["-q", "checkpoint", "-m", "x"]).stderr, "");
-    for args in [
-        &["checkpoint", "--pin"][..],
-        &["checkpoint", "create", "y", "--pin"],
-    ] {
-        let output = world.ok(args);
-        assert!(output.stderr.contains("no effect"), "{output}");
-    }
+}
+
+/// A checkpoint is pinned when it is made or later, and every list marks it.
+#[test]
+fn pins() {
+    let world = story();
+    let pinned = |world: &World| -> Vec<String> {
+        let log = world.json(["log", "--all"]);
+        let rows = log["checkpoints"].as_array().expect("rows").iter();
+        rows.filter(|row| row["pinned"] == json!(true))
+            .map(|row| row["id"].as_str().expect("an id").to_owned())
+            .collect()
+    };
+    let made = world.json(["checkpoint", "create", "kept", "--pin"]);
+    let id = made["id"].as_str().expect("an id").to_owned();
+    assert_eq!(made["pinned"], json!(true));
+    assert_eq!(pinned(&world), [id.as_str()]);
+    assert!(world.ok(["log"]).stdout.contains("kept”  [pinned]"));
+    assert!(world.ok(["show", &id]).stdout.contains("pinned"));
+    // a turn by its name; saying it twice is no mistake
+    assert_eq!(
+        world.json(["checkpoint", "pin", "t1"])["pinned"],
+        json!(true)
+    );
+    let again = world.ok(["checkpoint", "pin", "t1"]);
+    assert!(again.stdout.contains("was pinned already"), "{again}");
+    assert_eq!(pinned(&world).len(), 2);
+    world.ok(["checkpoint", "unpin", "t1"]);
+    world.ok(["checkpoint", "unpin"]);
+    assert_eq!(pinned(&world), [""; 0]);
+    let unknown = world.run(["checkpoint", "pin", "c999"]);
+    assert_eq!(unknown.code, 3, "{unknown}");
 }
 
 /// S4-024: everything is there again for a new process; `verify` finds it whole.

@@ -30,6 +30,11 @@ test('the timeline follows what happens, and its rows rewind', async ({ world, a
   await expect(editor.lens('turn 2')).toBeVisible();
   await look(window.page, 'timeline');
 
+  await tree.menu('make it four', 'Pin');
+  await expect(tree.row('make it four')).toContainText('pinned');
+  await tree.menu('make it four', 'Unpin');
+  await expect(tree.row('make it four')).not.toContainText('pinned');
+
   await tree.row('a.txt').first().click();
   await window.diff.expectTexts(TEXT, TEXT.replace('two', '2'));
   await window.open('src/a.txt');

@@ -20,6 +20,7 @@ export function checkpoint(id: string, kind: Kind, more: Partial<Checkpoint> = {
     time: "2026-11-20T09:30:15Z",
     branch: "main",
     tags: [],
+    pinned: false,
     taken_out: false,
     operation: null,
     git: { head: null, branch: null },

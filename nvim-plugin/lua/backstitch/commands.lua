@@ -93,6 +93,16 @@ function M.tag(client, arguments)
   vim.notify(('backstitch: %s is %s'):format(tagged.tag, tagged.checkpoint))
 end
 
+--- Pins a checkpoint, or no longer.
+---@async
+---@param client vim.lsp.Client
+---@param arguments table workspace or uri; rev, pinned
+function M.pin(client, arguments)
+  ---@type backstitch.PinResult
+  local done = server.execute(client, 'backstitch.pin', arguments)
+  vim.notify(('backstitch: %s is %s'):format(done.checkpoint, done.pinned and 'pinned' or 'not pinned any more'))
+end
+
 ---@type backstitch.Subcommand[]
 M.SUBCOMMANDS = {
   {
@@ -277,6 +287,28 @@ M.SUBCOMMANDS = {
     end,
   },
   {
+    name = 'pin',
+    usage = '[{rev}]',
+    desc = 'Keeps a checkpoint for good, however old it becomes; the newest unless one is named.',
+    most = 1,
+    complete = { 'rev' },
+    ask = function(client, arguments, typed)
+      arguments.rev = typed.args[1]
+      M.pin(client, arguments)
+    end,
+  },
+  {
+    name = 'unpin',
+    usage = '[{rev}]',
+    desc = 'Lets a checkpoint go with its age again.',
+    most = 1,
+    complete = { 'rev' },
+    ask = function(client, arguments, typed)
+      arguments.rev, arguments.pinned = typed.args[1], false
+      M.pin(client, arguments)
+    end,
+  },
+  {
     name = 'checkpoint',
     usage = '[{label}]',
     desc = 'Makes a checkpoint of what is there now, unsaved text included.',
@@ -453,6 +485,8 @@ function M.from_server(name, arguments, ctx)
       return M.fork(client, arguments)
     elseif name == 'tag' and arguments.rev then
       return M.tag(client, arguments)
+    elseif name == 'pin' then
+      return M.pin(client, arguments)
     elseif name == 'diff' and arguments.rev and arguments.uri and not arguments.rev2 then
       local buf = vim.uri_to_bufnr(arguments.uri)
       vim.fn.bufload(buf)

@@ -36,6 +36,7 @@ M.TIMELINE_KEYS = {
   { name = 'fork', key = 'f', desc = 'Begin a branch at that state.' },
   { name = 'switch', key = 's', desc = 'Go to the branch.' },
   { name = 'tag', key = 't', desc = 'Give that state a name.' },
+  { name = 'pin', key = 'P', desc = 'Pin that checkpoint, so that it stays however old it becomes, or unpin it.' },
   { name = 'checkpoint', key = 'c', desc = 'Make a checkpoint of what is there now.' },
   { name = 'more', key = 'm', desc = 'Read older rows.' },
   { name = 'refresh', key = 'R', desc = 'Read the timeline anew.' },

@@ -20,7 +20,7 @@ M.GROUPS = {
   { name = 'BackstitchTurn', link = 'Identifier', desc = 'Turns in the timeline.' },
   { name = 'BackstitchPrompt', link = 'Normal', desc = 'Prompts in the timeline.' },
   { name = 'BackstitchTool', link = 'Function', desc = 'Tools in the timeline.' },
-  { name = 'BackstitchTag', link = 'Label', desc = 'Tags in the timeline.' },
+  { name = 'BackstitchTag', link = 'Label', desc = 'Tags and pins in the timeline.' },
 }
 
 local function set()

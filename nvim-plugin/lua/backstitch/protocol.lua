@@ -134,6 +134,7 @@
 ---@field time backstitch.Time
 ---@field branch string
 ---@field tags string[]
+---@field pinned boolean Kept for good, whatever `gc` removes.
 ---@field taken_out boolean It has edits, and none of them is in force any more.
 ---@field operation backstitch.Operation|nil What made it, where it is a rewind.
 ---@field git backstitch.GitHead
@@ -164,6 +165,7 @@
 ---@field time backstitch.Time
 ---@field branch string
 ---@field tags string[]
+---@field pinned boolean Kept for good, whatever `gc` removes.
 ---@field taken_out boolean It has edits, and none of them is in force any more.
 ---@field operation backstitch.Operation|nil What made it, where it is a rewind.
 ---@field git backstitch.GitHead
@@ -353,6 +355,17 @@
 ---@field session string|nil
 ---@field session_certainty backstitch.Certainty
 ---@field step_certainty backstitch.Certainty
+
+---Which workspace is meant; not needed where only one is open.
+---@class backstitch.PinParams
+---@field uri? string|nil A document of it.
+---@field workspace? string|nil Its root, as a path or URI.
+---@field rev? string|nil `@` where there is none.
+---@field pinned? boolean|nil false: it may go with its age again; without it, it is kept for good.
+
+---@class backstitch.PinResult
+---@field checkpoint string
+---@field pinned boolean
 
 ---What a restore would do, without anything touched.
 ---@class backstitch.Plan
@@ -637,6 +650,7 @@
 ---@field ["backstitch.switch"] { params: backstitch.SwitchParams, result: backstitch.RestoreResult|backstitch.CommandFailed }
 ---@field ["backstitch.fork"] { params: backstitch.ForkParams, result: backstitch.ForkResult|backstitch.CommandFailed }
 ---@field ["backstitch.tag"] { params: backstitch.TagParams, result: backstitch.TagResult|backstitch.CommandFailed }
+---@field ["backstitch.pin"] { params: backstitch.PinParams, result: backstitch.PinResult|backstitch.CommandFailed }
 ---@field ["backstitch.checkpoint"] { params: backstitch.NewCheckpointParams, result: backstitch.Checkpoint|backstitch.CommandFailed }
 ---@field ["backstitch.diff"] { params: backstitch.ShowDiffParams, result: backstitch.DiffResult|backstitch.CommandFailed }
 ---@field ["backstitch.timeline"] { params: backstitch.ShowTimelineParams, result: backstitch.ShowTimelineResult|backstitch.CommandFailed }

@@ -154,6 +154,7 @@ function M.config()
     'switch',
     'fork',
     'tag',
+    'pin',
     'checkpoint',
     'diff',
     'timeline',

@@ -123,6 +123,12 @@ impl Engine {
         })
     }
 
+    /// Keeps a node for good, however old it becomes, or no longer; false: it was so already.
+    pub fn pin(&mut self, node: NodeId, pinned: bool) -> Result<bool> {
+        self.store
+            .write(Durable::Power, |conn| branches::pin(conn, node, pinned))
+    }
+
     pub fn tags(&self) -> Result<Vec<Tag>> {
         branches::tags(&self.store.conn)
     }

@@ -9,10 +9,11 @@ use serde_json::{Value, from_value, to_value};
 use crate::{
     ApplyEditParams, ApplyEditResult, BlameResult, Checkpoint, CheckpointParams, CheckpointResult,
     CommandFailed, ContentResult, DidCheckpoint, DidRewind, DiffParams, DiffResult, DocumentParams,
-    FailureData, ForkParams, ForkResult, NewCheckpointParams, PlanParams, PlanResult, RedoParams,
-    RestoreResult, RevertParams, RewindParams, SessionsResult, ShowDiffParams, ShowTimelineParams,
-    ShowTimelineResult, Status, SwitchParams, TagParams, TagResult, TimelineChanged,
-    TimelineParams, TimelineResult, TurnBeginParams, TurnEndParams, TurnResult, UndoParams, Where,
+    FailureData, ForkParams, ForkResult, NewCheckpointParams, PinParams, PinResult, PlanParams,
+    PlanResult, RedoParams, RestoreResult, RevertParams, RewindParams, SessionsResult,
+    ShowDiffParams, ShowTimelineParams, ShowTimelineResult, Status, SwitchParams, TagParams,
+    TagResult, TimelineChanged, TimelineParams, TimelineResult, TurnBeginParams, TurnEndParams,
+    TurnResult, UndoParams, Where,
 };
 
 /// A type by its name.
@@ -172,6 +173,7 @@ pub const COMMANDS: &[Command] = &[
     command::<SwitchParams, RestoreResult>("backstitch.switch"),
     command::<ForkParams, ForkResult>("backstitch.fork"),
     command::<TagParams, TagResult>("backstitch.tag"),
+    command::<PinParams, PinResult>("backstitch.pin"),
     command::<NewCheckpointParams, Checkpoint>("backstitch.checkpoint"),
     command::<ShowDiffParams, DiffResult>("backstitch.diff"),
     command::<ShowTimelineParams, ShowTimelineResult>("backstitch.timeline"),

@@ -37,6 +37,8 @@ shape! {
         pub time: Time,
         pub branch: String,
         pub tags: Vec<String>,
+        /// Kept for good, whatever `gc` removes.
+        pub pinned: bool,
         /// It has edits, and none of them is in force any more.
         pub taken_out: bool,
         /// What made it, where it is a rewind.

@@ -177,6 +177,15 @@ asked! {
         pub rev: Option<String>,
     }
 
+    pub struct PinParams {
+        #[serde(flatten)]
+        pub place: Where,
+        /// `@` where there is none.
+        pub rev: Option<String>,
+        /// false: it may go with its age again; without it, it is kept for good.
+        pub pinned: Option<bool>,
+    }
+
     pub struct NewCheckpointParams {
         #[serde(flatten)]
         pub place: Where,

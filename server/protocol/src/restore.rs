@@ -158,6 +158,11 @@ shape! {
         pub tag: String,
         pub checkpoint: String,
     }
+
+    pub struct PinResult {
+        pub checkpoint: String,
+        pub pinned: bool,
+    }
 }
 
 names! {

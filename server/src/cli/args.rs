@@ -312,7 +312,7 @@ pub struct Checkpoint {
     /// What it is about, at more length; `show` has it, and `log --text` finds it
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
-    /// Keep it for good. Nothing is ever removed yet, so this has no effect so far
+    /// Keep it for good, however old it becomes
     #[arg(long)]
     pub pin: bool,
     #[command(subcommand)]
@@ -321,7 +321,11 @@ pub struct Checkpoint {
 
 impl Checkpoint {
     pub fn records(&self) -> bool {
-        !matches!(self.command, Some(CheckpointCommand::List { .. }))
+        matches!(self.command, None | Some(CheckpointCommand::Create { .. }))
+    }
+
+    pub fn lists(&self) -> bool {
+        matches!(self.command, Some(CheckpointCommand::List { .. }))
     }
 }
 
@@ -334,9 +338,19 @@ pub enum CheckpointCommand {
         /// What it is about, at more length; `show` has it, and `log --text` finds it
         #[arg(long, value_name = "TEXT")]
         description: Option<String>,
-        /// Keep it for good. Nothing is ever removed yet, so this has no effect so far
+        /// Keep it for good, however old it becomes
         #[arg(long)]
         pin: bool,
+    },
+    /// Keep a checkpoint for good, however old it becomes; a tag does so, too
+    Pin {
+        /// The newest without it
+        rev: Option<String>,
+    },
+    /// Let a checkpoint go with its age again
+    Unpin {
+        /// The newest without it
+        rev: Option<String>,
     },
     /// The checkpoints of this branch, newest first
     List {

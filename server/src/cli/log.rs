@@ -348,6 +348,9 @@ impl Timeline {
             self.columns.id,
         );
         line = self.say(line, entry);
+        if entry.pinned {
+            line = line.add(YELLOW, "  [pinned]");
+        }
         for tag in &entry.tags {
             line = line.add(YELLOW, format!("  [{}]", render::clean(tag)));
         }

@@ -121,7 +121,7 @@ fn empty_list(command: &Command) -> Option<fn(&Out) -> Result<()>> {
         Command::Tag(options) if options.name.is_none() && options.delete.is_none() => {
             Some(branch::no_tags)
         }
-        Command::Checkpoint(options) if !options.records() => Some(store::no_checkpoints),
+        Command::Checkpoint(options) if options.lists() => Some(store::no_checkpoints),
         _ => None,
     }
 }

@@ -133,6 +133,12 @@ fn head(entry: &Entry, paint: Paint) -> String {
     row("time", time.0.unwrap_or_default());
     row("branch", render::clean(&entry.branch));
     row("tags", render::clean(&entry.tags.join(", ")));
+    let kept = if entry.pinned {
+        "it stays, however old it becomes"
+    } else {
+        ""
+    };
+    row("pinned", kept.to_owned());
     row(
         "label",
         node.label.as_deref().map(render::clean).unwrap_or_default(),

@@ -235,6 +235,8 @@ pub fn checkpoint(desk: &mut Desk, options: Checkpoint) -> Result<()> {
             description,
             pin,
         }) => create(desk, label.as_deref(), description.as_deref(), pin),
+        Some(CheckpointCommand::Pin { rev }) => pin(desk, rev.as_deref(), true),
+        Some(CheckpointCommand::Unpin { rev }) => pin(desk, rev.as_deref(), false),
         None => create(
             desk,
             options.label.as_deref(),
@@ -251,11 +253,8 @@ fn create(
     pin: bool,
 ) -> Result<()> {
     let id = desk.engine.checkpoint_about(label, description)?;
-    if pin && !desk.out.quiet {
-        desk.out.note(
-            "note",
-            "--pin has no effect yet: every checkpoint is kept, nothing is ever removed",
-        );
+    if pin {
+        desk.engine.pin(id, true)?;
     }
     let entry = desk.engine.entry(id)?;
     if desk.out.json {
@@ -272,6 +271,20 @@ fn create(
         desk.out.note("note", &note);
     }
     Ok(())
+}
+
+fn pin(desk: &mut Desk, rev: Option<&str>, pinned: bool) -> Result<()> {
+    let node = desk.node_now(rev.unwrap_or("@"))?;
+    let changed = desk.engine.pin(node, pinned)?;
+    if desk.out.json {
+        return out::answer(json!({ "checkpoint": node.to_string(), "pinned": pinned }));
+    }
+    desk.out.remark(&match (pinned, changed) {
+        (true, true) => format!("{node} is pinned: it stays, however old it becomes.\n"),
+        (true, false) => format!("{node} was pinned already.\n"),
+        (false, true) => format!("{node} is not pinned any more.\n"),
+        (false, false) => format!("{node} was not pinned.\n"),
+    })
 }
 
 pub fn no_checkpoints(out: &Out) -> Result<()> {

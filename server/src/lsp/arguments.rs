@@ -23,8 +23,8 @@ impl Kind {
     /// An argument is the same wherever it is taken.
     fn of(argument: &str) -> Self {
         match argument {
-            "exact" | "carry" | "switch" | "confirm" | "allBranches" | "undo" | "redo"
-            | "texts" => Self::Flag,
+            "exact" | "carry" | "pinned" | "switch" | "confirm" | "allBranches" | "undo"
+            | "redo" | "texts" => Self::Flag,
             "paths" | "hunks" => Self::Names,
             "limit" => Self::Count,
             "lines" => Self::Lines,

@@ -8,8 +8,9 @@ use backstitch_core::model::{Kind, RelPath};
 use backstitch_core::restore::{Goal, OnConflict, Request};
 use backstitch_core::{Entry, LogFilter};
 use backstitch_protocol::{
-    Checkpoint, Choices, FailureKind, ForkParams, ForkResult, NewCheckpointParams, RedoParams,
-    RevertParams, RewindParams, SwitchParams, TagParams, TagResult, Text, UndoParams, Where,
+    Checkpoint, Choices, FailureKind, ForkParams, ForkResult, NewCheckpointParams, PinParams,
+    PinResult, RedoParams, RevertParams, RewindParams, SwitchParams, TagParams, TagResult, Text,
+    UndoParams, Where,
 };
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -28,7 +29,7 @@ use super::{document, uri, writes};
 use crate::shape;
 
 /// What `executeCommandProvider` lists: some clients run nothing else.
-pub const COMMANDS: [&str; 10] = [
+pub const COMMANDS: [&str; 11] = [
     "backstitch.rewind",
     "backstitch.undo",
     "backstitch.redo",
@@ -36,6 +37,7 @@ pub const COMMANDS: [&str; 10] = [
     "backstitch.fork",
     "backstitch.switch",
     "backstitch.tag",
+    "backstitch.pin",
     "backstitch.checkpoint",
     "backstitch.diff",
     "backstitch.timeline",
@@ -91,6 +93,7 @@ pub async fn run(session: &Arc<Session>, name: &str, arguments: Value) -> Outcom
         }
         "backstitch.fork" => shape::value(&fork(session, room, read(name, &arguments)?).await?),
         "backstitch.tag" => shape::value(&tag(session, room, read(name, &arguments)?).await?),
+        "backstitch.pin" => shape::value(&pin(session, room, read(name, &arguments)?).await?),
         "backstitch.checkpoint" => {
             shape::value(&checkpoint(session, room, read(name, &arguments)?).await?)
         }
@@ -142,6 +145,7 @@ pub fn keys(name: &str) -> Option<[&'static [&'static str]; 2]> {
         "backstitch.switch" => [&["branch", "carry"], &RESTORING],
         "backstitch.fork" => [&["rev", "name", "into", "switch", "confirm"], none],
         "backstitch.tag" => [&["name", "rev"], none],
+        "backstitch.pin" => [&["rev", "pinned"], none],
         "backstitch.checkpoint" => [&["label", "description"], none],
         "backstitch.diff" => [&["rev", "rev2", "turn"], none],
         "backstitch.timeline"
@@ -415,6 +419,15 @@ async fn tag(session: &Session, room: Arc<Room>, typed: TagParams) -> Outcome<Ta
         tag: name,
         checkpoint: tagged,
     })
+}
+
+async fn pin(session: &Session, room: Arc<Room>, typed: PinParams) -> Outcome<PinResult> {
+    let rev = typed.rev.unwrap_or_else(|| "@".into());
+    let pinned = typed.pinned.unwrap_or(true);
+    buffers::keep_all(session, &room, false).await;
+    let checkpoint = writes::pin(&room, rev, pinned).await?;
+    session.report(words::pinned(&checkpoint, pinned));
+    Ok(PinResult { checkpoint, pinned })
 }
 
 async fn checkpoint(

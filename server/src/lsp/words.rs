@@ -254,6 +254,14 @@ pub fn tagged(checkpoint: &str, tag: &str) -> String {
     format!("{checkpoint} is tagged {tag}.")
 }
 
+pub fn pinned(checkpoint: &str, pinned: bool) -> String {
+    if pinned {
+        format!("{checkpoint} is pinned: it stays, however old it becomes.")
+    } else {
+        format!("{checkpoint} is not pinned any more.")
+    }
+}
+
 pub fn checkpoint_made(checkpoint: backstitch_core::model::NodeId, age: &str) -> String {
     format!("Checkpoint {checkpoint} was made {age}.")
 }

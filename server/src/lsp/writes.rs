@@ -82,6 +82,16 @@ pub async fn tag(room: &Room, rev: String, name: String) -> Outcome<String> {
     Ok(tagged.await?)
 }
 
+/// The checkpoint that is kept for good from now on, or no longer.
+pub async fn pin(room: &Room, rev: String, pinned: bool) -> Outcome<String> {
+    let done = room.act(false, move |Acting { engine, .. }| {
+        let node = engine.resolve(&rev)?;
+        engine.pin(node, pinned)?;
+        Ok(node.to_string())
+    });
+    Ok(done.await?)
+}
+
 /// The state now, by hand. Begins the history where there is none.
 pub async fn checkpoint(
     room: &Room,

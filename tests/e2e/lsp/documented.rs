@@ -220,6 +220,7 @@ fn every_answer_is_what_the_types_say() {
         json!({"rev": "t1", "name": "tree", "into": elsewhere}),
     );
     client.command("backstitch.tag", json!({"name": "here"}));
+    client.command("backstitch.pin", json!({"rev": "here"}));
     client.command("backstitch.checkpoint", json!({"label": "now"}));
     client.command("backstitch.diff", json!({"rev": "t1"}));
     client.command("backstitch.timeline", json!({}));

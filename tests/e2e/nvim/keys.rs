@@ -36,6 +36,11 @@ fn every_key_of_the_timeline() {
     nvim.screen.shows("Tag for t2");
     nvim.screen.keys("fine\r");
     nvim.screen.shows("⚑ fine");
+    nvim.screen.keys("P");
+    nvim.screen.shows("◆ · ⚑ fine");
+    nvim.screen.keys("P");
+    nvim.screen.shows("is not pinned any more");
+    nvim.screen.until("no mark", |screen| !screen.contains("◆"));
     nvim.screen.keys("f");
     nvim.screen.shows("Branch from t2");
     nvim.screen.keys("idea\r");

@@ -104,6 +104,80 @@ fn a_file_that_is_opened_later_has_lenses() {
     nvim.screen.shows("⟲ rewind to here · turn 2");
 }
 
+/// avante.nvim has no event for what is typed into its sidebar, nor for the end of an edit: its functions are
+/// heard of. These stand-ins are built as its own are: methods, found through a metatable.
+#[test]
+fn what_is_typed_into_a_sidebar_is_a_turn() {
+    let world = story();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-sidebar", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    let stand_in = world.home.join("avante.lua");
+    fs::write(
+        &stand_in,
+        "local code = vim.api.nvim_get_current_buf()
+         local Sidebar = {}
+         Sidebar.__index = Sidebar
+         function Sidebar:handle_submit(request)
+           if request == 'breaks' then error('own trouble') end
+           _G.asked = (_G.asked or '') .. request .. ';'
+           self.is_generating = true
+           return 7
+         end
+         package.loaded['avante.sidebar'] = Sidebar
+         local Selection = {}
+         Selection.__index = Selection
+         function Selection:submit_input() end
+         function Selection:close_editing_input() end
+         package.loaded['avante.selection'] = Selection
+         _G.sidebar = setmetatable({ code = { bufnr = code } }, Sidebar)
+         _G.selection = setmetatable({ code_bufnr = code }, Selection)
+         vim.api.nvim_create_autocmd('User', { pattern = 'AvanteInputSubmitted', callback = function(ev)
+           sidebar:handle_submit(ev.data.request)
+         end })
+         function _G.stopped()
+           sidebar.is_generating = false
+           vim.api.nvim_exec_autocmds('User', { pattern = 'AvanteViewBufferUpdated' })
+         end",
+    )
+    .expect("written");
+    nvim.ex("luafile ~/avante.lua");
+    // its own window, which is in no workspace
+    nvim.ex("new | setlocal buftype=nofile filetype=AvanteInput");
+    nvim.ex("lua _G.answer = sidebar:handle_submit('typed words')");
+    assert_eq!(nvim.lua("_G.answer"), 7);
+    nvim.ex("lua sidebar:handle_submit('one more'); sidebar.is_generating = false; sidebar:handle_submit('/clear')");
+    nvim.ex("lua stopped()");
+    nvim.ex("close");
+    nvim.waits("require(\"backstitch\").statusline() == \"⟲ t3\"");
+    // by an event and by the function: one turn
+    nvim.ex("lua vim.api.nvim_exec_autocmds('User', { pattern = 'AvanteInputSubmitted', data = { request = 'by an event' } })");
+    nvim.ex("lua stopped()");
+    nvim.waits("require(\"backstitch\").statusline() == \"⟲ t4\"");
+    nvim.ex("lua selection:submit_input('an edit'); selection:close_editing_input()");
+    nvim.waits("require(\"backstitch\").statusline() == \"⟲ t5\"");
+    // what goes wrong in it goes wrong as before
+    nvim.ex("lua _G.wrong = select(2, pcall(sidebar.handle_submit, sidebar, 'breaks'))");
+    nvim.waits("(_G.wrong or \"\"):match(\"own trouble\") ~= nil");
+    assert_eq!(
+        nvim.lua("_G.asked"),
+        "typed words;one more;/clear;by an event;"
+    );
+    nvim.waits("require(\"backstitch\").statusline() == \"⟲ t6\"");
+    nvim.ex("lua stopped()");
+    nvim.ex("lua require('backstitch').turn_end({}, function(failure) _G.open = failure and failure.message or 'one' end)");
+    nvim.waits("(_G.open or \"\"):match(\"no turn\") ~= nil");
+    let log = world.ok(["log"]).stdout;
+    for prompt in ["typed words", "by an event", "an edit"] {
+        assert!(log.contains(prompt), "{prompt} in {log}");
+    }
+    assert!(
+        !log.contains("one more") && !log.contains("/clear"),
+        "{log}"
+    );
+}
+
 /// An agent's turn ends where it began, whatever is looked at by then.
 #[test]
 fn a_turn_ends_in_its_own_workspace() {

@@ -182,6 +182,10 @@ fn commands_and_what_completes_them() {
     assert!(world.ok(["log"]).stdout.contains("by hand"));
     nvim.ex("Backstitch tag good t1");
     nvim.screen.shows("backstitch: good is c");
+    nvim.ex("Backstitch pin t1");
+    nvim.screen.shows("is pinned");
+    nvim.ex("Backstitch unpin t1");
+    nvim.screen.shows("is not pinned any more");
     nvim.ex("Backstitch fork t2 idea");
     nvim.screen
         .shows("branch idea begins there; :Backstitch switch idea goes there");

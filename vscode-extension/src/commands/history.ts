@@ -89,6 +89,14 @@ export async function tag(ctx: Ctx, typed: Commands["backstitch.tag"]["params"])
   void vscode.window.showInformationMessage(say("{0} is tagged {1}", tagged.checkpoint, tagged.tag));
 }
 
+export async function pin(ctx: Ctx, typed: Commands["backstitch.pin"]["params"]): Promise<void> {
+  const say = vscode.l10n.t;
+  const done = await ctx.execute("backstitch.pin", typed);
+  void vscode.window.showInformationMessage(
+    done.pinned ? say("{0} is pinned", done.checkpoint) : say("{0} is not pinned any more", done.checkpoint),
+  );
+}
+
 export async function checkpoint(
   ctx: Ctx,
   typed: Commands["backstitch.checkpoint"]["params"],

@@ -10,7 +10,7 @@ import type { Ctx } from "../ctx.ts";
 import { Files, Nothing } from "../documents/open.ts";
 import { Planned } from "../documents/planned.ts";
 import type { Graph } from "../graph/panel.ts";
-import type { Commands, Where } from "../server/protocol.ts";
+import type { Checkpoint, Commands, Where } from "../server/protocol.ts";
 import { told } from "../show/errors.ts";
 import * as pick from "../show/pick.ts";
 import { point } from "../show/words.ts";
@@ -62,8 +62,9 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
   const checkpointOf = async <P extends Where>(
     typed: P,
     title: string,
+    which?: (row: Checkpoint) => boolean,
   ): Promise<(P & { rev: string }) | undefined> => {
-    const chosen = await pick.checkpoint(ctx, place(typed), title);
+    const chosen = await pick.checkpoint(ctx, place(typed), title, which);
     return chosen === undefined ? undefined : { ...typed, rev: chosen.checkpoint.id };
   };
   return {
@@ -112,6 +113,22 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
       const chosen =
         typeof typed.rev === "string" ? typed : await checkpointOf(typed, say("Which is to have a tag?"));
       return chosen === undefined ? undefined : history.tag(ctx, chosen);
+    },
+    "backstitch.pin": async (argument) => {
+      const typed = await ctx.about(itself<Commands["backstitch.pin"]["params"]>(argument));
+      const chosen =
+        typeof typed.rev === "string"
+          ? typed
+          : await checkpointOf(typed, say("Which is to be kept for good?"));
+      return chosen === undefined ? undefined : history.pin(ctx, chosen);
+    },
+    "backstitch.unpin": async (argument) => {
+      const typed = await ctx.about(itself<Commands["backstitch.pin"]["params"]>(argument));
+      const chosen =
+        typeof typed.rev === "string"
+          ? typed
+          : await checkpointOf(typed, say("Which is not to be pinned any more?"), (row) => row.pinned);
+      return chosen === undefined ? undefined : history.pin(ctx, { ...chosen, pinned: false });
     },
     "backstitch.checkpoint": async (argument) =>
       history.checkpoint(

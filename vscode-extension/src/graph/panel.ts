@@ -111,7 +111,7 @@ export class Graph implements vscode.Disposable {
           .join(" · "),
         branch:
           answer.branches.find((branch) => branch.head === checkpoint.id && !branch.deleted)?.name ?? "",
-        tags: checkpoint.tags,
+        tags: checkpoint.pinned ? [say("pinned"), ...checkpoint.tags] : checkpoint.tags,
         current,
         takenOut,
         state: [current ? say("current") : "", takenOut ? say("taken out") : ""].filter(Boolean).join(", "),

@@ -52,6 +52,7 @@ function row(checkpoint: Checkpoint, changed: readonly Change[], now: number): R
       checkpoint.agent ?? "",
       files(changed, say),
       counts(changed),
+      checkpoint.pinned ? `$(pinned) ${say("pinned")}` : "",
       checkpoint.tags.map((tag) => `$(tag) ${tag}`).join(" "),
       checkpoint.taken_out ? say("taken out") : "",
     ]

@@ -84,6 +84,7 @@ export class EntryRow extends Row {
       checkpoint.taken_out ? say("taken out") : "",
       lines,
       warned ? say("{0} not captured", all.length) : "",
+      checkpoint.pinned ? say("pinned") : "",
       checkpoint.tags.join(", "),
       ago(checkpoint.time, now, say),
     ]
@@ -92,7 +93,8 @@ export class EntryRow extends Row {
     this.tooltip = tooltip(entry, now);
     this.accessibilityInformation = { label: [title, rev(checkpoint), this.description].join(", ") };
     const isAgents = checkpoint.session === null ? "" : "-agent";
-    this.contextValue = `${checkpoint.kind}${checkpoint.taken_out ? "-out" : ""}${isAgents}`;
+    const states = `${checkpoint.taken_out ? "-out" : ""}${checkpoint.pinned ? "-pinned" : ""}`;
+    this.contextValue = `${checkpoint.kind}${states}${isAgents}`;
     this.arguments = { workspace: root, rev: before(checkpoint) };
   }
 }

@@ -338,6 +338,15 @@ local actions = {
     local commands = require('backstitch.commands')
     commands.tag(client_of(view), { workspace = view.root, rev = words.rev(checkpoint_of(row)) })
   end,
+  pin = function(view, row)
+    local commands = require('backstitch.commands')
+    local checkpoint = checkpoint_of(row)
+    commands.pin(client_of(view), {
+      workspace = view.root,
+      rev = words.rev(checkpoint),
+      pinned = not checkpoint.pinned,
+    })
+  end,
   checkpoint = function(view)
     local label = task.input({ prompt = 'Checkpoint: ' })
     server.execute(client_of(view), 'backstitch.checkpoint', { workspace = view.root, label = label })

@@ -157,6 +157,7 @@ local function entry_rows(timeline, rows, entry, at)
     end
   end
   add(out and 'taken out' or '', 'BackstitchDim')
+  add(checkpoint.pinned and '◆' or '', 'BackstitchTag')
   for _, tag in ipairs(checkpoint.tags) do
     add('⚑ ' .. tag, 'BackstitchTag')
   end
@@ -292,8 +293,10 @@ function M.line(row, columns)
   local right = row.right
   local left_width, right_width, head = width(row.left), width(right), width(chunks)
   -- a quarter of the line is the left one's in any case
-  if right_width > 0 and columns - head - right_width - 2 < math.min(left_width, math.floor(columns / 4)) then
-    right, right_width = {}, 0
+  local least = math.min(left_width, math.floor(columns / 4))
+  while right_width > 0 and columns - head - right_width - 2 < least do
+    right = vim.list_slice(right, 1, #right - 1)
+    right_width = width(right)
   end
   local room = columns - head - right_width - (right_width > 0 and 2 or 0)
   for i, chunk in ipairs(row.left) do

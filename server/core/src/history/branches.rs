@@ -1,6 +1,6 @@
 //! Branches and tags: names that move with new checkpoints, and names that stay.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -212,6 +212,24 @@ pub(crate) fn tags(conn: &Connection) -> Result<Vec<Tag>> {
             created: r.get(2)?,
         })
     })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Keeps a node for good, or no longer; false: it was so already.
+pub(crate) fn pin(conn: &Connection, node: NodeId, pinned: bool) -> Result<bool> {
+    let changed = if pinned {
+        conn.prepare_cached("INSERT OR IGNORE INTO pin (node, time) VALUES (?1,?2)")?
+            .execute(params![node, now()])?
+    } else {
+        conn.prepare_cached("DELETE FROM pin WHERE node = ?1")?
+            .execute([node])?
+    };
+    Ok(changed > 0)
+}
+
+pub(crate) fn pins(conn: &Connection) -> Result<HashSet<NodeId>> {
+    let mut select = conn.prepare_cached("SELECT node FROM pin")?;
+    let rows = select.query_map([], |r| r.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 

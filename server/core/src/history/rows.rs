@@ -1,8 +1,8 @@
 //! Rows of the timeline with everything needed to print them. What each costs does not depend on the length
 //! of the history: what is in force is asked for each edit alone, and its lines are counted once.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
@@ -57,6 +57,7 @@ pub(crate) struct Rows<'a> {
     heads: HashMap<BranchId, Option<Line>>,
     branches: HashMap<BranchId, String>,
     tags: HashMap<NodeId, Vec<String>>,
+    pins: HashSet<NodeId>,
     sessions: HashMap<SessionId, Session>,
     turns: HashMap<TurnId, Turn>,
     reader: Reader<'a>,
@@ -78,6 +79,7 @@ impl<'a> Rows<'a> {
             heads: HashMap::new(),
             branches: branches::names(conn)?,
             tags,
+            pins: branches::pins(conn)?,
             sessions: HashMap::new(),
             turns: HashMap::new(),
             reader: Reader::new(conn, &store.dir),
@@ -107,6 +109,7 @@ impl<'a> Rows<'a> {
         Ok(Entry {
             branch: self.branches.get(&node.branch).cloned().unwrap_or_default(),
             tags: self.tags.get(&id).cloned().unwrap_or_default(),
+            pinned: self.pins.contains(&id),
             session: node.session.map(|s| self.session(s)).transpose()?,
             turn: node.turn.map(|t| self.turn(t)).transpose()?,
             call: node.call.map(|c| timeline::call(conn, c)).transpose()?,

@@ -14,6 +14,8 @@ pub struct Entry {
     pub node: Node,
     pub branch: String,
     pub tags: Vec<String>,
+    /// Kept for good, whatever `gc` removes.
+    pub pinned: bool,
     pub session: Option<Session>,
     pub turn: Option<Turn>,
     pub call: Option<Call>,

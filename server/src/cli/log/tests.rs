@@ -28,6 +28,7 @@ fn entry(id: i64, kind: Kind) -> Entry {
         },
         branch: "main".into(),
         tags: Vec::new(),
+        pinned: false,
         session: None,
         turn: None,
         call: None,
