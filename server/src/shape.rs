@@ -10,8 +10,8 @@ use backstitch_core::{
 use backstitch_protocol::{
     Action, ActionKind, Branch, Certainty, Change, ChangeKind, ChangedBy, Checkpoint, Conflict,
     ConflictHunk, Coverage, CoverageItem, CoverageReason, DocumentEdit, EditorAtWork, Gap, GapKind,
-    GitHead, GitMoved, Kind, Operation, OperationKind, OperationState, Plan, Resolution, Text,
-    Time, Unsaved,
+    GitHead, GitMoved, Kind, Operation, OperationKind, OperationState, Plan, Resolution, Squashed,
+    Text, Time, Unsaved,
 };
 use base64::Engine as _;
 use serde::Serialize;
@@ -81,12 +81,22 @@ pub fn checkpoint(entry: &Entry) -> Checkpoint {
         branch: entry.branch.clone(),
         tags: entry.tags.clone(),
         pinned: entry.pinned,
+        squashed: node.squashed.as_ref().map(squashed),
         taken_out: entry.taken_out,
         operation: entry.operation.as_ref().map(operation),
         git: git_head(&node.git),
         changes: entry.changes.iter().map(|c| change(c, entry)).collect(),
         coverage: coverage(&node.coverage),
         unsaved: entry.unsaved.iter().map(unsaved).collect(),
+    }
+}
+
+pub fn squashed(squashed: &model::Squashed) -> Squashed {
+    Squashed {
+        checkpoints: squashed.checkpoints,
+        turns: squashed.turns,
+        since: time(squashed.since),
+        agents: squashed.agents.clone(),
     }
 }
 

@@ -5,6 +5,7 @@
 //!
 //! `BACKSTITCH_KILLS` is the number of kills in all, `BACKSTITCH_SEED` repeats a run.
 
+mod collected;
 mod packs;
 mod story;
 mod switches;

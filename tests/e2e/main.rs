@@ -12,6 +12,7 @@ mod editors;
 mod finding;
 mod forks;
 mod garbage;
+mod gc;
 mod kill;
 mod lanes;
 mod lsp;

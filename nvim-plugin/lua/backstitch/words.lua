@@ -138,6 +138,9 @@ function M.about(checkpoint)
     local operation = M.given(checkpoint.operation)
     return operation and ('%s %s'):format(operation.kind, M.line(operation.target)) or 'rewind'
   end
+  if checkpoint.squashed then
+    return ('%d checkpoints, made one'):format(checkpoint.squashed.checkpoints)
+  end
   return ({ external = 'your edits', manual = 'checkpoint', squash = 'older checkpoints', import = 'imported' })[kind]
     or kind
 end

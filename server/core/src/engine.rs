@@ -614,7 +614,7 @@ fn cut_off(workspace: &Workspace) -> Error {
     )
 }
 
-fn disk_use(dir: &Path) -> u64 {
+pub(crate) fn disk_use(dir: &Path) -> u64 {
     let Ok(entries) = std::fs::read_dir(dir) else {
         return 0;
     };

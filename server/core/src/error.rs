@@ -27,6 +27,8 @@ pub enum Error {
     NoStore(PathBuf),
     #[error("no checkpoint `{0}`")]
     NoRevision(String),
+    #[error("{0} is not there any more: `gc` made it one checkpoint with others")]
+    Squashed(String),
     #[error("{what} `{name}` not found")]
     NotFound { what: &'static str, name: String },
     /// So many files of a plan wait for a decision.
@@ -65,6 +67,7 @@ impl Error {
             Self::Usage(_) | Self::Whole { .. } => ErrorKind::Usage,
             Self::NoStore(_)
             | Self::NoRevision(_)
+            | Self::Squashed(_)
             | Self::NotFound { .. }
             | Self::NoFile { .. } => ErrorKind::NotFound,
             Self::Damaged { .. } | Self::TooNew { .. } | Self::Blob { .. } => ErrorKind::Store,
@@ -86,7 +89,7 @@ impl Error {
             Self::Conflicts { .. } => Hint::Decide,
             Self::Whole { .. } => Hint::Whole,
             Self::NoStore(_) => Hint::Begin,
-            Self::NoRevision(_) => Hint::Revisions,
+            Self::NoRevision(_) | Self::Squashed(_) => Hint::Revisions,
             Self::NotFound { what, .. } => Hint::List(Listed::of(what)?),
             Self::NoFile { path, .. } => Hint::Whereabouts { path: path.clone() },
             Self::TooNew { .. } => Hint::Newer,

@@ -14,6 +14,7 @@ mod engine;
 mod error;
 mod fault;
 mod forks;
+pub mod gc;
 mod git;
 mod hint;
 mod history;

@@ -349,6 +349,19 @@ pub struct Node {
     pub time: i64,
     pub git: GitHead,
     pub coverage: Coverage,
+    /// It stands for several, which became one with their age.
+    pub squashed: Option<Squashed>,
+}
+
+/// What became one checkpoint.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Squashed {
+    pub checkpoints: u64,
+    pub turns: u64,
+    /// Of the oldest, in microseconds since 1970.
+    pub since: i64,
+    /// By their names, in their order.
+    pub agents: Vec<String>,
 }
 
 /// Where git stood: the commit of HEAD, and the branch unless detached.

@@ -39,6 +39,9 @@ shape! {
         pub tags: Vec<String>,
         /// Kept for good, whatever `gc` removes.
         pub pinned: bool,
+        /// Where it stands for several that became one with their age.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        pub squashed: Option<Squashed>,
         /// It has edits, and none of them is in force any more.
         pub taken_out: bool,
         /// What made it, where it is a rewind.
@@ -48,6 +51,16 @@ shape! {
         pub coverage: Coverage,
         /// Text that was not saved at that moment.
         pub unsaved: Vec<Unsaved>,
+    }
+
+    /// What became one checkpoint.
+    pub struct Squashed {
+        pub checkpoints: u64,
+        pub turns: u64,
+        /// Of the oldest of them.
+        pub since: Time,
+        /// By their names.
+        pub agents: Vec<String>,
     }
 
     /// A file in a checkpoint.

@@ -241,6 +241,13 @@ pub enum Command {
     /// Check that everything in the store is whole
     #[command(after_help = "Examples:\n  backstitch verify")]
     Verify,
+    /// Make old checkpoints one, and remove what nobody needs any more; runs by itself once a day
+    ///
+    /// Checkpoints that stand beside each other become one, which has what they come to. What stays: where a branch
+    /// ends or begins, tagged and pinned checkpoints, what a rewind that stays has moved, whole turns, and what is
+    /// younger than `store.keepDays`, unless there are more than `checkpoints.max` or the store takes more than
+    /// `store.maxBytes`: then the oldest go first. This cannot be undone; files of the workspace are not touched.
+    Gc(Gc),
     /// The history in numbers: checkpoints, sessions, lines, sizes
     #[command(after_help = "Examples:\n  backstitch stats\n  backstitch stats --json")]
     Stats,
@@ -361,6 +368,25 @@ pub enum CheckpointCommand {
         #[arg(short, long, value_name = "ID")]
         session: Option<String>,
     },
+}
+
+#[derive(Debug, Args)]
+pub struct Gc {
+    /// Only say what would go
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Younger ones stay; 0 lets all go that nobody holds on to [default: `store.keepDays`]
+    #[arg(long, value_name = "N")]
+    pub keep_days: Option<u64>,
+    /// Only so many of the newest stay; 0 is no limit [default: `checkpoints.max`]
+    #[arg(long, value_name = "N")]
+    pub keep: Option<u64>,
+    /// The oldest go until the store is smaller, in bytes; 0 is no limit [default: `store.maxBytes`]
+    #[arg(long, value_name = "N")]
+    pub max_bytes: Option<u64>,
+    /// Where it is time for it, and without a word
+    #[arg(long, hide = true)]
+    pub if_due: bool,
 }
 
 #[derive(Debug, Args)]

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use anstyle::Style;
-use backstitch_core::model::{BranchId, Coverage, Kind, NodeId, Role};
+use backstitch_core::model::{BranchId, Coverage, Kind, NodeId, Role, Squashed};
 use backstitch_core::{BranchInfo, Engine, Entry, EntryChange, LogFilter};
 use serde_json::json;
 use unicode_width::UnicodeWidthStr;
@@ -406,7 +406,10 @@ impl Timeline {
             Kind::Rewind => line.add(MAGENTA, operation_words(entry)),
             Kind::Manual if label.is_empty() => line.plain("checkpoint"),
             Kind::Manual => line.plain(format!("“{label}”")),
-            Kind::Squash => line.add(DIM, "older checkpoints, made one"),
+            Kind::Squash => {
+                let text = node.squashed.as_ref().map(stands_for);
+                line.add(DIM, text.unwrap_or_else(|| "older checkpoints".into()))
+            }
             Kind::Import => line.add(DIM, "imported"),
         }
     }
@@ -646,3 +649,16 @@ pub fn node_name(entry: &Entry) -> String {
 
 #[cfg(test)]
 mod tests;
+
+/// What became one checkpoint, in words.
+pub fn stands_for(squashed: &Squashed) -> String {
+    let count = |n: u64, one: &str, many: &str| {
+        render::plural(usize::try_from(n).unwrap_or(usize::MAX), one, many)
+    };
+    let mut text = count(squashed.checkpoints, "checkpoint", "checkpoints");
+    if squashed.turns > 0 {
+        text.push_str(&format!(" of {}", count(squashed.turns, "turn", "turns")));
+    }
+    text.push_str(", made one");
+    text
+}

@@ -8,6 +8,7 @@ mod desk;
 mod diff;
 mod error;
 mod files;
+mod gc;
 mod graph;
 mod hints;
 
@@ -165,6 +166,7 @@ fn at_desk(command: Command, desk: &mut Desk) -> Result<()> {
         Command::Oplog => store::oplog(desk),
         Command::Materialize { rev, into } => store::materialize(desk, &rev, &into),
         Command::Verify => store::verify(desk),
+        Command::Gc(options) => gc::run(desk, &options),
         Command::Stats => stats::stats(desk),
         Command::Clear(options) => stats::clear(desk, &options),
         Command::Scan => Ok(desk.engine.continue_scan()?),

@@ -133,6 +133,11 @@ fn head(entry: &Entry, paint: Paint) -> String {
     row("time", time.0.unwrap_or_default());
     row("branch", render::clean(&entry.branch));
     row("tags", render::clean(&entry.tags.join(", ")));
+    if let Some(squashed) = &node.squashed {
+        row("stands for", log::stands_for(squashed));
+        row("since", shape::time(squashed.since).0.unwrap_or_default());
+        row("agents", render::clean(&squashed.agents.join(", ")));
+    }
     let kept = if entry.pinned {
         "it stays, however old it becomes"
     } else {

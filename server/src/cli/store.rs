@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use backstitch_core::config::Config;
-use backstitch_core::{EditorInfo, Engine, LogFilter, Status, Workspace};
+use backstitch_core::{EditorInfo, Engine, LogFilter, Status, Workspace, gc};
 use serde_json::json;
 
 use super::args::{Checkpoint, CheckpointCommand, Global};
@@ -39,6 +39,7 @@ pub fn status(global: &Global, out: &Out) -> Result<()> {
             "workspace": shape::path(&status.root),
             "store": shape::path(&status.store),
             "store_bytes": status.store_bytes,
+            "store_limit": config.most_bytes(),
             "branch": status.branch,
             "head": status.head.map(|id| id.to_string()),
             "checkpoints": status.nodes,
@@ -58,6 +59,17 @@ pub fn status(global: &Global, out: &Out) -> Result<()> {
         }));
     }
     let mut text = status_text(&status, out.paint, out.verbose);
+    if let Some(most) = config
+        .most_bytes()
+        .filter(|most| gc::near(status.store_bytes, *most))
+    {
+        let line = Line::new().add(YELLOW, "! ").plain(format!(
+            "the store comes near its limit of {}: the oldest checkpoints become one, or go; \
+             `backstitch gc --dry-run` says which, `store.maxBytes` sets the limit",
+            render::bytes(most)
+        ));
+        text.push_str(&line.draw(out.paint));
+    }
     if out.verbose {
         text.push_str(&settings::text(&settings, out.paint));
     }

@@ -11,7 +11,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use backstitch_core::capture::AgentEvent;
+use backstitch_core::capture::{AgentEvent, EventKind};
 use backstitch_core::{Engine, Locate, Workspace, record_gap};
 
 use crate::agents::{self, Agent};
@@ -73,8 +73,15 @@ fn record(
     let recorded = engine.record(&event).map_err(|e| e.to_string())?;
     if recorded.pending {
         invocation
-            .scan_in_background(workspace)
+            .in_background(workspace, &["scan"])
             .map_err(|e| format!("the rest of the scan could not be started: {e}"))?;
+    }
+    // the agent has stopped: nobody waits
+    let is_over = matches!(event.kind, EventKind::Stop { .. } | EventKind::SessionEnd);
+    if is_over && engine.gc_is_due().unwrap_or(false) {
+        invocation
+            .in_background(workspace, &["gc", "--if-due"])
+            .map_err(|e| format!("old checkpoints could not be made one: {e}"))?;
     }
     Ok(())
 }
@@ -173,15 +180,15 @@ impl Invocation {
         Workspace::find(&locate).map_err(|e| e.to_string())
     }
 
-    /// Goes on with a scan that ran out of time, detached from the agent.
-    fn scan_in_background(&self, workspace: &Workspace) -> std::io::Result<()> {
+    /// Runs a command of ours on the workspace, detached from the agent.
+    fn in_background(&self, workspace: &Workspace, what: &[&str]) -> std::io::Result<()> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args([OsStr::new("--workspace"), workspace.root.as_os_str()]);
         if let Some(dir) = &self.store_dir {
             command.arg("--store-dir").arg(std::path::absolute(dir)?);
         }
         command
-            .arg("scan")
+            .args(what)
             .current_dir(&workspace.root)
             .stdin(Stdio::null())
             .stdout(Stdio::null())

@@ -270,6 +270,7 @@ impl World {
             | Op::Name { .. }
             | Op::Switch { .. }
             | Op::Ancestor { .. }
+            | Op::Collect { .. }
             | Op::Elsewhere { .. }
             | Op::Redo => self.restore_op(op),
         }

@@ -13,6 +13,7 @@
 //! - L8: a switch gives the other branch's files and leaves the rest alone; names and ancestors are right.
 //! - L9: a revert of some turns equals playing the others again.
 //! - B: blame names who wrote each line and at which checkpoint, with the cache as without.
+//! - G: what `gc` leaves is as it was, and every law holds from then on.
 //! - L7: `--exact` gives the recorded bytes whatever came after (S3-035, S3-036, U-23).
 //!
 //! A failure prints the seed and the shortest history found. `BACKSTITCH_ORACLE_CASES` is the number of
@@ -21,6 +22,7 @@
 mod apart;
 mod blame;
 mod branches;
+mod collected;
 mod disk;
 mod elsewhere;
 mod events;
@@ -48,6 +50,8 @@ const APART: u32 = 10;
 const BRANCHES: u32 = 20;
 /// Beside the 100: a recorder looks on.
 const WATCHED: u32 = 20;
+/// Beside the 100: the history is shortened now and then.
+const COLLECTED: u32 = 10;
 /// Beside the 100: these are short.
 const REPLAYED: u32 = 40;
 
@@ -212,4 +216,38 @@ fn a_rewind_of_a_lone_agent_is_exact() {
     check("a lone agent", ALONE, ops::history(Mix::ALONE), |ops| {
         history(Mix::ALONE, false, ops).map(|_| ())
     });
+}
+
+/// S2-R5, S3-029, S3-030: what is old becomes one now and then, and every law holds for what is left; that of a lone
+/// agent, too.
+#[test]
+fn what_retention_leaves_is_as_it_was() {
+    let all = RefCell::new(Counts::default());
+    check(
+        "collected",
+        COLLECTED,
+        ops::history(Mix::COLLECTED),
+        |ops| {
+            all.borrow_mut().add(&history(Mix::COLLECTED, false, ops)?);
+            Ok(())
+        },
+    );
+    let alone = Mix {
+        gc: true,
+        ..Mix::ALONE
+    };
+    check(
+        "a lone agent, collected",
+        COLLECTED,
+        ops::history(alone),
+        |ops| {
+            all.borrow_mut().add(&history(alone, false, ops)?);
+            Ok(())
+        },
+    );
+    let all = all.into_inner();
+    println!("{all:?}");
+    let histories = setting("BACKSTITCH_ORACLE_CASES").unwrap_or(2000) * u64::from(COLLECTED) / 100;
+    let histories = usize::try_from(histories).unwrap_or(usize::MAX);
+    assert!(all.collected > 2 * histories, "{all:?}");
 }

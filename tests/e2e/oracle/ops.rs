@@ -129,6 +129,11 @@ pub enum Op {
         one: u16,
         other: u16,
     },
+    /// What is older than so many becomes one, or all that may, where the store may take nothing.
+    Collect {
+        keep: u8,
+        all: bool,
+    },
     /// In a second directory on this history.
     Elsewhere {
         node: u16,
@@ -148,6 +153,7 @@ pub struct Mix {
     pub overlap: bool,
     pub choices: bool,
     pub branches: bool,
+    pub gc: bool,
 }
 
 impl Mix {
@@ -159,11 +165,17 @@ impl Mix {
         overlap: true,
         choices: true,
         branches: false,
+        gc: false,
     };
     /// Everybody, on several branches.
     pub const BRANCHES: Self = Self {
         branches: true,
         ..Self::ALL
+    };
+    /// Everybody, and the history is shortened now and then.
+    pub const COLLECTED: Self = Self {
+        gc: true,
+        ..Self::BRANCHES
     };
     /// One agent alone, always told of.
     pub const ALONE: Self = Self {
@@ -174,6 +186,7 @@ impl Mix {
         overlap: false,
         choices: false,
         branches: false,
+        gc: false,
     };
 }
 
@@ -405,6 +418,12 @@ fn op(mix: Mix) -> BoxedStrategy<Op> {
                 .boxed(),
         ),
         (1, Just(Op::Redo).boxed()),
+        (
+            u32::from(mix.gc) * 4,
+            (any::<u8>(), proptest::bool::weighted(0.2))
+                .prop_map(|(keep, all)| Op::Collect { keep, all })
+                .boxed(),
+        ),
         (u32::from(mix.branches) * 3, naming()),
         (u32::from(mix.branches) * 8, switching(mix)),
         (

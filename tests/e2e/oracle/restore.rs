@@ -39,6 +39,7 @@ impl World {
             }
             Op::Name { node, tag } => self.name(*node, *tag),
             Op::Switch { .. } => self.switch(op),
+            Op::Collect { keep, all } => self.collect(*keep, *all),
             Op::Ancestor { one, other } => self.ancestor(*one, *other),
             Op::Elsewhere { node, path, how } => self.elsewhere(*node, *path, *how),
             Op::RevertBoth { one, other } => {

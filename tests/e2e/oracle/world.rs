@@ -51,6 +51,8 @@ pub struct Counts {
     pub lines_blamed: usize,
     /// Walks over the tree that the recorder spared.
     pub spared: usize,
+    /// Checkpoints that became others.
+    pub collected: usize,
 }
 
 impl Counts {
@@ -66,6 +68,7 @@ impl Counts {
         }
         self.lines_blamed += other.lines_blamed;
         self.spared += other.spared;
+        self.collected += other.collected;
     }
 }
 
@@ -95,6 +98,8 @@ pub struct World {
     pub mixed: bool,
     /// Paths that came into sight, with the node from which on they are known.
     pub adopted: Vec<(String, NodeId)>,
+    /// Checkpoints that stand for several.
+    pub squashes: BTreeSet<NodeId>,
     pub tokens: BTreeMap<String, Token>,
     pub calls: Vec<Call>,
     pub background: BTreeSet<Who>,
@@ -140,6 +145,7 @@ impl World {
             other: None,
             mixed: false,
             adopted: Vec::new(),
+            squashes: BTreeSet::new(),
             tokens: BTreeMap::new(),
             calls: Vec::new(),
             background: BTreeSet::new(),

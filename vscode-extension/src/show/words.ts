@@ -50,7 +50,9 @@ export function about(checkpoint: Checkpoint, say: Say): string {
     case "manual":
       return say("checkpoint");
     case "squash":
-      return say("older checkpoints");
+      return checkpoint.squashed === undefined
+        ? say("older checkpoints")
+        : say("{0} checkpoints, made one", checkpoint.squashed.checkpoints);
     case "import":
       return say("imported");
   }

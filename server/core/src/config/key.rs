@@ -13,6 +13,13 @@ pub(crate) const MAX_FILE: u64 = 10 << 20;
 /// No limit is above this: each thread of a scan holds a content in memory whole, and a merge holds three.
 pub(crate) const MOST: u64 = 256 << 20;
 
+/// What `store.keepDays` is where nobody says it.
+const KEEP_DAYS: u64 = 30;
+const MOST_DAYS: u64 = 36_500;
+/// What `store.maxBytes` is where nobody says it.
+const MAX_BYTES: u64 = 5 << 30;
+const LEAST_BYTES: u64 = 1 << 20;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Key {
     Exclude,
@@ -21,6 +28,9 @@ pub enum Key {
     CodeLens,
     Restore,
     StoreDir,
+    KeepDays,
+    MaxBytes,
+    MaxCheckpoints,
 }
 
 /// What a key is set to.
@@ -28,6 +38,11 @@ pub enum Key {
 pub enum Setting {
     /// In bytes.
     Size(u64),
+    /// In bytes; 0: there is no limit.
+    Quota(u64),
+    Days(u64),
+    /// 0: there is no limit.
+    Count(u64),
     /// Lines of a .gitignore.
     Patterns(Vec<String>),
     /// Absolute.
@@ -83,13 +98,16 @@ impl Restoring {
 }
 
 impl Key {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 9] = [
         Self::Exclude,
         Self::Include,
         Self::MaxFileSize,
         Self::CodeLens,
         Self::Restore,
         Self::StoreDir,
+        Self::KeepDays,
+        Self::MaxBytes,
+        Self::MaxCheckpoints,
     ];
 
     pub fn name(self) -> &'static str {
@@ -100,6 +118,9 @@ impl Key {
             Self::CodeLens => "codeLens",
             Self::Restore => "restore.default",
             Self::StoreDir => "store.dir",
+            Self::KeepDays => "store.keepDays",
+            Self::MaxBytes => "store.maxBytes",
+            Self::MaxCheckpoints => "checkpoints.max",
         }
     }
 
@@ -127,6 +148,9 @@ impl Key {
             Self::MaxFileSize => Setting::Size(MAX_FILE),
             Self::CodeLens => Setting::Lenses(Lenses::default()),
             Self::Restore => Setting::Restoring(Restoring::default()),
+            Self::KeepDays => Setting::Days(KEEP_DAYS),
+            Self::MaxBytes => Setting::Quota(MAX_BYTES),
+            Self::MaxCheckpoints => Setting::Count(0),
             Self::StoreDir => return None,
         })
     }
@@ -142,6 +166,19 @@ impl Key {
                 one_of(value, shown, &Restoring::ALL, Restoring::name).map(Setting::Restoring)
             }
             Self::StoreDir => dir(value, shown, base).map(Setting::Dir),
+            Self::KeepDays => match value.as_u64() {
+                Some(days) if (1..=MOST_DAYS).contains(&days) => Ok(Setting::Days(days)),
+                _ => Err(format!(
+                    "{shown} is no number of days from 1 to {MOST_DAYS}"
+                )),
+            },
+            Self::MaxBytes => quota(value, shown).map(Setting::Quota),
+            Self::MaxCheckpoints => match value.as_u64() {
+                Some(count) => Ok(Setting::Count(count)),
+                None => Err(format!(
+                    "{shown} is no number of checkpoints; 0 is no limit"
+                )),
+            },
         }
     }
 }
@@ -166,6 +203,24 @@ fn bytes(value: &Value, shown: &str) -> Result<u64, String> {
         Some(bytes) if bytes > 0 => Ok(bytes),
         _ => Err(format!(
             "{shown} is no size; write a number of bytes, or a text such as \"10MB\" or \"512 KiB\""
+        )),
+    }
+}
+
+fn quota(value: &Value, shown: &str) -> Result<u64, String> {
+    let bytes = match value {
+        Value::Number(number) => number.as_u64(),
+        Value::String(text) => size::parse(text),
+        _ => None,
+    };
+    match bytes {
+        Some(bytes) if bytes == 0 || bytes >= LEAST_BYTES => Ok(bytes),
+        Some(_) => Err(format!(
+            "{shown} is less than {}, which no history fits into",
+            size::show(LEAST_BYTES)
+        )),
+        None => Err(format!(
+            "{shown} is no size; write a number of bytes, or a text such as \"2GB\" or \"500 MiB\"; 0 is no limit"
         )),
     }
 }
@@ -238,7 +293,7 @@ impl Setting {
     /// As JSON has it.
     pub fn json(&self) -> Value {
         match self {
-            Self::Size(bytes) => Value::from(*bytes),
+            Self::Size(n) | Self::Quota(n) | Self::Days(n) | Self::Count(n) => Value::from(*n),
             Self::Patterns(all) => Value::from(all.clone()),
             Self::Dir(path) => Value::from(path.display().to_string()),
             Self::Lenses(lenses) => Value::from(lenses.name()),
@@ -250,7 +305,8 @@ impl Setting {
 impl fmt::Display for Setting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Size(bytes) => write!(f, "{}", size::show(*bytes)),
+            Self::Size(bytes) | Self::Quota(bytes) => write!(f, "{}", size::show(*bytes)),
+            Self::Days(n) | Self::Count(n) => write!(f, "{n}"),
             Self::Patterns(all) => write!(f, "{}", Value::from(all.clone())),
             Self::Dir(path) => write!(f, "{}", path.display()),
             Self::Lenses(lenses) => write!(f, "{}", lenses.name()),

@@ -144,6 +144,29 @@ impl Config {
         }
     }
 
+    /// Checkpoints younger than so many days are kept.
+    pub fn keep_days(&self) -> u64 {
+        match self.setting(Key::KeepDays) {
+            Some(Setting::Days(days)) => days,
+            _ => u64::MAX,
+        }
+    }
+
+    /// What a store may take, in bytes.
+    pub fn most_bytes(&self) -> Option<u64> {
+        match self.setting(Key::MaxBytes) {
+            Some(Setting::Quota(bytes)) if bytes > 0 => Some(bytes),
+            _ => None,
+        }
+    }
+
+    pub fn most_checkpoints(&self) -> Option<u64> {
+        match self.setting(Key::MaxCheckpoints) {
+            Some(Setting::Count(count)) if count > 0 => Some(count),
+            _ => None,
+        }
+    }
+
     fn patterns(&self, key: Key) -> Vec<String> {
         match self.setting(key) {
             Some(Setting::Patterns(all)) => all,

@@ -137,6 +137,16 @@ pub(crate) fn note_base(
     sets::remember(conn, file, SetHash::EMPTY, &state)
 }
 
+/// Notes the state that a file has with this set.
+pub(crate) fn note_state(
+    conn: &Connection,
+    file: FileId,
+    set: SetHash,
+    state: &FileState,
+) -> Result<()> {
+    sets::remember(conn, file, set, state)
+}
+
 /// Records somebody's edit. `head` is the node before: the chain on which the file's set is looked up.
 pub(crate) fn insert_edit(
     conn: &Connection,
@@ -300,7 +310,7 @@ pub(crate) fn describe(conn: &Connection, id: NodeId, description: &str) -> Resu
 pub(crate) fn node(conn: &Connection, id: NodeId) -> Result<Node> {
     conn.prepare_cached(
         "SELECT id, parent, depth, kind, branch, session, turn, call, label, time, git_head, git_branch,
-           coverage, (SELECT scanned FROM root WHERE root.id = node.root), description
+           coverage, (SELECT scanned FROM root WHERE root.id = node.root), description, squashed
          FROM node WHERE id = ?1",
     )?
     .query_row([id], |r| {
@@ -328,6 +338,9 @@ pub(crate) fn node(conn: &Connection, id: NodeId) -> Result<Node> {
             time,
             git: GitHead { head: r.get(10)?, branch: r.get(11)? },
             coverage,
+            squashed: r
+                .get::<_, Option<String>>(15)?
+                .and_then(|text| serde_json::from_str(&text).ok()),
         })
     })
     .optional()?

@@ -7,7 +7,10 @@ use crate::error::{Error, Result};
 use crate::model::{NodeId, OpId};
 
 pub(crate) fn resolve(conn: &Connection, here: Here, rev: &str) -> Result<NodeId> {
-    let missing = || Error::NoRevision(rev.to_owned());
+    let missing = || match was_squashed(conn, rev) {
+        Ok(true) => Error::Squashed(rev.to_owned()),
+        _ => Error::NoRevision(rev.to_owned()),
+    };
     // the name may itself hold ^ or ~ (a label): whole first
     if let Some(node) = name(conn, here, rev)? {
         return Ok(node);
@@ -27,6 +30,21 @@ pub(crate) fn resolve(conn: &Connection, here: Here, rev: &str) -> Result<NodeId
         node = ancestry.parent(node)?.ok_or_else(missing)?;
     }
     Ok(node)
+}
+
+/// Whether it names a checkpoint or a turn that is gone: their numbers have no gaps but those that `gc` made.
+fn was_squashed(conn: &Connection, rev: &str) -> Result<bool> {
+    let base = rev.split(['^', '~']).next().unwrap_or(rev);
+    let newest = match base.as_bytes().first() {
+        Some(b'c') => "SELECT COALESCE(MAX(id), 0) FROM node",
+        Some(b't') => "SELECT COALESCE(MAX(number), 0) FROM turn",
+        _ => return Ok(false),
+    };
+    let Ok(number) = base[1..].parse::<i64>() else {
+        return Ok(false);
+    };
+    let newest: i64 = conn.prepare_cached(newest)?.query_row([], |r| r.get(0))?;
+    Ok(number > 0 && number < newest)
 }
 
 /// Whether this is `@` or this branch, or so many before it.

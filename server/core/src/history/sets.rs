@@ -28,6 +28,13 @@ impl SetHash {
         Self(out)
     }
 
+    /// Without these members, which are in it.
+    pub(crate) fn without<'a>(self, members: impl IntoIterator<Item = &'a ChangeId>) -> Self {
+        members
+            .into_iter()
+            .fold(self, |set, member| set.toggled(*member))
+    }
+
     pub(crate) fn of<'a>(members: impl IntoIterator<Item = &'a ChangeId>) -> Self {
         members
             .into_iter()

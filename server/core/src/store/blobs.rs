@@ -132,8 +132,37 @@ fn next_in_chain(conn: &Connection, previous: Row) -> Result<Option<(i64, Row)>>
     Ok(Some((pos, at)))
 }
 
+/// Stores a content by itself that was stored against another one.
+pub(crate) fn put_alone(conn: &Connection, dir: &Path, n: i64) -> Result<()> {
+    let Some(row) = row(conn, "n", &n)? else {
+        return Ok(());
+    };
+    let bytes = read(conn, dir, &row)?;
+    let hash: ContentId = conn
+        .prepare_cached("SELECT hash FROM blob WHERE n = ?1")?
+        .query_row([n], |r| r.get(0))?;
+    if ContentId::of(&bytes) != hash {
+        return Err(broken(&row, "does not match its hash"));
+    }
+    let (coding, data) = compress(&bytes, LEVEL);
+    conn.prepare_cached(
+        "UPDATE blob SET coding = ?2, base = NULL, pos = 0, data = ?3, pack = NULL, at = NULL, len = NULL
+         WHERE n = ?1",
+    )?
+    .execute(params![n, coding, data])?;
+    Ok(())
+}
+
 /// Reads a content and verifies it.
 pub(crate) fn get(conn: &Connection, dir: &Path, id: &ContentId) -> Result<Vec<u8>> {
+    match get_once(conn, dir, id) {
+        // it may have moved to another pack since its row was read
+        Err(Error::Blob { .. }) => get_once(conn, dir, id),
+        other => other,
+    }
+}
+
+fn get_once(conn: &Connection, dir: &Path, id: &ContentId) -> Result<Vec<u8>> {
     let blob = |reason: &str| Error::Blob {
         hash: id.to_string(),
         reason: reason.into(),
@@ -396,6 +425,58 @@ impl PackWriter {
             path: self.path,
             rows: self.rows,
         })
+    }
+}
+
+/// What is named of a pack, in a new one.
+pub(crate) struct Repacked {
+    old: String,
+    name: String,
+    /// The content's row, and where it is now.
+    places: Vec<(i64, u64)>,
+}
+
+impl Repacked {
+    /// Makes the new pack durable.
+    pub(crate) fn write(conn: &Connection, dir: &Path, old: &str) -> Result<Self> {
+        let path = packs(dir).join(old);
+        let mut from = File::open(&path).at("open", &path)?;
+        let mut pack = PackWriter::create(dir, super::now())?;
+        let mut places = Vec::new();
+        let mut select = conn
+            .prepare("SELECT n, at, len FROM blob WHERE data IS NULL AND pack = ?1 ORDER BY at")?;
+        let mut rows = select.query([old])?;
+        while let Some(row) = rows.next()? {
+            let (n, at, len): (i64, i64, usize) = (row.get(0)?, row.get(1)?, row.get(2)?);
+            let mut data = vec![0; len];
+            from.seek(SeekFrom::Start(u64::try_from(at).unwrap_or(0)))
+                .at("read", &path)?;
+            from.read_exact(&mut data).at("read", &path)?;
+            places.push((n, pack.pos));
+            pack.file.write_all(&data).at("write", &pack.path)?;
+            pack.pos += len as u64;
+        }
+        let sealed = pack.seal()?;
+        Ok(Self {
+            old: old.to_owned(),
+            name: sealed.name,
+            places,
+        })
+    }
+
+    /// From here on it is read there.
+    pub(crate) fn take_over(&self, conn: &Connection) -> Result<()> {
+        let mut update =
+            conn.prepare_cached("UPDATE blob SET pack = ?2, at = ?3 WHERE n = ?1 AND pack = ?4")?;
+        for (n, at) in &self.places {
+            let at = i64::try_from(*at).unwrap_or(i64::MAX);
+            update.execute(params![n, self.name, at, self.old])?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn remove_old(&self, dir: &Path) {
+        std::fs::remove_file(packs(dir).join(&self.old)).ok();
     }
 }
 

@@ -15,7 +15,9 @@ use std::time::{Duration, Instant};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-pub(crate) use blobs::{PackWriter, Packed, Reader, SealedPack, get, has, number, put};
+pub(crate) use blobs::{
+    PackWriter, Packed, Reader, Repacked, SealedPack, get, has, number, packs, put, put_alone,
+};
 pub(crate) use codec::{state_columns, state_from};
 
 use crate::error::{Context, Error, Result};
@@ -23,6 +25,8 @@ use crate::error::{Context, Error, Result};
 /// A WAL above this is moved into the database. Whoever opens the store while nobody else has it open
 /// reads all of the WAL, so that every hook pays for its length: a page takes about 2 µs.
 const WAL_LIMIT: u64 = 1 << 20;
+/// A database of so many bytes is copied while a hook waits.
+const QUICK_TO_COPY: i64 = 256 << 20;
 pub(crate) const BELL: &str = "bell";
 const BUSY: Duration = Duration::from_secs(20);
 /// A hook rather leaves a gap than hold its agent up.
@@ -232,6 +236,29 @@ impl Store {
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
             .ok();
         self.hasty.store(false, Ordering::Relaxed);
+    }
+
+    /// After much was removed: gives the space back where that takes nobody long, and nobody else is at it. What stays
+    /// is filled again.
+    pub(crate) fn give_back(&mut self) {
+        let number = |name: &str| -> i64 {
+            let sql = format!("PRAGMA {name}");
+            let read = self.conn.query_row(&sql, [], |r| r.get(0));
+            read.unwrap_or(0)
+        };
+        let (pages, free) = (number("page_count"), number("freelist_count"));
+        let is_quick = (pages - free) * number("page_size") < QUICK_TO_COPY;
+        if is_quick && free > pages / 4 {
+            self.hasty.store(true, Ordering::Relaxed);
+            self.conn.execute_batch("VACUUM").ok();
+            self.hasty.store(false, Ordering::Relaxed);
+        }
+        self.tidy();
+    }
+
+    /// The lock of who removes what is old. None: another does.
+    pub(crate) fn gc_lock(&self) -> Result<Option<Lock>> {
+        lock(&self.dir.join("gc.lock"), true, Duration::ZERO)
     }
 
     /// The lock of who scans the whole tree. None: another does.

@@ -25,6 +25,7 @@ fn entry(id: i64, kind: Kind) -> Entry {
             time: NOW - 120_000_000,
             git: GitHead::default(),
             coverage: Coverage::default(),
+            squashed: None,
         },
         branch: "main".into(),
         tags: Vec::new(),

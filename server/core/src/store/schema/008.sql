@@ -4,3 +4,6 @@ CREATE TABLE pin (
   node INTEGER PRIMARY KEY REFERENCES node(id),
   time INTEGER NOT NULL
 );
+
+-- Of a checkpoint that stands for several, JSON: how many, since when, whose. NULL: it is one.
+ALTER TABLE node ADD COLUMN squashed TEXT;

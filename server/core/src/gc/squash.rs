@@ -1,0 +1,346 @@
+//! A stretch of the history made one checkpoint: the last of them, with what all of them come to. Its files are as
+//! they were after it, and every set of edits that stays in force says so.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+
+use rusqlite::{Connection, params};
+
+use super::plan::Stretch;
+use crate::error::Result;
+use crate::history::{self, Ancestry, SetHash};
+use crate::model::{
+    Certainty, Change, ChangeId, FileId, NodeId, Origin, Role, SessionId, Squashed,
+};
+use crate::store::state_columns;
+
+/// False: something of it is not as it must be, and it stays as it is. The transaction is to be given up then.
+pub(super) fn squash(conn: &Connection, stretch: &Stretch) -> Result<bool> {
+    let Some((into, gone)) = stretch.nodes.split_last() else {
+        return Ok(false);
+    };
+    let all: HashSet<NodeId> = stretch.nodes.iter().copied().collect();
+    let summary = summary(conn, stretch)?;
+    let mut files: BTreeMap<FileId, Vec<Change>> = BTreeMap::new();
+    for node in &stretch.nodes {
+        for change in history::changes_of_node(conn, *node)? {
+            files.entry(change.file).or_default().push(change);
+        }
+    }
+    let ancestry = Ancestry::new(conn);
+    for (file, mut changes) in files {
+        changes.sort_unstable_by_key(|c| c.id);
+        if !compose(conn, &ancestry, file, &changes, &all, *into)? {
+            return Ok(false);
+        }
+    }
+    name_them(conn, &stretch.nodes)?;
+    move_marks(conn, *into)?;
+    forget_work(conn)?;
+    take_place(conn, &stretch.nodes, *into, gone, &summary)?;
+    Ok(true)
+}
+
+fn summary(conn: &Connection, stretch: &Stretch) -> Result<Squashed> {
+    let mut out = Squashed::default();
+    let mut turns = BTreeSet::new();
+    let mut agents = BTreeSet::new();
+    for id in &stretch.nodes {
+        let node = history::node(conn, *id)?;
+        match node.squashed {
+            Some(earlier) => {
+                out.checkpoints += earlier.checkpoints;
+                out.turns += earlier.turns;
+                agents.extend(earlier.agents);
+                out.since = earliest(out.since, earlier.since);
+            }
+            None => {
+                out.checkpoints += 1;
+                out.since = earliest(out.since, node.time);
+            }
+        }
+        turns.extend(node.turn.map(|turn| turn.0));
+        if let Some(session) = node.session {
+            agents.insert(history::session(conn, session)?.agent);
+        }
+    }
+    out.turns += turns.len() as u64;
+    out.agents = agents.into_iter().collect();
+    Ok(out)
+}
+
+fn earliest(a: i64, b: i64) -> i64 {
+    if a == 0 { b } else { a.min(b) }
+}
+
+/// What the changes of one file come to: one edit, or none.
+fn compose(
+    conn: &Connection,
+    ancestry: &Ancestry<'_>,
+    file: FileId,
+    changes: &[Change],
+    all: &HashSet<NodeId>,
+    into: NodeId,
+) -> Result<bool> {
+    let (Some(first), Some(last)) = (changes.first(), changes.last()) else {
+        return Ok(true);
+    };
+    let mut in_force: BTreeSet<ChangeId> = BTreeSet::new();
+    let ids: HashSet<ChangeId> = changes.iter().map(|c| c.id).collect();
+    for change in changes {
+        if change.role == Role::Edit {
+            in_force.insert(change.id);
+            continue;
+        }
+        let (taken_out, put_back) = history::moved_by(conn, change.id)?;
+        if taken_out.iter().chain(&put_back).any(|m| !ids.contains(m)) {
+            return Ok(false);
+        }
+        for member in taken_out {
+            in_force.remove(&member);
+        }
+        in_force.extend(put_back);
+    }
+    let is_change = first.before != last.after;
+    if is_change && in_force.is_empty() {
+        // a set has one state: there is something here that this does not know
+        return Ok(false);
+    }
+    let kept = in_force.last().copied().filter(|_| is_change);
+    let before = set_after(conn, last.id)?.without(&in_force);
+    // what the sets of all that stands above are to be without
+    let dropped: BTreeSet<ChangeId> = in_force
+        .iter()
+        .copied()
+        .filter(|member| Some(*member) != kept)
+        .collect();
+    let alone = changes.len() == 1 && kept == Some(first.id);
+    for change in changes.iter().filter(|c| Some(c.id) != kept) {
+        for sql in [
+            "DELETE FROM moved WHERE change = ?1",
+            "DELETE FROM counted WHERE change = ?1",
+            "DELETE FROM hunks WHERE change = ?1",
+        ] {
+            conn.prepare_cached(sql)?.execute([change.id])?;
+        }
+    }
+    for change in changes.iter().filter(|c| Some(c.id) != kept) {
+        conn.prepare_cached("DELETE FROM change WHERE id = ?1")?
+            .execute([change.id])?;
+    }
+    if let Some(kept) = kept {
+        let members: Vec<&Change> = changes
+            .iter()
+            .filter(|c| in_force.contains(&c.id))
+            .collect();
+        let origin = origin(&members);
+        let (before_path, before_image) = state_columns(&first.before);
+        let (after_path, after_image) = state_columns(&last.after);
+        let made_dirs = first
+            .before
+            .is_none()
+            .then(|| changes.iter().map(|c| c.made_dirs).max());
+        conn.prepare_cached(
+            "UPDATE change SET node = ?2, before_path = ?3, before_image = ?4, after_path = ?5, after_image = ?6,
+               session = ?7, call = NULL, session_certainty = ?8, step_certainty = ?9, provisional = 0,
+               made_dirs = ?10, set_after = ?11 WHERE id = ?1",
+        )?
+        .execute(params![
+            kept,
+            into,
+            before_path,
+            before_image,
+            after_path,
+            after_image,
+            origin.session,
+            origin.session_certainty,
+            origin.step_certainty,
+            made_dirs.flatten().unwrap_or(0),
+            before.toggled(kept)
+        ])?;
+    }
+    if alone {
+        return Ok(true);
+    }
+    if let Some(kept) = kept {
+        for sql in [
+            "DELETE FROM counted WHERE change = ?1",
+            "DELETE FROM hunks WHERE change = ?1",
+        ] {
+            conn.prepare_cached(sql)?.execute([kept])?;
+        }
+    }
+    rename_sets(conn, ancestry, file, all, into, &dropped)?;
+    Ok(true)
+}
+
+fn set_after(conn: &Connection, change: ChangeId) -> Result<SetHash> {
+    Ok(conn
+        .prepare_cached("SELECT set_after FROM change WHERE id = ?1")?
+        .query_row([change], |r| r.get(0))?)
+}
+
+/// Who made one edit of several: who made each of them, where that is one. It is no step's any more.
+fn origin(members: &[&Change]) -> Origin {
+    let sessions: BTreeSet<Option<SessionId>> = members.iter().map(|c| c.origin.session).collect();
+    let sure = members.iter().all(|c| !c.origin.is_uncertain());
+    match (sessions.len(), sessions.first(), sure) {
+        (1, Some(None), true) => Origin::USER,
+        (1, Some(session), true) => Origin {
+            session: *session,
+            call: None,
+            session_certainty: Certainty::Certain,
+            step_certainty: Certainty::Uncertain,
+        },
+        _ => Origin {
+            session: None,
+            call: None,
+            session_certainty: Certainty::Uncertain,
+            step_certainty: Certainty::Uncertain,
+        },
+    }
+}
+
+/// The sets of the changes above no more have what was dropped, and only states that a change has are known by theirs.
+fn rename_sets(
+    conn: &Connection,
+    ancestry: &Ancestry<'_>,
+    file: FileId,
+    all: &HashSet<NodeId>,
+    into: NodeId,
+    dropped: &BTreeSet<ChangeId>,
+) -> Result<()> {
+    let mut update = conn.prepare_cached("UPDATE change SET set_after = ?2 WHERE id = ?1")?;
+    let mut states = Vec::new();
+    for (change, set) in history::changes_with_sets(conn, file)? {
+        let above = !all.contains(&change.node) && ancestry.is_ancestor(into, change.node)?;
+        let now = if above { set.without(dropped) } else { set };
+        if now != set {
+            update.execute(params![change.id, now])?;
+        }
+        states.push((now, change.after));
+    }
+    conn.prepare_cached("DELETE FROM blame WHERE file = ?1")?
+        .execute([file])?;
+    conn.prepare_cached("DELETE FROM version WHERE file = ?1 AND set_hash <> ?2")?
+        .execute(params![file, SetHash::EMPTY])?;
+    for (set, state) in states {
+        history::note_state(conn, file, set, &state)?;
+    }
+    Ok(())
+}
+
+/// What says of a file since when it is known says so of the checkpoint that is left.
+fn move_marks(conn: &Connection, into: NodeId) -> Result<()> {
+    for sql in [
+        "UPDATE file SET since = ?1 WHERE since IN (SELECT id FROM temp.going)",
+        "UPDATE file_state SET since = ?1 WHERE since IN (SELECT id FROM temp.going)",
+        "INSERT OR IGNORE INTO adopted (node, file)
+           SELECT ?1, file FROM adopted WHERE node IN (SELECT id FROM temp.going)",
+    ] {
+        conn.prepare_cached(sql)?.execute([into])?;
+    }
+    conn.execute_batch(&format!(
+        "DELETE FROM adopted WHERE node IN (SELECT id FROM temp.going) AND node <> {}",
+        into.0
+    ))?;
+    Ok(())
+}
+
+/// The checkpoints that go, by their numbers, with what goes with them: one look at each table, where an index by
+/// checkpoint would cost every hook.
+fn name_them(conn: &Connection, nodes: &[NodeId]) -> Result<()> {
+    conn.execute_batch(
+        "CREATE TEMP TABLE IF NOT EXISTS going (id INTEGER PRIMARY KEY);
+         CREATE TEMP TABLE IF NOT EXISTS going_turn (id INTEGER PRIMARY KEY);
+         CREATE TEMP TABLE IF NOT EXISTS going_call (id INTEGER PRIMARY KEY);
+         CREATE TEMP TABLE IF NOT EXISTS going_operation (id INTEGER PRIMARY KEY);
+         DELETE FROM temp.going; DELETE FROM temp.going_turn;
+         DELETE FROM temp.going_call; DELETE FROM temp.going_operation;",
+    )?;
+    let mut insert = conn.prepare_cached("INSERT INTO temp.going (id) VALUES (?1)")?;
+    for node in nodes {
+        insert.execute([node])?;
+    }
+    // all checkpoints of a turn go, though maybe not all in this stretch
+    conn.execute_batch(
+        "INSERT INTO temp.going_turn SELECT DISTINCT turn FROM main.node
+           WHERE id IN (SELECT id FROM temp.going) AND turn IS NOT NULL;
+         INSERT INTO temp.going_call SELECT call FROM main.node
+             WHERE id IN (SELECT id FROM temp.going) AND call IS NOT NULL
+           UNION SELECT id FROM main.call WHERE turn IN (SELECT id FROM temp.going_turn)
+             AND id NOT IN (SELECT call FROM main.node WHERE call IS NOT NULL)
+             AND id NOT IN (SELECT call FROM main.change WHERE call IS NOT NULL);
+         INSERT INTO temp.going_operation SELECT id FROM main.operation
+           WHERE node IN (SELECT id FROM temp.going) OR made IN (SELECT id FROM temp.going);",
+    )?;
+    Ok(())
+}
+
+/// Turns, tool calls, operations and text that was not saved go with their checkpoints.
+fn forget_work(conn: &Connection) -> Result<()> {
+    conn.execute_batch(
+        "DELETE FROM journal WHERE operation IN (SELECT id FROM temp.going_operation);
+         DELETE FROM journal_file WHERE operation IN (SELECT id FROM temp.going_operation);
+         DELETE FROM journal_left WHERE operation IN (SELECT id FROM temp.going_operation);
+         DELETE FROM journal_edit WHERE operation IN (SELECT id FROM temp.going_operation);
+         UPDATE pending_save SET operation = NULL WHERE operation IN (SELECT id FROM temp.going_operation);
+         UPDATE operation SET of = NULL WHERE of IN (SELECT id FROM temp.going_operation);
+         DELETE FROM operation WHERE id IN (SELECT id FROM temp.going_operation);
+         UPDATE node SET session = NULL WHERE id IN (SELECT id FROM temp.going);
+         UPDATE node SET turn = NULL WHERE turn IN (SELECT id FROM temp.going_turn);
+         UPDATE node SET call = NULL WHERE call IN (SELECT id FROM temp.going_call);
+         UPDATE change SET call = NULL WHERE call IN (SELECT id FROM temp.going_call);
+         UPDATE call SET grp = NULL WHERE grp IN (SELECT id FROM temp.going_call);
+         DELETE FROM event WHERE call IN (SELECT id FROM temp.going_call);
+         UPDATE event SET turn = NULL WHERE turn IN (SELECT id FROM temp.going_turn);
+         DELETE FROM reserved WHERE call IN (SELECT id FROM temp.going_call);
+         DELETE FROM call WHERE id IN (SELECT id FROM temp.going_call);
+         UPDATE call SET turn = NULL WHERE turn IN (SELECT id FROM temp.going_turn);
+         DELETE FROM prompt WHERE turn IN (SELECT id FROM temp.going_turn);
+         DELETE FROM turn WHERE id IN (SELECT id FROM temp.going_turn);
+         DELETE FROM node_text WHERE node IN (SELECT id FROM temp.going);
+         DELETE FROM words WHERE rowid IN (SELECT id FROM temp.going);",
+    )?;
+    Ok(())
+}
+
+fn take_place(
+    conn: &Connection,
+    nodes: &[NodeId],
+    into: NodeId,
+    gone: &[NodeId],
+    summary: &Squashed,
+) -> Result<()> {
+    let Some(first) = nodes.first() else {
+        return Ok(());
+    };
+    conn.prepare_cached(
+        "UPDATE node SET kind = 'squash', label = NULL, description = NULL, squashed = ?3,
+           parent = (SELECT parent FROM node WHERE id = ?2) WHERE id = ?1",
+    )?
+    .execute(params![
+        into,
+        first,
+        serde_json::to_string(summary).unwrap_or_default()
+    ])?;
+    // whatever stands above it
+    let ancestry = Ancestry::new(conn);
+    let here = history::branch_of(conn, into)?;
+    let mut branches = conn.prepare_cached("SELECT id, head FROM branch WHERE head IS NOT NULL")?;
+    let mut rows = branches.query([])?;
+    let shorter = i64::try_from(gone.len()).unwrap_or(0);
+    while let Some(row) = rows.next()? {
+        let (branch, head): (crate::model::BranchId, NodeId) = (row.get(0)?, row.get(1)?);
+        if !ancestry.is_ancestor(into, head)? {
+            continue;
+        }
+        let from = if branch == here { into } else { NodeId(0) };
+        conn.prepare_cached("UPDATE node SET depth = depth - ?3 WHERE branch = ?1 AND id >= ?2")?
+            .execute(params![branch, from, shorter])?;
+    }
+    let mut delete = conn.prepare_cached("DELETE FROM node WHERE id = ?1")?;
+    for node in gone.iter().rev() {
+        delete.execute([node])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! `gc`: what is old becomes one checkpoint.
+
+use backstitch_core::gc::Collected;
+use serde_json::json;
+
+use super::args::Gc;
+use super::desk::Desk;
+use super::error::Result;
+use super::line::Line;
+use super::{log, out};
+use crate::render::{self, BLUE, DIM};
+use crate::shape;
+
+pub fn run(desk: &mut Desk, options: &Gc) -> Result<()> {
+    if options.if_due {
+        if !desk.engine.gc_is_due()? {
+            return Ok(());
+        }
+        desk.engine.gc_begins()?;
+    }
+    let mut limits = desk.engine.limits();
+    limits.days = options.keep_days.or(limits.days);
+    limits.checkpoints = options.keep.or(limits.checkpoints);
+    limits.bytes = match options.max_bytes {
+        Some(0) => None,
+        Some(bytes) => Some(bytes),
+        None => limits.bytes,
+    };
+    let mut progress = desk.out.progress();
+    let done = desk.engine.gc(limits, options.dry_run, &mut progress)?;
+    drop(progress);
+    if options.if_due {
+        return Ok(());
+    }
+    if desk.out.json {
+        let made = done.made.iter().map(|(node, squashed)| {
+            json!({ "checkpoint": node.to_string(), "squashed": shape::squashed(squashed) })
+        });
+        return out::answer(json!({
+            "dry_run": options.dry_run,
+            "gone": done.gone,
+            "made": made.collect::<Vec<_>>(),
+            "contents": done.contents,
+            "bytes_before": done.before,
+            "bytes_after": done.after,
+            "over_limit": done.is_over,
+        }));
+    }
+    say(desk, &done, options.dry_run)?;
+    if done.is_over {
+        let most = limits.bytes.unwrap_or(0);
+        desk.out.note(
+            "note",
+            &format!(
+                "the store is above its limit of {}: what is left is where a branch ends or begins, tagged, pinned, \
+                 or in use; raise `store.maxBytes`, or take back tags and pins",
+                render::bytes(most)
+            ),
+        );
+    }
+    Ok(())
+}
+
+fn say(desk: &Desk, done: &Collected, dry: bool) -> Result<()> {
+    let paint = desk.out.paint;
+    let count = |n: u64, one: &str, many: &str| {
+        render::plural(usize::try_from(n).unwrap_or(usize::MAX), one, many)
+    };
+    if done.gone == 0 && done.contents == 0 {
+        return desk.out.remark("Nothing is old enough to go.\n");
+    }
+    let mut text = String::new();
+    for (node, squashed) in &done.made {
+        let line = Line::new()
+            .column(BLUE, &node.to_string(), 8)
+            .plain(log::stands_for(squashed))
+            .add(DIM, "")
+            .right(paint.ago(squashed.since));
+        text.push_str(&line.draw(paint));
+    }
+    let (gone, contents) = (
+        count(done.gone, "checkpoint", "checkpoints"),
+        count(done.contents, "content", "contents"),
+    );
+    let (before, after) = (render::bytes(done.before), render::bytes(done.after));
+    text.push_str(&if dry {
+        format!(
+            "{gone} and {contents} would go; the store would take {after} instead of {before}.\n"
+        )
+    } else {
+        format!("{gone} and {contents} are gone; the store takes {after} instead of {before}.\n")
+    });
+    desk.out.text(&text)
+}

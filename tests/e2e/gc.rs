@@ -1,0 +1,279 @@
+//! Retention: what is old becomes one checkpoint, what anybody holds on to stays, and the store gets smaller.
+
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use crate::support::World;
+use crate::support::rng::Rng;
+
+const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n";
+
+/// Six turns, each of which changes a line of `a.txt`, and an edit of the user in `b.txt` between them.
+fn story() -> World {
+    let world = World::committed(&[("a.txt", TEXT), ("b.txt", TEXT)]);
+    let mut agent = world.agent();
+    for (n, line) in (1..).zip(["one", "two", "three", "four", "five", "six"]) {
+        agent.prompt(&format!("turn {n}"));
+        agent.edit("a.txt", line, &format!("{line} of t{n}"));
+        agent.bash(&format!("echo {n} >> shell.txt"));
+        agent.stop();
+        if n == 4 {
+            world.write("b.txt", TEXT.replace("seven", "mine"));
+        }
+    }
+    world
+}
+
+fn rows(world: &World) -> Vec<Value> {
+    let log = world.json(["log", "--all"]);
+    log["checkpoints"].as_array().expect("rows").clone()
+}
+
+fn ids(rows: &[Value]) -> Vec<String> {
+    let of = |row: &Value| row["id"].as_str().expect("an id").to_owned();
+    rows.iter().map(of).collect()
+}
+
+fn database(world: &World) -> Connection {
+    Connection::open(world.store().join("store.db")).expect("the store")
+}
+
+/// As if everything had happened so long ago.
+fn age(world: &World, days: i64) {
+    let shift = days * 24 * 3600 * 1_000_000;
+    database(world)
+        .execute("UPDATE node SET time = time - ?1", [shift])
+        .expect("a column");
+}
+
+/// S2-R5, S3-029, S3-030: what stays is as it was, what goes says so, and nothing on disk is touched.
+#[test]
+fn old_checkpoints_become_one() {
+    let world = story();
+    world.ok(["tag", "works", "t3"]);
+    let before = ids(&rows(&world));
+    let (disk, then) = (world.tree(), world.ok(["cat", "works", "a.txt"]).stdout);
+
+    let dry = world.json(["gc", "--keep-days", "0", "--dry-run"]);
+    assert_eq!(ids(&rows(&world)), before, "a dry run does nothing");
+    let done = world.json(["gc", "--keep-days", "0"]);
+    assert!(done["gone"].as_u64().expect("a number") > 5, "{done}");
+    assert_eq!(dry["dry_run"], json!(true));
+    for field in ["gone", "made", "contents"] {
+        assert_eq!(dry[field], done[field], "{field}");
+    }
+    assert!(world.tree() == disk);
+    world.ok(["verify"]);
+
+    // the tagged turn is whole, what was before and after it is one, the newest turn is there
+    let after = rows(&world);
+    let kinds: Vec<&str> = after
+        .iter()
+        .map(|row| row["kind"].as_str().expect("a kind"))
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            "step", "step", "turn", "squash", "step", "step", "turn", "squash"
+        ]
+    );
+    let made = &after[3];
+    assert_eq!(made["squashed"]["turns"], json!(2));
+    assert_eq!(made["squashed"]["agents"], json!(["claude-code"]));
+    assert!(ids(&after).iter().all(|id| before.contains(id)));
+    assert_eq!(world.ok(["cat", "works", "a.txt"]).stdout, then);
+    let log = world.ok(["log"]).stdout;
+    assert!(log.contains("checkpoints of 2 turns, made one"), "{log}");
+    let id = made["id"].as_str().expect("an id");
+    let shown = world.ok(["show", id]).stdout;
+    assert!(
+        shown.contains("stands for") && shown.contains("a.txt"),
+        "{shown}"
+    );
+    let patch = world.ok(["show", id, "--patch"]).stdout;
+    assert!(patch.contains("+four of t4"), "{patch}");
+
+    for gone in ["t1", "t4", "c2"] {
+        let output = world.run(["rewind", gone]);
+        assert_eq!(output.code, 3, "{output}");
+        assert!(output.stderr.contains("`gc` made it one"), "{output}");
+    }
+    let none = world.run(["rewind", "t99"]);
+    assert!(none.stderr.contains("no checkpoint"), "{none}");
+
+    // nothing more goes, and the next turn is numbered on
+    let again = world.json(["gc", "--keep-days", "0"]);
+    assert_eq!(again["gone"], json!(0));
+    let mut agent = world.agent();
+    agent.prompt("one more");
+    agent.edit("a.txt", "eight", "8");
+    assert!(world.ok(["log"]).stdout.contains("t7"));
+    world.ok(["verify"]);
+}
+
+/// S3-033, U-19: a rewind over what became one takes the agent's lines out and leaves the user's.
+#[test]
+fn a_rewind_reaches_over_what_became_one() {
+    let world = story();
+    world.ok(["tag", "works", "t3"]);
+    world.ok(["gc", "--keep-days", "0"]);
+    world.ok(["rewind", "works"]);
+    assert_eq!(
+        world.read("a.txt"),
+        TEXT.replace("one", "one of t1").replace("two", "two of t2")
+    );
+    assert_eq!(world.read("shell.txt"), "1\n2\n");
+    assert_eq!(world.read("b.txt"), TEXT.replace("seven", "mine"));
+    world.ok(["undo"]);
+    assert!(world.read("a.txt").contains("six of t6"));
+    world.ok(["verify"]);
+    let blame = world.json(["blame", "a.txt"]);
+    assert!(blame.to_string().contains("claude-code"), "{blame}");
+}
+
+/// U-19: where the user and an agent wrote one file within what became one, nobody knows any more which lines are
+/// whose; they stay, and that is said.
+#[test]
+fn what_became_one_and_is_of_two_stays_and_is_said() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let mut agent = world.agent();
+    agent.prompt("before");
+    agent.edit("a.txt", "eight", "8");
+    agent.stop();
+    world.ok(["tag", "start"]);
+    agent.prompt("both");
+    agent.edit("a.txt", "one", "1");
+    agent.stop();
+    world.write("a.txt", world.read("a.txt").replace("three", "mine"));
+    agent.prompt("and on");
+    agent.edit("a.txt", "five", "5");
+    agent.stop();
+    agent.prompt("the newest");
+    world.ok(["gc", "--keep-days", "0"]);
+    let plan = world.json(["rewind", "start", "--dry-run"]);
+    assert_eq!(plan["actions"], json!([]), "{plan}");
+    assert!(plan["gaps"].to_string().contains("not certain"), "{plan}");
+    world.ok(["rewind", "start", "--uncertain", "take"]);
+    assert_eq!(world.read("a.txt"), TEXT.replace("eight", "8"));
+}
+
+/// U-20, U-24: what a rewind that stays has moved stays, too: it is undone as ever.
+#[test]
+fn what_can_be_undone_stays() {
+    let world = story();
+    world.ok(["rewind", "t2"]);
+    let before = world.tree();
+    let done = world.json(["gc", "--keep-days", "0"]);
+    // only what is before the turn that it went back to
+    assert_eq!(done["made"].as_array().map(Vec::len), Some(1), "{done}");
+    world.ok(["undo"]);
+    assert!(world.read("a.txt").contains("six of t6"));
+    world.ok(["redo"]);
+    assert!(world.tree() == before);
+    world.ok(["verify"]);
+}
+
+/// S3-030: thirty days, and who stops working has it done without waiting for it.
+#[test]
+fn it_runs_by_itself_when_something_is_old() {
+    let world = story();
+    let before = rows(&world).len();
+    let mut agent = world.agent();
+    agent.prompt("nothing is old");
+    agent.stop();
+    assert_eq!(world.json(["gc"])["gone"], json!(0));
+    age(&world, 29);
+    assert_eq!(world.json(["gc"])["gone"], json!(0));
+    age(&world, 2);
+    world.write(".backstitch.toml", "[store]\nkeepDays = 40\n");
+    assert_eq!(world.json(["gc"])["gone"], json!(0));
+    world.remove(".backstitch.toml");
+    agent.prompt("old things go");
+    let stopped = agent.stop();
+    assert_eq!((stopped.code, stopped.stderr.as_str()), (0, ""));
+    let until = Instant::now() + Duration::from_secs(30);
+    let is_one = || {
+        rows(&world)
+            .iter()
+            .any(|row| row["kind"] == json!("squash"))
+    };
+    while !is_one() {
+        assert!(Instant::now() < until, "nothing was made one");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    world.ok(["verify"]);
+    assert!(rows(&world).len() < before);
+}
+
+/// S2-R5: by number, and by size: the oldest go first, and contents with them.
+#[test]
+fn it_gets_below_its_limits() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let mut rng = Rng::new(3);
+    let mut agent = world.agent();
+    for n in 0..40 {
+        agent.prompt(&format!("turn {n}"));
+        // random text does not get smaller
+        let text: String = (0..60)
+            .map(|_| format!("{:x?}\n", rng.bytes(512)))
+            .collect();
+        agent.write("noise.txt", &text);
+        agent.stop();
+    }
+    let most = 1_500_000;
+    world.write(
+        ".backstitch.toml",
+        format!("[store]\nmaxBytes = {most}\n[checkpoints]\nmax = 60\n"),
+    );
+    let status = world.ok(["status"]).stdout;
+    assert!(status.contains("comes near its limit"), "{status}");
+    let done = world.json(["gc", "--max-bytes", "0"]);
+    assert!(rows(&world).len() <= 62, "{}", rows(&world).len());
+    assert!(done["contents"].as_u64() > Some(5), "{done}");
+    let done = world.json(["gc"]);
+    let size = done["bytes_after"].as_u64().expect("a size");
+    assert!(size < most && done["over_limit"] == json!(false), "{done}");
+    let on_disk = |name: &str| std::fs::metadata(world.store().join(name)).map_or(0, |m| m.len());
+    let on_disk = on_disk("store.db") + on_disk("store.db-wal");
+    assert!(on_disk < most, "{on_disk}");
+    world.ok(["verify"]);
+
+    // what is held stays, whatever the limit
+    world.ok(["tag", "kept"]);
+    let over = world.run(["gc", "--max-bytes", "1"]);
+    assert!(over.stderr.contains("above its limit"), "{over}");
+    world.ok(["verify"]);
+}
+
+/// The settings of it, and what is wrong with them.
+#[test]
+fn its_settings_are_checked() {
+    let world = story();
+    for (text, wrong) in [
+        ("[store]\nkeepDays = 0\n", "0 is no number of days"),
+        ("[store]\nkeepDays = \"30\"\n", "is no number of days"),
+        ("[store]\nmaxBytes = 10\n", "10 is less than 1 MiB"),
+        ("[store]\nmaxBytes = \"much\"\n", "is no size"),
+        (
+            "[checkpoints]\nmax = -1\n",
+            "-1 is no number of checkpoints",
+        ),
+    ] {
+        world.write(".backstitch.toml", text);
+        let output = world.ok(["status", "-v"]);
+        assert!(
+            output.stderr.contains(".backstitch.toml:2: ") && output.stderr.contains(wrong),
+            "{text}: {output}"
+        );
+    }
+    world.write(
+        ".backstitch.toml",
+        "[store]\nkeepDays = 7\nmaxBytes = \"2 GiB\"\n[checkpoints]\nmax = 500\n",
+    );
+    let text = world.ok(["status", "-v"]).stdout;
+    for line in ["store.keepDays", "2 GiB", "500"] {
+        assert!(text.contains(line), "{line} in {text}");
+    }
+}

@@ -1,0 +1,120 @@
+//! `gc` beside agents at work, killed again and again: what anybody holds on to is there byte for byte, and what was
+//! half done is no obstacle to the next one.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use super::{Killer, Kind};
+use crate::support::World;
+use crate::support::agent::Agent;
+use crate::support::rng::{Rng, number};
+
+const AGENTS: usize = 8;
+/// About as much as an empty store and what these agents' files are in the end take, twice.
+const LIMIT: &str = "1200000";
+
+/// What a file was at a tag.
+type Kept = BTreeMap<(String, String), String>;
+
+/// One agent writes its own file, and tags some of what it wrote.
+fn work(world: &World, agent: &mut Agent<'_>, name: &str, over: &AtomicBool, kept: &Mutex<Kept>) {
+    let path = format!("{name}.txt");
+    for n in 0_u64.. {
+        if over.load(Ordering::Relaxed) {
+            return;
+        }
+        if n % 4 == 0 {
+            agent.prompt(&format!("{name} {n}"));
+        }
+        let noise = Rng::new(n * 31 + name.len() as u64).bytes(3000);
+        let text = format!("{name} wrote {n}\n{noise:x?}\n");
+        agent.write(&path, &text);
+        if n % 25 == 3 {
+            let tag = format!("{name}-{n}");
+            world.ok(["tag", &tag]);
+            let mut kept = kept.lock().expect("no panic");
+            kept.insert((tag, path.clone()), text);
+        }
+        if n % 4 == 3 {
+            agent.stop();
+        }
+    }
+}
+
+fn run(kind: Kind, kills: u64) {
+    let seed = Rng::seed("BACKSTITCH_SEED", 11);
+    println!("BACKSTITCH_SEED={seed}");
+    let mut rng = Rng::new(seed);
+    let world = World::in_memory();
+    world.git_ok(["init", "-q", "-b", "main"]);
+    world.write("README", "together\n");
+    let mut agents: Vec<Agent<'_>> = (0..AGENTS).map(|_| world.agent()).collect();
+    agents[0].prompt("the first");
+    let (over, kept) = (AtomicBool::new(false), Mutex::new(Kept::new()));
+    let mut killer = Killer::new(kind);
+    let (mut whole, mut runs) = (0, 0);
+    thread::scope(|scope| {
+        let (world, over, kept) = (&world, &over, &kept);
+        for (n, agent) in agents.iter_mut().enumerate() {
+            scope.spawn(move || work(world, agent, &format!("agent-{n}"), over, kept));
+        }
+        let _over = Over(over);
+        while killer.kills < kills {
+            runs += 1;
+            assert!(runs < kills * 20, "{} of {runs} were killed", killer.kills);
+            let mut gc = world.backstitch();
+            gc.args(["gc", "--keep", "20", "--max-bytes", LIMIT]);
+            whole += u64::from(!killer.run(&mut rng, "gc", &mut gc, ""));
+            if killer.kills % 20 == 0 {
+                world.ok(["verify"]);
+            }
+        }
+    });
+    println!("{} kills, {whole} ended by themselves", killer.kills);
+    let done = world.json(["gc", "--keep", "20", "--max-bytes", LIMIT]);
+    world.ok(["verify"]);
+    let kept = kept.into_inner().expect("no panic");
+    for ((tag, path), text) in &kept {
+        assert!(
+            world.ok(["cat", tag, path]).stdout == *text,
+            "{path} at {tag} is not as it was"
+        );
+    }
+    assert!(done["gone"].is_u64() && !kept.is_empty(), "{done}");
+    // nothing is held any more: it gets below its limit
+    for (tag, _) in kept.keys() {
+        world.ok(["tag", "--delete", tag]);
+    }
+    for agent in &mut agents {
+        agent.session_end();
+    }
+    let done = world.json(["gc", "--keep", "20", "--max-bytes", LIMIT]);
+    assert_eq!(done["over_limit"], serde_json::json!(false), "{done}");
+    let left = world.json(["log", "--all"]);
+    let left = left["checkpoints"].as_array().map_or(0, Vec::len);
+    assert!(left < 60, "{left} checkpoints");
+    world.ok(["verify"]);
+}
+
+/// Ends the agents, also when a check fails.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// U-20, S2-R5: at every point where it matters.
+#[test]
+fn gc_killed_at_any_point_beside_agents_loses_nothing() {
+    run(Kind::Points, number("BACKSTITCH_GC_KILLS", 100));
+}
+
+/// U-20, S2-R5: at any moment.
+#[test]
+fn gc_killed_at_any_moment_beside_agents_loses_nothing() {
+    run(Kind::Clock, number("BACKSTITCH_GC_KILLS", 100));
+}
