@@ -181,6 +181,8 @@ export interface Checkpoint {
   tags: string[];
   /** Kept for good, whatever `gc` removes. */
   pinned: boolean;
+  /** Where it stands for several that became one with their age. */
+  squashed?: Squashed;
   /** It has edits, and none of them is in force any more. */
   taken_out: boolean;
   /** What made it, where it is a rewind. */
@@ -226,6 +228,8 @@ export interface CheckpointResult {
   tags: string[];
   /** Kept for good, whatever `gc` removes. */
   pinned: boolean;
+  /** Where it stands for several that became one with their age. */
+  squashed?: Squashed;
   /** It has edits, and none of them is in force any more. */
   taken_out: boolean;
   /** What made it, where it is a rewind. */
@@ -724,6 +728,16 @@ export interface ShowTimelineParams {
 /** The rows that were shown, newest first. */
 export interface ShowTimelineResult {
   checkpoints: Checkpoint[];
+}
+
+/** What became one checkpoint. */
+export interface Squashed {
+  checkpoints: number;
+  turns: number;
+  /** Of the oldest of them. */
+  since: Time;
+  /** By their names. */
+  agents: string[];
 }
 
 /** How the server stands. */

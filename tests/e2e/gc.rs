@@ -216,10 +216,10 @@ fn it_gets_below_its_limits() {
     for n in 0..40 {
         agent.prompt(&format!("turn {n}"));
         // random text does not get smaller
-        let text: String = (0..60)
+        let lines: Vec<String> = (0..60)
             .map(|_| format!("{:x?}\n", rng.bytes(512)))
             .collect();
-        agent.write("noise.txt", &text);
+        agent.write("noise.txt", &lines.concat());
         agent.stop();
     }
     let most = 1_500_000;

@@ -135,6 +135,7 @@
 ---@field branch string
 ---@field tags string[]
 ---@field pinned boolean Kept for good, whatever `gc` removes.
+---@field squashed? backstitch.Squashed Where it stands for several that became one with their age.
 ---@field taken_out boolean It has edits, and none of them is in force any more.
 ---@field operation backstitch.Operation|nil What made it, where it is a rewind.
 ---@field git backstitch.GitHead
@@ -166,6 +167,7 @@
 ---@field branch string
 ---@field tags string[]
 ---@field pinned boolean Kept for good, whatever `gc` removes.
+---@field squashed? backstitch.Squashed Where it stands for several that became one with their age.
 ---@field taken_out boolean It has edits, and none of them is in force any more.
 ---@field operation backstitch.Operation|nil What made it, where it is a rewind.
 ---@field git backstitch.GitHead
@@ -508,6 +510,13 @@
 ---The rows that were shown, newest first.
 ---@class backstitch.ShowTimelineResult
 ---@field checkpoints backstitch.Checkpoint[]
+
+---What became one checkpoint.
+---@class backstitch.Squashed
+---@field checkpoints integer
+---@field turns integer
+---@field since backstitch.Time Of the oldest of them.
+---@field agents string[] By their names.
 
 ---How the server stands.
 ---@class backstitch.Status

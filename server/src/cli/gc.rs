@@ -83,12 +83,13 @@ fn say(desk: &Desk, done: &Collected, dry: bool) -> Result<()> {
         count(done.contents, "content", "contents"),
     );
     let (before, after) = (render::bytes(done.before), render::bytes(done.after));
-    text.push_str(&if dry {
-        format!(
-            "{gone} and {contents} would go; the store would take {after} instead of {before}.\n"
-        )
+    let (verb, takes) = if dry {
+        ("would go", "would take")
     } else {
-        format!("{gone} and {contents} are gone; the store takes {after} instead of {before}.\n")
-    });
+        ("are gone", "takes")
+    };
+    let end =
+        format!("{gone} and {contents} {verb}; the store {takes} {after} instead of {before}.\n");
+    text.push_str(&end);
     desk.out.text(&text)
 }

@@ -655,10 +655,12 @@ pub fn stands_for(squashed: &Squashed) -> String {
     let count = |n: u64, one: &str, many: &str| {
         render::plural(usize::try_from(n).unwrap_or(usize::MAX), one, many)
     };
-    let mut text = count(squashed.checkpoints, "checkpoint", "checkpoints");
-    if squashed.turns > 0 {
-        text.push_str(&format!(" of {}", count(squashed.turns, "turn", "turns")));
+    let checkpoints = count(squashed.checkpoints, "checkpoint", "checkpoints");
+    match squashed.turns {
+        0 => format!("{checkpoints}, made one"),
+        turns => format!(
+            "{checkpoints} of {}, made one",
+            count(turns, "turn", "turns")
+        ),
     }
-    text.push_str(", made one");
-    text
 }

@@ -67,7 +67,7 @@ fn run(kind: Kind, kills: u64) {
             let mut gc = world.backstitch();
             gc.args(["gc", "--keep", "20", "--max-bytes", LIMIT]);
             whole += u64::from(!killer.run(&mut rng, "gc", &mut gc, ""));
-            if killer.kills % 20 == 0 {
+            if killer.kills.is_multiple_of(20) {
                 world.ok(["verify"]);
             }
         }

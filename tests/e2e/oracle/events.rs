@@ -70,6 +70,13 @@ impl World {
             let known = self.seen.contains_key(path) || !disk.contains_key(path);
             if !known && hides(self.rules_scanned.as_ref(), path) {
                 self.adopted.push((path.clone(), NodeId(i64::MAX)));
+                // nobody looked there when it was written: it belongs to how the file was found
+                let found = disk.get(path).and_then(Entry::text).unwrap_or_default();
+                for line in found.lines() {
+                    if let Some(token) = self.tokens.get_mut(line).filter(|t| t.node.is_none()) {
+                        token.sure = Sure::No;
+                    }
+                }
             }
             self.look_at(path, &disk);
         }

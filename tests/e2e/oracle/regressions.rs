@@ -494,3 +494,44 @@ fn only_what_is_fresh_is_carried() {
 fn what_was_carried_goes_back() {
     holds(&[A_BRANCH, by_the_user(), switch(1, true, true)]);
 }
+
+/// U-23: what a tool names in a place that rules hide goes back to what it was before.
+#[test]
+fn a_file_moved_to_where_rules_hide_it_and_named_there() {
+    let ask = |node| {
+        Op::Rewind(Ask {
+            node,
+            exact: false,
+            session: None,
+            path: None,
+            choice: Choice::Fail,
+            uncertain: false,
+            back: false,
+        })
+    };
+    holds(&[
+        named(Edit::Insert {
+            file: 0,
+            at: 0,
+            lines: 1,
+        }),
+        ask(1082),
+        named(Edit::Rules { rules: 86 }),
+        shell(vec![
+            Edit::Rename { file: 0, to: 161 },
+            Edit::Insert {
+                file: 31,
+                at: 2,
+                lines: 1,
+            },
+        ]),
+        named(Edit::Insert {
+            file: 19,
+            at: 0,
+            lines: 1,
+        }),
+        Op::Prompt(A),
+        Op::Prompt(A),
+        ask(3176),
+    ]);
+}

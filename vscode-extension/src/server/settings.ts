@@ -10,6 +10,9 @@ const KEYS = [
   "capture.maxFileSize",
   "restore.default",
   "store.dir",
+  "store.keepDays",
+  "store.maxBytes",
+  "checkpoints.max",
 ] as const;
 
 type Settings = Record<string, unknown>;

@@ -46,18 +46,16 @@ fn summary(conn: &Connection, stretch: &Stretch) -> Result<Squashed> {
     let mut agents = BTreeSet::new();
     for id in &stretch.nodes {
         let node = history::node(conn, *id)?;
-        match node.squashed {
-            Some(earlier) => {
-                out.checkpoints += earlier.checkpoints;
-                out.turns += earlier.turns;
-                agents.extend(earlier.agents);
-                out.since = earliest(out.since, earlier.since);
-            }
-            None => {
-                out.checkpoints += 1;
-                out.since = earliest(out.since, node.time);
-            }
-        }
+        let itself = Squashed {
+            checkpoints: 1,
+            since: node.time,
+            ..Squashed::default()
+        };
+        let one = node.squashed.unwrap_or(itself);
+        out.checkpoints += one.checkpoints;
+        out.turns += one.turns;
+        out.since = earliest(out.since, one.since);
+        agents.extend(one.agents);
         turns.extend(node.turn.map(|turn| turn.0));
         if let Some(session) = node.session {
             agents.insert(history::session(conn, session)?.agent);
