@@ -286,7 +286,7 @@ fn what_is_wrong_is_said_and_breaks_nothing() {
     let said = world.ok(["log"]).stderr;
     let unknown = format!(
         "warning: {}:3: `pause`: there is no such setting; there are capture.exclude, capture.include, \
-         capture.maxFileSize, codeLens, restore.default, store.dir\n",
+         capture.maxFileSize, codeLens, restore.default, store.dir, store.keepDays, store.maxBytes, checkpoints.max\n",
         own_path(&world)
     );
     assert_eq!(said, format!("warning: {expected}\n{unknown}"));

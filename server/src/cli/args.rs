@@ -247,6 +247,10 @@ pub enum Command {
     /// ends or begins, tagged and pinned checkpoints, what a rewind that stays has moved, whole turns, and what is
     /// younger than `store.keepDays`, unless there are more than `checkpoints.max` or the store takes more than
     /// `store.maxBytes`: then the oldest go first. This cannot be undone; files of the workspace are not touched.
+    #[command(after_help = "Examples:\n  \
+        backstitch gc --dry-run\n  \
+        backstitch gc --keep-days 90\n  \
+        backstitch gc --keep 500 --max-bytes 1000000000")]
     Gc(Gc),
     /// The history in numbers: checkpoints, sessions, lines, sizes
     #[command(after_help = "Examples:\n  backstitch stats\n  backstitch stats --json")]

@@ -79,7 +79,7 @@ default = [
 "#,
     );
     let keys = "there is no such setting; there are capture.exclude, capture.include, \
-                capture.maxFileSize, codeLens, restore.default, store.dir";
+                capture.maxFileSize, codeLens, restore.default, store.dir, store.keepDays, store.maxBytes, checkpoints.max";
     assert_eq!(
         wrong,
         [

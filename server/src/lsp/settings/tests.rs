@@ -36,7 +36,7 @@ fn what_is_not_named_stays_as_it_is() {
 fn what_is_wrong_is_said() {
     let wrong = |told: Value| Settings::default().update(&told);
     let keys = "there is no such setting; there are capture.exclude, capture.include, \
-                capture.maxFileSize, codeLens, restore.default, store.dir";
+                capture.maxFileSize, codeLens, restore.default, store.dir, store.keepDays, store.maxBytes, checkpoints.max";
     for (told, said) in [
         (
             json!({ "backstitch": { "codeLens": "some" } }),
