@@ -5,6 +5,7 @@ mod agents;
 mod changed;
 mod cli;
 mod demo;
+mod doctor;
 mod hook;
 mod lsp;
 mod render;

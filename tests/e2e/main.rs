@@ -8,6 +8,7 @@ mod buffers;
 mod capture;
 mod commands;
 mod docs;
+mod doctor;
 mod editors;
 mod finding;
 mod forks;

@@ -16,6 +16,7 @@ mod fault;
 mod forks;
 pub mod gc;
 mod git;
+pub mod health;
 mod hint;
 mod history;
 mod known;

@@ -13,6 +13,8 @@ use serde_json::value::RawValue;
 use super::ParseError;
 
 pub const NAME: &str = "claude-code";
+/// The oldest version, by its first two numbers, that tells of all that is recorded.
+pub const OLDEST: (u32, u32) = (2, 1);
 
 /// Tools that write no file themselves. What a subagent does is reported call by call.
 const READS: &[&str] = &[

@@ -76,6 +76,9 @@ pub enum Command {
     /// The workspace, its store, and what is not captured
     #[command(after_help = "Examples:\n  backstitch status\n  backstitch status --json")]
     Status,
+    /// Whether all that has to work together does: store, history, settings, agents and their hooks
+    #[command(after_help = "Examples:\n  backstitch doctor\n  backstitch doctor --json")]
+    Doctor,
     /// Make a directory a workspace and record its state
     #[command(after_help = "Examples:\n  backstitch init\n  backstitch init ~/notes")]
     Init {

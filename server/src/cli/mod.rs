@@ -6,6 +6,7 @@ mod blame;
 mod branch;
 mod desk;
 mod diff;
+mod doctor;
 mod error;
 mod files;
 mod gc;
@@ -81,6 +82,7 @@ fn run(cli: Cli, out: &Out) -> Result<()> {
             })?)
         }
         Command::Status => store::status(global, out),
+        Command::Doctor => doctor::run(global, out),
         command => {
             let verifies = matches!(command, Command::Verify);
             let lists = empty_list(&command);
@@ -174,6 +176,7 @@ fn at_desk(command: Command, desk: &mut Desk) -> Result<()> {
         | Command::Setup(_)
         | Command::Lsp(_)
         | Command::Status
+        | Command::Doctor
         | Command::Init { .. }
         | Command::Completions { .. }
         | Command::Hook { .. } => Ok(()),

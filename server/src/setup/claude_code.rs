@@ -77,6 +77,21 @@ pub fn remove(settings: &mut Value) -> Result<()> {
     Ok(())
 }
 
+/// Each hook of ours: its event, and what is run.
+pub fn ours(settings: &Value) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let hooks = settings.get("hooks").and_then(Value::as_object);
+    for (event, groups) in hooks.into_iter().flatten() {
+        let groups = groups.as_array().map_or(&[][..], Vec::as_slice);
+        for entry in groups.iter().flat_map(entries).filter(|e| is_ours(e)) {
+            if let Some(command) = entry.get("command").and_then(Value::as_str) {
+                found.push((event.clone(), command.to_owned()));
+            }
+        }
+    }
+    found
+}
+
 /// The settings with empty lists of hooks left out: they mean the same without.
 pub fn without_empties(settings: &Value) -> Value {
     let mut settings = settings.clone();

@@ -87,6 +87,38 @@ pub fn found() -> Vec<(&'static str, String)> {
         .collect()
 }
 
+pub use claude_code::EVENTS;
+
+/// Where Claude Code's settings may stand: the user's, and those of a project.
+pub fn settings_of_claude_code(project: &Path) -> Vec<PathBuf> {
+    let user = claude_dir().map(|dir| dir.join("settings.json"));
+    let own = ["settings.json", "settings.local.json"];
+    user.into_iter()
+        .chain(own.map(|name| project.join(".claude").join(name)))
+        .collect()
+}
+
+/// Claude Code's program.
+pub fn claude_on_path() -> Option<PathBuf> {
+    on_path("claude")
+}
+
+/// The hooks of ours in a file of settings, by their events, with the command of each.
+pub fn hooks_in(path: &Path) -> Result<Vec<(String, String)>> {
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    Ok(claude_code::ours(&file::Settings::read(path)?.value))
+}
+
+/// Whether it says that no hooks are to be run.
+pub fn is_switched_off(path: &Path) -> bool {
+    let settings = path.exists().then(|| file::Settings::read(path));
+    settings.is_some_and(|read| {
+        read.is_ok_and(|settings| settings.value["disableAllHooks"] == Value::Bool(true))
+    })
+}
+
 /// Sets up one agent.
 pub fn run(agent: &str, found: Option<String>, request: Request) -> Result<Done> {
     if editors::is_known(agent) {

@@ -1,0 +1,47 @@
+//! `doctor` as typed: what was looked at, in lines and in words.
+
+use backstitch_core::config::Config;
+use serde_json::json;
+
+use super::args::Global;
+use super::desk;
+use super::error::{Error, Kind, Result};
+use super::out::{self, Out};
+use crate::doctor::{self, State};
+use crate::render::{self, BOLD, DIM, GREEN, RED, YELLOW};
+
+pub fn run(global: &Global, out: &Out) -> Result<()> {
+    let workspace = desk::find(global)?;
+    let config = Config::read(&workspace);
+    let findings = doctor::examine(&workspace, &config);
+    let wrong = findings.iter().filter(|f| f.state == State::Wrong).count();
+    let answer = json!({ "ok": wrong == 0, "findings": findings });
+    if !out.json {
+        let paint = out.paint;
+        let mut text = String::new();
+        for finding in &findings {
+            let (mark, style) = match finding.state {
+                State::Good => ("✓", GREEN),
+                State::Warning => ("!", YELLOW),
+                State::Wrong => ("✗", RED),
+            };
+            let about = paint.on(BOLD, finding.about);
+            let mark = paint.on(style, mark);
+            text.extend([mark.as_str(), " ", &about, ": ", &finding.said, "\n"]);
+            if let Some(hint) = &finding.hint {
+                text.push_str(&paint.on(DIM, &format!("  {hint}\n")));
+            }
+        }
+        out.text(&text)?;
+    }
+    if wrong > 0 {
+        let count = render::plural(wrong, "thing is", "things are");
+        return Err(Error::new(Kind::Refused, format!("{count} wrong"))
+            .hint("each line above says how to mend it")
+            .answer(answer));
+    }
+    if out.json {
+        return out::answer(answer);
+    }
+    Ok(())
+}

@@ -1,0 +1,244 @@
+//! `backstitch doctor`: whether everything that has to work together does, and how to mend what does not. Owns what is
+//! looked at; it mends nothing itself.
+
+mod hooks;
+
+use std::path::Path;
+
+use backstitch_core::config::Config;
+use backstitch_core::{Engine, Workspace, gc, health};
+use serde::Serialize;
+
+use crate::render;
+
+/// How it stands with one thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    Good,
+    /// It works, though not as it should.
+    Warning,
+    Wrong,
+}
+
+/// One thing that was looked at.
+#[derive(Clone, Debug, Serialize)]
+pub struct Finding {
+    pub about: &'static str,
+    pub state: State,
+    pub said: String,
+    /// What to do, where there is something to do.
+    pub hint: Option<String>,
+}
+
+impl Finding {
+    fn good(about: &'static str, said: impl Into<String>) -> Self {
+        Self {
+            about,
+            state: State::Good,
+            said: said.into(),
+            hint: None,
+        }
+    }
+
+    fn of(
+        about: &'static str,
+        state: State,
+        said: impl Into<String>,
+        hint: impl Into<String>,
+    ) -> Self {
+        Self {
+            about,
+            state,
+            said: said.into(),
+            hint: Some(hint.into()),
+        }
+    }
+}
+
+/// Looks at everything.
+pub fn examine(workspace: &Workspace, config: &Config) -> Vec<Finding> {
+    let mut all = place(workspace);
+    all.extend(store(workspace, config));
+    all.extend(settings(config));
+    all.extend(hooks::examine(&workspace.root));
+    all
+}
+
+const STORE: &str = "store";
+
+/// Where the store is.
+fn place(workspace: &Workspace) -> Vec<Finding> {
+    let health = health::of(workspace);
+    let dir = health.dir.display();
+    let mut all = Vec::new();
+    if health.is_remote {
+        all.push(Finding::of(
+            STORE,
+            State::Warning,
+            format!("{dir} is on a network or FUSE file system: it works without a write-ahead log there, and slower"),
+            "a directory on a disk of this machine is faster: set `store.dir`",
+        ));
+    }
+    if health.read_only {
+        all.push(Finding::of(
+            STORE,
+            State::Wrong,
+            format!("{dir} cannot be written: nothing is recorded, and gaps cannot be noted"),
+            "look at the permissions and the mount of it, or set `store.dir`",
+        ));
+    }
+    if health.is_nearly_full() {
+        let free = health.free.map(render::bytes).unwrap_or_default();
+        all.push(Finding::of(
+            STORE,
+            State::Wrong,
+            format!("{free} are left on the disk of {dir}: what agents do may not be recorded"),
+            "free some disk space; `backstitch gc --dry-run` says what old checkpoints take",
+        ));
+    }
+    if let Some((path, mode)) = health.open.first() {
+        let more = match health.open.len() - 1 {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        all.push(Finding::of(
+            STORE,
+            State::Warning,
+            format!(
+                "{} can be used by others (mode {mode:o}){more}",
+                path.display()
+            ),
+            format!("`chmod -R go= {dir}` makes it yours alone"),
+        ));
+    }
+    if all.is_empty() {
+        let free = health.free.map(render::bytes);
+        let free = free.map_or_else(String::new, |free| format!(", {free} are free"));
+        let size = render::bytes(health.size);
+        all.push(Finding::good(
+            STORE,
+            format!("{dir}: {size}, yours alone{free}"),
+        ));
+    }
+    all
+}
+
+/// What is in the store.
+fn store(workspace: &Workspace, config: &Config) -> Vec<Finding> {
+    let about = "history";
+    let engine = match Engine::open_existing(workspace) {
+        Ok(engine) => engine,
+        Err(backstitch_core::Error::NoStore(_)) => {
+            return vec![Finding::good(about, "nothing is recorded here yet")];
+        }
+        Err(error) => {
+            return vec![Finding::of(
+                about,
+                State::Wrong,
+                error.to_string(),
+                "`backstitch verify` says what can still be read; your files are untouched",
+            )];
+        }
+    };
+    let mut all = Vec::new();
+    match engine.quick_check() {
+        Ok(wrong) if wrong.is_empty() => {}
+        Ok(wrong) => all.push(Finding::of(
+            about,
+            State::Wrong,
+            format!("the database is damaged: {}", wrong.join("; ")),
+            "`backstitch verify` names all that is lost; the rest can be read",
+        )),
+        Err(error) => all.push(Finding::of(
+            about,
+            State::Wrong,
+            error.to_string(),
+            "`backstitch verify` names all that is lost; the rest can be read",
+        )),
+    }
+    let status = match engine.status() {
+        Ok(status) => status,
+        Err(error) => {
+            all.push(Finding::of(
+                about,
+                State::Wrong,
+                error.to_string(),
+                "`backstitch verify` says more",
+            ));
+            return all;
+        }
+    };
+    if let Some(operation) = status.open_operation {
+        all.push(Finding::of(
+            about,
+            State::Warning,
+            format!("{operation} was interrupted"),
+            "the next `backstitch log` finishes or undoes it",
+        ));
+    }
+    if !status.gaps.is_empty() {
+        all.push(Finding::of(
+            about,
+            State::Warning,
+            format!(
+                "{} could not be recorded",
+                render::plural(status.gaps.len(), "event", "events")
+            ),
+            "the next checkpoint says which: `backstitch checkpoint`, then `backstitch show @`",
+        ));
+    }
+    if status.coverage.pending {
+        all.push(Finding::of(
+            about,
+            State::Warning,
+            "a scan ran out of time, and has not been finished",
+            "`backstitch scan` finishes it",
+        ));
+    }
+    if let Some(most) = config.most_bytes()
+        && gc::near(status.store_bytes, most)
+    {
+        all.push(Finding::of(
+            about,
+            State::Warning,
+            format!(
+                "{} of the {} that it may take are used",
+                render::bytes(status.store_bytes),
+                render::bytes(most)
+            ),
+            "`backstitch gc --dry-run` says what would go; `store.maxBytes` sets the limit",
+        ));
+    }
+    if all.is_empty() {
+        let count = usize::try_from(status.nodes).unwrap_or_default();
+        let count = render::plural(count, "checkpoint", "checkpoints");
+        all.push(Finding::good(
+            about,
+            format!("{count}, the database is whole"),
+        ));
+    }
+    all
+}
+
+fn settings(config: &Config) -> Vec<Finding> {
+    let about = "settings";
+    let problems = config.problems();
+    if problems.is_empty() {
+        return vec![Finding::good(about, "nothing is wrong in them")];
+    }
+    let one = |problem| {
+        Finding::of(
+            about,
+            State::Warning,
+            problem,
+            "mend that line; `backstitch status -v` says what holds",
+        )
+    };
+    problems.into_iter().map(one).collect()
+}
+
+/// A path as people write it.
+fn shown(path: &Path) -> String {
+    render::clean(&path.display().to_string())
+}

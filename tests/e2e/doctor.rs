@@ -1,0 +1,173 @@
+//! `doctor`: what does not work is named, with how to mend it; what works is shown to work.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+
+use crate::support::{Output, World, finish};
+
+/// A workspace with some history, and Claude Code set up to report to this very binary.
+fn healthy() -> World {
+    let world = World::committed(&[("a.txt", "one\n")]);
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("a.txt", "one", "two");
+    agent.stop();
+    world.ok(["setup", "claude-code"]);
+    world
+}
+
+/// A program `claude` first on the path, which says this of its version.
+fn examine(world: &World, version: &str) -> Output {
+    let bin = world.home.join("bin");
+    fs::create_dir_all(&bin).expect("a directory");
+    let claude = bin.join("claude");
+    fs::write(&claude, format!("#!/bin/sh\necho '{version}'\n")).expect("written");
+    fs::set_permissions(&claude, fs::Permissions::from_mode(0o755)).expect("a mode");
+    let mut doctor = world.backstitch();
+    let path = std::env::var("PATH").expect("a path");
+    doctor
+        .args(["doctor", "--json"])
+        .env("PATH", format!("{}:{path}", bin.display()));
+    finish(&mut doctor, b"")
+}
+
+const VERSION: &str = "2.1.300 (Claude Code)";
+
+/// What is wrong, or could be better, by what it says.
+fn complaints(output: &Output) -> Vec<(String, String)> {
+    let answer: Value = serde_json::from_str(&output.stdout).expect("JSON");
+    let findings = answer["findings"].as_array().expect("findings").clone();
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    findings
+        .iter()
+        .filter(|finding| finding["state"] != json!("good"))
+        .map(|finding| {
+            assert!(!text(&finding["hint"]).is_empty(), "{finding}");
+            (text(&finding["state"]), text(&finding["said"]))
+        })
+        .collect()
+}
+
+#[track_caller]
+fn complains(output: &Output, state: &str, said: &str) {
+    let all = complaints(output);
+    assert!(
+        all.iter()
+            .any(|(s, text)| s == state && text.contains(said)),
+        "{said} in {all:?}"
+    );
+    assert_eq!(output.code, i32::from(state == "wrong"), "{output}");
+}
+
+/// A hook is shown to fire by firing it, apart from the workspace.
+#[test]
+fn a_healthy_workspace_has_nothing_to_mend() {
+    let world = healthy();
+    let before = world.json(["log"]);
+    let output = examine(&world, VERSION);
+    assert_eq!(complaints(&output), [], "{output}");
+    assert_eq!(output.code, 0);
+    assert!(output.stdout.contains("fires, and is recorded"), "{output}");
+    assert!(output.stdout.contains("version 2.1.300"), "{output}");
+    assert_eq!(world.json(["log"]), before, "nothing is recorded by it");
+    let text = world.ok(["doctor"]).stdout;
+    assert!(text.contains("✓ history: "), "{text}");
+}
+
+#[test]
+fn hooks_that_do_not_work_are_named() {
+    let world = healthy();
+    let settings = world.home.join(".claude/settings.json");
+    let was = fs::read_to_string(&settings).expect("settings");
+    let set = |text: &str| fs::write(&settings, text).expect("written");
+
+    // the binary that they name is gone, or is something else
+    let gone = was.replace("backstitch hook", "backstitch-gone hook");
+    assert_ne!(gone, was);
+    set(&gone);
+    complains(&examine(&world, VERSION), "wrong", "does not work: ");
+    let other = world.home.join("backstitch-other");
+    fs::write(&other, "#!/bin/sh\ncat > /dev/null\n").expect("written");
+    fs::set_permissions(&other, fs::Permissions::from_mode(0o755)).expect("a mode");
+    let mut value: Value = serde_json::from_str(&was).expect("JSON");
+    for groups in value["hooks"].as_object_mut().expect("hooks").values_mut() {
+        groups[0]["hooks"][0]["command"] = json!(format!("{} hook claude-code", other.display()));
+    }
+    set(&value.to_string());
+    let output = examine(&world, VERSION);
+    complains(&output, "wrong", "it ran, and nothing was recorded");
+
+    // some are missing, or all, or switched off
+    let mut value: Value = serde_json::from_str(&was).expect("JSON");
+    value["hooks"]
+        .as_object_mut()
+        .expect("hooks")
+        .remove("Stop");
+    set(&value.to_string());
+    complains(&examine(&world, VERSION), "wrong", "has no hook at Stop");
+    let mut value: Value = serde_json::from_str(&was).expect("JSON");
+    value["disableAllHooks"] = json!(true);
+    set(&value.to_string());
+    complains(&examine(&world, VERSION), "wrong", "switches all hooks off");
+    set("{}");
+    complains(&examine(&world, VERSION), "wrong", "no hooks of ours");
+    set("{ \"hooks\": ");
+    complains(&examine(&world, VERSION), "wrong", "settings.json");
+
+    // an agent from before
+    set(&was);
+    complains(&examine(&world, "1.0.9 (Claude Code)"), "wrong", "too old");
+    complains(
+        &examine(&world, "hello"),
+        "warning",
+        "does not say its version",
+    );
+}
+
+#[test]
+fn what_is_wrong_with_a_store_is_named() {
+    let world = healthy();
+    let store = world.store();
+    let open = fs::Permissions::from_mode(0o644);
+    fs::set_permissions(store.join("store.db"), open).expect("a mode");
+    complains(&examine(&world, VERSION), "warning", "mode 644");
+    let private = fs::Permissions::from_mode(0o600);
+    fs::set_permissions(store.join("store.db"), private).expect("a mode");
+
+    world.write(
+        ".backstitch.toml",
+        "[store]\nkeepDays = 0\nmaxBytes = \"1 MiB\"\n",
+    );
+    fs::write(store.join("packs-to-be"), vec![0_u8; 1 << 20]).expect("written");
+    let output = examine(&world, VERSION);
+    complains(&output, "warning", "no number of days");
+    complains(&output, "warning", "that it may take are used");
+    fs::remove_file(store.join("packs-to-be")).expect("removed");
+    world.remove(".backstitch.toml");
+
+    let db = Connection::open(store.join("store.db")).expect("the store");
+    db.pragma_update(None, "user_version", 999).expect("set");
+    drop(db);
+    complains(&examine(&world, VERSION), "wrong", "newer Backstitch");
+    fs::write(store.join("store.db"), b"no database").expect("written");
+    let _ = fs::remove_file(store.join("store.db-wal"));
+    complains(&examine(&world, VERSION), "wrong", "store");
+}
+
+#[test]
+fn without_an_agent_it_says_how_to_begin() {
+    let world = World::committed(&[("a.txt", "one\n")]);
+    let mut doctor = world.backstitch();
+    doctor
+        .args(["doctor", "--json"])
+        .env("PATH", "/usr/bin:/bin");
+    let output = finish(&mut doctor, b"");
+    complains(&output, "warning", "no agent was found");
+    assert!(
+        output.stdout.contains("nothing is recorded here yet"),
+        "{output}"
+    );
+}
