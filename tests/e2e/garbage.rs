@@ -2,7 +2,7 @@
 
 mod busy;
 mod damage;
-mod stores;
+pub mod stores;
 mod trees;
 
 pub use stores::Small;

@@ -14,6 +14,7 @@ mod finding;
 mod forks;
 mod garbage;
 mod gc;
+mod hostile;
 mod kill;
 mod lanes;
 mod lsp;

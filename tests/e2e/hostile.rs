@@ -1,0 +1,432 @@
+//! Files, names, clocks and repositories that are not as one wishes: each has a clear outcome.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+
+use crate::garbage::stores::Small;
+use crate::support::World;
+
+/// In memory, with a first checkpoint of what is there.
+fn world(fill: impl FnOnce(&World)) -> World {
+    let world = World::in_memory();
+    fill(&world);
+    world.ok(["init"]);
+    world
+}
+
+/// One turn of an agent that runs this in a shell.
+fn turn(world: &World, command: &str) {
+    let mut agent = world.agent();
+    agent.prompt("a turn");
+    agent.bash(command).expect_code(0);
+    agent.stop();
+}
+
+/// Every content comes back to the byte, with its mode.
+#[test]
+fn contents_of_every_kind() {
+    let kinds: [(&str, &[u8]); 9] = [
+        ("crlf.txt", b"one\r\ntwo\r\nthree\r\n"),
+        ("mixed.txt", b"one\r\ntwo\nthree\r"),
+        ("bom.txt", b"\xef\xbb\xbfone\ntwo\n"),
+        ("no-end.txt", b"one\ntwo"),
+        ("latin1.txt", b"gr\xfc\xdfe\nan alle\n"),
+        ("nul.bin", b"a\0b\0c"),
+        ("empty.txt", b""),
+        ("newline.txt", b"\n"),
+        ("wide.txt", b"\xff\xfeo\0n\0e\0\n\0"),
+    ];
+    let world = world(|world| {
+        for (name, bytes) in kinds {
+            world.write(name, bytes);
+        }
+        world.set_mode("no-end.txt", 0o755);
+        world.set_mode("crlf.txt", 0o444);
+    });
+    let before = world.tree();
+    turn(
+        &world,
+        "for f in *.txt *.bin; do chmod u+w $f; printf 'more\\n' >> $f; done; chmod 644 no-end.txt; rm empty.txt",
+    );
+    assert!(world.tree() != before);
+    let after = world.tree();
+    world.ok(["rewind", "t1"]);
+    assert!(world.tree() == before);
+    world.ok(["undo"]);
+    assert!(world.tree() == after);
+    world.ok(["verify"]);
+}
+
+/// Names that a shell, a terminal or JSON may trip over.
+#[test]
+fn names_of_every_kind() {
+    let long = "n".repeat(255);
+    let names: [&[u8]; 12] = [
+        b"two\nlines",
+        b"-rf",
+        b"--help",
+        b" ",
+        b"tab\there",
+        b"\x1b[31mred",
+        b"caf\xe9",
+        b"\xff\xfe",
+        b"README",
+        b"readme",
+        b"*?[a]",
+        long.as_bytes(),
+    ];
+    let world = world(|world| {
+        for name in names {
+            world.write(OsStr::from_bytes(name), "one\n");
+        }
+    });
+    let before = world.tree();
+    assert_eq!(before.len(), names.len());
+    turn(&world, "for f in ./* './ '; do echo two > \"$f\"; done");
+    let log = world.json(["log"]);
+    let changes = log["checkpoints"][0]["changes"]
+        .as_array()
+        .expect("changes");
+    assert_eq!(changes.len(), names.len(), "{log}");
+    let text = world.ok(["log"]).stdout;
+    assert!(!text.contains('\x1b'), "{text:?}");
+    world.ok(["rewind", "t1"]);
+    assert!(world.tree() == before);
+    let diff = world.ok(["diff", "@"]);
+    assert_eq!(diff.code, 0, "{diff}");
+    world.ok(["verify"]);
+}
+
+/// As deep as the system lets a path be from the root, and no further.
+#[test]
+fn paths_at_the_limit() {
+    let world = world(|world| world.write("a.txt", "one\n"));
+    // below the root there is room for what it takes up less
+    let room = 4095 - world.path("").as_os_str().len() - 2;
+    let part = "d".repeat(250);
+    let depth = room / 251 - 1;
+    let dir: PathBuf = std::iter::repeat_n(part.as_str(), depth).collect();
+    world.write(dir.join("deep.txt"), "one\n");
+    world.ok(["checkpoint"]);
+    let many: PathBuf = std::iter::repeat_n("x", 900).collect();
+    world.write(many.join("steps.txt"), "one\n");
+    world.ok(["checkpoint"]);
+    let before = world.tree();
+    turn(
+        &world,
+        "find . -name '*.txt' -exec sh -c 'echo two > \"$1\"' sh {} ';'",
+    );
+    assert!(world.tree() != before);
+    world.ok(["rewind", "t1"]);
+    assert!(world.tree() == before);
+    world.ok(["verify"]);
+}
+
+/// What is too large is said to be so at once, and costs nothing: not its size in the store, nor its reading.
+#[test]
+fn a_sparse_file_of_eleven_gigabytes() {
+    let world = world(|world| {
+        world.write("a.txt", "one\n");
+        let file = File::create(world.path("huge.img")).expect("a file");
+        file.set_len(11 << 30).expect("a sparse file");
+    });
+    turn(&world, "echo two > a.txt");
+    let status = world.json(["status"]);
+    assert!(status["store_bytes"].as_u64() < Some(4 << 20), "{status}");
+    assert!(
+        status["coverage"].to_string().contains("huge.img"),
+        "{status}"
+    );
+    world.ok(["rewind", "t1"]);
+    assert_eq!(world.read("a.txt"), "one\n");
+    let length = fs::metadata(world.path("huge.img")).expect("there").len();
+    assert_eq!(length, 11 << 30);
+}
+
+#[test]
+fn a_hundred_thousand_files_in_one_directory() {
+    const FILES: usize = 100_000;
+    let world = world(|world| {
+        fs::create_dir(world.path("many")).expect("a directory");
+        for n in 0..FILES {
+            fs::write(world.path(format!("many/{n}")), format!("{n}\n")).expect("written");
+        }
+    });
+    let status = world.json(["status"]);
+    assert_eq!(status["tracked_files"], json!(FILES));
+    turn(
+        &world,
+        "echo changed > many/7; rm many/8; echo new > many/new; mv many/9 many/nine",
+    );
+    let log = world.json(["log"]);
+    let changes = log["checkpoints"][0]["changes"]
+        .as_array()
+        .expect("changes");
+    assert_eq!(changes.len(), 4, "{changes:?}");
+    world.ok(["rewind", "t1"]);
+    assert_eq!(world.read("many/7"), "7\n");
+    assert_eq!(world.read("many/8"), "8\n");
+    assert_eq!(world.read("many/9"), "9\n");
+    assert!(!world.exists("many/new") && !world.exists("many/nine"));
+}
+
+/// A link is what it points to, in words; what stands there is no matter, and a loop ends nothing.
+#[test]
+fn links_in_circles_and_out_of_the_root() {
+    let world = world(|world| {
+        world.write("a.txt", "one\n");
+        fs::create_dir(world.path("dir")).expect("a directory");
+        world.symlink("../dir", "dir/up");
+        world.symlink("b", "a");
+        world.symlink("a", "b");
+        world.symlink("self", "self");
+        world.symlink("/", "everything");
+        world.symlink(&world.home, "home");
+    });
+    let secret = world.home.join("secret.txt");
+    fs::write(&secret, "mine\n").expect("written");
+    let before = world.tree();
+    turn(
+        &world,
+        "rm a self; ln -s elsewhere self; echo theirs > home/secret.txt",
+    );
+    world.ok(["rewind", "t1"]);
+    assert!(world.tree() == before);
+    // what lies outside is not ours to put back
+    assert_eq!(fs::read_to_string(&secret).expect("text"), "theirs\n");
+    world.ok(["verify"]);
+}
+
+/// Between what was shown and what is done a directory becomes a link out of the root: nothing goes through it.
+#[test]
+fn a_link_swapped_in_after_the_plan_was_shown() {
+    let world = world(|world| world.write("src/a.txt", "one\n"));
+    turn(&world, "echo two > src/a.txt; echo two > b.txt");
+    let outside = world.home.join("outside");
+    fs::create_dir(&outside).expect("a directory");
+    fs::write(outside.join("a.txt"), "two\n").expect("written");
+    let plan = world.json(["rewind", "t1", "--dry-run"]);
+    let plan = plan["plan"].as_str().expect("a fingerprint").to_owned();
+    fs::remove_dir_all(world.path("src")).expect("removed");
+    symlink(&outside, world.path("src")).expect("a link");
+    let refused = world.run(["rewind", "t1", "--plan", &plan]);
+    assert_eq!(refused.code, 1, "{refused}");
+    // asked anew it does what can be done within the root
+    world.run(["rewind", "t1"]);
+    let there = fs::read_to_string(outside.join("a.txt")).expect("text");
+    assert_eq!(there, "two\n");
+    world.ok(["verify"]);
+}
+
+/// An edit of the same size whose time says that nothing happened; times from the future, and a clock set back.
+#[test]
+fn times_that_lie() {
+    let world = world(|world| {
+        world.write("a.txt", "one\n");
+        world.write("b.txt", "one\n");
+    });
+    let set = |name: &str, time: SystemTime| {
+        let file = File::options()
+            .append(true)
+            .open(world.path(name))
+            .expect("a file");
+        file.set_modified(time).expect("a time");
+    };
+    let was = fs::metadata(world.path("a.txt"))
+        .and_then(|meta| meta.modified())
+        .expect("a time");
+    world.write("a.txt", "two\n");
+    set("a.txt", was);
+    world.write("b.txt", "two\n");
+    set(
+        "b.txt",
+        SystemTime::now() + Duration::from_hours(24 * 365 * 50),
+    );
+    let diff = world.ok(["diff"]).stdout;
+    assert!(diff.contains("a.txt") && diff.contains("b.txt"), "{diff}");
+    set("b.txt", SystemTime::UNIX_EPOCH);
+    turn(&world, "echo 333 > b.txt; touch -d 1970-01-01 b.txt");
+    world.ok(["rewind", "t1"]);
+    assert_eq!(world.read("b.txt"), "two\n");
+
+    // an hour earlier than what is recorded already
+    let db = rusqlite::Connection::open(world.store().join("store.db")).expect("the store");
+    db.execute("UPDATE node SET time = time + 3600000000", [])
+        .expect("a column");
+    drop(db);
+    turn(&world, "echo 4444 > b.txt");
+    let log = world.ok(["log"]).stdout;
+    assert!(log.contains("t2"), "{log}");
+    world.ok(["rewind", "t2"]);
+    assert_eq!(world.read("b.txt"), "two\n");
+    world.ok(["verify"]);
+}
+
+/// A disk that fills up while files are restored: all is as before, and nothing of ours is left.
+#[test]
+fn a_disk_that_fills_up_during_a_restore() {
+    let world = World::new();
+    let Some(small) = Small::mount(&world.path("")) else {
+        println!("SKIPPED: no file system can be mounted here");
+        return;
+    };
+    world.write("a.txt", "one\n");
+    let noise: Vec<u8> = (0..300_000_u32)
+        .flat_map(|n| (n.wrapping_mul(2_654_435_761)).to_le_bytes())
+        .collect();
+    world.write("big.bin", &noise);
+    world.ok(["init"]);
+    turn(&world, "echo two > a.txt; rm big.bin");
+    small.fill();
+    let before = world.read("a.txt");
+    let failed = world.run(["rewind", "t1"]);
+    assert_eq!(failed.code, 1, "{failed}");
+    assert!(failed.stderr.contains("space"), "{failed}");
+    assert_eq!(world.read("a.txt"), before);
+    assert!(!world.exists("big.bin"));
+    let left: Vec<_> = fs::read_dir(world.path(""))
+        .expect("a directory")
+        .map(|entry| entry.expect("an entry").file_name())
+        .filter(|name| name.to_string_lossy().contains("backstitch"))
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+    small.empty();
+    world.ok(["rewind", "t1"]);
+    assert!(world.bytes("big.bin") == noise);
+    assert_eq!(world.read("a.txt"), "one\n");
+    world.ok(["verify"]);
+}
+
+/// A store on a disk that was mounted read-only: the agent goes on, and who asks is told why.
+#[test]
+fn a_store_that_is_read_only() {
+    let world = World::committed(&[("a.txt", "one\n")]);
+    let place = world.state.join("backstitch");
+    let Some(_small) = Small::mount(&place) else {
+        println!("SKIPPED: no file system can be mounted here");
+        return;
+    };
+    let mut agent = world.agent();
+    agent.prompt("begin");
+    agent.edit("a.txt", "one", "two");
+    agent.stop();
+    let remount = |how: &str| {
+        let mut mount = std::process::Command::new("mount");
+        mount.args(["-o", &format!("remount,{how}")]).arg(&place);
+        crate::support::finish(&mut mount, b"").expect_code(0);
+    };
+    remount("ro");
+    agent.let_complain();
+    let said = agent.prompt("read-only");
+    assert_eq!((said.code, said.stderr.lines().count()), (0, 1), "{said}");
+    let asked = world.run(["log"]);
+    assert!(
+        asked.code == 0 || asked.stderr.starts_with("error: ") && asked.stderr.contains("hint"),
+        "{asked}"
+    );
+    let doctor = world.run(["doctor"]);
+    assert!(doctor.stdout.contains("cannot be written"), "{doctor}");
+    remount("rw");
+    agent.prompt("again");
+    agent.edit("a.txt", "two", "three");
+    world.ok(["verify"]);
+    world.ok(["rewind", "t1"]);
+    assert_eq!(world.read("a.txt"), "one\n");
+}
+
+/// What git does between turns is nobody's of the agents, and git's own state is never moved.
+#[test]
+fn git_moves_between_turns() {
+    let world = World::committed(&[("a.txt", "one\n"), ("b.txt", "one\n"), ("c.txt", "one\n")]);
+    let mut agent = world.agent();
+    agent.prompt("first");
+    agent.edit("a.txt", "one", "agent");
+    agent.stop();
+    world.git_ok(["commit", "-qam", "the agent's"]);
+    world.git_ok(["switch", "-qc", "other", "HEAD~1"]);
+    world.write("b.txt", "mine\n");
+    world.git_ok(["commit", "-qam", "mine"]);
+    agent.prompt("second");
+    agent.edit("c.txt", "one", "agent");
+    agent.stop();
+    world.git_ok(["stash", "-q"]);
+    world.git_ok(["rebase", "-q", "main"]);
+    world.git_ok(["gc", "-q", "--prune=now"]);
+    world.git_ok(["stash", "pop", "-q"]);
+    agent.prompt("third");
+    agent.edit("b.txt", "mine", "agent");
+    agent.stop();
+    let (head, refs) = (
+        world.git_ok(["rev-parse", "HEAD"]),
+        world.git_ok(["for-each-ref"]),
+    );
+    world.ok(["rewind", "t3"]);
+    assert_eq!(world.read("b.txt"), "mine\n");
+    let rewound = world.json(["rewind", "t2"]);
+    assert_eq!(world.read("c.txt"), "one\n", "{rewound}");
+    assert_eq!(world.git_ok(["rev-parse", "HEAD"]), head);
+    assert_eq!(world.git_ok(["for-each-ref"]), refs);
+    world.git_ok(["fsck", "--strict"]);
+    world.ok(["undo"]);
+    world.ok(["undo"]);
+    assert_eq!(world.read("b.txt"), "agent\n");
+    assert_eq!(world.read("c.txt"), "agent\n");
+    world.ok(["verify"]);
+}
+
+/// `node_modules` comes into sight by the thousand: nobody wrote it just now, and no rewind deletes it.
+#[test]
+fn what_was_ignored_by_the_thousand_comes_into_sight() {
+    let world = World::in_memory();
+    world.write(".gitignore", "node_modules/\n");
+    world.write("a.txt", "one\n");
+    for n in 0..3000 {
+        world.write(
+            format!("node_modules/p{}/f{n}.js", n % 50),
+            format!("{n}\n"),
+        );
+    }
+    world.ok(["init"]);
+    let mut agent = world.agent();
+    agent.prompt("a rule goes");
+    agent.bash("echo '*.log' > .gitignore; echo two > a.txt");
+    agent.prompt("what came into sight is changed");
+    agent.bash("echo three > node_modules/p0/f0.js");
+    agent.stop();
+    world.ok(["rewind", "t1"]);
+    assert_eq!(world.read("a.txt"), "one\n");
+    assert_eq!(world.read("node_modules/p0/f0.js"), "0\n");
+    assert_eq!(world.read("node_modules/p49/f2999.js"), "2999\n");
+    let exact: Value = world.json(["rewind", "t1", "--exact"]);
+    assert!(world.exists("node_modules/p7/f7.js"), "{exact}");
+    world.ok(["verify"]);
+}
+
+/// Whoever may not be read or written is left alone, and said.
+#[test]
+fn modes_that_forbid() {
+    let world = world(|world| {
+        world.write("locked/a.txt", "one\n");
+        world.write("b.txt", "one\n");
+        world.set_mode("b.txt", 0o400);
+    });
+    let before = world.tree();
+    turn(
+        &world,
+        "chmod u+w b.txt; echo two > b.txt; echo two > locked/a.txt; chmod 500 locked; chmod 444 locked/a.txt",
+    );
+    world.ok(["rewind", "t1"]);
+    let locked = fs::Permissions::from_mode(0o700);
+    fs::set_permissions(world.path("locked"), locked).expect("a mode");
+    // directories' modes are not kept; those of files are
+    assert_eq!(world.read("b.txt"), "one\n");
+    assert_eq!(world.mode("b.txt"), 0o400);
+    assert!(world.tree().len() == before.len());
+    world.ok(["verify"]);
+}
