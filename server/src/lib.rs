@@ -15,6 +15,8 @@ mod shape;
 use std::process::ExitCode;
 
 #[cfg(fuzzing)]
+pub use agents::exercise as payload;
+#[cfg(fuzzing)]
 pub use lsp::fuzz;
 
 /// All that the binary does.

@@ -14,6 +14,8 @@ mod engine;
 mod error;
 mod fault;
 mod forks;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 pub mod gc;
 mod git;
 pub mod health;

@@ -43,3 +43,29 @@ pub const AGENTS: &[Agent] = &[Agent {
 pub fn agent(name: &str) -> Option<&'static Agent> {
     AGENTS.iter().find(|agent| agent.name == name)
 }
+
+/// Any bytes as the payload of each agent: an event, or what is wrong with it in one line.
+#[cfg(any(test, fuzzing))]
+pub fn exercise(payload: &[u8]) {
+    for agent in AGENTS {
+        match (agent.parse)(payload) {
+            Ok(event) => assert!(!event.session.is_empty(), "{payload:?}"),
+            Err(error) => {
+                let text = error.to_string();
+                assert!(!text.is_empty() && !text.contains('\n'), "{text:?}");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// Inputs of the fuzzer that are kept (`tests/fuzz/found`).
+    #[test]
+    fn what_was_found_once_holds() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/fuzz/found/payload");
+        for file in std::fs::read_dir(folder).unwrap() {
+            super::exercise(&std::fs::read(file.unwrap().path()).unwrap());
+        }
+    }
+}

@@ -75,6 +75,14 @@ struct Layer {
     faults: Vec<(PathBuf, Fault)>,
 }
 
+/// A file of settings: what it says, and what is wrong in it, each with its line.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn parse(text: &str, base: &Path) -> (Said, Vec<(usize, String)>) {
+    let (said, faults) = file::parse(text, base);
+    let faults = faults.into_iter().map(|fault| (fault.line, fault.said));
+    (said, faults.collect())
+}
+
 /// Where a value comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {

@@ -123,6 +123,16 @@ pub(crate) fn shares_memory(path: &Path) -> bool {
     }
 }
 
+/// An empty store that is nowhere.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn in_memory() -> Connection {
+    let conn = Connection::open_in_memory().expect("a database");
+    for step in STEPS {
+        conn.execute_batch(step).expect("a step");
+    }
+    conn
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

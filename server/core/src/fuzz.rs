@@ -1,0 +1,167 @@
+//! What the fuzz targets exercise (`tests/fuzz`), and the ordinary tests in short: settings, references, stored
+//! contents. Each takes any bytes and panics where a rule is broken.
+
+use std::path::Path;
+
+use rusqlite::{Connection, params};
+
+use crate::config::{self, Key};
+use crate::history::{self, Here};
+use crate::model::{BranchId, ContentId, RootId};
+use crate::store;
+
+/// A file of settings, as its user wrote it: what is wrong has a line of the file, and what is said can be said again.
+pub fn settings(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else {
+        return;
+    };
+    let base = Path::new("/base");
+    let (said, faults) = config::parse(text, base);
+    let lines = text.split('\n').count();
+    for (line, what) in faults {
+        assert!(line <= lines, "line {line} of {lines}: {what}");
+        assert!(!what.is_empty());
+    }
+    for (key, setting) in said.iter() {
+        let value = setting.json();
+        let again = key.read(&value, &value.to_string(), Some(base));
+        assert_eq!(again.as_ref(), Ok(setting), "{}", key.name());
+        assert_eq!(Key::named(key.name()), Some(key));
+    }
+}
+
+thread_local! {
+    static HISTORY: Connection = history_of_three();
+}
+
+/// Three checkpoints, a turn, a tag, a label and two branches.
+fn history_of_three() -> Connection {
+    let conn = store::migrate::in_memory();
+    conn.execute_batch(
+        "INSERT INTO branch (id, name, created) VALUES (1, 'main', 0);
+         INSERT INTO root (id, path, branch) VALUES (1, x'2f77', 1);
+         INSERT INTO session (id, agent, native, started, seen) VALUES (1, 'a', 's', 0, 0);
+         INSERT INTO node (id, depth, kind, branch, root, time) VALUES (1, 0, 'manual', 1, 1, 0);
+         INSERT INTO node (id, parent, depth, kind, branch, root, time, label)
+           VALUES (2, 1, 1, 'manual', 1, 1, 0, 'by^hand'), (5, 2, 2, 'turn', 1, 1, 0, NULL);
+         INSERT INTO turn (id, number, session, prompt, node, started) VALUES (1, 4, 1, 'p', 5, 0);
+         INSERT INTO branch (id, name, head, parent, fork_point, created) VALUES (2, 'idea/2', 2, 1, 2, 0);
+         INSERT INTO tag (name, node, created) VALUES ('works', 1, 0);
+         UPDATE branch SET head = 5 WHERE id = 1;",
+    )
+    .expect("a history");
+    conn
+}
+
+/// A reference as somebody typed it: one of the checkpoints that there are, or an error in words.
+pub fn reference(input: &[u8]) {
+    let Ok(text) = std::str::from_utf8(input) else {
+        return;
+    };
+    HISTORY.with(|conn| {
+        let here = Here {
+            root: RootId(1),
+            branch: BranchId(1),
+        };
+        history::names_head(text, "main");
+        match history::resolve(conn, here, text) {
+            Ok(node) => assert!([1, 2, 5].contains(&node.0), "{text} is {node}"),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+        if history::branches::free(conn, text).is_ok() {
+            let found = history::resolve(conn, here, text);
+            assert!(found.is_err(), "a name that is free is {found:?}");
+        }
+    });
+}
+
+/// A content whose stored form is anything at all: it is read as what it was, or not at all.
+pub fn content(input: &[u8]) {
+    let Some(([coding, size, of_base], data)) = input.split_first_chunk::<3>() else {
+        return;
+    };
+    let (base, data) = data.split_at(usize::from(*of_base).min(data.len()));
+    let conn = store::migrate::in_memory();
+    let dir = Path::new("/nowhere");
+    let wanted = ContentId::of(b"what it was\n");
+    conn.execute(
+        "INSERT INTO blob (n, hash, size, coding, data) VALUES (1, ?1, ?2, ?3, ?4)",
+        params![ContentId::of(base), base.len(), 0, base],
+    )
+    .expect("a row");
+    let (based, pos) = if coding & 4 == 0 {
+        (None, 0)
+    } else {
+        (Some(1), 1)
+    };
+    let packed = coding & 8 != 0;
+    conn.execute(
+        "INSERT INTO blob (n, hash, size, coding, base, pos, data, pack, at, len) VALUES (2, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        params![
+            wanted,
+            u64::from(*size) << (coding >> 4),
+            coding & 3,
+            based,
+            pos,
+            (!packed).then_some(data),
+            packed.then_some("no.pack"),
+            size,
+            size,
+        ],
+    )
+    .expect("a row");
+    if let Ok(bytes) = store::get(&conn, dir, &wanted) {
+        assert_eq!(bytes, b"what it was\n");
+    }
+    let mut reader = store::Reader::new(&conn, dir);
+    if let Ok(bytes) = reader.get(&wanted) {
+        assert_eq!(&*bytes, b"what it was\n");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    /// Inputs that once broke a rule.
+    fn found(target: &str) -> Vec<Vec<u8>> {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fuzz/found");
+        let files = std::fs::read_dir(std::path::Path::new(folder).join(target));
+        let files = files.into_iter().flatten();
+        files
+            .map(|file| std::fs::read(file.expect("an entry").path()).expect("an input"))
+            .collect()
+    }
+
+    #[test]
+    fn what_was_found_once_holds() {
+        for (target, exercise) in [
+            ("settings", super::settings as fn(&[u8])),
+            ("reference", super::reference),
+            ("content", super::content),
+        ] {
+            let all = found(target);
+            assert!(!all.is_empty(), "{target}");
+            for input in &all {
+                exercise(input);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_settings(text in "(\\[?[a-zA-Z.]{1,12}\\]?( = (-?[0-9]{1,20}|\"[ -~]{0,12}\"|\\[[^\\n]{0,12}\\]))?\\n?){0,8}") {
+            super::settings(text.as_bytes());
+        }
+
+        #[test]
+        fn any_reference(text in "[ctop@~^0-9a-z/\" .-]{0,16}") {
+            super::reference(text.as_bytes());
+        }
+
+        #[test]
+        fn any_content(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            super::content(&bytes);
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! A content as it is stored.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| backstitch_core::fuzz::content(input));

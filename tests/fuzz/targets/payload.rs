@@ -1,0 +1,6 @@
+//! What an agent sends to its hook.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|input: &[u8]| backstitch::payload(input));
