@@ -37,7 +37,10 @@ fn ids(rows: &[Value]) -> Vec<String> {
 }
 
 fn database(world: &World) -> Connection {
-    Connection::open(world.store().join("store.db")).expect("the store")
+    // forked directories have one of their own, which says where this is
+    let store = world.json(["status"])["store"].clone();
+    let store = std::path::Path::new(store.as_str().expect("a path")).join("store.db");
+    Connection::open(store).expect("the store")
 }
 
 /// As if everything had happened so long ago.
@@ -76,7 +79,7 @@ fn old_checkpoints_become_one() {
     assert_eq!(
         kinds,
         [
-            "step", "step", "turn", "squash", "step", "step", "turn", "squash"
+            "step", "step", "turn", "squash", "step", "step", "turn", "squash", "manual"
         ]
     );
     let made = &after[3];
@@ -276,4 +279,110 @@ fn its_settings_are_checked() {
     for line in ["store.keepDays", "2 GiB", "500"] {
         assert!(text.contains(line), "{line} in {text}");
     }
+}
+
+/// U-20: a rewind that was cut off in another directory of the history names edits of any age: nothing goes until it
+/// is finished, and it can be.
+#[test]
+fn a_rewind_that_was_cut_off_elsewhere_comes_first() {
+    let world = story();
+    world.ok(["tag", "works", "t3"]);
+    let mut killed = 0;
+    for point in 4..16 {
+        let fork = world.home.join(format!("fork-{point}"));
+        let fork = fork.to_str().expect("UTF-8");
+        let name = format!("idea-{point}");
+        world.ok(["fork", "main", &name, "--into", fork]);
+        let mut rewind = world.backstitch();
+        rewind
+            .args(["--workspace", fork, "rewind", "works"])
+            .env("BACKSTITCH_FAULT", point.to_string());
+        let output = crate::support::finish(&mut rewind, b"");
+        let gc = world.run(["gc", "--keep-days", "0"]);
+        if output.code == 137 && gc.code != 0 {
+            killed += 1;
+            assert!(gc.stderr.contains("was cut off"), "{gc}");
+        }
+        world.ok(["--workspace", fork, "log"]);
+        world.ok(["--workspace", fork, "verify"]);
+    }
+    assert!(killed > 3, "{killed} were cut off");
+    world.ok(["gc", "--keep-days", "0"]);
+    world.ok(["verify"]);
+}
+
+/// Directories that share a history go by the most generous of what they say.
+#[test]
+fn a_forked_directory_keeps_what_the_first_one_wants_kept() {
+    let world = story();
+    let fork = world.home.join("fork");
+    let fork = fork.to_str().expect("UTF-8");
+    world.ok(["fork", "t5", "idea", "--into", fork]);
+    world.write(".backstitch.toml", "[store]\nkeepDays = 365\n");
+    age(&world, 100);
+    let done = world.json(["--workspace", fork, "gc"]);
+    assert_eq!(done["made"], json!([]), "{done}");
+    world.remove(".backstitch.toml");
+    let done = world.json(["--workspace", fork, "gc"]);
+    assert_ne!(done["made"], json!([]), "{done}");
+    world.ok(["verify"]);
+}
+
+/// What could not be captured is said after it became one with others, too.
+#[test]
+fn gaps_stay_known() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let mut agent = world.agent();
+    agent.prompt("first");
+    agent.edit("a.txt", "one", "1");
+    let outside = world.home.join("outside.txt");
+    agent.write(outside.to_str().expect("UTF-8"), "not ours\n");
+    agent.edit("a.txt", "two", "2");
+    agent.stop();
+    agent.prompt("second");
+    agent.edit("a.txt", "three", "3");
+    agent.stop();
+    let gaps = |world: &World| {
+        let first = rows(world).last().expect("a first")["id"].clone();
+        let plan = world.json(["rewind", first.as_str().expect("an id"), "--dry-run"]);
+        plan["gaps"].to_string()
+    };
+    assert!(gaps(&world).contains("outside.txt"), "{}", gaps(&world));
+    let done = world.json(["gc", "--keep-days", "0"]);
+    assert_ne!(done["made"], json!([]), "{done}");
+    assert!(gaps(&world).contains("outside.txt"), "{}", gaps(&world));
+}
+
+/// An agent that died within a call holds nothing for ever, and one at work keeps its turn.
+#[test]
+fn who_is_at_work_keeps_the_turn_and_who_died_does_not() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let mut dead = world.agent();
+    dead.prompt("dies");
+    dead.edit("a.txt", "one", "1");
+    dead.pre_bash("sleep 1000");
+    age(&world, 400);
+    database(&world)
+        .execute_batch(
+            "UPDATE call SET opened = opened - 34560000000000; UPDATE session SET seen = seen - 34560000000000;",
+        )
+        .expect("columns");
+    let mut slow = world.agent();
+    slow.prompt("slow");
+    slow.edit("a.txt", "two", "2");
+    let mut quick = world.agent();
+    for n in 0..4 {
+        quick.prompt(&format!("quick {n}"));
+        quick.write("b.txt", &format!("{n}\n"));
+        quick.stop();
+    }
+    let done = world.json(["gc", "--keep", "2"]);
+    assert_ne!(done["made"], json!([]), "{done}");
+    let log = world.ok(["log", "--all"]).stdout;
+    assert!(!log.contains("dies") && log.contains("slow"), "{log}");
+    slow.edit("a.txt", "three", "3");
+    slow.stop();
+    let newest = &rows(&world)[0];
+    assert_eq!(newest["prompt"], json!("slow"), "{newest}");
+    world.ok(["verify"]);
 }

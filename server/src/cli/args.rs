@@ -545,6 +545,7 @@ pub enum LogKind {
     Manual,
     External,
     Rewind,
+    Squash,
 }
 
 impl LogKind {
@@ -555,6 +556,7 @@ impl LogKind {
             Self::Manual => Kind::Manual,
             Self::External => Kind::External,
             Self::Rewind => Kind::Rewind,
+            Self::Squash => Kind::Squash,
         }
     }
 }

@@ -16,9 +16,8 @@ pub fn run(desk: &mut Desk, options: &Gc) -> Result<()> {
         if !desk.engine.gc_is_due()? {
             return Ok(());
         }
-        desk.engine.gc_begins()?;
     }
-    let mut limits = desk.engine.limits();
+    let mut limits = desk.engine.limits()?;
     limits.days = options.keep_days.or(limits.days);
     limits.checkpoints = options.keep.or(limits.checkpoints);
     limits.bytes = match options.max_bytes {
@@ -27,10 +26,14 @@ pub fn run(desk: &mut Desk, options: &Gc) -> Result<()> {
         None => limits.bytes,
     };
     let mut progress = desk.out.progress();
-    let done = desk.engine.gc(limits, options.dry_run, &mut progress)?;
+    let done = if options.dry_run {
+        desk.engine.gc_dry(limits, &mut progress)?
+    } else {
+        desk.engine.gc(limits, &mut progress)?
+    };
     drop(progress);
     if options.if_due {
-        return Ok(());
+        return Ok(desk.engine.gc_was_done()?);
     }
     if desk.out.json {
         let made = done.made.iter().map(|(node, squashed)| {
@@ -66,8 +69,13 @@ fn say(desk: &Desk, done: &Collected, dry: bool) -> Result<()> {
     let count = |n: u64, one: &str, many: &str| {
         render::plural(usize::try_from(n).unwrap_or(usize::MAX), one, many)
     };
-    if done.gone == 0 && done.contents == 0 {
-        return desk.out.remark("Nothing is old enough to go.\n");
+    if done.made.is_empty() && done.contents == 0 {
+        let text = if done.is_over {
+            "Nothing more can go.\n"
+        } else {
+            "Nothing has to go.\n"
+        };
+        return desk.out.remark(text);
     }
     let mut text = String::new();
     for (node, squashed) in &done.made {

@@ -61,7 +61,7 @@ pub fn status(global: &Global, out: &Out) -> Result<()> {
     let mut text = status_text(&status, out.paint, out.verbose);
     if let Some(most) = config
         .most_bytes()
-        .filter(|most| gc::near(status.store_bytes, *most))
+        .filter(|most| gc::near(status.live_bytes, *most))
     {
         let line = Line::new().add(YELLOW, "! ").plain(format!(
             "the store comes near its limit of {}: the oldest checkpoints become one, or go; \

@@ -197,14 +197,14 @@ fn store(workspace: &Workspace, config: &Config) -> Vec<Finding> {
         ));
     }
     if let Some(most) = config.most_bytes()
-        && gc::near(status.store_bytes, most)
+        && gc::near(status.live_bytes, most)
     {
         all.push(Finding::of(
             about,
             State::Warning,
             format!(
                 "{} of the {} that it may take are used",
-                render::bytes(status.store_bytes),
+                render::bytes(status.live_bytes),
                 render::bytes(most)
             ),
             "`backstitch gc --dry-run` says what would go; `store.maxBytes` sets the limit",

@@ -78,10 +78,11 @@ fn record(
     }
     // the agent has stopped: nobody waits
     let is_over = matches!(event.kind, EventKind::Stop { .. } | EventKind::SessionEnd);
-    if is_over && engine.gc_is_due().unwrap_or(false) {
-        invocation
-            .in_background(workspace, &["gc", "--if-due"])
-            .map_err(|e| format!("old checkpoints could not be made one: {e}"))?;
+    if is_over
+        && engine.gc_is_due().unwrap_or(false)
+        && let Err(error) = invocation.in_background(workspace, &["gc", "--if-due"])
+    {
+        remark.get_or_insert(format!("old checkpoints could not be made one: {error}"));
     }
     Ok(())
 }

@@ -19,12 +19,12 @@ impl World {
         };
         let disk = self.disk();
         let before = self.existing()?;
-        let shown = self.engine.gc(limits, true, &mut |_| {});
+        let shown = self.engine.gc_dry(limits, &mut |_| {});
         let shown = shown.map_err(|e| format!("gc --dry-run: {e}"))?;
         if self.existing()? != before {
             return Err("G: a dry run removed something".into());
         }
-        let done = self.engine.gc(limits, false, &mut |_| {});
+        let done = self.engine.gc(limits, &mut |_| {});
         let done = done.map_err(|e| format!("gc: {e}"))?;
         if (done.gone, done.contents, &done.made) != (shown.gone, shown.contents, &shown.made) {
             return Err(format!("G: {shown:?} was said, {done:?} was done"));
@@ -40,9 +40,9 @@ impl World {
                 done.gone
             ));
         }
-        let again = self.engine.gc(limits, false, &mut |_| {});
+        let again = self.engine.gc(limits, &mut |_| {});
         let again = again.map_err(|e| format!("gc again: {e}"))?;
-        if again.gone > 0 || again.contents > 0 {
+        if again.gone > 0 || again.contents > 0 || !again.made.is_empty() {
             return Err(format!("G: the same again removed more: {again:?}"));
         }
         self.follow(&left)?;

@@ -13,6 +13,11 @@ use crate::store::now;
 /// An agent not heard of for so long is not at work any more, whatever it left open (microseconds).
 const STALE: i64 = 12 * 60 * 60 * 1_000_000;
 
+/// Whoever was heard of last before this is not at work any more.
+pub(crate) fn silent_since() -> i64 {
+    now() - STALE
+}
+
 /// A call that may write anything and was at work in the time in question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Writer {

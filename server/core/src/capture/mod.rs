@@ -2,6 +2,7 @@
 //! to whom a change is put down; never changes a file of the workspace.
 
 pub(crate) mod calls;
+pub(crate) use calls::silent_since;
 mod event;
 mod look;
 pub(crate) mod named;

@@ -1,34 +1,45 @@
 //! Retention: what is old becomes one checkpoint, and the contents that nothing names any more go. The only thing
 //! that removes anything of a history that goes on. Small transactions, each of which leaves the store whole: whoever
-//! dies meanwhile has removed less, and hooks come between.
+//! dies meanwhile has removed less, and hooks and rewinds come between.
 
+mod copy;
 mod plan;
 mod squash;
 mod sweep;
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
+use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension};
 
+use crate::config::Config;
 use crate::engine::{Engine, Progress, disk_use};
 use crate::error::{Error, Result};
-use crate::history;
-use crate::model::{Kind, NodeId, Squashed};
+use crate::model::{NodeId, Squashed, bytes_path};
+use crate::roots;
 use crate::store::{self, Durable};
+use crate::workspace::Workspace;
+use crate::{capture, history};
+use copy::Copy;
 use plan::{Facts, Stretch};
 
 const DAY: i64 = 24 * 3600 * 1_000_000;
+/// So often where the store is near its limit, in microseconds.
+const SOON: i64 = 10 * 60 * 1_000_000;
 /// Below its limit, so that the next checkpoint is not above it again.
 const ROOM: u64 = 10;
 /// In so many parts a store that is too large loses what may go.
 const PARTS: usize = 8;
 /// How often a plan may be overtaken by others before they are let go on alone.
 const PATIENCE: u32 = 100;
+/// Between two steps, so that whoever waits for the store gets it.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// What may stay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// What is older may go.
+    /// What is older may go. None: nothing goes with its age.
     pub days: Option<u64>,
     /// What is older than so many of the newest may go.
     pub checkpoints: Option<u64>,
@@ -36,12 +47,40 @@ pub struct Limits {
     pub bytes: Option<u64>,
 }
 
+impl Limits {
+    fn of(config: &Config) -> Self {
+        Self {
+            days: Some(config.keep_days()),
+            checkpoints: config.most_checkpoints(),
+            bytes: config.most_bytes(),
+        }
+    }
+
+    /// What neither of both would let go stays.
+    fn or(self, other: Self) -> Self {
+        let larger = |a: Option<u64>, b: Option<u64>| Some(a?.max(b?));
+        Self {
+            days: larger(self.days, other.days),
+            checkpoints: larger(self.checkpoints, other.checkpoints),
+            bytes: larger(self.bytes, other.bytes),
+        }
+    }
+
+    /// What is older than this may go.
+    fn oldest_kept(&self) -> i64 {
+        let age = self
+            .days
+            .and_then(|days| i64::try_from(days).ok()?.checked_mul(DAY));
+        age.map_or(i64::MIN, |age| store::now().saturating_sub(age))
+    }
+}
+
 /// What was done, or would be.
 #[derive(Clone, Debug, Default)]
 pub struct Collected {
     /// Checkpoints that became others, which are counted by `made`.
     pub gone: u64,
-    /// Those that stand for others, oldest first.
+    /// Those that stand for others by now, oldest first.
     pub made: Vec<(NodeId, Squashed)>,
     /// Contents that nothing named any more.
     pub contents: u64,
@@ -52,80 +91,102 @@ pub struct Collected {
     pub is_over: bool,
 }
 
+/// Whether a limit is near.
+pub fn near(size: u64, most: u64) -> bool {
+    size >= most - most / ROOM
+}
+
 impl Engine {
-    /// The limits that the settings give.
-    pub fn limits(&self) -> Limits {
-        let config = self.config();
-        Limits {
-            days: Some(config.keep_days()),
-            checkpoints: config.most_checkpoints(),
-            bytes: config.most_bytes(),
+    /// The limits that the settings give: of all directories that share the history, the most generous.
+    pub fn limits(&self) -> Result<Limits> {
+        let mut limits = Limits::of(&self.config());
+        for (root, path) in roots::standing(&self.store.conn)? {
+            if root != self.here.root {
+                let workspace = Workspace {
+                    root: path,
+                    store_dir: self.store.dir.clone(),
+                    shared: true,
+                };
+                limits = limits.or(Limits::of(&Config::read(&workspace)));
+            }
         }
+        Ok(limits)
     }
 
-    /// What may go by these limits goes. `dry`: nothing does, but all that would is said.
-    pub fn gc(
-        &mut self,
-        limits: Limits,
-        dry: bool,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Collected> {
-        let Some(_alone) = self.store.gc_lock()? else {
-            return Err(Error::refused(
-                "another gc is under way",
-                "it does the same; `backstitch status` has the size of the store",
-            ));
-        };
-        // restores wait for what is half done, captures go on
-        let lock = self.store.restore_lock(false, Self::RESTORE_WAIT)?;
-        let _lock = lock
-            .ok_or_else(|| Error::refused("a rewind is under way", "try again when it is done"))?;
+    /// What the history takes, without room that is free to be filled again.
+    pub fn live_bytes(&self) -> Result<u64> {
+        sweep::size(&self.store.conn)
+    }
+
+    /// What may go by these limits goes.
+    pub fn gc(&mut self, limits: Limits, progress: &mut dyn FnMut(Progress)) -> Result<Collected> {
+        let _alone = self.gc_alone()?;
+        copy::remove_left(&self.store.dir);
+        // a rewind of this directory that was cut off is finished first
+        drop(self.quiet_lock(Self::RESTORE_WAIT)?.ok_or_else(under_way)?);
+        refuse_beside_restores(&self.store.conn)?;
         // each row that goes would be looked for in tables that have no index by it
         self.store.conn.execute_batch("PRAGMA foreign_keys=OFF")?;
-        let done = self.collect(limits, dry, progress);
+        let place = Place::Store(self);
+        let done = Gc::new(place, progress).and_then(|gc| gc.run(limits));
         self.store.conn.execute_batch("PRAGMA foreign_keys=ON")?;
         let done = done?;
-        if !dry {
-            self.store.give_back();
+        // packs that were replaced at an earlier time
+        if let Some(_alone) = self.store.scan_lock()? {
+            self.store.remove_orphans()?;
         }
+        self.store.give_back();
         Ok(done)
     }
 
-    fn collect(
-        &self,
-        limits: Limits,
-        dry: bool,
-        progress: &mut dyn FnMut(Progress),
-    ) -> Result<Collected> {
-        if !dry {
-            return Gc::new(self, dry, progress).run(limits);
-        }
-        self.store.conn.execute_batch("BEGIN IMMEDIATE")?;
-        let done = Gc::new(self, dry, progress).run(limits);
-        self.store.conn.execute_batch("ROLLBACK")?;
-        done
+    /// The same on a copy: what would go is said, and nobody has to wait.
+    pub fn gc_dry(&self, limits: Limits, progress: &mut dyn FnMut(Progress)) -> Result<Collected> {
+        let _alone = self.gc_alone()?;
+        copy::remove_left(&self.store.dir);
+        refuse_beside_restores(&self.store.conn)?;
+        let copy = Copy::of(&self.store)?;
+        Gc::new(Place::Copy(&copy, self), progress)?.run(limits)
+    }
+
+    fn gc_alone(&self) -> Result<store::Lock> {
+        self.store.gc_lock()?.ok_or_else(|| {
+            Error::refused(
+                "another gc is under way",
+                "it does the same; `backstitch status` has the size of the store",
+            )
+        })
     }
 
     /// Whether it is time for `gc` in the background: something has become old, or the store comes near its limit.
-    /// Costs little, and says so at most once a day.
+    /// Costs little, and says so at most once a day; every few minutes where the store grows fast.
     pub fn gc_is_due(&self) -> Result<bool> {
         let conn = &self.store.conn;
         let last: Option<i64> = conn
             .prepare_cached("SELECT value FROM meta WHERE key = 'gc'")?
             .query_row([], |r| r.get(0))
             .optional()?;
-        if last.is_some_and(|last| (0..DAY).contains(&(store::now() - last))) {
+        let age = last.map_or(DAY, |last| store::now() - last);
+        // a clock that was set back is no reason to wait
+        if (0..SOON).contains(&age) {
             return Ok(false);
         }
-        let limits = self.limits();
+        let limits = self.limits()?;
+        if let Some(most) = limits.bytes
+            && near(disk_use(&self.store.dir), most)
+            && near(self.live_bytes()?, most)
+        {
+            return Ok(true);
+        }
+        if (0..DAY).contains(&age) {
+            return Ok(false);
+        }
         let oldest: Option<i64> = conn
-            .prepare_cached("SELECT time FROM node WHERE squashed IS NULL ORDER BY id LIMIT 1")?
+            .prepare_cached(
+                "SELECT time FROM node WHERE squashed IS NULL AND parent IS NOT NULL ORDER BY id LIMIT 1",
+            )?
             .query_row([], |r| r.get(0))
             .optional()?;
-        let is_old = oldest.is_some_and(|time| time < oldest_kept(&limits));
-        let is_large = limits
-            .bytes
-            .is_some_and(|most| near(disk_use(&self.store.dir), most));
+        let is_old = oldest.is_some_and(|time| time < limits.oldest_kept());
         let most = limits.checkpoints.and_then(|most| i64::try_from(most).ok());
         let are_many = match most {
             Some(most) => conn
@@ -133,11 +194,11 @@ impl Engine {
                 .exists([most])?,
             None => false,
         };
-        Ok(is_old || is_large || are_many)
+        Ok(is_old || are_many)
     }
 
-    /// It is about to be done: nobody else needs to.
-    pub fn gc_begins(&self) -> Result<()> {
+    /// It was done: nobody needs to for a while.
+    pub fn gc_was_done(&self) -> Result<()> {
         self.store.note(true, |conn| {
             conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES ('gc', ?1)")?
                 .execute([store::now()])?;
@@ -146,62 +207,126 @@ impl Engine {
     }
 }
 
-/// What is older than this may go.
-fn oldest_kept(limits: &Limits) -> i64 {
-    let age = limits
-        .days
-        .and_then(|days| i64::try_from(days).ok()?.checked_mul(DAY));
-    age.map_or(i64::MIN, |age| store::now().saturating_sub(age))
+fn under_way() -> Error {
+    Error::refused("a rewind is under way", "try again when it is done")
 }
 
-/// Whether a limit is near.
-pub fn near(size: u64, most: u64) -> bool {
-    size >= most - most / ROOM
+/// What a restore that is not over has written down names edits of any age.
+fn refuse_beside_restores(conn: &Connection) -> Result<()> {
+    let open: Option<Vec<u8>> = conn
+        .prepare_cached(
+            "SELECT r.path FROM operation o JOIN root r ON r.id = o.root
+             WHERE o.state IN ('open', 'backwards', 'recorded') LIMIT 1",
+        )?
+        .query_row([], |r| r.get(0))
+        .optional()?;
+    match open {
+        None => Ok(()),
+        Some(root) => Err(Error::refused(
+            format!(
+                "a rewind in {} is under way, or was cut off",
+                bytes_path(&root).display()
+            ),
+            "the next command there finishes it; then try again",
+        )),
+    }
+}
+
+/// Where it is done.
+enum Place<'a> {
+    Store(&'a mut Engine),
+    /// Of the store, to see what would happen.
+    Copy(&'a Copy, &'a Engine),
 }
 
 struct Gc<'a> {
-    engine: &'a Engine,
-    dry: bool,
+    place: Place<'a>,
     progress: &'a mut dyn FnMut(Progress),
     /// Stretches that could not become one, by their last checkpoint.
     left: HashSet<NodeId>,
+    made: BTreeSet<NodeId>,
     gone: u64,
+    /// What the store takes more than its copy.
+    more: u64,
 }
 
 impl<'a> Gc<'a> {
-    fn new(engine: &'a Engine, dry: bool, progress: &'a mut dyn FnMut(Progress)) -> Self {
-        Self {
-            engine,
-            dry,
+    fn new(place: Place<'a>, progress: &'a mut dyn FnMut(Progress)) -> Result<Self> {
+        let more = match &place {
+            Place::Store(_) => 0,
+            Place::Copy(copy, engine) => engine
+                .live_bytes()?
+                .saturating_sub(sweep::size(&copy.conn)?),
+        };
+        Ok(Self {
+            place,
             progress,
             left: HashSet::new(),
+            made: BTreeSet::new(),
             gone: 0,
+            more,
+        })
+    }
+
+    fn engine(&self) -> &Engine {
+        match &self.place {
+            Place::Store(engine) => engine,
+            Place::Copy(_, engine) => engine,
         }
     }
 
     fn conn(&self) -> &Connection {
-        &self.engine.store.conn
+        match &self.place {
+            Place::Store(engine) => &engine.store.conn,
+            Place::Copy(copy, _) => &copy.conn,
+        }
+    }
+
+    fn dir(&self) -> &Path {
+        &self.engine().store.dir
     }
 
     fn size(&self) -> Result<u64> {
-        sweep::size(self.conn(), &self.engine.store.dir)
+        Ok(sweep::size(self.conn())? + self.more)
     }
 
-    /// One step of it: what follows finds it whole.
-    fn step<T>(&self, f: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        if self.dry {
-            return f(self.conn());
-        }
-        self.engine.store.write(Durable::Power, |conn| {
+    /// All of one moment.
+    fn facts(&self) -> Result<Facts> {
+        let moment = self.conn().unchecked_transaction()?;
+        let facts = Facts::read(self.conn())?;
+        moment.rollback()?;
+        Ok(facts)
+    }
+
+    /// One step of it: what follows finds it whole. Captures and restores come between two of them.
+    fn step<T>(&mut self, f: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        let engine = match &mut self.place {
+            Place::Copy(copy, _) => {
+                let tx = copy.conn.unchecked_transaction()?;
+                let done = f(&tx)?;
+                tx.commit()?;
+                return Ok(done);
+            }
+            Place::Store(engine) => engine,
+        };
+        let lock = engine.store.restore_lock(false, Engine::RESTORE_WAIT)?;
+        let lock = lock.ok_or_else(under_way)?;
+        let done = engine.store.write(Durable::Power, |conn| {
+            refuse_beside_restores(conn)?;
             let done = f(conn)?;
             crate::fault::point("gc step");
             Ok(done)
-        })
+        });
+        drop(lock);
+        // the log would grow by all that is touched, and every hook reads it
+        engine.store.tidy();
+        std::thread::sleep(PAUSE);
+        done
     }
 
     fn run(mut self, limits: Limits) -> Result<Collected> {
         let before = self.size()?;
-        let old = oldest_kept(&limits);
+        let old = limits.oldest_kept();
         let upto = self.beyond(limits.checkpoints)?;
         self.squash(&|node| node.is_before(old) || node.id <= upto)?;
         self.forget_strays(old)?;
@@ -209,9 +334,8 @@ impl<'a> Gc<'a> {
         let mut is_over = false;
         if let Some(most) = limits.bytes {
             let wanted = most - most / ROOM;
-            is_over = before.max(self.size()?) > most;
             // nothing is taken from a store that is within its limit
-            if is_over {
+            if before.max(self.size()?) > most {
                 for upto in self.parts()? {
                     if self.size()? <= wanted {
                         break;
@@ -247,7 +371,7 @@ impl<'a> Gc<'a> {
 
     /// What may still go in some parts, oldest first: up to which checkpoint each reaches.
     fn parts(&self) -> Result<Vec<NodeId>> {
-        let facts = Facts::read(self.conn())?;
+        let facts = self.facts()?;
         let stretches = facts.stretches(|_| true);
         let mut may: Vec<NodeId> = stretches.into_iter().flat_map(|s| s.nodes).collect();
         may.sort_unstable();
@@ -263,7 +387,7 @@ impl<'a> Gc<'a> {
     fn squash(&mut self, is_wanted: &dyn Fn(&plan::Mark) -> bool) -> Result<()> {
         let mut overtaken = 0;
         loop {
-            let facts = Facts::read(self.conn())?;
+            let facts = self.facts()?;
             let left = &self.left;
             let stretches = facts.stretches(is_wanted);
             let total: usize = stretches.iter().map(|s| s.nodes.len()).sum();
@@ -281,6 +405,7 @@ impl<'a> Gc<'a> {
             match self.make_one(&facts, &stretch)? {
                 Made::One => {
                     self.gone += stretch.nodes.len() as u64 - 1;
+                    self.made.extend(stretch.nodes.last());
                     overtaken = 0;
                 }
                 Made::Left => {
@@ -299,31 +424,24 @@ impl<'a> Gc<'a> {
         }
     }
 
-    fn make_one(&self, facts: &Facts, stretch: &Stretch) -> Result<Made> {
-        let mut made = Made::Left;
-        let tried = self.step(|conn| {
+    fn make_one(&mut self, facts: &Facts, stretch: &Stretch) -> Result<Made> {
+        self.step(|conn| {
             if !facts.hold_still(conn)? {
-                made = Made::Overtaken;
-                return Err(given_up());
+                return Ok(Made::Overtaken);
             }
             conn.execute_batch("SAVEPOINT stretch")?;
-            if squash::squash(conn, stretch)? {
-                conn.execute_batch("RELEASE stretch")?;
-                made = Made::One;
-                return Ok(());
-            }
-            conn.execute_batch("ROLLBACK TO stretch; RELEASE stretch")?;
-            Ok(())
-        });
-        match (tried, &made) {
-            (Err(_), Made::Overtaken) | (Ok(()), _) => Ok(made),
-            (Err(error), _) => Err(error),
-        }
+            let made = squash::squash(conn, stretch, capture::silent_since())?;
+            conn.execute_batch(match made {
+                Made::One => "RELEASE stretch",
+                Made::Left | Made::Overtaken => "ROLLBACK TO stretch; RELEASE stretch",
+            })?;
+            Ok(made)
+        })
     }
 
     /// Removes contents that nothing names. How many.
     fn sweep(&mut self) -> Result<u64> {
-        let dir = &self.engine.store.dir;
+        let dir = self.dir().to_path_buf();
         let mut removed = 0;
         let mut known: Option<(i64, sweep::Dead)> = None;
         loop {
@@ -336,7 +454,7 @@ impl<'a> Gc<'a> {
                     _ => sweep::dead(conn)?,
                 };
                 let all = dead.rows.len();
-                let left = sweep::remove(conn, dir, &mut dead)?;
+                let left = sweep::remove(conn, &dir, &mut dead)?;
                 Ok((left, all - left, (version, dead)))
             })?;
             removed += some as u64;
@@ -350,46 +468,72 @@ impl<'a> Gc<'a> {
             }
             known = Some(next);
         }
-        if !self.dry {
-            while let Some(pack) = sweep::repacked(self.conn(), dir)? {
+        if matches!(self.place, Place::Store(_)) {
+            while let Some(pack) = sweep::repacked(self.conn(), &dir)? {
                 self.step(|conn| pack.take_over(conn))?;
-                pack.remove_old(dir);
+                pack.let_old_go(&dir);
             }
         }
         Ok(removed)
     }
 
-    /// What agents told that belongs to no checkpoint.
-    fn forget_strays(&self, old: i64) -> Result<()> {
+    /// What agents told that belongs to no checkpoint, and operations that made none.
+    fn forget_strays(&mut self, old: i64) -> Result<()> {
         self.step(|conn| {
             for sql in [
-                "DELETE FROM event WHERE time < ?1 AND call IS NULL AND turn IS NULL",
-                "DELETE FROM event WHERE call IN (SELECT id FROM call WHERE closed < ?1 AND turn IS NULL
-                   AND id NOT IN (SELECT call FROM node WHERE call IS NOT NULL)
-                   AND id NOT IN (SELECT call FROM change WHERE call IS NOT NULL)
-                   AND id NOT IN (SELECT grp FROM call WHERE grp IS NOT NULL))",
-                "DELETE FROM call WHERE closed < ?1 AND turn IS NULL
-                   AND id NOT IN (SELECT call FROM node WHERE call IS NOT NULL)
-                   AND id NOT IN (SELECT call FROM change WHERE call IS NOT NULL)
-                   AND id NOT IN (SELECT grp FROM call WHERE grp IS NOT NULL)
-                   AND id NOT IN (SELECT call FROM reserved)",
+                "CREATE TEMP TABLE IF NOT EXISTS stray_call (id INTEGER PRIMARY KEY)",
+                "CREATE TEMP TABLE IF NOT EXISTS stray_operation (id INTEGER PRIMARY KEY)",
+                "DELETE FROM temp.stray_call",
+                "DELETE FROM temp.stray_operation",
             ] {
-                conn.execute(sql, [old])?;
+                conn.execute(sql, [])?;
             }
+            conn.execute(
+                "INSERT INTO temp.stray_call SELECT id FROM main.call WHERE closed < ?1 AND turn IS NULL
+                   AND id NOT IN (SELECT call FROM main.node WHERE call IS NOT NULL)
+                   AND id NOT IN (SELECT call FROM main.change WHERE call IS NOT NULL)
+                   AND id NOT IN (SELECT grp FROM main.call WHERE grp IS NOT NULL)",
+                [old],
+            )?;
+            // those that lead to another branch say when a directory came to it
+            conn.execute(
+                "INSERT INTO temp.stray_operation SELECT id FROM main.operation o WHERE time < ?1
+                   AND node IS NULL AND made IS NULL AND to_branch IS NULL
+                   AND state NOT IN ('open', 'backwards', 'recorded')
+                   AND NOT EXISTS (SELECT 1 FROM main.operation u WHERE u.of = o.id)
+                   AND id NOT IN (SELECT operation FROM main.pending_save WHERE operation IS NOT NULL)
+                   AND id < (SELECT MAX(id) FROM main.operation)",
+                [old],
+            )?;
+            conn.execute("DELETE FROM event WHERE time < ?1 AND call IS NULL AND turn IS NULL", [old])?;
+            conn.execute(
+                "DELETE FROM reserved WHERE call IN (SELECT id FROM call WHERE closed < ?1)",
+                [old],
+            )?;
+            conn.execute_batch(
+                "DELETE FROM event WHERE call IN (SELECT id FROM temp.stray_call);
+                 DELETE FROM reserved WHERE call IN (SELECT id FROM temp.stray_call);
+                 DELETE FROM call WHERE id IN (SELECT id FROM temp.stray_call);
+                 DELETE FROM journal WHERE operation IN (SELECT id FROM temp.stray_operation);
+                 DELETE FROM journal_file WHERE operation IN (SELECT id FROM temp.stray_operation);
+                 DELETE FROM journal_left WHERE operation IN (SELECT id FROM temp.stray_operation);
+                 DELETE FROM journal_edit WHERE operation IN (SELECT id FROM temp.stray_operation);
+                 DELETE FROM operation WHERE id IN (SELECT id FROM temp.stray_operation);",
+            )?;
             Ok(())
         })
     }
 
+    /// What was made, and is not part of another by now.
     fn made(&self) -> Result<Vec<(NodeId, Squashed)>> {
         let conn = self.conn();
-        let mut select =
-            conn.prepare_cached("SELECT id FROM node WHERE kind = 'squash' ORDER BY id")?;
+        let mut there = conn.prepare_cached("SELECT 1 FROM node WHERE id = ?1")?;
         let mut made = Vec::new();
-        for id in select.query_map([], |r| r.get(0))? {
-            let node = history::node(conn, id?)?;
-            debug_assert_eq!(node.kind, Kind::Squash);
-            if let Some(squashed) = node.squashed {
-                made.push((node.id, squashed));
+        for id in &self.made {
+            if there.exists([id])?
+                && let Some(squashed) = history::node(conn, *id)?.squashed
+            {
+                made.push((*id, squashed));
             }
         }
         Ok(made)
@@ -403,8 +547,4 @@ enum Made {
     Left,
     /// Others changed what was planned with.
     Overtaken,
-}
-
-fn given_up() -> Error {
-    Error::refused("overtaken", "plan anew")
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rusqlite::Connection;
 
+use crate::capture;
 use crate::error::Result;
 use crate::model::{BranchId, ChangeId, NodeId, TurnId};
 
@@ -15,6 +16,8 @@ pub(super) struct Mark {
     branch: BranchId,
     turn: Option<TurnId>,
     time: i64,
+    /// Becomes one that stands for itself, where no other stands beside it: its turn or tool call goes.
+    goes_alone: bool,
 }
 
 /// What holds on to what.
@@ -57,8 +60,10 @@ impl Stamp {
 impl Facts {
     pub(super) fn read(conn: &Connection) -> Result<Self> {
         let stamp = Stamp::read(conn)?;
-        let mut select =
-            conn.prepare_cached("SELECT id, branch, turn, time FROM node ORDER BY id")?;
+        let mut select = conn.prepare_cached(
+            "SELECT id, branch, turn, time, turn IS NOT NULL OR kind IN ('turn', 'step', 'rewind')
+             FROM node ORDER BY id",
+        )?;
         let nodes = select
             .query_map([], |r| {
                 Ok(Mark {
@@ -66,6 +71,7 @@ impl Facts {
                     branch: r.get(1)?,
                     turn: r.get(2)?,
                     time: r.get(3)?,
+                    goes_alone: r.get(4)?,
                 })
             })?
             .collect::<rusqlite::Result<_>>()?;
@@ -95,11 +101,17 @@ impl Facts {
              UNION SELECT fork_point FROM branch WHERE fork_point IS NOT NULL
              UNION SELECT node FROM tag UNION SELECT node FROM pin
              UNION SELECT stood FROM root WHERE stood IS NOT NULL
+             -- the state before everything
+             UNION SELECT id FROM node WHERE parent IS NULL
              -- the newest turn: turns are numbered after it
              UNION SELECT node FROM turn WHERE number = (SELECT MAX(number) FROM turn)
-             -- what tool calls that are under way belong to
-             UNION SELECT t.node FROM call c JOIN turn t ON t.id = c.turn WHERE c.closed IS NULL
-             UNION SELECT n.id FROM node n JOIN call c ON c.id = n.call WHERE c.closed IS NULL
+             -- what agents are at
+             UNION SELECT node FROM turn WHERE id IN (SELECT MAX(t.id) FROM turn t
+               JOIN session s ON s.id = t.session WHERE s.seen > ?1 GROUP BY t.session)
+             UNION SELECT t.node FROM call c JOIN turn t ON t.id = c.turn
+               WHERE c.closed IS NULL AND c.opened > ?1
+             UNION SELECT n.id FROM node n JOIN call c ON c.id = n.call
+               WHERE c.closed IS NULL AND c.opened > ?1
              -- operations under way, and those that wait for a save
              UNION SELECT node FROM operation WHERE node IS NOT NULL AND (
                state IN ('open', 'backwards', 'recorded')
@@ -107,7 +119,7 @@ impl Facts {
                -- when a directory came to its branch
                OR id IN (SELECT MAX(id) FROM operation WHERE to_branch IS NOT NULL GROUP BY root, to_branch))",
         )?;
-        for node in select.query_map([], |r| r.get(0))? {
+        for node in select.query_map([capture::silent_since()], |r| r.get(0))? {
             self.held.insert(node?);
         }
         Ok(())
@@ -208,7 +220,7 @@ impl Facts {
         gathered
             .into_values()
             // one alone takes as much room as before
-            .filter(|nodes| nodes.len() > 1)
+            .filter(|nodes| nodes.len() > 1 || nodes.iter().any(|n| n.goes_alone))
             .map(|nodes| self.first_part(&nodes))
             .collect()
     }
@@ -240,9 +252,9 @@ impl Facts {
 }
 
 /// Checkpoints that become one in one transaction, about.
-const AT_ONCE: usize = 1000;
+const AT_ONCE: usize = 300;
 
-/// Checkpoints beside each other on one branch, oldest first; at least two.
+/// Checkpoints beside each other on one branch, oldest first.
 #[derive(Debug)]
 pub(super) struct Stretch {
     pub nodes: Vec<NodeId>,
@@ -274,6 +286,7 @@ mod tests {
                 .find(|(_, (a, b))| (a..=b).contains(&id))
                 .map(|(n, _)| TurnId(n)),
             time: *id,
+            goes_alone: false,
         });
         Facts {
             nodes: nodes.collect(),
@@ -332,6 +345,9 @@ mod tests {
         // an operation and what undid it
         facts.pairs.push((NodeId(1), NodeId(3)));
         assert_eq!(stretches(&facts, 9), [[6, 7]]);
+        // one alone goes where something goes with it
+        facts.nodes[3].goes_alone = true;
+        assert_eq!(stretches(&facts, 9), [vec![4], vec![6, 7]]);
     }
 
     #[test]
@@ -346,6 +362,7 @@ mod tests {
                 branch: BranchId(0),
                 turn: None,
                 time: 0,
+                goes_alone: false,
             })
             .collect();
         let first = |facts: &Facts| facts.stretches(|_| true)[0].nodes.len();

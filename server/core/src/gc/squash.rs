@@ -5,21 +5,24 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use rusqlite::{Connection, params};
 
+use super::Made;
 use super::plan::Stretch;
 use crate::error::Result;
 use crate::history::{self, Ancestry, SetHash};
 use crate::model::{
-    Certainty, Change, ChangeId, FileId, NodeId, Origin, Role, SessionId, Squashed,
+    Certainty, Change, ChangeId, Coverage, CoverageItem, FileId, NodeId, Origin, Reason, Role,
+    SessionId, Squashed,
 };
 use crate::store::state_columns;
 
-/// False: something of it is not as it must be, and it stays as it is. The transaction is to be given up then.
-pub(super) fn squash(conn: &Connection, stretch: &Stretch) -> Result<bool> {
+/// What is not made one is to be rolled back: something of it is not as it must be, or an agent heard of after `alive`
+/// has begun a call that belongs to it.
+pub(super) fn squash(conn: &Connection, stretch: &Stretch, alive: i64) -> Result<Made> {
     let Some((into, gone)) = stretch.nodes.split_last() else {
-        return Ok(false);
+        return Ok(Made::Left);
     };
     let all: HashSet<NodeId> = stretch.nodes.iter().copied().collect();
-    let summary = summary(conn, stretch)?;
+    let (summary, coverage) = summary(conn, stretch)?;
     let mut files: BTreeMap<FileId, Vec<Change>> = BTreeMap::new();
     for node in &stretch.nodes {
         for change in history::changes_of_node(conn, *node)? {
@@ -30,22 +33,44 @@ pub(super) fn squash(conn: &Connection, stretch: &Stretch) -> Result<bool> {
     for (file, mut changes) in files {
         changes.sort_unstable_by_key(|c| c.id);
         if !compose(conn, &ancestry, file, &changes, &all, *into)? {
-            return Ok(false);
+            return Ok(Made::Left);
         }
     }
     name_them(conn, &stretch.nodes)?;
+    let at_work = "SELECT 1 FROM main.call WHERE closed IS NULL AND opened > ?1
+       AND id IN (SELECT id FROM temp.going_call)";
+    if conn.prepare_cached(at_work)?.exists([alive])? {
+        return Ok(Made::Overtaken);
+    }
     move_marks(conn, *into)?;
     forget_work(conn)?;
-    take_place(conn, &stretch.nodes, *into, gone, &summary)?;
-    Ok(true)
+    take_place(conn, &stretch.nodes, *into, gone, (&summary, &coverage))?;
+    Ok(Made::One)
 }
 
-fn summary(conn: &Connection, stretch: &Stretch) -> Result<Squashed> {
+/// So many of what was not captured are named.
+const GAPS: usize = 500;
+
+/// What they come to in numbers, and what of them was not captured.
+fn summary(conn: &Connection, stretch: &Stretch) -> Result<(Squashed, Coverage)> {
     let mut out = Squashed::default();
+    let (mut coverage, mut known, mut more) = (Coverage::default(), HashSet::new(), 0_usize);
     let mut turns = BTreeSet::new();
     let mut agents = BTreeSet::new();
     for id in &stretch.nodes {
         let node = history::node(conn, *id)?;
+        coverage.captured += node.coverage.captured;
+        coverage.ignored = node.coverage.ignored;
+        for item in node.coverage.items {
+            if !known.insert((item.path.clone(), item.reason, item.detail.clone())) {
+                continue;
+            }
+            if coverage.items.len() < GAPS {
+                coverage.items.push(item);
+            } else {
+                more += 1;
+            }
+        }
         let itself = Squashed {
             checkpoints: 1,
             since: node.time,
@@ -63,7 +88,16 @@ fn summary(conn: &Connection, stretch: &Stretch) -> Result<Squashed> {
     }
     out.turns += turns.len() as u64;
     out.agents = agents.into_iter().collect();
-    Ok(out)
+    if more > 0 {
+        coverage.items.push(CoverageItem {
+            path: b".".to_vec(),
+            reason: Reason::Failed,
+            detail: format!(
+                "{more} more were not captured; their names went with their checkpoints"
+            ),
+        });
+    }
+    Ok((out, coverage))
 }
 
 fn earliest(a: i64, b: i64) -> i64 {
@@ -307,35 +341,23 @@ fn take_place(
     nodes: &[NodeId],
     into: NodeId,
     gone: &[NodeId],
-    summary: &Squashed,
+    (summary, coverage): (&Squashed, &Coverage),
 ) -> Result<()> {
     let Some(first) = nodes.first() else {
         return Ok(());
     };
+    let coverage = (*coverage != Coverage::default())
+        .then(|| serde_json::to_string(coverage).unwrap_or_default());
     conn.prepare_cached(
-        "UPDATE node SET kind = 'squash', label = NULL, description = NULL, squashed = ?3,
+        "UPDATE node SET kind = 'squash', label = NULL, description = NULL, squashed = ?3, coverage = ?4,
            parent = (SELECT parent FROM node WHERE id = ?2) WHERE id = ?1",
     )?
     .execute(params![
         into,
         first,
-        serde_json::to_string(summary).unwrap_or_default()
+        serde_json::to_string(summary).unwrap_or_default(),
+        coverage
     ])?;
-    // whatever stands above it
-    let ancestry = Ancestry::new(conn);
-    let here = history::branch_of(conn, into)?;
-    let mut branches = conn.prepare_cached("SELECT id, head FROM branch WHERE head IS NOT NULL")?;
-    let mut rows = branches.query([])?;
-    let shorter = i64::try_from(gone.len()).unwrap_or(0);
-    while let Some(row) = rows.next()? {
-        let (branch, head): (crate::model::BranchId, NodeId) = (row.get(0)?, row.get(1)?);
-        if !ancestry.is_ancestor(into, head)? {
-            continue;
-        }
-        let from = if branch == here { into } else { NodeId(0) };
-        conn.prepare_cached("UPDATE node SET depth = depth - ?3 WHERE branch = ?1 AND id >= ?2")?
-            .execute(params![branch, from, shorter])?;
-    }
     let mut delete = conn.prepare_cached("DELETE FROM node WHERE id = ?1")?;
     for node in gone.iter().rev() {
         delete.execute([node])?;

@@ -10,7 +10,7 @@ use crate::model::{ContentId, Image};
 use crate::store::{Repacked, packs};
 
 /// Contents removed in one transaction: hooks wait that long.
-const AT_ONCE: usize = 2000;
+const AT_ONCE: usize = 5000;
 
 /// A content that is kept only since others are stored against it is given up where it takes more than so many times
 /// what they would take without it.
@@ -181,8 +181,8 @@ pub(super) fn repacked(conn: &Connection, dir: &Path) -> Result<Option<Repacked>
     Ok(None)
 }
 
-/// What the store takes on disk that it could not give back.
-pub(super) fn size(conn: &Connection, dir: &Path) -> Result<u64> {
+/// What is needed of the store, without room that is free to be filled again.
+pub(super) fn size(conn: &Connection) -> Result<u64> {
     let number = |name: &str| -> Result<u64> {
         let value: i64 = conn.query_row(&format!("PRAGMA {name}"), [], |r| r.get(0))?;
         Ok(u64::try_from(value).unwrap_or(0))
@@ -193,14 +193,7 @@ pub(super) fn size(conn: &Connection, dir: &Path) -> Result<u64> {
         params![],
         |r| r.get(0),
     )?;
-    let files = std::fs::read_dir(packs(dir))
-        .into_iter()
-        .flatten()
-        .flatten();
-    let files: u64 = files.map(|e| e.metadata().map_or(0, |m| m.len())).sum();
-    let packed = u64::try_from(packed).unwrap_or(0);
-    // of a pack half may be dead
-    Ok(pages * number("page_size")? + packed.max(files.min(packed * 2)))
+    Ok(pages * number("page_size")? + u64::try_from(packed).unwrap_or(0))
 }
 
 #[cfg(test)]

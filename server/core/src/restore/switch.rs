@@ -298,10 +298,13 @@ impl Engine {
             let node = history::node(conn, id)?;
             let changes = history::changes_of_node(conn, id)?;
             let users = |c: &crate::model::Change| c.role == Role::Edit && c.origin == Origin::USER;
-            if node.kind != Kind::External
-                || node.branch != self.here.branch
-                || !changes.iter().all(users)
-            {
+            // what became one is the user's alone where no agent had a part in it
+            let is_users = match (&node.kind, &node.squashed) {
+                (Kind::External, _) => true,
+                (Kind::Squash, Some(of)) => of.turns == 0 && of.agents.is_empty(),
+                _ => false,
+            };
+            if !is_users || node.branch != self.here.branch || !changes.iter().all(users) {
                 break;
             }
             for change in changes {

@@ -155,14 +155,6 @@ pub(crate) fn put_alone(conn: &Connection, dir: &Path, n: i64) -> Result<()> {
 
 /// Reads a content and verifies it.
 pub(crate) fn get(conn: &Connection, dir: &Path, id: &ContentId) -> Result<Vec<u8>> {
-    match get_once(conn, dir, id) {
-        // it may have moved to another pack since its row was read
-        Err(Error::Blob { .. }) => get_once(conn, dir, id),
-        other => other,
-    }
-}
-
-fn get_once(conn: &Connection, dir: &Path, id: &ContentId) -> Result<Vec<u8>> {
     let blob = |reason: &str| Error::Blob {
         hash: id.to_string(),
         reason: reason.into(),
@@ -475,8 +467,13 @@ impl Repacked {
         Ok(())
     }
 
-    pub(crate) fn remove_old(&self, dir: &Path) {
-        std::fs::remove_file(packs(dir).join(&self.old)).ok();
+    /// The old one goes as an orphan does, when it has not been touched for a while: somebody may be reading who has
+    /// seen the rows of before.
+    pub(crate) fn let_old_go(&self, dir: &Path) {
+        let path = packs(dir).join(&self.old);
+        if let Ok(file) = File::options().append(true).open(path) {
+            file.set_modified(std::time::SystemTime::now()).ok();
+        }
     }
 }
 

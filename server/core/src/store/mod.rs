@@ -238,8 +238,8 @@ impl Store {
         self.hasty.store(false, Ordering::Relaxed);
     }
 
-    /// After much was removed: gives the space back where that takes nobody long, and nobody else is at it. What stays
-    /// is filled again.
+    /// After much was removed: gives the space back where that takes nobody long or is most of it, and nobody else is at
+    /// it. What stays is filled again.
     pub(crate) fn give_back(&mut self) {
         let number = |name: &str| -> i64 {
             let sql = format!("PRAGMA {name}");
@@ -248,7 +248,7 @@ impl Store {
         };
         let (pages, free) = (number("page_count"), number("freelist_count"));
         let is_quick = (pages - free) * number("page_size") < QUICK_TO_COPY;
-        if is_quick && free > pages / 4 {
+        if free > pages / 2 || is_quick && free > pages / 4 {
             self.hasty.store(true, Ordering::Relaxed);
             self.conn.execute_batch("VACUUM").ok();
             self.hasty.store(false, Ordering::Relaxed);
