@@ -12,10 +12,8 @@ use crate::render::{self, BLUE, DIM};
 use crate::shape;
 
 pub fn run(desk: &mut Desk, options: &Gc) -> Result<()> {
-    if options.if_due {
-        if !desk.engine.gc_is_due()? {
-            return Ok(());
-        }
+    if options.if_due && !desk.engine.gc_is_due()? {
+        return Ok(());
     }
     let mut limits = desk.engine.limits()?;
     limits.days = options.keep_days.or(limits.days);

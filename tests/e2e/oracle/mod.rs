@@ -51,7 +51,7 @@ const BRANCHES: u32 = 20;
 /// Beside the 100: a recorder looks on.
 const WATCHED: u32 = 20;
 /// Beside the 100: the history is shortened now and then.
-const COLLECTED: u32 = 10;
+const COLLECTED: u32 = 6;
 /// Beside the 100: these are short.
 const REPLAYED: u32 = 40;
 
