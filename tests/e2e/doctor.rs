@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
+use crate::support::rng::Rng;
 use crate::support::{Output, World, finish};
 
 /// A workspace with some history, and Claude Code set up to report to this very binary.
@@ -141,11 +142,11 @@ fn what_is_wrong_with_a_store_is_named() {
         ".backstitch.toml",
         "[store]\nkeepDays = 0\nmaxBytes = \"1 MiB\"\n",
     );
-    fs::write(store.join("packs-to-be"), vec![0_u8; 1 << 20]).expect("written");
+    world.write("noise.bin", Rng::new(5).bytes(1_200_000));
+    world.ok(["checkpoint"]);
     let output = examine(&world, VERSION);
     complains(&output, "warning", "no number of days");
     complains(&output, "warning", "that it may take are used");
-    fs::remove_file(store.join("packs-to-be")).expect("removed");
     world.remove(".backstitch.toml");
 
     let db = Connection::open(store.join("store.db")).expect("the store");
