@@ -11,13 +11,21 @@ const START: &str = "gc-copy-";
 
 pub(super) struct Copy {
     pub conn: Connection,
-    path: PathBuf,
+    _file: Removed,
+}
+
+/// A file that goes with whoever has it.
+struct Removed(PathBuf);
+
+impl Drop for Removed {
+    fn drop(&mut self) {
+        std::fs::remove_file(&self.0).ok();
+    }
 }
 
 impl Copy {
     pub(super) fn of(store: &Store) -> Result<Self> {
-        let name = format!("{START}{}", std::process::id());
-        let path = store.dir.join(name);
+        let path = store.dir.join(format!("{START}{}", std::process::id()));
         // SQLite writes into a file that is there and empty: one that is private
         private_file(&path)
             .create(true)
@@ -25,31 +33,15 @@ impl Copy {
             .write(true)
             .open(&path)
             .at("create", &path)?;
-        let copy = Removed(&path);
+        let file = Removed(path);
         store
             .conn
-            .execute("VACUUM INTO ?1", [path.to_string_lossy()])?;
-        let conn = Connection::open(&path)?;
+            .execute("VACUUM INTO ?1", [file.0.to_string_lossy()])?;
+        let conn = Connection::open(&file.0)?;
         conn.execute_batch(
             "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF;",
         )?;
-        std::mem::forget(copy);
-        Ok(Self { conn, path })
-    }
-}
-
-/// Removed where it does not come to be.
-struct Removed<'a>(&'a Path);
-
-impl Drop for Removed<'_> {
-    fn drop(&mut self) {
-        std::fs::remove_file(self.0).ok();
-    }
-}
-
-impl Drop for Copy {
-    fn drop(&mut self) {
-        std::fs::remove_file(&self.path).ok();
+        Ok(Self { conn, _file: file })
     }
 }
 

@@ -513,14 +513,9 @@ impl<'a> Gc<'a> {
             conn.execute_batch(
                 "DELETE FROM event WHERE call IN (SELECT id FROM temp.stray_call);
                  DELETE FROM reserved WHERE call IN (SELECT id FROM temp.stray_call);
-                 DELETE FROM call WHERE id IN (SELECT id FROM temp.stray_call);
-                 DELETE FROM journal WHERE operation IN (SELECT id FROM temp.stray_operation);
-                 DELETE FROM journal_file WHERE operation IN (SELECT id FROM temp.stray_operation);
-                 DELETE FROM journal_left WHERE operation IN (SELECT id FROM temp.stray_operation);
-                 DELETE FROM journal_edit WHERE operation IN (SELECT id FROM temp.stray_operation);
-                 DELETE FROM operation WHERE id IN (SELECT id FROM temp.stray_operation);",
+                 DELETE FROM call WHERE id IN (SELECT id FROM temp.stray_call);",
             )?;
-            Ok(())
+            squash::forget_operations(conn, "temp.stray_operation")
         })
     }
 

@@ -46,6 +46,7 @@ impl Stamp {
             "SELECT COALESCE(MAX(id), 0) FROM operation",
             "SELECT COUNT(*) FROM operation WHERE state NOT IN ('open', 'backwards', 'recorded')",
             "SELECT COALESCE(SUM(node), 0) FROM pin",
+            "SELECT COALESCE(MAX(time), 0) FROM pin",
             "SELECT COALESCE(SUM(node), 0) FROM tag",
             "SELECT COALESCE(SUM(fork_point), 0) FROM branch",
             "SELECT COALESCE(SUM(stood), 0) FROM root",

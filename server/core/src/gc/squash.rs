@@ -310,15 +310,9 @@ fn name_them(conn: &Connection, nodes: &[NodeId]) -> Result<()> {
 
 /// Turns, tool calls, operations and text that was not saved go with their checkpoints.
 fn forget_work(conn: &Connection) -> Result<()> {
+    forget_operations(conn, "temp.going_operation")?;
     conn.execute_batch(
-        "DELETE FROM journal WHERE operation IN (SELECT id FROM temp.going_operation);
-         DELETE FROM journal_file WHERE operation IN (SELECT id FROM temp.going_operation);
-         DELETE FROM journal_left WHERE operation IN (SELECT id FROM temp.going_operation);
-         DELETE FROM journal_edit WHERE operation IN (SELECT id FROM temp.going_operation);
-         UPDATE pending_save SET operation = NULL WHERE operation IN (SELECT id FROM temp.going_operation);
-         UPDATE operation SET of = NULL WHERE of IN (SELECT id FROM temp.going_operation);
-         DELETE FROM operation WHERE id IN (SELECT id FROM temp.going_operation);
-         UPDATE node SET session = NULL WHERE id IN (SELECT id FROM temp.going);
+        "UPDATE node SET session = NULL WHERE id IN (SELECT id FROM temp.going);
          UPDATE node SET turn = NULL WHERE turn IN (SELECT id FROM temp.going_turn);
          UPDATE node SET call = NULL WHERE call IN (SELECT id FROM temp.going_call);
          UPDATE change SET call = NULL WHERE call IN (SELECT id FROM temp.going_call);
@@ -333,6 +327,21 @@ fn forget_work(conn: &Connection) -> Result<()> {
          DELETE FROM node_text WHERE node IN (SELECT id FROM temp.going);
          DELETE FROM words WHERE rowid IN (SELECT id FROM temp.going);",
     )?;
+    Ok(())
+}
+
+/// Removes the operations that this table names, with their journals.
+pub(super) fn forget_operations(conn: &Connection, named: &str) -> Result<()> {
+    for journal in ["journal", "journal_file", "journal_left", "journal_edit"] {
+        conn.execute_batch(&format!(
+            "DELETE FROM {journal} WHERE operation IN (SELECT id FROM {named})"
+        ))?;
+    }
+    conn.execute_batch(&format!(
+        "UPDATE pending_save SET operation = NULL WHERE operation IN (SELECT id FROM {named});
+         UPDATE operation SET of = NULL WHERE of IN (SELECT id FROM {named});
+         DELETE FROM operation WHERE id IN (SELECT id FROM {named});"
+    ))?;
     Ok(())
 }
 
