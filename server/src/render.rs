@@ -243,7 +243,7 @@ pub fn certainty(certainty: Certainty) -> &'static str {
 pub fn opaque(image: &Image) -> Option<Opaque> {
     match image {
         Image::Opaque(why) => Some(*why),
-        Image::Absent | Image::File { .. } | Image::Symlink { .. } => None,
+        Image::Absent | Image::File { .. } | Image::InGit { .. } | Image::Symlink { .. } => None,
     }
 }
 

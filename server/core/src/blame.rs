@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::history::{self, Ancestry, SetHash};
 use crate::known;
+use crate::lent;
 use crate::merge::is_text;
 use crate::model::{
     Certainty, ChangeId, ContentId, FileId, Image, NodeId, Opaque, RelPath, Session, Turn,
@@ -249,7 +250,7 @@ impl Engine {
         }
         let Some((content, file)) = row.and_then(|row| match row.image {
             Image::File { content, .. } => Some((content, row.file)),
-            Image::Absent | Image::Symlink { .. } | Image::Opaque(_) => None,
+            Image::Absent | Image::InGit { .. } | Image::Symlink { .. } | Image::Opaque(_) => None,
         }) else {
             return Ok(None);
         };
@@ -297,7 +298,9 @@ impl Engine {
         }
         if found.is_none() {
             let tree = self.placed_at(node)?;
-            found = tree.get(path).map(|(image, file)| (*file, *image));
+            if let Some((image, file)) = tree.get(path) {
+                found = Some((*file, lent::own(conn, self.here.root, path, *image)?));
+            }
         }
         match found {
             Some((file, Image::File { content, .. })) => Ok(Recorded {
@@ -308,7 +311,9 @@ impl Engine {
             Some((_, Image::Symlink { .. })) => Err(link(path)),
             Some((_, Image::Opaque(why))) => Err(not_kept(path, why)),
             Some((_, Image::Absent)) | None if self.root.look(path)?.is_dir => Err(directory(path)),
-            Some((_, Image::Absent)) | None => Err(missing(path, &format!("at {node}"))),
+            Some((_, Image::Absent | Image::InGit { .. })) | None => {
+                Err(missing(path, &format!("at {node}")))
+            }
         }
     }
 
@@ -361,7 +366,9 @@ fn text_of(path: &RelPath, look: &mut Look) -> Result<Vec<u8>> {
         }
         (Image::Symlink { .. }, _) => Err(link(path)),
         (Image::Opaque(why), _) => Err(not_kept(path, *why)),
-        (Image::Absent | Image::File { .. }, _) => Err(missing(path, "on disk")),
+        (Image::Absent | Image::InGit { .. } | Image::File { .. }, _) => {
+            Err(missing(path, "on disk"))
+        }
     }
 }
 

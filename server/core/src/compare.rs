@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::history::{self, Ancestry};
+use crate::known;
 use crate::merge::is_text;
 use crate::model::{ContentId, FileState, Image, NodeId, RelPath};
 
@@ -113,9 +114,22 @@ impl Engine {
     }
 
     /// What differs between a node and the disk, which is looked at now: what has changed there becomes
-    /// a node like any other find.
-    pub fn compare_with_disk(&mut self, from: NodeId) -> Result<Vec<Delta>> {
-        self.look()?;
+    /// a node like any other find. `only`: files that alone matter, if any.
+    pub fn compare_with_disk(&mut self, from: NodeId, only: &[RelPath]) -> Result<Vec<Delta>> {
+        let conn = &self.store.conn;
+        let mut files = BTreeSet::new();
+        for path in only {
+            let is_file = known::row(conn, self.here.root, path)?.is_some();
+            files.extend(is_file.then(|| path.clone()));
+        }
+        let settled = !self.thorough
+            && !only.is_empty()
+            && files.len() == only.len()
+            && self.nobody_is_at_work()?
+            && self.are_as_recorded(&files)?;
+        if !settled {
+            self.look()?;
+        }
         match self.head()? {
             Some(head) => self.compare(from, head),
             None => Ok(Vec::new()),

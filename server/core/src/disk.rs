@@ -55,6 +55,13 @@ impl Stat {
         ) == (now.size, now.mtime, now.ctime, now.dev, now.inode, now.mode)
     }
 
+    /// Whether it was changed last long enough before a moment, in nanoseconds since 1970, that no change after that
+    /// moment could leave it the same.
+    pub(crate) fn is_older_than(&self, moment: i64) -> bool {
+        let changed = self.mtime.max(self.ctime);
+        i128::from(moment) - i128::from(changed) >= margin(self.mtime, self.ctime)
+    }
+
     pub(crate) fn kind(&self) -> FileType {
         FileType::from_raw_mode(u32::try_from(self.mode).unwrap_or(0))
     }
@@ -67,8 +74,6 @@ impl Stat {
         };
         let (mtime, ctime) = (nanos(s.stx_mtime), nanos(s.stx_ctime));
         let now = i128::from(crate::store::now()) * 1000;
-        let coarse = mtime % 1_000_000_000 == 0 && ctime % 1_000_000_000 == 0;
-        let margin = if coarse { RACY_COARSE } else { RACY };
         Self {
             size: i64::try_from(s.stx_size).unwrap_or(i64::MAX),
             mtime,
@@ -77,10 +82,16 @@ impl Stat {
             dev: (i64::from(s.stx_dev_major) << 32) | i64::from(s.stx_dev_minor),
             inode: s.stx_ino.cast_signed(),
             mode: i64::from(s.stx_mode),
-            racy: now - i128::from(mtime.max(ctime)) < margin,
+            racy: now - i128::from(mtime.max(ctime)) < margin(mtime, ctime),
             linked: s.stx_nlink > 1,
         }
     }
+}
+
+/// How fine the time stamps of a file system are, as far as these tell.
+fn margin(mtime: i64, ctime: i64) -> i128 {
+    let coarse = mtime % 1_000_000_000 == 0 && ctime % 1_000_000_000 == 0;
+    if coarse { RACY_COARSE } else { RACY }
 }
 
 const WANTED: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::BTIME);
@@ -187,7 +198,7 @@ impl Root {
     pub(crate) fn limit(&self, recorded: &Image) -> u64 {
         let limit = self.limit.load(Ordering::Relaxed);
         match recorded {
-            Image::File { size, .. } => limit.max(*size),
+            Image::File { size, .. } | Image::InGit { size, .. } => limit.max(*size),
             _ => limit,
         }
     }
@@ -220,6 +231,18 @@ impl Root {
                 source: e.into(),
             }),
         }
+    }
+
+    /// Whether something is above a path that is no directory.
+    pub(crate) fn is_blocked(&self, rel: &RelPath) -> bool {
+        let mut dir = rel.parent();
+        while let Some(at) = dir {
+            if let Some(stat) = self.stat(&at) {
+                return stat.kind() != FileType::Directory;
+            }
+            dir = at.parent();
+        }
+        false
     }
 
     /// Whether a directory is at this path, and no link on the way to it.
@@ -320,6 +343,37 @@ impl Root {
             }
             Err(e) => Err(e),
         }
+    }
+
+    /// What is at a path, links on the way followed: to tell whether it is what was there, not what it is.
+    pub(crate) fn stat_at(&self, path: &[u8]) -> Option<Stat> {
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        let path = if path.is_empty() { b"." } else { path };
+        let stat = rustix::fs::statx(&self.fd, path, flags, WANTED).ok()?;
+        Some(Stat::new(&stat))
+    }
+
+    /// Whether a directory's time stamps tell that something came into it or went.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn tells_of_changes(&self) -> bool {
+        // ext, XFS, Btrfs, tmpfs, overlay, ZFS, F2FS, bcachefs
+        const TELL: [u64; 8] = [
+            0xef53,
+            0x5846_5342,
+            0x9123_683e,
+            0x0102_1994,
+            0x794c_7630,
+            0x2fc1_2fc1,
+            0xf2f5_2010,
+            0xca45_1a4e,
+        ];
+        let kind = rustix::fs::fstatfs(&self.fd).map(|fs| fs.f_type);
+        kind.is_ok_and(|kind| u64::try_from(kind).is_ok_and(|kind| TELL.contains(&kind)))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn tells_of_changes(&self) -> bool {
+        false
     }
 
     pub(crate) fn stat(&self, rel: &RelPath) -> Option<Stat> {
@@ -477,7 +531,7 @@ impl Place<'_> {
                     .at("set the mode of", &self.shown)?;
                 Ok(Some(file))
             }
-            Image::Absent | Image::Opaque(_) => Ok(None),
+            Image::Absent | Image::InGit { .. } | Image::Opaque(_) => Ok(None),
         }
     }
 
@@ -667,6 +721,8 @@ fn read_whole(file: std::fs::File, stat: Stat, limit: u64) -> Look {
 pub(crate) struct Listed {
     dir: OwnedFd,
     path: PathBuf,
+    /// What the directory was before its names were read.
+    pub before: Option<Stat>,
     pub entries: Vec<(Vec<u8>, FileType)>,
 }
 
@@ -674,6 +730,9 @@ impl Listed {
     pub(crate) fn read(path: &Path) -> Result<Self, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let dir = rustix::fs::open(path, flags, Mode::empty())?;
+        // of before the names are read: what comes then is later
+        let before = rustix::fs::statx(&dir, "", AtFlags::EMPTY_PATH, WANTED);
+        let before = before.ok().map(|stat| Stat::new(&stat));
         let mut entries = Vec::new();
         for entry in rustix::fs::Dir::read_from(&dir)? {
             let entry = entry?;
@@ -685,6 +744,7 @@ impl Listed {
         Ok(Self {
             dir,
             path: path.to_path_buf(),
+            before,
             entries,
         })
     }

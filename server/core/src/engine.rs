@@ -14,6 +14,7 @@ use crate::editors::{EditorInfo, Orphan, PendingSave};
 use crate::error::{Error, Result};
 use crate::history::{self, Ancestry, BranchInfo, Entry, Here, LogFilter, Operation};
 use crate::known;
+use crate::lent;
 use crate::model::{
     BranchId, ContentId, Coverage, EditorId, FileId, FileState, Image, NodeId, OpId, Placed,
     RelPath, RootId, os_bytes,
@@ -76,6 +77,8 @@ pub struct Engine {
     pub(crate) patience: Duration,
     /// How many walks over the tree a recorder has spared.
     pub(crate) spared: u64,
+    /// Not to plan by looking at what a plan concerns alone.
+    pub(crate) thorough: bool,
     notice: Option<String>,
 }
 
@@ -232,6 +235,7 @@ impl Engine {
             told: Told::default(),
             patience: recorder::PATIENCE,
             spared: 0,
+            thorough: false,
             notice: None,
         };
         engine.recover()?;
@@ -412,13 +416,23 @@ impl Engine {
     /// The whole tracked tree at a node. What was not known at the time is not in it.
     pub fn tree_at(&self, id: NodeId) -> Result<Tree> {
         let _moment = self.store.reading()?;
-        Ok(self
-            .placed_at(id)?
-            .into_iter()
-            .map(|(path, (image, _))| (path, image))
-            .collect())
+        let (conn, root) = (&self.store.conn, self.here.root);
+        let placed = self.placed_at(id)?.into_iter();
+        placed
+            .map(|(path, (image, _))| {
+                let image = lent::own(conn, root, &path, image)?;
+                Ok((path, image))
+            })
+            .collect()
     }
 
+    /// All paths of the tracked tree at a node.
+    pub fn paths_at(&self, id: NodeId) -> Result<Vec<RelPath>> {
+        let _moment = self.store.reading()?;
+        Ok(self.placed_at(id)?.into_keys().collect())
+    }
+
+    /// The same as `tree_at`, but for contents that are git's still.
     pub(crate) fn placed_at(
         &self,
         id: NodeId,
@@ -540,11 +554,9 @@ impl Engine {
     }
 
     pub fn image_at(&self, id: NodeId, path: &RelPath) -> Result<Image> {
-        Ok(self
-            .tree_at(id)?
-            .get(path)
-            .copied()
-            .unwrap_or(Image::Absent))
+        let tree = self.placed_at(id)?;
+        let image = tree.get(path).map_or(Image::Absent, |(image, _)| *image);
+        lent::own(&self.store.conn, self.here.root, path, image)
     }
 
     /// Whether a path that is tracked now was first known after a node.

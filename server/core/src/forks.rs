@@ -217,8 +217,8 @@ impl Engine {
             roots::give_up(conn, &target.path)?;
             let branch = branches::create(conn, name, from, description)?;
             conn.execute(
-                "INSERT INTO root (path, branch, scanned, bare_dirs, excludes, inode, btime)
-                 VALUES (?1,?2,?3,x'',?4,?5,?6)",
+                "INSERT INTO root (path, branch, scanned, bare_dirs, excludes, inode, btime, git_index)
+                 VALUES (?1,?2,?3,x'',?4,?5,?6,'')",
                 params![
                     os_bytes(target.path.as_os_str()),
                     branch,

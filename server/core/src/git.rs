@@ -1,5 +1,9 @@
 //! The little that is read of git, and never written: where HEAD is, where the repository's folder is.
 
+pub(crate) mod index;
+pub(crate) mod lender;
+pub(crate) mod objects;
+
 use std::path::{Path, PathBuf};
 
 use crate::model::GitHead;

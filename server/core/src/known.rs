@@ -5,7 +5,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::disk::Stat;
 use crate::error::Result;
-use crate::model::{FileId, NodeId, RelPath, RootId};
+use crate::lent;
+use crate::model::{FileId, Image, NodeId, RelPath, RootId};
 use crate::recorder::Touched;
 use crate::rules::{self, Excludes};
 use crate::scan::{Known, KnownTree};
@@ -43,13 +44,64 @@ pub(crate) fn all(conn: &Connection, root: RootId) -> Result<KnownTree> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// What is known of a path. A content that is git's becomes the store's own first, as far as this may write.
 pub(crate) fn get(conn: &Connection, root: RootId, path: &RelPath) -> Result<Option<Known>> {
+    let Some(mut known) = row(conn, root, path)? else {
+        return Ok(None);
+    };
+    known.image = lent::own(conn, root, path, known.image)?;
+    Ok(Some(known))
+}
+
+/// The same as it stands, with git's contents left to git.
+pub(crate) fn row(conn: &Connection, root: RootId, path: &RelPath) -> Result<Option<Known>> {
     let sql = format!("SELECT {COLUMNS} FROM file_state WHERE root = ?1 AND path = ?2");
     let mut select = conn.prepare_cached(&sql)?;
     Ok(select
         .query_row(params![root, path], read)
         .optional()?
         .map(|(_, known)| known))
+}
+
+/// Replaces what git has by what the store has, in every root that knows it: the same.
+pub(crate) fn own(conn: &Connection, path: &RelPath, lent: &Image, own: &Image) -> Result<()> {
+    conn.prepare_cached(
+        "UPDATE file_state SET image = ?3 WHERE root IN (SELECT id FROM root) AND path = ?1
+           AND image = ?2",
+    )?
+    .execute(params![path, lent, own])?;
+    Ok(())
+}
+
+/// What git's index was when it had every blob of what is known.
+pub(crate) fn index(conn: &Connection, root: RootId) -> Result<Option<String>> {
+    Ok(conn
+        .prepare_cached("SELECT git_index FROM root WHERE id = ?1")?
+        .query_row([root], |r| r.get(0))?)
+}
+
+/// Which walk over the whole tree was taken in last.
+pub(crate) fn last_walk(conn: &Connection, root: RootId) -> Result<Option<i64>> {
+    Ok(conn
+        .prepare_cached("SELECT walked FROM root WHERE id = ?1")?
+        .query_row([root], |r| r.get(0))?)
+}
+
+/// Whether no look at all of a root came to its end yet.
+pub(crate) fn is_first_look(conn: &Connection, root: RootId) -> Result<bool> {
+    Ok(conn
+        .prepare_cached("SELECT scanned IS NULL FROM root WHERE id = ?1")?
+        .query_row([root], |r| r.get(0))?)
+}
+
+/// Files that never changed and whose content is git's, and the blobs.
+pub(crate) fn all_lent(conn: &Connection, root: RootId) -> Result<Vec<(RelPath, Image)>> {
+    // an image of git's begins with 4
+    let mut select = conn.prepare_cached(
+        "SELECT path, image FROM file_state WHERE root = ?1 AND substr(image, 1, 1) = x'04'",
+    )?;
+    let rows = select.query_map([root], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Under which path this very file, by inode and birth time, was known last. Reads the whole table.
@@ -70,7 +122,7 @@ pub(crate) fn path_of(conn: &Connection, root: RootId, s: &Stat) -> Result<Optio
 pub(crate) enum Met {
     /// A walk over the tree came by the path.
     ByWalk,
-    /// Somebody named it: no walk may ever come by.
+    /// Somebody named it, or looked at it alone: no walk came by yet, or ever may.
     ByName,
 }
 
@@ -130,7 +182,7 @@ fn keep_rules(conn: &Connection, root: RootId, path: &RelPath) -> Result<()> {
     let Some(mut excludes) = excludes(conn, root)? else {
         return Ok(());
     };
-    let content = get(conn, root, path)?.and_then(|row| row.image.content());
+    let content = row(conn, root, path)?.and_then(|row| row.image.content());
     excludes.note(path, content);
     conn.prepare_cached("UPDATE root SET excludes = ?2 WHERE id = ?1")?
         .execute(params![
@@ -207,8 +259,8 @@ pub(crate) fn walked(
     for path in unmet {
         stray(conn, root, path, generation)?;
     }
-    conn.prepare_cached("UPDATE root SET strays = 1 WHERE id = ?1 AND strays = 0")?
-        .execute([root])?;
+    conn.prepare_cached("UPDATE root SET strays = 1, walked = ?2 WHERE id = ?1")?
+        .execute(params![root, generation])?;
     Ok(())
 }
 
@@ -235,7 +287,7 @@ pub(crate) fn some(conn: &Connection, root: RootId, touched: &Touched) -> Result
         rows.extend(below(conn, root, dir.bytes())?);
     }
     for path in touched.paths.iter().chain(&touched.trees) {
-        if let Some(row) = get(conn, root, path)? {
+        if let Some(row) = row(conn, root, path)? {
             rows.insert(path.clone(), row);
         }
     }

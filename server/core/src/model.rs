@@ -192,6 +192,13 @@ pub enum Image {
         content: ContentId,
         size: u64,
     },
+    /// A file that never changed, whose content is a blob of git's and not in the store. What is known of the disk
+    /// may be this, what is recorded never is.
+    InGit {
+        mode: u32,
+        size: u64,
+        object: gix_hash::ObjectId,
+    },
     /// A link; its target is the content.
     Symlink {
         content: ContentId,
@@ -217,15 +224,25 @@ impl Image {
     pub fn content(&self) -> Option<ContentId> {
         match self {
             Self::File { content, .. } | Self::Symlink { content } => Some(*content),
-            Self::Absent | Self::Opaque(_) => None,
+            Self::Absent | Self::InGit { .. } | Self::Opaque(_) => None,
+        }
+    }
+
+    /// The blob of git's that it is, where only git has it.
+    pub(crate) fn object(&self) -> Option<gix_hash::ObjectId> {
+        match self {
+            Self::InGit { object, .. } => Some(*object),
+            _ => None,
         }
     }
 
     /// The mode as git writes it; None where nothing of the kind exists.
     pub fn git_mode(&self) -> Option<u32> {
         match self {
-            Self::File { mode, .. } if mode & 0o111 != 0 => Some(0o100_755),
-            Self::File { .. } => Some(0o100_644),
+            Self::File { mode, .. } | Self::InGit { mode, .. } if mode & 0o111 != 0 => {
+                Some(0o100_755)
+            }
+            Self::File { .. } | Self::InGit { .. } => Some(0o100_644),
             Self::Symlink { .. } => Some(0o120_000),
             Self::Absent | Self::Opaque(_) => None,
         }

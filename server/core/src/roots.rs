@@ -54,6 +54,14 @@ pub(crate) fn return_path(conn: &Connection, path: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Where a directory is, or was last.
+pub(crate) fn path(conn: &Connection, root: RootId) -> Result<PathBuf> {
+    let path: Vec<u8> = conn
+        .prepare_cached("SELECT path FROM root WHERE id = ?1")?
+        .query_row([root], |r| r.get(0))?;
+    Ok(bytes_path(&path))
+}
+
 /// The directories that are there.
 pub(crate) fn standing(conn: &Connection) -> Result<Vec<(RootId, PathBuf)>> {
     let rows = rows(conn, "", &[])?;

@@ -14,12 +14,16 @@ use rustix::io::Errno;
 use crate::disk::{Listed, Look, Root, Stat, TEMP_PREFIX, read_small};
 use crate::editors::pending::Pending;
 use crate::error::{Error, Result};
+use crate::git::index::ATTRIBUTES;
+use crate::git::lender::{Attributes, Candidate, Lender};
+use crate::git::objects::{self, Repository};
 use crate::hint::Hint;
 use crate::model::{
     ContentId, Coverage, FileId, Image, NodeId, Opaque, Reason, RelPath, bytes_path,
 };
 use crate::recorder::Touched;
 use crate::rules::{self, Excludes, Rules};
+use crate::seen::Page;
 use crate::store::{PackWriter, Packed, SealedPack};
 
 /// Contents found up to this size in all go into the database; more goes to a pack file.
@@ -57,9 +61,22 @@ pub(crate) struct Found {
     pub bytes: Option<Vec<u8>>,
 }
 
+/// A content that was git's, as the store's own.
+#[derive(Debug)]
+pub(crate) struct Owned {
+    pub path: RelPath,
+    pub lent: Image,
+    /// Unreadable where git has it no more.
+    pub own: Image,
+    /// The content, unless it went to the pack.
+    pub bytes: Option<Vec<u8>>,
+}
+
 #[derive(Default)]
 pub(crate) struct Findings {
     pub found: Vec<Found>,
+    /// What git is not to be relied on for any more.
+    pub owned: Vec<Owned>,
     /// The image is the known one, but the stat is not: to be noted, so that it is not read again.
     pub restated: Vec<(RelPath, Stat)>,
     /// Known paths that stand on disk and that the walk did not come by: ignored, and still tracked.
@@ -70,6 +87,8 @@ pub(crate) struct Findings {
     pub saved: Vec<i64>,
     pub pack: Option<SealedPack>,
     pub coverage: Coverage,
+    /// What the walk over the whole tree saw, for `seen`.
+    pub book: Vec<u8>,
     /// Directories in which no file was seen at any depth, NUL-separated.
     pub bare_dirs: Vec<u8>,
     /// The deadline came first: what was not found says nothing.
@@ -86,6 +105,10 @@ struct Gathered<'k> {
     held: usize,
     pack: Option<PackWriter>,
     packed: HashSet<ContentId>,
+    candidates: Vec<Candidate>,
+    attributes: Vec<Attributes>,
+    /// Files that are not any more what git has.
+    wanted: Vec<(RelPath, Image)>,
     failed: Option<Error>,
 }
 
@@ -119,12 +142,38 @@ impl Gathered<'_> {
     }
 
     fn spill(&mut self, found: &mut Found, store: &Path) -> Result<()> {
+        self.spill_all(store)?;
+        match found.image.content().zip(found.bytes.take()) {
+            Some((id, bytes)) => self.pack(&Packed::new(id, bytes), store),
+            None => Ok(()),
+        }
+    }
+
+    fn spill_all(&mut self, store: &Path) -> Result<()> {
         let mut held = Vec::new();
-        for found in self.out.found.iter_mut().chain([found]) {
+        for found in &mut self.out.found {
             held.extend(found.image.content().zip(found.bytes.take()));
+        }
+        for owned in &mut self.out.owned {
+            held.extend(owned.own.content().zip(owned.bytes.take()));
         }
         held.into_iter()
             .try_for_each(|(id, bytes)| self.pack(&Packed::new(id, bytes), store))
+    }
+
+    /// The same for what was git's.
+    fn own(&mut self, mut owned: Owned, store: &Path) -> Result<()> {
+        self.held += owned.bytes.as_ref().map_or(0, Vec::len);
+        let bytes = owned.bytes.take_if(|_| self.pack.is_some());
+        let packed = owned.own.content().zip(bytes);
+        self.out.owned.push(owned);
+        if let Some((id, bytes)) = packed {
+            return self.pack(&Packed::new(id, bytes), store);
+        }
+        if self.held <= INLINE_TOTAL {
+            return Ok(());
+        }
+        self.spill_all(store)
     }
 
     fn pack(&mut self, packed: &Packed, store: &Path) -> Result<()> {
@@ -153,6 +202,12 @@ pub(crate) struct Against<'a> {
     pub only: Option<&'a Touched>,
     /// Whether to keep what is found: else it is only said where something is.
     pub keep: bool,
+    /// Who vouches for files that were never looked at before.
+    pub lender: Option<&'a Lender>,
+    /// Who may have what some files were.
+    pub repositories: &'a [Repository],
+    /// Files that git may not have much longer.
+    pub recalled: &'a FxHashSet<RelPath>,
     /// Set when nobody wants it any more.
     pub off: Option<&'a AtomicBool>,
 }
@@ -172,6 +227,9 @@ pub(crate) fn scan(
         others,
         only,
         keep,
+        lender,
+        repositories,
+        recalled,
         off,
     } = *against;
     if !root.is_there() {
@@ -190,6 +248,9 @@ pub(crate) fn scan(
         pending,
         others,
         keep,
+        whole: only.is_none(),
+        lender,
+        recalled,
         gathered: Mutex::new(Gathered::default()),
         spilling: AtomicBool::new(false),
         queue: Mutex::new(Queue {
@@ -229,6 +290,9 @@ pub(crate) fn scan(
         scan.work(&late, tick);
     });
 
+    if let Some(lender) = lender {
+        scan.borrow(lender, deadline, threads, &late);
+    }
     let (met, dirs) = {
         let mut all = scan.gather();
         (std::mem::take(&mut all.met), std::mem::take(&mut all.dirs))
@@ -252,12 +316,15 @@ pub(crate) fn scan(
         }
     }
     for path in only.into_iter().flat_map(|touched| &touched.paths) {
-        let new = !known.contains_key(path) && !only.is_some_and(|touched| touched.covers(path));
+        let new = !known.contains_key(path) && !only.is_some_and(|touched| touched.above(path));
         let elsewhere = others.iter().any(|other| path.within(other.bytes()));
         if new && !elsewhere && !ways.ignored(path) {
             let look = |image: &Image| root.look_over(path, image);
             scan.examine(path.clone(), root.stat(path), &look);
         }
+    }
+    if keep {
+        scan.fetch(repositories, &late);
     }
     crate::fault::point("scanned");
     if off() {
@@ -360,6 +427,10 @@ struct Scan<'a> {
     pending: &'a Pending,
     others: &'a [RelPath],
     keep: bool,
+    /// All of the tree is walked.
+    whole: bool,
+    lender: Option<&'a Lender>,
+    recalled: &'a FxHashSet<RelPath>,
     gathered: Mutex<Gathered<'a>>,
     /// Contents go to the pack by now: compress them outside the lock.
     spilling: AtomicBool,
@@ -412,10 +483,10 @@ impl<'a> Scan<'a> {
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Vec::new(),
             Err(e) => {
                 let said = std::io::Error::from(e).to_string();
-                self.gather()
-                    .out
-                    .coverage
-                    .note(&dir.path, Reason::Unreadable, said);
+                let mut all = self.gather();
+                all.out.coverage.note(&dir.path, Reason::Unreadable, said);
+                // to be tried again whenever somebody looks
+                Page::new(&dir.path, None).end(&mut all.out.book);
                 return Vec::new();
             }
         };
@@ -425,6 +496,11 @@ impl<'a> Scan<'a> {
             .then(|| read_small(&full.join(bytes_path(rules::FILE)), false))
             .flatten();
         let rules = dir.rules.below(&dir.path, own.as_deref());
+        if self.lender.is_some() && listed.entries.iter().any(|(name, _)| name == ATTRIBUTES) {
+            self.note_attributes(&full, &dir.path, &listed);
+        }
+        let sure = listed.before.filter(|stat| !stat.racy);
+        let mut page = (self.whole && self.keep).then(|| Page::new(&dir.path, sure.as_ref()));
         let mut below = Vec::new();
         let mut ignored = 0;
         let mut files = 0;
@@ -456,6 +532,12 @@ impl<'a> Scan<'a> {
                 }
             } else if rules.hides(&path) {
                 ignored += 1;
+                if name == rules::FILE
+                    && let Some(page) = &mut page
+                {
+                    // nobody knows it, and it counts
+                    page.add(name, listed.stat(name).filter(|stat| !stat.racy).as_ref());
+                }
             } else if let Some(path) = RelPath::new(path)
                 && let Some(stat) = stat.or_else(|| listed.stat(name))
             {
@@ -466,7 +548,10 @@ impl<'a> Scan<'a> {
                 files += 1;
                 met.extend(self.known.get_key_value(&path).map(|(path, _)| path));
                 let look = |image: &Image| listed.look(name, self.root.limit(image));
-                self.examine(path, Some(stat), &look);
+                let sure = self.examine(path, Some(stat), &look);
+                if let Some(page) = &mut page {
+                    page.add(name, sure.as_ref());
+                }
             }
         }
         self.files.fetch_add(files, Ordering::Relaxed);
@@ -475,6 +560,9 @@ impl<'a> Scan<'a> {
         all.out.coverage.ignored += if rules.is_way() { 1 } else { ignored };
         all.dirs.push((dir.path.clone(), files > 0));
         all.met.extend(met);
+        if let Some(page) = page {
+            page.end(&mut all.out.book);
+        }
         drop(all);
         below
     }
@@ -485,15 +573,178 @@ impl<'a> Scan<'a> {
         was.image == Image::Opaque(Opaque::TooLarge) && size <= self.root.limit(&was.image)
     }
 
-    /// Decides about one path that stands on disk or in the known tree.
-    fn examine(&self, path: RelPath, stat: Option<Stat>, look: &dyn Fn(&Image) -> Result<Look>) {
+    fn note_attributes(&self, full: &Path, dir: &[u8], listed: &Listed) {
+        let path = match dir {
+            b"" => ATTRIBUTES.to_vec(),
+            dir => [dir, b"/", ATTRIBUTES].concat(),
+        };
+        let text = read_small(&full.join(bytes_path(ATTRIBUTES)), false);
+        let found = RelPath::new(path).zip(text).zip(listed.stat(ATTRIBUTES));
+        if let Some(((path, text), stat)) = found {
+            let attributes = Attributes { path, text, stat };
+            self.gather().attributes.push(attributes);
+        }
+    }
+
+    /// What git vouches for is known without being read; the rest of what it might have had is read.
+    fn borrow(
+        &self,
+        lender: &Lender,
+        deadline: Option<Instant>,
+        threads: usize,
+        late: &(dyn Fn() -> bool + Sync),
+    ) {
+        let (candidates, attributes) = {
+            let mut all = self.gather();
+            let attributes = std::mem::take(&mut all.attributes);
+            (std::mem::take(&mut all.candidates), attributes)
+        };
+        let (lent, rest) = match lender.confirm(candidates, &attributes, self.root, deadline) {
+            Ok(Some(parts)) => parts,
+            Ok(None) => return self.expired.store(true, Ordering::Relaxed),
+            Err(e) => {
+                self.gather().failed.get_or_insert(e);
+                return;
+            }
+        };
+        {
+            let mut all = self.gather();
+            all.out.coverage.captured += lent.len() as u64;
+            all.out.found.extend(lent.into_iter().map(|c| Found {
+                image: Image::InGit {
+                    mode: u32::try_from(c.stat.mode).unwrap_or(0o644) & 0o7777,
+                    size: u64::try_from(c.stat.size).unwrap_or(0),
+                    object: c.object,
+                },
+                path: c.path,
+                stat: Some(c.stat),
+                bytes: None,
+            }));
+        }
+        let scan = self;
+        std::thread::scope(|s| {
+            for part in rest.chunks(rest.len().div_ceil(threads).max(1)) {
+                s.spawn(move || {
+                    for c in part {
+                        if scan.expired.load(Ordering::Relaxed) || late() {
+                            return scan.expired.store(true, Ordering::Relaxed);
+                        }
+                        scan.compare(c.path.clone(), &|image| scan.root.look_over(&c.path, image));
+                    }
+                });
+            }
+        });
+    }
+
+    /// Asks git for what files were that are something else by now. What there is no time for stays as it is known.
+    fn fetch(&self, repositories: &[Repository], late: &(dyn Fn() -> bool + Sync)) {
+        let mut wanted = std::mem::take(&mut self.gather().wanted);
+        wanted.sort_by(|a, b| a.0.cmp(&b.0));
+        for repository in repositories {
+            let objects: Vec<_> = wanted
+                .iter()
+                .filter_map(|(_, lent)| lent.object())
+                .collect();
+            if objects.is_empty() {
+                return;
+            }
+            let mut left = Vec::new();
+            let read = repository.blobs(&objects, |at, bytes| {
+                let (path, lent) = &wanted[at];
+                if late() || bytes.is_none() {
+                    left.push((path.clone(), *lent));
+                    return Ok(());
+                }
+                self.take_over(path, *lent, bytes)
+            });
+            if let Err(e) = read {
+                self.gather().failed.get_or_insert(e);
+                return;
+            }
+            wanted = left;
+        }
+        if late() {
+            let left: FxHashSet<&RelPath> = wanted.iter().map(|(path, _)| path).collect();
+            self.gather().out.found.retain(|f| !left.contains(&f.path));
+            return self.expired.store(true, Ordering::Relaxed);
+        }
+        for (path, lent) in &wanted {
+            if let Err(e) = self.take_over(path, *lent, None) {
+                self.gather().failed.get_or_insert(e);
+            }
+        }
+    }
+
+    /// What was git's becomes the store's own.
+    fn take_over(&self, path: &RelPath, lent: Image, bytes: Option<Vec<u8>>) -> Result<()> {
+        let Image::InGit { mode, .. } = lent else {
+            return Ok(());
+        };
+        let own = bytes.as_ref().map(|bytes| Image::File {
+            mode,
+            content: ContentId::of(bytes),
+            size: bytes.len() as u64,
+        });
+        let mut all = self.gather();
+        if own.is_none() {
+            let said = "what it was is not in git any more";
+            all.out.coverage.note(path.bytes(), Reason::Failed, said);
+        }
+        let owned = Owned {
+            path: path.clone(),
+            lent,
+            own: own.unwrap_or(Image::Opaque(Opaque::Unreadable)),
+            bytes,
+        };
+        all.own(owned, self.store)
+    }
+
+    /// Whether a file is what git has of it: then the look at it needs no more thought.
+    fn is_still_lent(&self, path: &RelPath, lent: Image, look: &Look) -> bool {
+        let Image::InGit { mode, object, .. } = lent else {
+            return false;
+        };
+        let bytes = look
+            .bytes
+            .as_ref()
+            .filter(|bytes| objects::is(&object, bytes));
+        let Some(bytes) = bytes.filter(|_| matches!(look.image, Image::File { .. })) else {
+            self.gather().wanted.push((path.clone(), lent));
+            return false;
+        };
+        let same_mode = matches!(look.image, Image::File { mode: now, .. } if now == mode);
+        if same_mode && !self.recalled.contains(path) {
+            let mut all = self.gather();
+            all.out
+                .restated
+                .extend(look.stat.map(|stat| (path.clone(), stat)));
+            return true;
+        }
+        let bytes = self.keep.then(|| bytes.clone());
+        if let Some(bytes) = bytes
+            && let Err(e) = self.take_over(path, lent, Some(bytes))
+        {
+            self.gather().failed.get_or_insert(e);
+        }
+        same_mode
+    }
+
+    /// Decides about one path that stands on disk or in the known tree. What it looks like as long as it is what is
+    /// known once this look is taken in; None: nobody can tell.
+    fn examine(
+        &self,
+        path: RelPath,
+        stat: Option<Stat>,
+        look: &dyn Fn(&Image) -> Result<Look>,
+    ) -> Option<Stat> {
         let was = self.known.get(&path);
         if stat.is_some_and(|stat| stat.linked && stat.kind() == FileType::RegularFile) {
             self.gather().out.linked.push(path.clone());
         }
-        if let (Some(was), Some(stat)) = (was, &stat)
-            && was.stat.proves(stat)
-            && !self.fits_by_now(was, stat)
+        if let (Some(was), Some(now)) = (was, &stat)
+            && was.stat.proves(now)
+            && !self.fits_by_now(was, now)
+            && !self.recalled.contains(&path)
         {
             if let Image::Opaque(why) = was.image {
                 self.gather()
@@ -501,8 +752,24 @@ impl<'a> Scan<'a> {
                     .coverage
                     .note(path.bytes(), reason(why), "");
             }
-            return;
+            return stat;
         }
+        if was.is_none()
+            && let (Some(lender), Some(now)) = (self.lender, &stat)
+            && u64::try_from(now.size).is_ok_and(|size| size <= self.root.limit(&Image::Absent))
+            // rules are asked for again and again
+            && path.split().1 != rules::FILE
+            && let Some(candidate) = lender.candidate(&path, now)
+        {
+            self.gather().candidates.push(candidate);
+            return stat;
+        }
+        self.compare(path, look)
+    }
+
+    /// Looks at a path, and notes where it is not what it was. What it looked like then.
+    fn compare(&self, path: RelPath, look: &dyn Fn(&Image) -> Result<Look>) -> Option<Stat> {
+        let was = self.known.get(&path);
         let before = was.map_or(Image::Absent, |k| k.image);
         let look = match look(&before) {
             Ok(look) => look,
@@ -511,11 +778,14 @@ impl<'a> Scan<'a> {
                     .out
                     .coverage
                     .note(path.bytes(), Reason::Unreadable, e.to_string());
-                return;
+                return None;
             }
         };
         if look.is_dir && was.is_none() {
-            return;
+            return None;
+        }
+        if matches!(before, Image::InGit { .. }) && self.is_still_lent(&path, before, &look) {
+            return None;
         }
         let mut look = look;
         let waits = self.pending.overlay(&path, before, &mut look);
@@ -545,18 +815,21 @@ impl<'a> Scan<'a> {
                 if changed { "changed" } else { "" },
             );
             // what cannot be read now keeps the state last known
-            if why != Opaque::TooLarge && before.content().is_some() {
-                return;
+            let kept = before.content().is_some() || matches!(before, Image::InGit { .. });
+            if why != Opaque::TooLarge && kept {
+                return None;
             }
         }
         if look.image == before {
             all.out.restated.extend(look.stat.map(|stat| (path, stat)));
-            return;
+            return None;
         }
+        let stat = look.stat.filter(|stat| !stat.racy);
         all.take(path, look, packed, self.store);
         if all.pack.is_some() {
             self.spilling.store(true, Ordering::Relaxed);
         }
+        stat
     }
 }
 

@@ -6,6 +6,7 @@ use crate::engine::{Engine, Progress};
 use crate::error::Result;
 use crate::history::{self, Ancestry};
 use crate::known;
+use crate::lent;
 use crate::model::{ContentId, FileId, FileState, Image, Kind, NodeId};
 
 /// So many are named of the files and checkpoints that a content belongs to.
@@ -270,7 +271,11 @@ impl Engine {
         };
         let ancestry = Ancestry::new(conn);
         let mut placed = HashMap::new();
+        let mut lent = Vec::new();
         for (path, row) in known::all(conn, self.here.root)? {
+            if let Image::InGit { object, .. } = row.image {
+                lent.push((path.clone(), object));
+            }
             if let Some(content) = row.image.content()
                 && !crate::store::has(conn, &content)?
             {
@@ -280,6 +285,12 @@ impl Engine {
             if let Some(file) = row.file {
                 placed.insert(file, (path, row.image));
             }
+        }
+        for path in lent::missing(conn, self.here.root, &lent)? {
+            out.problems.push(format!(
+                "{}: it is not in the store since git had it, and git has it no more",
+                path.display()
+            ));
         }
         let mut select = conn.prepare("SELECT DISTINCT file FROM change")?;
         for file in select.query_map([], |r| r.get(0))? {

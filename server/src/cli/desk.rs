@@ -131,8 +131,8 @@ impl<'a> Desk<'a> {
         if let Some(head) = self.engine.head()?
             && self
                 .engine
-                .tree_at(head)?
-                .keys()
+                .paths_at(head)?
+                .iter()
                 .any(|p| p.within(path.bytes()))
         {
             return Ok(true);

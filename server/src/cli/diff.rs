@@ -28,7 +28,7 @@ pub fn run(desk: &mut Desk, options: &args::Diff) -> Result<()> {
                 }
                 _ => newest(desk)?,
             };
-            (desk.engine.compare_with_disk(from)?, from, None)
+            (desk.engine.compare_with_disk(from, &paths)?, from, None)
         }
     };
     let wanted = |delta: &&Delta| paths.is_empty() || touches(delta, &paths);

@@ -226,7 +226,7 @@ pub fn cat(desk: &mut Desk, rev: &str, typed: &OsStr) -> Result<()> {
             ))
             .hint("files that were ignored or never scanned have no earlier states"));
         }
-        Image::Absent => {
+        Image::Absent | Image::InGit { .. } => {
             return Err(
                 Error::not_found(format!("{} does not exist at {rev}", path.display())).hint(
                     format!(

@@ -140,7 +140,9 @@ pub fn changed(
             let to = engine.resolve(to)?;
             engine.compare(from, to)?
         }
-        Until::Disk | Until::Buffers(_) => engine.compare_with_disk(from)?,
+        Until::Disk | Until::Buffers(_) => {
+            engine.compare_with_disk(from, only.map_or(&[], std::slice::from_ref))?
+        }
     };
     let texts: &[(RelPath, Vec<u8>)] = match until {
         Until::Buffers(texts) => texts,

@@ -137,7 +137,8 @@ impl World {
             cwd: &root,
         });
         let workspace = workspace.map_err(|e| format!("the fork: {e}"))?;
-        let engine = Engine::open(&workspace).map_err(|e| format!("the fork: {e}"))?;
+        let mut engine = Engine::open(&workspace).map_err(|e| format!("the fork: {e}"))?;
+        engine.be_thorough();
         let found = on_disk(&root).0;
         let wrong = unlike(&self.expected[&node], &found);
         if !wrong.is_empty() && !self.adopted.iter().any(|(p, _)| self.unknown_at(p, node)) {

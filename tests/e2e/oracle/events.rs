@@ -267,6 +267,7 @@ impl World {
             }
             Op::Reopen => {
                 self.engine = Engine::open(&self.workspace).map_err(|e| format!("open: {e}"))?;
+                self.engine.be_thorough();
                 self.settled("opened again")
             }
             Op::Rewind(_)

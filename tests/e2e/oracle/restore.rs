@@ -87,7 +87,12 @@ impl World {
                 _ => Err(format!("{what}: {e}")),
             }
         };
+        let undisturbed = self
+            .engine
+            .plan_undisturbed(request)
+            .map_err(|e| format!("{what}, from what is recorded: {e}"))?;
         let planned = self.engine.plan(request);
+        same_plan(&what, undisturbed.as_ref(), planned.as_ref().ok())?;
         self.asked();
         self.settled("a plan")?;
         let plan = match planned {
@@ -415,4 +420,22 @@ impl World {
 fn brief(entry: &Entry) -> String {
     let text = format!("{entry:?}");
     text.chars().take(400).collect()
+}
+
+/// What is planned without a look at the whole tree, where it is, is what is planned after one.
+fn same_plan(what: &str, undisturbed: Option<&Plan>, looked: Option<&Plan>) -> Checked {
+    let Some(undisturbed) = undisturbed else {
+        return Ok(());
+    };
+    let same = looked.is_some_and(|looked| {
+        looked.actions == undisturbed.actions
+            && looked.conflicts.is_empty()
+            && looked.gaps == undisturbed.gaps
+    });
+    if same {
+        return Ok(());
+    }
+    Err(format!(
+        "{what}: without a look {undisturbed:#?}, after one {looked:#?}"
+    ))
 }

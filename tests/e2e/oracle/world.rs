@@ -126,7 +126,9 @@ impl World {
             cwd: &root,
         })
         .expect("a workspace");
-        let engine = Engine::open(&workspace).expect("a new store");
+        let mut engine = Engine::open(&workspace).expect("a new store");
+        // the model knows of looks at everything; `undisturbed` says that less comes to the same
+        engine.be_thorough();
         Self {
             root: workspace.root.clone(),
             _dir: dir,
@@ -338,7 +340,7 @@ impl World {
                 Image::Symlink { content } => Entry::Link {
                     target: bytes(content)?,
                 },
-                Image::Absent | Image::Opaque(_) => continue,
+                Image::Absent | Image::InGit { .. } | Image::Opaque(_) => continue,
             };
             files.insert(path.display(), entry);
         }

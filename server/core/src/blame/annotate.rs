@@ -193,7 +193,7 @@ impl<'s> Annotator<'s> {
         let image = self.state(set)?.map_or(Image::Absent, |p| p.image);
         let content = match image {
             Image::File { content, .. } => Some(content),
-            Image::Absent | Image::Symlink { .. } | Image::Opaque(_) => None,
+            Image::Absent | Image::InGit { .. } | Image::Symlink { .. } | Image::Opaque(_) => None,
         };
         Ok(Text {
             content,

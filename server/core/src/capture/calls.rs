@@ -200,6 +200,16 @@ pub(crate) fn any_writes(conn: &Connection, root: RootId) -> Result<bool> {
         .exists(params![now() - STALE, root])?)
 }
 
+/// Whether a call is open that may write, or a shell command is at work in the background.
+pub(crate) fn any_at_work(conn: &Connection, root: RootId) -> Result<bool> {
+    Ok(conn
+        .prepare_cached(
+            "SELECT 1 FROM call WHERE closed IS NULL AND effect > 0 AND opened > ?1 AND root = ?2
+             UNION ALL SELECT 1 FROM session WHERE background > 0 AND seen > ?1 AND root = ?2 LIMIT 1",
+        )?
+        .exists(params![now() - STALE, root])?)
+}
+
 pub(crate) fn record_event(
     conn: &Connection,
     e: &AgentEvent,

@@ -1,5 +1,7 @@
 //! Looking at the disk, and the one transaction in which what was seen is settled.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::calls;
@@ -9,10 +11,11 @@ use crate::engine::{Engine, Progress};
 use crate::error::{Error, Result};
 use crate::history;
 use crate::known;
-use crate::model::{Coverage, Kind, NodeId, OpId};
+use crate::model::{Coverage, Kind, NodeId, OpId, RelPath};
 use crate::recorder::{self, Extent, Touched};
 use crate::rules;
 use crate::scan::Findings;
+use crate::seen;
 use crate::store::{self, Durable};
 
 impl Engine {
@@ -127,6 +130,40 @@ impl Engine {
         Ok(self.store.conn.query_row(newest, [], |r| r.get(0))?)
     }
 
+    /// Whether no agent is at work, as far as is known, and all that any did was looked at: whatever is not recorded is
+    /// the user's.
+    pub(crate) fn nobody_is_at_work(&self) -> Result<bool> {
+        let (conn, root) = (&self.store.conn, self.here.root);
+        Ok(!self.scan_is_pending()?
+            && !calls::any_at_work(conn, root)?
+            && store::gaps::peek(&self.store.dir).is_empty())
+    }
+
+    /// Whether these paths are on disk just as they are recorded, and nothing waits for a save there.
+    pub(crate) fn are_as_recorded(&self, paths: &BTreeSet<RelPath>) -> Result<bool> {
+        let (conn, root) = (&self.store.conn, self.here.root);
+        let pending = Pending::of(conn, root)?;
+        for path in paths {
+            let row = known::row(conn, root, path)?;
+            let stat = self.root.stat(path);
+            let same = match (&row, &stat) {
+                (Some(row), Some(stat)) if row.stat.proves(stat) => true,
+                (Some(row), Some(_)) => self.root.look_over(path, &row.image)?.image == row.image,
+                (None, None) => !self.root.is_blocked(path),
+                _ => false,
+            };
+            if !same || pending.get(path).is_some() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Has every plan begin with a look at the whole tree.
+    pub fn be_thorough(&mut self) {
+        self.thorough = true;
+    }
+
     /// Looks at the disk; what has changed becomes a node.
     pub fn look(&mut self) -> Result<Coverage> {
         let _lock = self.capture_lock()?;
@@ -186,13 +223,19 @@ impl Engine {
     /// Looks at the whole tree, or where a recorder proves that the rest is as it was, at what was touched.
     pub(super) fn scan(&mut self, deadline: Option<Instant>) -> Result<Scanned> {
         let begun = Instant::now();
-        let only = match recorder::ask(&self.store.dir, self.here.root, self.patience) {
+        let told = recorder::ask(&self.store.dir, self.here.root, self.patience);
+        let by_recorder = told.is_some();
+        let seen = || {
+            let (conn, dir) = (&self.store.conn, &self.store.dir);
+            seen::touched(conn, dir, &self.root, self.here, deadline)
+        };
+        let only = match told.map_or_else(seen, |told| Ok(Some(told)))? {
             Some(touched) => self.nothing_else(&Extent::Only(touched))?,
             None => None,
         };
         // the look itself has its whole time
         let deadline = deadline.map(|deadline| deadline + begun.elapsed());
-        self.spared += u64::from(only.is_some());
+        self.spared += u64::from(only.is_some() && by_recorder);
         self.scan_these(only.as_ref(), deadline)
     }
 
@@ -225,6 +268,7 @@ impl Engine {
         let git = crate::git::head(&self.root.path);
         let (dir, root, here) = (self.store.dir.clone(), &self.root, self.here);
         let mut gaps = None;
+        let book = RefCell::new(None);
         let value = self.store.write(durable, |conn| {
             let desk = Desk {
                 conn,
@@ -233,6 +277,7 @@ impl Engine {
                 here,
                 git: &git,
                 pending: Pending::of(conn, here.root)?,
+                book: &book,
             };
             // a gap is older than what is recorded now, but a history begins with its start
             let first = desk.head()?.is_some();
@@ -248,6 +293,11 @@ impl Engine {
         if let Some(gaps) = gaps {
             crate::fault::point("gaps taken in");
             gaps.done();
+        }
+        if let Some(book) = book.take() {
+            crate::fault::point("walk taken in");
+            // it only spares work
+            seen::keep(&self.store.conn, &self.store.dir, self.here, &book).ok();
         }
         Ok(value)
     }

@@ -1,6 +1,7 @@
 //! From what a look at the disk found to nodes and changes: one transaction that looks again wherever
 //! the known state moved meanwhile, follows renames, and asks who made it.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, params};
@@ -13,15 +14,17 @@ use crate::disk::{Root, Stat};
 use crate::editors;
 use crate::editors::pending::{self, Pending};
 use crate::error::Result;
+use crate::git::lender::Lender;
 use crate::history::{self, Here, NewChange, NewNode};
 use crate::known;
+use crate::lent;
 use crate::model::{
     CallId, Certainty, ChangeId, Coverage, CoverageItem, FileId, FileState, GitHead, Image, Kind,
     NodeId, Origin, Placed, Reason, RelPath, SessionId, TurnId,
 };
 use crate::recorder::Touched;
 use crate::rules::Excludes;
-use crate::scan::{Findings, Found, Known, KnownTree};
+use crate::scan::{Findings, Found, Known, KnownTree, Owned};
 use crate::store::{self, Durable, Store};
 
 /// Of so many changes of one node it is noted at once which lines they are of.
@@ -38,6 +41,8 @@ pub(crate) struct Scanned {
     pub generation: i64,
     /// Not all of the tree was looked at: nothing else had changed.
     pub some: bool,
+    /// What git's index was that has all that is lent. None: as before, or nothing is.
+    pub index: Option<String>,
 }
 
 /// What settling needs beside the findings.
@@ -49,6 +54,8 @@ pub(crate) struct Desk<'a> {
     pub git: &'a GitHead,
     /// Files that wait for a save.
     pub pending: Pending,
+    /// What a walk over the whole tree saw that is taken in here.
+    pub book: &'a RefCell<Option<Vec<u8>>>,
 }
 
 /// The node that takes up what is found.
@@ -130,6 +137,14 @@ impl Desk<'_> {
         Ok(())
     }
 
+    /// What git had of a file is the store's from now on: unless somebody else saw to that, or the file is another.
+    fn take_over(&self, owned: &Owned) -> Result<()> {
+        if let Some(bytes) = &owned.bytes {
+            store::put(self.conn, self.dir, bytes, None)?;
+        }
+        known::own(self.conn, &owned.path, &owned.lent, &owned.own)
+    }
+
     /// Takes in a scan. The node made, if any.
     pub(crate) fn take_in(&self, scanned: Scanned, cause: &Cause) -> Result<Option<NodeId>> {
         let Scanned {
@@ -139,9 +154,11 @@ impl Desk<'_> {
             since,
             generation: began,
             some,
+            index,
         } = scanned;
         let Findings {
             found,
+            owned,
             restated,
             unmet,
             linked: _,
@@ -150,9 +167,13 @@ impl Desk<'_> {
             coverage,
             partial,
             bare_dirs,
+            book,
         } = findings;
         if let Some(pack) = &pack {
             pack.insert(self.conn)?;
+        }
+        for owned in &owned {
+            self.take_over(owned)?;
         }
         let scanned_before: Option<i64> = self
             .conn
@@ -160,6 +181,12 @@ impl Desk<'_> {
             .query_row([self.here.root], |r| r.get(0))?;
         let overall = self.situation(cause.situation)?;
         let writers = Writers::since(self.conn, self.here.root, since)?;
+        // the list of what the last walk saw has not what comes later
+        let met = if some {
+            known::Met::ByName
+        } else {
+            known::Met::ByWalk
+        };
         let mut steps = Vec::new();
         let mut adopted = Vec::new();
         let look = Sight::new(self, &known, &excludes, &found)?;
@@ -220,11 +247,11 @@ impl Desk<'_> {
                 // an agent, and who took the outcome back, began with what the disk held
                 let (_, began) = self.take_back(known, p, None)?;
                 if found.image != p.disk {
-                    steps.push(step(found, Some(began), verdict, made_dirs));
+                    steps.push(step(found, Some(began), verdict, made_dirs, met));
                 }
                 continue;
             }
-            steps.push(step(found, row, verdict, made_dirs));
+            steps.push(step(found, row, verdict, made_dirs, met));
         }
         for waited in saved {
             pending::saved(self.conn, waited)?;
@@ -259,23 +286,18 @@ impl Desk<'_> {
                 generation,
                 stat: found.stat.unwrap_or(NO_STAT),
             };
-            known::put(
-                self.conn,
-                self.here.root,
-                &found.path,
-                &row,
-                known::Met::ByWalk,
-            )?;
+            known::put(self.conn, self.here.root, &found.path, &row, met)?;
         }
         if !partial && !some {
             known::walked(self.conn, self.here.root, began, &unmet, generation)?;
+            self.book.replace(Some(book));
         }
         crate::fault::point("found taken in");
         let done = (!partial).then(store::now);
         self.conn.execute(
             "UPDATE root SET scanned = COALESCE(?2, scanned), pending = ?3, coverage = ?4,
                excludes = COALESCE(?5, excludes),
-               bare_dirs = COALESCE(?6, bare_dirs) WHERE id = ?1",
+               bare_dirs = COALESCE(?6, bare_dirs), git_index = COALESCE(?7, git_index) WHERE id = ?1",
             params![
                 self.here.root,
                 done,
@@ -283,7 +305,9 @@ impl Desk<'_> {
                 serde_json::to_string(&whole).unwrap_or_default(),
                 // who looked at some of the tree has not walked it by the rules of now
                 (!partial && !some).then(|| serde_json::to_string(&excludes).unwrap_or_default()),
-                (!partial).then_some(bare_dirs)
+                (!partial).then_some(bare_dirs),
+                // what was not looked at may be what git has no more
+                index.map(|index| if partial { String::new() } else { index })
             ],
         )?;
         Ok(node)
@@ -508,7 +532,13 @@ fn has_news(coverage: &Coverage) -> bool {
         })
 }
 
-fn step(found: Found, row: Option<Known>, verdict: Verdict, made_dirs: u32) -> Step {
+fn step(
+    found: Found,
+    row: Option<Known>,
+    verdict: Verdict,
+    made_dirs: u32,
+    met: known::Met,
+) -> Step {
     let Found {
         path, image, stat, ..
     } = found;
@@ -526,7 +556,7 @@ fn step(found: Found, row: Option<Known>, verdict: Verdict, made_dirs: u32) -> S
         stat,
         verdict,
         made_dirs,
-        met: known::Met::ByWalk,
+        met,
     }
 }
 
@@ -608,9 +638,27 @@ fn look(
     let conn = &store.conn;
     let since = calls::last_event(conn)?;
     let generation = known::generation(conn, here.root)?;
+    let repositories = lent::repositories(conn, here.root)?;
+    let recalled = lent::recalled(conn, here.root, &repositories)?;
+    // what git may lose is read while it is there
+    let more = only.filter(|_| !recalled.paths.is_empty()).map(|only| {
+        let mut more = only.clone();
+        more.paths.extend(recalled.paths.iter().cloned());
+        more
+    });
+    let only = more.as_ref().or(only);
     let known = match only {
         None => known::all(conn, here.root)?,
         Some(touched) => known::some(conn, here.root, touched)?,
+    };
+    let lender = if only.is_none() && known::is_first_look(conn, here.root)? {
+        Lender::of(&root.path)
+    } else {
+        None
+    };
+    let index = match &lender {
+        Some(lender) => Some(lender.signature.clone()),
+        None => recalled.index,
     };
     let excludes = root.excludes();
     let pending = Pending::of(conn, here.root)?;
@@ -622,6 +670,9 @@ fn look(
         others: &others,
         only,
         keep,
+        lender: lender.as_ref(),
+        repositories: &repositories,
+        recalled: &recalled.paths,
         off,
     };
     let mut findings = crate::scan::scan(root, &store.dir, &against, deadline, tick)?;
@@ -635,6 +686,7 @@ fn look(
         since,
         generation,
         some: only.is_some(),
+        index,
     })
 }
 

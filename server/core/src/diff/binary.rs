@@ -4,7 +4,8 @@ use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use sha1::{Digest, Sha1};
+
+use crate::git::objects::name_of;
 
 /// Git's digits, in order (gitformat: base85.c).
 const DIGITS: &[u8; 85] =
@@ -18,10 +19,8 @@ pub(super) fn blob_name(bytes: Option<&[u8]>) -> String {
     let Some(bytes) = bytes else {
         return "0".repeat(40);
     };
-    let mut sha = Sha1::new();
-    sha.update(format!("blob {}\0", bytes.len()));
-    sha.update(bytes);
-    format!("{:x}", sha.finalize())
+    // None only for what is made to break SHA-1
+    name_of(gix_hash::Kind::Sha1, bytes).map_or_else(|| "0".repeat(40), |name| name.to_string())
 }
 
 /// Both directions as literals, so that the patch also applies in reverse.

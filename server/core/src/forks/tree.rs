@@ -127,7 +127,7 @@ impl Engine {
         for (path, (image, file)) in self.placed_at(node)? {
             let since = match file {
                 Some(file) => history::since(conn, file)?,
-                None => known::get(conn, self.here.root, &path)?.and_then(|row| row.since),
+                None => known::row(conn, self.here.root, &path)?.and_then(|row| row.since),
             };
             let row = Known {
                 image,

@@ -11,6 +11,12 @@ pub(crate) struct Touched {
 }
 
 impl Touched {
+    /// A path, whatever is there.
+    pub(crate) fn add(&mut self, path: RelPath) {
+        self.trees.insert(path.clone());
+        self.paths.insert(path);
+    }
+
     /// The directories that are in none of the others.
     pub(crate) fn tops(&self) -> impl Iterator<Item = &RelPath> {
         self.trees.iter().filter(|dir| !self.above(dir))
@@ -21,7 +27,8 @@ impl Touched {
         self.trees.contains(path) || self.above(path)
     }
 
-    fn above(&self, path: &RelPath) -> bool {
+    /// Whether a path is in one of the directories.
+    pub(crate) fn above(&self, path: &RelPath) -> bool {
         let mut at = path.parent();
         while let Some(dir) = at {
             if self.trees.contains(&dir) {

@@ -69,8 +69,17 @@ impl Engine {
         let _lock = lock.ok_or_else(busy)?;
         self.refresh()?;
         self.recover_locked()?;
-        self.look_unlocked()?;
-        let plan = self.plan_recorded(r)?;
+        let undisturbed = if self.thorough {
+            None
+        } else {
+            self.plan_undisturbed(r)?
+        };
+        let plan = if let Some(plan) = undisturbed {
+            plan
+        } else {
+            self.look_unlocked()?;
+            self.plan_recorded(r)?
+        };
         if !shown(&plan) {
             return Err(Error::refused(
                 "the files changed since this plan was shown",

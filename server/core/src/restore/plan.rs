@@ -22,10 +22,35 @@ use crate::model::{
 const STRANGERS: usize = 50;
 
 impl Engine {
-    /// What the request would do. The disk is looked at first, so that nothing of it is unrecorded.
+    /// What the request would do. The disk is looked at first, so that nothing is unrecorded of what it concerns.
     pub fn plan(&mut self, r: &Request) -> Result<Plan> {
+        if !self.thorough
+            && let Some(plan) = self.plan_undisturbed(r)?
+        {
+            return Ok(plan);
+        }
         self.look()?;
         self.plan_recorded(r)
+    }
+
+    /// The plan where a look at all of the tree could not change it: nobody is at work, and every path that it names is
+    /// as it is recorded. What else the user has changed meanwhile stays, and is found by the next look.
+    pub fn plan_undisturbed(&self, r: &Request) -> Result<Option<Plan>> {
+        let of_edits = !r.exact && r.hunks.is_empty() && !matches!(r.goal, Goal::Switch { .. });
+        if !of_edits || !self.nobody_is_at_work()? {
+            return Ok(None);
+        }
+        // what it refuses, it may not refuse after a look
+        let Ok(plan) = self.plan_recorded(r) else {
+            return Ok(None);
+        };
+        let files = plan.files.iter().flat_map(|f| [&f.before, &f.after]);
+        let mut paths: BTreeSet<RelPath> = files.flatten().map(|p| p.path.clone()).collect();
+        paths.extend(plan.edits.iter().map(|edit| edit.path.clone()));
+        paths.extend(plan.documents.iter().map(|document| document.path.clone()));
+        // a switch moves more than it names: an undo may be one
+        let decided = plan.conflicts.is_empty() && plan.held.is_empty() && plan.to_branch.is_none();
+        Ok((decided && self.are_as_recorded(&paths)?).then_some(plan))
     }
 
     /// The plan from the recorded state alone.

@@ -19,6 +19,7 @@ use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::history::{self, Ancestry, Here, NewChange, NewNode, OpKind, Operation, branches};
 use crate::known;
+use crate::lent;
 use crate::model::{
     BranchId, ChangeId, Coverage, FileId, FileState, GitHead, Image, Kind, NodeId, OpId, Origin,
     RelPath, Role,
@@ -405,7 +406,8 @@ impl Engine {
             if let (None, Some(since)) = (row.file, row.since)
                 && !ancestry.is_ancestor(since, target)?
             {
-                only_here.push((path, row));
+                let image = lent::own(conn, here.root, &path, row.image)?;
+                only_here.push((path, Known { image, ..row }));
             }
         }
         let mut stats: HashMap<RelPath, Stat> = HashMap::new();

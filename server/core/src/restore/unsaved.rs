@@ -373,7 +373,7 @@ fn contents(part: &FilePlan, path: &RelPath) -> Option<(ContentId, ContentId)> {
     let (before, after) = (part.before.as_ref()?, part.after.as_ref()?);
     let content = |image| match image {
         Image::File { content, .. } => Some(content),
-        Image::Absent | Image::Symlink { .. } | Image::Opaque(_) => None,
+        Image::Absent | Image::InGit { .. } | Image::Symlink { .. } | Image::Opaque(_) => None,
     };
     let stays = before.path == *path && after.path == *path;
     content(before.image)

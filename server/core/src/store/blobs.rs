@@ -159,7 +159,9 @@ pub(crate) fn get(conn: &Connection, dir: &Path, id: &ContentId) -> Result<Vec<u
         hash: id.to_string(),
         reason: reason.into(),
     };
-    let row = row(conn, "hash", id)?.ok_or_else(|| blob("not in the store"))?;
+    let Some(row) = row(conn, "hash", id)? else {
+        return crate::lent::content(id).ok_or_else(|| blob("not in the store"));
+    };
     let bytes = read(conn, dir, &row).map_err(|e| match e {
         Error::Sqlite(_) => e,
         other => blob(&other.to_string()),

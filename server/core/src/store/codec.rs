@@ -1,5 +1,6 @@
 //! How images are written in the database: one tag byte, then the fields.
 
+use gix_hash::ObjectId;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, Value, ValueRef};
 
 use crate::model::{Certainty, ContentId, FileState, Image, Kind, Opaque, Placed, RelPath};
@@ -15,15 +16,19 @@ impl Image {
                 size,
             } => {
                 out.push(1);
-                out.extend_from_slice(
-                    &u16::try_from(*mode & 0o7777).unwrap_or(0o644).to_le_bytes(),
-                );
+                out.extend_from_slice(&stored_mode(*mode));
                 out.extend_from_slice(&size.to_le_bytes());
                 out.extend_from_slice(&content.0);
             }
             Self::Symlink { content } => {
                 out.push(2);
                 out.extend_from_slice(&content.0);
+            }
+            Self::InGit { mode, size, object } => {
+                out.push(4);
+                out.extend_from_slice(&stored_mode(*mode));
+                out.extend_from_slice(&size.to_le_bytes());
+                out.extend_from_slice(object.as_slice());
             }
             Self::Opaque(why) => out.extend_from_slice(&[
                 3,
@@ -41,11 +46,20 @@ impl Image {
         let content = |b: &[u8]| Some(ContentId(b.try_into().ok()?));
         match bytes.split_first()? {
             (0, []) => Some(Self::Absent),
-            (1, rest) if rest.len() == 42 => Some(Self::File {
-                mode: u32::from(u16::from_le_bytes(rest[..2].try_into().ok()?)),
-                size: u64::from_le_bytes(rest[2..10].try_into().ok()?),
-                content: content(&rest[10..])?,
-            }),
+            (1, rest) => {
+                let (mode, size, id) = file(rest)?;
+                let content = content(id)?;
+                Some(Self::File {
+                    mode,
+                    content,
+                    size,
+                })
+            }
+            (4, rest) => {
+                let (mode, size, id) = file(rest)?;
+                let object = ObjectId::try_from(id).ok()?;
+                Some(Self::InGit { mode, size, object })
+            }
             (2, rest) => Some(Self::Symlink {
                 content: content(rest)?,
             }),
@@ -55,6 +69,18 @@ impl Image {
             _ => None,
         }
     }
+}
+
+fn stored_mode(mode: u32) -> [u8; 2] {
+    u16::try_from(mode & 0o7777).unwrap_or(0o644).to_le_bytes()
+}
+
+/// Mode and size, and the name of the content.
+fn file(bytes: &[u8]) -> Option<(u32, u64, &[u8])> {
+    let (mode, rest) = bytes.split_first_chunk()?;
+    let (size, id) = rest.split_first_chunk()?;
+    let mode = u32::from(u16::from_le_bytes(*mode));
+    Some((mode, u64::from_le_bytes(*size), id))
 }
 
 impl ToSql for Image {

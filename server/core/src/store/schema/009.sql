@@ -1,0 +1,7 @@
+-- Version 9: files whose content is git's; looks that need no walk.
+
+-- What git's index was when it was last seen to have every blob that is known of the root. NULL: never.
+ALTER TABLE root ADD COLUMN git_index TEXT;
+
+-- The generation at which a walk over the whole tree was last taken in: which list of what it saw still holds. NULL: none.
+ALTER TABLE root ADD COLUMN walked INTEGER;
