@@ -347,10 +347,15 @@ impl Root {
 
     /// What is at a path, links on the way followed: to tell whether it is what was there, not what it is.
     pub(crate) fn stat_at(&self, path: &[u8]) -> Option<Stat> {
-        let flags = AtFlags::SYMLINK_NOFOLLOW;
         let path = if path.is_empty() { b"." } else { path };
-        let stat = rustix::fs::statx(&self.fd, path, flags, WANTED).ok()?;
-        Some(Stat::new(&stat))
+        stat_in(&self.fd, path)
+    }
+
+    /// The directory at a path, in which many names are to be looked at; links on the way are followed.
+    pub(crate) fn entry(&self, dir: &[u8]) -> Option<OwnedFd> {
+        let dir = if dir.is_empty() { b"." } else { dir };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::openat(&self.fd, dir, flags, Mode::empty()).ok()
     }
 
     /// Whether a directory's time stamps tell that something came into it or went.
@@ -681,6 +686,13 @@ impl Place<'_> {
     pub(crate) fn exists(&self) -> bool {
         self.stat().is_ok()
     }
+}
+
+/// What is at a name in a directory.
+pub(crate) fn stat_in(dir: &OwnedFd, name: &[u8]) -> Option<Stat> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW;
+    let stat = rustix::fs::statx(dir, name, flags, WANTED).ok()?;
+    Some(Stat::new(&stat))
 }
 
 /// What file systems say that cannot do it: NFS, 9p, some of FUSE.

@@ -1,13 +1,17 @@
 //! What the fuzz targets exercise (`tests/fuzz`), and the ordinary tests in short: settings, references, stored
-//! contents. Each takes any bytes and panics where a rule is broken.
+//! contents, git's index. Each takes any bytes and panics where a rule is broken.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
 
+use crate::capture::settle::NO_STAT;
 use crate::config::{self, Key};
+use crate::git::index::Index;
+use crate::git::objects::Repository;
 use crate::history::{self, Here};
-use crate::model::{BranchId, ContentId, RootId};
+use crate::model::{BranchId, ContentId, RelPath, RootId};
+use crate::seen;
 use crate::store;
 
 /// A file of settings, as its user wrote it: what is wrong has a line of the file, and what is said can be said again.
@@ -119,6 +123,62 @@ pub fn content(input: &[u8]) {
     }
 }
 
+thread_local! {
+    static REPOSITORY: PathBuf = repository();
+}
+
+/// An empty repository of this thread.
+fn repository() -> PathBuf {
+    let thread = format!("{:?}", std::thread::current().id());
+    let thread: String = thread.chars().filter(char::is_ascii_digit).collect();
+    let name = format!("backstitch-fuzz-{}-{thread}", std::process::id());
+    let root = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(root.join(".git/objects")).expect("a repository");
+    root
+}
+
+/// An index of git's, after a byte that says of which kind, with what it may share after it; or a list of what a walk
+/// saw. Whatever is in them, what is read is of that form, or nothing is.
+pub fn index(input: &[u8]) {
+    let Some((&kind, bytes)) = input.split_first() else {
+        return;
+    };
+    if kind & 4 != 0 {
+        return seen::exercise(bytes);
+    }
+    REPOSITORY.with(|root| {
+        let git = root.join(".git");
+        let format = if kind & 1 == 0 { "sha1" } else { "sha256" };
+        let write =
+            |name: &str, bytes: &[u8]| std::fs::write(git.join(name), bytes).expect("written");
+        write(
+            "config",
+            format!("[extensions]\nobjectformat = {format}\n").as_bytes(),
+        );
+        let (own, shared) = bytes.split_at(if kind & 2 == 0 {
+            bytes.len()
+        } else {
+            bytes.len() / 2
+        });
+        write("index", own);
+        write(&format!("sharedindex.{}", "0".repeat(40)), shared);
+        let repository = Repository::of(root).expect("a repository");
+        let Some(index) = Index::read(&repository) else {
+            return;
+        };
+        for (path, object) in index.entries() {
+            assert_eq!(object.kind(), repository.kind());
+            if let Some(path) = RelPath::new(path) {
+                index.holds(&path, &object);
+                assert!(
+                    index.clean(&path, &NO_STAT).is_none(),
+                    "nothing looks like that"
+                );
+            }
+        }
+    });
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -139,6 +199,7 @@ mod tests {
             ("settings", super::settings as fn(&[u8])),
             ("reference", super::reference),
             ("content", super::content),
+            ("index", super::index),
         ] {
             let all = found(target);
             assert!(!all.is_empty(), "{target}");
@@ -157,6 +218,13 @@ mod tests {
         #[test]
         fn any_reference(text in "[ctop@~^0-9a-z/\" .-]{0,16}") {
             super::reference(text.as_bytes());
+        }
+
+        #[test]
+        fn any_index(kind in any::<u8>(), bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            super::index(&[&[kind], bytes.as_slice()].concat());
+            let header = [&[kind & 3], b"DIRC\0\0\0\x02\0\0\0\x01".as_slice(), &bytes].concat();
+            super::index(&header);
         }
 
         #[test]

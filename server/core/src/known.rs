@@ -104,6 +104,13 @@ pub(crate) fn all_lent(conn: &Connection, root: RootId) -> Result<Vec<(RelPath, 
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// Whether anything is known.
+pub(crate) fn any(conn: &Connection, root: RootId) -> Result<bool> {
+    Ok(conn
+        .prepare_cached("SELECT 1 FROM file_state WHERE root = ?1")?
+        .exists([root])?)
+}
+
 /// Under which path this very file, by inode and birth time, was known last. Reads the whole table.
 pub(crate) fn path_of(conn: &Connection, root: RootId, s: &Stat) -> Result<Option<RelPath>> {
     if s.btime == 0 {

@@ -11,7 +11,7 @@ use rusqlite::Connection;
 use rustix::fs::FileType;
 
 use crate::capture::settle::NO_STAT;
-use crate::disk::{Listed, Root, Stat, TEMP_PREFIX};
+use crate::disk::{Listed, Root, Stat, TEMP_PREFIX, stat_in};
 use crate::error::{Context, Result};
 use crate::history::Here;
 use crate::known;
@@ -238,7 +238,6 @@ fn look(
     deadline: Option<Instant>,
 ) -> Option<Touched> {
     let mut touched = Touched::default();
-    let mut path = Vec::new();
     for dir in dirs {
         let now = root.stat_at(dir.path);
         if !now.is_some_and(|now| dir.stat.proves(&now)) && !relist(root, dir, known, &mut touched)
@@ -247,18 +246,21 @@ fn look(
             touched.add(RelPath::new(dir.path)?);
         }
         let mut files = dir.files;
+        // the way to it is gone only once; where it cannot be opened, nothing in it is what it was
+        let entry = (!files.0.is_empty())
+            .then(|| root.entry(dir.path))
+            .flatten();
         while !files.0.is_empty() {
             let (name, then) = (files.bytes()?, files.stat()?);
-            path.clear();
-            path.extend_from_slice(dir.path);
-            if !path.is_empty() {
-                path.push(b'/');
-            }
-            path.extend_from_slice(name);
-            let same = !then.racy && root.stat_at(&path).is_some_and(|now| then.proves(&now));
-            if !same {
+            let now = entry.as_ref().filter(|_| !then.racy);
+            let now = now.and_then(|entry| stat_in(entry, name));
+            if !now.is_some_and(|now| then.proves(&now)) {
+                let path = match dir.path {
+                    b"" => name.to_vec(),
+                    above => [above, b"/", name].concat(),
+                };
                 // where there was a file, a directory may be
-                touched.add(RelPath::new(path.as_slice())?);
+                touched.add(RelPath::new(path)?);
             }
         }
         let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
@@ -308,4 +310,22 @@ fn relist(
         }
     }
     true
+}
+
+/// A book of these pages, which may be anything.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn exercise(pages_of_it: &[u8]) {
+    let of = Of {
+        walk: 1,
+        branch: 1,
+        operation: 1,
+    };
+    let mut book = MAGIC.to_vec();
+    of.write(&mut book);
+    book.extend_from_slice(pages_of_it);
+    let hash = blake3::hash(&book);
+    book.extend_from_slice(hash.as_bytes());
+    for mut dir in pages(&book, of).into_iter().flatten() {
+        while dir.files.bytes().is_some() && dir.files.stat().is_some() {}
+    }
 }

@@ -391,6 +391,11 @@ pub(crate) fn confirm(conn: &Connection, call: CallId) -> Result<()> {
     Ok(())
 }
 
+/// Whether any path is reserved by a call, which may have ended.
+pub(crate) fn any_reserved(conn: &Connection) -> Result<bool> {
+    Ok(conn.prepare_cached("SELECT 1 FROM reserved")?.exists([])?)
+}
+
 /// The open call, if any, that has reserved this path.
 pub(crate) fn reserved(conn: &Connection, root: RootId, path: &RelPath) -> Result<Option<Writer>> {
     Ok(conn

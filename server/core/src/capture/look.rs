@@ -41,7 +41,8 @@ impl Engine {
     }
 
     fn scan_to_the_end(&mut self) -> Result<()> {
-        self.unhurried(None, |desk, scanned| {
+        let only = self.unlike_last_walk(None)?;
+        self.unhurried(only.as_ref(), |desk, scanned| {
             desk.take_in(scanned, &Cause::between())?;
             Ok(())
         })
@@ -224,19 +225,26 @@ impl Engine {
     pub(super) fn scan(&mut self, deadline: Option<Instant>) -> Result<Scanned> {
         let begun = Instant::now();
         let told = recorder::ask(&self.store.dir, self.here.root, self.patience);
-        let by_recorder = told.is_some();
-        let seen = || {
-            let (conn, dir) = (&self.store.conn, &self.store.dir);
-            seen::touched(conn, dir, &self.root, self.here, deadline)
-        };
-        let only = match told.map_or_else(seen, |told| Ok(Some(told)))? {
-            Some(touched) => self.nothing_else(&Extent::Only(touched))?,
-            None => None,
+        let only = match told {
+            Some(touched) => {
+                let only = self.nothing_else(&Extent::Only(touched))?;
+                self.spared += u64::from(only.is_some());
+                only
+            }
+            None => self.unlike_last_walk(deadline)?,
         };
         // the look itself has its whole time
         let deadline = deadline.map(|deadline| deadline + begun.elapsed());
-        self.spared += u64::from(only.is_some() && by_recorder);
         self.scan_these(only.as_ref(), deadline)
+    }
+
+    /// What is not as the last walk over the whole tree saw it. None: all is to be walked.
+    fn unlike_last_walk(&self, deadline: Option<Instant>) -> Result<Option<Touched>> {
+        let (conn, dir) = (&self.store.conn, &self.store.dir);
+        match seen::touched(conn, dir, &self.root, self.here, deadline)? {
+            Some(touched) => self.nothing_else(&Extent::Only(touched)),
+            None => Ok(None),
+        }
     }
 
     fn scan_these(&mut self, only: Option<&Touched>, deadline: Option<Instant>) -> Result<Scanned> {

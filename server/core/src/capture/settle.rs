@@ -190,8 +190,15 @@ impl Desk<'_> {
         let mut steps = Vec::new();
         let mut adopted = Vec::new();
         let look = Sight::new(self, &known, &excludes, &found)?;
+        // of a first look nothing is asked path by path
+        let is_new = known.is_empty() && !known::any(self.conn, self.here.root)?;
+        let any_reserved = calls::any_reserved(self.conn)?;
         for mut found in found {
-            let row = known::get(self.conn, self.here.root, &found.path)?;
+            let row = if is_new {
+                None
+            } else {
+                known::get(self.conn, self.here.root, &found.path)?
+            };
             let then = known.get(&found.path);
             if row.as_ref().map(|r| r.generation) != then.map(|k| k.generation) {
                 // somebody else recorded this path meanwhile: what was seen then says nothing now
@@ -209,7 +216,11 @@ impl Desk<'_> {
             if found.image == before {
                 continue;
             }
-            let reserved = calls::reserved(self.conn, self.here.root, &found.path)?;
+            let reserved = if any_reserved {
+                calls::reserved(self.conn, self.here.root, &found.path)?
+            } else {
+                None
+            };
             if reserved.is_some() && cause.reserved_stay {
                 if found.path.split().1 == crate::rules::FILE {
                     // not recorded yet, but this scan went by it

@@ -191,9 +191,13 @@ fn converts(text: &[u8]) -> bool {
 }
 
 fn ask(repository: &Repository, objects: &[ObjectId]) -> Result<Said> {
-    let sizes = repository.sizes(objects)?;
     let pattern = r"^(core\.attributesfile|filter\..*)$";
-    let config = repository.say(&["config", "-z", "--get-regexp", pattern], Vec::new())?;
+    let settings = || repository.say(&["config", "-z", "--get-regexp", pattern], Vec::new());
+    let (sizes, config) = std::thread::scope(|s| {
+        let config = s.spawn(settings);
+        (repository.sizes(objects), config.join())
+    });
+    let (sizes, config) = (sizes?, config.unwrap_or(Err(Error::CalledOff))?);
     let mut place = None;
     let mut filters = false;
     // KEY newline VALUE, each pair ended by NUL
