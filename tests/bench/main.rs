@@ -14,6 +14,7 @@
 //! - `--versions N` is how often the file was changed that `blame` is asked about (500); 0 leaves it out.
 //! - `--edits N` is how often the long document was changed whose lenses an editor asks for, and in which somebody
 //!   types (1000); 0 leaves it out.
+//! - `--day` simulates a working day on each tree: 300 steps, 40 of them shell commands, 20 rewinds, an editor open.
 //! - `--json` prints the rows as one JSON document.
 //!
 //! Times are medians of whole processes, as an agent or a shell sees them, or of whole requests, as an editor sees
@@ -22,10 +23,12 @@
 
 mod blame;
 mod client;
+mod day;
 mod editor;
 mod floor;
 mod measure;
 mod place;
+mod rivals;
 #[allow(
     dead_code,
     reason = "shared with the end-to-end tests, which use more of it"
@@ -63,6 +66,7 @@ struct Options {
     timeline: usize,
     versions: usize,
     edits: usize,
+    day: bool,
     json: bool,
 }
 
@@ -76,6 +80,7 @@ impl Options {
             timeline: 100_000,
             versions: 500,
             edits: 1000,
+            day: false,
             json: false,
         };
         while let Some(arg) = args.next() {
@@ -93,9 +98,10 @@ impl Options {
                 "--timeline" => read.timeline = value()?.parse()?,
                 "--versions" => read.versions = value()?.parse()?,
                 "--edits" => read.edits = value()?.parse()?,
+                "--day" => read.day = true,
                 "--json" => read.json = true,
                 _ => bail!(
-                    "{arg}: --tree DIR, --size NAME, --runs N, --checkpoints N, --timeline N, --versions N, --edits N or --json"
+                    "{arg}: --tree DIR, --size NAME, --runs N, --checkpoints N, --timeline N, --versions N, --edits N, --day or --json"
                 ),
             }
         }
@@ -111,18 +117,27 @@ fn main() -> Result<()> {
     let options = Options::read(std::env::args().skip(1))?;
     let programs = programs()?;
     let before = load();
+    let mut days = Vec::new();
     let mut report = Report {
         rows: Vec::new(),
         quiet: options.json,
     };
     for tree in &options.trees {
-        let name = tree.display().to_string();
+        // as it is called, not where it is
+        let name = tree.file_name().unwrap_or(tree.as_os_str());
+        let name = name.to_string_lossy().into_owned();
         let fill = |root: &Path| tree::copy(tree, root);
         rows::of_tree(&mut report, &programs, &name, fill, options.runs)?;
+        if options.day {
+            days.push(day::measure(&programs, &name, fill)?);
+        }
     }
     for (name, files) in options.sizes.iter().filter(|(_, files)| *files > 0) {
         let fill = |root: &Path| tree::write(root, *files);
         rows::of_tree(&mut report, &programs, name, fill, options.runs)?;
+        if options.day {
+            days.push(day::measure(&programs, name, fill)?);
+        }
     }
     if options.checkpoints > 0 {
         rows::of_history(&mut report, &programs, options.checkpoints, options.runs)?;
@@ -141,10 +156,13 @@ fn main() -> Result<()> {
         let rows: Vec<Value> = report.rows.iter().map(table::Row::json).collect();
         println!(
             "{:#}",
-            json!({"runs": options.runs, "load": load, "rows": rows})
+            json!({"runs": options.runs, "load": load, "rows": rows, "days": days})
         );
     } else {
         print!("{}", table::text(&report.rows));
+        for day in days {
+            print!("\n{day}");
+        }
         println!(
             "\nLoad of the machine before and after: {}; {}",
             load[0], load[1]

@@ -47,6 +47,19 @@ pub fn in_turn(
     Ok((sorted(a), sorted(b)))
 }
 
+/// The same, three times and without warming up: for what takes long.
+pub fn one_after_the_other(
+    mut ours: impl FnMut() -> Result<Duration>,
+    mut limit: impl FnMut() -> Result<Duration>,
+) -> Result<(Times, Times)> {
+    let (mut a, mut b) = (Vec::new(), Vec::new());
+    for _ in 0..3 {
+        a.push(ours()?);
+        b.push(limit()?);
+    }
+    Ok((Times::of(a), Times::of(b)))
+}
+
 /// The time that this takes.
 pub fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<Duration> {
     let began = Instant::now();

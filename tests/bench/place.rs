@@ -33,6 +33,8 @@ pub struct Place<'p> {
     pub root: PathBuf,
     calls: Cell<u32>,
     prompts: Cell<u32>,
+    /// The most memory that a process took, in KiB, where that is asked for.
+    peak: Cell<Option<u64>>,
 }
 
 /// A tool call, as its two events tell it.
@@ -58,6 +60,7 @@ impl<'p> Place<'p> {
             root: base.join("work"),
             calls: Cell::new(0),
             prompts: Cell::new(0),
+            peak: Cell::new(None),
         })
     }
 
@@ -91,7 +94,24 @@ impl<'p> Place<'p> {
     /// Runs Backstitch to its end; the time from the start to there.
     pub fn run(&self, args: &[&str]) -> Result<Duration> {
         let mut command = self.command(&self.programs.backstitch);
-        finish(command.args(args), b"").with_context(|| format!("backstitch {args:?}"))
+        self.finish(command.args(args), b"")
+            .with_context(|| format!("backstitch {args:?}"))
+    }
+
+    /// From now on, notes how much memory each process takes.
+    pub fn watch_memory(&self) {
+        self.peak.set(Some(0));
+    }
+
+    /// The most that any took, in MB.
+    pub fn peak(&self) -> u64 {
+        self.peak.get().unwrap_or(0) / 1024
+    }
+
+    fn finish(&self, command: &mut Command, input: &[u8]) -> Result<Duration> {
+        let (took, memory) = run_to_end(command, input, self.peak.get().is_some())?;
+        self.peak.set(self.peak.get().map(|peak| peak.max(memory)));
+        Ok(took)
     }
 
     /// Backstitch, to be started by who talks to it.
@@ -111,7 +131,7 @@ impl<'p> Place<'p> {
 
     /// Tells the hook of an event.
     fn hook(&self, payload: &Value) -> Result<Duration> {
-        finish(&mut self.hook_process(), payload.to_string().as_bytes())
+        self.finish(&mut self.hook_process(), payload.to_string().as_bytes())
     }
 
     fn hook_process(&self) -> Command {
@@ -273,6 +293,10 @@ impl<'p> Place<'p> {
 
 /// Runs to the end with this on standard input: the time it took. It must work, and keep quiet on stderr.
 fn finish(command: &mut Command, input: &[u8]) -> Result<Duration> {
+    Ok(run_to_end(command, input, false)?.0)
+}
+
+fn run_to_end(command: &mut Command, input: &[u8], watch: bool) -> Result<(Duration, u64)> {
     command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -280,16 +304,34 @@ fn finish(command: &mut Command, input: &[u8]) -> Result<Duration> {
     let began = Instant::now();
     let mut child = command.spawn()?;
     let mut pipe = child.stdin.take().context("a pipe")?;
+    let status = format!("/proc/{}/status", child.id());
+    let memory = watch.then(|| std::thread::spawn(move || peak_of(&status)));
     // who does not read its input closes it
     drop(pipe.write_all(input));
     drop(pipe);
     let output = child.wait_with_output()?;
     let took = began.elapsed();
+    let memory = memory.and_then(|thread| thread.join().ok()).unwrap_or(0);
     let said = String::from_utf8_lossy(&output.stderr);
     ensure!(
         output.status.success() && said.is_empty(),
         "{}: {said}",
         output.status
     );
-    Ok(took)
+    Ok((took, memory))
+}
+
+/// The most memory that a process took until its end, in KiB; what it took in its last moments may be missed.
+fn peak_of(status: &str) -> u64 {
+    let mut peak = 0;
+    while let Ok(text) = fs::read_to_string(status) {
+        let line = text.lines().find_map(|l| l.strip_prefix("VmHWM:"));
+        let Some(now) = line.and_then(|l| l.trim().trim_end_matches("kB").trim().parse().ok())
+        else {
+            break;
+        };
+        peak = now;
+        std::thread::sleep(Duration::from_micros(300));
+    }
+    peak
 }

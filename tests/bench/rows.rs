@@ -10,8 +10,9 @@ use anyhow::{Context as _, Result};
 
 use crate::editor;
 use crate::floor;
-use crate::measure::{Times, in_turn, timed};
+use crate::measure::{Times, in_turn, one_after_the_other, timed};
 use crate::place::{Place, Programs};
+use crate::rivals::{Rival, Way};
 use crate::table::{Goal, Row};
 use crate::tree::{self, Loose};
 
@@ -88,10 +89,11 @@ pub fn of_tree(
     let place = Place::new(programs)?;
     fill(&place.root)?;
     place.write_edited(EDITED, BIG_FILE)?;
+    outside_git(report, &place, name, runs)?;
     if !place.root.join(".git").exists() {
-        first_scan(report, &place, name, runs)?;
         tree::commit(&place.root)?;
     }
+    inside_git(report, &place, name, runs)?;
     place.forget()?;
     place.prompt()?;
     // what was written just before it was looked at is looked at once more
@@ -102,10 +104,17 @@ pub fn of_tree(
     hooks(report, &place, name)?;
     rewinds(report, &place, name, &paths, runs)?;
     diffs(report, &place, name, runs)?;
+    beside_rivals(report, &place, name, &paths, runs)?;
     editor::of_tree(report, &place, name, EDITED)
 }
 
-fn first_scan(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -> Result<()> {
+/// First looks where no git is: its folder is moved aside.
+fn outside_git(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -> Result<()> {
+    let (git, aside) = (place.root.join(".git"), place.beside("git"));
+    let has_git = git.exists();
+    if has_git {
+        fs::rename(&git, &aside)?;
+    }
     let packed = place.beside("packed");
     let times = in_turn(
         runs,
@@ -122,7 +131,145 @@ fn first_scan(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -
     let limit = "walk, read, blake3, zstd-1, one file, fsync; 2 threads";
     let goal = Goal::Ratio(1.3);
     report.times(name, "first scan outside git", limit, &times, goal);
+    // each takes half a minute on a large tree
+    let shadow = Rival::new(Way::Shadow, &place.root, place.beside("shadow.git"));
+    let times = one_after_the_other(
+        || {
+            place.forget()?;
+            place.run(&["scan"])
+        },
+        || {
+            shadow.forget()?;
+            shadow.begin()
+        },
+    )?;
+    report.times(
+        name,
+        "first scan outside git",
+        shadow.way.name(),
+        &times,
+        Goal::Ratio(1.0 / 7.0),
+    );
+    shadow.forget()?;
+    if has_git {
+        fs::rename(&aside, &git)?;
+    }
     Ok(())
+}
+
+/// First looks in a repository in which nothing was changed.
+fn inside_git(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -> Result<()> {
+    let seeded = Rival::new(Way::Seeded, &place.root, place.beside("seeded.git"));
+    let stash = Rival::new(Way::Stash, &place.root, place.beside("none"));
+    // the index is written when all files are old enough to be trusted
+    stash.refresh()?;
+    let mut paths = floor::walk(&place.root)?;
+    paths.sort();
+    let first = || {
+        place.forget()?;
+        place.run(&["scan"])
+    };
+    let limit = "lstat of all paths, 2 threads";
+    let times = in_turn(runs, first, || timed(|| floor::stat(&paths)))?;
+    report.times(
+        name,
+        "first scan inside git",
+        limit,
+        &times,
+        Goal::Ratio(2.5),
+    );
+    let times = in_turn(runs, first, || {
+        seeded.forget()?;
+        seeded.begin()
+    })?;
+    report.times(
+        name,
+        "first scan inside git",
+        seeded.way.name(),
+        &times,
+        Goal::Ratio(0.5),
+    );
+    let times = in_turn(runs, first, || stash.snap())?;
+    report.times(
+        name,
+        "first scan inside git",
+        stash.way.name(),
+        &times,
+        Goal::Ratio(0.7),
+    );
+    seeded.forget()
+}
+
+/// The everyday work, beside others at the same.
+fn beside_rivals(
+    report: &mut Report,
+    place: &Place<'_>,
+    name: &str,
+    paths: &[PathBuf],
+    runs: usize,
+) -> Result<()> {
+    let (small, big) = (paths.len() < 1000, paths.len() > 50_000);
+    let seeded = Rival::new(Way::Seeded, &place.root, place.beside("seeded.git"));
+    let stash = Rival::new(Way::Stash, &place.root, place.beside("none"));
+    stash.refresh()?;
+    seeded.begin()?;
+    let scan = || place.run(&["scan"]);
+    for rival in [&seeded, &stash] {
+        let of = rival.way.name();
+        let times = in_turn(runs, scan, || rival.snap())?;
+        report.times(name, "no-change scan", of, &times, Goal::Ratio(0.5));
+        let mut n = 0;
+        let mut edit = || {
+            n += 1;
+            change(&paths[n * 31 % paths.len()], n)
+        };
+        let (mut ours, mut theirs) = (Vec::new(), Vec::new());
+        for _ in 0..runs {
+            edit()?;
+            ours.push(scan()?);
+            theirs.push(rival.snap()?);
+        }
+        let times = (Times::of(ours), Times::of(theirs));
+        let goal = Goal::Ratio(1.0 / 3.0);
+        report.times(name, "scan after one unknown edit", of, &times, goal);
+
+        let hook = || {
+            let call = place.edit(EDITED)?;
+            let before = place.before(&call)?;
+            Place::apply(&call)?;
+            place.after(&call)?;
+            Ok(before)
+        };
+        let times = in_turn(runs.max(11), hook, || rival.snap())?;
+        let goal = match (small, big) {
+            (_, true) => Goal::Ratio(1.0 / 50.0),
+            (true, _) => Goal::Ratio(1.0 / 4.0),
+            _ => Goal::Ratio(1.0 / 10.0),
+        };
+        report.times(name, "hook before an edit", of, &times, goal);
+
+        let checkpoint = rival.newest()?;
+        let one = || {
+            let turn = place.prompt()?;
+            place.whole_edit(EDITED)?;
+            place.run(&["rewind", "--yes", &turn])
+        };
+        let restore = || {
+            change(&place.root.join(EDITED), 1)?;
+            rival.restore(&checkpoint, &[EDITED])
+        };
+        let times = in_turn(runs, one, restore)?;
+        let goal = Goal::Ratio(if big { 1.0 / 8.0 } else { 0.5 });
+        report.times(name, "rewind of 1 known file", of, &times, goal);
+
+        let turn = place.prompt()?;
+        place.whole_edit(EDITED)?;
+        let ours = || place.run(&["diff", &turn, "--", EDITED]);
+        let times = in_turn(runs, ours, || rival.diff(&checkpoint, EDITED))?;
+        let goal = Goal::Ratio(if big { 0.1 } else { 1.0 });
+        report.times(name, "diff of 1 file, with the disk", of, &times, goal);
+    }
+    seeded.forget()
 }
 
 fn scans(

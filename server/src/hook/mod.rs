@@ -71,6 +71,8 @@ fn record(
         remark.get_or_insert(wrong);
     }
     let recorded = engine.record(&event).map_err(|e| e.to_string())?;
+    // the process ends: what closing would do, the kernel does
+    let engine = std::mem::ManuallyDrop::new(engine);
     if recorded.pending {
         invocation
             .in_background(workspace, &["scan"])

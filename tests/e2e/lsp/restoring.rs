@@ -289,7 +289,7 @@ fn long_work_is_shown_and_called_off() {
         (&begun["kind"], &begun["cancellable"]),
         (&json!("begin"), &json!(true))
     );
-    assert_eq!(begun["title"], "Looking what to rewind to t1", "{begun}");
+    assert_eq!(begun["title"], "Rewind to t1", "{begun}");
     client.notify("window/workDoneProgress/cancel", json!({ "token": token }));
     client.ok("backstitch/sessions", json!({}));
     drop(gate);

@@ -46,6 +46,11 @@ impl Engine {
         };
         let files = plan.files.iter().flat_map(|f| [&f.before, &f.after]);
         let mut paths: BTreeSet<RelPath> = files.flatten().map(|p| p.path.clone()).collect();
+        // what is left alone is so for what is on disk, and may be something else after a look
+        let left = plan.actions.iter().map(|action| &action.path);
+        let gaps = plan.gaps.iter().filter_map(|gap| gap.path.as_deref());
+        paths.extend(left.cloned());
+        paths.extend(gaps.filter_map(RelPath::new));
         paths.extend(plan.edits.iter().map(|edit| edit.path.clone()));
         paths.extend(plan.documents.iter().map(|document| document.path.clone()));
         // a switch moves more than it names: an undo may be one
