@@ -72,7 +72,11 @@ pub fn pack(root: &Path, into: &Path) -> Result<()> {
             static CODER: std::cell::RefCell<Option<zstd::bulk::Compressor<'static>>> =
                 std::cell::RefCell::new(zstd::bulk::Compressor::new(1).ok());
         }
-        let bytes = fs::read(path)?;
+        let bytes = if path.is_symlink() {
+            fs::read_link(path)?.into_os_string().into_encoded_bytes()
+        } else {
+            fs::read(path)?
+        };
         let hash = blake3::hash(&bytes);
         let data = CODER.with_borrow_mut(|c| c.as_mut().map(|c| c.compress(&bytes)));
         Ok((hash, data.context("a compressor")??))

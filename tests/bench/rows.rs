@@ -99,6 +99,8 @@ pub fn of_tree(
     // what was written just before it was looked at is looked at once more
     place.run(&["scan"])?;
     let mut paths = floor::walk(&place.root)?;
+    // links are not edited
+    paths.retain(|path| !path.is_symlink());
     paths.sort();
     scans(report, &place, name, &paths, runs)?;
     hooks(report, &place, name)?;

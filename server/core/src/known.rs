@@ -104,6 +104,15 @@ pub(crate) fn all_lent(conn: &Connection, root: RootId) -> Result<Vec<(RelPath, 
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// Files that came into sight after the start and never changed, and since when they are known.
+pub(crate) fn strangers(conn: &Connection, root: RootId) -> Result<Vec<(RelPath, NodeId)>> {
+    let mut select = conn.prepare_cached(
+        "SELECT path, since FROM file_state WHERE root = ?1 AND file IS NULL AND since IS NOT NULL",
+    )?;
+    let rows = select.query_map([root], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
 /// Whether anything is known.
 pub(crate) fn any(conn: &Connection, root: RootId) -> Result<bool> {
     Ok(conn

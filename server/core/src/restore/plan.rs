@@ -217,13 +217,13 @@ impl Draft<'_> {
     }
 
     fn within_scope(&self, states: &[&FileState]) -> bool {
-        self.r.paths.is_empty()
-            || states.iter().filter_map(|s| s.as_ref()).any(|p| {
-                self.r
-                    .paths
-                    .iter()
-                    .any(|scope| p.path.within(scope.bytes()))
-            })
+        let mut placed = states.iter().filter_map(|s| s.as_ref());
+        self.r.paths.is_empty() || placed.any(|p| self.is_in_scope(&p.path))
+    }
+
+    fn is_in_scope(&self, path: &RelPath) -> bool {
+        let scopes = &self.r.paths;
+        scopes.is_empty() || scopes.iter().any(|scope| path.within(scope.bytes()))
     }
 
     fn file(
@@ -479,16 +479,10 @@ impl Draft<'_> {
 
     /// What came into sight after the target: nobody knows what it was then.
     fn strangers(&mut self, ancestry: &Ancestry<'_>, target: NodeId) -> Result<()> {
-        let known = known::all(&self.engine.store.conn, self.engine.here.root)?;
+        let all = known::strangers(&self.engine.store.conn, self.engine.here.root)?;
         let mut unknown = BTreeSet::new();
-        for (path, row) in known {
-            if let (None, Some(since)) = (row.file, row.since)
-                && !ancestry.is_ancestor(since, target)?
-                && self.within_scope(&[&Some(Placed {
-                    path: path.clone(),
-                    image: row.image,
-                })])
-            {
+        for (path, since) in all {
+            if !ancestry.is_ancestor(since, target)? && self.is_in_scope(&path) {
                 unknown.insert(path);
             }
         }
