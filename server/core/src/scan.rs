@@ -1,7 +1,10 @@
 //! Compares the disk with what is known of it: a parallel walk that honours .gitignore, and a look at
 //! every known path that the walk did not meet. Finds; records nothing.
 
-use std::collections::{BTreeSet, HashSet};
+mod gathered;
+mod lending;
+
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,19 +18,16 @@ use crate::disk::{Listed, Look, Root, Stat, TEMP_PREFIX, read_small};
 use crate::editors::pending::Pending;
 use crate::error::{Error, Result};
 use crate::git::index::ATTRIBUTES;
-use crate::git::lender::{Attributes, Candidate, Lender};
-use crate::git::objects::{self, Repository};
+use crate::git::lender::Lender;
+use crate::git::objects::Repository;
 use crate::hint::Hint;
-use crate::model::{
-    ContentId, Coverage, FileId, Image, NodeId, Opaque, Reason, RelPath, bytes_path,
-};
+use crate::model::{Coverage, FileId, Image, NodeId, Opaque, Reason, RelPath, bytes_path};
 use crate::recorder::Touched;
 use crate::rules::{self, Excludes, Rules};
 use crate::seen::Page;
 use crate::store::{PackWriter, Packed, SealedPack};
+use gathered::Gathered;
 
-/// Contents found up to this size in all go into the database; more goes to a pack file.
-const INLINE_TOTAL: usize = 1 << 20;
 pub(crate) const VCS: [&[u8]; 3] = [b".git", b".jj", b".hg"];
 
 /// What is known of a path.
@@ -93,101 +93,6 @@ pub(crate) struct Findings {
     pub bare_dirs: Vec<u8>,
     /// The deadline came first: what was not found says nothing.
     pub partial: bool,
-}
-
-#[derive(Default)]
-struct Gathered<'k> {
-    out: Findings,
-    /// Known paths that the walk came by.
-    met: Vec<&'k RelPath>,
-    /// Directories, with whether a file was seen in them.
-    dirs: Vec<(Vec<u8>, bool)>,
-    held: usize,
-    pack: Option<PackWriter>,
-    packed: HashSet<ContentId>,
-    candidates: Vec<Candidate>,
-    attributes: Vec<Attributes>,
-    /// Files that are not any more what git has.
-    wanted: Vec<(RelPath, Image)>,
-    failed: Option<Error>,
-}
-
-impl Gathered<'_> {
-    /// Keeps small amounts in memory, spills to a pack file beyond.
-    fn take(&mut self, path: RelPath, look: Look, packed: Option<Packed>, store: &Path) {
-        let Look {
-            image, stat, bytes, ..
-        } = look;
-        self.out.coverage.captured += 1;
-        let mut found = Found {
-            path,
-            image,
-            stat,
-            bytes,
-        };
-        let stored = if let Some(packed) = packed {
-            self.pack(&packed, store)
-        } else {
-            self.held += found.bytes.as_ref().map_or(0, Vec::len);
-            if self.held > INLINE_TOTAL {
-                self.spill(&mut found, store)
-            } else {
-                Ok(())
-            }
-        };
-        if let Err(e) = stored {
-            self.failed.get_or_insert(e);
-        }
-        self.out.found.push(found);
-    }
-
-    fn spill(&mut self, found: &mut Found, store: &Path) -> Result<()> {
-        self.spill_all(store)?;
-        match found.image.content().zip(found.bytes.take()) {
-            Some((id, bytes)) => self.pack(&Packed::new(id, bytes), store),
-            None => Ok(()),
-        }
-    }
-
-    fn spill_all(&mut self, store: &Path) -> Result<()> {
-        let mut held = Vec::new();
-        for found in &mut self.out.found {
-            held.extend(found.image.content().zip(found.bytes.take()));
-        }
-        for owned in &mut self.out.owned {
-            held.extend(owned.own.content().zip(owned.bytes.take()));
-        }
-        held.into_iter()
-            .try_for_each(|(id, bytes)| self.pack(&Packed::new(id, bytes), store))
-    }
-
-    /// The same for what was git's.
-    fn own(&mut self, mut owned: Owned, store: &Path) -> Result<()> {
-        self.held += owned.bytes.as_ref().map_or(0, Vec::len);
-        let bytes = owned.bytes.take_if(|_| self.pack.is_some());
-        let packed = owned.own.content().zip(bytes);
-        self.out.owned.push(owned);
-        if let Some((id, bytes)) = packed {
-            return self.pack(&Packed::new(id, bytes), store);
-        }
-        if self.held <= INLINE_TOTAL {
-            return Ok(());
-        }
-        self.spill_all(store)
-    }
-
-    fn pack(&mut self, packed: &Packed, store: &Path) -> Result<()> {
-        if !self.packed.insert(packed.id) {
-            return Ok(());
-        }
-        if self.pack.is_none() {
-            self.pack = Some(PackWriter::create(store, crate::store::now())?);
-        }
-        match &mut self.pack {
-            Some(pack) => pack.add(packed),
-            None => Ok(()),
-        }
-    }
 }
 
 /// What a scan compares the disk with: what the store knew when it began.
@@ -571,162 +476,6 @@ impl<'a> Scan<'a> {
     fn fits_by_now(&self, was: &Known, stat: &Stat) -> bool {
         let size = u64::try_from(stat.size).unwrap_or(u64::MAX);
         was.image == Image::Opaque(Opaque::TooLarge) && size <= self.root.limit(&was.image)
-    }
-
-    fn note_attributes(&self, full: &Path, dir: &[u8], listed: &Listed) {
-        let path = match dir {
-            b"" => ATTRIBUTES.to_vec(),
-            dir => [dir, b"/", ATTRIBUTES].concat(),
-        };
-        let text = read_small(&full.join(bytes_path(ATTRIBUTES)), false);
-        let found = RelPath::new(path).zip(text).zip(listed.stat(ATTRIBUTES));
-        if let Some(((path, text), stat)) = found {
-            let attributes = Attributes { path, text, stat };
-            self.gather().attributes.push(attributes);
-        }
-    }
-
-    /// What git vouches for is known without being read; the rest of what it might have had is read.
-    fn borrow(
-        &self,
-        lender: &Lender,
-        deadline: Option<Instant>,
-        threads: usize,
-        late: &(dyn Fn() -> bool + Sync),
-    ) {
-        let (candidates, attributes) = {
-            let mut all = self.gather();
-            let attributes = std::mem::take(&mut all.attributes);
-            (std::mem::take(&mut all.candidates), attributes)
-        };
-        let (lent, rest) = match lender.confirm(candidates, &attributes, self.root, deadline) {
-            Ok(Some(parts)) => parts,
-            Ok(None) => return self.expired.store(true, Ordering::Relaxed),
-            Err(e) => {
-                self.gather().failed.get_or_insert(e);
-                return;
-            }
-        };
-        {
-            let mut all = self.gather();
-            all.out.coverage.captured += lent.len() as u64;
-            all.out.found.extend(lent.into_iter().map(|c| Found {
-                image: Image::InGit {
-                    mode: u32::try_from(c.stat.mode).unwrap_or(0o644) & 0o7777,
-                    size: u64::try_from(c.stat.size).unwrap_or(0),
-                    object: c.object,
-                },
-                path: c.path,
-                stat: Some(c.stat),
-                bytes: None,
-            }));
-        }
-        let scan = self;
-        std::thread::scope(|s| {
-            for part in rest.chunks(rest.len().div_ceil(threads).max(1)) {
-                s.spawn(move || {
-                    for c in part {
-                        if scan.expired.load(Ordering::Relaxed) || late() {
-                            return scan.expired.store(true, Ordering::Relaxed);
-                        }
-                        scan.compare(c.path.clone(), &|image| scan.root.look_over(&c.path, image));
-                    }
-                });
-            }
-        });
-    }
-
-    /// Asks git for what files were that are something else by now. What there is no time for stays as it is known.
-    fn fetch(&self, repositories: &[Repository], late: &(dyn Fn() -> bool + Sync)) {
-        let mut wanted = std::mem::take(&mut self.gather().wanted);
-        wanted.sort_by(|a, b| a.0.cmp(&b.0));
-        for repository in repositories {
-            let objects: Vec<_> = wanted
-                .iter()
-                .filter_map(|(_, lent)| lent.object())
-                .collect();
-            if objects.is_empty() {
-                return;
-            }
-            let mut left = Vec::new();
-            let read = repository.blobs(&objects, |at, bytes| {
-                let (path, lent) = &wanted[at];
-                if late() || bytes.is_none() {
-                    left.push((path.clone(), *lent));
-                    return Ok(());
-                }
-                self.take_over(path, *lent, bytes)
-            });
-            if let Err(e) = read {
-                self.gather().failed.get_or_insert(e);
-                return;
-            }
-            wanted = left;
-        }
-        if late() {
-            let left: FxHashSet<&RelPath> = wanted.iter().map(|(path, _)| path).collect();
-            self.gather().out.found.retain(|f| !left.contains(&f.path));
-            return self.expired.store(true, Ordering::Relaxed);
-        }
-        for (path, lent) in &wanted {
-            if let Err(e) = self.take_over(path, *lent, None) {
-                self.gather().failed.get_or_insert(e);
-            }
-        }
-    }
-
-    /// What was git's becomes the store's own.
-    fn take_over(&self, path: &RelPath, lent: Image, bytes: Option<Vec<u8>>) -> Result<()> {
-        let Image::InGit { mode, .. } = lent else {
-            return Ok(());
-        };
-        let own = bytes.as_ref().map(|bytes| Image::File {
-            mode,
-            content: ContentId::of(bytes),
-            size: bytes.len() as u64,
-        });
-        let mut all = self.gather();
-        if own.is_none() {
-            let said = "what it was is not in git any more";
-            all.out.coverage.note(path.bytes(), Reason::Failed, said);
-        }
-        let owned = Owned {
-            path: path.clone(),
-            lent,
-            own: own.unwrap_or(Image::Opaque(Opaque::Unreadable)),
-            bytes,
-        };
-        all.own(owned, self.store)
-    }
-
-    /// Whether a file is what git has of it: then the look at it needs no more thought.
-    fn is_still_lent(&self, path: &RelPath, lent: Image, look: &Look) -> bool {
-        let Image::InGit { mode, object, .. } = lent else {
-            return false;
-        };
-        let bytes = look
-            .bytes
-            .as_ref()
-            .filter(|bytes| objects::is(&object, bytes));
-        let Some(bytes) = bytes.filter(|_| matches!(look.image, Image::File { .. })) else {
-            self.gather().wanted.push((path.clone(), lent));
-            return false;
-        };
-        let same_mode = matches!(look.image, Image::File { mode: now, .. } if now == mode);
-        if same_mode && !self.recalled.contains(path) {
-            let mut all = self.gather();
-            all.out
-                .restated
-                .extend(look.stat.map(|stat| (path.clone(), stat)));
-            return true;
-        }
-        let bytes = self.keep.then(|| bytes.clone());
-        if let Some(bytes) = bytes
-            && let Err(e) = self.take_over(path, lent, Some(bytes))
-        {
-            self.gather().failed.get_or_insert(e);
-        }
-        same_mode
     }
 
     /// Decides about one path that stands on disk or in the known tree. What it looks like as long as it is what is

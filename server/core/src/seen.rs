@@ -110,7 +110,8 @@ pub(crate) fn keep(conn: &Connection, store: &Path, here: Here, book: &[u8]) -> 
     let hash = blake3::hash(&out);
     out.extend_from_slice(hash.as_bytes());
     let path = file(store, here.root);
-    let temp = store.join(format!("seen-{}.{}", here.root.0, std::process::id()));
+    // two that write it at once spoil it, and its hash says so
+    let temp = path.with_extension("tmp");
     crate::store::private_file(&temp)
         .create(true)
         .truncate(true)
@@ -119,6 +120,16 @@ pub(crate) fn keep(conn: &Connection, store: &Path, here: Here, book: &[u8]) -> 
         .and_then(|mut file| file.write_all(&out))
         .and_then(|()| std::fs::rename(&temp, &path))
         .at("write", &path)
+}
+
+/// What is known is forgotten, and so is what was seen.
+pub(crate) fn forget(store: &Path) {
+    let entries = std::fs::read_dir(store).into_iter().flatten().flatten();
+    for entry in entries {
+        if entry.file_name().as_encoded_bytes().starts_with(b"seen-") {
+            std::fs::remove_file(entry.path()).ok();
+        }
+    }
 }
 
 /// Where the tree is not as the last walk saw it. None: that is not known, or it is much.

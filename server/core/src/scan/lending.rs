@@ -1,0 +1,179 @@
+//! What a scan has to do with git: files that git vouches for are not read, and what git had of a file becomes the
+//! store's own before anything else is recorded of it.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use rustc_hash::FxHashSet;
+
+use super::{Found, Owned, Scan};
+use crate::disk::{Listed, Look, read_small};
+use crate::error::Result;
+use crate::git::index::ATTRIBUTES;
+use crate::git::lender::{Attributes, Lender};
+use crate::git::objects::{self, Repository};
+use crate::model::{ContentId, Image, Opaque, Reason, RelPath, bytes_path};
+
+impl Scan<'_> {
+    pub(super) fn note_attributes(&self, full: &Path, dir: &[u8], listed: &Listed) {
+        let path = match dir {
+            b"" => ATTRIBUTES.to_vec(),
+            dir => [dir, b"/", ATTRIBUTES].concat(),
+        };
+        let text = read_small(&full.join(bytes_path(ATTRIBUTES)), false);
+        let found = RelPath::new(path).zip(text).zip(listed.stat(ATTRIBUTES));
+        if let Some(((path, text), stat)) = found {
+            let attributes = Attributes { path, text, stat };
+            self.gather().attributes.push(attributes);
+        }
+    }
+
+    /// What git vouches for is known without being read; the rest of what it might have had is read.
+    pub(super) fn borrow(
+        &self,
+        lender: &Lender,
+        deadline: Option<Instant>,
+        threads: usize,
+        late: &(dyn Fn() -> bool + Sync),
+    ) {
+        let (candidates, attributes) = {
+            let mut all = self.gather();
+            let attributes = std::mem::take(&mut all.attributes);
+            (std::mem::take(&mut all.candidates), attributes)
+        };
+        let (lent, rest) = match lender.confirm(candidates, &attributes, self.root, deadline) {
+            Ok(Some(parts)) => parts,
+            Ok(None) => return self.expired.store(true, Ordering::Relaxed),
+            Err(e) => {
+                self.gather().failed.get_or_insert(e);
+                return;
+            }
+        };
+        {
+            let mut all = self.gather();
+            all.out.coverage.captured += lent.len() as u64;
+            all.out.found.extend(lent.into_iter().map(|c| Found {
+                image: Image::InGit {
+                    mode: u32::try_from(c.stat.mode).unwrap_or(0o644) & 0o7777,
+                    size: u64::try_from(c.stat.size).unwrap_or(0),
+                    object: c.object,
+                },
+                path: c.path,
+                stat: Some(c.stat),
+                bytes: None,
+            }));
+        }
+        let scan = self;
+        std::thread::scope(|s| {
+            for part in rest.chunks(rest.len().div_ceil(threads).max(1)) {
+                s.spawn(move || {
+                    for c in part {
+                        if scan.expired.load(Ordering::Relaxed) || late() {
+                            return scan.expired.store(true, Ordering::Relaxed);
+                        }
+                        scan.compare(c.path.clone(), &|image| scan.root.look_over(&c.path, image));
+                    }
+                });
+            }
+        });
+    }
+
+    /// Asks git for what files were that are something else by now. What there is no time for stays as it is known.
+    pub(super) fn fetch(&self, repositories: &[Repository], late: &(dyn Fn() -> bool + Sync)) {
+        let mut wanted = std::mem::take(&mut self.gather().wanted);
+        wanted.sort_by(|a, b| a.0.cmp(&b.0));
+        for repository in repositories {
+            let objects: Vec<_> = wanted
+                .iter()
+                .filter_map(|(_, lent)| lent.object())
+                .collect();
+            if objects.is_empty() {
+                return;
+            }
+            let mut left = Vec::new();
+            let read = repository.blobs(&objects, |at, bytes| {
+                let (path, lent) = &wanted[at];
+                if late() || bytes.is_none() {
+                    left.push((path.clone(), *lent));
+                    return Ok(());
+                }
+                self.take_over(path, *lent, bytes)
+            });
+            if let Err(e) = read {
+                self.gather().failed.get_or_insert(e);
+                return;
+            }
+            wanted = left;
+        }
+        if late() {
+            let left: FxHashSet<&RelPath> = wanted.iter().map(|(path, _)| path).collect();
+            self.gather().out.found.retain(|f| !left.contains(&f.path));
+            return self.expired.store(true, Ordering::Relaxed);
+        }
+        for (path, lent) in &wanted {
+            if let Err(e) = self.take_over(path, *lent, None) {
+                self.gather().failed.get_or_insert(e);
+            }
+        }
+    }
+
+    /// What was git's becomes the store's own.
+    pub(super) fn take_over(
+        &self,
+        path: &RelPath,
+        lent: Image,
+        bytes: Option<Vec<u8>>,
+    ) -> Result<()> {
+        let Image::InGit { mode, .. } = lent else {
+            return Ok(());
+        };
+        let own = bytes.as_ref().map(|bytes| Image::File {
+            mode,
+            content: ContentId::of(bytes),
+            size: bytes.len() as u64,
+        });
+        let mut all = self.gather();
+        if own.is_none() {
+            let said = "what it was is not in git any more";
+            all.out.coverage.note(path.bytes(), Reason::Failed, said);
+        }
+        let owned = Owned {
+            path: path.clone(),
+            lent,
+            own: own.unwrap_or(Image::Opaque(Opaque::Unreadable)),
+            bytes,
+        };
+        all.own(owned, self.store)
+    }
+
+    /// Whether a file is what git has of it: then the look at it needs no more thought.
+    pub(super) fn is_still_lent(&self, path: &RelPath, lent: Image, look: &Look) -> bool {
+        let Image::InGit { mode, object, .. } = lent else {
+            return false;
+        };
+        let bytes = look
+            .bytes
+            .as_ref()
+            .filter(|bytes| objects::is(&object, bytes));
+        let Some(bytes) = bytes.filter(|_| matches!(look.image, Image::File { .. })) else {
+            self.gather().wanted.push((path.clone(), lent));
+            return false;
+        };
+        let same_mode = matches!(look.image, Image::File { mode: now, .. } if now == mode);
+        if same_mode && !self.recalled.contains(path) {
+            let mut all = self.gather();
+            all.out
+                .restated
+                .extend(look.stat.map(|stat| (path.clone(), stat)));
+            return true;
+        }
+        let bytes = self.keep.then(|| bytes.clone());
+        if let Some(bytes) = bytes
+            && let Err(e) = self.take_over(path, lent, Some(bytes))
+        {
+            self.gather().failed.get_or_insert(e);
+        }
+        same_mode
+    }
+}
