@@ -13,6 +13,7 @@ use crate::client::Client;
 use crate::floor;
 use crate::measure::{Times, timed};
 use crate::place::{Place, Programs};
+use crate::rivals::{Rival, Way};
 use crate::rng::Rng;
 
 const STEPS: usize = 300;
@@ -31,7 +32,11 @@ pub fn measure(
     let place = Place::new(programs)?;
     fill(&place.root)?;
     place.write_edited(EDITED, 40_000)?;
-    let mut paths = floor::walk(&place.root)?;
+    if place.root.join(".git").exists() {
+        // a copy's index knows the files of the original; after this it is as a clone's
+        Rival::new(Way::Stash, &place.root, place.beside("none")).refresh()?;
+    }
+    let mut paths = floor::tracked(&place.root)?;
     paths.retain(|path| !path.is_symlink());
     paths.sort();
     let began = Instant::now();

@@ -1,7 +1,9 @@
 //! The least that a scan can do, in this process: what Backstitch's own is held against.
 
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{BufWriter, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,6 +29,49 @@ pub fn walk(root: &Path) -> Result<Vec<PathBuf>> {
         }
     }
     Ok(files)
+}
+
+/// Comes by every directory that files of it may be in.
+fn walk_past(root: &Path) -> Result<()> {
+    let mut dirs = vec![root.to_owned()];
+    while let Some(dir) = dirs.pop() {
+        for entry in fs::read_dir(&dir)? {
+            let entry = entry?;
+            let passed_over = [".git", "node_modules"]
+                .iter()
+                .any(|name| entry.file_name() == *name);
+            if entry.file_type()?.is_dir() && !passed_over {
+                dirs.push(entry.path());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Every file that no rule hides: what a look at the tree is about.
+pub fn tracked(root: &Path) -> Result<Vec<PathBuf>> {
+    if !root.join(".git").exists() {
+        return walk(root);
+    }
+    let output = std::process::Command::new("git")
+        .current_dir(root)
+        .args([
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+            "--deduplicate",
+        ])
+        .output()?;
+    anyhow::ensure!(output.status.success(), "git ls-files: {output:?}");
+    let names = output
+        .stdout
+        .split(|b| *b == 0)
+        .filter(|name| !name.is_empty());
+    Ok(names
+        .map(|name| root.join(OsStr::from_bytes(name)))
+        .collect())
 }
 
 /// Does this to all paths, on two threads; each batch's results go to `done`.
@@ -63,9 +108,9 @@ pub fn stat(paths: &[PathBuf]) -> Result<()> {
     each(paths, look, |_| Ok(()))
 }
 
-/// Walks, reads, hashes and compresses everything into one file, which is durable at the end.
-pub fn pack(root: &Path, into: &Path) -> Result<()> {
-    let paths = walk(root)?;
+/// Walks, reads, hashes and compresses all of these into one file, which is durable at the end.
+pub fn pack(root: &Path, paths: &[PathBuf], into: &Path) -> Result<()> {
+    walk_past(root)?;
     let file = Mutex::new(BufWriter::with_capacity(1 << 20, File::create(into)?));
     let coded = |path: &Path| {
         thread_local! {
@@ -81,7 +126,7 @@ pub fn pack(root: &Path, into: &Path) -> Result<()> {
         let data = CODER.with_borrow_mut(|c| c.as_mut().map(|c| c.compress(&bytes)));
         Ok((hash, data.context("a compressor")??))
     };
-    each(&paths, coded, |batch| {
+    each(paths, coded, |batch| {
         let mut file = file.lock().ok().context("the file")?;
         for (hash, data) in batch {
             file.write_all(hash.as_bytes())?;

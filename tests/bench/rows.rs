@@ -89,7 +89,8 @@ pub fn of_tree(
     let place = Place::new(programs)?;
     fill(&place.root)?;
     place.write_edited(EDITED, BIG_FILE)?;
-    outside_git(report, &place, name, runs)?;
+    let all = floor::tracked(&place.root)?;
+    outside_git(report, &place, name, &all, runs)?;
     if !place.root.join(".git").exists() {
         tree::commit(&place.root)?;
     }
@@ -98,7 +99,7 @@ pub fn of_tree(
     place.prompt()?;
     // what was written just before it was looked at is looked at once more
     place.run(&["scan"])?;
-    let mut paths = floor::walk(&place.root)?;
+    let mut paths = floor::tracked(&place.root)?;
     // links are not edited
     paths.retain(|path| !path.is_symlink());
     paths.sort();
@@ -111,7 +112,13 @@ pub fn of_tree(
 }
 
 /// First looks where no git is: its folder is moved aside.
-fn outside_git(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -> Result<()> {
+fn outside_git(
+    report: &mut Report,
+    place: &Place<'_>,
+    name: &str,
+    all: &[PathBuf],
+    runs: usize,
+) -> Result<()> {
     let (git, aside) = (place.root.join(".git"), place.beside("git"));
     let has_git = git.exists();
     if has_git {
@@ -126,7 +133,7 @@ fn outside_git(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) 
         },
         || {
             fs::remove_file(&packed).ok();
-            timed(|| floor::pack(&place.root, &packed))
+            timed(|| floor::pack(&place.root, all, &packed))
         },
     )?;
     fs::remove_file(&packed)?;
@@ -165,7 +172,7 @@ fn inside_git(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -
     let stash = Rival::new(Way::Stash, &place.root, place.beside("none"));
     // the index is written when all files are old enough to be trusted
     stash.refresh()?;
-    let mut paths = floor::walk(&place.root)?;
+    let mut paths = floor::tracked(&place.root)?;
     paths.sort();
     let first = || {
         place.forget()?;

@@ -53,7 +53,7 @@ impl Row {
 
     fn cells(&self) -> [String; 8] {
         let goal = match self.goal {
-            Goal::Ratio(most) => format!("≤ {most} ×"),
+            Goal::Ratio(most) => format!("≤ {} ×", (most * 1000.0).round() / 1000.0),
             Goal::AtMost(most) => format!("≤ {most} {}", self.unit),
             Goal::Above(most) => format!("≤ limit + {most} {}", self.unit),
         };
