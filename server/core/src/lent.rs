@@ -64,6 +64,24 @@ pub(crate) fn content(id: &ContentId) -> Option<Vec<u8>> {
     (ContentId::of(&bytes) == *id).then_some(bytes)
 }
 
+/// Before an image is recorded: a content that was only shown so far becomes the store's own.
+pub(crate) fn keep(conn: &Connection, image: &Image) -> Result<()> {
+    let Some(id) = image.content() else {
+        return Ok(());
+    };
+    let is_seen = {
+        let all = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+        all.as_ref().is_some_and(|all| all.contains_key(&id))
+    };
+    if is_seen
+        && !store::has(conn, &id)?
+        && let Some(bytes) = content(&id)
+    {
+        store::put(conn, Path::new(""), &bytes, None)?;
+    }
+    Ok(())
+}
+
 impl Seen {
     fn read(&self) -> Result<Option<Vec<u8>>> {
         let on_disk = crate::disk::read_small(&self.at, false);

@@ -13,6 +13,7 @@ pub(crate) mod words;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::{Error, Result};
+use crate::lent;
 use crate::model::Reason;
 use crate::model::{
     BranchId, Change, ChangeId, ContentId, Coverage, FileId, FileState, GitHead, Image, Kind, Node,
@@ -199,6 +200,9 @@ fn insert_change(
     role: Role,
     set: SetHash,
 ) -> Result<ChangeId> {
+    for placed in [new.before, new.after].into_iter().flatten() {
+        lent::keep(conn, &placed.image)?;
+    }
     let (before_path, before_image) = state_columns(new.before);
     let (after_path, after_image) = state_columns(new.after);
     conn.prepare_cached(
