@@ -46,7 +46,7 @@ fn settle(world: &World) {
 
 /// A repository of clean files that are old enough.
 fn clean(files: &[(&str, &str)]) -> World {
-    let world = World::committed(files);
+    let world = World::committed(files).with("BACKSTITCH_LEND_ALWAYS", "1");
     settle(&world);
     world
 }
@@ -182,6 +182,60 @@ fn a_loss_is_named() {
     for path in ["a.txt", "b.txt"] {
         assert_eq!(world.read(path), "changed\n", "nothing wrong is written");
     }
+}
+
+/// A git that does not work has lost nothing: what a file was is asked for again.
+#[test]
+fn git_fails_for_a_while() {
+    let world = clean(&[("a.txt", "one\n"), ("b.txt", "two\n")]);
+    world.ok(["init"]);
+    let before = world.tree();
+    let mut agent = world.agent();
+    agent.let_complain();
+    agent.prompt("a turn");
+    agent.bash("cp .git/config ../saved; echo '[broken' > .git/config; echo changed > a.txt; echo new > c.txt");
+    assert_eq!(lent(&world), 2, "nothing is given up");
+    agent.bash("mv ../saved .git/config");
+    agent.stop();
+    world.ok(["scan"]);
+    assert_eq!(lent(&world), 1);
+    world.ok(["rewind", "t1", "--exact"]);
+    assert_same(&world.tree(), &before);
+    world.ok(["verify"]);
+}
+
+/// Where little is lent, nothing is: what goes together with its repository comes back.
+#[test]
+fn a_project_that_is_removed_as_a_whole() {
+    let world = World::committed(&[("a.txt", "one\n"), ("sub/b.txt", "two\n")]);
+    settle(&world);
+    world.ok(["init"]);
+    assert_eq!(lent(&world), 0);
+    shell(&world, "rm -rf ./* .git");
+    world.ok(["rewind", "t1", "--exact"]);
+    assert_eq!(world.read("a.txt"), "one\n");
+    assert_eq!(world.read("sub/b.txt"), "two\n");
+}
+
+/// What was seen before is not taken for known after it went and came back as it was.
+#[test]
+fn a_directory_goes_and_comes_back() {
+    let world = clean(&[("d/x.txt", "one\n"), ("a.txt", "one\n")]);
+    world.ok(["init"]);
+    // now all is sure to be as it was seen
+    world.ok(["scan"]);
+    let before = world.tree();
+    let mut agent = world.agent();
+    agent.prompt("away and back");
+    agent.bash("mv d ../away").expect_code(0);
+    agent.bash("mv ../away d").expect_code(0);
+    agent.prompt("then an edit");
+    agent.bash("echo more >> d/x.txt").expect_code(0);
+    agent.stop();
+    assert_eq!(world.read("d/x.txt"), "one\nmore\n");
+    world.ok(["rewind", "t2"]);
+    assert_same(&world.tree(), &before);
+    world.ok(["verify"]);
 }
 
 /// A fork has what its origin borrowed.
@@ -350,7 +404,8 @@ fn repository(kind: &str) -> World {
             world
         }
         _ => World::in_memory(),
-    };
+    }
+    .with("BACKSTITCH_LEND_ALWAYS", "1");
     let format = if kind == "sha256" { "sha256" } else { "sha1" };
     if !world.exists(".git") {
         world.git_ok([

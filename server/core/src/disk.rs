@@ -811,6 +811,11 @@ fn shares(_: &mut std::fs::File, _: &Place<'_>, _: &[u8]) -> bool {
 /// A small regular file whole; None for anything else, such as a fifo that would never end.
 /// `follow`: through a link, too.
 pub(crate) fn read_small(path: &Path, follow: bool) -> Option<Vec<u8>> {
+    read_up_to(path, follow, SMALL)
+}
+
+/// The same of one that is no larger than this; of a larger one the beginning.
+pub(crate) fn read_up_to(path: &Path, follow: bool, most: u64) -> Option<Vec<u8>> {
     let mut flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     if !follow {
         flags |= OFlags::NOFOLLOW;
@@ -820,6 +825,6 @@ pub(crate) fn read_small(path: &Path, follow: bool) -> Option<Vec<u8>> {
         return None;
     }
     let mut bytes = Vec::new();
-    file.take(SMALL).read_to_end(&mut bytes).ok()?;
+    file.take(most).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }

@@ -30,3 +30,15 @@ pub(crate) fn no_exchange() -> bool {
 pub(crate) fn no_exchange() -> bool {
     false
 }
+
+/// With `BACKSTITCH_LEND_ALWAYS` in a debug build, git lends what it has however little that is.
+#[cfg(debug_assertions)]
+pub(crate) fn lends_always() -> bool {
+    static SET: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *SET.get_or_init(|| std::env::var_os("BACKSTITCH_LEND_ALWAYS").is_some())
+}
+
+#[cfg(not(debug_assertions))]
+pub(crate) fn lends_always() -> bool {
+    false
+}

@@ -186,7 +186,8 @@ pub(crate) fn remove(conn: &Connection, root: RootId, path: &RelPath) -> Result<
     keep_rules(conn, root, path)?;
     conn.prepare_cached("DELETE FROM file_state WHERE root = ?1 AND path = ?2")?
         .execute(params![root, path])?;
-    Ok(())
+    // a directory that is moved away and back leaves what is in it as it was seen before
+    doubt(conn, root, path)
 }
 
 /// Before the record of a .gitignore moves on: the last scan went by the old one, which says later what

@@ -19,21 +19,24 @@ static SEEN: Mutex<Option<FxHashMap<ContentId, Seen>>> = Mutex::new(None);
 
 #[derive(Clone)]
 struct Seen {
-    at: PathBuf,
+    path: RelPath,
     object: ObjectId,
-    repositories: Vec<PathBuf>,
+    size: u64,
+    /// The directories that may have it, or whose repositories may.
+    places: Vec<PathBuf>,
 }
 
 /// What stands at a path, with a content of the store's: the same where it is none of git's. What git had and has no
 /// more is unreadable.
 pub(crate) fn own(conn: &Connection, root: RootId, path: &RelPath, image: Image) -> Result<Image> {
-    let Image::InGit { mode, object, .. } = image else {
+    let Image::InGit { mode, object, size } = image else {
         return Ok(image);
     };
     let seen = Seen {
-        at: roots::path(conn, root)?.join(path.to_path()),
+        path: path.clone(),
         object,
-        repositories: places(conn, root)?,
+        size,
+        places: places(conn, root)?,
     };
     let Some(bytes) = seen.read()? else {
         return Ok(Image::Opaque(Opaque::Unreadable));
@@ -84,11 +87,11 @@ pub(crate) fn keep(conn: &Connection, image: &Image) -> Result<()> {
 
 impl Seen {
     fn read(&self) -> Result<Option<Vec<u8>>> {
-        let on_disk = crate::disk::read_small(&self.at, false);
-        if let Some(bytes) = on_disk.filter(|bytes| objects::is(&self.object, bytes)) {
-            return Ok(Some(bytes));
+        let found = on_disk(&self.places, &self.path, &self.object, self.size);
+        if found.is_some() {
+            return Ok(found);
         }
-        for place in &self.repositories {
+        for place in &self.places {
             let Some(repository) = Repository::of(place) else {
                 continue;
             };
@@ -107,7 +110,7 @@ impl Seen {
 
 /// Where repositories may be that lent what is known of this root: its own, and those of the others, since a fork goes
 /// on with what its origin knew.
-fn places(conn: &Connection, root: RootId) -> Result<Vec<PathBuf>> {
+pub(crate) fn places(conn: &Connection, root: RootId) -> Result<Vec<PathBuf>> {
     let mut places = vec![roots::path(conn, root)?];
     let others = roots::standing(conn)?;
     places.extend(
@@ -117,6 +120,19 @@ fn places(conn: &Connection, root: RootId) -> Result<Vec<PathBuf>> {
             .map(|(_, path)| path),
     );
     Ok(places)
+}
+
+/// A file as one of these directories has it, if that is this blob.
+pub(crate) fn on_disk(
+    places: &[PathBuf],
+    path: &RelPath,
+    object: &ObjectId,
+    size: u64,
+) -> Option<Vec<u8>> {
+    places.iter().find_map(|place| {
+        let bytes = crate::disk::read_up_to(&place.join(path.to_path()), false, size)?;
+        objects::is(object, &bytes).then_some(bytes)
+    })
 }
 
 /// The repositories that lend to a root; none where nothing of it is lent.
@@ -185,13 +201,9 @@ pub(crate) fn missing(
             .filter(|(_, size)| size.is_none());
         left = without.map(|(lent, _)| lent).collect();
     }
-    let at = roots::path(conn, root)?;
-    let on_disk = |path: &RelPath, object: &ObjectId| {
-        let bytes = crate::disk::read_small(&at.join(path.to_path()), false);
-        bytes.is_some_and(|bytes| objects::is(object, &bytes))
-    };
+    let places = places(conn, root)?;
     let gone = left
         .into_iter()
-        .filter(|(path, object)| !on_disk(path, object));
+        .filter(|(path, object)| on_disk(&places, path, object, u64::MAX).is_none());
     Ok(gone.map(|(path, _)| path.clone()).collect())
 }

@@ -5,7 +5,7 @@ mod gathered;
 mod lending;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -111,6 +111,8 @@ pub(crate) struct Against<'a> {
     pub lender: Option<&'a Lender>,
     /// Who may have what some files were.
     pub repositories: &'a [Repository],
+    /// Directories that may have it on disk.
+    pub places: &'a [PathBuf],
     /// Files that git may not have much longer.
     pub recalled: &'a FxHashSet<RelPath>,
     /// Set when nobody wants it any more.
@@ -134,6 +136,7 @@ pub(crate) fn scan(
         keep,
         lender,
         repositories,
+        places,
         recalled,
         off,
     } = *against;
@@ -154,6 +157,7 @@ pub(crate) fn scan(
         others,
         keep,
         whole: only.is_none(),
+        dev: root.stat_at(b"").map_or(0, |stat| stat.dev),
         lender,
         recalled,
         gathered: Mutex::new(Gathered::default()),
@@ -229,7 +233,7 @@ pub(crate) fn scan(
         }
     }
     if keep {
-        scan.fetch(repositories, &late);
+        scan.fetch(repositories, places, &late);
     }
     crate::fault::point("scanned");
     if off() {
@@ -243,6 +247,9 @@ pub(crate) fn scan(
         return Err(e);
     }
     let mut out = gathered.out;
+    if gathered.unsure {
+        out.book.clear();
+    }
     out.partial = scan.expired.load(Ordering::Relaxed);
     out.pack = gathered.pack.map(PackWriter::seal).transpose()?;
     out.found.sort_by(|a, b| a.path.cmp(&b.path));
@@ -334,6 +341,8 @@ struct Scan<'a> {
     keep: bool,
     /// All of the tree is walked.
     whole: bool,
+    /// The device of the root.
+    dev: i64,
     lender: Option<&'a Lender>,
     recalled: &'a FxHashSet<RelPath>,
     gathered: Mutex<Gathered<'a>>,
@@ -404,7 +413,10 @@ impl<'a> Scan<'a> {
         if self.lender.is_some() && listed.entries.iter().any(|(name, _)| name == ATTRIBUTES) {
             self.note_attributes(&full, &dir.path, &listed);
         }
-        let sure = listed.before.filter(|stat| !stat.racy);
+        // of what is mounted below nobody knows whether its directories tell of changes
+        let sure = listed
+            .before
+            .filter(|stat| !stat.racy && stat.dev == self.dev);
         let mut page = (self.whole && self.keep).then(|| Page::new(&dir.path, sure.as_ref()));
         let mut below = Vec::new();
         let mut ignored = 0;

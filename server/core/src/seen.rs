@@ -16,7 +16,7 @@ use crate::error::{Context, Result};
 use crate::history::Here;
 use crate::known;
 use crate::model::{OpId, RelPath, RootId, bytes_path};
-use crate::recorder::Touched;
+use crate::recorder::{Touched, WALK};
 use crate::scan::VCS;
 
 const MAGIC: &[u8; 8] = b"bsseen1\n";
@@ -143,7 +143,10 @@ pub(crate) fn touched(
     let (Some(of), true) = (Of::now(conn, here)?, root.tells_of_changes()) else {
         return Ok(None);
     };
-    let Ok(bytes) = std::fs::read(file(store, here.root)) else {
+    let path = file(store, here.root);
+    let age = std::fs::metadata(&path).and_then(|m| m.modified());
+    let age = age.ok().and_then(|written| written.elapsed().ok());
+    let (Some(true), Ok(bytes)) = (age.map(|age| age < WALK), std::fs::read(&path)) else {
         return Ok(None);
     };
     Ok(pages(&bytes, of).and_then(|pages| compare(root, &pages, deadline)))
@@ -177,7 +180,8 @@ fn pages(bytes: &[u8], of: Of) -> Option<Vec<Dir<'_>>> {
             files: page,
         });
     }
-    Some(dirs)
+    // without the root itself, it is of no walk
+    dirs.iter().any(|dir| dir.path.is_empty()).then_some(dirs)
 }
 
 #[derive(Clone, Copy)]

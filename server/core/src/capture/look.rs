@@ -18,6 +18,9 @@ use crate::scan::Findings;
 use crate::seen;
 use crate::store::{self, Durable};
 
+/// Of more paths than these that are to be looked at each time, a walk makes an end.
+const STRAYS: usize = 2000;
+
 impl Engine {
     /// Goes on with a scan that ran out of time, until it is done. Where another process is at it, this
     /// leaves it to that one.
@@ -105,6 +108,9 @@ impl Engine {
         let Some(strays) = known::strays(conn, self.here.root)? else {
             return Ok(None);
         };
+        if strays.len() > STRAYS {
+            return Ok(None);
+        }
         let then = known::excludes(conn, self.here.root)?;
         let rules = |path: &crate::model::RelPath| path.split().1 == rules::FILE;
         if self.scan_is_pending()?

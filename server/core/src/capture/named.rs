@@ -117,7 +117,7 @@ impl Engine {
         for named in &mut all {
             if let Named::Inside(path) = named
                 && excluding.holds(path)
-                && known::get(&self.store.conn, self.here.root, path)?.is_none()
+                && known::row(&self.store.conn, self.here.root, path)?.is_none()
             {
                 *named = Named::Excluded(path.clone());
             }

@@ -197,10 +197,22 @@ impl Desk<'_> {
             let row = if is_new {
                 None
             } else {
-                known::get(self.conn, self.here.root, &found.path)?
+                known::row(self.conn, self.here.root, &found.path)?
+            };
+            if row.as_ref().is_some_and(|row| row.image == found.image) {
+                continue;
+            }
+            let row = match row {
+                Some(row) if row.image.object().is_some() => {
+                    known::get(self.conn, self.here.root, &found.path)?
+                }
+                row => row,
             };
             let then = known.get(&found.path);
-            if row.as_ref().map(|r| r.generation) != then.map(|k| k.generation) {
+            // what git has is taken as it is by a first look alone
+            let lent_late =
+                found.image.object().is_some() && (row.is_some() || scanned_before.is_some());
+            if lent_late || row.as_ref().map(|r| r.generation) != then.map(|k| k.generation) {
                 // somebody else recorded this path meanwhile: what was seen then says nothing now
                 let record = row.as_ref().map_or(Image::Absent, |r| r.image);
                 let mut now = self.root.look_over(&found.path, &record)?;
@@ -650,6 +662,11 @@ fn look(
     let since = calls::last_event(conn)?;
     let generation = known::generation(conn, here.root)?;
     let repositories = lent::repositories(conn, here.root)?;
+    let places = if repositories.is_empty() {
+        Vec::new()
+    } else {
+        lent::places(conn, here.root)?
+    };
     let recalled = lent::recalled(conn, here.root, &repositories)?;
     // what git may lose is read while it is there
     let more = only.filter(|_| !recalled.paths.is_empty()).map(|only| {
@@ -683,6 +700,7 @@ fn look(
         keep,
         lender: lender.as_ref(),
         repositories: &repositories,
+        places: &places,
         recalled: &recalled.paths,
         off,
     };

@@ -30,7 +30,7 @@ impl Engine {
     pub fn can_be_kept(&self, paths: &[RelPath]) -> Result<()> {
         let excluding = self.root.excluding();
         for path in paths {
-            let recorded = known::get(&self.store.conn, self.here.root, path)?.is_some();
+            let recorded = known::row(&self.store.conn, self.here.root, path)?.is_some();
             let excluded = || excluding.as_ref().is_some_and(|all| all.holds(path));
             let why = match self.look_known(path)?.image {
                 Image::Opaque(Opaque::TooLarge) => "is too large to be recorded",
@@ -53,7 +53,7 @@ impl Engine {
     pub fn belonging(&self, paths: Vec<RelPath>) -> Result<Vec<RelPath>> {
         let mut own = Vec::new();
         for path in paths {
-            let row = known::get(&self.store.conn, self.here.root, &path)?;
+            let row = known::row(&self.store.conn, self.here.root, &path)?;
             if row.is_some() || !self.is_hidden(&path) {
                 own.push(path);
             }
@@ -68,7 +68,7 @@ impl Engine {
         };
         let (mut own, mut excluded) = (Vec::new(), Vec::new());
         for edit in edits {
-            let row = known::get(&self.store.conn, self.here.root, &edit.path)?;
+            let row = known::row(&self.store.conn, self.here.root, &edit.path)?;
             if row.is_none() && excluding.holds(&edit.path) {
                 excluded.push(edit.path.clone());
             } else {

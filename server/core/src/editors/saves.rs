@@ -26,7 +26,7 @@ impl Engine {
     ) -> Result<Option<NodeId>> {
         let conn = &self.store.conn;
         let since = calls::last_event(conn)?;
-        let unknown = known::get(conn, self.here.root, path)?.is_none();
+        let unknown = known::row(conn, self.here.root, path)?.is_none();
         if !Writers::since(conn, self.here.root, since)?.any()
             || base == Some(text)
             || (unknown && self.is_hidden(path))

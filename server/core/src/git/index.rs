@@ -76,6 +76,12 @@ impl Index {
             .is_some_and(|entry| entry.id == *object)
     }
 
+    /// How large all files are together, as git saw them.
+    pub(crate) fn bytes(&self) -> u64 {
+        let sizes = self.state.entries().iter().map(|entry| entry.stat.size);
+        sizes.map(u64::from).sum()
+    }
+
     /// All files that git tracks, with their blobs.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&[u8], ObjectId)> {
         self.state

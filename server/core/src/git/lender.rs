@@ -18,6 +18,8 @@ use crate::model::RelPath;
 /// Attributes by which what git stores is not what it writes to the disk, though both may be of one size. A change of
 /// line ends is never that.
 const CONVERTING: [&str; 3] = ["filter", "ident", "working-tree-encoding"];
+/// What is smaller in all is copied in no time, and then comes back even where the repository goes with its files.
+const LEAST: u64 = 64 << 20;
 /// Where git's own attributes are where nobody set another place.
 const SYSTEM: [&str; 4] = [
     "/etc/gitattributes",
@@ -71,6 +73,9 @@ impl Lender {
         // of before it is read: a newer one is asked again
         let signature = index::signature(&repository);
         let index = Index::read(&repository)?;
+        if index.bytes() < LEAST && !crate::fault::lends_always() {
+            return None;
+        }
         let objects: Vec<ObjectId> = index.entries().map(|(_, object)| object).collect();
         let (say, said) = channel();
         let asked = repository.clone();
@@ -116,7 +121,9 @@ impl Lender {
             return Ok(Some((Vec::new(), candidates)));
         };
         let unsure = self.unsure(root, &said);
-        let converted = self.converted(&candidates, attributes, &said)?;
+        let Ok(Some(converted)) = self.converted(&candidates, attributes, &said) else {
+            return Ok(Some((Vec::new(), candidates)));
+        };
         let is_blob = |candidate: &Candidate| {
             let size = u64::try_from(candidate.stat.size).ok();
             let is_older = |a: &Attributes| {
@@ -151,16 +158,16 @@ impl Lender {
             .collect()
     }
 
-    /// The paths of those that git converts on their way to the disk.
+    /// The paths of those that git converts on their way to the disk. None: git does not say.
     fn converted(
         &self,
         candidates: &[Candidate],
         attributes: &[Attributes],
         said: &Said,
-    ) -> Result<FxHashSet<Vec<u8>>> {
+    ) -> Result<Option<FxHashSet<Vec<u8>>>> {
         let texts = attributes.iter().map(|a| &a.text).chain(&said.outside);
         if !texts.into_iter().any(|text| converts(text)) {
-            return Ok(FxHashSet::default());
+            return Ok(Some(FxHashSet::default()));
         }
         let mut paths = Vec::new();
         for candidate in candidates {
@@ -169,7 +176,9 @@ impl Lender {
         }
         let args = ["check-attr", "--stdin", "-z"];
         let args: Vec<&str> = args.into_iter().chain(CONVERTING).collect();
-        let said = self.repository.say(&args, paths)?;
+        let (said, true) = self.repository.say(&args, paths)? else {
+            return Ok(None);
+        };
         let mut converted = FxHashSet::default();
         let mut fields = said.split(|b| *b == 0);
         // PATH ATTRIBUTE VALUE, each ended by NUL
@@ -179,7 +188,7 @@ impl Lender {
                 converted.insert(path.to_vec());
             }
         }
-        Ok(converted)
+        Ok(Some(converted))
     }
 }
 
@@ -197,7 +206,8 @@ fn ask(repository: &Repository, objects: &[ObjectId]) -> Result<Said> {
         let config = s.spawn(settings);
         (repository.sizes(objects), config.join())
     });
-    let (sizes, config) = (sizes?, config.unwrap_or(Err(Error::CalledOff))?);
+    // where nothing of it is set, git is not content
+    let (sizes, (config, _)) = (sizes?, config.unwrap_or(Err(Error::CalledOff))?);
     let mut place = None;
     let mut filters = false;
     // KEY newline VALUE, each pair ended by NUL

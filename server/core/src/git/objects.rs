@@ -82,7 +82,7 @@ impl Repository {
             "--batch-check=%(objecttype) %(objectsize)",
             "--buffer",
         ];
-        self.ask(&args, names(objects), |out| {
+        let (sizes, _) = self.ask(&args, names(objects), |out| {
             let mut sizes = Vec::with_capacity(objects.len());
             for line in out.lines() {
                 let line = line?;
@@ -91,48 +91,62 @@ impl Repository {
                         .and_then(|size| size.parse().ok()),
                 );
             }
-            sizes.resize(objects.len(), None);
             Ok(sizes)
-        })
+        })?;
+        if sizes.len() < objects.len() {
+            return Err(cannot_run(std::io::Error::other("it ended early")));
+        }
+        Ok(sizes)
     }
 
-    /// Reads these blobs; `each` hears of every one of them once, in their order. None: it is not here, or not what
-    /// its name says.
+    /// Reads these blobs; `each` hears of every one of them once, in their order. None: git says that it is not here, or
+    /// what it has is damaged.
     pub(crate) fn blobs(
         &self,
         objects: &[ObjectId],
         mut each: impl FnMut(usize, Option<Vec<u8>>) -> Result<()>,
     ) -> Result<()> {
         let mut heard = 0;
-        let mut failed = None;
-        self.ask(
-            &["cat-file", "--batch", "--buffer"],
-            names(objects),
-            |out| {
-                for (at, object) in objects.iter().enumerate() {
-                    let blob = match next_blob(out)? {
-                        Answer::Blob(bytes) => Some(bytes),
-                        Answer::Missing => None,
-                        Answer::End => break,
-                    };
-                    heard = at + 1;
-                    if let Err(e) = each(at, blob.filter(|bytes| is(object, bytes))) {
-                        failed = Some(e);
-                        break;
+        while heard < objects.len() {
+            let before = heard;
+            let mut failed = None;
+            self.ask(
+                &["cat-file", "--batch", "--buffer"],
+                names(&objects[heard..]),
+                |out| {
+                    for object in &objects[before..] {
+                        let blob = match next_blob(out)? {
+                            Answer::Blob(bytes) => Some(bytes),
+                            Answer::Missing => None,
+                            Answer::End => break,
+                        };
+                        if let Err(e) = each(heard, blob.filter(|bytes| is(object, bytes))) {
+                            failed = Some(e);
+                            break;
+                        }
+                        heard += 1;
                     }
-                }
-                Ok(())
-            },
-        )?;
-        match failed {
-            Some(e) => Err(e),
-            // git gave up: a damaged object
-            None => (heard..objects.len()).try_for_each(|at| each(at, None)),
+                    Ok(())
+                },
+            )?;
+            if let Some(e) = failed {
+                return Err(e);
+            }
+            if heard == objects.len() {
+                break;
+            }
+            // git ends where it comes upon damage; or it does not work at all, which says nothing of any object
+            if !self.say(&["rev-parse", "--git-dir"], Vec::new())?.1 {
+                return Err(cannot_run(std::io::Error::other("it failed")));
+            }
+            each(heard, None)?;
+            heard += 1;
         }
+        Ok(())
     }
 
-    /// What git says to these arguments.
-    pub(crate) fn say(&self, args: &[&str], input: Vec<u8>) -> Result<Vec<u8>> {
+    /// What git says to these arguments, and whether it was content with them.
+    pub(crate) fn say(&self, args: &[&str], input: Vec<u8>) -> Result<(Vec<u8>, bool)> {
         self.ask(args, input, |out| {
             let mut said = Vec::new();
             out.read_to_end(&mut said)?;
@@ -140,17 +154,14 @@ impl Repository {
         })
     }
 
-    /// Runs git in this repository alone, whatever the environment says of others.
+    /// Runs git in this repository alone, whatever the environment says of others. Whether it ended well is told with
+    /// what it said.
     fn ask<T>(
         &self,
         args: &[&str],
         input: Vec<u8>,
         read: impl FnOnce(&mut BufReader<ChildStdout>) -> std::io::Result<T>,
-    ) -> Result<T> {
-        let failed = |source| Error::Io {
-            what: "run git, which holds what files were".into(),
-            source,
-        };
+    ) -> Result<(T, bool)> {
         let mut tried = Err(ErrorKind::NotFound.into());
         for place in PLACES {
             tried = self.command(place).args(args).spawn();
@@ -158,7 +169,7 @@ impl Repository {
                 break;
             }
         }
-        let mut child = tried.map_err(failed)?;
+        let mut child = tried.map_err(cannot_run)?;
         let (to, from) = (child.stdin.take(), child.stdout.take());
         let said = std::thread::scope(|s| {
             if let Some(mut to) = to {
@@ -168,8 +179,8 @@ impl Repository {
             let mut from = BufReader::with_capacity(1 << 16, from.ok_or(ErrorKind::BrokenPipe)?);
             read(&mut from)
         });
-        child.wait().ok();
-        said.map_err(failed)
+        let ended_well = child.wait().is_ok_and(|status| status.success());
+        Ok((said.map_err(cannot_run)?, ended_well))
     }
 
     fn command(&self, git: &str) -> Command {
@@ -191,6 +202,13 @@ impl Repository {
             .stdout(Stdio::piped())
             .stderr(Stdio::null());
         command
+    }
+}
+
+fn cannot_run(source: std::io::Error) -> Error {
+    Error::Io {
+        what: "run git, which holds what files were".into(),
+        source,
     }
 }
 

@@ -40,7 +40,7 @@ const AFTER_FAILURE: Duration = Duration::from_mins(5);
 /// How often to look for a store, a lease, an end.
 const TICK: Duration = Duration::from_millis(250);
 /// Whatever no watch can see, such as a file system mounted over a directory, goes unseen so long at most.
-const WALK: Duration = Duration::from_mins(5);
+pub(crate) const WALK: Duration = Duration::from_mins(5);
 /// Who lets a recorder go waits so long for its end, and no longer: it may be waiting for another process.
 const LEAVING: Duration = Duration::from_secs(1);
 

@@ -406,8 +406,7 @@ impl Engine {
             if let (None, Some(since)) = (row.file, row.since)
                 && !ancestry.is_ancestor(since, target)?
             {
-                let image = lent::own(conn, here.root, &path, row.image)?;
-                only_here.push((path, Known { image, ..row }));
+                only_here.push((path, row));
             }
         }
         let mut stats: HashMap<RelPath, Stat> = HashMap::new();
@@ -458,7 +457,9 @@ impl Engine {
             }
             // what came into sight on this branch alone gets an identity, by which it is found again
             let mut strangers: Vec<(RelPath, Image)> = Vec::new();
-            for (path, row) in &only_here {
+            for (path, row) in &mut only_here {
+                // within the transaction: what is named from now on is in the store
+                row.image = lent::own(conn, here.root, path, row.image)?;
                 let file = known::identify(conn, path, row.since)?;
                 history::note_base(conn, file, path, row.image)?;
                 known::remove(conn, here.root, path)?;

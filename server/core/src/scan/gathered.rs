@@ -27,6 +27,8 @@ pub(super) struct Gathered<'k> {
     pub(super) attributes: Vec<Attributes>,
     /// Files that are not any more what git has.
     pub(super) wanted: Vec<(RelPath, Image)>,
+    /// What was seen is not to be relied on.
+    pub(super) unsure: bool,
     pub(super) failed: Option<Error>,
 }
 

@@ -1,7 +1,7 @@
 //! What a scan has to do with git: files that git vouches for are not read, and what git had of a file becomes the
 //! store's own before anything else is recorded of it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
@@ -9,10 +9,11 @@ use rustc_hash::FxHashSet;
 
 use super::{Found, Owned, Scan};
 use crate::disk::{Listed, Look, read_small};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::git::index::ATTRIBUTES;
 use crate::git::lender::{Attributes, Lender};
 use crate::git::objects::{self, Repository};
+use crate::lent;
 use crate::model::{ContentId, Image, Opaque, Reason, RelPath, bytes_path};
 
 impl Scan<'_> {
@@ -72,7 +73,11 @@ impl Scan<'_> {
                         if scan.expired.load(Ordering::Relaxed) || late() {
                             return scan.expired.store(true, Ordering::Relaxed);
                         }
-                        scan.compare(c.path.clone(), &|image| scan.root.look_over(&c.path, image));
+                        let look = |image: &Image| scan.root.look_over(&c.path, image);
+                        if scan.compare(c.path.clone(), &look).is_none() {
+                            // the list of what was seen has it as sure
+                            scan.gather().unsure = true;
+                        }
                     }
                 });
             }
@@ -80,9 +85,15 @@ impl Scan<'_> {
     }
 
     /// Asks git for what files were that are something else by now. What there is no time for stays as it is known.
-    pub(super) fn fetch(&self, repositories: &[Repository], late: &(dyn Fn() -> bool + Sync)) {
+    pub(super) fn fetch(
+        &self,
+        repositories: &[Repository],
+        places: &[PathBuf],
+        late: &(dyn Fn() -> bool + Sync),
+    ) {
         let mut wanted = std::mem::take(&mut self.gather().wanted);
         wanted.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut failed = None;
         for repository in repositories {
             let objects: Vec<_> = wanted
                 .iter()
@@ -100,19 +111,34 @@ impl Scan<'_> {
                 }
                 self.take_over(path, *lent, bytes)
             });
-            if let Err(e) = read {
-                self.gather().failed.get_or_insert(e);
-                return;
+            match read {
+                Ok(()) => wanted = left,
+                // a git that does not work has lost nothing: these paths wait, the others do not
+                Err(e @ Error::Io { .. }) => {
+                    failed.get_or_insert(e.to_string());
+                }
+                Err(e) => {
+                    self.gather().failed.get_or_insert(e);
+                    return;
+                }
             }
-            wanted = left;
         }
-        if late() {
+        if late() || failed.is_some() {
             let left: FxHashSet<&RelPath> = wanted.iter().map(|(path, _)| path).collect();
-            self.gather().out.found.retain(|f| !left.contains(&f.path));
+            let mut all = self.gather();
+            all.out.found.retain(|f| !left.contains(&f.path));
+            for path in left.iter().filter(|_| failed.is_some()) {
+                let said = failed.clone().unwrap_or_default();
+                all.out.coverage.note(path.bytes(), Reason::Failed, said);
+            }
             return self.expired.store(true, Ordering::Relaxed);
         }
         for (path, lent) in &wanted {
-            if let Err(e) = self.take_over(path, *lent, None) {
+            let Image::InGit { object, size, .. } = lent else {
+                continue;
+            };
+            let bytes = lent::on_disk(places, path, object, *size);
+            if let Err(e) = self.take_over(path, *lent, bytes) {
                 self.gather().failed.get_or_insert(e);
             }
         }

@@ -76,8 +76,6 @@ pub(crate) struct Store {
     pub dir: PathBuf,
     /// Not to wait for other writers just now.
     hasty: Arc<AtomicBool>,
-    /// There was no WAL when this was opened: the one that is made may not be durable by its name.
-    unsynced: std::cell::Cell<bool>,
 }
 
 /// What a commit must survive.
@@ -142,12 +140,15 @@ impl Store {
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         conn.set_prepared_statement_cache_capacity(128);
         migrate::run(&conn, &path)?;
+        if !had_wal {
+            // the log is there now; SQLite is built not to do that at every first write of a process
+            sync_dir(dir);
+        }
         conn.execute_batch("PRAGMA foreign_keys=ON; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=4194304;")?;
         Ok(Self {
             conn,
             dir: dir.to_path_buf(),
             hasty,
-            unsynced: std::cell::Cell::new(!had_wal),
         })
     }
 
@@ -176,10 +177,6 @@ impl Store {
         let value = f(&tx)?;
         crate::fault::point("before commit");
         tx.commit()?;
-        if durable == Durable::Power && self.unsynced.replace(false) {
-            // SQLite is built not to do that at every first write of a process
-            sync_dir(&self.dir);
-        }
         crate::fault::point("committed");
         self.ring();
         Ok(value)
