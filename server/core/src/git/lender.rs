@@ -106,23 +106,23 @@ impl Lender {
         attributes: &[Attributes],
         root: &Root,
         deadline: Option<Instant>,
-    ) -> Result<Option<(Vec<Candidate>, Vec<Candidate>)>> {
+    ) -> Option<(Vec<Candidate>, Vec<Candidate>)> {
         let left = deadline.map_or(Duration::from_hours(1), |d| {
             d.saturating_duration_since(Instant::now())
         });
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
         let said = match said.recv_timeout(left) {
             Ok(said) => said,
-            Err(RecvTimeoutError::Timeout) => return Ok(None),
+            Err(RecvTimeoutError::Timeout) => return None,
             Err(RecvTimeoutError::Disconnected) => Err(Error::CalledOff),
         };
         // a git that cannot be asked lends nothing
         let Ok(said) = said else {
-            return Ok(Some((Vec::new(), candidates)));
+            return Some((Vec::new(), candidates));
         };
         let unsure = self.unsure(root, &said);
         let Ok(Some(converted)) = self.converted(&candidates, attributes, &said) else {
-            return Ok(Some((Vec::new(), candidates)));
+            return Some((Vec::new(), candidates));
         };
         let is_blob = |candidate: &Candidate| {
             let size = u64::try_from(candidate.stat.size).ok();
@@ -136,7 +136,7 @@ impl Lender {
                 && !converted.contains(candidate.path.bytes())
                 && !(said.filters && attributes.iter().any(is_older))
         };
-        Ok(Some(candidates.into_iter().partition(is_blob)))
+        Some(candidates.into_iter().partition(is_blob))
     }
 
     /// Directories whose attributes are not those of the index: files may have been written by others.

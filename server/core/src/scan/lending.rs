@@ -43,13 +43,9 @@ impl Scan<'_> {
             let attributes = std::mem::take(&mut all.attributes);
             (std::mem::take(&mut all.candidates), attributes)
         };
-        let (lent, rest) = match lender.confirm(candidates, &attributes, self.root, deadline) {
-            Ok(Some(parts)) => parts,
-            Ok(None) => return self.expired.store(true, Ordering::Relaxed),
-            Err(e) => {
-                self.gather().failed.get_or_insert(e);
-                return;
-            }
+        let confirmed = lender.confirm(candidates, &attributes, self.root, deadline);
+        let Some((lent, rest)) = confirmed else {
+            return self.expired.store(true, Ordering::Relaxed);
         };
         {
             let mut all = self.gather();
