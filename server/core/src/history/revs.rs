@@ -21,7 +21,8 @@ pub(crate) fn resolve(conn: &Connection, here: Here, rev: &str) -> Result<NodeId
         "^" | "~" => 1,
         _ => suffix
             .strip_prefix('~')
-            .and_then(|n| n.parse().ok())
+            .and_then(digits)
+            .and_then(|n| u32::try_from(n).ok())
             .ok_or_else(missing)?,
     };
     let ancestry = Ancestry::new(conn);
@@ -32,6 +33,12 @@ pub(crate) fn resolve(conn: &Connection, here: Here, rev: &str) -> Result<NodeId
     Ok(node)
 }
 
+/// A number as numbers of ours are written: `+1` is a name like any other.
+fn digits(text: &str) -> Option<i64> {
+    let plain = text.bytes().all(|b| b.is_ascii_digit());
+    plain.then(|| text.parse().ok()).flatten()
+}
+
 /// Whether it names a checkpoint or a turn that is gone: their numbers have no gaps but those that `gc` made.
 fn was_squashed(conn: &Connection, rev: &str) -> Result<bool> {
     let base = rev.split(['^', '~']).next().unwrap_or(rev);
@@ -40,7 +47,7 @@ fn was_squashed(conn: &Connection, rev: &str) -> Result<bool> {
         Some(b't') => "SELECT COALESCE(MAX(number), 0) FROM turn",
         _ => return Ok(false),
     };
-    let Ok(number) = base[1..].parse::<i64>() else {
+    let Some(number) = digits(&base[1..]) else {
         return Ok(false);
     };
     let newest: i64 = conn.prepare_cached(newest)?.query_row([], |r| r.get(0))?;
@@ -72,7 +79,7 @@ fn name(conn: &Connection, here: Here, rev: &str) -> Result<Option<NodeId>> {
             .optional()?
             .flatten())
     };
-    let number = |prefix: char| rev.strip_prefix(prefix).and_then(|n| n.parse::<i64>().ok());
+    let number = |prefix: char| rev.strip_prefix(prefix).and_then(digits);
     if let Some(n) = number('c')
         && let Some(node) = one("SELECT id FROM node WHERE id = ?1", &n)?
     {
@@ -110,11 +117,7 @@ pub(crate) fn resolve_op(conn: &Connection, op: &str) -> Result<OpId> {
         what: "operation",
         name: op.to_owned(),
     };
-    let n: i64 = op
-        .strip_prefix("op")
-        .unwrap_or(op)
-        .parse()
-        .map_err(|_| missing())?;
+    let n = digits(op.strip_prefix("op").unwrap_or(op)).ok_or_else(missing)?;
     conn.prepare_cached("SELECT id FROM operation WHERE id = ?1")?
         .query_row([n], |r| r.get(0))
         .optional()?
