@@ -59,6 +59,8 @@ L
 }
 
 chromium() {
+  # as a program: this function is called the same
+  unset -f chromium
   system=$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)
   if [ -z "$system" ] && [ "$(id -u)" = 0 ]; then
     { apt-get -q update &&
