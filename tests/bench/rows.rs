@@ -258,11 +258,7 @@ fn beside_rivals(
         report.times(name, "hook before an edit", of, &times, goal);
 
         let checkpoint = rival.newest()?;
-        let one = || {
-            let turn = place.prompt()?;
-            place.whole_edit(EDITED)?;
-            place.run(&["rewind", "--yes", &turn])
-        };
+        let one = || rewind_of_one(place);
         let restore = || {
             change(&place.root.join(EDITED), 1)?;
             rival.restore(&checkpoint, &[EDITED])
@@ -369,11 +365,7 @@ fn rewinds(
         let files = beside[..count].iter().map(|p| p.as_os_str());
         place.nothing([OsStr::new("replace")].into_iter().chain(files))
     };
-    let one = || {
-        let turn = place.prompt()?;
-        place.whole_edit(EDITED)?;
-        place.run(&["rewind", "--yes", &turn])
-    };
+    let one = || rewind_of_one(place);
     let times = in_turn(runs.max(11), one, || replace(1))?;
     let limit = "process + durable replace";
     report.times(
@@ -398,6 +390,13 @@ fn rewinds(
     let limit = "process + 100 durable replaces";
     report.times(name, "rewind of 100 files", limit, &times, Goal::Ratio(2.0));
     Ok(())
+}
+
+/// The rewind of a turn that edited one file.
+fn rewind_of_one(place: &Place<'_>) -> Result<Duration> {
+    let turn = place.prompt()?;
+    place.whole_edit(EDITED)?;
+    place.run(&["rewind", "--yes", &turn])
 }
 
 fn diffs(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -> Result<()> {

@@ -40,9 +40,8 @@ impl Index {
         })
     }
 
-    /// The blob that a file is, for sure as far as its stat tells. What git does to contents on their way to the disk
-    /// is for the caller to think of.
-    /// With its place among the entries.
+    /// The blob that a file is, for sure as far as its stat tells, with its place among the entries. What git does to
+    /// contents on their way to the disk is for the caller to think of.
     pub(crate) fn clean(&self, path: &RelPath, stat: &Stat) -> Option<(usize, ObjectId)> {
         if stat.racy || stat.kind() != FileType::RegularFile {
             return None;

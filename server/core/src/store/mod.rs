@@ -201,7 +201,7 @@ impl Store {
 
     /// Tells watchers that there is news. Losing one ring is harmless: they look from time to time.
     fn ring(&self) {
-        // always of one length, over what is there: a file that is cut off and written anew costs ext4 half a millisecond
+        // always of one length, over what is there: what is cut off and written anew gets new blocks each time
         let stamp = format!("{:<20} {:<10}\n", now(), std::process::id());
         let path = self.bell();
         private_file(&path)
