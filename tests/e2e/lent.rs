@@ -257,6 +257,20 @@ fn a_fork_lends_on() {
     place.ok(["verify"]);
 }
 
+/// Where the repository is gone, another directory that has the file unchanged stands in for it.
+#[test]
+fn another_directory_lends_where_git_is_gone() {
+    let world = clean(&[("a.txt", "one\n"), ("b.txt", "two\n")]);
+    world.ok(["init"]);
+    let place = world.beside("forked");
+    let into = place.root.to_str().expect("a name");
+    world.ok(["fork", "@", "other", "--into", into]);
+    shell(&world, "rm -rf .git; echo changed > a.txt");
+    world.ok(["rewind", "t1"]);
+    assert_eq!(world.read("a.txt"), "one\n");
+    world.ok(["verify"]);
+}
+
 // ---- generated repositories --------------------------------------------------------------------------------------------
 
 /// What makes git's word for a file doubtful. Each is a shell script in the repository, before its first look.

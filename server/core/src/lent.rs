@@ -110,7 +110,7 @@ impl Seen {
 
 /// Where repositories may be that lent what is known of this root: its own, and those of the others, since a fork goes
 /// on with what its origin knew.
-pub(crate) fn places(conn: &Connection, root: RootId) -> Result<Vec<PathBuf>> {
+fn places(conn: &Connection, root: RootId) -> Result<Vec<PathBuf>> {
     let mut places = vec![roots::path(conn, root)?];
     let others = roots::standing(conn)?;
     places.extend(
@@ -135,16 +135,20 @@ pub(crate) fn on_disk(
     })
 }
 
-/// The repositories that lend to a root; none where nothing of it is lent.
-pub(crate) fn repositories(conn: &Connection, root: RootId) -> Result<Vec<Repository>> {
-    if known::index(conn, root)?.is_none() {
-        return Ok(Vec::new());
+/// The directories that may have what is lent to a root; none where nothing of it is.
+pub(crate) fn lenders(conn: &Connection, root: RootId) -> Result<Vec<PathBuf>> {
+    match known::index(conn, root)? {
+        Some(_) => places(conn, root),
+        None => Ok(Vec::new()),
     }
-    let places = places(conn, root)?;
-    Ok(places
+}
+
+/// The repositories that these are the work trees of.
+pub(crate) fn repositories(places: &[PathBuf]) -> Vec<Repository> {
+    places
         .iter()
         .filter_map(|place| Repository::of(place))
-        .collect())
+        .collect()
 }
 
 /// What git may not keep much longer.
@@ -192,7 +196,8 @@ pub(crate) fn missing(
     lent: &[(RelPath, ObjectId)],
 ) -> Result<Vec<RelPath>> {
     let mut left: Vec<&(RelPath, ObjectId)> = lent.iter().collect();
-    for repository in repositories(conn, root)? {
+    let places = lenders(conn, root)?;
+    for repository in repositories(&places) {
         let objects: Vec<ObjectId> = left.iter().map(|(_, object)| *object).collect();
         let sizes = repository.sizes(&objects)?;
         let without = left
@@ -201,7 +206,6 @@ pub(crate) fn missing(
             .filter(|(_, size)| size.is_none());
         left = without.map(|(lent, _)| lent).collect();
     }
-    let places = places(conn, root)?;
     let gone = left
         .into_iter()
         .filter(|(path, object)| on_disk(&places, path, object, u64::MAX).is_none());

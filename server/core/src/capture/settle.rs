@@ -661,12 +661,9 @@ fn look(
     let conn = &store.conn;
     let since = calls::last_event(conn)?;
     let generation = known::generation(conn, here.root)?;
-    let repositories = lent::repositories(conn, here.root)?;
-    let places = if repositories.is_empty() {
-        Vec::new()
-    } else {
-        lent::places(conn, here.root)?
-    };
+    // also where no repository is left: another root may have a file still
+    let places = lent::lenders(conn, here.root)?;
+    let repositories = lent::repositories(&places);
     let recalled = lent::recalled(conn, here.root, &repositories)?;
     // what git may lose is read while it is there
     let more = only.filter(|_| !recalled.paths.is_empty()).map(|only| {
