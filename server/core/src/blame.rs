@@ -273,7 +273,9 @@ impl Engine {
         let (conn, ancestry) = (&self.store.conn, Ancestry::new(&self.store.conn));
         history::node(conn, node)?;
         let mut files = conn.prepare_cached(
-            "SELECT file FROM change WHERE after_path = ?1 UNION SELECT file FROM change WHERE before_path = ?1",
+            "SELECT file FROM change WHERE after_path = ?1
+             UNION SELECT file FROM change INDEXED BY change_left
+             WHERE before_path = ?1 AND before_path IS NOT NULL AND before_path IS NOT after_path",
         )?;
         let files = files
             .query_map([path], |r| r.get(0))?

@@ -66,8 +66,10 @@ impl Writers {
     /// All that may have written below this root since event `since`.
     pub(crate) fn since(conn: &Connection, root: RootId, since: i64) -> Result<Self> {
         let mut select = conn.prepare_cached(
-            "SELECT id, session FROM call WHERE closed IS NULL AND effect = 2 AND opened > ?2 AND root = ?3
-             UNION SELECT id, session FROM call WHERE closed_seq > ?1 AND effect = 2 AND root = ?3",
+            "SELECT id, session FROM call INDEXED BY call_open
+             WHERE closed IS NULL AND effect = 2 AND opened > ?2 AND root = ?3
+             UNION SELECT id, session FROM call INDEXED BY call_closed
+             WHERE effect > 0 AND closed_seq > ?1 AND effect = 2 AND root = ?3",
         )?;
         let alive = now() - STALE;
         let rows = select.query_map(params![since, alive, root], |r| {
@@ -400,8 +402,9 @@ pub(crate) fn any_reserved(conn: &Connection) -> Result<bool> {
 pub(crate) fn reserved(conn: &Connection, root: RootId, path: &RelPath) -> Result<Option<Writer>> {
     Ok(conn
         .prepare_cached(
-            "SELECT r.call, c.session FROM reserved r JOIN call c ON c.id = r.call
-             WHERE r.path = ?1 AND c.root = ?3 AND c.closed IS NULL AND c.opened > ?2 LIMIT 1",
+            "SELECT c.id, c.session FROM call c INDEXED BY call_open
+             WHERE c.closed IS NULL AND c.opened > ?2 AND c.root = ?3
+               AND EXISTS (SELECT 1 FROM reserved r WHERE r.call = c.id AND r.path = ?1) LIMIT 1",
         )?
         .query_row(params![path, now() - STALE, root], |r| {
             Ok(Writer {
@@ -420,9 +423,13 @@ pub(crate) fn rivals(
     path: &RelPath,
 ) -> Result<BTreeSet<SessionId>> {
     let mut select = conn.prepare_cached(
-        "SELECT DISTINCT c.session FROM call c LEFT JOIN reserved r ON r.call = c.id AND r.path = ?3
-         WHERE c.id <> ?1 AND c.root = ?5 AND ((c.closed IS NULL AND c.opened > ?4) OR c.closed_seq > ?2)
-           AND (c.effect = 2 OR r.path IS NOT NULL)
+        "WITH beside AS (
+           SELECT id, session, effect FROM call INDEXED BY call_open
+           WHERE closed IS NULL AND opened > ?4 AND root = ?5
+           UNION ALL SELECT id, session, effect FROM call INDEXED BY call_closed
+           WHERE effect > 0 AND closed_seq > ?2 AND root = ?5)
+         SELECT session FROM beside b WHERE id <> ?1
+           AND (effect = 2 OR EXISTS (SELECT 1 FROM reserved r WHERE r.call = b.id AND r.path = ?3))
          UNION SELECT id FROM session WHERE background > 0 AND seen > ?4 AND root = ?5",
     )?;
     let rows = select.query_map(

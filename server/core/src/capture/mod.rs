@@ -11,6 +11,9 @@ pub(crate) mod settle;
 mod sight;
 mod visits;
 
+#[cfg(test)]
+mod cost;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use rusqlite::{Connection, OptionalExtension, params};
-use zstd::zstd_safe::{self, DCtx};
+use zstd::zstd_safe::{self, CCtx, CParameter, DCtx};
 
 use crate::error::{Context, Error, Result};
 use crate::model::ContentId;
@@ -22,8 +22,11 @@ const MIN_DELTA: usize = 128;
 const LEVEL: i32 = 3;
 /// The first scan compresses everything at once: speed counts.
 const BULK_LEVEL: i32 = 1;
-/// From this on the matcher needs help to find far matches.
-const LONG: usize = 4 << 20;
+/// Against another version nearly everything is one long match, which the long-distance matcher finds wherever it is: a
+/// higher level only clears larger tables.
+const DELTA_LEVEL: i32 = 1;
+/// What a dictionary of zstd's begins with.
+const DICTIONARY: [u8; 4] = 0xEC30_A437_u32.to_le_bytes();
 
 const RAW: i64 = 0;
 const ZSTD: i64 = 1;
@@ -291,28 +294,41 @@ fn compress(bytes: &[u8], level: i32) -> (i64, Vec<u8>) {
 }
 
 fn compress_against(bytes: &[u8], prefix: &[u8]) -> std::io::Result<Vec<u8>> {
-    let mut encoder = zstd::stream::write::Encoder::with_ref_prefix(Vec::new(), LEVEL, prefix)?;
-    encoder.window_log(window_log(bytes.len() + prefix.len()))?;
-    if bytes.len() + prefix.len() > LONG {
-        encoder.long_distance_matching(true)?;
+    let mut context = CCtx::try_create().ok_or(std::io::ErrorKind::OutOfMemory)?;
+    for parameter in [
+        CParameter::CompressionLevel(DELTA_LEVEL),
+        CParameter::WindowLog(window_log(bytes.len() + prefix.len())),
+        CParameter::EnableLongDistanceMatching(true),
+    ] {
+        context.set_parameter(parameter).map_err(failed)?;
     }
-    encoder.include_checksum(false)?;
-    encoder.set_pledged_src_size(Some(bytes.len() as u64))?;
-    encoder.write_all(bytes)?;
-    encoder.finish()
+    context.ref_prefix(prefix).map_err(failed)?;
+    let mut out = Vec::with_capacity(zstd_safe::compress_bound(bytes.len()));
+    context.compress2(&mut out, bytes).map_err(failed)?;
+    Ok(out)
 }
 
 /// In one go, straight to where it is wanted. More than `size` does not fit, which is proof enough of damage.
 fn decompress(data: &[u8], prefix: &[u8], size: usize) -> std::io::Result<Vec<u8>> {
-    let failed = |code| std::io::Error::other(zstd_safe::get_error_name(code));
-    let mut context =
-        DCtx::try_create().ok_or_else(|| std::io::Error::from(std::io::ErrorKind::OutOfMemory))?;
-    if !prefix.is_empty() {
-        context.ref_prefix(prefix).map_err(failed)?;
-    }
     let mut out = Vec::with_capacity(size);
-    context.decompress(&mut out, data).map_err(failed)?;
+    if prefix.starts_with(&DICTIONARY) {
+        // it is a content here, and must not be read as a dictionary
+        let mut context = DCtx::try_create().ok_or(std::io::ErrorKind::OutOfMemory)?;
+        context.ref_prefix(prefix).map_err(failed)?;
+        context.decompress(&mut out, data).map_err(failed)?;
+    } else {
+        DECODER.with_borrow_mut(|context| {
+            let context = context.as_mut().ok_or(std::io::ErrorKind::OutOfMemory)?;
+            context
+                .decompress_using_dict(&mut out, data, prefix)
+                .map_err(failed)
+        })?;
+    }
     Ok(out)
+}
+
+fn failed(code: usize) -> std::io::Error {
+    std::io::Error::other(zstd_safe::get_error_name(code))
 }
 
 pub(crate) fn packs(dir: &Path) -> PathBuf {
@@ -510,6 +526,8 @@ thread_local! {
     /// One compressor a thread: making one costs as much as compressing a small file.
     static BULK: std::cell::RefCell<Option<zstd::bulk::Compressor<'static>>> =
         std::cell::RefCell::new(zstd::bulk::Compressor::new(BULK_LEVEL).ok());
+    /// One decoder a thread: making one asks the processor what it can, which is slow in a virtual machine.
+    static DECODER: std::cell::RefCell<Option<DCtx<'static>>> = std::cell::RefCell::new(DCtx::try_create());
 }
 
 #[must_use]
@@ -537,5 +555,54 @@ impl SealedPack {
             ])?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{DICTIONARY, compress_against, decompress};
+
+    /// Lines that have little in common, as those of a program have.
+    fn lines(count: u32) -> Vec<u8> {
+        let line = |n: u32| {
+            format!(
+                "let v{n} = f{};\n",
+                n.wrapping_mul(2_654_435_761) % 9_999_991
+            )
+        };
+        (0..count).flat_map(|n| line(n).into_bytes()).collect()
+    }
+
+    #[test]
+    fn a_changed_line_costs_little_however_large_the_content_is() {
+        for count in [2_000, 20_000, 400_000] {
+            let before = lines(count);
+            let mut after = before.clone();
+            for at in [before.len() / 3, before.len() / 2] {
+                after.splice(at..at + 5, *b"something else");
+            }
+            let delta = compress_against(&after, &before).expect("compressed");
+            let most = 120 + before.len() / 4_000;
+            assert!(
+                delta.len() < most,
+                "{} of {} bytes",
+                delta.len(),
+                before.len()
+            );
+            let back = decompress(&delta, &before, after.len()).expect("decompressed");
+            assert!(back == after);
+        }
+    }
+
+    #[test]
+    fn a_version_of_a_dictionary_of_zstds_is_a_content_like_others() {
+        let before = [&DICTIONARY[..], &lines(500)].concat();
+        let after = [&before[..], b"more\n"].concat();
+        let delta = compress_against(&after, &before).expect("compressed");
+        assert!(delta.len() < 200, "{}", delta.len());
+        assert_eq!(
+            decompress(&delta, &before, after.len()).expect("decompressed"),
+            after
+        );
     }
 }
