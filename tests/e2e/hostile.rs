@@ -2,15 +2,18 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
+use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
 use crate::garbage::stores::Small;
-use crate::support::World;
+use crate::support::{Over, World};
 
 /// In memory, with a first checkpoint of what is there.
 fn world(fill: impl FnOnce(&World)) -> World {
@@ -174,6 +177,43 @@ fn a_hundred_thousand_files_in_one_directory() {
     assert_eq!(world.read("many/8"), "8\n");
     assert_eq!(world.read("many/9"), "9\n");
     assert!(!world.exists("many/new") && !world.exists("many/nine"));
+}
+
+/// What is recorded of a file that somebody appends to all the time is what it was at a moment; the last look has it all.
+#[test]
+fn a_file_that_grows_while_it_is_looked_at() {
+    let world = world(|world| world.write("log.txt", "begun\n"));
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut log = File::options()
+                .append(true)
+                .open(world.root.join("log.txt"))
+                .expect("opened");
+            // at most 8 MB: larger ones are not recorded
+            for n in 0..500_000 {
+                if over.load(Ordering::Relaxed) {
+                    return;
+                }
+                writeln!(log, "line {n}").expect("written");
+            }
+        });
+        let _over = Over(&over);
+        for n in 0..10 {
+            world.ok(["checkpoint", "-m", &format!("look {n}")]);
+        }
+    });
+    world.ok(["checkpoint", "-m", "at rest"]);
+    let whole = world.read("log.txt");
+    assert_eq!(world.ok(["cat", "@", "log.txt"]).stdout, whole);
+    let mut sizes = Vec::new();
+    for n in 0..10 {
+        let was = world.ok(["cat", &format!("look {n}"), "log.txt"]).stdout;
+        assert!(whole.starts_with(&was), "look {n} has what never was");
+        sizes.push(was.len());
+    }
+    assert!(sizes.is_sorted() && sizes[9] > sizes[0], "{sizes:?}");
+    world.ok(["verify"]);
 }
 
 /// A link is what it points to, in words; what stands there is no matter, and a loop ends nothing.

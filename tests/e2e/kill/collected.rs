@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use super::{Killer, Kind};
-use crate::support::World;
 use crate::support::agent::Agent;
 use crate::support::rng::{Rng, number};
+use crate::support::{Over, World};
 
 const AGENTS: usize = 8;
 /// More than what is held takes: an empty store, the newest turn of each agent, and what the files are in the end.
@@ -96,15 +96,6 @@ fn run(kind: Kind, kills: u64) {
     let left = left["checkpoints"].as_array().map_or(0, Vec::len);
     assert!(left < 140, "{left} checkpoints");
     world.ok(["verify"]);
-}
-
-/// Ends the agents, also when a check fails.
-struct Over<'a>(&'a AtomicBool);
-
-impl Drop for Over<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
 }
 
 /// U-20, S2-R5: at every point where it matters.

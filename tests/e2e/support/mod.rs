@@ -18,7 +18,7 @@ use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::{fmt, fs, iter, thread};
 
 use serde_json::Value;
@@ -432,5 +432,14 @@ mod tests {
         assert!(world.exists("dangling") && !world.exists("nowhere"));
         world.remove("dangling");
         assert!(!world.exists("dangling"));
+    }
+}
+
+/// Tells what goes on beside a test to end, also when a check fails.
+pub struct Over<'a>(pub &'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{checkpoints, quiet};
-use crate::support::World;
 use crate::support::agent::Agent;
+use crate::support::{Over, World};
 
 /// U-20, S4-037: rewinds beside agents at work: every edit is in the history, and nobody hangs.
 #[test]
@@ -215,4 +215,42 @@ fn a_hook_waits_two_seconds_for_a_rewind_and_then_leaves_a_gap() {
             .symlink_metadata()
             .is_err()
     );
+}
+
+/// A rewind and its undo are whole while `gc` makes older turns one, again and again.
+#[test]
+fn rewinds_beside_gc_find_what_they_need() {
+    let world = World::committed(&[("a.txt", "at first\n")]);
+    let mut agent = world.agent();
+    let over = AtomicBool::new(false);
+    let gone = thread::scope(|scope| {
+        let collector = scope.spawn(|| {
+            let mut gone = 0;
+            while !over.load(Ordering::Relaxed) {
+                let done = world.json(["gc", "--keep", "5"]);
+                gone += done["gone"].as_u64().expect("a number");
+            }
+            gone
+        });
+        let _over = Over(&over);
+        let mut before = "at first\n".to_owned();
+        for n in 1..=25 {
+            let after = format!("turn {n}\n");
+            agent.prompt(&after);
+            for step in 0..4 {
+                agent.write("a.txt", &format!("turn {n}, step {step}\n"));
+            }
+            agent.write("a.txt", &after);
+            agent.stop();
+            world.ok(["rewind", &format!("t{n}")]);
+            assert_eq!(world.read("a.txt"), before);
+            world.ok(["undo"]);
+            assert_eq!(world.read("a.txt"), after);
+            before = after;
+        }
+        over.store(true, Ordering::Relaxed);
+        collector.join().expect("the collector")
+    });
+    assert!(gone > 20, "{gone} checkpoints went");
+    world.ok(["verify"]);
 }

@@ -32,6 +32,9 @@ use settle::{AFTER, BEFORE, Cause, Desk};
 /// How long a hook may look at the tree before the rest goes on without it.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(2);
 
+/// From so many bytes on what a tool was given may have a file's text in it, which is worth reading the file as it was.
+const LIKE_A_FILE: usize = 1024;
+
 /// What became of an event.
 #[derive(Clone, Debug, Default)]
 pub struct Recorded {
@@ -442,6 +445,7 @@ fn open(
     let input = if call.input.is_empty() {
         None
     } else {
+        let like = like.filter(|_| call.input.len() >= LIKE_A_FILE);
         let id = store::put(conn, dir, &call.input, like)?;
         Some(store::number(conn, &id)?)
     };
