@@ -384,6 +384,15 @@ pub fn finish(command: &mut Command, stdin: &[u8]) -> Output {
     }
 }
 
+/// Tells what goes on beside a test to end, also when a check fails.
+pub struct Over<'a>(pub &'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -432,14 +441,5 @@ mod tests {
         assert!(world.exists("dangling") && !world.exists("nowhere"));
         world.remove("dangling");
         assert!(!world.exists("dangling"));
-    }
-}
-
-/// Tells what goes on beside a test to end, also when a check fails.
-pub struct Over<'a>(pub &'a AtomicBool);
-
-impl Drop for Over<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }

@@ -51,7 +51,7 @@ fn live(scene: &mut Scene, edits: u32) {
         scene.edit("a.txt", &format!("version {n} of {edits}\n"));
         if n % 4 == 0 {
             scene.shell(|root| {
-                std::fs::write(root.join("b.txt"), format!("{n} {edits}")).expect("written")
+                std::fs::write(root.join("b.txt"), format!("{n} {edits}")).expect("written");
             });
         }
     }

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::calls;
-use super::settle::{self, AFTER, BEFORE, Cause, Desk, Glance, Scanned};
+use super::glance::{self, Glance, Scanned};
+use super::settle::{AFTER, BEFORE, Cause, Desk};
 use crate::editors::pending::Pending;
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, Result};
@@ -95,7 +96,7 @@ impl Engine {
             deadline: None,
             off: off.as_deref(),
         };
-        settle::differences(&self.store, &self.root, self.here, glance)
+        glance::differences(&self.store, &self.root, self.here, glance)
     }
 
     /// What is to be looked at where a recorder says that nothing else was touched. None: everything, since the
@@ -269,7 +270,7 @@ impl Engine {
             });
         };
         let (store, root) = (&self.store, &self.root);
-        settle::scan(store, root, self.here, glance, &mut tick)
+        glance::scan(store, root, self.here, glance, &mut tick)
     }
 
     /// One write transaction at the desk; gaps that hooks left behind are taken in with the next node.

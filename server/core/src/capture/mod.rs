@@ -4,6 +4,7 @@
 pub(crate) mod calls;
 pub(crate) use calls::silent_since;
 mod event;
+mod glance;
 mod look;
 pub(crate) mod named;
 mod renames;

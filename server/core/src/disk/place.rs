@@ -1,0 +1,358 @@
+//! One name in a directory: what is there, and the few ways of changing it.
+
+use std::io::{Read as _, Seek as _, Write as _};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+
+use super::stat::WANTED;
+use super::{Look, Place, Stat, TEMP_PREFIX};
+use crate::config::MOST;
+use crate::error::{Context as _, Result};
+use crate::model::{ContentId, Image, Opaque, bytes_path};
+
+impl Place<'_> {
+    pub(super) fn stat(&self) -> Result<Stat, Errno> {
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        rustix::fs::statx(&self.dir, self.name, flags, WANTED).map(|s| Stat::new(&s))
+    }
+
+    /// Reads what is there, whatever limit there is by now.
+    pub(crate) fn look(&self) -> Result<Look> {
+        self.look_up_to(MOST)
+    }
+
+    pub(super) fn look_up_to(&self, limit: u64) -> Result<Look> {
+        // a file that changes under the reader is read again; one that never rests is taken as it was last
+        let mut last = None;
+        for _ in 0..5 {
+            let stat = match self.stat() {
+                Ok(stat) => stat,
+                Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => {
+                    return Ok(Look::NOTHING);
+                }
+                Err(e) => return Err(e).at("look at", &self.shown),
+            };
+            let look = self.read(stat, limit);
+            match self.stat() {
+                Ok(after)
+                    if Stat {
+                        racy: true,
+                        ..after
+                    } == Stat { racy: true, ..stat } =>
+                {
+                    return Ok(look);
+                }
+                _ => last = Some(look),
+            }
+        }
+        Ok(last.map_or(Look::NOTHING, |mut look| {
+            if let Some(stat) = &mut look.stat {
+                stat.racy = true;
+            }
+            look
+        }))
+    }
+
+    fn read(&self, stat: Stat, limit: u64) -> Look {
+        let opaque = |why| Look {
+            image: Image::Opaque(why),
+            stat: Some(stat),
+            bytes: None,
+            is_dir: false,
+        };
+        match stat.kind() {
+            FileType::Directory => Look {
+                is_dir: true,
+                stat: Some(stat),
+                ..Look::NOTHING
+            },
+            FileType::Symlink => match rustix::fs::readlinkat(&self.dir, self.name, Vec::new()) {
+                Ok(target) => {
+                    let bytes = target.into_bytes();
+                    Look {
+                        image: Image::Symlink {
+                            content: ContentId::of(&bytes),
+                        },
+                        stat: Some(stat),
+                        bytes: Some(bytes),
+                        is_dir: false,
+                    }
+                }
+                Err(Errno::NOENT | Errno::INVAL) => Look::NOTHING,
+                Err(_) => opaque(Opaque::Unreadable),
+            },
+            FileType::RegularFile if u64::try_from(stat.size).unwrap_or(0) > limit => {
+                opaque(Opaque::TooLarge)
+            }
+            FileType::RegularFile => {
+                let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+                match rustix::fs::openat(&self.dir, self.name, flags, Mode::empty()) {
+                    Ok(fd) => read_whole(fd.into(), stat, limit),
+                    Err(Errno::NOENT | Errno::LOOP) => Look::NOTHING,
+                    Err(_) => opaque(Opaque::Unreadable),
+                }
+            }
+            _ => opaque(Opaque::Special),
+        }
+    }
+
+    /// Writes a new file or link of this name; it must not exist. The content is durable afterwards.
+    pub(crate) fn create(&self, image: &Image, bytes: &[u8]) -> Result<()> {
+        match self.create_unsynced(image, bytes, None)? {
+            Some(file) => file.sync_all().at("sync", &self.shown),
+            None => Ok(()),
+        }
+    }
+
+    /// As `create`, not durable until the file system is synced. `like`: a file that probably holds just
+    /// these bytes; where the file system can, they are shared with it.
+    pub(crate) fn create_unsynced(
+        &self,
+        image: &Image,
+        bytes: &[u8],
+        like: Option<&Place<'_>>,
+    ) -> Result<Option<std::fs::File>> {
+        match image {
+            Image::Symlink { .. } => rustix::fs::symlinkat(bytes_path(bytes), &self.dir, self.name)
+                .at("link", &self.shown)
+                .map(|()| None),
+            Image::File { mode, .. } => {
+                let flags = OFlags::RDWR
+                    | OFlags::CREATE
+                    | OFlags::EXCL
+                    | OFlags::NOFOLLOW
+                    | OFlags::CLOEXEC;
+                let fd =
+                    rustix::fs::openat(&self.dir, self.name, flags, Mode::from_raw_mode(0o600))
+                        .at("create", &self.shown)?;
+                let mut file = std::fs::File::from(fd);
+                if !like.is_some_and(|like| shares(&mut file, like, bytes)) {
+                    file.set_len(0)
+                        .and_then(|()| file.rewind())
+                        .and_then(|()| file.write_all(bytes))
+                        .at("write", &self.shown)?;
+                }
+                crate::fault::point("content written");
+                rustix::fs::fchmod(&file, Mode::from_raw_mode(*mode))
+                    .at("set the mode of", &self.shown)?;
+                Ok(Some(file))
+            }
+            Image::Absent | Image::InGit { .. } | Image::Opaque(_) => Ok(None),
+        }
+    }
+
+    /// Makes a new file of this name that holds what another does, of any size; it must not exist. None, and
+    /// no file: the other is not what it was when it was looked at, or changes meanwhile.
+    pub(crate) fn copy_unsynced(
+        &self,
+        other: &Place<'_>,
+        was: &Stat,
+    ) -> Result<Option<std::fs::File>> {
+        let unchanged = || {
+            let now = other.stat();
+            now.is_ok_and(|now| now.kind() == FileType::RegularFile && was.is_that_of(&now))
+        };
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let from = rustix::fs::openat(&other.dir, other.name, flags, Mode::empty());
+        let (Ok(from), true) = (from, unchanged()) else {
+            return Ok(None);
+        };
+        let mut from = std::fs::File::from(from);
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let to = rustix::fs::openat(&self.dir, self.name, flags, Mode::from_raw_mode(0o600))
+            .at("create", &self.shown)?;
+        let mut to = std::fs::File::from(to);
+        if !clones(&to, &from) {
+            std::io::copy(&mut from, &mut to).at("write", &self.shown)?;
+        }
+        if !unchanged() {
+            self.remove()?;
+            return Ok(None);
+        }
+        let mode = u32::try_from(was.mode).unwrap_or(0o644) & 0o7777;
+        rustix::fs::fchmod(&to, Mode::from_raw_mode(mode)).at("set the mode of", &self.shown)?;
+        Ok(Some(to))
+    }
+
+    pub(crate) fn remove(&self) -> Result<()> {
+        match rustix::fs::unlinkat(&self.dir, self.name, AtFlags::empty()) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(e) => Err(e).at("remove", &self.shown),
+        }
+    }
+
+    /// The same directory, another name.
+    pub(crate) fn sibling<'n>(&self, name: &'n [u8]) -> Result<Place<'n>> {
+        let dir = self
+            .dir
+            .try_clone()
+            .at("open the directory of", &self.shown)?;
+        Ok(Place {
+            dir,
+            name,
+            shown: self.shown.with_file_name(bytes_path(name)),
+        })
+    }
+
+    /// Swaps a name of ours (`self`) and another, as one step where the file system can. Elsewhere the
+    /// other is absent for a moment and lies under `aside`, a third name that is ours and free; a process
+    /// that dies then leaves it to `mend`.
+    pub(crate) fn exchange(&self, other: &Place<'_>, aside: &Place<'_>) -> Result<()> {
+        // in this direction the other name is told to have gone and come; in the other one it is told to have come
+        // and gone, and an editor that watches takes the file for deleted, or for nothing that happened
+        match other.rename_with(self, RenameFlags::EXCHANGE) {
+            Err(e) if unsupported(e) => {}
+            done => return done.at("exchange", &self.shown),
+        }
+        if aside.exists() {
+            return Err(Errno::EXIST).at("move aside", &other.shown);
+        }
+        other.rename(aside).at("move aside", &other.shown)?;
+        crate::fault::point("moved aside");
+        if !self.rename_to_free(other)? {
+            // another writer made a file there just now: that one stays
+            return Err(Errno::EXIST).at("exchange", &other.shown);
+        }
+        crate::fault::point("put in place");
+        aside.rename(self).at("rename", &aside.shown)
+    }
+
+    /// Brings an exchange in several steps that was cut off to what it was before it, or is after it.
+    pub(crate) fn mend(&self, other: &Place<'_>, aside: &Place<'_>) -> Result<()> {
+        if !aside.exists() {
+            return Ok(());
+        }
+        let there = other.look()?;
+        if there.image.is_absent() && !there.is_dir {
+            aside.rename_to_free(other)?;
+            return Ok(());
+        }
+        let ours = self.look()?.image;
+        if there.image == aside.look()?.image {
+            return aside.remove();
+        }
+        if ours == there.image {
+            self.remove()?;
+        } else if !ours.is_absent() {
+            return Ok(());
+        }
+        aside.rename(self).at("rename", &aside.shown)
+    }
+
+    /// Gives this file another name that must be free. `false`: it is not, or this one is gone.
+    pub(crate) fn rename_to_free(&self, other: &Place<'_>) -> Result<bool> {
+        let mut renamed = self.rename_with(other, RenameFlags::NOREPLACE);
+        if renamed.is_err_and(unsupported) {
+            renamed = self.rename_in_steps(other);
+        }
+        match renamed {
+            Ok(()) => Ok(true),
+            Err(Errno::EXIST | Errno::NOENT) => Ok(false),
+            Err(e) => Err(e).at("rename", &self.shown),
+        }
+    }
+
+    fn rename_in_steps(&self, other: &Place<'_>) -> Result<(), Errno> {
+        // a name of ours is nobody else's to take
+        if !other.name.starts_with(TEMP_PREFIX) {
+            let flags = AtFlags::empty();
+            match rustix::fs::linkat(&self.dir, self.name, &other.dir, other.name, flags) {
+                Ok(()) => {
+                    crate::fault::point("linked");
+                    return rustix::fs::unlinkat(&self.dir, self.name, AtFlags::empty());
+                }
+                Err(Errno::PERM | Errno::MLINK) => {}
+                Err(e) if unsupported(e) => {}
+                Err(e) => return Err(e),
+            }
+        }
+        if other.exists() {
+            return Err(Errno::EXIST);
+        }
+        self.rename(other)
+    }
+
+    fn rename(&self, other: &Place<'_>) -> Result<(), Errno> {
+        rustix::fs::renameat(&self.dir, self.name, &other.dir, other.name)
+    }
+
+    fn rename_with(&self, other: &Place<'_>, flags: RenameFlags) -> Result<(), Errno> {
+        if crate::fault::no_exchange() {
+            return Err(Errno::INVAL);
+        }
+        rustix::fs::renameat_with(&self.dir, self.name, &other.dir, other.name, flags)
+    }
+
+    pub(crate) fn exists(&self) -> bool {
+        self.stat().is_ok()
+    }
+}
+
+/// What file systems say that cannot do it: NFS, 9p, some of FUSE.
+fn unsupported(e: Errno) -> bool {
+    [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP].contains(&e)
+}
+
+fn read_whole(file: std::fs::File, stat: Stat, limit: u64) -> Look {
+    let mut bytes = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0) + 1);
+    // it may have grown since; a little above the limit tells
+    match file.take(limit + 1).read_to_end(&mut bytes) {
+        Ok(_) if bytes.len() as u64 > limit => Look {
+            image: Image::Opaque(Opaque::TooLarge),
+            stat: Some(stat),
+            bytes: None,
+            is_dir: false,
+        },
+        Ok(_) => Look {
+            image: Image::File {
+                mode: u32::try_from(stat.mode).unwrap_or(0o644) & 0o7777,
+                content: ContentId::of(&bytes),
+                size: bytes.len() as u64,
+            },
+            stat: Some(stat),
+            bytes: Some(bytes),
+            is_dir: false,
+        },
+        Err(_) => Look {
+            image: Image::Opaque(Opaque::Unreadable),
+            stat: Some(stat),
+            bytes: None,
+            is_dir: false,
+        },
+    }
+}
+
+/// Makes a new file share the blocks of another that holds just these bytes. `false`: it does not, or the
+/// file system cannot.
+#[cfg(target_os = "linux")]
+fn shares(file: &mut std::fs::File, like: &Place<'_>, bytes: &[u8]) -> bool {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let Ok(other) = rustix::fs::openat(&like.dir, like.name, flags, Mode::empty()) else {
+        return false;
+    };
+    let other = std::fs::File::from(other);
+    if !clones(file, &other) {
+        return false;
+    }
+    // the other may have changed since it was recorded
+    let mut now = Vec::with_capacity(bytes.len());
+    file.rewind().is_ok() && file.read_to_end(&mut now).is_ok() && now == bytes
+}
+
+/// Makes a file share the blocks of another, where the file system can.
+#[cfg(target_os = "linux")]
+fn clones(file: &std::fs::File, other: &std::fs::File) -> bool {
+    rustix::fs::ioctl_ficlone(file, other).is_ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn clones(_: &std::fs::File, _: &std::fs::File) -> bool {
+    false
+}
+
+#[cfg(not(target_os = "linux"))]
+fn shares(_: &mut std::fs::File, _: &Place<'_>, _: &[u8]) -> bool {
+    false
+}
