@@ -249,6 +249,35 @@ fn a_file_that_crosses_the_limit() {
     world.ok(["verify"]);
 }
 
+/// Of a large file that a command changes a little, the little is stored, also where much else changes with it.
+#[test]
+fn a_large_file_changed_again_and_again() {
+    let world = World::committed(&[("a.txt", "one\n")]);
+    let lines = (0..60_000_u64)
+        .map(|n| format!("{:016x} and more\n", n.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
+    let first: String = lines.collect();
+    world.write("big.txt", &first);
+    turn!(world, agent);
+    let size = || {
+        world.json(["status"])["store_bytes"]
+            .as_u64()
+            .expect("a size")
+    };
+    let begun = size();
+    for n in 1..=8 {
+        agent.bash(&format!(
+            "sed -i '{n}000s/^/changed /; 7s/^/x/' big.txt; head -c 200000 big.txt > new{n}"
+        ));
+    }
+    agent.edit("big.txt", "xxxxxxxx", "edited ");
+    let grown = size() - begun;
+    // new files and a log of up to a megabyte; eight versions would have been more than six
+    assert!(grown < 3 << 20, "{grown} bytes");
+    world.ok(["verify"]);
+    world.ok(["rewind", "t1"]);
+    assert!(world.read("big.txt") == first);
+}
+
 /// Ignored files are left alone unless an edit tool names them; then they are rewound like any other.
 #[test]
 fn an_ignored_file_that_a_tool_names() {

@@ -26,7 +26,7 @@ use crate::recorder::Touched;
 use crate::rules::{self, Excludes, Rules};
 use crate::seen::Page;
 use crate::store::{PackWriter, Packed, SealedPack};
-use gathered::Gathered;
+use gathered::{Gathered, LARGE};
 
 pub(crate) const VCS: [&[u8]; 3] = [b".git", b".jj", b".hg"];
 
@@ -247,6 +247,7 @@ pub(crate) fn scan(
         return Err(e);
     }
     let mut out = gathered.out;
+    out.found.extend(gathered.large);
     if gathered.unsure {
         out.book.clear();
     }
@@ -560,7 +561,10 @@ impl<'a> Scan<'a> {
         if !self.keep {
             look.bytes = None;
         }
-        let packed = (look.image != before && self.spilling.load(Ordering::Relaxed))
+        let large = look.bytes.as_ref().is_some_and(|b| b.len() >= LARGE);
+        let version = large && before.content().is_some();
+        let spilling = self.spilling.load(Ordering::Relaxed);
+        let packed = (look.image != before && spilling && !version)
             .then(|| look.bytes.take().zip(look.image.content()))
             .flatten()
             .map(|(bytes, id)| Packed::new(id, bytes));
@@ -586,7 +590,11 @@ impl<'a> Scan<'a> {
             return None;
         }
         let stat = look.stat.filter(|stat| !stat.racy);
-        all.take(path, look, packed, self.store);
+        if version {
+            all.take_version(path, look, self.store);
+        } else {
+            all.take(path, look, packed, self.store);
+        }
         if all.pack.is_some() {
             self.spilling.store(true, Ordering::Relaxed);
         }

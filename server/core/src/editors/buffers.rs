@@ -85,7 +85,7 @@ impl Engine {
     /// Notes what an editor's document holds, while that is not what its file holds. Made for every pause in
     /// the typing: one small row, and no bell. `false`: it is hidden by ignore rules, and nothing is kept.
     pub fn put_buffer(&mut self, lease: &EditorLease, open: &OpenText) -> Result<bool> {
-        let row = known::get(&self.store.conn, lease.root, &open.path)?;
+        let row = known::row(&self.store.conn, lease.root, &open.path)?;
         let recorded = row.as_ref().map_or(Image::Absent, |row| row.image);
         let limit = self.root.limit(&recorded);
         if open.text.len() as u64 > limit {

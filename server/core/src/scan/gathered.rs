@@ -12,6 +12,11 @@ use crate::store::{PackWriter, Packed};
 
 /// Contents found up to this size in all go into the database; more goes to a pack file.
 const INLINE_TOTAL: usize = 1 << 20;
+/// From this size on a version of what is known is stored against the one before, which is in the database, however much
+/// is found: a change of it would cost its whole size each time.
+pub(super) const LARGE: usize = 256 << 10;
+/// So much of such is held at a time, and one content of any size.
+const LARGE_TOTAL: usize = 64 << 20;
 
 #[derive(Default)]
 pub(super) struct Gathered<'k> {
@@ -21,6 +26,9 @@ pub(super) struct Gathered<'k> {
     /// Directories, with whether a file was seen in them.
     pub(super) dirs: Vec<(Vec<u8>, bool)>,
     pub(super) held: usize,
+    /// Versions of large contents: none goes to the pack.
+    pub(super) large: Vec<Found>,
+    large_held: usize,
     pub(super) pack: Option<PackWriter>,
     pub(super) packed: HashSet<ContentId>,
     pub(super) candidates: Vec<Candidate>,
@@ -59,6 +67,22 @@ impl Gathered<'_> {
             self.failed.get_or_insert(e);
         }
         self.out.found.push(found);
+    }
+
+    /// The same with what is known to have had another content.
+    pub(super) fn take_version(&mut self, path: RelPath, look: Look, store: &Path) {
+        let size = look.bytes.as_ref().map_or(0, Vec::len);
+        if !self.large.is_empty() && self.large_held + size > LARGE_TOTAL {
+            return self.take(path, look, None, store);
+        }
+        self.out.coverage.captured += 1;
+        self.large_held += size;
+        self.large.push(Found {
+            path,
+            image: look.image,
+            stat: look.stat,
+            bytes: look.bytes,
+        });
     }
 
     pub(super) fn spill(&mut self, found: &mut Found, store: &Path) -> Result<()> {

@@ -105,7 +105,11 @@ impl Scan<'_> {
                     left.push((path.clone(), *lent));
                     return Ok(());
                 }
-                self.take_over(path, *lent, bytes)
+                // git has read it: where it cannot be stored, the look fails
+                if let Err(e) = self.take_over(path, *lent, bytes) {
+                    self.gather().failed.get_or_insert(e);
+                }
+                Ok(())
             });
             match read {
                 Ok(()) => wanted = left,

@@ -22,6 +22,8 @@ const MIN_DELTA: usize = 128;
 const LEVEL: i32 = 3;
 /// The first scan compresses everything at once: speed counts.
 const BULK_LEVEL: i32 = 1;
+/// So it does for one content from this size on, while others wait to write.
+const BULK: usize = 1 << 20;
 /// Against another version nearly everything is one long match, which the long-distance matcher finds wherever it is: a
 /// higher level only clears larger tables.
 const DELTA_LEVEL: i32 = 1;
@@ -108,7 +110,12 @@ pub(crate) fn put(
         coded = Some((DELTA, Some(row.n), pos, delta));
     }
     let (coding, base, pos, data) = coded.unwrap_or_else(|| {
-        let (coding, data) = compress(bytes, LEVEL);
+        let level = if bytes.len() < BULK {
+            LEVEL
+        } else {
+            BULK_LEVEL
+        };
+        let (coding, data) = compress(bytes, level);
         (coding, None, 0, data)
     });
     conn.prepare_cached(
@@ -508,7 +515,7 @@ impl Packed {
     pub(crate) fn new(id: ContentId, bytes: Vec<u8>) -> Self {
         let size = bytes.len();
         let compressed =
-            BULK.with_borrow_mut(|bulk| bulk.as_mut().and_then(|c| c.compress(&bytes).ok()));
+            COMPRESSOR.with_borrow_mut(|own| own.as_mut().and_then(|c| c.compress(&bytes).ok()));
         let (coding, data) = match compressed {
             Some(data) if data.len() < size => (ZSTD, data),
             _ => (RAW, bytes),
@@ -524,7 +531,7 @@ impl Packed {
 
 thread_local! {
     /// One compressor a thread: making one costs as much as compressing a small file.
-    static BULK: std::cell::RefCell<Option<zstd::bulk::Compressor<'static>>> =
+    static COMPRESSOR: std::cell::RefCell<Option<zstd::bulk::Compressor<'static>>> =
         std::cell::RefCell::new(zstd::bulk::Compressor::new(BULK_LEVEL).ok());
     /// One decoder a thread: making one asks the processor what it can, which is slow in a virtual machine.
     static DECODER: std::cell::RefCell<Option<DCtx<'static>>> = std::cell::RefCell::new(DCtx::try_create());
