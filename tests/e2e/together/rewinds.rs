@@ -221,6 +221,7 @@ fn a_hook_waits_two_seconds_for_a_rewind_and_then_leaves_a_gap() {
 #[test]
 fn rewinds_beside_gc_find_what_they_need() {
     let world = World::committed(&[("a.txt", "at first\n")]);
+    world.ok(["init"]);
     let mut agent = world.agent();
     let over = AtomicBool::new(false);
     let gone = thread::scope(|scope| {
