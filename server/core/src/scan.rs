@@ -6,7 +6,7 @@ mod lending;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -26,7 +26,7 @@ use crate::recorder::Touched;
 use crate::rules::{self, Excludes, Rules};
 use crate::seen::Page;
 use crate::store::{PackWriter, Packed, SealedPack};
-use gathered::{Gathered, LARGE};
+use gathered::{Gathered, LARGE, LARGE_TOTAL};
 
 pub(crate) const VCS: [&[u8]; 3] = [b".git", b".jj", b".hg"];
 
@@ -162,6 +162,7 @@ pub(crate) fn scan(
         recalled,
         gathered: Mutex::new(Gathered::default()),
         spilling: AtomicBool::new(false),
+        large: AtomicUsize::new(0),
         queue: Mutex::new(Queue {
             dirs: Vec::new(),
             busy: 0,
@@ -349,6 +350,8 @@ struct Scan<'a> {
     gathered: Mutex<Gathered<'a>>,
     /// Contents go to the pack by now: compress them outside the lock.
     spilling: AtomicBool,
+    /// Bytes of versions of large contents that are held.
+    large: AtomicUsize,
     queue: Mutex<Queue>,
     news: Condvar,
     expired: AtomicBool,
@@ -561,8 +564,7 @@ impl<'a> Scan<'a> {
         if !self.keep {
             look.bytes = None;
         }
-        let large = look.bytes.as_ref().is_some_and(|b| b.len() >= LARGE);
-        let version = large && before.content().is_some();
+        let version = look.image != before && before.content().is_some() && self.has_room(&look);
         let spilling = self.spilling.load(Ordering::Relaxed);
         let packed = (look.image != before && spilling && !version)
             .then(|| look.bytes.take().zip(look.image.content()))
@@ -591,7 +593,7 @@ impl<'a> Scan<'a> {
         }
         let stat = look.stat.filter(|stat| !stat.racy);
         if version {
-            all.take_version(path, look, self.store);
+            all.take_version(path, look);
         } else {
             all.take(path, look, packed, self.store);
         }
@@ -599,6 +601,14 @@ impl<'a> Scan<'a> {
             self.spilling.store(true, Ordering::Relaxed);
         }
         stat
+    }
+
+    /// Whether this content is large and there is room to hold it, which is taken.
+    fn has_room(&self, look: &Look) -> bool {
+        let size = look.bytes.as_ref().map_or(0, Vec::len);
+        let room = |held: usize| (held + size <= LARGE_TOTAL).then_some(held + size);
+        let order = Ordering::Relaxed;
+        size >= LARGE && self.large.fetch_update(order, order, room).is_ok()
     }
 }
 

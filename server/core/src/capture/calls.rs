@@ -404,7 +404,8 @@ pub(crate) fn reserved(conn: &Connection, root: RootId, path: &RelPath) -> Resul
         .prepare_cached(
             "SELECT c.id, c.session FROM call c INDEXED BY call_open
              WHERE c.closed IS NULL AND c.opened > ?2 AND c.root = ?3
-               AND EXISTS (SELECT 1 FROM reserved r WHERE r.call = c.id AND r.path = ?1) LIMIT 1",
+               AND EXISTS (SELECT 1 FROM reserved r WHERE r.call = c.id AND r.path = ?1)
+             ORDER BY c.id LIMIT 1",
         )?
         .query_row(params![path, now() - STALE, root], |r| {
             Ok(Writer {

@@ -123,8 +123,10 @@ impl Engine {
         let _alone = self.gc_alone()?;
         copy::remove_left(&self.store.dir);
         // a rewind of this directory that was cut off is finished first
-        drop(self.quiet_lock(Self::RESTORE_WAIT)?.ok_or_else(under_way)?);
+        let lock = self.quiet_lock(Self::RESTORE_WAIT)?;
+        let lock = lock.ok_or_else(under_way)?;
         refuse_beside_restores(&self.store.conn)?;
+        drop(lock);
         // each row that goes would be looked for in tables that have no index by it
         self.store.conn.execute_batch("PRAGMA foreign_keys=OFF")?;
         let place = Place::Store(self);

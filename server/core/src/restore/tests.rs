@@ -10,6 +10,8 @@ pub(crate) struct Scene {
     pub dir: tempfile::TempDir,
     pub root: PathBuf,
     pub engine: Engine,
+    /// Whose the next events are.
+    pub session: String,
     calls: u32,
 }
 
@@ -37,6 +39,7 @@ impl Scene {
             dir,
             root,
             engine,
+            session: "s1".into(),
             calls: 0,
         }
     }
@@ -44,7 +47,7 @@ impl Scene {
     pub(crate) fn event(&self, kind: EventKind) -> AgentEvent {
         AgentEvent {
             agent: "claude-code".into(),
-            session: "s1".into(),
+            session: self.session.clone(),
             transcript: None,
             prompt_id: None,
             subagent: None,

@@ -15,8 +15,8 @@ const INLINE_TOTAL: usize = 1 << 20;
 /// From this size on a version of what is known is stored against the one before, which is in the database, however much
 /// is found: a change of it would cost its whole size each time.
 pub(super) const LARGE: usize = 256 << 10;
-/// So much of such is held at a time, and one content of any size.
-const LARGE_TOTAL: usize = 64 << 20;
+/// So much of such is held at a time; they are coded while others wait to write.
+pub(super) const LARGE_TOTAL: usize = 16 << 20;
 
 #[derive(Default)]
 pub(super) struct Gathered<'k> {
@@ -28,7 +28,6 @@ pub(super) struct Gathered<'k> {
     pub(super) held: usize,
     /// Versions of large contents: none goes to the pack.
     pub(super) large: Vec<Found>,
-    large_held: usize,
     pub(super) pack: Option<PackWriter>,
     pub(super) packed: HashSet<ContentId>,
     pub(super) candidates: Vec<Candidate>,
@@ -69,14 +68,9 @@ impl Gathered<'_> {
         self.out.found.push(found);
     }
 
-    /// The same with what is known to have had another content.
-    pub(super) fn take_version(&mut self, path: RelPath, look: Look, store: &Path) {
-        let size = look.bytes.as_ref().map_or(0, Vec::len);
-        if !self.large.is_empty() && self.large_held + size > LARGE_TOTAL {
-            return self.take(path, look, None, store);
-        }
+    /// The same with a version of a large content.
+    pub(super) fn take_version(&mut self, path: RelPath, look: Look) {
         self.out.coverage.captured += 1;
-        self.large_held += size;
         self.large.push(Found {
             path,
             image: look.image,

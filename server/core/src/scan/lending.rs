@@ -105,11 +105,11 @@ impl Scan<'_> {
                     left.push((path.clone(), *lent));
                     return Ok(());
                 }
-                // git has read it: where it cannot be stored, the look fails
-                if let Err(e) = self.take_over(path, *lent, bytes) {
+                self.take_over(path, *lent, bytes).map_err(|e| {
+                    // git has read it: where it cannot be stored, the look fails
                     self.gather().failed.get_or_insert(e);
-                }
-                Ok(())
+                    Error::CalledOff
+                })
             });
             match read {
                 Ok(()) => wanted = left,

@@ -8,31 +8,16 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use rusqlite::{Connection, OptionalExtension, params};
-use zstd::zstd_safe::{self, CCtx, CParameter, DCtx};
 
 use crate::error::{Context, Error, Result};
 use crate::model::ContentId;
+
+use super::coding::{self, DELTA, MIN_DELTA, RAW, ZSTD, compress, decompress, delta};
 
 /// After so many versions a content starts a new chain. Version n of a chain is stored against version
 /// n with its lowest set bit cleared, so at most 8 contents are read to get one, and a delta spans
 /// few edits on average.
 const CHAIN: i64 = 256;
-/// Below this a delta saves nothing worth the chain.
-const MIN_DELTA: usize = 128;
-const LEVEL: i32 = 3;
-/// The first scan compresses everything at once: speed counts.
-const BULK_LEVEL: i32 = 1;
-/// So it does for one content from this size on, while others wait to write.
-const BULK: usize = 1 << 20;
-/// Against another version nearly everything is one long match, which the long-distance matcher finds wherever it is: a
-/// higher level only clears larger tables.
-const DELTA_LEVEL: i32 = 1;
-/// What a dictionary of zstd's begins with.
-const DICTIONARY: [u8; 4] = 0xEC30_A437_u32.to_le_bytes();
-
-const RAW: i64 = 0;
-const ZSTD: i64 = 1;
-const DELTA: i64 = 2;
 
 struct Row {
     n: i64,
@@ -104,18 +89,12 @@ pub(crate) fn put(
         && let Some((pos, row)) = next_in_chain(conn, previous)?
         // a base that cannot be read costs the delta, never the content
         && let Ok(prefix) = read(conn, dir, &row)
-        && let Ok(delta) = compress_against(bytes, &prefix)
-        && delta.len() < bytes.len() / 2
+        && let Some(delta) = delta(bytes, &prefix)
     {
         coded = Some((DELTA, Some(row.n), pos, delta));
     }
     let (coding, base, pos, data) = coded.unwrap_or_else(|| {
-        let level = if bytes.len() < BULK {
-            LEVEL
-        } else {
-            BULK_LEVEL
-        };
-        let (coding, data) = compress(bytes, level);
+        let (coding, data) = compress(bytes);
         (coding, None, 0, data)
     });
     conn.prepare_cached(
@@ -154,7 +133,7 @@ pub(crate) fn put_alone(conn: &Connection, dir: &Path, n: i64) -> Result<()> {
     if ContentId::of(&bytes) != hash {
         return Err(broken(&row, "does not match its hash"));
     }
-    let (coding, data) = compress(&bytes, LEVEL);
+    let (coding, data) = compress(&bytes);
     conn.prepare_cached(
         "UPDATE blob SET coding = ?2, base = NULL, pos = 0, data = ?3, pack = NULL, at = NULL, len = NULL
          WHERE n = ?1",
@@ -287,55 +266,6 @@ impl<'a> Reader<'a> {
         self.decoded.insert(row.n, Rc::clone(&bytes));
         Ok(bytes)
     }
-}
-
-fn window_log(len: usize) -> u32 {
-    (usize::BITS - len.max(1024).leading_zeros() + 1).min(30)
-}
-
-fn compress(bytes: &[u8], level: i32) -> (i64, Vec<u8>) {
-    match zstd::bulk::compress(bytes, level) {
-        Ok(data) if data.len() < bytes.len() => (ZSTD, data),
-        _ => (RAW, bytes.to_vec()),
-    }
-}
-
-fn compress_against(bytes: &[u8], prefix: &[u8]) -> std::io::Result<Vec<u8>> {
-    let mut context = CCtx::try_create().ok_or(std::io::ErrorKind::OutOfMemory)?;
-    for parameter in [
-        CParameter::CompressionLevel(DELTA_LEVEL),
-        CParameter::WindowLog(window_log(bytes.len() + prefix.len())),
-        CParameter::EnableLongDistanceMatching(true),
-    ] {
-        context.set_parameter(parameter).map_err(failed)?;
-    }
-    context.ref_prefix(prefix).map_err(failed)?;
-    let mut out = Vec::with_capacity(zstd_safe::compress_bound(bytes.len()));
-    context.compress2(&mut out, bytes).map_err(failed)?;
-    Ok(out)
-}
-
-/// In one go, straight to where it is wanted. More than `size` does not fit, which is proof enough of damage.
-fn decompress(data: &[u8], prefix: &[u8], size: usize) -> std::io::Result<Vec<u8>> {
-    let mut out = Vec::with_capacity(size);
-    if prefix.starts_with(&DICTIONARY) {
-        // it is a content here, and must not be read as a dictionary
-        let mut context = DCtx::try_create().ok_or(std::io::ErrorKind::OutOfMemory)?;
-        context.ref_prefix(prefix).map_err(failed)?;
-        context.decompress(&mut out, data).map_err(failed)?;
-    } else {
-        DECODER.with_borrow_mut(|context| {
-            let context = context.as_mut().ok_or(std::io::ErrorKind::OutOfMemory)?;
-            context
-                .decompress_using_dict(&mut out, data, prefix)
-                .map_err(failed)
-        })?;
-    }
-    Ok(out)
-}
-
-fn failed(code: usize) -> std::io::Error {
-    std::io::Error::other(zstd_safe::get_error_name(code))
 }
 
 pub(crate) fn packs(dir: &Path) -> PathBuf {
@@ -514,12 +444,7 @@ impl Packed {
     /// `id` is the hash of `bytes`.
     pub(crate) fn new(id: ContentId, bytes: Vec<u8>) -> Self {
         let size = bytes.len();
-        let compressed =
-            COMPRESSOR.with_borrow_mut(|own| own.as_mut().and_then(|c| c.compress(&bytes).ok()));
-        let (coding, data) = match compressed {
-            Some(data) if data.len() < size => (ZSTD, data),
-            _ => (RAW, bytes),
-        };
+        let (coding, data) = coding::in_bulk(bytes);
         Self {
             id,
             size,
@@ -527,14 +452,6 @@ impl Packed {
             data,
         }
     }
-}
-
-thread_local! {
-    /// One compressor a thread: making one costs as much as compressing a small file.
-    static COMPRESSOR: std::cell::RefCell<Option<zstd::bulk::Compressor<'static>>> =
-        std::cell::RefCell::new(zstd::bulk::Compressor::new(BULK_LEVEL).ok());
-    /// One decoder a thread: making one asks the processor what it can, which is slow in a virtual machine.
-    static DECODER: std::cell::RefCell<Option<DCtx<'static>>> = std::cell::RefCell::new(DCtx::try_create());
 }
 
 #[must_use]
@@ -562,54 +479,5 @@ impl SealedPack {
             ])?;
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{DICTIONARY, compress_against, decompress};
-
-    /// Lines that have little in common, as those of a program have.
-    fn lines(count: u32) -> Vec<u8> {
-        let line = |n: u32| {
-            format!(
-                "let v{n} = f{};\n",
-                n.wrapping_mul(2_654_435_761) % 9_999_991
-            )
-        };
-        (0..count).flat_map(|n| line(n).into_bytes()).collect()
-    }
-
-    #[test]
-    fn a_changed_line_costs_little_however_large_the_content_is() {
-        for count in [2_000, 20_000, 400_000] {
-            let before = lines(count);
-            let mut after = before.clone();
-            for at in [before.len() / 3, before.len() / 2] {
-                after.splice(at..at + 5, *b"something else");
-            }
-            let delta = compress_against(&after, &before).expect("compressed");
-            let most = 120 + before.len() / 4_000;
-            assert!(
-                delta.len() < most,
-                "{} of {} bytes",
-                delta.len(),
-                before.len()
-            );
-            let back = decompress(&delta, &before, after.len()).expect("decompressed");
-            assert!(back == after);
-        }
-    }
-
-    #[test]
-    fn a_version_of_a_dictionary_of_zstds_is_a_content_like_others() {
-        let before = [&DICTIONARY[..], &lines(500)].concat();
-        let after = [&before[..], b"more\n"].concat();
-        let delta = compress_against(&after, &before).expect("compressed");
-        assert!(delta.len() < 200, "{}", delta.len());
-        assert_eq!(
-            decompress(&delta, &before, after.len()).expect("decompressed"),
-            after
-        );
     }
 }

@@ -3,6 +3,7 @@
 
 mod blobs;
 mod codec;
+mod coding;
 pub(crate) mod gaps;
 pub(crate) mod migrate;
 
