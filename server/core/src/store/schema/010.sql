@@ -7,3 +7,6 @@ CREATE INDEX call_group ON call(grp) WHERE grp IS NOT NULL;
 -- What is not sure until its call ends.
 CREATE INDEX change_provisional ON change(call) WHERE provisional = 1;
 CREATE INDEX session_background ON session(root) WHERE background > 0;
+
+-- Who has reserved a path is asked of the few calls that are open.
+DROP INDEX reserved_path;
