@@ -68,6 +68,8 @@ pub struct Client<'w> {
     pub said: Vec<String>,
     pub shown: Vec<String>,
     pub refreshed: usize,
+    /// Not answered yet.
+    held_refreshes: Vec<Value>,
     /// The section of settings that the server is told when it asks, and how often it did.
     pub settings: Value,
     pub pulled: usize,
@@ -172,6 +174,7 @@ impl<'w> Client<'w> {
             said: Vec::new(),
             shown: Vec::new(),
             refreshed: 0,
+            held_refreshes: Vec::new(),
             settings: Value::Null,
             pulled: 0,
             notified: Vec::new(),
@@ -364,6 +367,10 @@ impl<'w> Client<'w> {
             }
             "workspace/codeLens/refresh" => {
                 self.refreshed += 1;
+                if self.holds_answers {
+                    self.held_refreshes.push(message["id"].clone());
+                    return;
+                }
                 Value::Null
             }
             "window/showMessage" | "window/logMessage" => {
@@ -381,8 +388,11 @@ impl<'w> Client<'w> {
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
     }
 
-    /// Answers what was held: questions, and edits.
+    /// Answers what was held: questions, edits, and that lenses are asked for anew.
     pub fn answer_held(&mut self) {
+        for id in std::mem::take(&mut self.held_refreshes) {
+            self.send(&json!({ "jsonrpc": "2.0", "id": id, "result": null }));
+        }
         for message in std::mem::take(&mut self.held) {
             self.take(message);
         }

@@ -78,6 +78,52 @@ fn what_nobody_tells_of_is_recorded() {
     client.leave();
 }
 
+/// Whoever is told of news asks what differs: that must not be news again.
+#[test]
+fn what_finds_nothing_is_no_news() {
+    let world = begun();
+    let mut agent = world.agent();
+    agent.prompt("make things");
+    // as long as a command is at work, every question begins with a look at all files
+    let call = agent.pre_bash("echo made > made.txt");
+    let mut client = start(&world);
+    let diff = json!({ "from": "c1", "to": "disk" });
+    client.ok("backstitch/diff", diff.clone());
+    let bell = || std::fs::read(world.store().join("bell")).expect("a bell");
+    let before = bell();
+    for _ in 0..3 {
+        client.ok("backstitch/diff", diff.clone());
+        world.ok(["diff", "c1"]);
+    }
+    assert_eq!(bell(), before);
+    world.write("a.txt", "other\n");
+    let differs = client.ok("backstitch/diff", diff);
+    assert_eq!(differs["files"][0]["path"], "a.txt", "{differs}");
+    assert_ne!(bell(), before);
+    let output = agent.execute(&call);
+    agent.post_bash(&call, &output);
+    client.leave();
+}
+
+/// An editor that is told to ask for its lenses is told again when it has, of all that came meanwhile at once.
+#[test]
+fn lenses_are_asked_for_one_time_after_the_other() {
+    let world = begun();
+    let mut client = start(&world);
+    client.holds_answers = true;
+    let before = client.refreshed;
+    for n in 0..4 {
+        world.write("a.txt", format!("{n}\n"));
+        client.until(|client| told(client, "external").len() > n);
+    }
+    let held = client.refreshed - before;
+    assert!(held <= 1, "{held}");
+    client.holds_answers = false;
+    client.answer_held();
+    client.until(|client| client.refreshed > before + held);
+    client.leave();
+}
+
 /// While a command runs, what it writes waits for its end, and is then certainly its own.
 #[test]
 fn what_a_command_writes_is_left_to_its_end() {

@@ -1,6 +1,6 @@
 //! Looking at the disk, and the one transaction in which what was seen is settled.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
@@ -66,7 +66,7 @@ impl Engine {
             let scanned = self.scan_these(only, None)?;
             let _lock = self.capture_lock()?;
             if self.newest_operation()? == newest {
-                return self.settle(AFTER, scanned, settle);
+                return self.settle_found(AFTER, scanned, settle);
             }
         }
     }
@@ -185,7 +185,7 @@ impl Engine {
             reserved_stay: false,
             ..Cause::between()
         };
-        self.settle(BEFORE, scanned, |desk, scanned| {
+        self.settle_found(BEFORE, scanned, |desk, scanned| {
             desk.take_in(scanned, &cause)
         })?;
         Ok(coverage)
@@ -280,11 +280,24 @@ impl Engine {
         with: S,
         f: impl FnOnce(&Desk<'_>, S) -> Result<T>,
     ) -> Result<T> {
+        self.settle_found(durable, with, |desk, with| {
+            desk.news.set(true);
+            f(desk, with)
+        })
+    }
+
+    /// The same of what takes in finds and nothing else: where all is as it was, nobody hears of it.
+    fn settle_found<S, T>(
+        &mut self,
+        durable: Durable,
+        with: S,
+        f: impl FnOnce(&Desk<'_>, S) -> Result<T>,
+    ) -> Result<T> {
         let git = crate::git::head(&self.root.path);
         let (dir, root, here) = (self.store.dir.clone(), &self.root, self.here);
         let mut gaps = None;
-        let book = RefCell::new(None);
-        let value = self.store.write(durable, |conn| {
+        let (book, news) = (RefCell::new(None), Cell::new(false));
+        let value = self.store.write_telling(durable, |conn| {
             let desk = Desk {
                 conn,
                 dir: &dir,
@@ -293,6 +306,7 @@ impl Engine {
                 git: &git,
                 pending: Pending::of(conn, here.root)?,
                 book: &book,
+                news: &news,
             };
             // a gap is older than what is recorded now, but a history begins with its start
             let first = desk.head()?.is_some();
@@ -303,7 +317,7 @@ impl Engine {
             if !first && desk.head()?.is_some() {
                 gaps = desk.take_in_gaps()?;
             }
-            Ok(value)
+            Ok((value, news.get() || gaps.is_some()))
         })?;
         if let Some(gaps) = gaps {
             crate::fault::point("gaps taken in");

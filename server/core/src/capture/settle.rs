@@ -1,7 +1,7 @@
 //! From what a look at the disk found to nodes and changes: one transaction that looks again wherever
 //! the known state moved meanwhile, follows renames, and asks who made it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, params};
@@ -38,6 +38,8 @@ pub(crate) struct Desk<'a> {
     pub pending: Pending,
     /// What a walk over the whole tree saw that is taken in here.
     pub book: &'a RefCell<Option<Vec<u8>>>,
+    /// Whether anybody would want to hear of what is done here.
+    pub news: &'a Cell<bool>,
 }
 
 /// The node that takes up what is found.
@@ -157,10 +159,10 @@ impl Desk<'_> {
         for owned in &owned {
             self.take_over(owned)?;
         }
-        let scanned_before: Option<i64> = self
+        let (scanned_before, pending_before, coverage_before): (Option<i64>, i64, String) = self
             .conn
-            .prepare_cached("SELECT scanned FROM root WHERE id = ?1")?
-            .query_row([self.here.root], |r| r.get(0))?;
+            .prepare_cached("SELECT scanned, pending, coverage FROM root WHERE id = ?1")?
+            .query_row([self.here.root], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?;
         let overall = self.situation(cause.situation)?;
         let writers = Writers::since(self.conn, self.here.root, since)?;
         // the list of what the last walk saw has not what comes later
@@ -258,6 +260,8 @@ impl Desk<'_> {
             }
             steps.push(step(found, row, verdict, made_dirs, met));
         }
+        // files that come into sight, and waits that end, make no node
+        let is_seen = !adopted.is_empty() || !saved.is_empty();
         for waited in saved {
             pending::saved(self.conn, waited)?;
         }
@@ -299,6 +303,11 @@ impl Desk<'_> {
         }
         crate::fault::point("found taken in");
         let done = (!partial).then(store::now);
+        let pending = i64::from(partial) * pending_for(cause);
+        let coverage = serde_json::to_string(&whole).unwrap_or_default();
+        if is_seen || (pending, &coverage) != (pending_before, &coverage_before) {
+            self.news.set(true);
+        }
         self.conn.execute(
             "UPDATE root SET scanned = COALESCE(?2, scanned), pending = ?3, coverage = ?4,
                excludes = COALESCE(?5, excludes),
@@ -306,8 +315,8 @@ impl Desk<'_> {
             params![
                 self.here.root,
                 done,
-                i64::from(partial) * pending_for(cause),
-                serde_json::to_string(&whole).unwrap_or_default(),
+                pending,
+                coverage,
                 // who looked at some of the tree has not walked it by the rules of now
                 (!partial && !some).then(|| serde_json::to_string(&excludes).unwrap_or_default()),
                 (!partial).then_some(bare_dirs),
@@ -363,6 +372,7 @@ impl Desk<'_> {
             coverage,
         };
         let node = history::insert_node(self.conn, self.here, &new)?;
+        self.news.set(true);
         editors::attach(self.conn, self.dir, self.here.root, node, kind)?;
         Ok(node)
     }

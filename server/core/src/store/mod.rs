@@ -168,6 +168,15 @@ impl Store {
         durable: Durable,
         f: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<T> {
+        self.write_telling(durable, |conn| Ok((f(conn)?, true)))
+    }
+
+    /// The same, and `f` says whether there is news at all: who asks because the bell rang is not to ring it again.
+    pub(crate) fn write_telling<T>(
+        &self,
+        durable: Durable,
+        f: impl FnOnce(&Connection) -> Result<(T, bool)>,
+    ) -> Result<T> {
         let level = match durable {
             Durable::Process => "PRAGMA synchronous=NORMAL",
             Durable::Power => "PRAGMA synchronous=FULL",
@@ -175,11 +184,13 @@ impl Store {
         self.conn.execute_batch(level)?;
         let tx = rusqlite::Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
         crate::fault::point("transaction begun");
-        let value = f(&tx)?;
+        let (value, is_news) = f(&tx)?;
         crate::fault::point("before commit");
         tx.commit()?;
         crate::fault::point("committed");
-        self.ring();
+        if is_news {
+            self.ring();
+        }
         Ok(value)
     }
 
