@@ -107,7 +107,9 @@ pub(crate) fn all_lent(conn: &Connection, root: RootId) -> Result<Vec<(RelPath, 
 /// Files that came into sight after the start and never changed, and since when they are known.
 pub(crate) fn strangers(conn: &Connection, root: RootId) -> Result<Vec<(RelPath, NodeId)>> {
     let mut select = conn.prepare_cached(
-        "SELECT path, since FROM file_state WHERE root = ?1 AND file IS NULL AND since IS NOT NULL",
+        // by itself SQLite would rather read the whole table
+        "SELECT path, since FROM file_state INDEXED BY file_state_since
+         WHERE root = ?1 AND file IS NULL AND since IS NOT NULL",
     )?;
     let rows = select.query_map([root], |r| Ok((r.get(0)?, r.get(1)?)))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
@@ -391,8 +393,8 @@ pub(crate) fn identify(conn: &Connection, path: &RelPath, since: Option<NodeId>)
 /// Files that came into sight in other roots, never changed since.
 pub(crate) fn seen_elsewhere(conn: &Connection, root: RootId) -> Result<Vec<(RelPath, Known)>> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM file_state WHERE root IN (SELECT id FROM root WHERE id <> ?1)
-           AND file IS NULL AND since IS NOT NULL"
+        "SELECT {COLUMNS} FROM file_state INDEXED BY file_state_since
+         WHERE root IN (SELECT id FROM root WHERE id <> ?1) AND file IS NULL AND since IS NOT NULL"
     );
     let mut select = conn.prepare_cached(&sql)?;
     let rows = select.query_map([root], read)?;

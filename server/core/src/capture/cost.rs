@@ -1,4 +1,4 @@
-//! What a hook asks of the database does not grow with what is in it.
+//! What a hook or a rewind asks of the database does not grow with what is in it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -37,8 +37,8 @@ fn note(event: TraceEvent<'_>) {
     }
 }
 
-/// What each statement costs that an edit, a command and what the user does between them, and a prompt, run in a fresh process.
-fn steps(scene: &mut Scene, round: u32) -> BTreeMap<String, Cost> {
+/// What each statement costs that this runs, in a fresh process.
+fn steps(scene: &mut Scene, work: impl FnOnce(&mut Scene)) -> BTreeMap<String, Cost> {
     let workspace = Workspace {
         root: scene.root.clone(),
         store_dir: scene.dir.path().join("store"),
@@ -49,12 +49,35 @@ fn steps(scene: &mut Scene, round: u32) -> BTreeMap<String, Cost> {
     let conn = &mut scene.engine.store.conn;
     conn.trace_v2(TraceEventCodes::SQLITE_TRACE_PROFILE, Some(note))
         .expect("traced");
+    work(scene);
+    STEPS.take()
+}
+
+/// Which statements cost more, and what.
+fn grown(
+    before: &BTreeMap<String, Cost>,
+    after: &BTreeMap<String, Cost>,
+) -> Vec<(String, Cost, Cost)> {
+    assert!(
+        before.len() > 30,
+        "statements are heard of: {}",
+        before.len()
+    );
+    let both = after.iter().map(|(sql, after)| {
+        let before = before.get(sql).copied().unwrap_or_default();
+        (sql.clone(), before, *after)
+    });
+    both.filter(|(_, before, after)| before.has_grown_to(*after))
+        .collect()
+}
+
+/// An edit, a command and what the user does between them, and a prompt.
+fn work(scene: &mut Scene, round: u32) {
     scene.edit("a.txt", &format!("measured {round}\n"));
     scene.user("a.txt", &format!("by hand {round}\n"));
     scene.edit("a.txt", &format!("measured again {round}\n"));
     scene.shell(|root| std::fs::write(root.join("b.txt"), round.to_string()).expect("written"));
     scene.prompt("and again");
-    STEPS.take()
 }
 
 fn live(scene: &mut Scene, edits: u32) {
@@ -76,14 +99,35 @@ fn live(scene: &mut Scene, edits: u32) {
 fn a_long_history_costs_a_hook_nothing() {
     let mut scene = Scene::new(&[("a.txt", "first\n"), ("b.txt", "first\n")]);
     live(&mut scene, 20);
-    let short = steps(&mut scene, 0);
-    assert!(short.len() > 30, "statements are heard of: {}", short.len());
+    let short = steps(&mut scene, |scene| work(scene, 0));
     live(&mut scene, 240);
-    let long = steps(&mut scene, 1);
-    let grown: Vec<_> = long
-        .iter()
-        .map(|(sql, after)| (sql, short.get(sql).copied().unwrap_or_default(), *after))
-        .filter(|(_, before, after)| before.has_grown_to(*after))
-        .collect();
+    let long = steps(&mut scene, |scene| work(scene, 1));
+    let grown = grown(&short, &long);
+    assert!(grown.is_empty(), "{grown:#?}");
+}
+
+#[test]
+fn a_large_tree_costs_an_edit_and_its_rewind_nothing() {
+    let [small, large] = [10, 1000].map(|count| {
+        let names: Vec<String> = (0..count).map(|n| format!("d{}/f{n}.txt", n % 9)).collect();
+        let files = names.iter().map(|name| (name.as_str(), "text\n"));
+        let mut scene = Scene::new(
+            &[("a.txt", "first\n")]
+                .into_iter()
+                .chain(files)
+                .collect::<Vec<_>>(),
+        );
+        scene.prompt("begin");
+        scene.edit("a.txt", "begun\n");
+        scene.prompt("go on");
+        steps(&mut scene, |scene| {
+            scene.edit("a.txt", "second\n");
+            let rewind = scene.request("t2");
+            let done = scene.engine.apply(&rewind, None, &mut |_| {});
+            done.expect("rewound");
+            assert_eq!(scene.text("a.txt").as_deref(), Some("begun\n"));
+        })
+    });
+    let grown = grown(&small, &large);
     assert!(grown.is_empty(), "{grown:#?}");
 }
