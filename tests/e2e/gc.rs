@@ -353,6 +353,31 @@ fn gaps_stay_known() {
     assert!(gaps(&world).contains("outside.txt"), "{}", gaps(&world));
 }
 
+/// What cannot become one is said, and the rest goes all the same.
+#[test]
+fn what_is_not_as_it_must_be_stays_and_is_said() {
+    let world = story();
+    world.ok(["tag", "works", "t3"]);
+    // a file that changed without an edit that says how
+    let broken = database(&world)
+        .execute(
+            "UPDATE change SET role = 1 WHERE after_path = CAST('shell.txt' AS BLOB) AND node <=
+               (SELECT node FROM turn WHERE number = 3)",
+            [],
+        )
+        .expect("a column");
+    assert!(broken > 0);
+    let before = (rows(&world).len(), world.tree());
+    let dry = world.json(["gc", "--keep-days", "0", "--dry-run"]);
+    let done = world.json(["gc", "--keep-days", "0"]);
+    assert!(done["stuck"].as_u64() > Some(1), "{done}");
+    assert_eq!(dry["stuck"], done["stuck"]);
+    assert!(done["gone"].as_u64() > Some(1), "{done}");
+    assert!(rows(&world).len() < before.0 && world.tree() == before.1);
+    let said = world.ok(["gc", "--keep-days", "0"]).stderr;
+    assert!(said.contains("could not"), "{said}");
+}
+
 /// An agent that died within a call holds nothing for ever, and one at work keeps its turn.
 #[test]
 fn who_is_at_work_keeps_the_turn_and_who_died_does_not() {

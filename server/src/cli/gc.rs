@@ -45,9 +45,21 @@ pub fn run(desk: &mut Desk, options: &Gc) -> Result<()> {
             "bytes_before": done.before,
             "bytes_after": done.after,
             "over_limit": done.is_over,
+            "stuck": done.stuck,
         }));
     }
     say(desk, &done, options.dry_run)?;
+    if done.stuck > 0 {
+        let stuck = usize::try_from(done.stuck).unwrap_or(usize::MAX);
+        desk.out.note(
+            "warning",
+            &format!(
+                "{} should have become one and could not, since something of them is not as it must be: they stay; \
+                 `backstitch verify` looks for damage",
+                render::plural(stuck, "checkpoint", "checkpoints")
+            ),
+        );
+    }
     if done.is_over {
         let most = limits.bytes.unwrap_or(0);
         desk.out.note(

@@ -89,6 +89,8 @@ pub struct Collected {
     pub after: u64,
     /// All that may go is gone, and it is still above its limit of bytes.
     pub is_over: bool,
+    /// Checkpoints that should have become others and could not: something of them is not as it must be.
+    pub stuck: u64,
 }
 
 /// Whether a limit is near.
@@ -246,6 +248,8 @@ struct Gc<'a> {
     progress: &'a mut dyn FnMut(Progress),
     /// Stretches that could not become one, by their last checkpoint.
     left: HashSet<NodeId>,
+    /// All of those stretches' checkpoints.
+    stuck: BTreeSet<NodeId>,
     made: BTreeSet<NodeId>,
     gone: u64,
     /// What the store takes more than its copy.
@@ -264,6 +268,7 @@ impl<'a> Gc<'a> {
             place,
             progress,
             left: HashSet::new(),
+            stuck: BTreeSet::new(),
             made: BTreeSet::new(),
             gone: 0,
             more,
@@ -355,6 +360,7 @@ impl<'a> Gc<'a> {
             before,
             after: self.size()?,
             is_over,
+            stuck: self.stuck.len() as u64,
         })
     }
 
@@ -408,10 +414,12 @@ impl<'a> Gc<'a> {
                 Made::One => {
                     self.gone += stretch.nodes.len() as u64 - 1;
                     self.made.extend(stretch.nodes.last());
+                    self.stuck.retain(|node| !stretch.nodes.contains(node));
                     overtaken = 0;
                 }
                 Made::Left => {
                     self.left.extend(stretch.nodes.last());
+                    self.stuck.extend(&stretch.nodes);
                 }
                 Made::Overtaken => {
                     overtaken += 1;
