@@ -376,6 +376,8 @@ fn what_is_not_as_it_must_be_stays_and_is_said() {
     assert!(rows(&world).len() < before.0 && world.tree() == before.1);
     let said = world.ok(["gc", "--keep-days", "0"]).stderr;
     assert!(said.contains("could not"), "{said}");
+    let verified = world.run(["verify"]);
+    assert_ne!(verified.code, 0, "{}", verified.stdout);
 }
 
 /// An agent that died within a call holds nothing for ever, and one at work keeps its turn.

@@ -195,6 +195,16 @@ fn git_fails_for_a_while() {
     agent.prompt("a turn");
     agent.bash("cp .git/config ../saved; echo '[broken' > .git/config; echo changed > a.txt; echo new > c.txt");
     assert_eq!(lent(&world), 2, "nothing is given up");
+    // what cannot be captured is said once, and not by each look
+    let checkpoints = || {
+        let log = world.json(["log", "--all"]);
+        log["checkpoints"].as_array().expect("rows").len()
+    };
+    world.run(["scan"]);
+    let said = checkpoints();
+    world.run(["scan"]);
+    world.run(["scan"]);
+    assert_eq!(checkpoints(), said);
     agent.bash("mv ../saved .git/config");
     agent.stop();
     world.ok(["scan"]);

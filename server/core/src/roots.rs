@@ -162,7 +162,7 @@ pub(crate) fn settle(
         workspace.bind(identity, taken)?;
         return Ok(true);
     }
-    let settled = store.write(Durable::Power, |conn| {
+    let settled = store.write_telling(Durable::Power, |conn| {
         let here = by_path(conn)?;
         let id = here.as_ref().map(|row| row.id);
         let by_identity = "WHERE inode = ?1 AND btime = ?2";
@@ -175,25 +175,26 @@ pub(crate) fn settle(
                 "UPDATE root SET path = ?2 WHERE id = ?1",
                 params![moved.id, path],
             )?;
-            return Ok(Settled::Ours);
+            return Ok((Settled::Ours, true));
         }
         let Some(here) = here else {
-            return Ok(if workspace.shared {
+            let settled = if workspace.shared {
                 Settled::Unknown
             } else {
                 // it is about to get its row
                 Settled::Ours
-            });
+            };
+            return Ok((settled, false));
         };
         if here.identity.is_some() && !here.is_copy(conn)? {
             give_up(conn, &workspace.root)?;
-            return Ok(Settled::Another);
+            return Ok((Settled::Another, true));
         }
         conn.execute(
             "UPDATE root SET inode = ?2, btime = ?3 WHERE id = ?1",
             params![here.id, identity.inode, identity.btime],
         )?;
-        Ok(Settled::Ours)
+        Ok((Settled::Ours, true))
     })?;
     match settled {
         Settled::Ours => workspace.bind(identity, taken)?,

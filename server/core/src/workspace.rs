@@ -148,7 +148,7 @@ impl Workspace {
         beside(&self.store_dir)
     }
 
-    /// The file that is written anew after each commit of any process.
+    /// The file that is written anew after each commit of any process that is news.
     pub fn bell(&self) -> PathBuf {
         self.store_dir.join(store::BELL)
     }

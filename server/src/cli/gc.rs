@@ -80,7 +80,7 @@ fn say(desk: &Desk, done: &Collected, dry: bool) -> Result<()> {
         render::plural(usize::try_from(n).unwrap_or(usize::MAX), one, many)
     };
     if done.made.is_empty() && done.contents == 0 {
-        let text = if done.is_over {
+        let text = if done.is_over || done.stuck > 0 {
             "Nothing more can go.\n"
         } else {
             "Nothing has to go.\n"

@@ -97,9 +97,12 @@ fn what_finds_nothing_is_no_news() {
     }
     assert_eq!(bell(), before);
     world.write("a.txt", "other\n");
-    let differs = client.ok("backstitch/diff", diff);
+    let differs = client.ok("backstitch/diff", diff.clone());
     assert_eq!(differs["files"][0]["path"], "a.txt", "{differs}");
     assert_ne!(bell(), before);
+    let before = bell();
+    client.ok("backstitch/diff", diff.clone());
+    assert_eq!(bell(), before);
     let output = agent.execute(&call);
     agent.post_bash(&call, &output);
     client.leave();
@@ -117,7 +120,8 @@ fn lenses_are_asked_for_one_time_after_the_other() {
         client.until(|client| told(client, "external").len() > n);
     }
     let held = client.refreshed - before;
-    assert!(held <= 1, "{held}");
+    // one that is not answered for long is given up
+    assert!(held <= 2, "{held}");
     client.holds_answers = false;
     client.answer_held();
     client.until(|client| client.refreshed > before + held);

@@ -286,8 +286,8 @@ impl Engine {
         })
     }
 
-    /// The same of what takes in finds and nothing else: where all is as it was, nobody hears of it.
-    fn settle_found<S, T>(
+    /// The same, where `f` says by itself whether there is news: where all is as it was, nobody hears of it.
+    pub(crate) fn settle_found<S, T>(
         &mut self,
         durable: Durable,
         with: S,

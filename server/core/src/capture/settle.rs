@@ -277,7 +277,7 @@ impl Desk<'_> {
         let node = if baseline {
             Some(self.node(Kind::Manual, None, None, None, Some("start"), &whole)?)
         } else {
-            let news = has_news(&whole);
+            let news = has_news(&whole) && !(steps.is_empty() && self.was_said(cause, &whole)?);
             self.record(&steps, cause, &whole, news, generation)?
         };
         let since_node = if adopted.is_empty() || baseline {
@@ -304,8 +304,11 @@ impl Desk<'_> {
         crate::fault::point("found taken in");
         let done = (!partial).then(store::now);
         let pending = i64::from(partial) * pending_for(cause);
-        let coverage = serde_json::to_string(&whole).unwrap_or_default();
-        if is_seen || (pending, &coverage) != (pending_before, &coverage_before) {
+        let said_before = serde_json::from_str(&coverage_before).ok();
+        if is_seen
+            || pending != pending_before
+            || !said_before.is_some_and(|said| is_same(&said, &whole))
+        {
             self.news.set(true);
         }
         self.conn.execute(
@@ -316,7 +319,7 @@ impl Desk<'_> {
                 self.here.root,
                 done,
                 pending,
-                coverage,
+                serde_json::to_string(&whole).unwrap_or_default(),
                 // who looked at some of the tree has not walked it by the rules of now
                 (!partial && !some).then(|| serde_json::to_string(&excludes).unwrap_or_default()),
                 (!partial).then_some(bare_dirs),
@@ -375,6 +378,17 @@ impl Desk<'_> {
         self.news.set(true);
         editors::attach(self.conn, self.dir, self.here.root, node, kind)?;
         Ok(node)
+    }
+
+    /// Whether the newest checkpoint says just that of what a look between calls could not capture.
+    fn was_said(&self, cause: &Cause, coverage: &Coverage) -> Result<bool> {
+        if !matches!(cause.situation, Situation::Between) {
+            return Ok(false);
+        }
+        let Some(head) = self.head()? else {
+            return Ok(false);
+        };
+        Ok(is_same(&history::node(self.conn, head)?.coverage, coverage))
     }
 
     /// Records transitions as one node; the rows of what is known follow.
@@ -534,6 +548,11 @@ pub(crate) fn by_open_edit(by: Writer) -> Verdict {
             Certainty::Uncertain,
         )
     }
+}
+
+/// Whether nothing else was captured or left out; how much of it was new differs from look to look.
+fn is_same(a: &Coverage, b: &Coverage) -> bool {
+    (a.ignored, a.pending, &a.items) == (b.ignored, b.pending, &b.items)
 }
 
 fn has_news(coverage: &Coverage) -> bool {

@@ -217,6 +217,7 @@ impl Desk<'_> {
             return Ok(());
         };
         if look.image == p.wanted {
+            self.news.set(true);
             return written(conn, root, path);
         }
         let is_file = matches!(look.image, Image::File { .. });
@@ -322,7 +323,7 @@ impl Engine {
         let lock = self.quiet_lock(Self::RESTORE_WAIT)?;
         let _lock = lock.ok_or_else(busy)?;
         let look = self.look_known(path)?;
-        self.settle(BEFORE, look, |desk, look| desk.saved_by_user(path, &look))?;
+        self.settle_found(BEFORE, look, |desk, look| desk.saved_by_user(path, &look))?;
         self.waiting(path)
     }
 

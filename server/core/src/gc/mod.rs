@@ -7,7 +7,7 @@ mod plan;
 mod squash;
 mod sweep;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
@@ -246,9 +246,7 @@ enum Place<'a> {
 struct Gc<'a> {
     place: Place<'a>,
     progress: &'a mut dyn FnMut(Progress),
-    /// Stretches that could not become one, by their last checkpoint.
-    left: HashSet<NodeId>,
-    /// All of those stretches' checkpoints.
+    /// Checkpoints of stretches that could not become one.
     stuck: BTreeSet<NodeId>,
     made: BTreeSet<NodeId>,
     gone: u64,
@@ -267,7 +265,6 @@ impl<'a> Gc<'a> {
         Ok(Self {
             place,
             progress,
-            left: HashSet::new(),
             stuck: BTreeSet::new(),
             made: BTreeSet::new(),
             gone: 0,
@@ -395,14 +392,11 @@ impl<'a> Gc<'a> {
     fn squash(&mut self, is_wanted: &dyn Fn(&plan::Mark) -> bool) -> Result<()> {
         let mut overtaken = 0;
         loop {
-            let facts = self.facts()?;
-            let left = &self.left;
+            let mut facts = self.facts()?;
+            facts.hold(self.stuck.iter().copied());
             let stretches = facts.stretches(is_wanted);
             let total: usize = stretches.iter().map(|s| s.nodes.len()).sum();
-            let next = stretches
-                .into_iter()
-                .find(|s| s.nodes.last().is_some_and(|n| !left.contains(n)));
-            let Some(stretch) = next else {
+            let Some(stretch) = stretches.into_iter().next() else {
                 return Ok(());
             };
             (self.progress)(Progress {
@@ -414,11 +408,9 @@ impl<'a> Gc<'a> {
                 Made::One => {
                     self.gone += stretch.nodes.len() as u64 - 1;
                     self.made.extend(stretch.nodes.last());
-                    self.stuck.retain(|node| !stretch.nodes.contains(node));
                     overtaken = 0;
                 }
                 Made::Left => {
-                    self.left.extend(stretch.nodes.last());
                     self.stuck.extend(&stretch.nodes);
                 }
                 Made::Overtaken => {

@@ -154,6 +154,11 @@ impl Facts {
         Ok(())
     }
 
+    /// These stay, too.
+    pub(super) fn hold(&mut self, nodes: impl IntoIterator<Item = NodeId>) {
+        self.held.extend(nodes);
+    }
+
     /// Checkpoints that may become one, oldest first: of those that are wanted, as `is_wanted` says, where they stand
     /// beside each other on a branch and nothing that stays needs one of them. Turns go whole or not at all.
     pub(super) fn stretches(&self, is_wanted: impl Fn(&Mark) -> bool) -> Vec<Stretch> {
