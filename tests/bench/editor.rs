@@ -24,8 +24,6 @@ const OF_A_TURN: usize = 10;
 const MANY: usize = 201;
 /// How long a server that has something to say may say nothing.
 const QUIET: Duration = Duration::from_millis(300);
-/// Longer than the server keeps a second refresh back.
-const AFTER_REFRESH: Duration = Duration::from_millis(700);
 /// Of the idle server, in MB.
 const MEMORY: f64 = 60.0;
 
@@ -169,7 +167,7 @@ impl Typist {
 /// What another process records, until the client is asked to fetch its lenses anew.
 fn news(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -> Result<()> {
     let mut client = Client::start(place.server(), &place.root)?;
-    client.calm(AFTER_REFRESH)?;
+    client.calm(QUIET)?;
     let mut hooks = Vec::new();
     let mut told = Vec::new();
     for _ in 0..runs.max(21) {
@@ -179,7 +177,7 @@ fn news(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -> Resu
         let heard = client.wait_for("workspace/codeLens/refresh")?;
         hooks.push(hook.join().map_err(|_| anyhow!("the hook"))??);
         told.push(heard.at - began);
-        client.calm(AFTER_REFRESH)?;
+        client.calm(QUIET)?;
     }
     let times = (Times::of(told), Times::of(hooks));
     let what = "a hook's whole process until lenses are refreshed";

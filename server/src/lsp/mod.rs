@@ -30,7 +30,6 @@ mod notices;
 mod outgoing;
 mod position;
 mod progress;
-mod refresh;
 mod requests;
 mod restore;
 mod room;
@@ -130,7 +129,6 @@ where
     tokio::spawn(buffers::record(session.clone(), touching));
     tokio::spawn(notices::follow(session.clone(), hearing));
     tokio::spawn(waiting::follow(session.clone(), opening));
-    tokio::spawn(refresh::follow(session.clone()));
     let server = Server::new(frames::guarded(from), to, socket);
     let server = server.concurrency_level(AT_ONCE);
     let serving = server.serve(Ingress::new(service));

@@ -54,8 +54,6 @@ pub struct Session {
     opened: UnboundedSender<Arc<Room>>,
     /// Wakes who waits for a change of a document.
     told: Notify,
-    /// Wakes who has the client ask for its lenses.
-    pub stale: Notify,
     at_work: RwLock<Vec<AtWork>>,
     /// What takes long and can be called off.
     pub running: Running,
@@ -170,7 +168,6 @@ impl Session {
             touched,
             opened,
             told: Notify::new(),
-            stale: Notify::new(),
             at_work: RwLock::default(),
             running: Running::default(),
             views: Views::default(),
@@ -448,7 +445,15 @@ impl Session {
 
     /// Has the client ask for lenses again, where it can be told.
     pub fn refresh_lenses(&self) {
-        self.stale.notify_one();
+        if self.abilities().lens_refresh {
+            let client = self.client.clone();
+            tokio::spawn(async move {
+                let refreshed = tokio::time::timeout(ANSWER, client.code_lens_refresh());
+                if !matches!(refreshed.await, Ok(Ok(()))) {
+                    tracing::info!("the client did not refresh its lenses");
+                }
+            });
+        }
     }
 
     /// Waits until this holds of a document, since the client has told of a change.

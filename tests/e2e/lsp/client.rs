@@ -68,8 +68,6 @@ pub struct Client<'w> {
     pub said: Vec<String>,
     pub shown: Vec<String>,
     pub refreshed: usize,
-    /// Not answered yet.
-    held_refreshes: Vec<Value>,
     /// The section of settings that the server is told when it asks, and how often it did.
     pub settings: Value,
     pub pulled: usize,
@@ -174,7 +172,6 @@ impl<'w> Client<'w> {
             said: Vec::new(),
             shown: Vec::new(),
             refreshed: 0,
-            held_refreshes: Vec::new(),
             settings: Value::Null,
             pulled: 0,
             notified: Vec::new(),
@@ -367,10 +364,6 @@ impl<'w> Client<'w> {
             }
             "workspace/codeLens/refresh" => {
                 self.refreshed += 1;
-                if self.holds_answers {
-                    self.held_refreshes.push(message["id"].clone());
-                    return;
-                }
                 Value::Null
             }
             "window/showMessage" | "window/logMessage" => {
@@ -388,11 +381,8 @@ impl<'w> Client<'w> {
         self.send(&json!({ "jsonrpc": "2.0", "id": id, "result": result }));
     }
 
-    /// Answers what was held: questions, edits, and that lenses are asked for anew.
+    /// Answers what was held: questions, and edits.
     pub fn answer_held(&mut self) {
-        for id in std::mem::take(&mut self.held_refreshes) {
-            self.send(&json!({ "jsonrpc": "2.0", "id": id, "result": null }));
-        }
         for message in std::mem::take(&mut self.held) {
             self.take(message);
         }

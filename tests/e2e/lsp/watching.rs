@@ -108,26 +108,6 @@ fn what_finds_nothing_is_no_news() {
     client.leave();
 }
 
-/// An editor that is told to ask for its lenses is told again when it has, of all that came meanwhile at once.
-#[test]
-fn lenses_are_asked_for_one_time_after_the_other() {
-    let world = begun();
-    let mut client = start(&world);
-    client.holds_answers = true;
-    let before = client.refreshed;
-    for n in 0..4 {
-        world.write("a.txt", format!("{n}\n"));
-        client.until(|client| told(client, "external").len() > n);
-    }
-    let held = client.refreshed - before;
-    // one that is not answered for long is given up
-    assert!(held <= 2, "{held}");
-    client.holds_answers = false;
-    client.answer_held();
-    client.until(|client| client.refreshed > before + held);
-    client.leave();
-}
-
 /// While a command runs, what it writes waits for its end, and is then certainly its own.
 #[test]
 fn what_a_command_writes_is_left_to_its_end() {

@@ -46,7 +46,8 @@ fn an_old_server_is_named() {
     let world = story();
     let real = binary::path().display().to_string();
     let script = format!(
-        "[ \"$1\" = lsp ] || exec {real} \"$@\"\n{real} \"$@\" | sed -u 's/\"version\":\"[0-9.]*\"/\"version\":\"0.0.1\"/'"
+        "[ \"$1\" = lsp ] || exec {real} \"$@\"\n{real} \"$@\" | perl -e '$| = 1; while (sysread STDIN, $_, 65536) {{ \
+         s/\"version\":\"[0-9.]*\"/\"version\":\"0.0.1\"/; print }}'"
     );
     let program = stand_in(&world, &script);
     configure(
