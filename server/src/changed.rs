@@ -25,6 +25,8 @@ pub struct Changed {
     pub from: Option<Vec<u8>>,
     /// Why a content is not kept, where it is not.
     pub opaque: Option<Opaque>,
+    /// A side is too large to be compared by lines: neither is in memory.
+    pub too_long: bool,
 }
 
 type Loaded = Option<(Vec<u8>, u32, Vec<u8>)>;
@@ -65,14 +67,23 @@ impl Changed {
 
     fn read(delta: &Delta, content: impl Fn(&ContentId) -> Result<Vec<u8>>) -> Result<Self> {
         let (path, from) = render::place(&delta.old, &delta.new);
+        let too_long = [&delta.old, &delta.new]
+            .into_iter()
+            .flatten()
+            .any(|placed| placed.image.is_too_long());
+        let side = |state: &FileState| match state {
+            Some(_) if too_long => Ok(None),
+            state => side(state, &content),
+        };
         let image = |state: &FileState| state.as_ref().and_then(|p| render::opaque(&p.image));
         Ok(Self {
-            old: side(&delta.old, &content)?,
-            new: side(&delta.new, &content)?,
+            old: side(&delta.old)?,
+            new: side(&delta.new)?,
             what: What::of(&delta.old, &delta.new),
             path: path.to_vec(),
             from: from.map(<[u8]>::to_vec),
             opaque: image(&delta.old).or_else(|| image(&delta.new)),
+            too_long,
         })
     }
 
@@ -108,7 +119,7 @@ impl Changed {
     }
 
     pub fn is_binary(&self) -> bool {
-        self.opaque.is_some() || self.with(diff::is_binary)
+        self.opaque.is_some() || self.too_long || self.with(diff::is_binary)
     }
 
     pub fn patch(&self) -> Vec<u8> {

@@ -17,6 +17,7 @@ mod gc;
 mod hostile;
 mod kill;
 mod lanes;
+mod large;
 mod lent;
 mod lsp;
 mod numbers;

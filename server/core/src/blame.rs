@@ -305,6 +305,7 @@ impl Engine {
             }
         }
         match found {
+            Some((_, image)) if image.is_too_long() => Err(too_long(path)),
             Some((file, Image::File { content, .. })) => Ok(Recorded {
                 file,
                 set: file.map_or(Ok(SetHash::EMPTY), |f| history::set_at(conn, f, node))?,
@@ -366,12 +367,23 @@ fn text_of(path: &RelPath, look: &mut Look) -> Result<Vec<u8>> {
             refuse_binary(path, &bytes)?;
             Ok(bytes)
         }
+        (image, _) if image.is_too_long() => Err(too_long(path)),
         (Image::Symlink { .. }, _) => Err(link(path)),
         (Image::Opaque(why), _) => Err(not_kept(path, *why)),
         (Image::Absent | Image::InGit { .. } | Image::File { .. }, _) => {
             Err(missing(path, "on disk"))
         }
     }
+}
+
+fn too_long(path: &RelPath) -> Error {
+    Error::refused(
+        format!("{} is too large to be told apart by lines", path.display()),
+        Hint::terminal(format!(
+            "`backstitch log --path {}` shows who changed it",
+            path.display()
+        )),
+    )
 }
 
 fn refuse_binary(path: &RelPath, bytes: &[u8]) -> Result<()> {

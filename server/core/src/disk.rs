@@ -16,8 +16,10 @@ use rustix::io::Errno;
 
 use crate::config::{Config, MAX_FILE, Sources};
 use crate::error::{Context, Error, Result};
-use crate::model::{Image, RelPath, bytes_path};
+use crate::model::{ContentId, Image, Opaque, RelPath, bytes_path};
 use crate::rules::{Excludes, Excluding};
+use crate::store::{self, LARGE, Store};
+pub(crate) use place::Content;
 use stat::WANTED;
 pub(crate) use stat::{Identity, Stat, stat_in};
 
@@ -31,7 +33,7 @@ pub(crate) const TEMP_PREFIX: &[u8] = b".backstitch-tmp-";
 pub(crate) struct Look {
     pub image: Image,
     pub stat: Option<Stat>,
-    /// The content, where the image has one.
+    /// The content, where the image has one and it is not large.
     pub bytes: Option<Vec<u8>>,
     pub is_dir: bool,
 }
@@ -43,6 +45,14 @@ impl Look {
         bytes: None,
         is_dir: false,
     };
+
+    /// Whether just this stands there.
+    pub(crate) fn holds(&self, text: &[u8]) -> bool {
+        match &self.bytes {
+            Some(bytes) => bytes == text,
+            None => self.image.is_large() && self.image.content() == Some(ContentId::of(text)),
+        }
+    }
 }
 
 /// The root directory, held open.
@@ -236,8 +246,50 @@ impl Root {
 
     /// The same where this is what is recorded of it.
     pub(crate) fn look_over(&self, rel: &RelPath, recorded: &Image) -> Result<Look> {
+        self.look_with(rel, recorded, LARGE)
+    }
+
+    /// Stores a large content that was seen at a path. What stands there by then, where that is another.
+    pub(crate) fn keep_ahead(
+        &self,
+        store: &Store,
+        rel: &RelPath,
+        seen: &Image,
+        like: &Image,
+    ) -> Result<Option<Image>> {
+        let Image::File { mode, content, .. } = *seen else {
+            return Ok(None);
+        };
+        if !seen.is_large() || seen == like || store::has(&store.conn, &content)? {
+            return Ok(None);
+        }
+        let Some(file) = self.open_file(rel)? else {
+            return Ok(Some(match self.stat(rel) {
+                None => Image::Absent,
+                Some(_) => Image::Opaque(Opaque::Unreadable),
+            }));
+        };
+        let most = self.limit(like) + 1;
+        let Some((stored, size)) = store.put_ahead(file.take(most), like.content())? else {
+            return Ok(None);
+        };
+        Ok(if stored == content {
+            None
+        } else if size == most {
+            Some(Image::Opaque(Opaque::TooLarge))
+        } else {
+            Some(Image::File {
+                mode,
+                content: stored,
+                size,
+            })
+        })
+    }
+
+    /// The same for whoever needs the text: below this size it is held.
+    pub(crate) fn look_with(&self, rel: &RelPath, recorded: &Image, held: u64) -> Result<Look> {
         match self.place(rel) {
-            Ok(Some(place)) => place.look_up_to(self.limit(recorded)),
+            Ok(Some(place)) => place.look_up_to(self.limit(recorded), held),
             Ok(None) => Ok(Look::NOTHING),
             Err(Error::Io { source, .. })
                 if matches!(
@@ -249,6 +301,11 @@ impl Root {
             }
             Err(e) => Err(e),
         }
+    }
+
+    /// Opens a file to be read; None where none is.
+    pub(crate) fn open_file(&self, rel: &RelPath) -> Result<Option<std::fs::File>> {
+        Ok(self.place(rel)?.and_then(|place| place.open()))
     }
 
     /// What is at a path, links on the way followed: to tell whether it is what was there, not what it is.
@@ -357,7 +414,7 @@ impl Listed {
     pub(crate) fn look(&self, name: &[u8], limit: u64) -> Result<Look> {
         let shown = self.path.join(bytes_path(name));
         let dir = self.dir.try_clone().at("open the directory of", &shown)?;
-        Place { dir, name, shown }.look_up_to(limit)
+        Place { dir, name, shown }.look_up_to(limit, LARGE)
     }
 }
 

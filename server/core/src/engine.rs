@@ -405,6 +405,11 @@ impl Engine {
         self.store.content(id)
     }
 
+    /// Reads a content, a large one piece by piece. Only where it ends well was it what was asked for.
+    pub fn read(&self, id: &ContentId, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        self.store.read(id, take)
+    }
+
     /// A content that a plan speaks of: one that it makes, or one of the store.
     pub fn text_of(&self, plan: &Plan, id: &ContentId) -> Result<Vec<u8>> {
         match plan.content(id) {

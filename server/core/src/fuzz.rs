@@ -132,6 +132,14 @@ fn stored_so(conn: &Connection, how: (u8, u8), base: &[u8], data: &[u8], wanted:
     if let Ok(bytes) = store::get(conn, dir, &wanted) {
         assert_eq!(bytes, WANTED);
     }
+    let mut read = Vec::new();
+    let whole = store::read(conn, dir, &wanted, &mut |bytes| {
+        read.extend_from_slice(bytes);
+        Ok(())
+    });
+    if whole.is_ok() {
+        assert_eq!(read, WANTED);
+    }
     let mut reader = store::Reader::new(conn, dir);
     if let Ok(bytes) = reader.get(&wanted) {
         assert_eq!(&*bytes, WANTED);

@@ -69,6 +69,9 @@ impl Merge {
     }
 }
 
+/// From this size on nothing is compared by lines, nor merged: `Image::is_too_long`.
+pub(crate) const LONGEST: u64 = 64 << 20;
+
 /// Text is whatever holds no NUL byte.
 pub fn is_text(bytes: &[u8]) -> bool {
     !bytes.contains(&0)

@@ -228,6 +228,16 @@ impl Image {
         }
     }
 
+    /// Whether it is a file that is not held in memory whole.
+    pub(crate) fn is_large(&self) -> bool {
+        matches!(self, Self::File { size, .. } if *size >= crate::store::LARGE)
+    }
+
+    /// Whether it is a file that is not compared by lines: that takes several times its size of memory.
+    pub fn is_too_long(&self) -> bool {
+        matches!(self, Self::File { size, .. } if *size >= crate::merge::LONGEST)
+    }
+
     /// The blob of git's that it is, where only git has it.
     pub(crate) fn object(&self) -> Option<gix_hash::ObjectId> {
         match self {

@@ -83,8 +83,8 @@ impl Engine {
         let mut select = conn.prepare("SELECT hash FROM blob ORDER BY n")?;
         for (done, id) in (1..).zip(select.query_map([], |r| r.get::<_, ContentId>(0))?) {
             match id {
-                Ok(id) => match self.store.content(&id) {
-                    Ok(_) => out.blobs += 1,
+                Ok(id) => match self.store.read(&id, &mut |_| Ok(())) {
+                    Ok(()) => out.blobs += 1,
                     Err(e) => lost.push((id, e)),
                 },
                 Err(e) => out.problems.push(e.to_string()),

@@ -95,6 +95,13 @@ pub fn patches(files: &[Changed], out: &Out) -> Result<()> {
                     render::not_kept(reason)
                 ),
             ),
+            None if file.too_long => out.note(
+                "note",
+                &format!(
+                    "{} is not shown: it is too large to be compared by lines",
+                    file.name()
+                ),
+            ),
             None if out.paint.color => out.bytes(&coloured(&file.patch()))?,
             None => out.bytes(&file.patch())?,
         }

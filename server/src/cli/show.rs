@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 
-use backstitch_core::model::{Image, Kind, NodeId, RelPath};
+use backstitch_core::model::{ContentId, Image, Kind, NodeId, RelPath};
 use backstitch_core::{Delta, Entry, Unsaved};
 use serde_json::json;
 
@@ -216,9 +216,7 @@ pub fn cat(desk: &mut Desk, rev: &str, typed: &OsStr) -> Result<()> {
     let path = desk.path(typed)?.ok_or_else(is_directory)?;
     let image = desk.engine.image_at(id, &path)?;
     let content = match image {
-        Image::File { content, .. } | Image::Symlink { content } => {
-            desk.engine.content(&content)?
-        }
+        Image::File { content, .. } | Image::Symlink { content } => content,
         Image::Absent if desk.engine.is_unknown_at(&path, id)? => {
             return Err(Error::not_found(format!(
                 "what {} was at {rev} is not known: it came into sight later",
@@ -247,15 +245,25 @@ pub fn cat(desk: &mut Desk, rev: &str, typed: &OsStr) -> Result<()> {
     content_answer(desk, id, &path, &content)
 }
 
-fn content_answer(desk: &Desk, id: NodeId, path: &RelPath, content: &[u8]) -> Result<()> {
+fn content_answer(desk: &Desk, id: NodeId, path: &RelPath, content: &ContentId) -> Result<()> {
     if desk.out.json {
         return out::answer(json!({
             "checkpoint": id.to_string(),
             "path": shape::text(path.bytes()),
-            "content": shape::text(content),
+            "content": shape::text(&desk.engine.content(content)?),
         }));
     }
-    out::content(content)
+    let mut unwritten = None;
+    let read = desk.engine.read(content, &mut |bytes| {
+        out::content(bytes).map_err(|e| {
+            unwritten = Some(e);
+            backstitch_core::Error::CalledOff
+        })
+    });
+    match unwritten {
+        Some(e) => Err(e),
+        None => Ok(read?),
+    }
 }
 
 /// What an editor had of a file and had not saved; of several, the one of this number as `show` lists them.
@@ -281,6 +289,5 @@ pub fn cat_unsaved(desk: &mut Desk, rev: &str, typed: &OsStr, number: u16) -> Re
             format!("{number} of {count} that were not saved, in {editor}; --unsaved=N names one");
         desk.out.note("note", &said);
     }
-    let content = desk.engine.content(&found.content)?;
-    content_answer(desk, id, &path, &content)
+    content_answer(desk, id, &path, &found.content)
 }

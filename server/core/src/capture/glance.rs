@@ -12,7 +12,7 @@ use crate::git::lender::Lender;
 use crate::history::Here;
 use crate::known;
 use crate::lent;
-use crate::model::{Coverage, CoverageItem, Reason, RelPath};
+use crate::model::{Coverage, CoverageItem, Image, Opaque, Reason, RelPath};
 use crate::recorder::Touched;
 use crate::rules::Excludes;
 use crate::scan::{Findings, Found, KnownTree};
@@ -121,6 +121,9 @@ fn look(
         off,
     };
     let mut findings = crate::scan::scan(root, &store.dir, &against, deadline, tick)?;
+    if keep {
+        keep_ahead(store, root, &known, &mut findings)?;
+    }
     if let Some(touched) = only {
         complete(conn, root, here, touched, &mut findings)?;
     }
@@ -133,6 +136,31 @@ fn look(
         some: only.is_some(),
         index,
     })
+}
+
+/// Large contents are not held: they are stored before anybody waits for the transaction that names them.
+fn keep_ahead(
+    store: &Store,
+    root: &Root,
+    known: &KnownTree,
+    findings: &mut Findings,
+) -> Result<()> {
+    for found in findings.found.iter_mut().filter(|f| f.bytes.is_none()) {
+        let before = known
+            .get(&found.path)
+            .map_or(Image::Absent, |row| row.image);
+        if let Some(image) = root.keep_ahead(store, &found.path, &found.image, &before)? {
+            found.image = image;
+            found.stat = None;
+        }
+    }
+    // what cannot be read any more keeps the state last known
+    let unreadable = Image::Opaque(Opaque::Unreadable);
+    let is_new = |f: &Found| !known.contains_key(&f.path);
+    findings
+        .found
+        .retain(|f| f.image != unreadable || is_new(f));
+    Ok(())
 }
 
 /// What a look at some of the tree says of all of it: the rest is as the last one left it.

@@ -125,7 +125,7 @@ impl Engine {
         Ok(Some(touched))
     }
 
-    fn scan_is_pending(&self) -> Result<bool> {
+    pub(crate) fn scan_is_pending(&self) -> Result<bool> {
         Ok(self
             .store
             .conn

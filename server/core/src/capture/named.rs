@@ -17,6 +17,7 @@ use crate::editors::pending;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::known;
+use crate::merge::LONGEST;
 use crate::model::{
     Certainty, ContentId, Coverage, Image, Kind, NodeId, Opaque, Placed, Reason, RelPath, RootId,
 };
@@ -59,7 +60,7 @@ impl Engine {
             for named in self.named(e, path, excluding.as_ref())? {
                 match named {
                     Named::Inside(path) => {
-                        let look = self.look_known(&path)?;
+                        let look = self.look_ahead(&path)?;
                         let missing = if look.image.is_absent() {
                             self.root.missing_parents(&path)
                         } else {
@@ -103,6 +104,27 @@ impl Engine {
         look_at(&self.store.conn, self.here.root, &self.root, path)
     }
 
+    /// The same for who needs its text: that of a large file is held, too, unless it is too long to be compared.
+    pub(crate) fn look_held(&self, path: &RelPath) -> Result<Look> {
+        let row = known::get(&self.store.conn, self.here.root, path)?;
+        let before = row.map_or(Image::Absent, |row| row.image);
+        self.root.look_with(path, &before, LONGEST)
+    }
+
+    /// The same of one that is to be recorded: a large content is stored then, before anybody waits for that.
+    pub(crate) fn look_ahead(&self, path: &RelPath) -> Result<Look> {
+        let row = known::get(&self.store.conn, self.here.root, path)?;
+        let before = row.map_or(Image::Absent, |row| row.image);
+        let mut look = self.root.look_over(path, &before)?;
+        if let Some(image) = self
+            .root
+            .keep_ahead(&self.store, path, &look.image, &before)?
+        {
+            look.image = image;
+        }
+        Ok(look)
+    }
+
     /// Where a path that a tool names lies. What is recorded already is not excluded any more.
     fn named(
         &self,
@@ -140,7 +162,7 @@ impl Engine {
             for named in self.named(e, path, excluding.as_ref())? {
                 match named {
                     Named::Inside(path) => {
-                        let look = self.look_known(&path)?;
+                        let look = self.look_ahead(&path)?;
                         looks.insert(path, look);
                     }
                     Named::Outside(path, why) => missed.note(&path, Reason::Outside, why),
@@ -338,9 +360,7 @@ fn bring_up_to_date(
         let (node, _) = desk.take_back(row, p, look.stat)?;
         return Ok(Some(node));
     }
-    if let Some(bytes) = &look.bytes {
-        store::put(desk.conn, desk.dir, bytes, before.content())?;
-    }
+    desk.keep_seen(path, look, &before)?;
     let revealed = row
         .as_ref()
         .filter(|row| row.is_revealed(image, look.stat.as_ref()));
@@ -520,17 +540,15 @@ impl Work<'_> {
             if let Some(was) = self.reserved.filter(|r| r.image != before)
                 && self
                     .left(desk, &was.image, look)?
-                    .is_some_and(|left| Some(left) == look.bytes)
+                    .is_some_and(|left| look.holds(&left))
             {
                 calls::confirm(conn, self.row.id)?;
             }
             return Ok(Done::Nothing);
         }
         let left = self.left(desk, &before, look)?;
-        let exact = left.is_some() && left == look.bytes;
-        if let Some(bytes) = &look.bytes {
-            store::put(conn, desk.dir, bytes, before.content())?;
-        }
+        let exact = left.as_ref().is_some_and(|left| look.holds(left));
+        desk.keep_seen(path, look, &before)?;
         // named at the end alone, or excluded until now: what it was before is not known
         let unseen = self.reserved.is_none() && !self.opened_now;
         let may_be_older = unseen || self.opened_now && !exact;

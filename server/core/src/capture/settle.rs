@@ -11,10 +11,10 @@ use super::glance::Scanned;
 use super::renames::follow_renames;
 use super::sight::Sight;
 use crate::blame::hunks;
-use crate::disk::{Root, Stat};
+use crate::disk::{Look, Root, Stat};
 use crate::editors;
 use crate::editors::pending::{self, Pending};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::history::{self, Here, NewChange, NewNode};
 use crate::known;
 use crate::model::{
@@ -115,10 +115,45 @@ impl Desk<'_> {
 
     /// Stores a found content; `like`: what it probably resembles.
     fn keep(&self, found: &Found, like: Option<&Image>) -> Result<()> {
-        if let Some(bytes) = &found.bytes {
-            store::put(self.conn, self.dir, bytes, like.and_then(Image::content))?;
+        self.keep_bytes(&found.path, found.image, found.bytes.as_deref(), like)
+    }
+
+    /// The same with what a look saw.
+    pub(crate) fn keep_seen(&self, path: &RelPath, look: &Look, like: &Image) -> Result<()> {
+        self.keep_bytes(path, look.image, look.bytes.as_deref(), Some(like))
+    }
+
+    fn keep_bytes(
+        &self,
+        path: &RelPath,
+        image: Image,
+        bytes: Option<&[u8]>,
+        like: Option<&Image>,
+    ) -> Result<()> {
+        let like = like.and_then(Image::content);
+        if let Some(bytes) = bytes {
+            store::put(self.conn, self.dir, bytes, like)?;
+            return Ok(());
         }
-        Ok(())
+        let Image::File { content, size, .. } = image else {
+            return Ok(());
+        };
+        if !image.is_large() || store::has(self.conn, &content)? {
+            return Ok(());
+        }
+        // what was stored ahead is gone, or nobody did: rare, and others wait
+        let file = self.root.open_file(path)?;
+        let stored = file.map(|file| {
+            let all = std::io::Read::take(file, size + 1);
+            store::put_stream(self.conn, self.dir, all, like)
+        });
+        match stored.transpose()? {
+            Some((stored, _)) if stored == content => Ok(()),
+            _ => Err(Error::refused(
+                format!("{} changes while it is stored", path.display()),
+                "wait until nobody writes it any more, then try again",
+            )),
+        }
     }
 
     /// What git had of a file is the store's from now on: unless somebody else saw to that, or the file is another.

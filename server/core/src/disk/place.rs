@@ -10,6 +10,10 @@ use super::{Look, Place, Stat, TEMP_PREFIX};
 use crate::config::MOST;
 use crate::error::{Context as _, Result};
 use crate::model::{ContentId, Image, Opaque, bytes_path};
+use crate::store::LARGE;
+
+/// Gives a content to who takes it, in one part or several.
+pub(crate) type Content<'a> = &'a dyn Fn(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>;
 
 impl Place<'_> {
     pub(super) fn stat(&self) -> Result<Stat, Errno> {
@@ -19,10 +23,10 @@ impl Place<'_> {
 
     /// Reads what is there, whatever limit there is by now.
     pub(crate) fn look(&self) -> Result<Look> {
-        self.look_up_to(MOST)
+        self.look_up_to(MOST, LARGE)
     }
 
-    pub(super) fn look_up_to(&self, limit: u64) -> Result<Look> {
+    pub(super) fn look_up_to(&self, limit: u64, held: u64) -> Result<Look> {
         // a file that changes under the reader is read again; one that never rests is taken as it was last
         let mut last = None;
         for _ in 0..5 {
@@ -33,7 +37,7 @@ impl Place<'_> {
                 }
                 Err(e) => return Err(e).at("look at", &self.shown),
             };
-            let look = self.read(stat, limit);
+            let look = self.read(stat, limit, held);
             match self.stat() {
                 Ok(after)
                     if Stat {
@@ -54,7 +58,7 @@ impl Place<'_> {
         }))
     }
 
-    fn read(&self, stat: Stat, limit: u64) -> Look {
+    fn read(&self, stat: Stat, limit: u64, held: u64) -> Look {
         let opaque = |why| Look {
             image: Image::Opaque(why),
             stat: Some(stat),
@@ -88,7 +92,7 @@ impl Place<'_> {
             FileType::RegularFile => {
                 let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
                 match rustix::fs::openat(&self.dir, self.name, flags, Mode::empty()) {
-                    Ok(fd) => read_whole(fd.into(), stat, limit),
+                    Ok(fd) => read_whole(fd.into(), stat, limit, held),
                     Err(Errno::NOENT | Errno::LOOP) => Look::NOTHING,
                     Err(_) => opaque(Opaque::Unreadable),
                 }
@@ -98,8 +102,8 @@ impl Place<'_> {
     }
 
     /// Writes a new file or link of this name; it must not exist. The content is durable afterwards.
-    pub(crate) fn create(&self, image: &Image, bytes: &[u8]) -> Result<()> {
-        match self.create_unsynced(image, bytes, None)? {
+    pub(crate) fn create(&self, image: &Image, content: Content<'_>) -> Result<()> {
+        match self.create_unsynced(image, content, None)? {
             Some(file) => file.sync_all().at("sync", &self.shown),
             None => Ok(()),
         }
@@ -110,14 +114,23 @@ impl Place<'_> {
     pub(crate) fn create_unsynced(
         &self,
         image: &Image,
-        bytes: &[u8],
+        content: Content<'_>,
         like: Option<&Place<'_>>,
     ) -> Result<Option<std::fs::File>> {
         match image {
-            Image::Symlink { .. } => rustix::fs::symlinkat(bytes_path(bytes), &self.dir, self.name)
-                .at("link", &self.shown)
-                .map(|()| None),
-            Image::File { mode, .. } => {
+            Image::Symlink { .. } => {
+                let mut target = Vec::new();
+                content(&mut |bytes| {
+                    target.extend_from_slice(bytes);
+                    Ok(())
+                })?;
+                rustix::fs::symlinkat(bytes_path(&target), &self.dir, self.name)
+                    .at("link", &self.shown)
+                    .map(|()| None)
+            }
+            Image::File {
+                mode, content: id, ..
+            } => {
                 let flags = OFlags::RDWR
                     | OFlags::CREATE
                     | OFlags::EXCL
@@ -127,11 +140,11 @@ impl Place<'_> {
                     rustix::fs::openat(&self.dir, self.name, flags, Mode::from_raw_mode(0o600))
                         .at("create", &self.shown)?;
                 let mut file = std::fs::File::from(fd);
-                if !like.is_some_and(|like| shares(&mut file, like, bytes)) {
+                if !like.is_some_and(|like| shares(&mut file, like, id)) {
                     file.set_len(0)
                         .and_then(|()| file.rewind())
-                        .and_then(|()| file.write_all(bytes))
                         .at("write", &self.shown)?;
+                    content(&mut |bytes| file.write_all(bytes).at("write", &self.shown))?;
                 }
                 crate::fault::point("content written");
                 rustix::fs::fchmod(&file, Mode::from_raw_mode(*mode))
@@ -153,12 +166,9 @@ impl Place<'_> {
             let now = other.stat();
             now.is_ok_and(|now| now.kind() == FileType::RegularFile && was.is_that_of(&now))
         };
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-        let from = rustix::fs::openat(&other.dir, other.name, flags, Mode::empty());
-        let (Ok(from), true) = (from, unchanged()) else {
+        let (Some(mut from), true) = (other.open(), unchanged()) else {
             return Ok(None);
         };
-        let mut from = std::fs::File::from(from);
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let to = rustix::fs::openat(&self.dir, self.name, flags, Mode::from_raw_mode(0o600))
@@ -174,6 +184,14 @@ impl Place<'_> {
         let mode = u32::try_from(was.mode).unwrap_or(0o644) & 0o7777;
         rustix::fs::fchmod(&to, Mode::from_raw_mode(mode)).at("set the mode of", &self.shown)?;
         Ok(Some(to))
+    }
+
+    /// Opens the file of this name to be read, if it is one.
+    pub(super) fn open(&self) -> Option<std::fs::File> {
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(&self.dir, self.name, flags, Mode::empty()).ok()?;
+        let file = std::fs::File::from(fd);
+        file.metadata().is_ok_and(|m| m.is_file()).then_some(file)
     }
 
     pub(crate) fn remove(&self) -> Result<()> {
@@ -295,7 +313,11 @@ fn unsupported(e: Errno) -> bool {
     [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP].contains(&e)
 }
 
-fn read_whole(file: std::fs::File, stat: Stat, limit: u64) -> Look {
+fn read_whole(file: std::fs::File, stat: Stat, limit: u64, held: u64) -> Look {
+    let size = u64::try_from(stat.size).unwrap_or(0);
+    if size >= held {
+        return read_through(file, stat, limit);
+    }
     let mut bytes = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0) + 1);
     // it may have grown since; a little above the limit tells
     match file.take(limit + 1).read_to_end(&mut bytes) {
@@ -324,21 +346,45 @@ fn read_whole(file: std::fs::File, stat: Stat, limit: u64) -> Look {
     }
 }
 
+/// The same, and nothing of it is held.
+fn read_through(mut file: std::fs::File, stat: Stat, limit: u64) -> Look {
+    let mut hasher = blake3::Hasher::new();
+    let image = match hasher.update_reader((&file).take(limit + 1)).map(|_| ()) {
+        Ok(()) if hasher.count() > limit => Image::Opaque(Opaque::TooLarge),
+        // it shrank meanwhile: what is not large is held
+        Ok(()) if hasher.count() < LARGE && file.rewind().is_ok() => {
+            return read_whole(file, stat, limit, u64::MAX);
+        }
+        Ok(()) => Image::File {
+            mode: u32::try_from(stat.mode).unwrap_or(0o644) & 0o7777,
+            content: ContentId(*hasher.finalize().as_bytes()),
+            size: hasher.count(),
+        },
+        Err(_) => Image::Opaque(Opaque::Unreadable),
+    };
+    Look {
+        image,
+        stat: Some(stat),
+        bytes: None,
+        is_dir: false,
+    }
+}
+
 /// Makes a new file share the blocks of another that holds just these bytes. `false`: it does not, or the
 /// file system cannot.
 #[cfg(target_os = "linux")]
-fn shares(file: &mut std::fs::File, like: &Place<'_>, bytes: &[u8]) -> bool {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let Ok(other) = rustix::fs::openat(&like.dir, like.name, flags, Mode::empty()) else {
+fn shares(file: &mut std::fs::File, like: &Place<'_>, content: &ContentId) -> bool {
+    let Some(other) = like.open() else {
         return false;
     };
-    let other = std::fs::File::from(other);
     if !clones(file, &other) {
         return false;
     }
     // the other may have changed since it was recorded
-    let mut now = Vec::with_capacity(bytes.len());
-    file.rewind().is_ok() && file.read_to_end(&mut now).is_ok() && now == bytes
+    let mut now = blake3::Hasher::new();
+    file.rewind().is_ok()
+        && now.update_reader(file).is_ok()
+        && *now.finalize().as_bytes() == content.0
 }
 
 /// Makes a file share the blocks of another, where the file system can.
@@ -353,6 +399,6 @@ fn clones(_: &std::fs::File, _: &std::fs::File) -> bool {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn shares(_: &mut std::fs::File, _: &Place<'_>, _: &[u8]) -> bool {
+fn shares(_: &mut std::fs::File, _: &Place<'_>, _: &ContentId) -> bool {
     false
 }

@@ -56,10 +56,10 @@ impl Desk<'_> {
         let Some(row) = known::get(self.conn, self.here.root, path)? else {
             return Ok(());
         };
-        let Some(bytes) = look.bytes.as_ref().filter(|_| look.image != row.image) else {
+        if look.image == row.image || !matches!(look.image, Image::File { .. }) {
             return Ok(());
-        };
-        crate::store::put(self.conn, self.dir, bytes, row.image.content())?;
+        }
+        self.keep_seen(path, look, &row.image)?;
         let Some(row) = self.put_back(path, &row, look.image)? else {
             return Ok(());
         };

@@ -23,7 +23,7 @@ impl Engine {
     /// What an open text becomes where its file holds a recorded state that it does not go on from.
     pub fn follow(&self, open: &OpenText) -> Result<Followed> {
         let (conn, root) = (&self.store.conn, self.here.root);
-        let look = self.look_known(&open.path)?;
+        let look = self.look_held(&open.path)?;
         let row = known::get(conn, root, &open.path)?;
         let recorded = row.is_some_and(|row| row.image == look.image);
         let waits = Pending::of(conn, root)?.get(&open.path).is_some();

@@ -224,9 +224,7 @@ impl Desk<'_> {
         if look.image == p.disk || !is_file || calls::reserved(conn, root, path)?.is_some() {
             return Ok(());
         }
-        if let Some(bytes) = &look.bytes {
-            crate::store::put(conn, self.dir, bytes, known.image.content())?;
-        }
+        self.keep_seen(path, look, &known.image)?;
         let mut known = known.clone();
         if self.goes_on_from_disk(p, look.image)? {
             known = self.take_back(&known, p, None)?.1;
@@ -303,7 +301,7 @@ impl Engine {
 
     /// A look at a path as the record sees it: over what waits for a save.
     pub(crate) fn look_at(&self, path: &RelPath) -> Result<Look> {
-        let mut look = self.look_known(path)?;
+        let mut look = self.look_held(path)?;
         let pending = Pending::of(&self.store.conn, self.here.root)?;
         if let Some(p) = pending.get(path)
             && pending.overlay(path, p.wanted, &mut look)

@@ -37,7 +37,7 @@ impl Engine {
             return Ok(None);
         };
         let look = self.look_known(path)?;
-        if look.bytes.as_deref() != Some(text) {
+        if !look.holds(text) {
             return Ok(None);
         }
         self.settle(BEFORE, look, |desk, look| desk.saved(path, base, &look))
@@ -48,7 +48,7 @@ impl Desk<'_> {
     fn saved(&self, path: &RelPath, base: Option<&[u8]>, look: &Look) -> Result<Option<NodeId>> {
         let (conn, root) = (self.conn, self.here.root);
         let row = known::get(conn, root, path)?;
-        let (Image::File { mode, .. }, Some(text)) = (look.image, &look.bytes) else {
+        let Image::File { mode, .. } = look.image else {
             return Ok(None);
         };
         let known = row.as_ref().map_or(Image::Absent, |row| row.image);
@@ -82,7 +82,7 @@ impl Desk<'_> {
                 )?;
             }
         }
-        store::put(conn, self.dir, text, known.content())?;
+        self.keep_seen(path, look, &known)?;
         let row = known::get(conn, root, path)?;
         self.between(path, row.as_ref(), look.image, look, Verdict::USER)
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::capture::settle::NO_STAT;
-use crate::disk::Root;
+use crate::disk::{Content, Root};
 use crate::engine::{Engine, Progress};
 use crate::error::{Context, Result};
 use crate::history::{self, Ancestry};
@@ -95,8 +95,8 @@ impl Engine {
         let like = self.root.place(path).ok().flatten().filter(|_| same);
         match target.place(path)? {
             Some(place) => {
-                let bytes = self.store.content(&content)?;
-                place.create_unsynced(image, &bytes, like.as_ref())
+                let read: Content<'_> = &|take| self.store.read(&content, take);
+                place.create_unsynced(image, read, like.as_ref())
             }
             None => Ok(None),
         }

@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 
 use crate::error::{Context, Result};
 use crate::model::{ContentId, Image};
-use crate::store::{Repacked, packs};
+use crate::store::{Repacked, packs, pieces};
 
 /// Contents removed in one transaction: hooks wait that long.
 const AT_ONCE: usize = 5000;
@@ -33,11 +33,21 @@ pub(super) struct Dead {
 
 /// Reads what everything names. Within the transaction that removes the rest.
 pub(super) fn dead(conn: &Connection) -> Result<Dead> {
-    let named = named(conn)?;
+    let mut named = named(conn)?;
     let inputs: HashSet<i64> = conn
         .prepare_cached("SELECT input FROM call WHERE input IS NOT NULL")?
         .query_map([], |r| r.get(0))?
         .collect::<rusqlite::Result<_>>()?;
+    let mut select = conn
+        .prepare_cached("SELECT n, hash, data FROM blob WHERE coding = 3 AND data IS NOT NULL")?;
+    let mut rows = select.query([])?;
+    while let Some(row) = rows.next()? {
+        let (n, hash): (i64, ContentId) = (row.get(0)?, row.get(1)?);
+        let data: Vec<u8> = row.get(2)?;
+        if named.contains(&hash) || inputs.contains(&n) {
+            named.extend(pieces(&data).into_iter().flatten());
+        }
+    }
     let mut all: HashMap<i64, Stored> = HashMap::new();
     let mut select = conn
         .prepare_cached("SELECT n, hash, base, size, COALESCE(LENGTH(data), len, 0) FROM blob")?;

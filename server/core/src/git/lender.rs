@@ -130,7 +130,8 @@ impl Lender {
                 candidate.path.within(a.path.split().0)
                     && a.stat.ctime.max(a.stat.mtime) >= candidate.stat.ctime
             };
-            size.is_some()
+            // a large one is read by git's `cat-file` whole
+            size.is_some_and(|size| size < crate::store::LARGE)
                 && said.sizes.get(candidate.at).copied().flatten() == size
                 && !unsure.iter().any(|dir| candidate.path.within(dir))
                 && !converted.contains(candidate.path.bytes())

@@ -210,6 +210,13 @@ impl<'a> Rows<'a> {
         if before == after {
             return Counts::default();
         }
+        let long = |state: &FileState| state.as_ref().is_some_and(|p| p.image.is_too_long());
+        if long(&change.before) || long(&change.after) {
+            return Counts {
+                binary: true,
+                ..Counts::default()
+            };
+        }
         let known = self
             .conn
             .prepare_cached("SELECT added, removed, binary FROM counted WHERE change = ?1")

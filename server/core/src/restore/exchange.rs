@@ -177,13 +177,11 @@ impl Exchange<'_> {
         let staging = staging(own);
         let part = temp.sibling(&staging)?;
         part.remove()?;
-        let content = self
-            .to
-            .content()
-            .map(|c| self.store.content(&c))
-            .transpose()?
-            .unwrap_or_default();
-        part.create(&self.to, &content)?;
+        let content = self.to.content();
+        part.create(&self.to, &|take| match &content {
+            Some(content) => self.store.read(content, take),
+            None => Ok(()),
+        })?;
         crate::fault::point("staged");
         part.rename_to_free(temp)
     }

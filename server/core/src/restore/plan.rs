@@ -334,6 +334,10 @@ impl Draft<'_> {
 
     /// Narrows a file's outcome to the chosen hunks. `false`: none of them is in it.
     fn pick(&mut self, part: &mut FilePlan) -> Result<bool> {
+        let long = |state: &FileState| state.as_ref().is_some_and(|p| p.image.is_too_long());
+        if long(&part.before) || long(&part.after) {
+            return Ok(false);
+        }
         let store = &self.engine.store;
         let bytes = |state: &FileState| -> Result<Vec<u8>> {
             match state.as_ref().and_then(|p| p.image.content()) {

@@ -63,6 +63,8 @@ pub(super) fn words(kind: ConflictKind) -> &'static str {
     }
 }
 
+const TOO_LONG: &str = "it is too large to be merged by lines";
+
 impl Replay<'_> {
     pub(super) fn run(&self) -> Result<Outcome> {
         let conn = &self.store.conn;
@@ -289,6 +291,21 @@ impl Replay<'_> {
                     };
                     return Ok(self.choose(c, built, other, returning));
                 };
+                if [was, ours.image, theirs.image]
+                    .iter()
+                    .any(Image::is_too_long)
+                {
+                    let other = Built {
+                        state: edit.clone(),
+                        bytes: None,
+                    };
+                    return Ok(self.choose(
+                        conflict(TOO_LONG, Vec::new()),
+                        built,
+                        other,
+                        returning,
+                    ));
+                }
                 let base_mode = match was {
                     Image::File { mode, .. } => mode,
                     _ => our_mode,
@@ -381,6 +398,18 @@ impl Replay<'_> {
         let (Some(result), Some(_)) = (&built.state, self.current) else {
             return Ok(None);
         };
+        if let Some(long) = [&built.state, self.current]
+            .into_iter()
+            .flatten()
+            .find(|placed| placed.image.is_too_long())
+        {
+            return Ok(Some(Conflict {
+                path: long.path.clone(),
+                reason: TOO_LONG.into(),
+                hunks: Vec::new(),
+                resolution: None,
+            }));
+        }
         let result_bytes = self.bytes(built)?;
         let current_bytes = self.bytes(&Built {
             state: self.current.clone(),

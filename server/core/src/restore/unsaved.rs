@@ -255,6 +255,9 @@ impl Draft<'_> {
         let (Some(before), Some(after)) = (&part.before, &part.after) else {
             return Ok(None);
         };
+        if after.image.is_too_long() {
+            return Ok(None);
+        }
         let bytes = match (&part.new_content, after.image.content()) {
             (Some(made), _) => made.clone(),
             (None, Some(content)) => self.engine.content(&content)?,

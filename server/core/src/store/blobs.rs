@@ -12,7 +12,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 use crate::error::{Context, Error, Result};
 use crate::model::ContentId;
 
-use super::coding::{self, DELTA, MIN_DELTA, RAW, ZSTD, compress, decompress, delta};
+use super::coding::{self, DELTA, MIN_DELTA, PIECES, RAW, ZSTD, compress, decompress, delta};
+use super::pieces;
 
 /// After so many versions a content starts a new chain. Version n of a chain is stored against version
 /// n with its lowest set bit cleared, so at most 8 contents are read to get one, and a delta spans
@@ -79,6 +80,23 @@ pub(crate) fn put(
     bytes: &[u8],
     base: Option<ContentId>,
 ) -> Result<ContentId> {
+    if bytes.len() as u64 >= pieces::LARGE {
+        let id = ContentId::of(bytes);
+        if !has(conn, &id)? {
+            pieces::put_stream(conn, dir, bytes, base)?;
+        }
+        return Ok(id);
+    }
+    put_piece(conn, dir, bytes, base)
+}
+
+/// The same in one piece.
+pub(super) fn put_piece(
+    conn: &Connection,
+    dir: &Path,
+    bytes: &[u8],
+    base: Option<ContentId>,
+) -> Result<ContentId> {
     let id = ContentId::of(bytes);
     if has(conn, &id)? {
         return Ok(id);
@@ -86,6 +104,7 @@ pub(crate) fn put(
     let mut coded = None;
     if let Some(base) = base.filter(|_| bytes.len() >= MIN_DELTA)
         && let Some(previous) = row(conn, "hash", &base)?
+        && previous.coding != PIECES
         && let Some((pos, row)) = next_in_chain(conn, previous)?
         // a base that cannot be read costs the delta, never the content
         && let Ok(prefix) = read(conn, dir, &row)
@@ -163,11 +182,40 @@ pub(crate) fn get(conn: &Connection, dir: &Path, id: &ContentId) -> Result<Vec<u
 }
 
 fn read(conn: &Connection, dir: &Path, row: &Row) -> Result<Vec<u8>> {
+    if row.coding == PIECES {
+        return join(conn, dir, row);
+    }
     let base = match base_of(conn, row)? {
         Some(base) => read(conn, dir, &base)?,
         None => Vec::new(),
     };
     decode(dir, row, &base)
+}
+
+/// The pieces that a content was stored in. None: it is in one, or not there.
+pub(crate) fn pieces_of(conn: &Connection, id: &ContentId) -> Result<Option<Vec<ContentId>>> {
+    let data: Option<Option<Vec<u8>>> = conn
+        .prepare_cached("SELECT data FROM blob WHERE hash = ?1 AND coding = ?2")?
+        .query_row(params![id, PIECES], |r| r.get(0))
+        .optional()?;
+    let Some(data) = data else { return Ok(None) };
+    let named = data.as_deref().and_then(pieces::named);
+    named.map(Some).ok_or_else(|| Error::Blob {
+        hash: id.to_string(),
+        reason: "does not name its pieces".into(),
+    })
+}
+
+fn join(conn: &Connection, dir: &Path, row: &Row) -> Result<Vec<u8>> {
+    let named = row.data.as_deref().and_then(pieces::named);
+    let mut whole = Vec::new();
+    for piece in named.ok_or_else(|| broken(row, "does not name its pieces"))? {
+        let Some(piece) = self::row(conn, "hash", &piece)?.filter(|p| p.coding != PIECES) else {
+            return Err(broken(row, "a piece of it is missing"));
+        };
+        whole.extend_from_slice(&read(conn, dir, &piece)?);
+    }
+    Ok(whole)
 }
 
 fn broken(row: &Row, reason: &str) -> Error {
@@ -252,6 +300,9 @@ impl<'a> Reader<'a> {
     fn read(&mut self, row: &Row) -> Result<Rc<[u8]>> {
         if let Some(bytes) = self.decoded.get(&row.n) {
             return Ok(Rc::clone(bytes));
+        }
+        if row.coding == PIECES {
+            return join(self.conn, self.dir, row).map(Rc::from);
         }
         let base = match base_of(self.conn, row)? {
             Some(base) => self.read(&base)?,

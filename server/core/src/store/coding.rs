@@ -7,6 +7,8 @@ use zstd::zstd_safe::{self, CCtx, CParameter, DCtx};
 pub(super) const RAW: i64 = 0;
 pub(super) const ZSTD: i64 = 1;
 pub(super) const DELTA: i64 = 2;
+/// The hashes of its pieces.
+pub(super) const PIECES: i64 = 3;
 
 /// Below this a delta saves nothing worth the chain.
 pub(super) const MIN_DELTA: usize = 128;

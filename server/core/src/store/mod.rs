@@ -6,6 +6,7 @@ mod codec;
 mod coding;
 pub(crate) mod gaps;
 pub(crate) mod migrate;
+mod pieces;
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -20,6 +21,7 @@ pub(crate) use blobs::{
     PackWriter, Packed, Reader, Repacked, SealedPack, get, has, number, packs, put, put_alone,
 };
 pub(crate) use codec::{state_columns, state_from};
+pub(crate) use pieces::{LARGE, named as pieces, put_stream, read};
 
 use crate::error::{Context, Error, Result};
 
@@ -301,6 +303,29 @@ impl Store {
 
     pub(crate) fn content(&self, id: &crate::model::ContentId) -> Result<Vec<u8>> {
         get(&self.conn, &self.dir, id)
+    }
+
+    /// Reads a content, a large one piece by piece. Only where it ends well was it what was asked for.
+    pub(crate) fn read(
+        &self,
+        id: &crate::model::ContentId,
+        take: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        read(&self.conn, &self.dir, id, take)
+    }
+
+    /// Stores a large content before the transaction that names it: others write between its pieces. None: they removed
+    /// some of them.
+    pub(crate) fn put_ahead(
+        &self,
+        from: impl std::io::Read,
+        like: Option<crate::model::ContentId>,
+    ) -> Result<Option<(crate::model::ContentId, u64)>> {
+        let mut cutter = pieces::Cutter::new(&self.conn, from, like)?;
+        while self.note(true, |conn| cutter.put_some(conn, &self.dir))? {
+            crate::fault::point("pieces stored");
+        }
+        self.note(true, |conn| cutter.put_whole(conn))
     }
 
     /// Takes the lock between captures (shared) and restores (exclusive). None: not within `wait`.
