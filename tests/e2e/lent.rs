@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use rusqlite::Connection;
 
+use crate::garbage::stores::Small;
 use crate::support::World;
 use crate::support::rng::{Rng, number};
 use crate::support::tree::{Kind, Tree, assert_same, difference};
@@ -209,6 +210,48 @@ fn git_fails_for_a_while() {
     agent.stop();
     world.ok(["scan"]);
     assert_eq!(lent(&world), 1);
+    world.ok(["rewind", "t1", "--exact"]);
+    assert_same(&world.tree(), &before);
+    world.ok(["verify"]);
+}
+
+/// Where there is no room for what git has, git is not to blame: nothing is given up, and it is taken when there is room.
+#[test]
+fn a_full_disk_is_no_failure_of_gits() {
+    let noise = |seed: u32| -> String {
+        let word = |n: u32| format!("{:x}\n", (n ^ seed).wrapping_mul(2_654_435_761));
+        (0..80_000).map(word).collect()
+    };
+    let files = [
+        ("a.txt", noise(1)),
+        ("b.txt", noise(2)),
+        ("c.txt", noise(3)),
+    ];
+    let files = files.each_ref().map(|(name, text)| (*name, text.as_str()));
+    let world = clean(&files);
+    let Some(small) = Small::mount(&world.state.join("backstitch")) else {
+        println!("SKIPPED: no file system can be mounted here");
+        return;
+    };
+    world.ok(["init"]);
+    assert_eq!(lent(&world), 3);
+    let before = world.tree();
+    let mut agent = world.agent();
+    agent.let_complain();
+    agent.prompt("a turn");
+    small.fill();
+    agent.bash("for f in a b c; do echo changed >> $f.txt; done");
+    assert_eq!(lent(&world), 3, "nothing is given up");
+    let failed = world.run(["scan"]);
+    assert!(
+        failed.code != 0 && failed.stderr.contains("space"),
+        "{failed}"
+    );
+    assert!(!failed.stderr.contains("git"), "{failed}");
+    small.empty();
+    agent.stop();
+    world.ok(["scan"]);
+    assert_eq!(lent(&world), 0);
     world.ok(["rewind", "t1", "--exact"]);
     assert_same(&world.tree(), &before);
     world.ok(["verify"]);

@@ -307,6 +307,26 @@ fn a_hunk_beside_a_collision_in_its_file() {
     assert_eq!(world.read("a.txt"), with(&[("two", "mine"), ("nine", "9")]));
 }
 
+/// However often edits collide in it, a file is one file.
+#[test]
+fn a_file_in_which_much_collides() {
+    let world = World::committed(&[("a.txt", "one\n")]);
+    let mut agent = world.agent();
+    agent.prompt("again and again");
+    for (old, new, mine) in [("one", "two", "my two"), ("my two", "three", "my three")] {
+        agent.edit("a.txt", old, new);
+        world.write("a.txt", format!("{mine}\n"));
+    }
+    agent.edit("a.txt", "my three", "four");
+    agent.stop();
+    world.write("a.txt", "mine\n");
+    world.ok(["checkpoint"]);
+    refused(&world, &["rewind", "t1"], &["collide in 1 file;"]);
+    let plan = world.json(["rewind", "t1", "--dry-run"]);
+    let conflicts = plan["conflicts"].as_array().expect("conflicts");
+    assert!(conflicts.len() > 1, "{plan:#}");
+}
+
 /// A conflict in another file is not in the way of a chosen hunk; in its own file it is.
 #[test]
 fn a_hunk_beside_a_conflict() {

@@ -1,6 +1,8 @@
 //! What is asked of a restore, what it would do, and what it did: values that can be printed, compared
 //! and shown before anything is touched.
 
+use std::collections::BTreeSet;
+
 use serde::{Deserialize, Serialize};
 
 use crate::editors::EditorInfo;
@@ -203,12 +205,10 @@ impl Plan {
         documents.map(|d| &d.path).collect()
     }
 
-    /// Conflicts that wait for a decision: as long as there are some, nothing is done.
+    /// Files in which edits collide and nobody decided: as long as there are some, nothing is done.
     pub fn open_conflicts(&self) -> usize {
-        self.conflicts
-            .iter()
-            .filter(|c| c.resolution.is_none())
-            .count()
+        let open = self.conflicts.iter().filter(|c| c.resolution.is_none());
+        open.map(|c| &c.path).collect::<BTreeSet<_>>().len()
     }
 
     /// A content that the plan makes, which the store does not have yet.
