@@ -322,7 +322,7 @@ fn a_file_in_which_much_collides() {
     world.write("a.txt", "mine\n");
     world.ok(["checkpoint"]);
     refused(&world, &["rewind", "t1"], &["collide in 1 file;"]);
-    let plan = world.json(["rewind", "t1", "--dry-run"]);
+    let plan = world.run(["--json", "rewind", "t1", "--dry-run"]).json();
     let conflicts = plan["conflicts"].as_array().expect("conflicts");
     assert!(conflicts.len() > 1, "{plan:#}");
 }
