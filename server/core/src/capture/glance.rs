@@ -122,7 +122,7 @@ fn look(
     };
     let mut findings = crate::scan::scan(root, &store.dir, &against, deadline, tick)?;
     if keep {
-        keep_ahead(store, root, &known, &mut findings)?;
+        keep_ahead(store, root, &known, deadline, &mut findings)?;
     }
     if let Some(touched) = only {
         complete(conn, root, here, touched, &mut findings)?;
@@ -138,14 +138,23 @@ fn look(
     })
 }
 
-/// Large contents are not held: they are stored before anybody waits for the transaction that names them.
+/// Large contents are not held: they are stored before anybody waits for the transaction that names them. What there is
+/// no time for is left to who goes on.
 fn keep_ahead(
     store: &Store,
     root: &Root,
     known: &KnownTree,
+    deadline: Option<std::time::Instant>,
     findings: &mut Findings,
 ) -> Result<()> {
-    for found in findings.found.iter_mut().filter(|f| f.bytes.is_none()) {
+    let late = || deadline.is_some_and(|deadline| std::time::Instant::now() >= deadline);
+    let is_large = |f: &Found| f.bytes.is_none() && f.image.is_large();
+    let mut left = BTreeSet::new();
+    for found in findings.found.iter_mut().filter(|f| is_large(f)) {
+        if late() {
+            left.insert(found.path.clone());
+            continue;
+        }
         let before = known
             .get(&found.path)
             .map_or(Image::Absent, |row| row.image);
@@ -153,6 +162,11 @@ fn keep_ahead(
             found.image = image;
             found.stat = None;
         }
+    }
+    if !left.is_empty() {
+        findings.found.retain(|f| !left.contains(&f.path));
+        findings.partial = true;
+        findings.coverage.pending = true;
     }
     // what cannot be read any more keeps the state last known
     let unreadable = Image::Opaque(Opaque::Unreadable);
