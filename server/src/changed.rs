@@ -89,6 +89,9 @@ impl Changed {
 
     /// With another text on the new side: what an editor has and has not saved. `false`: nothing differs then.
     pub fn becomes(&mut self, text: Vec<u8>) -> bool {
+        if self.too_long {
+            return true;
+        }
         if let Some((_, _, bytes)) = &mut self.new {
             *bytes = text;
         } else {
@@ -123,10 +126,21 @@ impl Changed {
     }
 
     pub fn patch(&self) -> Vec<u8> {
+        if self.too_long {
+            return self.is_not_compared();
+        }
         self.with(|d| diff::patch(d, CONTEXT))
     }
 
+    /// One line in place of a patch.
+    fn is_not_compared(&self) -> Vec<u8> {
+        format!("# {} is too large to be compared by lines\n", self.name()).into_bytes()
+    }
+
     pub fn words(&self) -> Vec<u8> {
+        if self.too_long {
+            return self.is_not_compared();
+        }
         self.with(diff::word_diff)
     }
 

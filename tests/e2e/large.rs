@@ -1,7 +1,7 @@
 //! Large files: never whole in memory, a change of one costs little, and they come back to the byte.
 
 use std::fs::{self, File};
-use std::io::Write as _;
+use std::io::{Seek as _, Write as _};
 use std::process::Command;
 use std::sync::mpsc;
 use std::thread;
@@ -305,4 +305,101 @@ fn who_dies_between_pieces() {
         assert_eq!(blake3::hash(&recorded), hash(&world, "big.txt"));
     }
     assert!(between >= 3, "{between} times between pieces");
+}
+
+/// One that is written over in place all the time: what it comes to rest as is recorded.
+#[test]
+fn one_that_is_written_over_while_it_is_looked_at() {
+    let world = world();
+    let letters = |letter: u8| vec![letter; LARGE];
+    world.write("big.txt", letters(b'a'));
+    world.ok(["init"]);
+    let path = world.root.join("big.txt");
+    thread::scope(|scope| {
+        let (go_on, told) = mpsc::channel();
+        scope.spawn(move || {
+            let mut file = File::options().write(true).open(path).expect("opened");
+            for letter in told {
+                file.rewind().expect("at the beginning");
+                for part in letters(letter).chunks(1 << 20) {
+                    file.write_all(part).expect("written");
+                }
+            }
+        });
+        for (n, letter) in (b'b'..=b'g').enumerate() {
+            go_on.send(letter).expect("heard");
+            world.ok(["checkpoint", "-m", &format!("look {n}")]);
+        }
+    });
+    world.ok(["checkpoint", "-m", "at rest"]);
+    assert!(world.ok(["cat", "@", "big.txt"]).bytes == letters(b'g'));
+    world.ok(["verify"]);
+}
+
+/// Two agents beside one that appends, and `gc` all the time: no hook fails, nothing is lost.
+#[test]
+fn beside_others() {
+    let world = world();
+    fill(&world, "log.txt", LARGE);
+    world.ok(["init"]);
+    let path = world.root.join("log.txt");
+    thread::scope(|scope| {
+        let (go_on, told) = mpsc::channel::<u32>();
+        scope.spawn(move || {
+            let mut log = File::options().append(true).open(path).expect("opened");
+            for n in told {
+                for line in 0..20_000 {
+                    writeln!(log, "line {n} {line}").expect("written");
+                }
+            }
+        });
+        let world = &world;
+        for name in ["one.txt", "two.txt"] {
+            let go_on = go_on.clone();
+            scope.spawn(move || {
+                let mut agent = world.agent();
+                agent.prompt(name);
+                for n in 0..5 {
+                    go_on.send(n).expect("heard");
+                    agent.bash(&format!("echo {n} >> {name}")).expect_code(0);
+                }
+                agent.stop();
+            });
+        }
+        scope.spawn(move || {
+            for _ in 0..5 {
+                world.ok(["gc"]);
+            }
+        });
+        drop(go_on);
+    });
+    world.ok(["checkpoint"]);
+    let whole = fs::read(world.root.join("log.txt")).expect("read");
+    assert!(world.ok(["cat", "@", "log.txt"]).bytes == whole);
+    world.ok(["verify"]);
+}
+
+/// Pieces that cannot be told any more are a named loss; what comes after is recorded all the same.
+#[test]
+fn names_of_pieces_that_are_damaged() {
+    let world = world();
+    fill(&world, "big.txt", LARGE);
+    world.ok(["init"]);
+    let cut = "UPDATE blob SET data = substr(data, 1, 100) WHERE coding = 3";
+    let changed = database(&world).execute(cut, []).expect("written");
+    assert_eq!(changed, 1);
+    let verified = world.run(["verify"]).expect_code(4);
+    assert!(format!("{verified}").contains("big.txt"), "{verified}");
+    world.agent().bash("echo more >> big.txt").expect_code(0);
+    let now = fs::read(world.root.join("big.txt")).expect("read");
+    assert!(world.ok(["cat", "@", "big.txt"]).bytes == now);
+    let refused = world.run(["rewind", "c1", "--exact"]);
+    assert!(refused.code != 0, "{refused}");
+    assert!(fs::read(world.root.join("big.txt")).expect("read") == now);
+    let out = world.home.join("out");
+    let refused = world.run(["materialize", "c1", "--into", out.to_str().expect("UTF-8")]);
+    assert!(
+        refused.code != 0 && !out.join("big.txt").exists(),
+        "{refused}"
+    );
 }

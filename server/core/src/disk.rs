@@ -16,7 +16,7 @@ use rustix::io::Errno;
 
 use crate::config::{Config, MAX_FILE, Sources};
 use crate::error::{Context, Error, Result};
-use crate::model::{ContentId, Image, Opaque, RelPath, bytes_path};
+use crate::model::{ContentId, Image, RelPath, bytes_path};
 use crate::rules::{Excludes, Excluding};
 use crate::store::{self, LARGE, Store};
 pub(crate) use place::Content;
@@ -249,41 +249,53 @@ impl Root {
         self.look_with(rel, recorded, LARGE)
     }
 
-    /// Stores a large content that was seen at a path. What stands there by then, where that is another.
+    /// Stores a large content that was seen at a path; where it changes meanwhile, what stands there by then. `false`: it
+    /// does not come to rest, or cannot be read any more.
     pub(crate) fn keep_ahead(
         &self,
         store: &Store,
         rel: &RelPath,
-        seen: &Image,
+        look: &mut Look,
         like: &Image,
-    ) -> Result<Option<Image>> {
-        let Image::File { mode, content, .. } = *seen else {
-            return Ok(None);
-        };
-        if !seen.is_large() || seen == like || store::has(&store.conn, &content)? {
-            return Ok(None);
+    ) -> Result<bool> {
+        for _ in 0..5 {
+            let Image::File { mode, content, .. } = look.image else {
+                return Ok(true);
+            };
+            let is_held = look.bytes.is_some() || !look.image.is_large();
+            if is_held || look.image == *like || store::has(&store.conn, &content)? {
+                return Ok(true);
+            }
+            let most = self.limit(like);
+            let before = self.stat(rel);
+            let Some(file) = self.open_file(rel) else {
+                return Ok(false);
+            };
+            let (stored, size) = match store.put_ahead(file.take(most + 1), like.content()) {
+                Ok(Some(stored)) => stored,
+                // whoever names it stores it
+                Ok(None) => return Ok(true),
+                Err(Error::Io { .. }) => return Ok(false),
+                Err(e) => return Err(e),
+            };
+            if stored == content {
+                return Ok(true);
+            }
+            let at_rest = before
+                .zip(self.stat(rel))
+                .is_some_and(|(before, after)| before.is_that_of(&after));
+            if at_rest && (LARGE..=most).contains(&size) {
+                look.image = Image::File {
+                    mode,
+                    content: stored,
+                    size,
+                };
+                look.stat = None;
+                return Ok(true);
+            }
+            *look = self.look_over(rel, like)?;
         }
-        let Some(file) = self.open_file(rel)? else {
-            return Ok(Some(match self.stat(rel) {
-                None => Image::Absent,
-                Some(_) => Image::Opaque(Opaque::Unreadable),
-            }));
-        };
-        let most = self.limit(like) + 1;
-        let Some((stored, size)) = store.put_ahead(file.take(most), like.content())? else {
-            return Ok(None);
-        };
-        Ok(if stored == content {
-            None
-        } else if size == most {
-            Some(Image::Opaque(Opaque::TooLarge))
-        } else {
-            Some(Image::File {
-                mode,
-                content: stored,
-                size,
-            })
-        })
+        Ok(false)
     }
 
     /// The same for whoever needs the text: below this size it is held.
@@ -303,9 +315,9 @@ impl Root {
         }
     }
 
-    /// Opens a file to be read; None where none is.
-    pub(crate) fn open_file(&self, rel: &RelPath) -> Result<Option<std::fs::File>> {
-        Ok(self.place(rel)?.and_then(|place| place.open()))
+    /// Opens a file to be read; None where none can be.
+    pub(crate) fn open_file(&self, rel: &RelPath) -> Option<std::fs::File> {
+        self.place(rel).ok()??.open()
     }
 
     /// What is at a path, links on the way followed: to tell whether it is what was there, not what it is.

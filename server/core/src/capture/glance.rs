@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rusqlite::Connection;
 
 use super::calls;
-use crate::disk::Root;
+use crate::disk::{Look, Root};
 use crate::editors::pending::Pending;
 use crate::error::Result;
 use crate::git::lender::Lender;
@@ -149,31 +149,43 @@ fn keep_ahead(
 ) -> Result<()> {
     let late = || deadline.is_some_and(|deadline| std::time::Instant::now() >= deadline);
     let is_large = |f: &Found| f.bytes.is_none() && f.image.is_large();
-    let mut left = BTreeSet::new();
+    let (mut left, mut restless) = (BTreeSet::new(), BTreeSet::new());
     for found in findings.found.iter_mut().filter(|f| is_large(f)) {
         if late() {
             left.insert(found.path.clone());
             continue;
         }
-        let before = known
-            .get(&found.path)
-            .map_or(Image::Absent, |row| row.image);
-        if let Some(image) = root.keep_ahead(store, &found.path, &found.image, &before)? {
-            found.image = image;
-            found.stat = None;
+        let row = known.get(&found.path);
+        let before = row.map_or(Image::Absent, |row| row.image);
+        let mut look = Look {
+            image: found.image,
+            stat: found.stat,
+            bytes: None,
+            is_dir: false,
+        };
+        let kept = root.keep_ahead(store, &found.path, &mut look, &before)?;
+        let unreadable = matches!(look.image, Image::Opaque(why) if why != Opaque::TooLarge);
+        if !kept || unreadable && before.content().is_some() {
+            restless.insert(found.path.clone());
         }
+        (found.image, found.bytes) = (look.image, look.bytes);
+        found.stat = look.stat.filter(|stat| !stat.racy);
     }
     if !left.is_empty() {
-        findings.found.retain(|f| !left.contains(&f.path));
         findings.partial = true;
         findings.coverage.pending = true;
     }
-    // what cannot be read any more keeps the state last known
-    let unreadable = Image::Opaque(Opaque::Unreadable);
-    let is_new = |f: &Found| !known.contains_key(&f.path);
-    findings
-        .found
-        .retain(|f| f.image != unreadable || is_new(f));
+    // what does not rest, or cannot be read any more, keeps the state last known, and is looked at again
+    for path in &restless {
+        let coverage = &mut findings.coverage;
+        coverage.note(path.bytes(), Reason::Unreadable, "changed all the time");
+    }
+    if !restless.is_empty() || !left.is_empty() {
+        findings
+            .found
+            .retain(|f| !left.contains(&f.path) && !restless.contains(&f.path));
+        findings.book.clear();
+    }
     Ok(())
 }
 

@@ -125,7 +125,7 @@ impl Engine {
         Ok(Some(touched))
     }
 
-    pub(crate) fn scan_is_pending(&self) -> Result<bool> {
+    fn scan_is_pending(&self) -> Result<bool> {
         Ok(self
             .store
             .conn

@@ -116,11 +116,11 @@ impl Engine {
         let row = known::get(&self.store.conn, self.here.root, path)?;
         let before = row.map_or(Image::Absent, |row| row.image);
         let mut look = self.root.look_over(path, &before)?;
-        if let Some(image) = self
+        if !self
             .root
-            .keep_ahead(&self.store, path, &look.image, &before)?
+            .keep_ahead(&self.store, path, &mut look, &before)?
         {
-            look.image = image;
+            look = self.root.look_over(path, &before)?;
         }
         Ok(look)
     }
@@ -360,7 +360,9 @@ fn bring_up_to_date(
         let (node, _) = desk.take_back(row, p, look.stat)?;
         return Ok(Some(node));
     }
-    desk.keep_seen(path, look, &before)?;
+    if !desk.keep_seen(path, look, &before)? {
+        return Ok(None);
+    }
     let revealed = row
         .as_ref()
         .filter(|row| row.is_revealed(image, look.stat.as_ref()));
@@ -548,7 +550,9 @@ impl Work<'_> {
         }
         let left = self.left(desk, &before, look)?;
         let exact = left.as_ref().is_some_and(|left| look.holds(left));
-        desk.keep_seen(path, look, &before)?;
+        if !desk.keep_seen(path, look, &before)? {
+            return Ok(Done::Nothing);
+        }
         // named at the end alone, or excluded until now: what it was before is not known
         let unseen = self.reserved.is_none() && !self.opened_now;
         let may_be_older = unseen || self.opened_now && !exact;
@@ -629,6 +633,7 @@ impl Work<'_> {
         // through a link the tool finds the text of another file
         let recorded = match (row.map(|r| r.image), look.image) {
             (_, Image::Symlink { .. }) => return Ok(None),
+            (Some(image), now) if image.is_too_long() || now.is_too_long() => return Ok(None),
             (Some(Image::File { content, .. }), _) => recorded(desk, &content)?,
             (None, _) if self.opened_now => return Ok(Some(found.clone())),
             _ => return Ok(None),
@@ -648,8 +653,15 @@ impl Work<'_> {
         let (Some(wrote), false) = (&self.told.wrote, self.failed) else {
             return Ok(None);
         };
+        if before.is_too_long() || look.image.is_too_long() {
+            return Ok(None);
+        }
         let now = look.bytes.as_deref().unwrap_or_default();
         match wrote {
+            // in which style it is, is not known of a large one
+            Wrote::Whole(text) if look.image.is_large() && look.bytes.is_none() => Ok(look
+                .holds(text.as_bytes())
+                .then(|| text.clone().into_bytes())),
             // in another encoding than it is told in, it says nothing
             Wrote::Whole(_) if !is_plain(now) => Ok(None),
             Wrote::Whole(text) => Ok(Some(in_style_of(now, text))),

@@ -113,46 +113,55 @@ impl Desk<'_> {
         })
     }
 
+    /// Whether what was found is there still, as far as its stat tells.
+    fn stands(&self, found: &Found) -> bool {
+        match (found.stat, self.root.stat(&found.path)) {
+            (Some(then), Some(now)) => then.is_that_of(&now),
+            // one whose stat proves nothing is looked at again in any case
+            (None, Some(_)) => !found.image.is_absent(),
+            (None, None) => found.image.is_absent(),
+            (Some(_), None) => false,
+        }
+    }
+
     /// Stores a found content; `like`: what it probably resembles.
-    fn keep(&self, found: &Found, like: Option<&Image>) -> Result<()> {
+    fn keep(&self, found: &Found, like: Option<&Image>) -> Result<bool> {
         self.keep_bytes(&found.path, found.image, found.bytes.as_deref(), like)
     }
 
     /// The same with what a look saw.
-    pub(crate) fn keep_seen(&self, path: &RelPath, look: &Look, like: &Image) -> Result<()> {
+    pub(crate) fn keep_seen(&self, path: &RelPath, look: &Look, like: &Image) -> Result<bool> {
         self.keep_bytes(path, look.image, look.bytes.as_deref(), Some(like))
     }
 
+    /// `false`: it was not held, and is not there any more as it was seen. The next look sees what is.
     fn keep_bytes(
         &self,
         path: &RelPath,
         image: Image,
         bytes: Option<&[u8]>,
         like: Option<&Image>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let like = like.and_then(Image::content);
         if let Some(bytes) = bytes {
             store::put(self.conn, self.dir, bytes, like)?;
-            return Ok(());
+            return Ok(true);
         }
         let Image::File { content, size, .. } = image else {
-            return Ok(());
+            return Ok(true);
         };
         if !image.is_large() || store::has(self.conn, &content)? {
-            return Ok(());
+            return Ok(true);
         }
         // what was stored ahead is gone, or nobody did: rare, and others wait
-        let file = self.root.open_file(path)?;
-        let stored = file.map(|file| {
-            let all = std::io::Read::take(file, size + 1);
-            store::put_stream(self.conn, self.dir, all, like)
-        });
-        match stored.transpose()? {
-            Some((stored, _)) if stored == content => Ok(()),
-            _ => Err(Error::refused(
-                format!("{} changes while it is stored", path.display()),
-                "wait until nobody writes it any more, then try again",
-            )),
+        let Some(file) = self.root.open_file(path) else {
+            return Ok(false);
+        };
+        let all = std::io::Read::take(file, size);
+        match store::put_stream(self.conn, self.dir, all, like) {
+            Ok((stored, _)) => Ok(stored == content),
+            Err(Error::Io { .. }) => Ok(false),
+            Err(e) => Err(e),
         }
     }
 
@@ -231,8 +240,11 @@ impl Desk<'_> {
             // what git has is taken as it is by a first look alone
             let lent_late =
                 found.image.object().is_some() && (row.is_some() || scanned_before.is_some());
-            if lent_late || row.as_ref().map(|r| r.generation) != then.map(|k| k.generation) {
-                // somebody else recorded this path meanwhile: what was seen then says nothing now
+            let recorded_since = row.as_ref().map(|r| r.generation) != then.map(|k| k.generation);
+            // a recorder may have seen since that all is as it is recorded, which would not hold any more
+            let changed_since = scanned_before.is_some() && !self.stands(&found);
+            if lent_late || recorded_since || changed_since {
+                // what was seen then says nothing now
                 let record = row.as_ref().map_or(Image::Absent, |r| r.image);
                 let mut now = self.root.look_over(&found.path, &record)?;
                 self.pending.overlay(&found.path, record, &mut now);
@@ -255,13 +267,17 @@ impl Desk<'_> {
             if reserved.is_some() && cause.reserved_stay {
                 if found.path.split().1 == crate::rules::FILE {
                     // not recorded yet, but this scan went by it
-                    self.keep(&found, Some(&before))?;
-                    excludes.note(&found.path, found.image.content());
+                    if self.keep(&found, Some(&before))? {
+                        excludes.note(&found.path, found.image.content());
+                    }
                 }
                 known::doubt(self.conn, self.here.root, &found.path)?;
                 continue;
             }
-            self.keep(&found, Some(&before))?;
+            if !self.keep(&found, Some(&before))? {
+                known::doubt(self.conn, self.here.root, &found.path)?;
+                continue;
+            }
             let revealed = row
                 .as_ref()
                 .filter(|row| row.is_revealed(found.image, found.stat.as_ref()));

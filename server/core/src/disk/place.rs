@@ -144,7 +144,10 @@ impl Place<'_> {
                     file.set_len(0)
                         .and_then(|()| file.rewind())
                         .at("write", &self.shown)?;
-                    content(&mut |bytes| file.write_all(bytes).at("write", &self.shown))?;
+                    let written =
+                        content(&mut |bytes| file.write_all(bytes).at("write", &self.shown));
+                    // what cannot be read leaves no part of it
+                    written.inspect_err(|_| drop(self.remove()))?;
                 }
                 crate::fault::point("content written");
                 rustix::fs::fchmod(&file, Mode::from_raw_mode(*mode))

@@ -59,7 +59,9 @@ impl Desk<'_> {
         if look.image == row.image || !matches!(look.image, Image::File { .. }) {
             return Ok(());
         }
-        self.keep_seen(path, look, &row.image)?;
+        if !self.keep_seen(path, look, &row.image)? {
+            return Ok(());
+        }
         let Some(row) = self.put_back(path, &row, look.image)? else {
             return Ok(());
         };

@@ -169,8 +169,7 @@ impl Desk<'_> {
         let waits = row.as_ref().zip(self.pending.get(&edit.path));
         let waits = waits.is_some_and(|(row, p)| p.wanted == row.image && p.disk == look.image);
         let known = row.as_ref().map_or(Image::Absent, |row| row.image);
-        if !waits && known != look.image {
-            self.keep_seen(&edit.path, look, &known)?;
+        if !waits && known != look.image && self.keep_seen(&edit.path, look, &known)? {
             self.between(&edit.path, row.as_ref(), look.image, look, Verdict::USER)?;
         }
         let row = known::get(self.conn, root, &edit.path)?;

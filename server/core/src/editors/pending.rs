@@ -224,7 +224,9 @@ impl Desk<'_> {
         if look.image == p.disk || !is_file || calls::reserved(conn, root, path)?.is_some() {
             return Ok(());
         }
-        self.keep_seen(path, look, &known.image)?;
+        if !self.keep_seen(path, look, &known.image)? {
+            return Ok(());
+        }
         let mut known = known.clone();
         if self.goes_on_from_disk(p, look.image)? {
             known = self.take_back(&known, p, None)?.1;

@@ -82,7 +82,9 @@ impl Desk<'_> {
                 )?;
             }
         }
-        self.keep_seen(path, look, &known)?;
+        if !self.keep_seen(path, look, &known)? {
+            return Ok(None);
+        }
         let row = known::get(conn, root, path)?;
         self.between(path, row.as_ref(), look.image, look, Verdict::USER)
     }

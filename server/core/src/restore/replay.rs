@@ -398,6 +398,14 @@ impl Replay<'_> {
         let (Some(result), Some(_)) = (&built.state, self.current) else {
             return Ok(None);
         };
+        let state_is_long = |state: &FileState| {
+            let image = state.as_ref().map(|placed| placed.image);
+            image.is_some_and(|image| image.is_too_long())
+        };
+        if built.bytes.is_none() && (state_is_long(&built.state) || state_is_long(self.current)) {
+            // nothing was merged: it is what was once there, as a whole
+            return Ok(None);
+        }
         if let Some(long) = [&built.state, self.current]
             .into_iter()
             .flatten()
@@ -418,6 +426,9 @@ impl Replay<'_> {
         let after = Lines::of(&result_bytes);
         let present = Lines::of(&current_bytes);
         let state_bytes = |state: &FileState| {
+            if state_is_long(state) {
+                return Ok(Vec::new());
+            }
             self.bytes(&Built {
                 state: state.clone(),
                 bytes: None,

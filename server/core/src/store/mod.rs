@@ -38,6 +38,11 @@ const BUSY_HOOK: Duration = Duration::from_secs(5);
 /// Whether this process is a hook.
 static HOOK: AtomicBool = AtomicBool::new(false);
 
+/// Between portions of a large content others get to write.
+const BETWEEN: Duration = Duration::from_millis(3);
+/// After so many of them the WAL is moved into the database.
+const PORTIONS: u32 = 16;
+
 /// How long to wait for another writer.
 fn busy() -> Duration {
     if HOOK.load(Ordering::Relaxed) {
@@ -233,17 +238,16 @@ impl Store {
     }
 
     /// Moves the WAL into the database when it has grown; never waits for others.
-    pub(crate) fn tidy(&mut self) {
+    pub(crate) fn tidy(&self) {
         let wal = self.dir.join("store.db-wal");
         if std::fs::metadata(&wal).is_ok_and(|m| m.len() > WAL_LIMIT) {
-            self.conn.busy_timeout(Duration::ZERO).ok();
+            self.hasty.store(true, Ordering::Relaxed);
             // not PASSIVE: that a WAL has been moved is forgotten with the last connection, and the next
             // writer would go on at its end
             self.conn
                 .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
                 .ok();
-            let patience = patience(busy(), &self.hasty);
-            self.conn.busy_handler(Some(patience)).ok();
+            self.hasty.store(false, Ordering::Relaxed);
         }
     }
 
@@ -322,8 +326,15 @@ impl Store {
         like: Option<crate::model::ContentId>,
     ) -> Result<Option<(crate::model::ContentId, u64)>> {
         let mut cutter = pieces::Cutter::new(&self.conn, from, like)?;
+        let mut portions = 0;
         while self.note(true, |conn| cutter.put_some(conn, &self.dir))? {
             crate::fault::point("pieces stored");
+            // who waits to write looks every millisecond whether it can
+            std::thread::sleep(BETWEEN);
+            portions += 1;
+            if portions % PORTIONS == 0 {
+                self.tidy();
+            }
         }
         self.note(true, |conn| cutter.put_whole(conn))
     }

@@ -45,9 +45,11 @@ struct Piece {
 
 impl<R: Read> Cutter<R> {
     pub(super) fn new(conn: &Connection, from: R, like: Option<ContentId>) -> Result<Self> {
-        let before = match like {
-            Some(like) => blobs::pieces_of(conn, &like)?.unwrap_or_default(),
-            None => Vec::new(),
+        let before = match like.map(|like| blobs::pieces_of(conn, &like)) {
+            Some(Ok(Some(pieces))) => pieces,
+            // one that is damaged costs the deltas, never the content
+            None | Some(Ok(None) | Err(Error::Blob { .. })) => Vec::new(),
+            Some(Err(e)) => return Err(e),
         };
         Ok(Self {
             stream: StreamCDC::new(from, LEAST, USUAL, MOST),
