@@ -75,6 +75,8 @@ impl Engine {
     /// `record`, what has changed becomes a node, unless a call is open that may write anything: its end finds it.
     pub(crate) fn catch_up(&mut self, extent: &Extent, record: bool) -> Result<Findings> {
         self.refresh()?;
+        // what others saw before this moment is recorded by then: told to be as it is known, it stays so
+        self.store.after_writers()?;
         let conn = &self.store.conn;
         if self.scan_is_pending()? {
             if record {
@@ -125,7 +127,7 @@ impl Engine {
         Ok(Some(touched))
     }
 
-    fn scan_is_pending(&self) -> Result<bool> {
+    pub(crate) fn scan_is_pending(&self) -> Result<bool> {
         Ok(self
             .store
             .conn

@@ -89,6 +89,7 @@ impl Engine {
             let writers = Writers::since(desk.conn, desk.here.root, calls::last_event(desk.conn)?)?;
             let mut node = None;
             for (path, look, missing) in looks {
+                let look = still(desk, &path, look)?;
                 let verdict = writers.judge(desk.situation(Situation::Between)?);
                 node = bring_up_to_date(desk, &path, &look, verdict, missing)?.or(node);
                 desk.conn
@@ -209,6 +210,7 @@ impl Engine {
             let mut names = KnownTree::default();
             let mut coverage = outside.clone();
             for (path, look) in looks {
+                let look = still(desk, &path, look)?;
                 if let Some(row) = known::get(conn, desk.here.root, &path)? {
                     names.insert(path.clone(), row);
                 }
@@ -268,6 +270,14 @@ impl Engine {
 fn look_at(conn: &Connection, root: RootId, disk: &Root, path: &RelPath) -> Result<Look> {
     let row = known::get(conn, root, path)?;
     disk.look_over(path, &row.map_or(Image::Absent, |row| row.image))
+}
+
+/// What was seen before this transaction, if it is there still: else what is there now.
+fn still(desk: &Desk<'_>, path: &RelPath, look: Look) -> Result<Look> {
+    if desk.stands(path, &look.image, look.stat) {
+        return Ok(look);
+    }
+    look_at(desk.conn, desk.here.root, desk.root, path)
 }
 
 /// What an edit call did at a path.

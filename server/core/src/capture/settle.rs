@@ -113,13 +113,14 @@ impl Desk<'_> {
         })
     }
 
-    /// Whether what was found is there still, as far as its stat tells.
-    fn stands(&self, found: &Found) -> bool {
-        match (found.stat, self.root.stat(&found.path)) {
+    /// Whether what was seen at a path is there still, as far as its stat tells. A recorder may have seen since that
+    /// all is as it is recorded, which would not hold any more.
+    pub(crate) fn stands(&self, path: &RelPath, image: &Image, stat: Option<Stat>) -> bool {
+        match (stat, self.root.stat(path)) {
             (Some(then), Some(now)) => then.is_that_of(&now),
             // one whose stat proves nothing is looked at again in any case
-            (None, Some(_)) => !found.image.is_absent(),
-            (None, None) => found.image.is_absent(),
+            (None, Some(_)) => !image.is_absent(),
+            (None, None) => image.is_absent(),
             (Some(_), None) => false,
         }
     }
@@ -241,8 +242,8 @@ impl Desk<'_> {
             let lent_late =
                 found.image.object().is_some() && (row.is_some() || scanned_before.is_some());
             let recorded_since = row.as_ref().map(|r| r.generation) != then.map(|k| k.generation);
-            // a recorder may have seen since that all is as it is recorded, which would not hold any more
-            let changed_since = scanned_before.is_some() && !self.stands(&found);
+            let changed_since =
+                scanned_before.is_some() && !self.stands(&found.path, &found.image, found.stat);
             if lent_late || recorded_since || changed_since {
                 // what was seen then says nothing now
                 let record = row.as_ref().map_or(Image::Absent, |r| r.image);

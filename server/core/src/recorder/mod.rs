@@ -96,15 +96,30 @@ struct State {
     linked: BTreeSet<RelPath>,
     /// Directories that cannot be watched.
     blind: BTreeSet<RelPath>,
+    /// Known files that no walk leads to, nor any watch: ignored by now.
+    unmet: BTreeSet<RelPath>,
     /// Of the oldest and the newest touch that nobody has looked at.
     since: Option<(Instant, Instant)>,
     /// The watches are set, so that what is clean stays so.
     set: bool,
+    /// How much of the whole tree is still to be looked at since then.
+    whole: Whole,
     /// When the whole tree was walked last.
     walked: Instant,
     /// How many directories are watched.
     directories: usize,
     over: bool,
+}
+
+/// Where watches were set, what was there before is only known after a look at all of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Whole {
+    /// Until there is such a look, whoever asks has to walk: it comes at once, and records nothing.
+    Unseen,
+    /// What was found is recorded once there is quiet.
+    Seen,
+    #[default]
+    Recorded,
 }
 
 impl State {
@@ -113,8 +128,10 @@ impl State {
             dirty: Dirty::all(),
             linked: BTreeSet::new(),
             blind: BTreeSet::new(),
+            unmet: BTreeSet::new(),
             since: None,
             set: false,
+            whole: Whole::Recorded,
             walked: Instant::now(),
             directories: 0,
             over: false,
@@ -135,6 +152,7 @@ impl State {
         match self.dirty.extent() {
             Extent::Only(mut touched) => {
                 touched.trees.extend(self.blind.iter().cloned());
+                touched.paths.extend(self.unmet.iter().cloned());
                 Extent::Only(touched)
             }
             Extent::All => Extent::All,
@@ -341,6 +359,7 @@ fn see(shared: &Shared, watch: &mut watch::Watch, questions: &Path) -> Result<()
             state.blind = watch.blind().collect();
             state.directories = watch.len();
             state.set = true;
+            state.whole = Whole::Unseen;
             state.touched();
             shared.news.notify_all();
         }
@@ -403,10 +422,20 @@ fn look_after(
 ) {
     let mut said = None;
     let mut pace = Pace::new(recording.quiet);
-    while let Some((moment, extent, directories)) = next(shared, recording.quiet, &pace) {
+    while let Some(Look {
+        moment,
+        extent,
+        directories,
+        at_once,
+    }) = next(shared, recording.quiet, &pace)
+    {
+        // of what a first scan has not seen yet, nothing can be said
+        if at_once && engine.scan_is_pending().unwrap_or(true) {
+            continue;
+        }
         let began = Instant::now();
         let head = engine.head().ok();
-        match engine.catch_up(&extent, recording.records) {
+        match engine.catch_up(&extent, recording.records && !at_once) {
             Ok(findings) => {
                 let mut state = shared.state();
                 let unreadable = findings.coverage.items.iter();
@@ -419,13 +448,18 @@ fn look_after(
                     Extent::All => {
                         state.walked = began;
                         state.linked.clear();
+                        state.unmet.clear();
                     }
                     Extent::Only(touched) => state
                         .linked
                         .retain(|path| !touched.paths.contains(path) && !touched.covers(path)),
                 }
                 state.linked.extend(findings.linked);
+                state.unmet.extend(findings.unmet);
                 drop(state);
+                if at_once {
+                    continue;
+                }
                 engine.tidy();
                 if recording.records && engine.head().ok() != head {
                     pace.recorded(began);
@@ -438,6 +472,11 @@ fn look_after(
             }
             // what it is about to look at stays touched; the disk may be full, or a rewind under way
             Err(error) => {
+                let mut state = shared.state();
+                if extent == Extent::All && state.whole == Whole::Recorded {
+                    state.whole = Whole::Seen;
+                }
+                drop(state);
                 let now = Standing::Failed(error.to_string());
                 if said.as_ref() != Some(&now) {
                     tell(now.clone());
@@ -449,24 +488,56 @@ fn look_after(
     }
 }
 
-/// Waits until there is something to look at: that, with its moment. None: the end.
-fn next(shared: &Shared, quiet: Duration, pace: &Pace) -> Option<(u64, Extent, usize)> {
+/// What is to be looked at.
+struct Look {
+    moment: u64,
+    extent: Extent,
+    directories: usize,
+    /// There is no quiet yet, so nothing is recorded: who asks is spared a walk.
+    at_once: bool,
+}
+
+impl Look {
+    fn now(state: &mut State) -> Self {
+        let extent = match std::mem::take(&mut state.whole) {
+            Whole::Recorded => state.extent(),
+            Whole::Unseen | Whole::Seen => Extent::All,
+        };
+        Self {
+            moment: state.dirty.moment(),
+            extent,
+            directories: state.directories,
+            at_once: false,
+        }
+    }
+}
+
+/// Waits until there is something to look at. None: the end.
+fn next(shared: &Shared, quiet: Duration, pace: &Pace) -> Option<Look> {
     let mut state = shared.state();
     loop {
         if shared.ends() || state.over {
             return None;
         }
+        if state.set && state.whole == Whole::Unseen {
+            state.whole = Whole::Seen;
+            return Some(Look {
+                moment: state.dirty.moment(),
+                extent: Extent::All,
+                directories: state.directories,
+                at_once: true,
+            });
+        }
         let due = match state.since {
             Some((first, newest)) => Some(pace.not_before((newest + quiet).min(first + AT_MOST))),
-            None if state.dirty.is_clean() => None,
+            None if state.dirty.is_clean() && state.whole == Whole::Recorded => None,
             None => Some(Instant::now() + AGAIN),
         };
         let now = Instant::now();
         match due {
             Some(due) if due <= now && state.set => {
                 state.since = None;
-                let extent = state.extent();
-                return Some((state.dirty.moment(), extent, state.directories));
+                return Some(Look::now(&mut state));
             }
             Some(due) => {
                 let left = due
@@ -477,8 +548,7 @@ fn next(shared: &Shared, quiet: Duration, pace: &Pace) -> Option<(u64, Extent, u
                 let (then, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
                 state = then;
                 if again && timeout.timed_out() && state.since.is_none() && state.set {
-                    let extent = state.extent();
-                    return Some((state.dirty.moment(), extent, state.directories));
+                    return Some(Look::now(&mut state));
                 }
             }
             None => {

@@ -3,6 +3,7 @@
 use super::Extent;
 use super::touched::Touched;
 use crate::capture::{Effect, EventKind, Told, ToolCall};
+use crate::engine::Engine;
 use crate::model::{Kind, RelPath};
 use crate::restore::tests::Scene;
 
@@ -106,6 +107,43 @@ fn other_rules_are_a_reason_to_walk() {
         .engine
         .tree_at(s.engine.head().expect("a head").expect("a node"));
     assert!(tree.expect("a tree").contains_key(&path("x.log")));
+}
+
+/// Who looked before, and has not committed yet, may have seen what is gone by now.
+#[test]
+fn what_others_are_about_to_record_is_waited_for() {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use crate::known;
+    use crate::store::Durable;
+
+    let mut s = Scene::new(&[("a.txt", "one\n")]);
+    let writer = Engine::open(&s.workspace()).expect("the same store");
+    let here = writer.here;
+    let row = known::row(&writer.store.conn, here.root, &path("a.txt")).expect("rows");
+    let row = row.expect("a row");
+    let (seen, sees) = channel();
+    let (looked, looks) = channel();
+    std::thread::scope(|threads| {
+        threads.spawn(move || {
+            let write = |conn: &rusqlite::Connection| {
+                known::put(conn, here.root, &path("gone.txt"), &row, known::Met::ByWalk)?;
+                seen.send(()).expect("somebody hears");
+                // so much time has who does not wait
+                looks.recv_timeout(Duration::from_millis(300)).ok();
+                Ok(())
+            };
+            writer
+                .store
+                .write(Durable::Process, write)
+                .expect("recorded");
+        });
+        sees.recv().expect("it is about to commit");
+        let found = differ(&mut s, &touched(&["gone.txt"], &[]), false);
+        looked.send(()).ok();
+        assert_eq!(found, ["gone.txt"]);
+    });
 }
 
 /// However many files come before anybody reads of them, each is told.

@@ -28,11 +28,7 @@ impl Scene {
         for (path, text) in files {
             write(&root, path, text);
         }
-        let workspace = Workspace {
-            root: root.clone(),
-            store_dir: dir.path().join("store"),
-            shared: false,
-        };
+        let workspace = workspace(&dir, &root);
         let mut engine = Engine::open(&workspace).expect("opens");
         engine.look().expect("first scan");
         Self {
@@ -42,6 +38,10 @@ impl Scene {
             session: "s1".into(),
             calls: 0,
         }
+    }
+
+    pub(crate) fn workspace(&self) -> Workspace {
+        workspace(&self.dir, &self.root)
     }
 
     pub(crate) fn event(&self, kind: EventKind) -> AgentEvent {
@@ -123,6 +123,14 @@ impl Scene {
 
     pub(crate) fn undo(&mut self) {
         self.apply(&Request::new(Goal::Undo(None))).expect("undone");
+    }
+}
+
+fn workspace(dir: &tempfile::TempDir, root: &Path) -> Workspace {
+    Workspace {
+        root: root.to_path_buf(),
+        store_dir: dir.path().join("store"),
+        shared: false,
     }
 }
 
@@ -365,12 +373,7 @@ fn a_restore_in_documents_that_is_cut_off_is_finished_by_its_journal() {
     };
     let plan = s.engine.plan(&r).expect("planned");
     s.engine.begin(&plan).expect("begun");
-    let workspace = crate::Workspace {
-        root: s.root.clone(),
-        store_dir: s.dir.path().join("store"),
-        shared: false,
-    };
-    let next = Engine::open(&workspace).expect("opens, and finishes it");
+    let next = Engine::open(&s.workspace()).expect("opens, and finishes it");
     let pending = next.pending_saves().expect("read");
     assert_eq!((pending.len(), &pending[0].path), (1, &path("a.txt")));
     assert_eq!(s.text("a.txt").as_deref(), Some("ONE\ntwo\n"));

@@ -218,6 +218,11 @@ impl Store {
         Ok(value)
     }
 
+    /// Waits until those who write by now have committed.
+    pub(crate) fn after_writers(&self) -> Result<()> {
+        self.note(true, |_| Ok(()))
+    }
+
     /// Tells watchers that there is news. Losing one ring is harmless: they look from time to time.
     fn ring(&self) {
         // always of one length, over what is there: what is cut off and written anew gets new blocks each time
