@@ -2,6 +2,7 @@
 
 mod busy;
 mod damage;
+mod flips;
 pub mod stores;
 mod trees;
 

@@ -250,6 +250,47 @@ fn it_gets_below_its_limits() {
     world.ok(["verify"]);
 }
 
+/// S2-R5: by itself, and before the limit is reached.
+#[test]
+fn it_runs_by_itself_when_the_limit_is_near() {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let mut rng = Rng::new(6);
+    let mut agent = world.agent();
+    for n in 0..30 {
+        agent.prompt(&format!("turn {n}"));
+        agent.write("noise.txt", &format!("{:x?}", rng.bytes(20_000)));
+        agent.stop();
+    }
+    let kinds = |kind: &str| {
+        rows(&world)
+            .iter()
+            .filter(|row| row["kind"] == json!(kind))
+            .count()
+    };
+    let size = || {
+        world.json(["gc", "--dry-run"])["bytes_before"]
+            .as_u64()
+            .expect("a size")
+    };
+    let is_near = || world.ok(["status"]).stdout.contains("comes near its limit");
+    let most = size() * 100 / 94;
+    world.write(".backstitch.toml", format!("[store]\nmaxBytes = {most}\n"));
+    assert!(is_near());
+    // who asks for it by name is within the limit
+    assert_eq!(world.json(["gc"])["gone"], json!(0));
+    let mut agent = world.agent();
+    agent.prompt("another");
+    let stopped = agent.stop();
+    assert_eq!((stopped.code, stopped.stderr.as_str()), (0, ""));
+    let until = Instant::now() + Duration::from_secs(30);
+    while kinds("squash") == 0 || is_near() {
+        assert!(Instant::now() < until, "it is not smaller");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(kinds("turn") > 5, "and no more than that");
+    world.ok(["verify"]);
+}
+
 /// The settings of it, and what is wrong with them.
 #[test]
 fn its_settings_are_checked() {
@@ -361,7 +402,7 @@ fn what_is_not_as_it_must_be_stays_and_is_said() {
     // a file that changed without an edit that says how
     let broken = database(&world)
         .execute(
-            "UPDATE change SET role = 1 WHERE after_path = CAST('shell.txt' AS BLOB) AND node <=
+            "UPDATE change SET role = 1, sum = NULL WHERE after_path = CAST('shell.txt' AS BLOB) AND node <=
                (SELECT node FROM turn WHERE number = 3)",
             [],
         )

@@ -49,6 +49,7 @@ fn history_of_three() -> Connection {
          INSERT INTO node (id, parent, depth, kind, branch, root, time, label)
            VALUES (2, 1, 1, 'manual', 1, 1, 0, 'by^hand'), (5, 2, 2, 'turn', 1, 1, 0, NULL);
          INSERT INTO turn (id, number, session, prompt, node, started) VALUES (1, 4, 1, 'p', 5, 0);
+         UPDATE node SET turn = 1 WHERE id = 5;
          INSERT INTO branch (id, name, head, parent, fork_point, created) VALUES (2, 'idea/2', 2, 1, 2, 0);
          INSERT INTO tag (name, node, created) VALUES ('works', 1, 0);
          UPDATE branch SET head = 5 WHERE id = 1;",

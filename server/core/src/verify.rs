@@ -32,8 +32,11 @@ impl Verified {
 impl Engine {
     /// Reads everything once. Problems are listed, not mended; what they do not name is readable.
     pub fn verify(&self, progress: &mut dyn FnMut(Progress)) -> Result<Verified> {
-        let _moment = self.store.reading()?;
         let mut out = Verified::default();
+        // before the moment of all else: somebody may ring meanwhile
+        let lost = out.note("the newest checkpoint", self.store.lost());
+        out.problems.extend(lost.flatten());
+        let _moment = self.store.reading()?;
         let sound = self.verify_database(&mut out);
         out.note("database", sound);
         let read = self.verify_contents(&mut out, progress);
@@ -251,6 +254,12 @@ impl Engine {
                     out.problems
                         .push(format!("{}: content {content} is missing", change.node));
                 }
+            }
+            if history::version(conn, file, history::set_at(conn, file, change.node)?)?.is_none() {
+                out.problems.push(format!(
+                    "{}: the state after a change is not recorded",
+                    change.node
+                ));
             }
             let set = history::in_force(ancestry, file, change.node)?;
             if history::SetHash::of(&set) != history::set_at(conn, file, change.node)? {

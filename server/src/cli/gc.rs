@@ -23,6 +23,7 @@ pub fn run(desk: &mut Desk, options: &Gc) -> Result<()> {
         Some(bytes) => Some(bytes),
         None => limits.bytes,
     };
+    limits.early = options.if_due;
     let mut progress = desk.out.progress();
     let done = if options.dry_run {
         desk.engine.gc_dry(limits, &mut progress)?
@@ -109,5 +110,11 @@ fn say(desk: &Desk, done: &Collected, dry: bool) -> Result<()> {
     let end =
         format!("{gone} and {contents} {verb}; the store {takes} {after} instead of {before}.\n");
     text.push_str(&end);
+    if !done.made.is_empty() {
+        text.push_str(match dry {
+            true => "Nothing would bring them back.\n",
+            false => "Nothing brings them back.\n",
+        });
+    }
     desk.out.text(&text)
 }

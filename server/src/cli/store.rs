@@ -64,8 +64,8 @@ pub fn status(global: &Global, out: &Out) -> Result<()> {
         .filter(|most| gc::near(status.live_bytes, *most))
     {
         let line = Line::new().add(YELLOW, "! ").plain(format!(
-            "the store comes near its limit of {}: the oldest checkpoints become one, or go; \
-             `backstitch gc --dry-run` says which, `store.maxBytes` sets the limit",
+            "the store comes near its limit of {}: when an agent stops, the oldest checkpoints become one; \
+             `store.maxBytes` sets the limit, tags and pins hold on to checkpoints",
             render::bytes(most)
         ));
         text.push_str(&line.draw(out.paint));

@@ -16,6 +16,7 @@ impl World {
             days: None,
             checkpoints: Some(1 + u64::from(keep % 12)),
             bytes: all.then_some(1),
+            early: false,
         };
         let disk = self.disk();
         let before = self.existing()?;

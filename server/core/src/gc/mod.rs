@@ -15,7 +15,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::config::Config;
 use crate::engine::{Engine, Progress, disk_use};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::model::{NodeId, Squashed, bytes_path};
 use crate::roots;
 use crate::store::{self, Durable};
@@ -45,6 +45,8 @@ pub struct Limits {
     pub checkpoints: Option<u64>,
     /// The whole store; what is oldest goes first.
     pub bytes: Option<u64>,
+    /// It runs by itself: something goes as soon as the limit of bytes is near, so that it is never reached.
+    pub early: bool,
 }
 
 impl Limits {
@@ -53,6 +55,7 @@ impl Limits {
             days: Some(config.keep_days()),
             checkpoints: config.most_checkpoints(),
             bytes: config.most_bytes(),
+            early: false,
         }
     }
 
@@ -63,6 +66,7 @@ impl Limits {
             days: larger(self.days, other.days),
             checkpoints: larger(self.checkpoints, other.checkpoints),
             bytes: larger(self.bytes, other.bytes),
+            early: self.early,
         }
     }
 
@@ -337,9 +341,14 @@ impl<'a> Gc<'a> {
         let mut contents = self.sweep()?;
         let mut is_over = false;
         if let Some(most) = limits.bytes {
-            let wanted = most - most / ROOM;
+            let room = most / ROOM;
             // nothing is taken from a store that is within its limit
-            if before.max(self.size()?) > most {
+            let size = before.max(self.size()?);
+            let (is_due, wanted) = match limits.early {
+                true => (near(size, most), most - 2 * room),
+                false => (size > most, most - room),
+            };
+            if is_due {
                 for upto in self.parts()? {
                     if self.size()? <= wanted {
                         break;
@@ -432,7 +441,11 @@ impl<'a> Gc<'a> {
                 return Ok(Made::Overtaken);
             }
             conn.execute_batch("SAVEPOINT stretch")?;
-            let made = squash::squash(conn, stretch, capture::silent_since())?;
+            let made = match squash::squash(conn, stretch, capture::silent_since()) {
+                // a record is damaged: what is left of it stays
+                Err(error) if error.kind() == ErrorKind::Store => Made::Left,
+                made => made?,
+            };
             conn.execute_batch(match made {
                 Made::One => "RELEASE stretch",
                 Made::Left | Made::Overtaken => "ROLLBACK TO stretch; RELEASE stretch",

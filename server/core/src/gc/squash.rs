@@ -189,6 +189,7 @@ fn compose(
             made_dirs.flatten().unwrap_or(0),
             before.toggled(kept)
         ])?;
+        history::sum_anew(conn, kept)?;
     }
     if alone {
         return Ok(true);
@@ -248,6 +249,7 @@ fn rename_sets(
         let now = if above { set.without(dropped) } else { set };
         if now != set {
             update.execute(params![change.id, now])?;
+            history::sum_anew(conn, change.id)?;
         }
         states.push((now, change.after));
     }

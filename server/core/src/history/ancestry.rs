@@ -69,10 +69,18 @@ impl<'c> Ancestry<'c> {
         while let Some(upto) = at {
             let branch = self.branch(upto)?;
             stretches.push(Stretch { branch, upto });
-            at = self
+            let (fork, parent): (Option<NodeId>, Option<NodeId>) = self
                 .conn
-                .prepare_cached("SELECT fork_point FROM branch WHERE id = ?1")?
-                .query_row([branch], |r| r.get(0))?;
+                .prepare_cached(
+                    "SELECT fork_point, (SELECT parent FROM node WHERE branch = ?1 ORDER BY id LIMIT 1)
+                     FROM branch WHERE id = ?1",
+                )?
+                .query_row([branch], |r| Ok((r.get(0)?, r.get(1)?)))?;
+            if fork != parent {
+                let what = format!("where branch {} begins", branch.0);
+                return Err(super::rotten(&what).into());
+            }
+            at = fork;
         }
         let line = Line(stretches.into());
         self.lines.borrow_mut().insert(of, line.clone());

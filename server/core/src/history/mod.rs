@@ -7,6 +7,7 @@ mod log;
 mod revs;
 mod rows;
 mod sets;
+mod sums;
 mod timeline;
 pub(crate) mod words;
 
@@ -31,6 +32,7 @@ pub(crate) use sets::{
     SetHash, changes_with_sets, chosen_of, in_force, is_changed, moved_by, set_at, state_at,
     version,
 };
+pub(crate) use sums::rotten;
 pub use timeline::{Entry, EntryChange, OpKind, OpState, Operation};
 pub(crate) use timeline::{operation, operations, session, turn};
 
@@ -52,9 +54,16 @@ pub(crate) struct NewNode<'a> {
 }
 
 pub(crate) fn head(conn: &Connection, branch: BranchId) -> Result<Option<NodeId>> {
-    Ok(conn
-        .prepare_cached("SELECT head FROM branch WHERE id = ?1")?
-        .query_row([branch], |r| r.get(0))?)
+    let (head, newest) = conn
+        .prepare_cached(
+            "SELECT head, COALESCE((SELECT MAX(id) FROM node WHERE branch = ?1), fork_point)
+             FROM branch WHERE id = ?1",
+        )?
+        .query_row([branch], |r| Ok((r.get(0)?, r.get(1)?)))?;
+    if head != newest {
+        return Err(sums::rotten(&format!("where branch {} ends", branch.0)).into());
+    }
+    Ok(head)
 }
 
 /// The branch that a node was made on.
@@ -117,6 +126,20 @@ pub(crate) struct NewChange<'a> {
     pub made_dirs: u32,
 }
 
+impl NewChange<'_> {
+    fn sum(&self, role: Role, set: SetHash) -> i32 {
+        let summed = sums::Summed {
+            node: self.node,
+            file: self.file,
+            role: i64::from(role == Role::Restore),
+            before: self.before,
+            after: self.after,
+            set,
+        };
+        summed.sum()
+    }
+}
+
 /// The node at which a file was first known; None: from the start.
 pub(crate) fn since(conn: &Connection, file: FileId) -> Result<Option<NodeId>> {
     Ok(conn
@@ -161,8 +184,8 @@ pub(crate) fn insert_edit(
     sets::remember(conn, new.file, before, new.before)?;
     let id = insert_change(conn, new, Role::Edit, before)?;
     let after = before.toggled(id);
-    conn.prepare_cached("UPDATE change SET set_after = ?1 WHERE id = ?2")?
-        .execute(params![after, id])?;
+    conn.prepare_cached("UPDATE change SET set_after = ?1, sum = ?2 WHERE id = ?3")?
+        .execute(params![after, new.sum(Role::Edit, after), id])?;
     sets::remember(conn, new.file, after, new.after)?;
     Ok(id)
 }
@@ -194,6 +217,30 @@ pub(crate) fn insert_restore(
     Ok(id)
 }
 
+/// After a row that was sound became another.
+pub(crate) fn sum_anew(conn: &Connection, change: ChangeId) -> Result<()> {
+    let sum = conn
+        .prepare_cached(
+            "SELECT node, file, role, before_path, before_image, after_path, after_image, set_after
+             FROM change WHERE id = ?1",
+        )?
+        .query_row([change], |r| {
+            let (before, after) = (state_from(r, 3)?, state_from(r, 5)?);
+            let summed = sums::Summed {
+                node: r.get(0)?,
+                file: r.get(1)?,
+                role: r.get(2)?,
+                before: &before,
+                after: &after,
+                set: r.get(7)?,
+            };
+            Ok(summed.sum())
+        })?;
+    conn.prepare_cached("UPDATE change SET sum = ?2 WHERE id = ?1")?
+        .execute(params![change, sum])?;
+    Ok(())
+}
+
 fn insert_change(
     conn: &Connection,
     new: &NewChange<'_>,
@@ -207,8 +254,8 @@ fn insert_change(
     let (after_path, after_image) = state_columns(new.after);
     conn.prepare_cached(
         "INSERT INTO change (node, file, role, before_path, before_image, after_path, after_image,
-           session, call, session_certainty, step_certainty, provisional, made_dirs, set_after)
-         VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14)",
+           session, call, session_certainty, step_certainty, provisional, made_dirs, set_after, sum)
+         VALUES (?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15)",
     )?
     .execute(params![
         new.node,
@@ -224,50 +271,70 @@ fn insert_change(
         new.origin.step_certainty,
         new.provisional,
         new.made_dirs,
-        set
+        set,
+        new.sum(role, set)
     ])?;
     Ok(ChangeId(conn.last_insert_rowid()))
 }
 
 const CHANGE: &str =
-    "id, node, file, role, before_path, before_image, after_path, after_image, session, call,
-    session_certainty, step_certainty, made_dirs";
+    "c.id, c.node, c.file, c.role, c.before_path, c.before_image, c.after_path, c.after_image,
+    c.set_after, c.sum, c.session, c.call, c.session_certainty, c.step_certainty, c.made_dirs";
 
 fn change_from(r: &Row<'_>) -> rusqlite::Result<Change> {
+    of_sound(r, sums::read(r, 1)?)
+}
+
+/// The same to be shown: one that is damaged hides no other.
+fn shown_from(r: &Row<'_>) -> rusqlite::Result<Change> {
+    of_sound(r, sums::read_unchecked(r, 1)?)
+}
+
+fn of_sound(r: &Row<'_>, sound: sums::Sound) -> rusqlite::Result<Change> {
     Ok(Change {
         id: r.get(0)?,
-        node: r.get(1)?,
-        file: r.get(2)?,
-        role: if r.get::<_, i64>(3)? == 0 {
+        node: sound.node,
+        file: sound.file,
+        role: if sound.role == 0 {
             Role::Edit
         } else {
             Role::Restore
         },
-        before: state_from(r, 4)?,
-        after: state_from(r, 6)?,
+        before: sound.before,
+        after: sound.after,
         origin: Origin {
-            session: r.get(8)?,
-            call: r.get(9)?,
-            session_certainty: r.get(10)?,
-            step_certainty: r.get(11)?,
+            session: r.get(10)?,
+            call: r.get(11)?,
+            session_certainty: r.get(12)?,
+            step_certainty: r.get(13)?,
         },
-        made_dirs: r.get(12)?,
+        made_dirs: r.get(14)?,
     })
 }
 
-fn changes_where(conn: &Connection, clause: &str, key: i64) -> Result<Vec<Change>> {
-    let sql = format!("SELECT {CHANGE} FROM change WHERE {clause} = ?1 ORDER BY id");
+fn changes_where(
+    conn: &Connection,
+    clause: &str,
+    key: i64,
+    from: fn(&Row<'_>) -> rusqlite::Result<Change>,
+) -> Result<Vec<Change>> {
+    let sql = format!("SELECT {CHANGE} FROM change c WHERE c.{clause} = ?1 ORDER BY c.id");
     let mut select = conn.prepare_cached(&sql)?;
-    let rows = select.query_map([key], change_from)?;
+    let rows = select.query_map([key], from)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// The changes of a node, to be shown.
+fn shown_changes(conn: &Connection, node: NodeId) -> Result<Vec<Change>> {
+    changes_where(conn, "node", node.0, shown_from)
+}
+
 pub(crate) fn changes_of_node(conn: &Connection, node: NodeId) -> Result<Vec<Change>> {
-    changes_where(conn, "node", node.0)
+    changes_where(conn, "node", node.0, change_from)
 }
 
 pub(crate) fn changes_of_file(conn: &Connection, file: FileId) -> Result<Vec<Change>> {
-    changes_where(conn, "file", file.0)
+    changes_where(conn, "file", file.0, change_from)
 }
 
 /// Whether a file ever had this content, as far as its changes tell.
@@ -288,16 +355,16 @@ pub(crate) fn was_content(conn: &Connection, file: FileId, content: ContentId) -
 /// Edits after this one whose lines were not counted yet, oldest first.
 pub(crate) fn uncounted(conn: &Connection, after: ChangeId, limit: usize) -> Result<Vec<Change>> {
     let sql = format!(
-        "SELECT {CHANGE} FROM change WHERE id > ?1 AND role = 0
-           AND NOT EXISTS (SELECT 1 FROM counted WHERE counted.change = change.id) ORDER BY id LIMIT ?2"
+        "SELECT {CHANGE} FROM change c WHERE c.id > ?1 AND c.role = 0
+           AND NOT EXISTS (SELECT 1 FROM counted WHERE counted.change = c.id) ORDER BY c.id LIMIT ?2"
     );
     let mut select = conn.prepare_cached(&sql)?;
-    let rows = select.query_map(params![after, limit], change_from)?;
+    let rows = select.query_map(params![after, limit], shown_from)?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 pub(crate) fn change(conn: &Connection, id: ChangeId) -> Result<Change> {
-    let mut found = changes_where(conn, "id", id.0)?;
+    let mut found = changes_where(conn, "id", id.0, change_from)?;
     found.pop().ok_or_else(|| Error::NotFound {
         what: "change",
         name: id.0.to_string(),

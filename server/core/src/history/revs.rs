@@ -88,6 +88,11 @@ fn name(conn: &Connection, here: Here, rev: &str) -> Result<Option<NodeId>> {
     if let Some(n) = number('t')
         && let Some(node) = one("SELECT node FROM turn WHERE number = ?1", &n)?
     {
+        let sql =
+            "SELECT 1 FROM node n JOIN turn t ON t.id = n.turn WHERE n.id = ?1 AND t.number = ?2";
+        if !conn.prepare_cached(sql)?.exists((node, n))? {
+            return Err(super::rotten(&format!("where turn {n} begins")).into());
+        }
         return Ok(Some(node));
     }
     if let Some(node) = one("SELECT node FROM tag WHERE name = ?1", &rev)? {

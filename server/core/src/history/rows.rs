@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::ancestry::Line;
 use super::timeline::{self, Entry, EntryChange};
-use super::{Ancestry, Here, branches, changes_of_node, head, node};
+use super::{Ancestry, Here, branches, head, node, shown_changes};
 use crate::editors::{self, Unsaved};
 use crate::error::Result;
 use crate::model::{
@@ -93,7 +93,7 @@ impl<'a> Rows<'a> {
     pub(crate) fn entry(&mut self, id: NodeId) -> Result<Entry> {
         let conn = self.conn;
         let node = node(conn, id)?;
-        let mut changes = changes_of_node(conn, id)?;
+        let mut changes = shown_changes(conn, id)?;
         // a restore moves the edits of files, too, that are neither there before nor after it
         changes.retain(|c| c.before.is_some() || c.after.is_some());
         let made_by: Option<OpId> = if node.kind == Kind::Rewind {

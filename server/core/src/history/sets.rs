@@ -6,14 +6,14 @@ use std::collections::BTreeSet;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{Ancestry, CHANGE};
+use super::{Ancestry, CHANGE, sums};
 use crate::error::Result;
 use crate::model::{Change, ChangeId, FileId, FileState, NodeId, Origin};
 use crate::store::{state_columns, state_from};
 
 /// Identifies a set of edits whatever the order it came about in: the exclusive or of its members' hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct SetHash([u8; 16]);
+pub(crate) struct SetHash(pub(super) [u8; 16]);
 
 impl SetHash {
     pub(crate) const EMPTY: Self = Self([0; 16]);
@@ -67,23 +67,35 @@ pub(super) fn remember(
 ) -> Result<()> {
     let (path, image) = state_columns(state);
     conn.prepare_cached(
-        "INSERT OR IGNORE INTO version (file, set_hash, path, image) VALUES (?1,?2,?3,?4)",
+        "INSERT OR IGNORE INTO version (file, set_hash, path, image, sum) VALUES (?1,?2,?3,?4,?5)",
     )?
-    .execute(params![file, set, path, image])?;
+    .execute(params![
+        file,
+        set,
+        path,
+        image,
+        sums::of_version(file, set, state)
+    ])?;
     Ok(())
 }
 
 /// The recorded state of the file with exactly this set, if there ever was one.
 pub(crate) fn version(conn: &Connection, file: FileId, set: SetHash) -> Result<Option<FileState>> {
+    let read = |r: &rusqlite::Row<'_>| {
+        let state = state_from(r, 0)?;
+        let what = || format!("a state of file {}", file.0);
+        sums::check(r.get(2)?, sums::of_version(file, set, &state), what)?;
+        Ok(state)
+    };
     Ok(conn
-        .prepare_cached("SELECT path, image FROM version WHERE file = ?1 AND set_hash = ?2")?
-        .query_row(params![file, set], |r| state_from(r, 0))
+        .prepare_cached("SELECT path, image, sum FROM version WHERE file = ?1 AND set_hash = ?2")?
+        .query_row(params![file, set], read)
         .optional()?)
 }
 
 /// All changes of the file, of every branch, oldest first, each with the set in force after it.
 pub(crate) fn changes_with_sets(conn: &Connection, file: FileId) -> Result<Vec<(Change, SetHash)>> {
-    let sql = format!("SELECT {CHANGE}, set_after FROM change WHERE file = ?1 ORDER BY id");
+    let sql = format!("SELECT {CHANGE} FROM change c WHERE c.file = ?1 ORDER BY c.id");
     let mut select = conn.prepare_cached(&sql)?;
     let rows = select.query_map([file], |r| {
         Ok((super::change_from(r)?, r.get("set_after")?))
@@ -134,18 +146,24 @@ pub(crate) fn chosen_of(
         .optional()?)
 }
 
+/// The changes of a file, each with the branch and number of its node.
+fn of_file(order: &str) -> String {
+    let columns = sums::COLUMNS;
+    format!(
+        "SELECT n.branch, n.id, c.id, {columns} FROM change c JOIN node n ON n.id = c.node
+         WHERE c.file = ?1 ORDER BY c.id {order}"
+    )
+}
+
 /// The hash of the file's set at a node: that of its newest change on the node's chain.
 pub(crate) fn set_at(conn: &Connection, file: FileId, node: NodeId) -> Result<SetHash> {
     let ancestry = Ancestry::new(conn);
     let line = ancestry.line(node)?;
-    let mut select = conn.prepare_cached(
-        "SELECT n.branch, n.id, c.set_after FROM change c JOIN node n ON n.id = c.node
-         WHERE c.file = ?1 ORDER BY c.id DESC",
-    )?;
+    let mut select = conn.prepare_cached(&of_file("DESC"))?;
     let mut rows = select.query([file])?;
     while let Some(row) = rows.next()? {
         if line.has(row.get(0)?, row.get(1)?) {
-            return Ok(row.get(2)?);
+            return Ok(sums::read(row, 3)?.set);
         }
     }
     Ok(SetHash::EMPTY)
@@ -160,10 +178,8 @@ pub(crate) fn in_force(
     let conn = ancestry.conn();
     let line = ancestry.line(node)?;
     let mut set = BTreeSet::new();
-    let mut select = conn.prepare_cached(
-        "SELECT n.branch, n.id, c.id, c.role FROM change c JOIN node n ON n.id = c.node
-         WHERE c.file = ?1 ORDER BY c.id",
-    )?;
+    let mut written = SetHash::EMPTY;
+    let mut select = conn.prepare_cached(&of_file("ASC"))?;
     let mut moved = conn.prepare_cached("SELECT member, sign FROM moved WHERE change = ?1")?;
     let mut rows = select.query([file])?;
     while let Some(row) = rows.next()? {
@@ -171,7 +187,9 @@ pub(crate) fn in_force(
             continue;
         }
         let change: ChangeId = row.get(2)?;
-        if row.get::<_, i64>(3)? == 0 {
+        let sound = sums::read(row, 3)?;
+        written = sound.set;
+        if sound.role == 0 {
             set.insert(change);
             continue;
         }
@@ -184,23 +202,31 @@ pub(crate) fn in_force(
             }
         }
     }
+    if SetHash::of(&set) != written {
+        let what = format!("what is in force of file {} at {node}", file.0);
+        return Err(sums::rotten(&what).into());
+    }
     Ok(set)
 }
 
 /// The file's state at a node: after its newest change on the chain, else as it was before the first.
 pub(crate) fn state_at(ancestry: &Ancestry<'_>, file: FileId, node: NodeId) -> Result<FileState> {
     let line = ancestry.line(node)?;
-    let mut select = ancestry.conn().prepare_cached(
-        "SELECT n.branch, n.id, c.after_path, c.after_image FROM change c JOIN node n ON n.id = c.node
-         WHERE c.file = ?1 ORDER BY c.id DESC",
-    )?;
+    let mut select = ancestry.conn().prepare_cached(&of_file("DESC"))?;
     let mut rows = select.query([file])?;
+    let mut is_changed = false;
     while let Some(row) = rows.next()? {
         if line.has(row.get(0)?, row.get(1)?) {
-            return Ok(state_from(row, 2)?);
+            return Ok(sums::read(row, 3)?.after);
         }
+        is_changed = true;
     }
-    Ok(version(ancestry.conn(), file, SetHash::EMPTY)?.flatten())
+    let base = version(ancestry.conn(), file, SetHash::EMPTY)?;
+    if base.is_none() && is_changed {
+        let what = format!("what file {} was before its first change", file.0);
+        return Err(sums::rotten(&what).into());
+    }
+    Ok(base.flatten())
 }
 
 /// Whether the file has changed on the chain of a node.

@@ -9,10 +9,10 @@ use super::types::{Applied, Plan, Request};
 use crate::editors::pending::Pending;
 use crate::editors::{self, PendingSave};
 use crate::engine::{Engine, Progress};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
 use crate::history::{self, OpKind};
-use crate::model::{Image, OpId, RelPath};
+use crate::model::{Image, NodeId, OpId, RelPath};
 use crate::store::{self, Durable};
 
 /// What came of a request in this process.
@@ -109,7 +109,7 @@ impl Engine {
         if !done.plan.is_empty() {
             let op = self.begin(&done.plan)?;
             self.forwards(op, false, progress)?;
-            done.node = Some(self.record_outcome(op)?);
+            done.node = Some(self.record_or_take_back(op)?);
             done.operation = Some(op);
             (done.incomplete, done.saved) = self.clean_up(op)?;
         }
@@ -190,7 +190,7 @@ impl Engine {
             match phase {
                 Phase::Open => {
                     self.forwards(op, true, &mut |_| {})?;
-                    self.record_outcome(op)?;
+                    self.record_or_take_back(op)?;
                     self.clean_up(op)?;
                 }
                 Phase::Backwards => {
@@ -302,7 +302,7 @@ impl Engine {
         })?;
         crate::fault::point("journal written");
         self.forwards(op, false, &mut |_| {})?;
-        self.record_outcome(op)?;
+        self.record_or_take_back(op)?;
         self.clean_up(op)?;
         Ok(())
     }
@@ -429,6 +429,20 @@ impl Engine {
         }
         crate::fault::point("exchanged");
         Ok(())
+    }
+
+    /// Records what was done. Where the store is too damaged for that, the files are put back as they were.
+    fn record_or_take_back(&mut self, op: OpId) -> Result<NodeId> {
+        let error = match self.record_outcome(op) {
+            Err(error) if error.kind() == ErrorKind::Store => error,
+            recorded => return recorded,
+        };
+        let why = error.to_string();
+        self.store.write(Durable::Power, |conn| {
+            journal::set_state(conn, op, Phase::Backwards.name(), &why)
+        })?;
+        self.backwards(op)?;
+        Err(error)
     }
 
     /// Takes back what was exchanged; what had to be left otherwise, in words.

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 
 /// "bkst"
 const APPLICATION_ID: i64 = 0x626b_7374;
-const STEPS: [&str; 11] = [
+const STEPS: [&str; 12] = [
     include_str!("schema/001.sql"),
     include_str!("schema/002.sql"),
     include_str!("schema/003.sql"),
@@ -20,6 +20,7 @@ const STEPS: [&str; 11] = [
     include_str!("schema/009.sql"),
     include_str!("schema/010.sql"),
     include_str!("schema/011.sql"),
+    include_str!("schema/012.sql"),
 ];
 
 /// Brings the database to this version's schema; refuses a newer one and what is none of ours.

@@ -95,6 +95,13 @@ pub(crate) enum Durable {
     Power,
 }
 
+/// The number of the newest checkpoint.
+pub(crate) fn newest(conn: &Connection) -> Result<i64> {
+    Ok(conn
+        .prepare_cached("SELECT COALESCE(MAX(id), 0) FROM node")?
+        .query_row([], |r| r.get(0))?)
+}
+
 impl Store {
     /// Whether a store was ever made in `dir`.
     pub(crate) fn exists(dir: &Path) -> Result<bool> {
@@ -152,7 +159,7 @@ impl Store {
             // the log is there now; SQLite is built not to do that at every first write of a process
             sync_dir(dir);
         }
-        conn.execute_batch("PRAGMA foreign_keys=ON; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=4194304;")?;
+        conn.execute_batch("PRAGMA foreign_keys=ON; PRAGMA cell_size_check=ON; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=4194304;")?;
         Ok(Self {
             conn,
             dir: dir.to_path_buf(),
@@ -191,7 +198,17 @@ impl Store {
         self.conn.execute_batch(level)?;
         let tx = rusqlite::Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate)?;
         crate::fault::point("transaction begun");
+        let there = newest(&tx)?;
+        if let Some(lost) = self.lost()? {
+            gaps::append(&self.dir, &lost);
+            self.write_bell(there);
+        }
         let (value, is_news) = f(&tx)?;
+        let left = newest(&tx)?;
+        if left < there {
+            // gone because somebody wanted that
+            self.write_bell(left);
+        }
         crate::fault::point("before commit");
         tx.commit()?;
         crate::fault::point("committed");
@@ -225,8 +242,33 @@ impl Store {
 
     /// Tells watchers that there is news. Losing one ring is harmless: they look from time to time.
     fn ring(&self) {
+        self.write_bell(newest(&self.conn).unwrap_or(0));
+    }
+
+    /// What is not there any more although it was: where the database's log was damaged, or power was cut, SQLite goes on
+    /// with what was before.
+    pub(crate) fn lost(&self) -> Result<Option<String>> {
+        let bell = std::fs::read_to_string(self.bell()).unwrap_or_default();
+        let number = bell.split_whitespace().nth(2);
+        let Some(rung) = number.and_then(|number| number.parse::<i64>().ok()) else {
+            return Ok(None);
+        };
+        // read second: what was rung for is there
+        let there = newest(&self.conn)?;
+        let first = there + 1;
+        let which = match rung - there {
+            ..=0 => return Ok(None),
+            1 => format!("c{rung} is"),
+            _ => format!("c{first} to c{rung} are"),
+        };
+        Ok(Some(format!(
+            "{which} lost: the newest part of the store's database was damaged, or its power was cut"
+        )))
+    }
+
+    fn write_bell(&self, newest: i64) {
         // always of one length, over what is there: what is cut off and written anew gets new blocks each time
-        let stamp = format!("{:<20} {:<10}\n", now(), std::process::id());
+        let stamp = format!("{:<20} {:<10} {newest:<12}\n", now(), std::process::id());
         let path = self.bell();
         private_file(&path)
             .create(true)
