@@ -13,7 +13,7 @@ use crate::support::{Over, World};
 
 const AGENTS: usize = 8;
 /// More than what is held takes: an empty store, the newest turn of each agent, and what the files are in the end.
-const LIMIT: &str = "2500000";
+const LIMIT: &str = "6000000";
 
 /// What a file was at a tag.
 type Kept = BTreeMap<(String, String), String>;
@@ -36,6 +36,20 @@ fn work(world: &World, agent: &mut Agent<'_>, name: &str, over: &AtomicBool, kep
             world.ok(["tag", &tag]);
             let mut kept = kept.lock().expect("no panic");
             kept.insert((tag, path.clone()), text);
+        }
+        if n % 12 == 2 && name == "agent-0" {
+            // so much at once goes to a pack, of which one file alone is held on to
+            agent.bash(&format!(
+                "for i in 1 2 3 4 5 6; do head -c 150000 /dev/urandom | od -An -tx1 > made-{n}-$i.txt; done"
+            ));
+            agent.bash(&format!("rm made-{n}-[2-6].txt"));
+            if n % 36 == 2 {
+                let (tag, path) = (format!("made-{n}"), format!("made-{n}-1.txt"));
+                world.ok(["tag", &tag]);
+                let text = world.read(&path);
+                kept.lock().expect("no panic").insert((tag, path), text);
+            }
+            agent.bash(&format!("rm made-{n}-1.txt"));
         }
         if n % 4 == 3 {
             agent.stop();
@@ -83,6 +97,14 @@ fn run(kind: Kind, kills: u64) {
         );
     }
     assert!(done["gone"].is_u64() && !kept.is_empty(), "{done}");
+    // and the whole tree can be had: what all agents wrote until then
+    for (at, ((tag, path), text)) in kept.iter().enumerate().take(8) {
+        let into = world.home.join(format!("tree-{at}"));
+        let name = into.to_str().expect("a text");
+        world.ok(["materialize", "--into", name, tag]);
+        let there = std::fs::read_to_string(into.join(path)).expect("the file");
+        assert!(there == *text, "{path} is not as at {tag}");
+    }
     // nothing is held any more: it gets below its limit
     for (tag, _) in kept.keys() {
         world.ok(["tag", "--delete", tag]);
@@ -96,6 +118,11 @@ fn run(kind: Kind, kills: u64) {
     let left = left["checkpoints"].as_array().map_or(0, Vec::len);
     assert!(left < 140, "{left} checkpoints");
     world.ok(["verify"]);
+    // and what is left can be rewound and taken back
+    let before = world.tree();
+    world.ok(["rewind", "@~3", "--exact"]);
+    world.ok(["undo"]);
+    crate::support::tree::assert_same(&world.tree(), &before);
 }
 
 /// U-20, S2-R5: at every point where it matters.
