@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use crate::disk::Stat;
 use crate::error::Result;
 use crate::lent;
-use crate::model::{FileId, Image, NodeId, RelPath, RootId};
+use crate::model::{Coverage, FileId, Image, NodeId, RelPath, RootId};
 use crate::recorder::Touched;
 use crate::rules::{self, Excludes};
 use crate::scan::{Known, KnownTree};
@@ -209,6 +209,17 @@ fn keep_rules(conn: &Connection, root: RootId, path: &RelPath) -> Result<()> {
             serde_json::to_string(&excludes).unwrap_or_default()
         ])?;
     Ok(())
+}
+
+/// What the last look did not take up.
+pub(crate) fn coverage(conn: &Connection, root: RootId) -> Result<Coverage> {
+    let text: Option<String> = conn
+        .prepare_cached("SELECT coverage FROM root WHERE id = ?1")?
+        .query_row([root], |r| r.get(0))
+        .optional()?;
+    Ok(text
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default())
 }
 
 /// The rules of the last scan; None before the first.

@@ -477,6 +477,7 @@ impl Draft<'_> {
         }
         if matches!(self.r.goal, Goal::Rewind(_)) {
             self.strangers(ancestry, target)?;
+            self.unseen()?;
         }
         Ok(())
     }
@@ -506,6 +507,34 @@ impl Draft<'_> {
                     "{more} more files came into sight after {target} and stay as they are"
                 ),
             });
+        }
+        Ok(())
+    }
+
+    /// Files that keep their last known state, since what stands there now cannot be read: a rewind says that it does
+    /// not know them.
+    fn unseen(&mut self) -> Result<()> {
+        let root = self.engine.here.root;
+        for item in known::coverage(&self.engine.store.conn, root)?.items {
+            let kind = match item.reason {
+                Reason::Unreadable => GapKind::Unreadable,
+                Reason::Special => GapKind::Special,
+                _ => continue,
+            };
+            let Some(path) = RelPath::new(item.path) else {
+                continue;
+            };
+            let known = known::get(&self.engine.store.conn, root, &path)?;
+            let is_file = known.is_some_and(|k| !matches!(k.image, Image::Opaque(_)));
+            let bytes = Some(path.bytes().to_vec());
+            let is_named = self.plan.gaps.iter().any(|g| g.path == bytes);
+            if is_file && !is_named && self.is_in_scope(&path) {
+                self.plan.gaps.push(Gap {
+                    path: bytes,
+                    kind,
+                    detail: "what is there now cannot be captured; it stays as it is".into(),
+                });
+            }
         }
         Ok(())
     }
