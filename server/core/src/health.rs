@@ -1,4 +1,4 @@
-//! Whether a store can do its work where it is: its file system, its room, its modes. Reads; mends nothing.
+//! Whether a store can do its work where it is: its file system and that of the files, its room, its modes. Reads; mends nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -19,6 +19,8 @@ pub struct Health {
     pub free: Option<u64>,
     /// Over a network, or by a program: processes cannot share memory there.
     pub is_remote: bool,
+    /// The same of the files that it is about.
+    pub tree_is_remote: bool,
     /// What others may read or write, with its mode.
     pub open: Vec<(PathBuf, u32)>,
     /// Nobody can write there, this user neither.
@@ -44,6 +46,7 @@ pub fn of(workspace: &Workspace) -> Health {
         size: disk_use(&dir),
         free: free(there),
         is_remote: !store::migrate::shares_memory(there),
+        tree_is_remote: !store::migrate::shares_memory(&workspace.root),
         read_only: !is_writable(there),
         open,
         dir,

@@ -6,7 +6,8 @@ mod hooks;
 use std::path::Path;
 
 use backstitch_core::config::Config;
-use backstitch_core::{Engine, Workspace, gc, health};
+use backstitch_core::health::{self, Health};
+use backstitch_core::{Engine, Workspace, gc};
 use serde::Serialize;
 
 use crate::render;
@@ -58,7 +59,9 @@ impl Finding {
 
 /// Looks at everything.
 pub fn examine(workspace: &Workspace, config: &Config) -> Vec<Finding> {
-    let mut all = place(workspace);
+    let health = health::of(workspace);
+    let mut all = place(&health);
+    all.extend(tree(&workspace.root, &health));
     all.extend(store(workspace, config));
     all.extend(settings(config));
     all.extend(hooks::examine(&workspace.root));
@@ -68,8 +71,7 @@ pub fn examine(workspace: &Workspace, config: &Config) -> Vec<Finding> {
 const STORE: &str = "store";
 
 /// Where the store is.
-fn place(workspace: &Workspace) -> Vec<Finding> {
-    let health = health::of(workspace);
+fn place(health: &Health) -> Vec<Finding> {
     let dir = health.dir.display();
     let mut all = Vec::new();
     if health.is_remote {
@@ -122,6 +124,22 @@ fn place(workspace: &Workspace) -> Vec<Finding> {
         ));
     }
     all
+}
+
+/// Where the files are.
+fn tree(root: &Path, health: &Health) -> Option<Finding> {
+    health.tree_is_remote.then(|| {
+        Finding::of(
+            "files",
+            State::Warning,
+            format!(
+                "{} is on a network or FUSE file system: every look at it takes longer, and what other machines \
+                 change is seen by the next one only",
+                root.display()
+            ),
+            "a clone on a disk of this machine is faster",
+        )
+    })
 }
 
 /// What is in the store.
@@ -241,4 +259,35 @@ fn settings(config: &Config) -> Vec<Finding> {
 /// A path as people write it.
 fn shown(path: &Path) -> String {
     render::clean(&path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Neither can be mounted everywhere: what is said follows from what was found.
+    #[test]
+    fn what_is_remote_is_named_each_for_itself() {
+        let said = |is_remote, tree_is_remote| -> Vec<String> {
+            let health = Health {
+                dir: "/state".into(),
+                size: 0,
+                free: None,
+                is_remote,
+                tree_is_remote,
+                open: Vec::new(),
+                read_only: false,
+            };
+            let all = place(&health)
+                .into_iter()
+                .chain(tree(Path::new("/work"), &health));
+            all.filter(|f| f.state == State::Warning && f.hint.is_some())
+                .map(|f| f.said)
+                .collect()
+        };
+        assert_eq!(said(false, false), [""; 0]);
+        assert!(said(true, false)[0].starts_with("/state is on a network"));
+        assert!(said(false, true)[0].starts_with("/work is on a network"));
+        assert_eq!(said(true, true).len(), 2);
+    }
 }

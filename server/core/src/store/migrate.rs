@@ -94,31 +94,36 @@ pub(crate) fn run(conn: &Connection, path: &Path) -> Result<()> {
     }
 }
 
+/// Whether a file system of this type (`f_type`) is reached over a network or by a program.
+#[cfg(target_os = "linux")]
+fn is_remote(kind: i64) -> bool {
+    // from statfs(2): NFS, SMB, SMB2, CIFS, 9p, FUSE, Ceph, AFS, Coda, NCP
+    const REMOTE: [i64; 10] = [
+        0x6969,
+        0x517B,
+        0xFE53_4D42,
+        0xFF53_4D42,
+        0x0102_1997,
+        0x6573_5546,
+        0x00C3_6400,
+        0x5346_414F,
+        0x7375_7245,
+        0x564C,
+    ];
+    REMOTE.contains(&(kind & 0xFFFF_FFFF))
+}
+
 /// Whether processes on this file system can share memory, as the WAL needs: not over a network, 9p or
 /// FUSE.
 pub(crate) fn shares_memory(path: &Path) -> bool {
     #[cfg(target_os = "linux")]
     {
-        // from statfs(2): NFS, SMB, SMB2, CIFS, 9p, FUSE, Ceph, AFS, Coda, NCP
-        const REMOTE: [i64; 10] = [
-            0x6969,
-            0x517B,
-            0xFE53_4D42,
-            0xFF53_4D42,
-            0x0102_1997,
-            0x6573_5546,
-            0x00C3_6400,
-            0x5346_414F,
-            0x7375_7245,
-            0x564C,
-        ];
         let dir = if path.is_dir() {
             Some(path)
         } else {
             path.parent()
         };
-        rustix::fs::statfs(dir.unwrap_or(path))
-            .map_or(true, |s| !REMOTE.contains(&(s.f_type & 0xFFFF_FFFF)))
+        rustix::fs::statfs(dir.unwrap_or(path)).map_or(true, |s| !is_remote(s.f_type))
     }
     #[cfg(not(target_os = "linux"))]
     {
@@ -169,5 +174,30 @@ mod tests {
             })
             .expect("the session");
         assert_eq!((native.as_str(), root), ("s", 1));
+    }
+
+    /// The kernel gives some of the numbers with their sign.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn file_systems_over_a_network_are_known() {
+        for (name, kind) in [
+            ("nfs", 0x6969),
+            ("cifs", 0xFF53_4D42),
+            ("cifs, signed", i64::from(0xFF53_4D42_u32.cast_signed())),
+            ("smb2", 0xFE53_4D42),
+            ("fuse", 0x6573_5546),
+            ("9p", 0x0102_1997),
+        ] {
+            assert!(is_remote(kind), "{name}");
+        }
+        for (name, kind) in [
+            ("ext4", 0xEF53),
+            ("tmpfs", 0x0102_1994),
+            ("btrfs", 0x9123_683E),
+            ("xfs", 0x5846_5342),
+            ("overlay", 0x794C_7630),
+        ] {
+            assert!(!is_remote(kind), "{name}");
+        }
     }
 }
