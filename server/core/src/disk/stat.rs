@@ -43,8 +43,7 @@ impl Stat {
     /// Whether it was changed last long enough before a moment, in nanoseconds since 1970, that no change after that
     /// moment could leave it the same.
     pub(crate) fn is_older_than(&self, moment: i64) -> bool {
-        let changed = self.mtime.max(self.ctime);
-        i128::from(moment) - i128::from(changed) >= margin(self.mtime, self.ctime)
+        is_old(self.mtime, self.ctime, moment)
     }
 
     pub(crate) fn kind(&self) -> FileType {
@@ -58,7 +57,7 @@ impl Stat {
                 .saturating_add(i64::from(t.tv_nsec))
         };
         let (mtime, ctime) = (nanos(s.stx_mtime), nanos(s.stx_ctime));
-        let now = i128::from(crate::store::now()) * 1000;
+        let now = crate::store::now().saturating_mul(1000);
         Self {
             size: i64::try_from(s.stx_size).unwrap_or(i64::MAX),
             mtime,
@@ -67,10 +66,14 @@ impl Stat {
             dev: (i64::from(s.stx_dev_major) << 32) | i64::from(s.stx_dev_minor),
             inode: s.stx_ino.cast_signed(),
             mode: i64::from(s.stx_mode),
-            racy: now - i128::from(mtime.max(ctime)) < margin(mtime, ctime),
+            racy: !is_old(mtime, ctime, now),
             linked: s.stx_nlink > 1,
         }
     }
+}
+
+fn is_old(mtime: i64, ctime: i64, moment: i64) -> bool {
+    i128::from(moment) - i128::from(mtime.max(ctime)) >= margin(mtime, ctime)
 }
 
 /// How fine the time stamps of a file system are, as far as these tell.
@@ -110,4 +113,36 @@ pub(crate) fn stat_in(dir: &OwnedFd, name: &[u8]) -> Option<Stat> {
     let flags = AtFlags::SYMLINK_NOFOLLOW;
     let stat = rustix::fs::statx(dir, name, flags, WANTED).ok()?;
     Some(Stat::new(&stat))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: i64 = 1_000_000_000;
+    const MILLI: i64 = 1_000_000;
+
+    /// With stamps on whole seconds a change within the same second leaves them equal; with fine ones ten
+    /// milliseconds tell.
+    #[test]
+    fn coarse_stamps_prove_later_than_fine_ones() {
+        let (whole, fine) = (1_000 * SECOND, 1_000 * SECOND + 7);
+        for (mtime, ctime, wait) in [
+            (whole, whole, 2 * SECOND),
+            (fine, fine, 10 * MILLI),
+            // a tool may set the one to a whole second, nothing sets the other
+            (whole, fine, 10 * MILLI),
+            (fine, whole, 10 * MILLI),
+            (whole, whole - 5 * SECOND, 2 * SECOND),
+            (0, 0, 2 * SECOND),
+        ] {
+            let changed = mtime.max(ctime);
+            assert!(!is_old(mtime, ctime, changed), "{mtime} {ctime}");
+            assert!(!is_old(mtime, ctime, changed + wait - 1), "{mtime} {ctime}");
+            assert!(is_old(mtime, ctime, changed + wait), "{mtime} {ctime}");
+        }
+        // from the future: never, and without an overflow
+        assert!(!is_old(i64::MAX, i64::MAX, i64::MIN));
+        assert!(!is_old(fine + SECOND, fine, fine));
+    }
 }
