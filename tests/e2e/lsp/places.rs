@@ -181,3 +181,29 @@ fn binary_and_huge_documents_are_left_alone_with_a_word() {
     }
     client.leave();
 }
+
+/// Nothing is begun at the root of the file system because an editor has it open: that is said, and a document in it
+/// belongs to a workspace of its own.
+#[test]
+fn the_root_of_the_file_system_is_no_workspace() {
+    let world = World::new();
+    world.write("a.txt", TEXT);
+    let mut client = Client::in_folders(&world, Editor::Vscode, &Value::Null, &["/"]);
+    client.open_with("/backstitch-none.txt", TEXT);
+    assert_eq!(client.lenses("/backstitch-none.txt"), []);
+    for command in ["backstitch.checkpoint", "backstitch.undo"] {
+        let refused = client.command(command, json!({}));
+        let message = &refused["error"]["message"];
+        assert_eq!(message, "no workspace is open", "{refused}");
+    }
+    let left = std::fs::read_dir(&world.state)
+        .expect("a directory")
+        .count();
+    assert_eq!(left, 0, "nothing is kept");
+    client.open("a.txt");
+    let done = client.command("backstitch.checkpoint", json!({}));
+    assert_eq!(done["coverage"]["captured"], 1, "{done}");
+    client.leave();
+    let status = world.json(["status"]);
+    assert_eq!(status["workspace"], json!(world.root), "{status}");
+}
