@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
+use crate::garbage::Small;
 use crate::support::rng::Rng;
 use crate::support::{Output, World, finish};
 
@@ -156,6 +157,31 @@ fn what_is_wrong_with_a_store_is_named() {
     fs::write(store.join("store.db"), b"no database").expect("written");
     let _ = fs::remove_file(store.join("store.db-wal"));
     complains(&examine(&world, VERSION), "wrong", "store");
+}
+
+/// U-20: a full disk is named before it costs a checkpoint.
+#[test]
+fn a_full_disk_is_named() {
+    let world = World::committed(&[("a.txt", "one\n")]);
+    let place = world.state.join("backstitch");
+    let Some(small) = Small::mount("doctor::a_full_disk_is_named", &place) else {
+        return;
+    };
+    world.ok(["checkpoint"]);
+    let none_left = |output: &Output| {
+        let all = complaints(output);
+        let full = |(state, said): &(String, String)| {
+            state == "wrong" && said.starts_with("0 B are left on the disk of ")
+        };
+        all.iter().any(full)
+    };
+    assert!(!none_left(&examine(&world, VERSION)));
+    small.fill();
+    let output = examine(&world, VERSION);
+    assert!(none_left(&output), "{output}");
+    assert_eq!(output.code, 1);
+    small.empty();
+    assert!(!none_left(&examine(&world, VERSION)));
 }
 
 #[test]

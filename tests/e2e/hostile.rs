@@ -1,19 +1,25 @@
 //! Files, names, clocks and repositories that are not as one wishes: each has a clear outcome.
 
+mod disks;
+mod forbidden;
+mod places;
+mod special;
+
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
-use std::path::PathBuf;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::garbage::stores::Small;
 use crate::support::World;
+use crate::support::history::{actions, gaps};
+use crate::support::tree::{assert_same, tree};
 
 /// In memory, with a first checkpoint of what is there.
 fn world(fill: impl FnOnce(&World)) -> World {
@@ -64,6 +70,60 @@ fn contents_of_every_kind() {
     world.ok(["undo"]);
     assert!(world.tree() == after);
     world.ok(["verify"]);
+}
+
+/// The agent changed one line and the user another: what a rewind merges keeps ends of lines and bytes as they are.
+#[test]
+fn contents_that_are_merged() {
+    let kinds: [(&str, &[u8]); 6] = [
+        ("crlf.txt", b"one\r\ntwo\r\nthree\r\nfour\r\nfive\r\n"),
+        ("mixed.txt", b"one\r\ntwo\nthree\r\nfour\nfive\r\n"),
+        ("bom.txt", b"\xef\xbb\xbfone\ntwo\nthree\nfour\nfive\n"),
+        (
+            "bom-crlf.txt",
+            b"\xef\xbb\xbfone\r\ntwo\r\nthree\r\nfour\r\nfive\r\n",
+        ),
+        ("no-end.txt", b"one\ntwo\nthree\nfour\nfive"),
+        (
+            "latin1.txt",
+            b"one gr\xfc\xdfe\ntwo \xe9\nthree\nfour\nfive \xff\n",
+        ),
+    ];
+    let world = world(|world| {
+        for (name, bytes) in kinds {
+            world.write(name, bytes);
+        }
+    });
+    turn(&world, "sed -i s/one/ONE/ *.txt");
+    let with_both: Vec<_> = kinds.map(|(name, _)| with_users_line(&world, name)).into();
+    let done = world.json(["rewind", "t1"]);
+    let mut expected = kinds.map(|(name, _)| format!("merge {name}"));
+    expected.sort();
+    assert_eq!(actions(&done), expected, "{done:#}");
+    for (name, bytes) in kinds {
+        let expected = replaced(bytes, b"five", b"mine");
+        assert_eq!(world.bytes(name), expected, "{name}");
+    }
+    world.ok(["undo"]);
+    for ((name, _), both) in kinds.iter().zip(with_both) {
+        assert_eq!(world.bytes(name), both, "{name}");
+    }
+    world.ok(["verify"]);
+}
+
+/// Writes the user's own last line; gives the whole.
+fn with_users_line(world: &World, name: &str) -> Vec<u8> {
+    let bytes = world.bytes(name);
+    let both = replaced(&bytes, b"five", b"mine");
+    assert_ne!(both, bytes, "{name}");
+    world.write(name, &both);
+    both
+}
+
+fn replaced(bytes: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
+    let at = bytes.windows(old.len()).position(|w| w == old);
+    let at = at.expect("it is in there");
+    [&bytes[..at], new, &bytes[at + old.len()..]].concat()
 }
 
 /// Names that a shell, a terminal or JSON may trip over.
@@ -214,6 +274,11 @@ fn a_file_that_grows_while_it_is_looked_at() {
         "{sizes:?}, {} in the end",
         whole.len()
     );
+    turn(&world, "echo 'begun anew' > log.txt");
+    world.ok(["rewind", "t1"]);
+    assert!(world.read("log.txt") == whole);
+    world.ok(["undo"]);
+    assert_eq!(world.read("log.txt"), "begun anew\n");
     world.ok(["verify"]);
 }
 
@@ -247,8 +312,14 @@ fn links_in_circles_and_out_of_the_root() {
 /// Between what was shown and what is done a directory becomes a link out of the root: nothing goes through it.
 #[test]
 fn a_link_swapped_in_after_the_plan_was_shown() {
-    let world = world(|world| world.write("src/a.txt", "one\n"));
-    turn(&world, "echo two > src/a.txt; echo two > b.txt");
+    let world = world(|world| {
+        world.write("src/a.txt", "one\n");
+        world.write("src/gone.txt", "gone\n");
+    });
+    turn(
+        &world,
+        "echo two > src/a.txt; rm src/gone.txt; echo two > b.txt",
+    );
     let outside = world.home.join("outside");
     fs::create_dir(&outside).expect("a directory");
     fs::write(outside.join("a.txt"), "two\n").expect("written");
@@ -256,12 +327,25 @@ fn a_link_swapped_in_after_the_plan_was_shown() {
     let plan = plan["plan"].as_str().expect("a fingerprint").to_owned();
     fs::remove_dir_all(world.path("src")).expect("removed");
     symlink(&outside, world.path("src")).expect("a link");
-    let refused = world.run(["rewind", "t1", "--plan", &plan]);
-    assert_eq!(refused.code, 1, "{refused}");
-    // asked anew it does what can be done within the root
-    world.run(["rewind", "t1"]);
-    let there = fs::read_to_string(outside.join("a.txt")).expect("text");
-    assert_eq!(there, "two\n");
+    let before = world.tree();
+    let refused = world.run(["rewind", "t1", "--plan", &plan]).expect_code(1);
+    let why = "the files changed since this plan was shown";
+    assert!(refused.stderr.contains(why), "{refused}");
+    assert_same(&world.tree(), &before);
+    // asked anew it does what can be done within the root, and names what cannot
+    let done = world.json(["rewind", "t1"]);
+    assert_eq!(
+        actions(&done),
+        ["delete b.txt", "skip src/gone.txt"],
+        "{done:#}"
+    );
+    assert_eq!(gaps(&done), ["outside src/gone.txt"], "{done:#}");
+    assert!(!world.exists("b.txt"));
+    let link = fs::read_link(world.path("src")).expect("the link stays");
+    assert_eq!(link, outside);
+    let there = tree(&outside);
+    assert_eq!(there.len(), 1, "{there:?}");
+    assert_eq!(there[Path::new("a.txt")].bytes, b"two\n");
     world.ok(["verify"]);
 }
 
@@ -307,78 +391,6 @@ fn times_that_lie() {
     world.ok(["rewind", "t2"]);
     assert_eq!(world.read("b.txt"), "two\n");
     world.ok(["verify"]);
-}
-
-/// A disk that fills up while files are restored: all is as before, and nothing of ours is left.
-#[test]
-fn a_disk_that_fills_up_during_a_restore() {
-    let world = World::new();
-    let Some(small) = Small::mount(&world.path("")) else {
-        println!("SKIPPED: no file system can be mounted here");
-        return;
-    };
-    world.write("a.txt", "one\n");
-    let noise: Vec<u8> = (0..300_000_u32)
-        .flat_map(|n| (n.wrapping_mul(2_654_435_761)).to_le_bytes())
-        .collect();
-    world.write("big.bin", &noise);
-    world.ok(["init"]);
-    turn(&world, "echo two > a.txt; rm big.bin");
-    small.fill();
-    let before = world.read("a.txt");
-    let failed = world.run(["rewind", "t1"]);
-    assert_eq!(failed.code, 1, "{failed}");
-    assert!(failed.stderr.contains("space"), "{failed}");
-    assert_eq!(world.read("a.txt"), before);
-    assert!(!world.exists("big.bin"));
-    let left: Vec<_> = fs::read_dir(world.path(""))
-        .expect("a directory")
-        .map(|entry| entry.expect("an entry").file_name())
-        .filter(|name| name.to_string_lossy().contains("backstitch"))
-        .collect();
-    assert!(left.is_empty(), "{left:?}");
-    small.empty();
-    world.ok(["rewind", "t1"]);
-    assert!(world.bytes("big.bin") == noise);
-    assert_eq!(world.read("a.txt"), "one\n");
-    world.ok(["verify"]);
-}
-
-/// A store on a disk that was mounted read-only: the agent goes on, and who asks is told why.
-#[test]
-fn a_store_that_is_read_only() {
-    let world = World::committed(&[("a.txt", "one\n")]);
-    let place = world.state.join("backstitch");
-    let Some(_small) = Small::mount(&place) else {
-        println!("SKIPPED: no file system can be mounted here");
-        return;
-    };
-    let mut agent = world.agent();
-    agent.prompt("begin");
-    agent.edit("a.txt", "one", "two");
-    agent.stop();
-    let remount = |how: &str| {
-        let mut mount = std::process::Command::new("mount");
-        mount.args(["-o", &format!("remount,{how}")]).arg(&place);
-        crate::support::finish(&mut mount, b"").expect_code(0);
-    };
-    remount("ro");
-    agent.let_complain();
-    let said = agent.prompt("read-only");
-    assert_eq!((said.code, said.stderr.lines().count()), (0, 1), "{said}");
-    let asked = world.run(["log"]);
-    assert!(
-        asked.code == 0 || asked.stderr.starts_with("error: ") && asked.stderr.contains("hint"),
-        "{asked}"
-    );
-    let doctor = world.run(["doctor"]);
-    assert!(doctor.stdout.contains("cannot be written"), "{doctor}");
-    remount("rw");
-    agent.prompt("again");
-    agent.edit("a.txt", "two", "three");
-    world.ok(["verify"]);
-    world.ok(["rewind", "t1"]);
-    assert_eq!(world.read("a.txt"), "one\n");
 }
 
 /// What git does between turns is nobody's of the agents, and git's own state is never moved.
@@ -446,28 +458,5 @@ fn what_was_ignored_by_the_thousand_comes_into_sight() {
     assert_eq!(world.read("node_modules/p49/f2999.js"), "2999\n");
     let exact: Value = world.json(["rewind", "t1", "--exact"]);
     assert!(world.exists("node_modules/p7/f7.js"), "{exact}");
-    world.ok(["verify"]);
-}
-
-/// Whoever may not be read or written is left alone, and said.
-#[test]
-fn modes_that_forbid() {
-    let world = world(|world| {
-        world.write("locked/a.txt", "one\n");
-        world.write("b.txt", "one\n");
-        world.set_mode("b.txt", 0o400);
-    });
-    let before = world.tree();
-    turn(
-        &world,
-        "chmod u+w b.txt; echo two > b.txt; echo two > locked/a.txt; chmod 500 locked; chmod 444 locked/a.txt",
-    );
-    world.ok(["rewind", "t1"]);
-    let locked = fs::Permissions::from_mode(0o700);
-    fs::set_permissions(world.path("locked"), locked).expect("a mode");
-    // directories' modes are not kept; those of files are
-    assert_eq!(world.read("b.txt"), "one\n");
-    assert_eq!(world.mode("b.txt"), 0o400);
-    assert!(world.tree().len() == before.len());
     world.ok(["verify"]);
 }

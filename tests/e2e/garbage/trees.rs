@@ -148,12 +148,22 @@ fn files_that_vanish_during_a_scan() {
     world.json(["checkpoint", "-m", "rest"]);
     let into = world.home.join("out");
     world.ok(["materialize", "@", "--into", into.to_str().expect("UTF-8")]);
-    let files = |tree: Tree| {
+    let files = |tree: Tree| -> Tree {
         tree.into_iter()
             .filter(|(_, e)| e.kind != Kind::Directory)
             .collect()
     };
-    assert_same(&files(tree::tree(&into)), &files(world.tree()));
+    let before = files(world.tree());
+    assert_same(&files(tree::tree(&into)), &before);
+    let mut agent = world.agent();
+    agent.prompt("all of it goes");
+    agent.bash("rm -r churn; echo three > a.txt; echo new > new.txt");
+    agent.stop();
+    let after = world.tree();
+    world.ok(["rewind", "t2"]);
+    assert_same(&files(world.tree()), &before);
+    world.ok(["undo"]);
+    assert_same(&files(world.tree()), &files(after));
     world.ok(["verify"]);
 }
 

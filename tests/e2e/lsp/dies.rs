@@ -180,9 +180,8 @@ fn until(mut holds: impl FnMut() -> bool) {
 #[test]
 fn the_stores_disk_is_full() {
     let world = start();
-    let Some(small) = Small::mount(&world.state.join("backstitch")) else {
-        // what a hook does without a mount is shown in `garbage`
-        println!("nothing can be mounted here");
+    let name = "lsp::dies::the_stores_disk_is_full";
+    let Some(small) = Small::mount(name, &world.state.join("backstitch")) else {
         return;
     };
     turn(&world);

@@ -13,8 +13,8 @@ pub mod tree;
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::process::ExitStatusExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
@@ -40,7 +40,12 @@ pub struct World {
     pub config: PathBuf,
     agents: AtomicU32,
     more: Vec<(&'static str, OsString)>,
+    /// Runs everything as a user whom modes bind, with a copy of the binary that such a one can reach.
+    bound: Option<PathBuf>,
 }
+
+/// Whom nothing belongs.
+const NOBODY: u32 = 65534;
 
 impl World {
     /// An empty workspace without version control.
@@ -81,6 +86,7 @@ impl World {
             config,
             agents,
             more: Vec::new(),
+            bound: None,
         }
     }
 
@@ -95,12 +101,27 @@ impl World {
             config: self.config.clone(),
             agents: AtomicU32::new(agents),
             more: self.more.clone(),
+            bound: self.bound.clone(),
         }
     }
 
     /// The same with this in the environment of everything that it runs.
     pub fn with(mut self, name: &'static str, value: &str) -> Self {
         self.more.push((name, value.into()));
+        self
+    }
+
+    /// The same, all that is there included, for an ordinary user: modes do not bind the superuser.
+    pub fn for_ordinary_user(mut self) -> Self {
+        if fs::metadata(&self.root).expect("the workspace").uid() == 0 {
+            let base = self.dir.path().canonicalize().expect("canonical");
+            let copy = base.join("backstitch");
+            fs::copy(binary::path(), &copy).expect("a copy");
+            let mut chown = Command::new("chown");
+            chown.args(["-R", &format!("{NOBODY}:{NOBODY}")]).arg(base);
+            finish(&mut chown, b"").expect_code(0);
+            self.bound = Some(copy);
+        }
         self
     }
 
@@ -133,6 +154,9 @@ impl World {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .envs(self.env())
             .stdin(Stdio::null());
+        if self.bound.is_some() {
+            command.uid(NOBODY).gid(NOBODY);
+        }
         command
     }
 
@@ -171,7 +195,10 @@ impl World {
 
     /// The binary under test, ready to be given arguments.
     pub fn backstitch(&self) -> Command {
-        self.command(binary::path())
+        match &self.bound {
+            Some(copy) => self.command(copy),
+            None => self.command(binary::path()),
+        }
     }
 
     /// Runs the binary with these arguments to its end.
@@ -382,6 +409,14 @@ pub fn finish(command: &mut Command, stdin: &[u8]) -> Output {
         stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
         bytes: output.stdout,
     }
+}
+
+/// Says that a test cannot be run here, which with `CI=true` fails it.
+#[track_caller]
+pub fn skip(test: &str, reason: &str) {
+    let in_ci = std::env::var_os("CI").is_some_and(|ci| ci == "true");
+    assert!(!in_ci, "{test}: {reason}");
+    eprintln!("SKIPPED: {test}: {reason}");
 }
 
 /// Tells what goes on beside a test to end, also when a check fails.
