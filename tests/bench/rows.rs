@@ -431,40 +431,36 @@ pub fn of_history(
     let git = Loose::new(&place)?;
     let mut loose = 0;
     let before = place.store_bytes()?;
-    for _ in 0..EDITS {
-        place.whole_edit(EDITED)?;
-        loose += git.add(&place.root.join(EDITED))?;
-    }
-    let grown = place.store_bytes()? - before;
-    let each =
-        |bytes: u64| -> Result<f64> { Ok(f64::from(u32::try_from(bytes)?) / f64::from(EDITS)) };
-    for (operation, goal) in [
-        ("disk per checkpoint, 40 KB file", Goal::AtMost(1024.0)),
-        ("the same against loose git objects", Goal::Ratio(0.05)),
-    ] {
-        report.add(Row {
-            tree: "1 file".into(),
-            operation,
-            limit_is: "a loose git object of each version",
-            ours: each(grown)?,
-            limit: each(loose)?,
-            goal,
-            unit: "B",
-        });
-    }
-
-    let mut made = 1 + EDITS as usize;
-    for wanted in [made, checkpoints] {
-        while made < wanted {
+    let mut edits = 0;
+    for wanted in [EDITS, u32::try_from(checkpoints)?.max(EDITS)] {
+        while edits < wanted {
             place.whole_edit(EDITED)?;
-            made += 1;
+            loose += git.add(&place.root.join(EDITED))?;
+            edits += 1;
+        }
+        let tree = format!("{wanted} checkpoints");
+        let grown = place.store_bytes()? - before;
+        let each =
+            |bytes: u64| -> Result<f64> { Ok(f64::from(u32::try_from(bytes)?) / f64::from(edits)) };
+        for (operation, goal) in [
+            ("disk per checkpoint, 40 KB file", Goal::AtMost(1024.0)),
+            ("the same against loose git objects", Goal::Ratio(0.05)),
+        ] {
+            report.add(Row {
+                tree: tree.clone(),
+                operation,
+                limit_is: "a loose git object of each version",
+                ours: each(grown)?,
+                limit: each(loose)?,
+                goal,
+                unit: "B",
+            });
         }
         let times = in_turn(
             runs.max(21),
             || place.run(&["log", "-n", "200"]),
             || place.nothing([""; 0]),
         )?;
-        let tree = format!("{wanted} checkpoints");
         report.times(&tree, "log -n 200", NO_PROCESS, &times, Goal::AtMost(10.0));
     }
     Ok(())
