@@ -1,20 +1,22 @@
 //! Files that git has are not copied, and come back all the same: whatever git did to them, whatever becomes of git.
 //!
-//! `BACKSTITCH_LENT_CASES` is the number of generated repositories, `BACKSTITCH_LENT_SEED` where they begin.
+//! Every trap is met in every kind of repository; then come generated ones, of several traps at once:
+//! `BACKSTITCH_LENT_CASES` is their number, `BACKSTITCH_LENT_SEED` where they begin.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use rusqlite::Connection;
 
 use crate::garbage::stores::Small;
-use crate::support::World;
 use crate::support::rng::{Rng, number};
 use crate::support::tree::{Kind, Tree, assert_same, difference};
+use crate::support::{World, binary, finish};
 
 /// How many files are known as a blob of git's.
-fn lent(world: &World) -> i64 {
+pub fn lent(world: &World) -> i64 {
     let store = Connection::open(world.store().join("store.db")).expect("the store");
     let count = "SELECT COUNT(*) FROM file_state WHERE substr(image, 1, 1) = x'04'";
     store.query_row(count, [], |r| r.get(0)).expect("a count")
@@ -28,7 +30,7 @@ fn contents(world: &World) -> i64 {
 }
 
 /// Writes the index again when all files are old enough that their time stamps prove something.
-fn settle(world: &World) {
+pub fn settle(world: &World) {
     loop {
         let newest = world.sh("find . -path ./.git -prune -o -type f -printf '%T@ %C@\\n'");
         let newest = newest
@@ -324,164 +326,257 @@ fn another_directory_lends_where_git_is_gone() {
     world.ok(["verify"]);
 }
 
-// ---- generated repositories --------------------------------------------------------------------------------------------
+// ---- traps and kinds of repositories -----------------------------------------------------------------------------------
 
-/// What makes git's word for a file doubtful. Each is a shell script in the repository, before its first look.
-const TRAPS: [(&str, &str); 32] = [
-    ("index of version 2", "git update-index --index-version 2"),
-    ("index of version 3", "git update-index --index-version 3"),
-    ("index of version 4", "git update-index --index-version 4"),
-    (
+/// What makes git's word for a file doubtful.
+struct Trap {
+    name: &'static str,
+    /// What sets it, in the repository, before its first look.
+    script: &'static str,
+    /// What is true when it is set.
+    holds: &'static str,
+}
+
+const fn trap(name: &'static str, script: &'static str, holds: &'static str) -> Trap {
+    Trap {
+        name,
+        script,
+        holds,
+    }
+}
+
+/// What the scripts have in common. `commit` leaves a repository without commits as it is.
+const WORDS: &str = r#"set -e
+    G=$(git rev-parse --git-dir); C=$(git rev-parse --git-common-dir); F=$(git rev-parse --show-object-format)
+    CR=$(printf '\r')
+    commit() { if git rev-parse -q --verify HEAD > /dev/null; then git commit -qm "$1"; fi; }
+    version() { od -An -j4 -N4 -tu1 $G/index | tr -d ' '; }
+    object() {
+        o=$(git rev-parse :$1)
+        for d in $C ../lender.git; do
+            f=$d/objects/$(echo $o | cut -c1-2)/$(echo $o | cut -c3-)
+            if [ -f $f ]; then echo $f; fi
+        done
+    }
+    blob() { git cat-file blob :$1; }
+    rot() { git config filter.rot.clean 'tr a-z n-za-m'; git config filter.rot.smudge 'tr n-za-m a-z'; }
+"#;
+
+const TRAPS: [Trap; 34] = [
+    trap("index of version 2", "git update-index --index-version 2", "[ $(version) = 0002 ]"),
+    // git writes it only where an entry has flags that version 2 has no room for
+    trap(
+        "index of version 3",
+        "git update-index --index-version 3; echo three > three.txt; git add -N three.txt",
+        "[ $(version) = 0003 ]",
+    ),
+    trap("index of version 4", "git update-index --index-version 4", "[ $(version) = 0004 ]"),
+    trap(
         "split index",
         "git update-index --split-index; echo split >> f1.txt; git add f1.txt; git rm -q --cached f2.txt",
+        "ls $G/sharedindex.* && grep -aq link $G/index",
     ),
-    (
+    trap(
         "sparse index",
         "git sparse-checkout set --cone --sparse-index d1 d2",
+        "git ls-files --sparse | grep -q '^d0/$' && [ ! -e d0 ]",
     ),
-    (
+    trap(
         "skip-worktree, and there",
         "git update-index --skip-worktree f3.txt; echo hidden > f3.txt",
+        "git ls-files -v f3.txt | grep -q ^S && [ -e f3.txt ]",
     ),
-    (
+    trap(
         "skip-worktree, and absent",
-        "git update-index --skip-worktree f4.txt; rm -f f4.txt",
+        "git update-index --skip-worktree f4.txt; rm f4.txt",
+        "git ls-files -v f4.txt | grep -q ^S && [ ! -e f4.txt ]",
     ),
-    (
+    trap(
         "assume-unchanged",
         "git update-index --assume-unchanged f5.txt; echo assumed > f5.txt",
+        "git ls-files -v f5.txt | grep -q ^h",
     ),
-    (
+    trap(
         "intent to add",
         "echo later > later.txt; git add -N later.txt",
+        "git diff --name-only --diff-filter=A | grep -q later.txt",
     ),
-    (
+    trap(
         "a conflict",
-        "git switch -qc side; echo side > f6.txt; git commit -qam side; git switch -q main; echo main > f6.txt; git commit -qam main; git merge -q side",
+        "git switch -qc side; echo side > f6.txt; git commit -qam side; git switch -q main; echo main > f6.txt;
+         git commit -qam main; if git merge -q side; then exit 1; fi",
+        "git ls-files -u | grep -q f6.txt",
     ),
-    (
+    trap(
+        "a monitor that saw nothing",
+        r#"printf '#!/bin/sh\nprintf "token\\0"\n' > $G/monitor; chmod +x $G/monitor;
+           git config core.fsmonitor "$(realpath $G/monitor)"; git update-index --fsmonitor; git status;
+           echo 55555 > f1.txt; git status"#,
+        "grep -aq FSMN $G/index && [ -z \"$(git diff --name-only f1.txt)\" ]",
+    ),
+    trap(
+        "an untracked cache",
+        "git update-index --force-untracked-cache; git status; echo new > new.txt; git status",
+        "grep -aq UNTR $G/index",
+    ),
+    trap(
         "autocrlf",
-        "git config core.autocrlf true; rm -f f7.txt f8.txt; git checkout -q -- f7.txt f8.txt",
+        "git config core.autocrlf true; rm f7.txt f8.txt; git checkout -q -- f7.txt f8.txt",
+        "grep -q $CR f7.txt",
     ),
-    (
+    trap(
         "eol by attribute",
-        "echo '*.txt text eol=crlf' > .gitattributes; git add .gitattributes; git commit -qm attributes; rm -f f*.txt; git checkout -q -- .",
+        "echo '*.txt text eol=crlf' > .gitattributes; git add .gitattributes; commit attributes; rm f*.txt;
+         git checkout -q -- .",
+        "grep -q $CR f0.txt",
     ),
-    (
+    trap(
         "a CRLF file whose blob has LF",
-        "echo '* text=auto' > .gitattributes; printf 'a\\r\\nb\\r\\n' > crlf.txt; git add .; git commit -qm crlf; git status",
+        r"echo '* text=auto' > .gitattributes; printf 'a\r\nb\r\n' > crlf.txt; git add .; commit crlf; git status",
+        "grep -q $CR crlf.txt && ! blob crlf.txt | grep -q $CR",
     ),
-    (
+    trap(
         "ident",
-        "echo '*.id ident' > .gitattributes; printf '$Id$ one\\n' > a.id; git add .; git commit -qm ident; rm a.id; git checkout -q -- a.id",
+        r"echo '*.id ident' > .gitattributes; printf '$Id$ one\n' > a.id; git add .; commit ident; rm a.id;
+          git checkout -q -- a.id",
+        "grep -q 'Id: ' a.id",
     ),
-    (
+    trap(
         "a filter of equal size",
-        "git config filter.rot.clean 'tr a-z n-za-m'; git config filter.rot.smudge 'tr n-za-m a-z'; echo '*.rot filter=rot' > .gitattributes; echo secret > a.rot; git add .; git commit -qm rot",
+        "rot; echo '*.rot filter=rot' > .gitattributes; echo secret > a.rot; git add .; commit rot",
+        "[ $(blob a.rot) = frperg ] && [ $(cat a.rot) = secret ]",
     ),
-    (
+    trap(
         "a filter that was taken away",
-        "git config filter.rot.clean 'tr a-z n-za-m'; git config filter.rot.smudge 'tr n-za-m a-z'; echo '*.rot filter=rot' > .gitattributes; echo secret > b.rot; git add .; git commit -qm rot; : > .gitattributes; git add .gitattributes; git commit -qm none",
+        "rot; echo '*.rot filter=rot' > .gitattributes; echo secret > b.rot; git add .; commit rot;
+         : > .gitattributes; git add .gitattributes; commit none",
+        "[ $(blob b.rot) = frperg ] && [ $(cat b.rot) = secret ]",
     ),
-    (
+    trap(
         "a filter by a macro",
-        "git config filter.rot.clean 'tr a-z n-za-m'; git config filter.rot.smudge 'tr n-za-m a-z'; printf '[attr]mine filter=rot\\n*.mac mine\\n' > .gitattributes; echo secret > a.mac; git add .; git commit -qm rot",
+        r"rot; printf '[attr]mine filter=rot\n*.mac mine\n' > .gitattributes; echo secret > a.mac; git add .; commit rot",
+        "[ $(blob a.mac) = frperg ] && [ $(cat a.mac) = secret ]",
     ),
-    (
+    trap(
         "attributes of the repository alone",
-        "mkdir -p .git/info; git config filter.rot.clean 'tr a-z n-za-m'; git config filter.rot.smudge 'tr n-za-m a-z'; echo '*.own filter=rot' > .git/info/attributes; echo secret > a.own; git add .; git commit -qm own",
+        "rot; mkdir -p $C/info; echo '*.own filter=rot' > $C/info/attributes; echo secret > a.own; git add .; commit own",
+        "[ $(blob a.own) = frperg ] && [ $(cat a.own) = secret ]",
     ),
-    (
+    trap(
         "an encoding",
-        "echo '*.wide working-tree-encoding=UTF-16' > .gitattributes; printf 'one\\n' | iconv -t UTF-16 > a.wide; git add .; git commit -qm wide",
+        r"echo '*.wide working-tree-encoding=UTF-16' > .gitattributes; printf 'one\n' | iconv -t UTF-16 > a.wide;
+          git add .; commit wide",
+        "[ $(blob a.wide) = one ] && [ $(wc -c < a.wide) -gt 4 ]",
     ),
-    (
+    trap(
         "a racy edit",
         "echo aaaa > racy.txt; git add racy.txt; echo bbbb > racy.txt",
+        "[ $(blob racy.txt) = aaaa ] && [ $(cat racy.txt) = bbbb ]",
     ),
-    (
+    trap(
         "a racy edit with its old time",
-        "echo aaaa > racy2.txt; touch -r f1.txt racy2.txt; git add racy2.txt; echo bbbb > racy2.txt; touch -r f1.txt racy2.txt",
+        "echo aaaa > racy2.txt; touch -r f1.txt racy2.txt; git add racy2.txt; echo bbbb > racy2.txt;
+         touch -r f1.txt racy2.txt",
+        "[ $(blob racy2.txt) = aaaa ] && [ $(cat racy2.txt) = bbbb ] && [ ! racy2.txt -nt f1.txt ]",
     ),
-    (
+    trap(
         "an old time and the same size",
-        "echo 11111 > f9.txt; git add f9.txt; git commit -qm nine; cp -p f9.txt .git/time; echo 22222 > f9.txt; touch -r .git/time f9.txt",
+        "echo 11111 > f9.txt; git add f9.txt; commit nine; cp -p f9.txt $G/time; echo 22222 > f9.txt;
+         touch -r $G/time f9.txt",
+        "[ $(blob f9.txt) = 11111 ] && [ $(cat f9.txt) = 22222 ] && [ ! f9.txt -nt $G/time ]",
     ),
-    (
+    trap(
         "no trust in ctime",
-        "git config core.trustctime false; git config core.checkStat minimal; echo 33333 > f10.txt; git add f10.txt; git commit -qm ten; cp -p f10.txt .git/time; echo 44444 > f10.txt; touch -r .git/time f10.txt",
+        "git config core.trustctime false; git config core.checkStat minimal; echo 33333 > f10.txt; git add f10.txt;
+         commit ten; cp -p f10.txt $G/time; echo 44444 > f10.txt; touch -r $G/time f10.txt",
+        "[ $(blob f10.txt) = 33333 ] && [ $(cat f10.txt) = 44444 ] && [ ! f10.txt -nt $G/time ]",
     ),
-    (
+    trap(
         "no trust in modes",
         "git config core.fileMode false; chmod +x f11.txt; chmod 600 f12.txt",
+        "[ -x f11.txt ] && git ls-files -s f11.txt | grep -q ^100644",
     ),
-    (
+    trap(
         "links that are files",
-        "ln -s f1.txt link; git add link; git commit -qm link; git config core.symlinks false; rm link; git checkout -q -- link",
+        "ln -s f1.txt link; git add link; commit link; git config core.symlinks false; rm link; git checkout -q -- link",
+        "[ ! -L link ] && git ls-files -s link | grep -q ^120000",
     ),
-    (
+    trap(
         "a submodule",
-        "git init -q ../sub; (cd ../sub; echo s > s.txt; git add .; git commit -qm s); git -c protocol.file.allow=always submodule add -q ../sub module; git commit -qm module; echo changed > module/s.txt",
+        "git init -q --object-format=$F ../sub; (cd ../sub; echo s > s.txt; git add .; git commit -qm s);
+         git -c protocol.file.allow=always submodule --quiet add $PWD/../sub module; commit module; echo changed > module/s.txt",
+        "git ls-files -s module | grep -q ^160000 && [ -e module/.git ]",
     ),
-    (
+    trap(
         "a nested repository",
-        "mkdir nested; (cd nested; git init -q; echo n > n.txt; git add .; git commit -qm n)",
+        "mkdir nested; (cd nested; git init -q --object-format=$F; echo n > n.txt; git add .; git commit -qm n); git add .",
+        "git ls-files -s nested | grep -q ^160000",
     ),
-    (
+    trap(
         "a replaced object",
         "git replace $(git rev-parse :f13.txt) $(git rev-parse :f1.txt)",
+        "blob f13.txt | cmp - f1.txt",
     ),
-    (
-        "a lost object",
-        "o=$(git rev-parse :f14.txt); chmod -R u+w .git/objects; rm -f .git/objects/$(echo $o | cut -c1-2)/$(echo $o | cut -c3-)",
-    ),
-    (
+    trap("a lost object", "rm -f $(object f14.txt)", "! blob f14.txt"),
+    trap(
         "a damaged object",
-        "o=$(git rev-parse :f15.txt); f=.git/objects/$(echo $o | cut -c1-2)/$(echo $o | cut -c3-); chmod -R u+w .git/objects; [ -f $f ] && printf x > $f",
+        "f=$(object f15.txt); chmod u+w $f; printf x > $f",
+        "[ -s $(object f15.txt) ] && ! blob f15.txt",
     ),
-    ("packed", "git gc -q"),
-    (
+    trap(
+        "packed",
+        "for g in $C ../lender.git; do if [ -d $g ]; then git --git-dir=$g gc -q; fi; done",
+        "[ -z \"$(object f0.txt)\" ] && git cat-file -e :f0.txt",
+    ),
+    trap(
         "content that is in no database",
-        "git update-index --add --info-only --cacheinfo 100644,1234567890123456789012345678901234567890,x 2>/dev/null; echo only > only.txt; git update-index --add --info-only only.txt",
+        "o=$(echo nowhere | git hash-object --stdin); git update-index --add --info-only --cacheinfo 100644,$o,x;
+         echo only > only.txt; git update-index --add --info-only only.txt",
+        "git ls-files | grep -q '^x$' && ! blob only.txt",
     ),
 ];
 
 /// How the repository itself is.
 const KINDS: [&str; 5] = ["sha1", "sha256", "worktree", "shared", "no commits"];
 
-/// What an agent's shell does to the tree.
+/// What there cannot be: a kind, a trap, and why.
+const IMPOSSIBLE: [(&str, &str, &str); 1] = [("no commits", "a conflict", "it takes two commits")];
+
+/// Where there are filters and attributes at the top are newer than all files, nothing is lent.
+const LENDS_NOTHING: [&str; 3] = [
+    "a filter of equal size",
+    "a filter that was taken away",
+    "a filter by a macro",
+];
+
+/// Changes all that git may have lent.
+const EDIT_ALL: &str =
+    "find . -name .git -prune -o -type f -exec sh -c 'for f; do echo more >> \"$f\"; done' sh {} +";
+
+/// What an agent's shell does to the tree. Those of git may fail, as the repository is.
 const DEEDS: [&str; 9] = [
-    "for f in $(git ls-files 2>/dev/null); do [ -f $f ] && [ ! -L $f ] && echo more >> $f; done",
-    "find . -path ./.git -prune -o -name '*.txt' -type f -exec rm {} +",
-    "find . -path ./.git -prune -o -type f -exec chmod 755 {} +",
-    "git stash -q; git gc -q --prune=now",
-    "git rm -rq --cached . ; git gc -q --prune=now; true",
-    "mkdir moved; mv *.txt moved; true",
-    "find . -path ./.git -prune -o -type f -exec touch {} +",
-    "git config core.autocrlf input; git reset -q --hard; true",
-    "find . -path ./.git -prune -o -type f -exec sed -i s/e/E/ {} +",
+    EDIT_ALL,
+    "find . -name .git -prune -o -name '*.txt' -type f -exec rm {} +",
+    "find . -name .git -prune -o -type f -exec chmod 755 {} +",
+    "git stash -q && git gc -q --prune=now; true",
+    "git rm -rq --cached . && git gc -q --prune=now; true",
+    "mkdir moved && mv *.txt moved",
+    "find . -name .git -prune -o -type f -exec touch {} +",
+    "git config core.autocrlf input && git reset -q --hard; true",
+    "find . -name .git -prune -o -type f -exec sed -i s/e/E/ {} +",
 ];
 
 fn repository(kind: &str) -> World {
-    let world = match kind {
-        "worktree" => {
-            let world = World::in_memory();
-            world.sh("git init -q -b other ../main-tree && cd ../main-tree &&
-                 git commit -q --allow-empty -m start && git worktree add -q -b main ../work");
-            world
-        }
-        _ => World::in_memory(),
-    }
-    .with("BACKSTITCH_LEND_ALWAYS", "1");
-    let format = if kind == "sha256" { "sha256" } else { "sha1" };
-    if !world.exists(".git") {
-        world.git_ok([
-            "init",
-            "-q",
-            "-b",
-            "main",
-            &format!("--object-format={format}"),
-        ]);
+    let world = World::in_memory();
+    if kind == "worktree" {
+        world
+            .sh("git init -q -b other ../main-tree && cd ../main-tree &&
+                 git commit -q --allow-empty -m start && git worktree add -q -b main ../work")
+            .expect_code(0);
+    } else {
+        let format = if kind == "sha256" { "sha256" } else { "sha1" };
+        let format = format!("--object-format={format}");
+        world.git_ok(["init", "-q", "-b", "main", &format]);
     }
     for n in 0..16 {
         world.write(format!("f{n}.txt"), format!("file {n}\nhas lines\n"));
@@ -493,62 +588,336 @@ fn repository(kind: &str) -> World {
         world.git_ok(["commit", "-q", "-m", "start"]);
     }
     if kind == "shared" {
-        world.sh("git clone -q --shared . ../borrower && rm -rf .git.old && mv .git ../lender.git &&
-            mv ../borrower/.git .git && echo ../../lender.git/objects > .git/objects/info/alternates && git reset -q");
+        world
+            .sh("git clone -q --shared . ../borrower && mv .git ../lender.git && mv ../borrower/.git .git &&
+                 echo $PWD/../lender.git/objects > .git/objects/info/alternates && git reset -q")
+            .expect_code(0);
     }
     world
+}
+
+/// The same workspace, where git lends what it has however little that is.
+fn lending(plain: &World) -> World {
+    plain.beside("work").with("BACKSTITCH_LEND_ALWAYS", "1")
+}
+
+/// What is shown of the first look and of what came after it.
+fn shown(world: &World) -> Vec<Vec<u8>> {
+    let mut shown = vec![world.ok(["diff", "t1"]).bytes];
+    for path in ["f0.txt", "f1.txt", "f14.txt", "d1/e1.txt"] {
+        let one = world.run(["cat", "c1", path]);
+        shown.push([one.bytes, one.code.to_string().into_bytes()].concat());
+    }
+    shown
+}
+
+/// What is lent comes back by every way, and is shown as if it had been copied.
+fn it_comes_back(plain: &World, deed: &str, about: &str) -> i64 {
+    let world = lending(plain);
+    let (before, git) = (files(&world), world.git_digest());
+    world.ok(["init"]);
+    assert!(
+        world.git_digest() == git,
+        "{about}: git's files were changed"
+    );
+    let borrowed = lent(&world);
+    let is = |expected: &Tree, args: &[&str]| {
+        let run = world.run(args);
+        let now = files(&world);
+        let difference = difference(expected, &now);
+        assert!(
+            now == *expected && run.code == 0,
+            "{about}, {args:?}\n{difference}\n{run}"
+        );
+    };
+    // one session: what it did is what a rewind takes out
+    let mut agent = world.agent();
+    agent.prompt("edits");
+    agent.bash(EDIT_ALL).expect_code(0);
+    agent.stop();
+    let with = shown(&world);
+    agent.prompt("a deed");
+    agent.bash(deed).expect_code(0);
+    agent.stop();
+    let after = files(&world);
+    world.ok(["verify"]);
+    is(&before, &["rewind", "t1", "--exact", "--yes"]);
+    if after != before {
+        is(&after, &["undo", "--yes"]);
+    }
+    is(&before, &["rewind", "t1", "--yes"]);
+    world.ok(["verify"]);
+
+    fs::remove_dir_all(world.state.join("backstitch")).expect("removed");
+    plain.ok(["init"]);
+    assert_eq!(lent(plain), 0, "{about}");
+    shell(plain, EDIT_ALL);
+    let without = shown(plain);
+    let text = |all: &[Vec<u8>]| String::from_utf8_lossy(&all.concat()).into_owned();
+    assert!(
+        with == without,
+        "{about}: lent\n{}\ncopied\n{}",
+        text(&with),
+        text(&without)
+    );
+    borrowed
+}
+
+/// Every trap in a kind of repository. Which deed is done differs by kind.
+fn every_trap(kind: &str) {
+    let nth = KINDS.iter().position(|k| *k == kind).expect("a kind");
+    for (n, trap) in TRAPS.iter().enumerate() {
+        if IMPOSSIBLE
+            .iter()
+            .any(|(k, t, _)| (*k, *t) == (kind, trap.name))
+        {
+            continue;
+        }
+        let about = format!("{kind}, {}", trap.name);
+        let plain = repository(kind);
+        settle(&plain);
+        let sets = plain.sh(&format!("{WORDS}{}", trap.script));
+        assert_eq!(sets.code, 0, "{about}: {sets}");
+        settle(&plain);
+        let holds = plain.sh(&format!("{WORDS}{}", trap.holds));
+        assert_eq!(holds.code, 0, "{about}: {holds}");
+        let borrowed = it_comes_back(&plain, DEEDS[(n + 2 * nth) % DEEDS.len()], &about);
+        let lends = !LENDS_NOTHING.contains(&trap.name);
+        assert_eq!(borrowed > 0, lends, "{about}: {borrowed} lent");
+    }
+}
+
+#[test]
+fn every_trap_in_a_repository() {
+    every_trap("sha1");
+}
+
+#[test]
+fn every_trap_among_sha256_objects() {
+    every_trap("sha256");
+}
+
+#[test]
+fn every_trap_in_a_linked_work_tree() {
+    every_trap("worktree");
+}
+
+#[test]
+fn every_trap_where_objects_are_anothers() {
+    every_trap("shared");
+}
+
+#[test]
+fn every_trap_before_the_first_commit() {
+    every_trap("no commits");
 }
 
 /// Whatever state a repository is in: what was there at the first look comes back to the byte.
 #[test]
 fn whatever_git_did_it_comes_back() {
-    let cases = number("BACKSTITCH_LENT_CASES", 24);
+    let cases = number("BACKSTITCH_LENT_CASES", 12);
     let first = Rng::seed("BACKSTITCH_LENT_SEED", 1);
-    let mut borrowed = 0;
     for seed in first..first + cases {
         let mut rng = Rng::new(seed);
         let kind = *rng.pick(&KINDS);
-        let mut traps: Vec<_> = (0..=rng.below(4)).map(|_| *rng.pick(&TRAPS)).collect();
-        traps.dedup();
-        let world = repository(kind);
+        let mut traps: Vec<_> = (0..2 + rng.below(3)).map(|_| rng.pick(&TRAPS)).collect();
+        traps.dedup_by_key(|trap| trap.name);
+        let plain = repository(kind);
         if !rng.once_in(4) {
-            settle(&world);
+            settle(&plain);
         }
-        for (_, script) in &traps {
-            world.sh(script);
+        for trap in &traps {
+            // one trap may be in another's way
+            plain.sh(&format!("{WORDS}{}", trap.script));
         }
         if !rng.once_in(3) {
-            settle(&world);
+            settle(&plain);
         }
-        let names: Vec<&str> = traps.iter().map(|(name, _)| *name).collect();
+        let names: Vec<&str> = traps.iter().map(|trap| trap.name).collect();
         let about =
             format!("BACKSTITCH_LENT_SEED={seed} BACKSTITCH_LENT_CASES=1: {kind}, {names:?}");
-        let before = files(&world);
-        let git = fs::metadata(world.path(".git")).map(|m| m.ino());
-        world.ok(["init"]);
-        borrowed += lent(&world);
-        let mut agent = world.agent();
-        for _ in 0..=rng.below(3) {
-            agent.prompt("a turn");
-            let deed = *rng.pick(&DEEDS);
-            agent.bash(deed);
-            agent.stop();
-        }
-        world.ok(["verify"]);
-        let rewound = world.run(["rewind", "t1", "--exact", "--yes"]);
-        let after = files(&world);
-        assert!(
-            after == before,
-            "{about}\n{}\n{}{}",
-            difference(&before, &after),
-            rewound.stdout,
-            rewound.stderr
-        );
-        world.ok(["verify"]);
+        let git = fs::metadata(plain.path(".git")).map(|m| m.ino());
+        let deed = *rng.pick(&DEEDS);
+        it_comes_back(&plain, deed, &about);
         assert_eq!(
-            fs::metadata(world.path(".git")).map(|m| m.ino()).ok(),
+            fs::metadata(plain.path(".git")).map(|m| m.ino()).ok(),
             git.ok()
         );
     }
-    assert!(borrowed > 0, "nothing was ever borrowed");
+}
+
+// ---- git between turns -------------------------------------------------------------------------------------------------
+
+/// What git does to the tree and to its own objects between turns is taken as it comes: each turn's start comes back.
+#[test]
+fn git_works_between_turns() {
+    let steps = [
+        "git sparse-checkout set --cone d1 && [ ! -e d0 ]",
+        "git sparse-checkout disable && [ -e d0 ]",
+        "git switch -qc side && echo side > f1.txt && git rm -q f2.txt && git commit -qam side",
+        "git switch -q main && [ -e f2.txt ] && echo main > f3.txt && git commit -qam main",
+        "git switch -q side && git rebase -q main && [ $(cat f3.txt) = main ]",
+        "echo stashed > f4.txt && git stash -q && [ $(wc -l < f4.txt) = 2 ]",
+        "git stash pop -q && [ $(cat f4.txt) = stashed ]",
+        "git switch -q --discard-changes main && git branch -qD side",
+        "git checkout -q --orphan alone && git rm -q --cached f5.txt f6.txt && git commit -qm alone && git branch -qD main",
+        "o=$(git hash-object f5.txt) && git reflog expire --expire=now --all && git gc -q --prune=now &&
+         ! git cat-file -e $o && echo gone > f5.txt",
+        "git checkout -q --orphan empty && git rm -rfq . && git commit -qm empty --allow-empty && git branch -qD alone",
+        "o=$(echo 'below 0' | git hash-object --stdin) && git reflog expire --expire=now --all &&
+         git gc -q --prune=now && ! git cat-file -e $o",
+    ];
+    for within in [false, true] {
+        let plain = repository("sha1");
+        settle(&plain);
+        let world = lending(&plain);
+        world.ok(["init"]);
+        assert_eq!(lent(&world), 32);
+        let mut starts = Vec::new();
+        for step in steps {
+            let mut agent = world.agent();
+            starts.push(files(&world));
+            agent.prompt("a turn");
+            agent.write("work.txt", step);
+            if within {
+                agent.bash(step).expect_code(0);
+            }
+            agent.stop();
+            if !within {
+                let done = world.sh(step);
+                assert_eq!(done.code, 0, "{done}");
+            }
+        }
+        world.ok(["verify"]);
+        let last = starts.len();
+        for n in (1..=last).rev().chain([last, 1]) {
+            let turn = format!("t{n}");
+            world.ok(["rewind", &turn, "--exact", "--yes"]);
+            let (now, start) = (files(&world), &starts[n - 1]);
+            assert!(now == *start, "{turn}\n{}", difference(start, &now));
+        }
+        world.ok(["verify"]);
+    }
+}
+
+/// Nothing of a partial clone is lent, and what it fetched comes back where its origin is gone.
+#[test]
+fn a_partial_clone_lends_nothing() {
+    let world = World::in_memory().with("BACKSTITCH_LEND_ALWAYS", "1");
+    world
+        .sh("git init -q -b main ../origin && cd ../origin && git config uploadpack.allowFilter true &&
+             for n in 1 2 3; do echo old $n > $n.txt; done && git add . && git commit -qm old &&
+             for n in 1 2 3; do echo new $n > $n.txt; done && git commit -qam new && cd ../work &&
+             git clone -q --filter=blob:none file://$PWD/../origin . && mv ../origin ../away &&
+             ! GIT_NO_LAZY_FETCH=1 git cat-file -e HEAD~:1.txt")
+        .expect_code(0);
+    settle(&world);
+    let before = world.tree();
+    world.ok(["init"]);
+    assert_eq!((lent(&world), contents(&world)), (0, 3));
+    shell(&world, "rm 1.txt; echo changed > 2.txt");
+    world.ok(["rewind", "t1"]);
+    assert_same(&world.tree(), &before);
+    world.ok(["undo"]);
+    world.ok(["rewind", "t1", "--exact"]);
+    assert_same(&world.tree(), &before);
+    world.ok(["verify"]);
+}
+
+/// A repository that becomes partial after it lent is not made to fetch: what it lost is a named loss.
+#[test]
+fn nothing_is_fetched() {
+    let world = clean(&[("a.txt", "one\n"), ("b.txt", "two\n")]);
+    world.ok(["init"]);
+    assert_eq!(lent(&world), 2);
+    let object = world.git_ok(["rev-parse", ":a.txt"]).trim().to_owned();
+    let fetched = world.home.join("fetched");
+    let url = format!("ext::touch {}", fetched.display());
+    shell(
+        &world,
+        &format!(
+            "git config core.repositoryFormatVersion 1 && git config extensions.partialClone origin &&
+             git config remote.origin.promisor true && git config remote.origin.url '{url}' &&
+             git config protocol.ext.allow always && echo changed > a.txt && echo changed > b.txt &&
+             rm -f .git/objects/{}/{}",
+            &object[..2],
+            &object[2..]
+        ),
+    );
+    let plan = world.run(["rewind", "t1", "--dry-run"]);
+    assert!(
+        plan.stdout.contains("not kept") || plan.stderr.contains("not kept"),
+        "{plan}"
+    );
+    world.run(["cat", "c1", "a.txt"]);
+    world.run(["verify"]);
+    world.run(["rewind", "t1"]);
+    assert_eq!(
+        (world.read("a.txt"), world.read("b.txt")),
+        ("changed\n".into(), "two\n".into())
+    );
+    assert!(!fetched.exists(), "a fetch was tried");
+    // whoever asks git without care makes it fetch
+    world.git_run(["cat-file", "-e", &object]);
+    assert!(fetched.exists(), "git would not have fetched");
+}
+
+/// No path needs to lead to git: an editor is often started without one.
+#[test]
+fn no_path_leads_to_git() {
+    let world = clean(&[("a.txt", "one\n"), ("b.txt", "two\n"), ("c.txt", "three\n")]);
+    if !Path::new("/usr/bin/git").exists() {
+        println!("SKIPPED: git is elsewhere");
+        return;
+    }
+    world.ok(["init"]);
+    assert_eq!(lent(&world), 3);
+    let before = world.tree();
+    let without = world.beside("work").with("PATH", "/nonexistent");
+    let mut agent = without.agent();
+    agent.prompt("a turn");
+    agent.edit("a.txt", "one", "uno");
+    // changed before anybody looked
+    let call = agent.pre_bash("true");
+    without.write("b.txt", "due\n");
+    without.remove("c.txt");
+    agent.post(&call, &serde_json::json!({"stdout": ""}));
+    agent.stop();
+    assert_eq!(lent(&world), 0);
+    without.ok(["rewind", "t1"]);
+    assert_same(&without.tree(), &before);
+    without.ok(["verify"]);
+}
+
+/// A git that is gone has lost nothing: what files were is asked for when it is there again.
+#[test]
+fn git_is_not_there_for_a_while() {
+    let world = clean(&[("a.txt", "one\n"), ("b.txt", "two\n")]);
+    let hide = "for g in $(command -v git) /usr/bin/git /usr/local/bin/git; do
+        if [ -e $g ]; then mount --bind /dev/null $(readlink -f $g); fi
+        done; ! git --version && exec \"$@\"";
+    let hidden = |args: &[&str]| {
+        let mut command = world.command("unshare");
+        command.args(["-rm", "sh", "-c", hide, "sh"]);
+        finish(command.args(args), b"")
+    };
+    if hidden(&["true"]).code != 0 {
+        println!("SKIPPED: git cannot be hidden here");
+        return;
+    }
+    world.ok(["init"]);
+    assert_eq!(lent(&world), 2);
+    world.write("a.txt", "changed\n");
+    let binary = binary::path();
+    let binary = binary.to_str().expect("UTF-8");
+    let scan = hidden(&[binary, "scan"]);
+    assert!(
+        scan.stderr.contains("git") || scan.stdout.contains("git"),
+        "{scan}"
+    );
+    assert_eq!(lent(&world), 2, "nothing is given up");
+    world.ok(["scan"]);
+    assert_eq!(lent(&world), 1);
+    assert_eq!(world.ok(["cat", "c1", "a.txt"]).stdout, "one\n");
+    world.ok(["verify"]);
 }

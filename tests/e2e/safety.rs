@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::lent::{lent, settle};
 use crate::support::history::{actions, conflicts, gaps, path};
 use crate::support::tree::{assert_same, tree};
 use crate::support::{World, finish};
@@ -13,6 +14,11 @@ fn story() -> World {
         ("src/in.txt", "one\n"),
         ("src/gone.txt", "gone\n"),
     ]);
+    work(&world);
+    world
+}
+
+fn work(world: &World) {
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("go");
@@ -21,7 +27,6 @@ fn story() -> World {
     agent.bash("rm src/gone.txt");
     agent.edit("a.txt", "one", "two");
     agent.stop();
-    world
 }
 
 /// S3-037, U-15: the directory has become a link that leads outside. What lies there stays untouched, those paths are
@@ -235,7 +240,28 @@ fn u_20_all_or_nothing() {
 /// S3-002: neither capture nor rewind writes into `.git`, whatever state it is in; nothing of ours is in the workspace.
 #[test]
 fn s3_002_git_is_left_alone() {
-    let world = story();
+    left_alone(&story());
+}
+
+/// S3-002: nor where it has the contents that a rewind needs.
+#[test]
+fn s3_002_git_that_lends_is_left_alone() {
+    let world = World::committed(&[
+        ("a.txt", "one\n"),
+        ("src/in.txt", "one\n"),
+        ("src/gone.txt", "gone\n"),
+        ("stays.txt", "as it was\n"),
+    ])
+    .with("BACKSTITCH_LEND_ALWAYS", "1");
+    settle(&world);
+    let git = world.git_digest();
+    work(&world);
+    assert_eq!(world.git_digest(), git);
+    assert_eq!(lent(&world), 1, "what did not change");
+    left_alone(&world);
+}
+
+fn left_alone(world: &World) {
     world
         .sh("git add -A; echo staged >> a.txt; git add a.txt; echo more >> a.txt; git stash list")
         .expect_code(0);

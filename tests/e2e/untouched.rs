@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::lent::{lent, settle};
 use crate::support::agent::Agent;
 use crate::support::tree::{Kind, Tree, assert_same, git_digest};
 use crate::support::{World, finish};
@@ -77,11 +78,26 @@ fn assert_no_trace(world: &World) {
 /// S3-002, S4-045, U-22: a repository with a history, staged and unstaged changes, a stash, a tag.
 #[test]
 fn a_repository_with_staged_changes_stays_as_it_is() {
-    let world = World::committed(&[
+    staged_changes(&repository());
+}
+
+/// S3-002: the same where git has the contents, and is asked for them.
+#[test]
+fn a_repository_that_lends_stays_as_it_is() {
+    let world = repository().with("BACKSTITCH_LEND_ALWAYS", "1");
+    staged_changes(&world);
+    assert!(lent(&world) > 0, "what never changed");
+}
+
+fn repository() -> World {
+    World::committed(&[
         ("src/main.rs", "fn main() {}\n"),
         ("notes.txt", "one\n"),
         (".gitignore", "out/\n"),
-    ]);
+    ])
+}
+
+fn staged_changes(world: &World) {
     world.write("notes.txt", "stashed\n");
     world.git_ok(["stash"]);
     world.git_ok(["tag", "v1"]);
@@ -92,11 +108,12 @@ fn a_repository_with_staged_changes_stays_as_it_is() {
     world.git_ok(["add", "-N", "new.txt"]);
     world.write("notes.txt", "staged\nand more\n");
     world.write("out/ignored.o", "object\n");
+    settle(world);
     let (status, before) = (world.git_ok(["status", "--porcelain"]), world.git_digest());
-    a_day(&world, "");
+    a_day(world, "");
     assert_eq!(world.git_digest(), before);
     assert_eq!(world.git_ok(["status", "--porcelain"]), status);
-    assert_no_trace(&world);
+    assert_no_trace(world);
 }
 
 /// U-25, S4-047: a repository without commits gets none.
@@ -124,7 +141,18 @@ fn without_git_there_is_none_afterwards() {
 /// S3-002, U-22: a linked work tree: its own folder and the one that it shares.
 #[test]
 fn a_linked_work_tree_stays_as_it_is() {
-    let world = World::new();
+    linked(&World::new());
+}
+
+/// S3-002, U-22: the same where it lends.
+#[test]
+fn a_linked_work_tree_that_lends_stays_as_it_is() {
+    let world = World::new().with("BACKSTITCH_LEND_ALWAYS", "1");
+    linked(&world);
+    assert_eq!(lent(&world), 1, "what never changed");
+}
+
+fn linked(world: &World) {
     let main = world.home.join("main");
     let main_text = main.to_str().expect("UTF-8");
     world.git_ok(["init", "-q", "-b", "main", main_text]);
@@ -136,13 +164,14 @@ fn a_linked_work_tree_stays_as_it_is() {
         "-C", main_text, "worktree", "add", "-q", "-b", "linked", root,
     ]);
     world.git_ok(["status"]);
+    settle(world);
     let (before, link) = (git_digest(&main.join(".git")), world.read(".git"));
-    a_day(&world, "");
+    a_day(world, "");
     assert_eq!(git_digest(&main.join(".git")), before);
     assert_eq!(world.read(".git"), link);
     let head = world.json(["log", "-n", "1"])["checkpoints"][0]["git"].clone();
     assert_eq!(head["branch"], "linked", "{head:#}");
-    assert_no_trace(&world);
+    assert_no_trace(world);
 }
 
 /// S3-002, S3-003: a submodule and a repository inside: their files go back, their git stays.
