@@ -111,9 +111,10 @@ fn say(desk: &Desk, done: &Collected, dry: bool) -> Result<()> {
         format!("{gone} and {contents} {verb}; the store {takes} {after} instead of {before}.\n");
     text.push_str(&end);
     if !done.made.is_empty() {
-        text.push_str(match dry {
-            true => "Nothing would bring them back.\n",
-            false => "Nothing brings them back.\n",
+        text.push_str(if dry {
+            "Nothing would bring them back.\n"
+        } else {
+            "Nothing brings them back.\n"
         });
     }
     desk.out.text(&text)

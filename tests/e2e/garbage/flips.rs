@@ -129,21 +129,14 @@ fn read_all(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn judge(kept: &Kept, output: &Output, expected: &Tree) -> Result<bool, String> {
     let tree = kept.world.tree();
     if output.code == 0 {
-        return match tree == *expected {
-            true => Ok(true),
-            false => Err(format!("done wrong: {}", difference(expected, &tree))),
-        };
+        let wrong = || format!("done wrong: {}", difference(expected, &tree));
+        return (tree == *expected).then_some(true).ok_or_else(wrong);
     }
     if output.stderr.trim().is_empty() {
         return Err("nothing is said".to_owned());
     }
-    match tree == kept.now {
-        true => Ok(false),
-        false => Err(format!(
-            "refused and yet done: {}",
-            difference(&kept.now, &tree)
-        )),
-    }
+    let wrong = || format!("refused and yet done: {}", difference(&kept.now, &tree));
+    (tree == kept.now).then_some(false).ok_or_else(wrong)
 }
 
 fn flips(kept: &Kept, file: &str, default: u64) {

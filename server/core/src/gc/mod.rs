@@ -344,9 +344,10 @@ impl<'a> Gc<'a> {
             let room = most / ROOM;
             // nothing is taken from a store that is within its limit
             let size = before.max(self.size()?);
-            let (is_due, wanted) = match limits.early {
-                true => (near(size, most), most - 2 * room),
-                false => (size > most, most - room),
+            let (is_due, wanted) = if limits.early {
+                (near(size, most), most - 2 * room)
+            } else {
+                (size > most, most - room)
             };
             if is_due {
                 for upto in self.parts()? {
