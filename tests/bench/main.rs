@@ -25,6 +25,7 @@ mod blame;
 mod client;
 mod day;
 mod editor;
+mod engine;
 mod floor;
 mod measure;
 mod place;
@@ -139,6 +140,7 @@ fn main() -> Result<()> {
             days.push(day::measure(&programs, name, fill)?);
         }
     }
+    engine::of_texts(&mut report, &programs, options.runs)?;
     if options.checkpoints > 0 {
         rows::of_history(&mut report, &programs, options.checkpoints, options.runs)?;
     }

@@ -267,6 +267,21 @@ fn beside_rivals(
         let goal = Goal::Ratio(if big { 1.0 / 8.0 } else { 0.5 });
         report.times(name, "rewind of 1 known file", of, &times, goal);
 
+        let many: Vec<&PathBuf> = (0..MANY).map(|n| &paths[n * 43 % paths.len()]).collect();
+        let shown: Vec<String> = many
+            .iter()
+            .map(|path| Ok(path.strip_prefix(&place.root)?.display().to_string()))
+            .collect::<Result<_>>()?;
+        let shown: Vec<&str> = shown.iter().map(String::as_str).collect();
+        let (mut n, mut m) = (0, 1000);
+        let restore = || {
+            m += 1;
+            many.iter().try_for_each(|path| change(path, m))?;
+            rival.restore(&checkpoint, &shown)
+        };
+        let times = in_turn(runs, || rewind_of(place, &many, &mut n), restore)?;
+        report.times(name, "rewind of 100 files", of, &times, Goal::Ratio(0.5));
+
         let turn = place.prompt()?;
         place.whole_edit(EDITED)?;
         let ours = || place.run(&["diff", &turn, "--", EDITED]);
@@ -345,6 +360,17 @@ fn hooks(report: &mut Report, place: &Place<'_>, name: &str) -> Result<()> {
     Ok(())
 }
 
+/// A turn in which a command changes these files, and its rewind, which is measured.
+fn rewind_of(place: &Place<'_>, files: &[&PathBuf], n: &mut usize) -> Result<Duration> {
+    let turn = place.prompt()?;
+    let call = place.shell();
+    place.before(&call)?;
+    *n += 1;
+    files.iter().try_for_each(|path| change(path, *n))?;
+    place.after(&call)?;
+    place.run(&["rewind", "--yes", &turn])
+}
+
 fn rewinds(
     report: &mut Report,
     place: &Place<'_>,
@@ -377,15 +403,7 @@ fn rewinds(
     );
 
     let mut n = 0;
-    let hundred = || {
-        let turn = place.prompt()?;
-        let call = place.shell();
-        place.before(&call)?;
-        n += 1;
-        many.iter().try_for_each(|path| change(path, n))?;
-        place.after(&call)?;
-        place.run(&["rewind", "--yes", &turn])
-    };
+    let hundred = || rewind_of(place, &many, &mut n);
     let times = in_turn(runs, hundred, || replace(MANY))?;
     let limit = "process + 100 durable replaces";
     report.times(name, "rewind of 100 files", limit, &times, Goal::Ratio(2.0));

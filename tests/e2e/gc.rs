@@ -116,6 +116,27 @@ fn old_checkpoints_become_one() {
     world.ok(["verify"]);
 }
 
+/// S2-R5: what is pinned stays, and where a branch begins, and both are what they were.
+#[test]
+fn pins_and_fork_points_stay() {
+    let world = story();
+    let at = |rev: &str| {
+        ["a.txt", "b.txt", "shell.txt"].map(|path| world.run(["cat", rev, path]).stdout)
+    };
+    world.ok(["checkpoint", "pin", "t3"]);
+    world.ok(["fork", "t5", "other"]);
+    let fork = world.json(["show", "t5"])["id"].clone();
+    let (pinned, forked) = (at("t3"), at("t5"));
+    let done = world.json(["gc", "--keep-days", "0", "--keep", "1", "--max-bytes", "1"]);
+    assert!(done["gone"].as_u64() > Some(3), "{done}");
+    assert_eq!((at("t3"), at("t5")), (pinned, forked));
+    assert_eq!(world.json(["show", "t5"])["id"], fork);
+    world.ok(["rewind", "t3", "--exact"]);
+    assert_eq!(world.read("a.txt"), at("t3")[0]);
+    world.ok(["undo"]);
+    world.ok(["verify"]);
+}
+
 /// S3-033, U-19: a rewind over what became one takes the agent's lines out and leaves the user's.
 #[test]
 fn a_rewind_reaches_over_what_became_one() {
