@@ -55,22 +55,21 @@ fn of(
             Ok(())
         })
     };
-    let theirs = || -> Result<Duration> {
-        timed(|| {
-            let input = InternedInput::new(old.as_bytes(), new.as_bytes());
-            let diff = Diff::compute(Algorithm::Histogram, &input);
-            ensure!(diff.count_additions() > 0, "no difference");
-            Ok(())
-        })
-    };
-    let times = in_turn(runs, &mut ours, theirs)?;
-    report.times(
-        name,
-        "diff, in process",
-        "imara-diff",
-        &times,
-        Goal::Ratio(2.0),
-    );
+    for (algorithm, library) in [
+        (Algorithm::Histogram, "imara-diff, histogram"),
+        (Algorithm::Myers, "imara-diff, Myers"),
+    ] {
+        let theirs = || -> Result<Duration> {
+            timed(|| {
+                let input = InternedInput::new(old.as_bytes(), new.as_bytes());
+                let diff = Diff::compute(algorithm, &input);
+                ensure!(diff.count_additions() > 0, "no difference");
+                Ok(())
+            })
+        };
+        let times = in_turn(runs, &mut ours, theirs)?;
+        report.times(name, "diff, in process", library, &times, Goal::Ratio(2.0));
+    }
     let git = || {
         timed(|| {
             let mut git = Command::new("git");
