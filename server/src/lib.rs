@@ -2,15 +2,15 @@
 //! fuzz targets can reach what they exercise; nothing else of it is for others.
 
 mod agents;
-mod changed;
 mod cli;
 mod demo;
 mod doctor;
+mod file_changes;
 mod hook;
 mod lsp;
 mod render;
 mod setup;
-mod shape;
+mod to_protocol;
 
 use std::process::ExitCode;
 

@@ -13,18 +13,18 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use crate::diff::{count_lines, line_changes};
-use crate::disk::{Look, read_small};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::history::{self, Ancestry, SetHash};
-use crate::known;
-use crate::lent;
 use crate::merge::is_text;
 use crate::model::{
     Certainty, ChangeId, ContentId, FileId, Image, NodeId, Opaque, RelPath, Session, Turn,
 };
-use crate::rules::{Rules, was_ignored};
+use crate::worktree::disk::{Look, read_small};
+use crate::worktree::file_state;
+use crate::worktree::git::backed_content;
+use crate::worktree::ignore_rules::{Rules, was_ignored};
 use annotate::{Annotator, Keep};
 use runs::{Owner, Runs};
 
@@ -239,14 +239,14 @@ impl Engine {
     /// What is recorded of what stands at this path now. None: nothing yet.
     fn recorded_now(&self, path: &RelPath, look: &Look) -> Result<Option<Recorded>> {
         let (conn, root) = (&self.store.conn, self.here.root);
-        let mut row = known::get(conn, root, path)?;
+        let mut row = file_state::get(conn, root, path)?;
         if row.is_none()
             && let Some(stat) = &look.stat
-            && let Some(from) = known::path_of(conn, root, stat)?
+            && let Some(from) = file_state::path_of(conn, root, stat)?
             && self.root.stat(&from).is_none()
         {
             // moved, and that is not recorded yet
-            row = known::get(conn, root, &from)?;
+            row = file_state::get(conn, root, &from)?;
         }
         let Some((content, file)) = row.and_then(|row| match row.image {
             Image::File { content, .. } => Some((content, row.file)),
@@ -291,7 +291,8 @@ impl Engine {
         }
         // no change names it: it has been as it is since it was first seen
         if found.is_none()
-            && let Some(row) = known::get(conn, self.here.root, path)?.filter(|r| r.file.is_none())
+            && let Some(row) =
+                file_state::get(conn, self.here.root, path)?.filter(|r| r.file.is_none())
             && row
                 .since
                 .map_or(Ok(true), |since| ancestry.is_ancestor(since, node))?
@@ -301,7 +302,10 @@ impl Engine {
         if found.is_none() {
             let tree = self.placed_at(node)?;
             if let Some((image, file)) = tree.get(path) {
-                found = Some((*file, lent::own(conn, self.here.root, path, *image)?));
+                found = Some((
+                    *file,
+                    backed_content::own(conn, self.here.root, path, *image)?,
+                ));
             }
         }
         match found {

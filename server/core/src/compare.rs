@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::history::{self, Ancestry};
-use crate::known;
 use crate::merge::is_text;
 use crate::model::{ContentId, FileState, Image, NodeId, RelPath};
+use crate::worktree::file_state;
 
 /// Larger texts, and more pairs of texts than these, are not compared for their likeness.
 const LARGEST: u64 = 1 << 20;
@@ -119,7 +119,7 @@ impl Engine {
         let conn = &self.store.conn;
         let mut files = BTreeSet::new();
         for path in only {
-            let is_file = known::row(conn, self.here.root, path)?.is_some();
+            let is_file = file_state::row(conn, self.here.root, path)?.is_some();
             files.extend(is_file.then(|| path.clone()));
         }
         let settled = !self.thorough

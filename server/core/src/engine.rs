@@ -9,21 +9,21 @@ use std::time::Duration;
 use rusqlite::{OptionalExtension, params};
 
 use crate::config::{Config, Sources};
-use crate::disk::Root;
-use crate::editors::{EditorInfo, Orphan, PendingSave};
+use crate::documents::{EditorInfo, Orphan, PendingSave};
 use crate::error::{Error, Result};
 use crate::history::{self, Ancestry, BranchInfo, Entry, Here, LogFilter, Operation};
-use crate::known;
-use crate::lent;
 use crate::model::{
     BranchId, ContentId, Coverage, EditorId, FileId, FileState, Image, NodeId, OpId, Placed,
     RelPath, RootId, os_bytes,
 };
-use crate::recorder;
 use crate::restore::Plan;
 use crate::roots;
 use crate::store::{self, Durable, Store};
 use crate::workspace::Workspace;
+use crate::worktree::disk::Root;
+use crate::worktree::file_state;
+use crate::worktree::git::backed_content;
+use crate::worktree::recorder;
 
 pub type Tree = BTreeMap<RelPath, Image>;
 
@@ -329,7 +329,7 @@ impl Engine {
     /// The timeline, newest first.
     pub fn log(&self, filter: &LogFilter) -> Result<Vec<Entry>> {
         if filter.text.is_some() {
-            history::words::follow(&self.store, &mut |_, _| {})?;
+            history::full_text::follow(&self.store, &mut |_, _| {})?;
         }
         let moment = self.store.reading()?;
         let (entries, counts) = history::log(&self.store, self.here, filter)?;
@@ -341,7 +341,7 @@ impl Engine {
     /// Takes up what a search for words has not seen yet. Searching does so too; here it tells how far it is.
     pub fn read_words(&mut self) -> Result<()> {
         let told = &mut self.told;
-        history::words::follow(&self.store, &mut |done, total| {
+        history::full_text::follow(&self.store, &mut |done, total| {
             told.call(Progress {
                 what: "reading words",
                 done,
@@ -425,7 +425,7 @@ impl Engine {
         let placed = self.placed_at(id)?.into_iter();
         placed
             .map(|(path, (image, _))| {
-                let image = lent::own(conn, root, &path, image)?;
+                let image = backed_content::own(conn, root, &path, image)?;
                 Ok((path, image))
             })
             .collect()
@@ -445,7 +445,7 @@ impl Engine {
         let conn = &self.store.conn;
         let ancestry = Ancestry::new(conn);
         let mut tree: BTreeMap<RelPath, (Image, Option<FileId>)> = BTreeMap::new();
-        for (path, row) in known::all(conn, self.here.root)? {
+        for (path, row) in file_state::all(conn, self.here.root)? {
             let known_then = match (row.file, row.since) {
                 (None, Some(since)) => ancestry.is_ancestor(since, id)?,
                 _ => true,
@@ -454,7 +454,7 @@ impl Engine {
                 tree.insert(path, (row.image, row.file));
             }
         }
-        for (path, row) in known::seen_elsewhere(conn, self.here.root)? {
+        for (path, row) in file_state::seen_elsewhere(conn, self.here.root)? {
             if row
                 .since
                 .map_or(Ok(false), |since| ancestry.is_ancestor(since, id))?
@@ -561,12 +561,12 @@ impl Engine {
     pub fn image_at(&self, id: NodeId, path: &RelPath) -> Result<Image> {
         let tree = self.placed_at(id)?;
         let image = tree.get(path).map_or(Image::Absent, |(image, _)| *image);
-        lent::own(&self.store.conn, self.here.root, path, image)
+        backed_content::own(&self.store.conn, self.here.root, path, image)
     }
 
     /// Whether a path that is tracked now was first known after a node.
     pub fn is_unknown_at(&self, path: &RelPath, node: NodeId) -> Result<bool> {
-        let row = known::get(&self.store.conn, self.here.root, path)?;
+        let row = file_state::get(&self.store.conn, self.here.root, path)?;
         let ancestry = Ancestry::new(&self.store.conn);
         row.and_then(|row| row.since)
             .map_or(Ok(false), |since| Ok(!ancestry.is_ancestor(since, node)?))

@@ -1,7 +1,7 @@
 //! Branches and tags as they are asked for, and trees written elsewhere: a copy to look at, or a second
 //! directory with the same history.
 
-mod making;
+mod materialize;
 mod target;
 mod tree;
 
@@ -10,21 +10,21 @@ use std::sync::Arc;
 
 use rusqlite::params;
 
-use crate::capture::settle::NO_STAT;
+use crate::capture::record_scan::NO_STAT;
 use crate::config::Sources;
-use crate::disk::{Identity, Root, Stat};
 use crate::engine::{Engine, Progress};
 use crate::error::{Context, Result};
 use crate::history::{Ancestry, BranchInfo, Here, OpKind, Tag, branches};
-use crate::known;
 use crate::model::{BranchId, NodeId, RootId, os_bytes};
 use crate::roots;
-use crate::rules::Excludes;
-use crate::scan::Known;
 use crate::store::{self, Durable};
 use crate::workspace::{self, Workspace};
-use making::Making;
-pub(crate) use making::finish_left;
+use crate::worktree::disk::{Identity, Root, Stat};
+use crate::worktree::file_state;
+use crate::worktree::ignore_rules::Excludes;
+use crate::worktree::scan::Known;
+use materialize::Making;
+pub(crate) use materialize::finish_left;
 use target::Target;
 pub use tree::Written;
 
@@ -239,10 +239,10 @@ impl Engine {
                     stat: stat.map_or(NO_STAT, |s| Stat { racy: true, ..s }),
                     ..*row
                 };
-                known::put(conn, root, path, &row, known::Met::ByWalk)?;
+                file_state::put(conn, root, path, &row, file_state::Met::ByWalk)?;
             }
             for (path, file) in &gone {
-                known::note_identity(conn, root, *file, Some(path))?;
+                file_state::note_identity(conn, root, *file, Some(path))?;
             }
             branches::record(conn, here, OpKind::Fork, name, Some(from))?;
             making.commit(conn, root)?;

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
 
-use crate::capture::settle::NO_STAT;
+use crate::capture::record_scan::NO_STAT;
 use crate::config::{self, Key};
-use crate::git::index::Index;
-use crate::git::objects::Repository;
 use crate::history::{self, Here};
 use crate::model::{BranchId, ContentId, RelPath, RootId};
-use crate::seen;
 use crate::store;
+use crate::worktree::dir_cache;
+use crate::worktree::git::index::Index;
+use crate::worktree::git::objects::Repository;
 
 /// A file of settings, as its user wrote it: what is wrong has a line of the file, and what is said can be said again.
 pub fn settings(input: &[u8]) {
@@ -168,7 +168,7 @@ pub fn index(input: &[u8]) {
         return;
     };
     if kind & 4 != 0 {
-        return seen::exercise(bytes);
+        return dir_cache::exercise(bytes);
     }
     REPOSITORY.with(|root| {
         let git = root.join(".git");

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use crate::disk::Identity;
 use crate::error::Result;
 use crate::history::{Here, OpKind, branches};
 use crate::model::{BranchId, NodeId, RelPath, RootId, bytes_path, os_bytes};
 use crate::store::{Durable, Store};
 use crate::workspace::{self, Workspace};
+use crate::worktree::disk::Identity;
 
 /// The path of a directory that is gone: none that can be. The number keeps it apart from others that were
 /// there once.

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use crate::engine::{Engine, Progress};
 use crate::error::Result;
 use crate::history::{self, Ancestry};
-use crate::known;
-use crate::lent;
 use crate::model::{ContentId, FileId, FileState, Image, Kind, NodeId};
+use crate::worktree::file_state;
+use crate::worktree::git::backed_content;
 
 /// So many are named of the files and checkpoints that a content belongs to.
 const PLACES: usize = 8;
@@ -124,7 +124,7 @@ impl Engine {
                 places.push(place());
             }
         };
-        for (path, row) in known::all(conn, self.here.root)? {
+        for (path, row) in file_state::all(conn, self.here.root)? {
             // one that has changed is found with its changes
             if row.file.is_none() {
                 add(row.image.content(), &|| match row.since {
@@ -281,7 +281,7 @@ impl Engine {
         let ancestry = Ancestry::new(conn);
         let mut placed = HashMap::new();
         let mut lent = Vec::new();
-        for (path, row) in known::all(conn, self.here.root)? {
+        for (path, row) in file_state::all(conn, self.here.root)? {
             if let Image::InGit { object, .. } = row.image {
                 lent.push((path.clone(), object));
             }
@@ -295,7 +295,7 @@ impl Engine {
                 placed.insert(file, (path, row.image));
             }
         }
-        for path in lent::missing(conn, self.here.root, &lent)? {
+        for path in backed_content::missing(conn, self.here.root, &lent)? {
             out.problems.push(format!(
                 "{}: it is not in the store since git had it, and git has it no more",
                 path.display()

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::config;
-use crate::disk::Identity;
 use crate::error::{Context, Error, Result};
 use crate::hint::Hint;
 use crate::model::{ContentId, bytes_path, os_bytes};
-use crate::scan::VCS;
 use crate::store;
+use crate::worktree::disk::Identity;
+use crate::worktree::scan::VCS;
 
 /// The file that marks a directory as a workspace, and has its settings.
 pub(crate) const MARK: &str = ".backstitch.toml";

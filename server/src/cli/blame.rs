@@ -11,11 +11,11 @@ use serde_json::{Map, Value, json};
 use unicode_width::UnicodeWidthStr;
 
 use super::args;
-use super::desk::Desk;
+use super::context::Desk;
 use super::error::{Error, Kind, Result};
 use super::out::{self, Out};
 use crate::render::{self, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, YELLOW};
-use crate::shape;
+use crate::to_protocol;
 
 /// What is written at once.
 const CHUNK: usize = 32 << 10;
@@ -44,7 +44,7 @@ pub fn run(desk: &mut Desk, options: &args::Blame) -> Result<()> {
     if !desk.out.json {
         return table(&blame, &lines, desk.out);
     }
-    let mut document = json!({ "path": shape::text(path.bytes()), "against": name });
+    let mut document = json!({ "path": to_protocol::text(path.bytes()), "against": name });
     let (shown, runs) = json_lines(&blame, &lines);
     document["lines"] = shown.into();
     document["runs"] = runs.into();
@@ -274,7 +274,7 @@ fn json_lines(blame: &Blame, lines: &RangeInclusive<usize>) -> (Vec<Value>, Vec<
             let content = text.next().map_or(&b""[..], |(_, content, _)| content);
             shown.push(json!({
                 "line": line,
-                "text": shape::text(content.strip_suffix(b"\n").unwrap_or(content)),
+                "text": to_protocol::text(content.strip_suffix(b"\n").unwrap_or(content)),
                 "by": author["by"],
                 "checkpoint": author["checkpoint"],
                 "turn": author["turn"],
@@ -303,7 +303,7 @@ fn author(author: &Author) -> Map<String, Value> {
         "by": by,
         "recorded": author.change.is_some() || matches!(author.by, By::Before),
         "checkpoint": author.node.map(|id| id.to_string()),
-        "time": author.time.map(shape::time),
+        "time": author.time.map(to_protocol::time),
         "agent": work.map(|w| w.session.agent.as_str()),
         "session": work.map(|w| w.session.native.as_str()),
         "session_certainty": work.map(|w| render::certainty(w.session_certainty)),

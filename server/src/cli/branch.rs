@@ -5,14 +5,14 @@ use backstitch_core::model::NodeId;
 use serde_json::{Value, json};
 
 use super::args::{self, BranchCommand};
-use super::desk::{self, Desk};
+use super::context::{self, Desk};
 use super::error::{Error, Result};
 use super::line::Line;
 use super::out::{self, Out};
 use super::plan;
 use super::restore;
 use crate::render::{self, BLUE, BOLD, DIM, GREEN, PLAIN};
-use crate::shape;
+use crate::to_protocol;
 
 pub fn fork(desk: &mut Desk, options: &args::Fork) -> Result<()> {
     let from = desk.node_now(&options.rev)?;
@@ -33,17 +33,17 @@ pub fn fork(desk: &mut Desk, options: &args::Fork) -> Result<()> {
             },
         );
     };
-    let dir = desk::current_dir()?.join(dir);
+    let dir = context::current_dir()?.join(dir);
     let mut progress = desk.out.progress();
     let forked = desk
         .engine
         .fork_into(&options.name, from, description, &dir, &mut progress)?;
     drop(progress);
     if desk.out.json {
-        let mut answer = shape::branch(&forked.branch);
-        answer.root = Some(shape::path(&forked.root));
+        let mut answer = to_protocol::branch(&forked.branch);
+        answer.root = Some(to_protocol::path(&forked.root));
         let written = &forked.written;
-        let gaps: Vec<_> = written.gaps.iter().map(shape::gap).collect();
+        let gaps: Vec<_> = written.gaps.iter().map(to_protocol::gap).collect();
         return out::answer(json!({ "branch": answer, "files": written.files, "gaps": gaps }));
     }
     desk.out
@@ -71,7 +71,7 @@ pub fn run(desk: &mut Desk, options: &args::Branch) -> Result<()> {
         (Some(BranchCommand::Rename { from, to }), ..) => {
             let branch = desk.engine.rename_branch(from, to)?;
             if desk.out.json {
-                return out::answer(json!({ "branch": shape::branch(&branch) }));
+                return out::answer(json!({ "branch": to_protocol::branch(&branch) }));
             }
             let (from, to) = (render::clean(from), render::clean(to));
             desk.out.remark(&format!("{from} is now called {to}.\n"))
@@ -79,7 +79,7 @@ pub fn run(desk: &mut Desk, options: &args::Branch) -> Result<()> {
         (Some(BranchCommand::Delete { name }), ..) => {
             let gone = desk.engine.delete_branch(name)?;
             if desk.out.json {
-                return out::answer(json!({ "branch": shape::branch(&gone) }));
+                return out::answer(json!({ "branch": to_protocol::branch(&gone) }));
             }
             let head = gone.head.map(|head| head.to_string()).unwrap_or_default();
             let name = render::clean(name);
@@ -104,7 +104,7 @@ fn create(desk: &mut Desk, name: &str, from: &str, description: Option<&str>) ->
 
 fn made(desk: &Desk, branch: &BranchInfo, from: NodeId) -> Result<()> {
     if desk.out.json {
-        return out::answer(json!({ "branch": shape::branch(branch) }));
+        return out::answer(json!({ "branch": to_protocol::branch(branch) }));
     }
     let paint = desk.out.paint;
     let name = render::clean(&branch.name);
@@ -121,7 +121,7 @@ fn list(desk: &Desk) -> Result<()> {
         let all: Vec<Value> = branches
             .iter()
             .map(|branch| {
-                let mut shape = shape::value(&shape::branch(branch));
+                let mut shape = to_protocol::value(&to_protocol::branch(branch));
                 let ids = desk.engine.nodes_of(branch.id)?;
                 shape["checkpoints"] = ids.iter().map(|id| json!(id.to_string())).collect();
                 Ok(shape)
@@ -222,7 +222,7 @@ fn tags(desk: &Desk) -> Result<()> {
     let tags = desk.engine.tags()?;
     if desk.out.json {
         let tags = tags.iter().map(|tag| {
-            json!({ "name": tag.name, "checkpoint": tag.node.to_string(), "created": shape::time(tag.created) })
+            json!({ "name": tag.name, "checkpoint": tag.node.to_string(), "created": to_protocol::time(tag.created) })
         });
         return out::answer(json!({ "tags": tags.collect::<Vec<_>>() }));
     }

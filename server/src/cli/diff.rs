@@ -5,7 +5,7 @@ use backstitch_core::model::{FileState, Kind, NodeId, RelPath};
 use serde_json::json;
 
 use super::args;
-use super::desk::Desk;
+use super::context::Desk;
 use super::error::Result;
 use super::files::{self, Changed};
 use super::out;

@@ -4,14 +4,14 @@ use backstitch_core::config::Config;
 use serde_json::json;
 
 use super::args::Global;
-use super::desk;
+use super::context;
 use super::error::{Error, Kind, Result};
 use super::out::{self, Out};
 use crate::doctor::{self, State};
 use crate::render::{self, BOLD, DIM, GREEN, RED, YELLOW};
 
 pub fn run(global: &Global, out: &Out) -> Result<()> {
-    let workspace = desk::find(global)?;
+    let workspace = context::find(global)?;
     let config = Config::read(&workspace);
     let findings = doctor::examine(&workspace, &config);
     let wrong = findings.iter().filter(|f| f.state == State::Wrong).count();

@@ -5,7 +5,7 @@ use backstitch_core::diff;
 use super::error::Result;
 use super::line::Line;
 use super::out::Out;
-pub use crate::changed::{Changed, Difference, difference, name};
+pub use crate::file_changes::{Changed, Difference, difference, name};
 use crate::render::{self, BOLD, CYAN, GREEN, PLAIN, Paint, RED};
 
 /// `M path`, as git writes it.

@@ -1,15 +1,15 @@
 //! `gc`: what is old becomes one checkpoint.
 
-use backstitch_core::gc::Collected;
+use backstitch_core::retention::Collected;
 use serde_json::json;
 
 use super::args::Gc;
-use super::desk::Desk;
+use super::context::Desk;
 use super::error::Result;
 use super::line::Line;
 use super::{log, out};
 use crate::render::{self, BLUE, DIM};
-use crate::shape;
+use crate::to_protocol;
 
 pub fn run(desk: &mut Desk, options: &Gc) -> Result<()> {
     if options.if_due && !desk.engine.gc_is_due()? {
@@ -36,7 +36,7 @@ pub fn run(desk: &mut Desk, options: &Gc) -> Result<()> {
     }
     if desk.out.json {
         let made = done.made.iter().map(|(node, squashed)| {
-            json!({ "checkpoint": node.to_string(), "squashed": shape::squashed(squashed) })
+            json!({ "checkpoint": node.to_string(), "squashed": to_protocol::squashed(squashed) })
         });
         return out::answer(json!({
             "dry_run": options.dry_run,

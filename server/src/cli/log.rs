@@ -10,7 +10,7 @@ use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
 use super::args;
-use super::desk::Desk;
+use super::context::Desk;
 use super::error::Result;
 use super::files;
 use super::graph::{self, Note, Row};
@@ -18,7 +18,7 @@ use super::line::Line;
 use super::out::{self, Out};
 use super::when::{self, End};
 use crate::render::{self, BLUE, BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, What, YELLOW};
-use crate::shape;
+use crate::to_protocol;
 
 /// What fits on a screen or two.
 const LIMIT: usize = 40;
@@ -57,8 +57,8 @@ pub fn run(desk: &mut Desk, options: &args::Log) -> Result<()> {
     let branches = desk.engine.branches()?;
     if desk.out.json {
         return out::answer(json!({
-            "checkpoints": entries.iter().map(shape::checkpoint).collect::<Vec<_>>(),
-            "branches": branches.iter().map(shape::branch).collect::<Vec<_>>(),
+            "checkpoints": entries.iter().map(to_protocol::checkpoint).collect::<Vec<_>>(),
+            "branches": branches.iter().map(to_protocol::branch).collect::<Vec<_>>(),
             "head": desk.engine.head()?.map(|id| id.to_string()),
             "branch": desk.engine.branch_name()?,
         }));

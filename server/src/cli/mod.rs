@@ -4,7 +4,7 @@
 mod args;
 mod blame;
 mod branch;
-mod desk;
+mod context;
 mod diff;
 mod doctor;
 mod error;
@@ -33,7 +33,7 @@ use serde_json::json;
 
 use crate::{demo, hook};
 use args::{Cli, Command, Global};
-use desk::Desk;
+use context::Desk;
 use error::{Error, Kind, Result};
 use out::Out;
 

@@ -7,13 +7,13 @@ use backstitch_core::{Entry, LogFilter};
 use serde_json::{Value, json};
 
 use super::args::{self, Act, Choice, Resolve, Restore, Uncertain, What};
-use super::desk::Desk;
+use super::context::Desk;
 use super::error::{Error, Kind, Result};
 use super::log;
 use super::out;
 use super::plan;
 use crate::render::{self, BOLD, GREEN, YELLOW};
-use crate::shape;
+use crate::to_protocol;
 
 /// A restore as typed, ready to be planned.
 struct Job<'a> {
@@ -348,7 +348,7 @@ fn dry_run(desk: &Desk, job: &Job, plan: &Plan) -> Result<()> {
         return Err(conflict);
     }
     if desk.out.json {
-        let document = shape::value(&shape::plan(plan, job.rev.as_deref(), job.scope));
+        let document = to_protocol::value(&to_protocol::plan(plan, job.rev.as_deref(), job.scope));
         return out::answer(answer(desk, job, plan, document));
     }
     if plan.is_empty() {
@@ -409,7 +409,7 @@ fn conflict(desk: &Desk, job: &Job, plan: &Plan) -> Option<Error> {
             desk,
             job,
             plan,
-            shape::value(&shape::plan(plan, job.rev.as_deref(), job.scope)),
+            to_protocol::value(&to_protocol::plan(plan, job.rev.as_deref(), job.scope)),
         ))
     })
 }
@@ -440,10 +440,15 @@ fn refused(desk: &mut Desk, job: &Job, error: backstitch_core::Error) -> Error {
 fn finish(desk: &Desk, job: &Job, applied: &Applied, shown: bool) -> Result<()> {
     let trouble = trouble(applied);
     if desk.out.json {
-        let document = shape::value(&shape::applied(applied, job.rev.as_deref(), job.scope));
+        let document = to_protocol::value(&to_protocol::applied(
+            applied,
+            job.rev.as_deref(),
+            job.scope,
+        ));
         let mut document = answer(desk, job, &applied.plan, document);
         if let Goal::Switch { branch, .. } = &job.request.goal {
-            document["branch"] = shape::value(&shape::branch(&desk.engine.branch(branch)?));
+            document["branch"] =
+                to_protocol::value(&to_protocol::branch(&desk.engine.branch(branch)?));
         }
         return match trouble {
             Some(trouble) => Err(trouble.answer(document)),

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::line::Line;
 use crate::render::{DIM, Paint};
-use crate::shape;
+use crate::to_protocol;
 
 /// A key with what it is set to.
 pub type Held = (Key, Setting, Source);
@@ -30,7 +30,7 @@ pub fn document(held: &[Held]) -> Value {
     let entries = held.iter().map(|(key, setting, source)| {
         let mut entry = json!({ "value": setting.json(), "source": kind(source) });
         if let Source::File { path, line } = source {
-            entry["file"] = json!(shape::path(path));
+            entry["file"] = json!(to_protocol::path(path));
             entry["line"] = json!(line);
         }
         (key.name().to_owned(), entry)

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::args::{self, Global, Scope};
-use super::desk;
+use super::context;
 use super::error::{Error, Result};
 use super::out::{self, Out};
 use crate::render::{BOLD, DIM, GREEN};
@@ -39,7 +39,7 @@ pub fn run(options: &args::Setup, global: &Global, out: &Out) -> Result<()> {
     }
     let project = match options.scope {
         Scope::User => None,
-        Scope::Project => Some(desk::find(global)?.root),
+        Scope::Project => Some(context::find(global)?.root),
     };
     let request = Request {
         project: project.as_deref(),

@@ -7,14 +7,14 @@ use backstitch_core::{Delta, Entry, Unsaved};
 use serde_json::json;
 
 use super::args;
-use super::desk::Desk;
+use super::context::Desk;
 use super::error::{Error, Result};
 use super::files::{self, Changed};
 use super::line::Line;
 use super::log;
 use super::out;
 use crate::render::{self, BOLD, DIM, Paint, YELLOW};
-use crate::shape;
+use crate::to_protocol;
 
 pub fn run(desk: &mut Desk, options: &args::Show) -> Result<()> {
     let id = desk.node(&options.rev)?;
@@ -88,10 +88,10 @@ fn load(desk: &Desk, entry: &Entry) -> backstitch_core::Result<Vec<Changed>> {
 }
 
 fn json_answer(desk: &Desk, entry: &Entry, steps: &[Entry], patch: bool) -> Result<()> {
-    let mut answer = shape::value(&shape::checkpoint(entry));
+    let mut answer = to_protocol::value(&to_protocol::checkpoint(entry));
     if entry.node.kind == Kind::Turn {
-        let steps: Vec<_> = steps.iter().map(shape::checkpoint).collect();
-        answer["steps"] = shape::value(&steps);
+        let steps: Vec<_> = steps.iter().map(to_protocol::checkpoint).collect();
+        answer["steps"] = to_protocol::value(&steps);
     }
     if patch {
         let mut all = load(desk, entry)?;
@@ -99,7 +99,7 @@ fn json_answer(desk: &Desk, entry: &Entry, steps: &[Entry], patch: bool) -> Resu
             all.extend(load(desk, step)?);
         }
         let files: Vec<_> = all.iter().map(Changed::shape).collect();
-        answer["files"] = shape::value(&files);
+        answer["files"] = to_protocol::value(&files);
     }
     out::answer(answer)
 }
@@ -124,7 +124,7 @@ fn head(entry: &Entry, paint: Paint) -> String {
             }));
         }
     };
-    let time = shape::time(node.time);
+    let time = to_protocol::time(node.time);
     row("checkpoint", node.id.to_string());
     row(
         "parent",
@@ -135,7 +135,10 @@ fn head(entry: &Entry, paint: Paint) -> String {
     row("tags", render::clean(&entry.tags.join(", ")));
     if let Some(squashed) = &node.squashed {
         row("stands for", log::stands_for(squashed));
-        row("since", shape::time(squashed.since).0.unwrap_or_default());
+        row(
+            "since",
+            to_protocol::time(squashed.since).0.unwrap_or_default(),
+        );
         row("agents", render::clean(&squashed.agents.join(", ")));
     }
     let kept = if entry.pinned {
@@ -249,8 +252,8 @@ fn content_answer(desk: &Desk, id: NodeId, path: &RelPath, content: &ContentId) 
     if desk.out.json {
         return out::answer(json!({
             "checkpoint": id.to_string(),
-            "path": shape::text(path.bytes()),
-            "content": shape::text(&desk.engine.content(content)?),
+            "path": to_protocol::text(path.bytes()),
+            "content": to_protocol::text(&desk.engine.content(content)?),
         }));
     }
     let mut unwritten = None;

@@ -5,12 +5,12 @@ use backstitch_core::{Clearing, Lines, Stats};
 use serde_json::{Map, Value, json};
 
 use super::args;
-use super::desk::Desk;
+use super::context::Desk;
 use super::error::{Error, Result};
 use super::line::Line;
 use super::out::{self, Out};
 use crate::render::{self, DIM, Paint};
-use crate::shape;
+use crate::to_protocol;
 
 /// Of a workspace without a store.
 pub fn nothing(out: &Out) -> Result<()> {
@@ -76,8 +76,8 @@ fn answer(stats: &Stats) -> Value {
             "log": sizes.log,
             "total": sizes.contents + sizes.database + sizes.log,
         },
-        "oldest": stats.oldest.map(shape::time),
-        "newest": stats.newest.map(shape::time),
+        "oldest": stats.oldest.map(to_protocol::time),
+        "newest": stats.newest.map(to_protocol::time),
     })
 }
 

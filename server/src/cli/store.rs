@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use backstitch_core::config::Config;
-use backstitch_core::{EditorInfo, Engine, LogFilter, Status, Workspace, gc};
+use backstitch_core::{EditorInfo, Engine, LogFilter, Status, Workspace, retention};
 use serde_json::json;
 
 use super::args::{Checkpoint, CheckpointCommand, Global};
-use super::desk::{self, Desk};
+use super::context::{self, Desk};
 use super::error::{Error, Kind, Result};
 use super::line::Line;
 use super::log;
@@ -16,12 +16,12 @@ use super::out::{self, Out};
 use super::plan;
 use super::settings;
 use crate::render::{self, BLUE, BOLD, DIM, GREEN, MAGENTA, Paint, YELLOW};
-use crate::shape;
+use crate::to_protocol;
 
 pub fn status(global: &Global, out: &Out) -> Result<()> {
-    let workspace = desk::find(global)?;
+    let workspace = context::find(global)?;
     let config = Config::read(&workspace);
-    desk::warn_of_settings(&config, out);
+    context::warn_of_settings(&config, out);
     let settings = settings::in_force(&config, &workspace, global.store_dir.as_deref());
     let status = match Engine::open_existing(&workspace) {
         Ok(engine) => {
@@ -31,13 +31,13 @@ pub fn status(global: &Global, out: &Out) -> Result<()> {
             engine.status()?
         }
         // looked for again: it may have turned out to be another directory
-        Err(backstitch_core::Error::NoStore(_)) => Status::nothing(&desk::find(global)?),
+        Err(backstitch_core::Error::NoStore(_)) => Status::nothing(&context::find(global)?),
         Err(error) => return Err(error.into()),
     };
     if out.json {
         return out::answer(json!({
-            "workspace": shape::path(&status.root),
-            "store": shape::path(&status.store),
+            "workspace": to_protocol::path(&status.root),
+            "store": to_protocol::path(&status.store),
             "store_bytes": status.store_bytes,
             "store_limit": config.most_bytes(),
             "branch": status.branch,
@@ -46,22 +46,22 @@ pub fn status(global: &Global, out: &Out) -> Result<()> {
             "turns": status.turns,
             "sessions": status.sessions,
             "tracked_files": status.tracked_files,
-            "last_scan": status.last_scan.map(shape::time),
-            "coverage": shape::coverage(&status.coverage),
+            "last_scan": status.last_scan.map(to_protocol::time),
+            "coverage": to_protocol::coverage(&status.coverage),
             "open_calls": status.open_calls,
             "open_operation": status.open_operation.map(|id| id.to_string()),
             "gaps": status.gaps,
             "recorder": status.recorder.map(|pid| json!({"pid": pid})),
-            "editors": status.editors.iter().map(|e| shape::editor(e, &status.unsaved)).collect::<Vec<_>>(),
-            "unsaved_left": status.orphans.iter().map(shape::orphan).collect::<Vec<_>>(),
-            "pending_saves": status.pending_saves.iter().map(shape::pending_save).collect::<Vec<_>>(),
+            "editors": status.editors.iter().map(|e| to_protocol::editor(e, &status.unsaved)).collect::<Vec<_>>(),
+            "unsaved_left": status.orphans.iter().map(to_protocol::orphan).collect::<Vec<_>>(),
+            "pending_saves": status.pending_saves.iter().map(to_protocol::pending_save).collect::<Vec<_>>(),
             "settings": settings::document(&settings),
         }));
     }
     let mut text = status_text(&status, out.paint, out.verbose);
     if let Some(most) = config
         .most_bytes()
-        .filter(|most| gc::near(status.live_bytes, *most))
+        .filter(|most| retention::near(status.live_bytes, *most))
     {
         let line = Line::new().add(YELLOW, "! ").plain(format!(
             "the store comes near its limit of {}: when an agent stops, the oldest checkpoints become one; \
@@ -197,7 +197,7 @@ fn editor_name(editor: &EditorInfo) -> String {
 }
 
 pub fn init(global: &Global, dir: Option<&Path>, out: &Out) -> Result<()> {
-    let cwd = desk::current_dir()?;
+    let cwd = context::current_dir()?;
     let dir = match (dir, &global.workspace) {
         (Some(dir), _) => cwd.join(dir),
         (None, Some(workspace)) => cwd.join(workspace),
@@ -209,19 +209,19 @@ pub fn init(global: &Global, dir: Option<&Path>, out: &Out) -> Result<()> {
                 .hint("make it first, or name one that exists"),
         );
     }
-    let workspace = Workspace::init(&desk::locate(global, &cwd), &dir)?;
+    let workspace = Workspace::init(&context::locate(global, &cwd), &dir)?;
     let mut engine = Engine::open(&workspace)?;
     engine.on_progress(out.progress());
-    desk::warn_of_settings(&engine.config(), out);
+    context::warn_of_settings(&engine.config(), out);
     let coverage = engine.look()?;
     let status = engine.status()?;
     engine.tidy();
     if out.json {
         return out::answer(json!({
-            "workspace": shape::path(&workspace.root),
-            "store": shape::path(&workspace.store_dir),
+            "workspace": to_protocol::path(&workspace.root),
+            "store": to_protocol::path(&workspace.store_dir),
             "tracked_files": status.tracked_files,
-            "coverage": shape::coverage(&coverage),
+            "coverage": to_protocol::coverage(&coverage),
         }));
     }
     out.remark(&format!(
@@ -270,7 +270,7 @@ fn create(
     }
     let entry = desk.engine.entry(id)?;
     if desk.out.json {
-        return out::answer(shape::value(&shape::checkpoint(&entry)));
+        return out::answer(to_protocol::value(&to_protocol::checkpoint(&entry)));
     }
     let named = label
         .map(|label| format!(" “{}”", render::clean(label)))
@@ -314,7 +314,7 @@ fn list(desk: &mut Desk, all: bool, session: Option<String>) -> Result<()> {
     };
     let entries = desk.engine.log(&filter)?;
     if desk.out.json {
-        let checkpoints: Vec<_> = entries.iter().map(shape::checkpoint).collect();
+        let checkpoints: Vec<_> = entries.iter().map(to_protocol::checkpoint).collect();
         return out::answer(json!({ "checkpoints": checkpoints }));
     }
     if entries.is_empty() {
@@ -351,7 +351,7 @@ pub fn no_operations(out: &Out) -> Result<()> {
 pub fn oplog(desk: &mut Desk) -> Result<()> {
     let operations = desk.engine.operations()?;
     if desk.out.json {
-        let operations: Vec<_> = operations.iter().map(shape::operation).collect();
+        let operations: Vec<_> = operations.iter().map(to_protocol::operation).collect();
         return out::answer(json!({ "operations": operations }));
     }
     if operations.is_empty() {
@@ -405,8 +405,8 @@ pub fn materialize(desk: &mut Desk, rev: &str, into: &Path) -> Result<()> {
     let written = desk.engine.materialize(id, into, &mut progress)?;
     drop(progress);
     if desk.out.json {
-        let into = shape::path(into);
-        let gaps: Vec<_> = written.gaps.iter().map(shape::gap).collect();
+        let into = to_protocol::path(into);
+        let gaps: Vec<_> = written.gaps.iter().map(to_protocol::gap).collect();
         return out::answer(json!({
             "checkpoint": id.to_string(), "into": into, "files": written.files, "gaps": gaps,
         }));

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use backstitch_core::config::Config;
 use backstitch_core::health::{self, Health};
-use backstitch_core::{Engine, Workspace, gc};
+use backstitch_core::{Engine, Workspace, retention};
 use serde::Serialize;
 
 use crate::render;
@@ -215,7 +215,7 @@ fn store(workspace: &Workspace, config: &Config) -> Vec<Finding> {
         ));
     }
     if let Some(most) = config.most_bytes()
-        && gc::near(status.live_bytes, most)
+        && retention::near(status.live_bytes, most)
     {
         all.push(Finding::of(
             about,

@@ -7,10 +7,10 @@ use tower_lsp::gen_lsp_types::{
     CodeAction, CodeActionContext, CodeActionKind, CodeActionResponse, Command,
 };
 
+use super::blame_groups::{self, Group};
 use super::document::Document;
-use super::groups::{self, Group};
+use super::messages::{self, Now, action};
 use super::session::Known;
-use super::words::{self, Now, action};
 
 /// More turns than these within one selection are not offered one by one.
 const TURNS: usize = 4;
@@ -24,7 +24,7 @@ pub fn of(
     now: Now,
     literals: bool,
 ) -> Vec<CodeActionResponse> {
-    let groups = groups::groups(&known.blame, &document.text);
+    let groups = blame_groups::groups(&known.blame, &document.text);
     let turns = turns(&groups, lines);
     let commands = turns
         .iter()
@@ -81,7 +81,10 @@ fn of_turn(
     now: Now,
 ) -> Option<Vec<Command>> {
     let work = group.work()?;
-    let (about, name) = (words::turn(&group.author, work, now), words::name(work));
+    let (about, name) = (
+        messages::turn(&group.author, work, now),
+        messages::name(work),
+    );
     let here = || json!({ "rev": rev, "uri": uri });
     let with = |key: &str, value: Value| {
         let mut arguments = here();

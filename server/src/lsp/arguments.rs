@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use super::commands;
 use super::failure::{Failure, Outcome};
-use super::words::arguments as words;
+use super::messages::arguments as messages;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
@@ -55,13 +55,13 @@ impl Kind {
 
     fn words(self) -> &'static str {
         match self {
-            Self::Name => words::A_NAME,
-            Self::Text => words::A_TEXT,
-            Self::Flag => words::A_FLAG,
-            Self::Names => words::NAMES,
-            Self::Count => words::A_COUNT,
-            Self::Lines => words::LINES,
-            Self::Edit => words::AN_EDIT,
+            Self::Name => messages::A_NAME,
+            Self::Text => messages::A_TEXT,
+            Self::Flag => messages::A_FLAG,
+            Self::Names => messages::NAMES,
+            Self::Count => messages::A_COUNT,
+            Self::Lines => messages::LINES,
+            Self::Edit => messages::AN_EDIT,
         }
     }
 }
@@ -99,7 +99,7 @@ pub fn checked(name: &str, given: Value) -> Outcome<Value> {
         Value::Null => Map::new(),
         Value::Object(given) => given,
         other => {
-            let said = words::one_object(name, &shown(&other));
+            let said = messages::one_object(name, &shown(&other));
             return Err(Failure::usage(said).hint(taken(name)));
         }
     };
@@ -111,7 +111,7 @@ pub fn checked(name: &str, given: Value) -> Outcome<Value> {
     kinds(name, &given)?;
     for argument in needed(name, &given) {
         if given.get(argument).is_none() {
-            let said = words::missing(name, argument, Kind::of(argument).words());
+            let said = messages::missing(name, argument, Kind::of(argument).words());
             return Err(Failure::usage(said).hint(taken(name)));
         }
     }
@@ -126,7 +126,7 @@ fn kinds(name: &str, given: &Value) -> Outcome<()> {
     for (argument, value) in given.as_object().into_iter().flatten() {
         let kind = Kind::of(argument);
         if !kind.takes(value) {
-            let said = words::wrong(name, argument, kind.words(), &shown(value));
+            let said = messages::wrong(name, argument, kind.words(), &shown(value));
             return Err(Failure::usage(said).hint(taken(name)));
         }
     }
@@ -137,16 +137,20 @@ fn one_of(name: &str, given: &Value, all: &[&str], needed: bool) -> Outcome<()> 
     let is_given = |argument: &&&str| given.get(**argument).is_some_and(|value| value != false);
     let named: Vec<&str> = all.iter().filter(is_given).copied().collect();
     match named.len() {
-        0 if needed => Err(Failure::usage(words::none_of(name, all)).hint(words::NONE_OF_HINT)),
+        0 if needed => {
+            Err(Failure::usage(messages::none_of(name, all)).hint(messages::NONE_OF_HINT))
+        }
         0 | 1 => Ok(()),
-        _ => Err(Failure::usage(words::too_many(name, all, &named)).hint(words::TOO_MANY_HINT)),
+        _ => {
+            Err(Failure::usage(messages::too_many(name, all, &named)).hint(messages::TOO_MANY_HINT))
+        }
     }
 }
 
 fn taken(name: &str) -> String {
     let keys = commands::keys(name).map(|keys| keys.concat());
     let keys = keys.unwrap_or_default();
-    words::takes(&[keys.as_slice(), &["uri", "workspace"]].concat())
+    messages::takes(&[keys.as_slice(), &["uri", "workspace"]].concat())
 }
 
 /// As it was written, cut where it is long.
@@ -156,7 +160,7 @@ fn shown(value: &Value) -> String {
 
 /// What the library says of parameters of LSP's own that it cannot read, in words that are not of Rust.
 pub fn unreadable(method: &str, said: &str) -> Box<Failure> {
-    Failure::usage(words::lsp_unreadable(method, said)).hint(words::LSP_HINT)
+    Failure::usage(messages::lsp_unreadable(method, said)).hint(messages::LSP_HINT)
 }
 
 #[cfg(test)]

@@ -8,9 +8,9 @@ use std::time::Duration;
 use tower_lsp::gen_lsp_types::{MessageActionItem, MessageType};
 
 use super::failure::{Failure, Outcome};
+use super::messages::refusal;
 use super::progress::called_off;
 use super::session::Session;
-use super::words::refusal;
 
 /// A person may think; one who went home is not waited for.
 const PATIENCE: Duration = Duration::from_mins(10);

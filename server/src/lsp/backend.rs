@@ -22,16 +22,18 @@ use tower_lsp::gen_lsp_types::{
 use tower_lsp::jsonrpc::Result;
 use tower_lsp::{LanguageServer, LspService, LspServiceBuilder};
 
-use super::abilities::Abilities;
+use super::blame_groups::author_of;
+use super::client_capabilities::Abilities;
 use super::failure::{Failure, Outcome};
-use super::groups::author_of;
+use super::messages::{Now, arguments as messages, refusal};
 use super::outgoing::Outgoing;
 use super::position::Encoding;
 use super::progress::{self, CALLED_OFF};
 use super::session::Session;
-use super::words::{Now, arguments as words, refusal};
-use super::{actions, agents, buffers, commands, from_proto, hover, lenses, requests, uri, views};
-use crate::shape;
+use super::{
+    actions, buffers, commands, editor_agents, from_proto, hover, lenses, requests, uri, views,
+};
+use crate::to_protocol;
 
 #[derive(Debug)]
 pub struct Backend {
@@ -260,8 +262,8 @@ impl Backend {
         let running = tokio::spawn(CALLED_OFF.scope(off, async move {
             let name = &params.command;
             if arguments.len() > 1 {
-                let said = words::several(name, arguments.len());
-                return Err(Failure::usage(said).hint(words::SEVERAL_HINT));
+                let said = messages::several(name, arguments.len());
+                return Err(Failure::usage(said).hint(messages::SEVERAL_HINT));
             }
             let arguments = arguments.into_iter().next().unwrap_or_default();
             commands::run(&session, name, arguments).await
@@ -291,7 +293,7 @@ impl Backend {
                     message: failure.message,
                     hint: failure.hint,
                 };
-                Ok(Some(shape::value(&CommandFailed { error })))
+                Ok(Some(to_protocol::value(&CommandFailed { error })))
             }
         }
     }
@@ -335,16 +337,17 @@ impl Backend {
     }
 
     async fn turn_begin(&self, params: TurnBeginParams) -> Result<TurnResult> {
-        Ok(agents::turn_begin(&self.session, params).await?)
+        Ok(editor_agents::turn_begin(&self.session, params).await?)
     }
 
     async fn turn_end(&self, params: TurnEndParams) -> Result<TurnResult> {
-        Ok(agents::turn_end(&self.session, params).await?)
+        Ok(editor_agents::turn_end(&self.session, params).await?)
     }
 
     async fn apply_edit(&self, params: ApplyEditParams) -> Result<ApplyEditResult> {
         let session = self.session.clone();
-        let applied = tokio::spawn(async move { agents::apply_edit(&session, params).await });
+        let applied =
+            tokio::spawn(async move { editor_agents::apply_edit(&session, params).await });
         match applied.await {
             Ok(applied) => Ok(applied?),
             Err(error) => {

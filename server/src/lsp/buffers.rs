@@ -12,10 +12,10 @@ use tokio::time::Instant;
 use tower_lsp::gen_lsp_types::MessageType;
 
 use super::document::{self, Document, Place};
-use super::room::{Acting, Room};
+use super::messages::notice;
+use super::pending_saves;
 use super::session::{SavedText, Session, Touched};
-use super::waiting;
-use super::words::notice;
+use super::workspace::{Acting, Room};
 
 /// After the last key.
 const QUIET: Duration = Duration::from_millis(150);
@@ -243,7 +243,7 @@ async fn closed(session: &Arc<Session>, document: &Document) {
             // what it had when it was closed, with what was typed since
             let changed = |text: &Vec<u8>| Some(ContentId::of(text)) != save.disk.content();
             let text = text.filter(changed);
-            waiting::closed(session, &room, &save, text).await;
+            pending_saves::closed(session, &room, &save, text).await;
         }
         Ok(None) | Err(Error::NoStore(_)) => {}
         Err(error) => tracing::warn!("{}: {error}", path.display()),

@@ -20,13 +20,13 @@ use super::arguments;
 use super::ask::must_ask;
 use super::buffers;
 use super::failure::{Failure, Outcome};
+use super::messages::{self, Now, arguments as wrong, choice, refusal};
 use super::restore::{self, Job, Verb};
-use super::room::Room;
 use super::session::Session;
 use super::views;
-use super::words::{self, Now, arguments as wrong, choice, refusal};
-use super::{document, uri, writes};
-use crate::shape;
+use super::workspace::Room;
+use super::{document, mutations, uri};
+use crate::to_protocol;
 
 /// What `executeCommandProvider` lists: some clients run nothing else.
 pub const COMMANDS: [&str; 11] = [
@@ -58,19 +58,19 @@ pub async fn run(session: &Arc<Session>, name: &str, arguments: Value) -> Outcom
             let typed: RewindParams = read(name, &arguments)?;
             let rev = match typed.rev {
                 Some(rev) => rev,
-                None => a_turn(session, &room, words::WHICH_REWIND).await?,
+                None => a_turn(session, &room, messages::WHICH_REWIND).await?,
             };
             let mut job = Job::new(session, room, Verb::Rewind, Some(rev), &typed.choices)?;
             if let (Some(uri), Some((first, end))) = (&here.uri, typed.lines) {
                 job = job.at_lines(session, uri, first..end).await?;
             }
-            shape::value(&restore::run(session, job).await?)
+            to_protocol::value(&restore::run(session, job).await?)
         }
         "backstitch.revert" => {
             let typed: RevertParams = read(name, &arguments)?;
             let rev = match typed.turn.or(typed.step) {
                 Some(rev) => rev,
-                None => a_turn(session, &room, words::WHICH_REVERT).await?,
+                None => a_turn(session, &room, messages::WHICH_REVERT).await?,
             };
             restored(session, room, Verb::Revert, Some(rev), &typed.choices).await?
         }
@@ -91,17 +91,19 @@ pub async fn run(session: &Arc<Session>, name: &str, arguments: Value) -> Outcom
             let verb = Verb::Switch { carry: typed.carry };
             restored(session, room, verb, Some(branch), &typed.choices).await?
         }
-        "backstitch.fork" => shape::value(&fork(session, room, read(name, &arguments)?).await?),
-        "backstitch.tag" => shape::value(&tag(session, room, read(name, &arguments)?).await?),
-        "backstitch.pin" => shape::value(&pin(session, room, read(name, &arguments)?).await?),
+        "backstitch.fork" => {
+            to_protocol::value(&fork(session, room, read(name, &arguments)?).await?)
+        }
+        "backstitch.tag" => to_protocol::value(&tag(session, room, read(name, &arguments)?).await?),
+        "backstitch.pin" => to_protocol::value(&pin(session, room, read(name, &arguments)?).await?),
         "backstitch.checkpoint" => {
-            shape::value(&checkpoint(session, room, read(name, &arguments)?).await?)
+            to_protocol::value(&checkpoint(session, room, read(name, &arguments)?).await?)
         }
         "backstitch.diff" => {
-            shape::value(&views::diff(session, room, read(name, &arguments)?).await?)
+            to_protocol::value(&views::diff(session, room, read(name, &arguments)?).await?)
         }
         "backstitch.timeline" => {
-            shape::value(&views::timeline(session, room, here.uri.as_deref()).await?)
+            to_protocol::value(&views::timeline(session, room, here.uri.as_deref()).await?)
         }
         _ => return Err(Failure::usage(refusal::no_command(name))),
     };
@@ -116,7 +118,7 @@ async fn restored(
     choices: &Choices,
 ) -> Outcome<Value> {
     let job = Job::new(session, room, verb, rev, choices)?;
-    Ok(shape::value(&restore::run(session, job).await?))
+    Ok(to_protocol::value(&restore::run(session, job).await?))
 }
 
 /// What every restore takes beside what it is to restore.
@@ -255,7 +257,7 @@ async fn meant(session: &Session, here: &Where) -> Outcome<Arc<Room>> {
         let root = room.root().display().to_string();
         (root.clone(), root)
     });
-    let chosen = one_of(session, words::WHICH_WORKSPACE, offered.collect()).await?;
+    let chosen = one_of(session, messages::WHICH_WORKSPACE, offered.collect()).await?;
     let chosen = Path::new(&chosen);
     let mut found = likely.into_iter().filter(|room| room.root() == chosen);
     found.next().ok_or_else(Failure::cancelled)
@@ -323,7 +325,7 @@ async fn a_turn(session: &Session, room: &Room, question: &str) -> Outcome<Strin
     let now = Now::read();
     let title = |entry: &Entry| {
         let turn = entry.turn.as_ref()?;
-        let title = words::offered(turn, &now.ago(entry.node.time));
+        let title = messages::offered(turn, &now.ago(entry.node.time));
         Some((title, format!("t{}", turn.number)))
     };
     let offered: Vec<(String, String)> = turns.iter().filter_map(title).collect();
@@ -344,7 +346,7 @@ async fn a_branch(session: &Session, room: &Room) -> Outcome<String> {
             Failure::new(FailureKind::NotFound, refusal::NO_BRANCH).hint(refusal::NO_BRANCH_HINT)
         );
     }
-    one_of(session, words::WHICH_BRANCH, offered).await
+    one_of(session, messages::WHICH_BRANCH, offered).await
 }
 
 async fn one_of(
@@ -363,12 +365,12 @@ async fn one_of(
 async fn fork(session: &Arc<Session>, room: Arc<Room>, typed: ForkParams) -> Outcome<ForkResult> {
     let rev = match typed.rev {
         Some(rev) => rev,
-        None => a_turn(session, &room, words::WHICH_FORK).await?,
+        None => a_turn(session, &room, messages::WHICH_FORK).await?,
     };
     let mut switch = typed.switch;
     if typed.name.is_none() && typed.into.is_none() && typed.confirm.unwrap_or(true) {
         let answers = [choice::FORK, choice::FORK_SWITCH, choice::CANCEL];
-        let question = words::fork_question(&rev);
+        let question = messages::fork_question(&rev);
         let chosen = must_ask(session, MessageType::Info, &question, &answers).await?;
         match chosen.as_deref() {
             Some(choice::FORK) => {}
@@ -378,11 +380,11 @@ async fn fork(session: &Arc<Session>, room: Arc<Room>, typed: ForkParams) -> Out
     }
     let into = typed.into.map(std::path::PathBuf::from);
     buffers::keep_all(session, &room, false).await;
-    let forked = writes::fork(&room, rev, typed.name, into, session).await?;
+    let forked = mutations::fork(&room, rev, typed.name, into, session).await?;
     let name = &forked.branch.name;
     let said = match forked.into.as_ref().and_then(Text::plain) {
-        Some(into) => words::forked_into(name, into),
-        None => words::forked(name),
+        Some(into) => messages::forked_into(name, into),
+        None => messages::forked(name),
     };
     session.report(said);
     if switch {
@@ -401,9 +403,9 @@ async fn a_tag(session: &Session, room: &Room) -> Outcome<String> {
         let mut names = std::iter::once(base.to_owned()).chain(numbered);
         names.find(|name| taken.iter().all(|tag| tag.name != *name))
     };
-    let names = words::TAGS.iter().filter_map(|base| free(base));
+    let names = messages::TAGS.iter().filter_map(|base| free(base));
     let offered = names.map(|name| (name.clone(), name)).collect();
-    one_of(session, words::WHICH_TAG, offered).await
+    one_of(session, messages::WHICH_TAG, offered).await
 }
 
 async fn tag(session: &Session, room: Arc<Room>, typed: TagParams) -> Outcome<TagResult> {
@@ -413,8 +415,8 @@ async fn tag(session: &Session, room: Arc<Room>, typed: TagParams) -> Outcome<Ta
     };
     let rev = typed.rev.unwrap_or_else(|| "@".into());
     buffers::keep_all(session, &room, false).await;
-    let tagged = writes::tag(&room, rev, name.clone()).await?;
-    session.report(words::tagged(&tagged, &name));
+    let tagged = mutations::tag(&room, rev, name.clone()).await?;
+    session.report(messages::tagged(&tagged, &name));
     Ok(TagResult {
         tag: name,
         checkpoint: tagged,
@@ -425,8 +427,8 @@ async fn pin(session: &Session, room: Arc<Room>, typed: PinParams) -> Outcome<Pi
     let rev = typed.rev.unwrap_or_else(|| "@".into());
     let pinned = typed.pinned.unwrap_or(true);
     buffers::keep_all(session, &room, false).await;
-    let checkpoint = writes::pin(&room, rev, pinned).await?;
-    session.report(words::pinned(&checkpoint, pinned));
+    let checkpoint = mutations::pin(&room, rev, pinned).await?;
+    session.report(messages::pinned(&checkpoint, pinned));
     Ok(PinResult { checkpoint, pinned })
 }
 
@@ -437,8 +439,8 @@ async fn checkpoint(
 ) -> Outcome<Checkpoint> {
     // what was typed until this moment is part of it
     buffers::keep_all(session, &room, true).await;
-    let entry = writes::checkpoint(&room, typed.label, typed.description).await?;
-    let age = words::Now::read().ago(entry.node.time);
-    session.report(words::checkpoint_made(entry.node.id, &age));
-    Ok(shape::checkpoint(&entry))
+    let entry = mutations::checkpoint(&room, typed.label, typed.description).await?;
+    let age = messages::Now::read().ago(entry.node.time);
+    session.report(messages::checkpoint_made(entry.node.id, &age));
+    Ok(to_protocol::checkpoint(&entry))
 }

@@ -12,9 +12,9 @@ use dashmap::mapref::one::Ref;
 use ropey::Rope;
 use tower_lsp::gen_lsp_types::TextDocumentContentChangeEvent as Change;
 
-use super::form::Form;
 use super::position::Encoding;
-use super::room::Room;
+use super::text_format::Form;
+use super::workspace::Room;
 
 /// Above this a document has no lenses: nobody reads it by eye, and every key would cost.
 pub const MOST_BYTES: usize = 10 << 20;

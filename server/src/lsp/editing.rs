@@ -11,12 +11,12 @@ use backstitch_core::restore::OpenDoc;
 use serde_json::{Value, json};
 use tower_lsp::gen_lsp_types::{MessageType, TextEdit, WorkspaceEdit};
 
-use super::abilities::Abilities;
+use super::client_capabilities::Abilities;
 use super::document::{self, Document};
 use super::edits;
-use super::room::Room;
+use super::messages;
 use super::session::{ANSWER, Session, Touched};
-use super::words;
+use super::workspace::Room;
 
 /// How often to try while the user types into the document.
 const TRIES: usize = 3;
@@ -221,7 +221,7 @@ fn warn(session: &Session, left: &[RelPath]) {
     if left.is_empty() {
         return;
     }
-    session.say(MessageType::Warning, words::notice::not_taken(left));
+    session.say(MessageType::Warning, messages::notice::not_taken(left));
 }
 
 async fn one(session: &Session, room: &Room, new: &NewText, patience: Duration) -> Taken {
@@ -289,7 +289,7 @@ fn change(abilities: &Abilities, uri: &str, version: i32, edits: &[TextEdit]) ->
     json!({
         "documentChanges": [{ "textDocument": document, "edits": annotated }],
         "changeAnnotations": { "backstitch": {
-            "label": words::EDIT,
+            "label": messages::EDIT,
             "needsConfirmation": false,
         }},
     })

@@ -4,8 +4,8 @@ use backstitch_core::ErrorKind;
 use backstitch_protocol::{FailureData, FailureKind, Plan};
 use tower_lsp::jsonrpc::{Error, ErrorCode};
 
-use super::words::{hint, refusal};
-use crate::shape;
+use super::messages::{hint, refusal};
+use crate::to_protocol;
 
 #[derive(Clone, Debug)]
 pub struct Failure {
@@ -93,7 +93,7 @@ impl From<Box<Failure>> for Error {
             hint: failure.hint,
             answer: failure.answer.map(Box::new),
         };
-        error.data = Some(shape::value(&data));
+        error.data = Some(to_protocol::value(&data));
         error
     }
 }

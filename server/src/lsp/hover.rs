@@ -5,8 +5,8 @@ use backstitch_core::model::RelPath;
 use backstitch_core::{Author, Delta, Engine, Result};
 use backstitch_protocol::{Hunk, Text};
 
-use super::words::{self, Now};
-use crate::changed::Changed;
+use super::messages::{self, Now};
+use crate::file_changes::Changed;
 
 /// Lines of the change that are shown.
 const LINES: usize = 16;
@@ -20,7 +20,7 @@ pub fn text(
     now: Now,
     markdown: bool,
 ) -> Result<Option<String>> {
-    let Some(mut text) = words::who(author, now, markdown) else {
+    let Some(mut text) = messages::who(author, now, markdown) else {
         return Ok(None);
     };
     if let Some(change) = change(engine, author, path, line)? {
@@ -72,7 +72,7 @@ fn change(engine: &Engine, author: &Author, path: &RelPath, line: &str) -> Resul
         text.push('\n');
     }
     if all.len() > LINES {
-        text.push_str(&words::more_lines(all.len() - LINES));
+        text.push_str(&messages::more_lines(all.len() - LINES));
         text.push('\n');
     }
     Ok(Some(text))

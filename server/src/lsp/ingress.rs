@@ -25,9 +25,9 @@ use super::backend::Backend;
 use super::commands;
 use super::frames::UNREADABLE;
 use super::from_proto;
+use super::messages::refusal;
 use super::progress::{CALLED_OFF, Carried};
 use super::session::Session;
-use super::words::refusal;
 
 #[derive(Debug)]
 pub struct Ingress {

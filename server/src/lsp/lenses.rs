@@ -6,12 +6,12 @@ use std::borrow::Cow;
 use serde::Serialize;
 use tower_lsp::gen_lsp_types::Range;
 
+use super::blame_groups::{self, Group};
 use super::document::Document;
-use super::groups::{self, Group};
+use super::messages::{self, Now};
 use super::position::line_start;
 use super::session::Known;
 use super::settings::Lenses;
-use super::words::{self, Now};
 use backstitch_core::Work;
 
 /// As LSP has it; written without a tree of values between, since there may be thousands.
@@ -47,20 +47,23 @@ pub fn of<'a>(
     }
     let mut lenses = Vec::new();
     if let Some(newest) = known.newest {
-        let title = words::file_lens(known.checkpoints, known.more, newest, now);
+        let title = messages::file_lens(known.checkpoints, known.more, newest, now);
         let arguments = Arguments { rev: None, uri };
         lenses.push(lens(0, title.into(), "backstitch.timeline", arguments));
     }
-    let all = groups::groups(&known.blame, &document.text);
+    let all = blame_groups::groups(&known.blame, &document.text);
     for group in all.iter().filter(|group| wanted(group, known, which)) {
         let Some(rev) = group.rev() else { continue };
         let line = group.lines.start;
         let rev = Some(rev);
         let arguments = Arguments { rev, uri };
         let titles = [
-            (words::rewind_lens(group, now).into(), "backstitch.rewind"),
-            (words::FORK_LENS.into(), "backstitch.fork"),
-            (words::DIFF_LENS.into(), "backstitch.diff"),
+            (
+                messages::rewind_lens(group, now).into(),
+                "backstitch.rewind",
+            ),
+            (messages::FORK_LENS.into(), "backstitch.fork"),
+            (messages::DIFF_LENS.into(), "backstitch.diff"),
         ];
         let group = titles.map(|(title, command)| lens(line, title, command, arguments.clone()));
         lenses.extend(group);

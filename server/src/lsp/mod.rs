@@ -1,47 +1,47 @@
 //! `backstitch lsp`: checkpoints in any editor, over the Language Server Protocol on stdin and stdout. The
 //! one face that knows it. Translates and delegates; what a rewind does is the engine's business.
 
-mod abilities;
 mod actions;
-mod agents;
 mod arguments;
 mod ask;
 mod backend;
+mod blame_groups;
 mod buffers;
-mod chosen;
+mod client_capabilities;
 mod commands;
 mod document;
 mod editing;
+mod editor_agents;
 mod edits;
+mod external_changes;
 mod failure;
-mod following;
-mod form;
 mod frames;
 mod from_proto;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
-mod groups;
 mod hover;
+mod hunk_selection;
 mod ingress;
 mod lenses;
 mod memory;
-mod news;
-mod notices;
+mod messages;
+mod mutations;
+mod notifications;
 mod outgoing;
+mod pending_saves;
 mod position;
 mod progress;
 mod requests;
 mod restore;
-mod room;
 mod session;
 mod settings;
 mod spans;
-mod taken_apart;
+mod store_watcher;
+mod text_format;
 mod uri;
 mod views;
-mod waiting;
-mod words;
-mod writes;
+mod workspace;
+mod workspace_edit;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -82,14 +82,14 @@ pub fn run(options: &Options) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .context(words::refusal::RUNTIME)?;
+        .context(messages::refusal::RUNTIME)?;
     let session = runtime.block_on(serve(options));
     views::clear();
     // a read of stdin cannot be called off
     runtime.shutdown_background();
     anyhow::ensure!(
         !session.has_exited() || session.is_leaving(),
-        words::refusal::NO_SHUTDOWN
+        messages::refusal::NO_SHUTDOWN
     );
     Ok(())
 }
@@ -127,8 +127,8 @@ where
     let session = service.inner().session.clone();
     let to = Written::new(to, service.inner().outgoing.clone());
     tokio::spawn(buffers::record(session.clone(), touching));
-    tokio::spawn(notices::follow(session.clone(), hearing));
-    tokio::spawn(waiting::follow(session.clone(), opening));
+    tokio::spawn(notifications::follow(session.clone(), hearing));
+    tokio::spawn(pending_saves::follow(session.clone(), opening));
     let server = Server::new(frames::guarded(from), to, socket);
     let server = server.concurrency_level(AT_ONCE);
     let serving = server.serve(Ingress::new(service));
@@ -147,7 +147,7 @@ fn log(options: &Options) -> Result<()> {
     let level = options.level.as_deref().unwrap_or("warn");
     let filter = EnvFilter::try_from_env("BACKSTITCH_LOG")
         .or_else(|_| EnvFilter::try_new(level))
-        .with_context(|| words::refusal::log_level(level))?;
+        .with_context(|| messages::refusal::log_level(level))?;
     let to = tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_ansi(false);
@@ -157,7 +157,7 @@ fn log(options: &Options) -> Result<()> {
                 .create(true)
                 .append(true)
                 .open(path)
-                .with_context(|| words::refusal::log_file(path))?;
+                .with_context(|| messages::refusal::log_file(path))?;
             to.with_writer(Arc::new(file)).init();
         }
         None => to.with_writer(std::io::stderr).init(),

@@ -15,8 +15,8 @@ use tower_lsp::gen_lsp_types::{
 };
 use tower_lsp::jsonrpc::Id;
 
+use super::messages::progress as messages;
 use super::session::Session;
-use super::words::progress as words;
 
 /// What is done within this is not worth a word.
 const AFTER: Duration = Duration::from_millis(500);
@@ -230,7 +230,7 @@ async fn tell(
                     .total
                     .filter(|total| *total > 0)
                     .map(|total| (now.done * 100 / total).min(100));
-                let mut report = json!({ "kind": "report", "message": words::far(&now) });
+                let mut report = json!({ "kind": "report", "message": messages::far(&now) });
                 if let Some(percentage) = percentage {
                     report["percentage"] = percentage.into();
                 }

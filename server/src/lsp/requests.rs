@@ -12,17 +12,17 @@ use backstitch_protocol::{
 };
 use serde_json::Value;
 
+use super::blame_groups;
 use super::commands;
 use super::failure::{Failure, Outcome};
-use super::groups;
+use super::messages::refusal;
 use super::position::Encoding;
 use super::restore::{self, Job, Verb};
-use super::room::Acting;
 use super::session::Session;
-use super::words::refusal;
+use super::workspace::Acting;
 use super::{spans, views};
-use crate::changed::Changed;
-use crate::shape;
+use crate::file_changes::Changed;
+use crate::to_protocol;
 
 /// Rows of a page, where none are asked for.
 const PAGE: usize = 200;
@@ -43,7 +43,7 @@ pub async fn timeline(session: &Session, asked: TimelineParams) -> Outcome<Timel
             .ok_or_else(|| Failure::usage(refusal::no_kind(name)))
     });
     let kind = kind.transpose()?;
-    let root = shape::text(room.root().as_os_str().as_encoded_bytes());
+    let root = to_protocol::text(room.root().as_os_str().as_encoded_bytes());
     let workspace = root.clone();
     let answered = room.ask(move |engine| {
         let before = asked.before.as_deref().map(|rev| engine.resolve(rev));
@@ -64,8 +64,8 @@ pub async fn timeline(session: &Session, asked: TimelineParams) -> Outcome<Timel
         entries.truncate(limit);
         Ok(TimelineResult {
             workspace,
-            checkpoints: entries.iter().map(shape::checkpoint).collect(),
-            branches: engine.branches()?.iter().map(shape::branch).collect(),
+            checkpoints: entries.iter().map(to_protocol::checkpoint).collect(),
+            branches: engine.branches()?.iter().map(to_protocol::branch).collect(),
             head: engine.head()?.map(|head| head.to_string()),
             branch: engine.branch_name()?,
             more,
@@ -88,9 +88,9 @@ pub async fn checkpoint(session: &Session, asked: CheckpointParams) -> Outcome<C
     let room = commands::room(session, &asked.place)?;
     let answered = room.ask(move |engine| {
         let node = engine.resolve(&asked.rev)?;
-        let checkpoint = shape::checkpoint(&engine.entry(node)?);
+        let checkpoint = to_protocol::checkpoint(&engine.entry(node)?);
         let steps = engine.turn_steps(node)?.into_iter();
-        let steps = steps.map(|step| Ok(shape::checkpoint(&engine.entry(step)?)));
+        let steps = steps.map(|step| Ok(to_protocol::checkpoint(&engine.entry(step)?)));
         Ok(CheckpointResult {
             checkpoint,
             steps: steps.collect::<backstitch_core::Result<_>>()?,
@@ -195,7 +195,7 @@ pub async fn blame(session: &Session, uri: &str) -> Outcome<BlameResult> {
 
 fn lines(run: &backstitch_core::BlameRun) -> BlameRun {
     let author = &run.author;
-    let work = groups::work(author);
+    let work = blame_groups::work(author);
     let turn = work.and_then(|work| work.turn.as_ref());
     let by = match &author.by {
         By::Agent(_) => WrittenBy::Agent,
@@ -207,10 +207,10 @@ fn lines(run: &backstitch_core::BlameRun) -> BlameRun {
     BlameRun {
         by,
         checkpoint: author.node.map(|id| id.to_string()),
-        time: author.time.map(shape::time),
+        time: author.time.map(to_protocol::time),
         agent: work.map(|w| w.session.agent.clone()),
         session: work.map(|w| w.session.native.clone()),
-        certainty: work.map(|w| shape::certainty(w.session_certainty)),
+        certainty: work.map(|w| to_protocol::certainty(w.session_certainty)),
         turn: turn.map(|t| format!("t{}", t.number)),
         prompt: turn.map(|t| t.prompt.clone()),
         tool: work.and_then(|w| w.tool.clone()),
@@ -244,7 +244,7 @@ pub async fn sessions(session: &Session, here: &Where) -> Outcome<SessionsResult
             turn: format!("t{}", turn.number),
             prompt: turn.prompt.clone(),
             checkpoint: entry.node.id.to_string(),
-            time: shape::time(entry.node.time),
+            time: to_protocol::time(entry.node.time),
         };
         match sessions.iter_mut().find(|s| s.session == of.native) {
             Some(known) => {

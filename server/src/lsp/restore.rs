@@ -11,16 +11,16 @@ use backstitch_protocol::{self as protocol, Choices, FailureKind, RestoreResult}
 use tower_lsp::gen_lsp_types::MessageType;
 
 use super::ask::must_ask;
-use super::chosen;
 use super::commands::{path, request};
 use super::editing::{self, For, NewText, Open};
 use super::failure::{Failure, Outcome};
+use super::hunk_selection;
+use super::messages::{choice, plan as messages, refusal};
 use super::progress::{self, off};
-use super::room::{Acting, Room};
 use super::session::Session;
 use super::views;
-use super::words::{choice, plan as words, refusal};
-use crate::shape;
+use super::workspace::{Acting, Room};
+use crate::to_protocol;
 
 fn is_called_off() -> bool {
     off().load(Ordering::Relaxed)
@@ -98,11 +98,11 @@ impl Job {
         let document = session.documents.get(uri);
         let chosen = self.room.act(false, move |Acting { engine, lease }| {
             let plan = engine.plan(&whole.request(engine, &lease, &open)?)?;
-            chosen::hunks(engine, &plan, &path, document.as_ref(), &lines)
+            hunk_selection::hunks(engine, &plan, &path, document.as_ref(), &lines)
         });
         self.request.hunks = chosen.await?;
         if self.request.hunks.is_empty() {
-            let title = words::doing(self.verb, self.rev.as_deref());
+            let title = messages::doing(self.verb, self.rev.as_deref());
             let said = refusal::nothing_at_lines(&title);
             let failure = Failure::new(FailureKind::NotFound, said);
             return Err(failure.hint(refusal::NOTHING_AT_LINES_HINT));
@@ -149,7 +149,7 @@ pub struct Shown {
 pub async fn plan(session: &Arc<Session>, job: &Job) -> Outcome<Shown> {
     let mine = job.clone();
     let open = Open::of(session, &job.room);
-    let title = words::looking(job.verb, job.rev.as_deref());
+    let title = messages::looking(job.verb, job.rev.as_deref());
     let work = |shown: progress::Shown| {
         job.room.act(false, move |Acting { engine, lease }| {
             planned(&mut shown.tell(engine), &mine, &lease, &open)
@@ -167,8 +167,8 @@ fn planned(
     let request = mine.request(engine, lease, open)?;
     let plan = engine.plan(&request)?;
     Ok(Shown {
-        title: words::title(mine.verb, mine.rev.as_deref().unwrap_or(&plan.target)),
-        document: shape::plan(&plan, mine.rev.as_deref(), "code"),
+        title: messages::title(mine.verb, mine.rev.as_deref().unwrap_or(&plan.target)),
+        document: to_protocol::plan(&plan, mine.rev.as_deref(), "code"),
         plan,
     })
 }
@@ -178,7 +178,7 @@ pub async fn run(session: &Arc<Session>, mut job: Job) -> Outcome<RestoreResult>
     for _ in 0..TRIES {
         let shown = plan(session, &job).await?;
         if shown.plan.is_empty() && shown.plan.open_conflicts() == 0 {
-            session.report(words::nothing(&shown.title, &shown.plan));
+            session.report(messages::nothing(&shown.title, &shown.plan));
             return Ok(RestoreResult::Nothing(Box::new(shown.document)));
         }
         if shown.plan.open_conflicts() > 0 && job.request.on_conflict == OnConflict::Fail {
@@ -215,14 +215,14 @@ pub async fn run(session: &Arc<Session>, mut job: Job) -> Outcome<RestoreResult>
 
 fn conflict(shown: &Shown) -> Box<Failure> {
     let files = shown.plan.open_conflicts();
-    Failure::new(FailureKind::Conflict, words::conflict(files))
+    Failure::new(FailureKind::Conflict, messages::conflict(files))
         .hint(refusal::CONFLICT_HINT)
         .answer(shown.document.clone())
 }
 
 /// Has the user decide what collides.
 async fn decide(session: &Arc<Session>, job: &mut Job, shown: &Shown) -> Outcome<()> {
-    let question = words::question(&shown.title, &shown.plan, job.request.on_conflict);
+    let question = messages::question(&shown.title, &shown.plan, job.request.on_conflict);
     let answers = [
         choice::CURRENT,
         choice::TARGET,
@@ -248,8 +248,8 @@ async fn decide(session: &Arc<Session>, job: &mut Job, shown: &Shown) -> Outcome
 }
 
 async fn confirm(session: &Arc<Session>, job: &Job, shown: &Shown) -> Outcome<()> {
-    let question = words::question(&shown.title, &shown.plan, job.request.on_conflict);
-    let yes = words::yes(job.verb);
+    let question = messages::question(&shown.title, &shown.plan, job.request.on_conflict);
+    let yes = messages::yes(job.verb);
     loop {
         let answers = [yes, choice::SHOW, choice::CANCEL];
         let chosen = must_ask(session, MessageType::Info, &question, &answers).await?;
@@ -270,7 +270,7 @@ async fn apply(
     let mine = job.clone();
     let _alone = job.room.restoring.lock().await;
     let open = Open::of(session, &job.room);
-    let title = words::doing(job.verb, job.rev.as_deref());
+    let title = messages::doing(job.verb, job.rev.as_deref());
     let work = |shown: progress::Shown| {
         job.room.act(false, move |Acting { engine, lease }| {
             let mut engine = shown.tell(engine);
@@ -283,7 +283,7 @@ async fn apply(
                 None => texts(&engine, &applied.plan)?,
                 Some(_) => Vec::new(),
             };
-            let document = shape::applied(&applied, mine.rev.as_deref(), "code");
+            let document = to_protocol::applied(&applied, mine.rev.as_deref(), "code");
             Ok((applied, texts, document))
         })
     };
@@ -292,9 +292,9 @@ async fn apply(
     session.changed(&job.room);
     let unsaved: Vec<_> = texts.iter().map(|text| text.path.clone()).collect();
     let unseen = editing::apply(session, &job.room, texts, For::Command).await;
-    document.not_taken = shape::paths(&unseen.not_taken);
-    document.awaited = shape::paths(&unseen.awaited);
-    let said = words::done(job.verb, job.rev.as_deref(), &applied, &unsaved);
+    document.not_taken = to_protocol::paths(&unseen.not_taken);
+    document.awaited = to_protocol::paths(&unseen.awaited);
+    let said = messages::done(job.verb, job.rev.as_deref(), &applied, &unsaved);
     session.report(said);
     Ok(document)
 }

@@ -18,15 +18,15 @@ use tokio::sync::{Notify, watch};
 use tower_lsp::Client;
 use tower_lsp::gen_lsp_types::{MessageType, TextDocumentContentChangeEvent as Change};
 
-use super::abilities::Abilities;
-use super::agents::AtWork;
+use super::client_capabilities::Abilities;
 use super::document::{self, Document, Documents, Loaded, Place};
-use super::news;
+use super::editor_agents::AtWork;
 use super::progress::Running;
-use super::room::{Acting, Room};
 use super::settings::{Lenses, Settings};
+use super::store_watcher;
 use super::views::Views;
-use super::{uri, words};
+use super::workspace::{Acting, Room};
+use super::{messages, uri};
 
 #[derive(Debug)]
 pub struct Session {
@@ -48,7 +48,7 @@ pub struct Session {
     pub unkept: DashSet<String>,
     /// Documents that are left alone, of which the user was told.
     left_alone: DashSet<String>,
-    heard: UnboundedSender<news::Heard>,
+    heard: UnboundedSender<store_watcher::Heard>,
     touched: UnboundedSender<Touched>,
     /// Workspaces that were opened just now.
     opened: UnboundedSender<Arc<Room>>,
@@ -146,7 +146,7 @@ impl Session {
     pub fn new(
         client: Client,
         store_dir: Option<PathBuf>,
-        heard: UnboundedSender<news::Heard>,
+        heard: UnboundedSender<store_watcher::Heard>,
         touched: UnboundedSender<Touched>,
         opened: UnboundedSender<Arc<Room>>,
     ) -> Self {
@@ -225,7 +225,7 @@ impl Session {
             && self.left_alone.insert(uri.to_owned())
         {
             let path = place.path.display();
-            self.say(MessageType::Info, words::notice::left_alone(&path, why));
+            self.say(MessageType::Info, messages::notice::left_alone(&path, why));
         }
     }
 
@@ -280,7 +280,7 @@ impl Session {
         });
         if let Some(news) = lost {
             if let Some(path) = news.flatten() {
-                self.say(MessageType::Warning, words::notice::lost(&path));
+                self.say(MessageType::Warning, messages::notice::lost(&path));
             }
             tracing::warn!("{uri}: out of step until it is opened again or told as a whole");
         }
@@ -526,7 +526,7 @@ impl Session {
             return Ok(room);
         }
         let room = Arc::new(Room::open(workspace, &self.abilities().name)?);
-        if let Err(error) = news::listen(&room, self.heard.clone()) {
+        if let Err(error) = store_watcher::listen(&room, self.heard.clone()) {
             tracing::warn!("no news of {}: {error}", room.root().display());
         }
         self.rooms.insert(room.root().to_path_buf(), room.clone());

@@ -7,7 +7,7 @@ pub use backstitch_core::config::Lenses;
 use backstitch_core::config::{Key, Said, Setting, unknown};
 use serde_json::{Map, Value};
 
-use super::words::notice::setting as words;
+use super::messages::notice::setting as messages;
 
 /// By how it was said. What was said later is nearer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -61,7 +61,7 @@ impl Settings {
             match all.get(SECTION) {
                 None | Some(Value::Null) => {}
                 Some(Value::Object(section)) => self.section("", section, &mut read, &mut wrong),
-                Some(other) => wrong.push(words::no_section(SECTION, other)),
+                Some(other) => wrong.push(messages::no_section(SECTION, other)),
             }
             for (key, value) in all {
                 if let Some(key) = dotted(key) {
@@ -95,7 +95,7 @@ impl Settings {
     pub fn begin(&mut self, options: &Value) -> Vec<String> {
         let mut wrong = Vec::new();
         let Some(all) = options.as_object() else {
-            wrong.push(words::no_options(options));
+            wrong.push(messages::no_options(options));
             return wrong;
         };
         let mut read = Read::new();
@@ -103,7 +103,7 @@ impl Settings {
             if !OPTIONS.contains(&key.as_str()) {
                 self.value(key, value, &mut read, &mut wrong);
             } else if !value.is_boolean() {
-                wrong.push(words::no_flag(key, value));
+                wrong.push(messages::no_flag(key, value));
             }
         }
         for (key, setting) in read {
@@ -157,7 +157,7 @@ impl Settings {
         }
         let Some(key) = Key::named(name) else {
             if !(value.is_null() && Key::is_group(name)) {
-                wrong.push(words::unknown(SECTION, name, &unknown()));
+                wrong.push(messages::unknown(SECTION, name, &unknown()));
             }
             return;
         };
@@ -168,7 +168,7 @@ impl Settings {
         let setting = key.read(value, &value.to_string(), None);
         if let Err(why) = &setting {
             let said = self.said();
-            wrong.push(words::no_value(SECTION, key, why, said.get(key)));
+            wrong.push(messages::no_value(SECTION, key, why, said.get(key)));
         }
         read.push((key, setting.map(Some).map_err(|_| ())));
     }
@@ -181,7 +181,7 @@ impl Settings {
             *key == Key::StoreDir && new && same() != self.initial.get(Key::StoreDir)
         };
         if read.iter().any(late) {
-            wrong.push(words::late_store_dir(SECTION));
+            wrong.push(messages::late_store_dir(SECTION));
         }
         read.retain(|(key, _)| *key != Key::StoreDir);
         read

@@ -16,13 +16,13 @@ use tower_lsp::gen_lsp_types::{MessageType, ShowDocumentParams, Uri};
 
 use super::commands;
 use super::failure::{Failure, Outcome};
+use super::messages::{self, Now, refusal, view};
 use super::restore::Shown;
-use super::room::{Acting, Room};
 use super::session::{ANSWER, Session};
 use super::uri;
-use super::words::{self, Now, refusal, view};
-use crate::changed::{Changed, difference};
-use crate::shape;
+use super::workspace::{Acting, Room};
+use crate::file_changes::{Changed, difference};
+use crate::to_protocol;
 
 /// Shows what changed since a revision, between two, or by one turn alone; in one file where one is named.
 pub async fn diff(
@@ -51,7 +51,7 @@ pub async fn diff(
     });
     let (patch, files) = patch.await?;
     if patch.is_empty() {
-        session.say(MessageType::Info, words::nothing_between(&from, &to));
+        session.say(MessageType::Info, messages::nothing_between(&from, &to));
     } else {
         let file = path.as_ref().map(base_name);
         let name = view::diff_name(file.as_deref(), &from, &to);
@@ -78,7 +78,7 @@ async fn diff_of(
     });
     let (to, patch, files) = shown.await?;
     if patch.is_empty() {
-        session.say(MessageType::Info, words::nothing_of(&turn));
+        session.say(MessageType::Info, messages::nothing_of(&turn));
     } else {
         let file = path.as_ref().map(base_name);
         show(session, &view::turn_name(file.as_deref(), &turn), &patch).await?;
@@ -121,7 +121,7 @@ pub async fn timeline(
         .collect();
     let text = format!("{}{rows}", view::TIMELINE_HEAD);
     show(session, &name, text.as_bytes()).await?;
-    let checkpoints = entries.iter().map(shape::checkpoint);
+    let checkpoints = entries.iter().map(to_protocol::checkpoint);
     Ok(ShowTimelineResult {
         checkpoints: checkpoints.collect(),
     })
@@ -298,7 +298,7 @@ fn patches(engine: &Engine, plan: &Plan) -> String {
     while let Some(action) = actions.next() {
         if room == 0 {
             text.push('\n');
-            text.push_str(&words::more_files(1 + actions.count()));
+            text.push_str(&messages::more_files(1 + actions.count()));
             text.push('\n');
             break;
         }
@@ -314,7 +314,7 @@ fn patches(engine: &Engine, plan: &Plan) -> String {
         text.push('\n');
         text.push_str(&shown);
         if all > most {
-            text.push_str(&words::more_lines(all - most));
+            text.push_str(&messages::more_lines(all - most));
             text.push('\n');
         }
     }
@@ -341,8 +341,8 @@ pub fn planned(engine: &Engine, plan: &Plan) -> Vec<PlannedText> {
             .iter()
             .sum::<usize>();
         texts.push(PlannedText {
-            path: shape::text(&file.path),
-            from: file.from.as_deref().map(shape::text),
+            path: to_protocol::text(&file.path),
+            from: file.from.as_deref().map(to_protocol::text),
             now,
             then,
         });
@@ -372,11 +372,11 @@ async fn show(session: &Arc<Session>, name: &str, content: &[u8]) -> Outcome<()>
         Failure::new(FailureKind::Failed, refusal::temporary(&error)).hint(refusal::TEMPORARY_HINT)
     })?;
     if !session.abilities().show_document {
-        session.say(MessageType::Info, words::stands_in(&path));
+        session.say(MessageType::Info, messages::stands_in(&path));
         return Ok(());
     }
     if !shown(session, uri::of_path(&path)).await {
-        session.say(MessageType::Info, words::stands_in(&path));
+        session.say(MessageType::Info, messages::stands_in(&path));
     }
     Ok(())
 }

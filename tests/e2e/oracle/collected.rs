@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use backstitch_core::LogFilter;
-use backstitch_core::gc::Limits;
 use backstitch_core::model::{Kind, NodeId};
+use backstitch_core::retention::Limits;
 
 use super::model::Sure;
 use super::world::{Checked, World};

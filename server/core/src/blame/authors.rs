@@ -8,7 +8,7 @@ use rusqlite::{Connection, Row};
 use super::runs::{Owner, Runs};
 use super::{Author, By, IN_EDITOR, ON_DISK, Work};
 use crate::capture::calls::{self, Found as Situation, Writers};
-use crate::capture::settle::by_open_edit;
+use crate::capture::record_scan::by_open_edit;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::history;

@@ -3,14 +3,14 @@
 
 pub(crate) mod calls;
 pub(crate) use calls::silent_since;
+mod cross_root;
+pub(crate) mod edit_call;
 mod event;
-mod glance;
-mod look;
-pub(crate) mod named;
+mod observe;
+pub(crate) mod record_scan;
 mod renames;
-pub(crate) mod settle;
-mod sight;
-mod visits;
+mod snapshot;
+mod visibility;
 
 #[cfg(test)]
 mod cost;
@@ -28,7 +28,7 @@ use crate::store;
 
 use calls::{Found as Situation, Outcome, Threads, Writer};
 pub use event::{AgentEvent, Effect, EventKind, Told, ToolCall, Wrote};
-use settle::{AFTER, BEFORE, Cause, Desk};
+use record_scan::{AFTER, BEFORE, Cause, Desk};
 
 /// How long a hook may look at the tree before the rest goes on without it.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(2);

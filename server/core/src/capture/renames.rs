@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::settle::Step;
-use crate::disk::Stat;
+use super::record_scan::Step;
 use crate::model::{ContentId, Image};
-use crate::scan::KnownTree;
+use crate::worktree::disk::Stat;
+use crate::worktree::scan::KnownTree;
 
 /// Joins a deletion and a creation of one step into a rename: the same inode born at the same time,
 /// or the same non-empty content with exactly one candidate on each side.

@@ -5,7 +5,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-use crate::git::objects::name_of;
+use crate::worktree::git::objects::name_of;
 
 /// Git's digits, in order (gitformat: base85.c).
 const DIGITS: &[u8; 85] =

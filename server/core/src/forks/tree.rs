@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::capture::settle::NO_STAT;
-use crate::disk::{Content, Root};
+use crate::capture::record_scan::NO_STAT;
 use crate::engine::{Engine, Progress};
 use crate::error::{Context, Result};
 use crate::history::{self, Ancestry};
-use crate::known;
 use crate::model::{FileId, Image, NodeId, Opaque, RelPath};
 use crate::restore::{Gap, gap_of};
-use crate::scan::Known;
+use crate::worktree::disk::{Content, Root};
+use crate::worktree::file_state;
+use crate::worktree::scan::Known;
 
 /// From so many files on, the whole file system is synced rather than each of them.
 const SYNC_ALL: usize = 2000;
@@ -90,7 +90,7 @@ impl Engine {
             return Ok(None);
         };
         target.make_parents(path)?;
-        let row = known::get(&self.store.conn, self.here.root, path)?;
+        let row = file_state::get(&self.store.conn, self.here.root, path)?;
         let same = row.is_some_and(|row| row.image.content() == Some(content));
         let like = self.root.place(path).ok().flatten().filter(|_| same);
         match target.place(path)? {
@@ -104,7 +104,7 @@ impl Engine {
 
     /// None: it is not there any more as it was seen last.
     fn copy(&self, path: &RelPath, target: &Root) -> Result<Option<std::fs::File>> {
-        let Some(row) = known::get(&self.store.conn, self.here.root, path)? else {
+        let Some(row) = file_state::get(&self.store.conn, self.here.root, path)? else {
             return Ok(None);
         };
         let Some(from) = self.root.place(path).ok().flatten() else {
@@ -127,7 +127,7 @@ impl Engine {
         for (path, (image, file)) in self.placed_at(node)? {
             let since = match file {
                 Some(file) => history::since(conn, file)?,
-                None => known::row(conn, self.here.root, &path)?.and_then(|row| row.since),
+                None => file_state::row(conn, self.here.root, &path)?.and_then(|row| row.since),
             };
             let row = Known {
                 image,
@@ -151,9 +151,9 @@ impl Engine {
         let there: BTreeSet<FileId> = rows.iter().filter_map(|(_, row)| row.file).collect();
         let paths: BTreeSet<&RelPath> = rows.iter().map(|(path, _)| path).collect();
         let ancestry = Ancestry::new(conn);
-        let mut gone = known::all_gone(conn, self.here.root)?;
+        let mut gone = file_state::all_gone(conn, self.here.root)?;
         gone.extend(
-            known::all(conn, self.here.root)?
+            file_state::all(conn, self.here.root)?
                 .into_iter()
                 .filter_map(|(path, row)| Some((path, row.file?))),
         );

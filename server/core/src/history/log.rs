@@ -7,7 +7,7 @@ use rusqlite::{Connection, params, params_from_iter};
 use super::ancestry::Line;
 use super::rows::{NewCounts, Rows};
 use super::timeline::Entry;
-use super::{Ancestry, Here, branches, head, words};
+use super::{Ancestry, Here, branches, full_text, head};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{BranchId, Kind, NodeId, RelPath, SessionId};
@@ -117,7 +117,11 @@ fn find(conn: &Connection, here: Here, filter: &LogFilter) -> Result<Vec<NodeId>
         Some(name) => branches::find(conn, name)?,
         None => here.branch,
     };
-    let question = filter.text.as_deref().map(words::question).transpose()?;
+    let question = filter
+        .text
+        .as_deref()
+        .map(full_text::question)
+        .transpose()?;
     let line = match head(conn, branch)? {
         None => return Ok(Vec::new()),
         Some(_) if filter.all_branches => None,

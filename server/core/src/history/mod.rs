@@ -3,36 +3,36 @@
 
 mod ancestry;
 pub(crate) mod branches;
+pub(crate) mod full_text;
 mod log;
 mod revs;
+mod row_checksums;
 mod rows;
 mod sets;
-mod sums;
 mod timeline;
-pub(crate) mod words;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::{Error, Result};
-use crate::lent;
 use crate::model::Reason;
 use crate::model::{
     BranchId, Change, ChangeId, ContentId, Coverage, FileId, FileState, GitHead, Image, Kind, Node,
     NodeId, Origin, Placed, RelPath, Role, RootId,
 };
 use crate::store::{now, state_columns, state_from};
+use crate::worktree::git::backed_content;
 
 pub(crate) use ancestry::Ancestry;
 pub use branches::{BranchInfo, Tag};
 pub use log::{LogFilter, OfFile};
 pub(crate) use log::{entry, log};
 pub(crate) use revs::{names_head, resolve, resolve_op};
+pub(crate) use row_checksums::rotten;
 pub(crate) use rows::{Rows, misjudged};
 pub(crate) use sets::{
     SetHash, changes_with_sets, chosen_of, in_force, is_changed, moved_by, set_at, state_at,
     version,
 };
-pub(crate) use sums::rotten;
 pub use timeline::{Entry, EntryChange, OpKind, OpState, Operation};
 pub(crate) use timeline::{operation, operations, session, turn};
 
@@ -61,7 +61,7 @@ pub(crate) fn head(conn: &Connection, branch: BranchId) -> Result<Option<NodeId>
         )?
         .query_row([branch], |r| Ok((r.get(0)?, r.get(1)?)))?;
     if head != newest {
-        return Err(sums::rotten(&format!("where branch {} ends", branch.0)).into());
+        return Err(row_checksums::rotten(&format!("where branch {} ends", branch.0)).into());
     }
     Ok(head)
 }
@@ -128,7 +128,7 @@ pub(crate) struct NewChange<'a> {
 
 impl NewChange<'_> {
     fn sum(&self, role: Role, set: SetHash) -> i32 {
-        let summed = sums::Summed {
+        let summed = row_checksums::Summed {
             node: self.node,
             file: self.file,
             role: i64::from(role == Role::Restore),
@@ -226,7 +226,7 @@ pub(crate) fn sum_anew(conn: &Connection, change: ChangeId) -> Result<()> {
         )?
         .query_row([change], |r| {
             let (before, after) = (state_from(r, 3)?, state_from(r, 5)?);
-            let summed = sums::Summed {
+            let summed = row_checksums::Summed {
                 node: r.get(0)?,
                 file: r.get(1)?,
                 role: r.get(2)?,
@@ -248,7 +248,7 @@ fn insert_change(
     set: SetHash,
 ) -> Result<ChangeId> {
     for placed in [new.before, new.after].into_iter().flatten() {
-        lent::keep(conn, &placed.image)?;
+        backed_content::keep(conn, &placed.image)?;
     }
     let (before_path, before_image) = state_columns(new.before);
     let (after_path, after_image) = state_columns(new.after);
@@ -282,15 +282,15 @@ const CHANGE: &str =
     c.set_after, c.sum, c.session, c.call, c.session_certainty, c.step_certainty, c.made_dirs";
 
 fn change_from(r: &Row<'_>) -> rusqlite::Result<Change> {
-    of_sound(r, sums::read(r, 1)?)
+    of_sound(r, row_checksums::read(r, 1)?)
 }
 
 /// The same to be shown: one that is damaged hides no other.
 fn shown_from(r: &Row<'_>) -> rusqlite::Result<Change> {
-    of_sound(r, sums::read_unchecked(r, 1)?)
+    of_sound(r, row_checksums::read_unchecked(r, 1)?)
 }
 
-fn of_sound(r: &Row<'_>, sound: sums::Sound) -> rusqlite::Result<Change> {
+fn of_sound(r: &Row<'_>, sound: row_checksums::Sound) -> rusqlite::Result<Change> {
     Ok(Change {
         id: r.get(0)?,
         node: sound.node,

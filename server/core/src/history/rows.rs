@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::ancestry::Line;
 use super::timeline::{self, Entry, EntryChange};
 use super::{Ancestry, Here, branches, head, node, shown_changes};
-use crate::editors::{self, Unsaved};
+use crate::documents::{self, Unsaved};
 use crate::error::Result;
 use crate::model::{
     BranchId, Change, ChangeId, ContentId, FileState, Kind, Node, NodeId, OpId, Role, Session,
@@ -137,7 +137,7 @@ impl<'a> Rows<'a> {
         if !self.any_unsaved {
             return Ok(Vec::new());
         }
-        let mut all = editors::node_rows(self.conn, id)?;
+        let mut all = documents::node_rows(self.conn, id)?;
         for unsaved in &mut all {
             let mut bytes = |content: Option<ContentId>| {
                 let read = content.and_then(|content| self.reader.get(&content).ok());

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::{Ancestry, CHANGE, sums};
+use super::{Ancestry, CHANGE, row_checksums};
 use crate::error::Result;
 use crate::model::{Change, ChangeId, FileId, FileState, NodeId, Origin};
 use crate::store::{state_columns, state_from};
@@ -74,7 +74,7 @@ pub(super) fn remember(
         set,
         path,
         image,
-        sums::of_version(file, set, state)
+        row_checksums::of_version(file, set, state)
     ])?;
     Ok(())
 }
@@ -84,7 +84,11 @@ pub(crate) fn version(conn: &Connection, file: FileId, set: SetHash) -> Result<O
     let read = |r: &rusqlite::Row<'_>| {
         let state = state_from(r, 0)?;
         let what = || format!("a state of file {}", file.0);
-        sums::check(r.get(2)?, sums::of_version(file, set, &state), what)?;
+        row_checksums::check(
+            r.get(2)?,
+            row_checksums::of_version(file, set, &state),
+            what,
+        )?;
         Ok(state)
     };
     Ok(conn
@@ -148,7 +152,7 @@ pub(crate) fn chosen_of(
 
 /// The changes of a file, each with the branch and number of its node.
 fn of_file(order: &str) -> String {
-    let columns = sums::COLUMNS;
+    let columns = row_checksums::COLUMNS;
     format!(
         "SELECT n.branch, n.id, c.id, {columns} FROM change c JOIN node n ON n.id = c.node
          WHERE c.file = ?1 ORDER BY c.id {order}"
@@ -163,7 +167,7 @@ pub(crate) fn set_at(conn: &Connection, file: FileId, node: NodeId) -> Result<Se
     let mut rows = select.query([file])?;
     while let Some(row) = rows.next()? {
         if line.has(row.get(0)?, row.get(1)?) {
-            return Ok(sums::read(row, 3)?.set);
+            return Ok(row_checksums::read(row, 3)?.set);
         }
     }
     Ok(SetHash::EMPTY)
@@ -187,7 +191,7 @@ pub(crate) fn in_force(
             continue;
         }
         let change: ChangeId = row.get(2)?;
-        let sound = sums::read(row, 3)?;
+        let sound = row_checksums::read(row, 3)?;
         written = sound.set;
         if sound.role == 0 {
             set.insert(change);
@@ -204,7 +208,7 @@ pub(crate) fn in_force(
     }
     if SetHash::of(&set) != written {
         let what = format!("what is in force of file {} at {node}", file.0);
-        return Err(sums::rotten(&what).into());
+        return Err(row_checksums::rotten(&what).into());
     }
     Ok(set)
 }
@@ -217,14 +221,14 @@ pub(crate) fn state_at(ancestry: &Ancestry<'_>, file: FileId, node: NodeId) -> R
     let mut is_changed = false;
     while let Some(row) = rows.next()? {
         if line.has(row.get(0)?, row.get(1)?) {
-            return Ok(sums::read(row, 3)?.after);
+            return Ok(row_checksums::read(row, 3)?.after);
         }
         is_changed = true;
     }
     let base = version(ancestry.conn(), file, SetHash::EMPTY)?;
     if base.is_none() && is_changed {
         let what = format!("what file {} was before its first change", file.0);
-        return Err(sums::rotten(&what).into());
+        return Err(row_checksums::rotten(&what).into());
     }
     Ok(base.flatten())
 }

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, Row};
 
-use crate::editors::Unsaved;
+use crate::documents::Unsaved;
 use crate::error::Result;
 use crate::model::{
     BranchId, Call, CallId, Change, Node, NodeId, OpId, RootId, Session, SessionId, Turn, TurnId,

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use super::exchange::{Exchange, Step, remove_temps};
 use super::journal::{self, Begin, Line, Phase};
 use super::types::{Applied, Plan, Request};
-use crate::editors::pending::Pending;
-use crate::editors::{self, PendingSave};
+use crate::documents::pending::Pending;
+use crate::documents::{self, PendingSave};
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
@@ -55,7 +55,7 @@ impl Engine {
         let shown = |plan: &Plan| plan.about_files == about_files;
         match self.apply_here(r, &shown, progress)? {
             Outcome::Done(applied) => Ok(*applied),
-            Outcome::Elsewhere(plan) => Err(editors::in_the_way(&plan.held)),
+            Outcome::Elsewhere(plan) => Err(documents::in_the_way(&plan.held)),
         }
     }
 
@@ -125,7 +125,7 @@ impl Engine {
     ) -> Result<Applied> {
         let other = plan.other_editor(r);
         let editor = other
-            .ok_or_else(|| editors::in_the_way(&plan.held))?
+            .ok_or_else(|| documents::in_the_way(&plan.held))?
             .clone();
         let paths: Vec<String> = plan.held.iter().map(|(_, path)| path.display()).collect();
         let shown = (plan.about_files.as_str(), paths.join(", "));
@@ -133,7 +133,7 @@ impl Engine {
             &editor,
             r,
             (shown.0, &shown.1),
-            editors::HAND_OVER,
+            documents::HAND_OVER,
             progress,
         )?;
         if let Some((reason, hint)) = answer.refused {

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::plan::Draft;
 use super::types::{Conflict, FilePlan, GapKind, OnConflict, Resolution};
 use crate::error::Result;
-use crate::known;
 use crate::model::RelPath;
+use crate::worktree::file_state;
 
 /// What is in the way of a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -101,7 +101,7 @@ impl Draft<'_> {
                     } else {
                         "a file stands where its directory is needed"
                     };
-                    let what = match known::get(conn, self.engine.here.root, &at)? {
+                    let what = match file_state::get(conn, self.engine.here.root, &at)? {
                         _ if link => Obstacle::Escape,
                         Some(_) => Obstacle::Tracked,
                         None => Obstacle::Untracked,
@@ -126,7 +126,7 @@ impl Draft<'_> {
         if part.before.as_ref().is_some_and(|b| b.path == to.path) {
             return Ok(None);
         }
-        match known::get(conn, self.engine.here.root, &to.path)? {
+        match file_state::get(conn, self.engine.here.root, &to.path)? {
             Some(_) if leaving.contains(&to.path) => Ok(None),
             Some(_) => Ok(Some((
                 "another file stands at its path".into(),

@@ -1,10 +1,10 @@
 //! One path's exchange: stage the new content beside the target, swap, look at what was displaced. And
 //! the names of our own that this needs.
 
-use crate::disk::{Place, Root};
 use crate::error::Result;
 use crate::model::{Image, RelPath};
 use crate::store::Store;
+use crate::worktree::disk::{Place, Root};
 
 use super::journal::Line;
 
@@ -226,7 +226,9 @@ fn remove_temp(root: &Root, line: &Line, path: &RelPath, expected: Image) -> Opt
         }
         if !image.is_absent() {
             let (_, name) = line.path.split();
-            let number = own.get(crate::disk::TEMP_PREFIX.len()..).unwrap_or(own);
+            let number = own
+                .get(crate::worktree::disk::TEMP_PREFIX.len()..)
+                .unwrap_or(own);
             let saved = [name, SAVED.as_bytes(), number].concat();
             if temp.rename_to_free(&temp.sibling(&saved)?)? {
                 return Ok(path.sibling(&saved));

@@ -124,7 +124,7 @@ pub(super) fn begin(conn: &Connection, here: Here, b: &Begin<'_>) -> Result<OpId
     for (at, line) in b.lines.iter().enumerate() {
         let temp = format!(
             "{}{}-{token}-{at}",
-            String::from_utf8_lossy(crate::disk::TEMP_PREFIX),
+            String::from_utf8_lossy(crate::worktree::disk::TEMP_PREFIX),
             op.0
         );
         conn.prepare_cached(

@@ -8,15 +8,15 @@ use super::types::{
     Action, ActionKind, BufferEdit, Conflict, FilePlan, Gap, GapKind, Goal, OnConflict, Plan,
     Request, Resolution,
 };
-use crate::editors;
+use crate::documents;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::history::{self, Ancestry};
-use crate::known;
 use crate::model::{
     ChangeId, ContentId, FileId, FileState, GitHead, Image, NodeId, Opaque, Placed, Reason, RelPath,
 };
+use crate::worktree::file_state;
 
 /// So many files that came into sight are named one by one.
 const STRANGERS: usize = 50;
@@ -72,7 +72,7 @@ impl Engine {
         }
         // no editor can do it all: what others have not saved is left alone, where there is more to do
         let held = plan.held.iter();
-        let left = held.map(|(editor, path)| (path.clone(), editors::named(editor)));
+        let left = held.map(|(editor, path)| (path.clone(), documents::named(editor)));
         let without = self.draft(r, head, &course, left.collect())?;
         let more = !without.is_empty() || without.open_conflicts() > 0;
         Ok(if more { without } else { plan })
@@ -463,7 +463,7 @@ impl Draft<'_> {
             }
         }
         let then = history::node(conn, target)?.git;
-        let now = crate::git::head(&self.engine.root.path);
+        let now = crate::worktree::git::head(&self.engine.root.path);
         // a forked directory has no repository, on purpose
         let elsewhere =
             now == GitHead::default() && history::root_of(conn, target)? != self.engine.here.root;
@@ -484,7 +484,7 @@ impl Draft<'_> {
 
     /// What came into sight after the target: nobody knows what it was then.
     fn strangers(&mut self, ancestry: &Ancestry<'_>, target: NodeId) -> Result<()> {
-        let all = known::strangers(&self.engine.store.conn, self.engine.here.root)?;
+        let all = file_state::strangers(&self.engine.store.conn, self.engine.here.root)?;
         let mut unknown = BTreeSet::new();
         for (path, since) in all {
             if !ancestry.is_ancestor(since, target)? && self.is_in_scope(&path) {
@@ -515,7 +515,7 @@ impl Draft<'_> {
     /// not know them.
     fn unseen(&mut self) -> Result<()> {
         let root = self.engine.here.root;
-        for item in known::coverage(&self.engine.store.conn, root)?.items {
+        for item in file_state::coverage(&self.engine.store.conn, root)?.items {
             let kind = match item.reason {
                 Reason::Unreadable => GapKind::Unreadable,
                 Reason::Special => GapKind::Special,
@@ -524,7 +524,7 @@ impl Draft<'_> {
             let Some(path) = RelPath::new(item.path) else {
                 continue;
             };
-            let known = known::get(&self.engine.store.conn, root, &path)?;
+            let known = file_state::get(&self.engine.store.conn, root, &path)?;
             let is_file = known.is_some_and(|k| !matches!(k.image, Image::Opaque(_)));
             let bytes = Some(path.bytes().to_vec());
             let is_named = self.plan.gaps.iter().any(|g| g.path == bytes);

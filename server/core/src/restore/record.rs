@@ -5,18 +5,18 @@ use std::collections::HashMap;
 use rusqlite::params;
 
 use super::journal::{self, JournalEdit, JournalFile, Line, Phase};
-use crate::capture::settle::NO_STAT;
-use crate::disk::Stat;
-use crate::editors;
-use crate::editors::pending::{self, NewPending};
+use crate::capture::record_scan::NO_STAT;
+use crate::documents;
+use crate::documents::pending::{self, NewPending};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::history::{self, Here, NewChange, NewNode, OpKind};
-use crate::known;
 use crate::model::{Coverage, Kind, NodeId, OpId, Origin, Placed, RelPath};
-use crate::scan::Known;
 use crate::store::Durable;
+use crate::worktree::disk::Stat;
+use crate::worktree::file_state;
+use crate::worktree::scan::Known;
 
 impl Engine {
     /// Records what an operation did, by its journal. The node that the head is at by then.
@@ -52,7 +52,7 @@ impl Engine {
         let files = journal::files(&self.store.conn, op)?;
         let made = history::operation(&self.store.conn, op)?;
         let edits = journal::edits(&self.store.conn, op)?;
-        let git = crate::git::head(&self.root.path);
+        let git = crate::worktree::git::head(&self.root.path);
         let (root, here, dir) = (&self.root, self.here, self.store.dir.clone());
         // looked at before the store is held
         let changed = lines.iter().map(|l| &l.path);
@@ -80,8 +80,8 @@ impl Engine {
                 coverage: &Coverage::default(),
             };
             let node = history::insert_node(conn, here, &new)?;
-            editors::attach(conn, &dir, here.root, node, Kind::Rewind)?;
-            let generation = known::next_generation(conn, here.root)?;
+            documents::attach(conn, &dir, here.root, node, Kind::Rewind)?;
+            let generation = file_state::next_generation(conn, here.root)?;
             let left = |p: &Option<Placed>| {
                 p.as_ref()
                     .and_then(|p| by_path.get(&p.path))
@@ -122,7 +122,7 @@ impl Engine {
             // rows: first what leaves, then what arrives, since one may take the other's place
             for part in &whole {
                 if let Some(from) = &part.before {
-                    known::remove(conn, here.root, &from.path)?;
+                    file_state::remove(conn, here.root, &from.path)?;
                 }
                 for placed in part.before.iter().chain(&part.after) {
                     pending::done(conn, here.root, &placed.path)?;
@@ -141,11 +141,11 @@ impl Engine {
                             .get(&to.path)
                             .map_or(NO_STAT, |s| Stat { racy: true, ..*s }),
                     };
-                    known::put(conn, here.root, &to.path, &row, known::Met::ByName)?;
-                    known::note_identity(conn, here.root, part.file, None)?;
+                    file_state::put(conn, here.root, &to.path, &row, file_state::Met::ByName)?;
+                    file_state::note_identity(conn, here.root, part.file, None)?;
                 } else {
                     let from = part.before.as_ref().map(|p| &p.path);
-                    known::note_identity(conn, here.root, part.file, from)?;
+                    file_state::note_identity(conn, here.root, part.file, from)?;
                 }
             }
             record_documents(conn, here, op, Some(node), &edits)?;
@@ -176,7 +176,7 @@ pub(super) fn record_documents(
 ) -> Result<()> {
     for e in edits {
         if let (Some(node), Some((text, base))) = (node, e.text) {
-            let kept = editors::Kept {
+            let kept = documents::Kept {
                 path: &e.path,
                 editor: &e.editor,
                 pid: e.pid,
@@ -184,7 +184,7 @@ pub(super) fn record_documents(
                 base,
                 made: e.made,
             };
-            editors::note_made(conn, node, &kept)?;
+            documents::note_made(conn, node, &kept)?;
         }
         if let Some((disk, wanted)) = e.waits {
             let new = NewPending {

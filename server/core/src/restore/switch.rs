@@ -11,22 +11,22 @@ use super::plan::{Draft, gap_of, opaque};
 use super::record::record_documents;
 use super::replay::Replay;
 use super::types::{Conflict, FilePlan, OnConflict, Resolution};
-use crate::capture::settle::NO_STAT;
-use crate::disk::Stat;
-use crate::editors::pending;
+use crate::capture::record_scan::NO_STAT;
+use crate::documents::pending;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::history::{self, Ancestry, Here, NewChange, NewNode, OpKind, Operation, branches};
-use crate::known;
-use crate::lent;
 use crate::model::{
     BranchId, ChangeId, Coverage, FileId, FileState, GitHead, Image, Kind, NodeId, OpId, Origin,
     RelPath, Role,
 };
-use crate::rules::{Rules, was_ignored};
-use crate::scan::Known;
 use crate::store::{self, Durable};
+use crate::worktree::disk::Stat;
+use crate::worktree::file_state;
+use crate::worktree::git::backed_content;
+use crate::worktree::ignore_rules::{Rules, was_ignored};
+use crate::worktree::scan::Known;
 
 impl Draft<'_> {
     pub(super) fn switch(&mut self, turnout: &Turnout) -> Result<()> {
@@ -402,7 +402,7 @@ impl Engine {
         let ways = self.ways(from, target)?;
         let ancestry = Ancestry::new(conn);
         let mut only_here: Vec<(RelPath, Known)> = Vec::new();
-        for (path, row) in known::all(conn, here.root)? {
+        for (path, row) in file_state::all(conn, here.root)? {
             if let (None, Some(since)) = (row.file, row.since)
                 && !ancestry.is_ancestor(since, target)?
             {
@@ -418,7 +418,7 @@ impl Engine {
             }
         }
         let edits = journal::edits(conn, op)?;
-        let git = crate::git::head(&root.path);
+        let git = crate::worktree::git::head(&root.path);
         let dir = self.store.dir.clone();
         let node = self.store.write(Durable::Power, |conn| {
             let unsaved = edits.iter().any(|e| e.text.is_some());
@@ -435,7 +435,7 @@ impl Engine {
                 history::insert_node(conn, here, &new)
             });
             let left = left.transpose()?;
-            let generation = known::next_generation(conn, here.root)?;
+            let generation = file_state::next_generation(conn, here.root)?;
             let records = Records {
                 conn,
                 here,
@@ -459,15 +459,15 @@ impl Engine {
             let mut strangers: Vec<(RelPath, Image)> = Vec::new();
             for (path, row) in &mut only_here {
                 // within the transaction: what is named from now on is in the store
-                row.image = lent::own(conn, here.root, path, row.image)?;
-                let file = known::identify(conn, path, row.since)?;
+                row.image = backed_content::own(conn, here.root, path, row.image)?;
+                let file = file_state::identify(conn, path, row.since)?;
                 history::note_base(conn, file, path, row.image)?;
-                known::remove(conn, here.root, path)?;
+                file_state::remove(conn, here.root, path)?;
                 strangers.push((path.clone(), row.image));
             }
             for way in &ways {
                 if let Some(before) = &way.before {
-                    known::remove(conn, here.root, &before.path)?;
+                    file_state::remove(conn, here.root, &before.path)?;
                     if way.after.is_none() {
                         strangers.push((before.path.clone(), before.image));
                     }
@@ -489,7 +489,8 @@ impl Engine {
                 params![here.root, to],
             )?;
             // they are on disk still: the other branch takes them up, unless it ignores them
-            strangers.retain(|(path, _)| !matches!(known::get(conn, here.root, path), Ok(Some(_))));
+            strangers
+                .retain(|(path, _)| !matches!(file_state::get(conn, here.root, path), Ok(Some(_))));
             let mut seen = seen_there(conn, here, &dir, strangers)?;
             seen.retain(|(path, _)| root.stat(path).is_some());
             let mut node = None;
@@ -513,7 +514,7 @@ impl Engine {
                         history::insert_restore(conn, target, &change, &[], &part.put_back)?;
                     }
                     if let Some(before) = before {
-                        known::remove(conn, here.root, &before.path)?;
+                        file_state::remove(conn, here.root, &before.path)?;
                     }
                     records.place(part.file, before, &part.after)?;
                 }
@@ -525,7 +526,7 @@ impl Engine {
                         generation,
                         stat: NO_STAT,
                     };
-                    known::put(conn, here.root, &path, &row, known::Met::ByName)?;
+                    file_state::put(conn, here.root, &path, &row, file_state::Met::ByName)?;
                 }
             }
             conn.execute(
@@ -559,7 +560,7 @@ impl Records<'_> {
         let Some(after) = after else {
             let left = before.as_ref().map(|p| &p.path);
             return match left {
-                Some(_) => known::note_identity(self.conn, self.here.root, file, left),
+                Some(_) => file_state::note_identity(self.conn, self.here.root, file, left),
                 None => Ok(()),
             };
         };
@@ -571,14 +572,14 @@ impl Records<'_> {
             // what was not exchanged just now is read at the next look
             stat: self.stats.get(&after.path).copied().unwrap_or(NO_STAT),
         };
-        known::put(
+        file_state::put(
             self.conn,
             self.here.root,
             &after.path,
             &row,
-            known::Met::ByName,
+            file_state::Met::ByName,
         )?;
-        known::note_identity(self.conn, self.here.root, file, None)
+        file_state::note_identity(self.conn, self.here.root, file, None)
     }
 }
 
@@ -592,9 +593,9 @@ fn seen_there(
     if paths.is_empty() {
         return Ok(paths);
     }
-    let rules = Rules::base(&known::excludes(conn, here.root)?.unwrap_or_default());
+    let rules = Rules::base(&file_state::excludes(conn, here.root)?.unwrap_or_default());
     let mut text = |file: &RelPath| {
-        let row = known::get(conn, here.root, file).ok()??;
+        let row = file_state::get(conn, here.root, file).ok()??;
         store::get(conn, dir, &row.image.content()?).ok()
     };
     Ok(paths

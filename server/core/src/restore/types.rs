@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::editors::EditorInfo;
+use crate::documents::EditorInfo;
 use crate::history::OpKind;
 use crate::model::{
     BranchId, ChangeId, ContentId, EditorId, FileId, FileState, GitHead, NodeId, OpId, RelPath,
@@ -185,7 +185,7 @@ impl Plan {
     /// document of the asker's own is to be changed.
     pub(crate) fn other_editor(&self, r: &Request) -> Option<&EditorInfo> {
         let own = |d: &Document| d.edit.is_some() && Some(d.editor.id) == r.editor;
-        let editor = crate::editors::only_one(&self.held)?;
+        let editor = crate::documents::only_one(&self.held)?;
         (!self.documents.iter().any(own)).then_some(editor)
     }
 

@@ -9,8 +9,8 @@ use super::types::{
     BufferEdit, Conflict, ConflictSpan, Document, DocumentEdit, FilePlan, Gap, GapKind, OnConflict,
     OpenDoc, Resolution,
 };
-use crate::editors::pending::Pending;
-use crate::editors::{self, EditorInfo};
+use crate::documents::pending::Pending;
+use crate::documents::{self, EditorInfo};
 use crate::error::Result;
 use crate::history::{self, OpKind};
 use crate::merge::{Favor, merge3};
@@ -51,9 +51,9 @@ impl Draft<'_> {
         let concerns = |path: &RelPath| self.plan.files.iter().any(|f| moves(f, path));
         let told = self.r.unreadable.iter().filter(|path| concerns(path));
         let mut paths: BTreeSet<RelPath> = told.cloned().collect();
-        for held in editors::alive(conn, &engine.store.dir, root)? {
+        for held in documents::alive(conn, &engine.store.dir, root)? {
             if concerns(&held.path)
-                && let Some(open) = editors::text_of(conn, root, held.editor.id, &held.path)?
+                && let Some(open) = documents::text_of(conn, root, held.editor.id, &held.path)?
                 && std::str::from_utf8(&open.text).is_err()
             {
                 paths.insert(held.path);
@@ -108,7 +108,7 @@ impl Draft<'_> {
         if touched.is_empty() {
             return Ok(open);
         }
-        for held in editors::alive(conn, &engine.store.dir, root)? {
+        for held in documents::alive(conn, &engine.store.dir, root)? {
             let own = self.r.editor == Some(held.editor.id);
             // of its own documents an editor knows more than their rows say
             let told = own && self.r.open.iter().any(|doc| doc.path == held.path);
@@ -119,7 +119,7 @@ impl Draft<'_> {
                 let place = (held.editor.clone(), held.path.clone());
                 self.plan.held.push(place);
             }
-            let text = editors::text_of(conn, root, held.editor.id, &held.path)?;
+            let text = documents::text_of(conn, root, held.editor.id, &held.path)?;
             if let Some(text) = text {
                 let doc = Open {
                     editor: held.editor,
@@ -135,7 +135,7 @@ impl Draft<'_> {
         let own = self
             .r
             .editor
-            .map(|id| editors::editor(conn, id))
+            .map(|id| documents::editor(conn, id))
             .transpose()?;
         let own = own.flatten().unwrap_or_else(|| EditorInfo {
             id: self.r.editor.unwrap_or(crate::model::EditorId(0)),
@@ -282,7 +282,7 @@ impl Draft<'_> {
         let Some(node) = history::operation(conn, op)?.node else {
             return Ok(None);
         };
-        let Some((before, base, made)) = editors::kept_of(conn, node, path, editor)? else {
+        let Some((before, base, made)) = documents::kept_of(conn, node, path, editor)? else {
             return Ok(None);
         };
         let (before, made) = (self.engine.content(&before)?, self.engine.content(&made)?);

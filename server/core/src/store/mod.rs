@@ -301,7 +301,7 @@ impl Store {
     /// After everything was removed: gives the space back, as far as nobody else looks at it.
     pub(crate) fn shrink(&mut self) {
         std::fs::remove_dir_all(blobs::packs(&self.dir)).ok();
-        crate::seen::forget(&self.dir);
+        crate::worktree::dir_cache::forget(&self.dir);
         self.hasty.store(true, Ordering::Relaxed);
         self.conn.execute_batch("VACUUM").ok();
         self.conn

@@ -9,9 +9,9 @@ use serde_json::Value;
 use tower_lsp::gen_lsp_types::{ConfigurationItem, MessageType};
 
 use super::{ANSWER, Session};
-use crate::lsp::room::Room;
+use crate::lsp::messages;
 use crate::lsp::settings::{Lenses, SECTION, Settings};
-use crate::lsp::words;
+use crate::lsp::workspace::Room;
 
 impl Session {
     pub fn settings(&self) -> Settings {
@@ -61,7 +61,7 @@ impl Session {
         if let Err(error) = kept {
             self.say(
                 MessageType::Warning,
-                words::notice::setting::not_kept(error),
+                messages::notice::setting::not_kept(error),
             );
         }
     }
@@ -95,7 +95,7 @@ impl Session {
     /// Says where the stores are, where only this server hears of that.
     pub fn tell_store_dir(&self) {
         if let (None, Some(dir)) = (&self.store_dir, self.store_dir()) {
-            let said = words::notice::setting::own_stores(SECTION, &dir);
+            let said = messages::notice::setting::own_stores(SECTION, &dir);
             self.say(MessageType::Info, said);
         }
     }

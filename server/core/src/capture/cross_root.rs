@@ -1,0 +1,169 @@
+//! Edits in another directory of the same history: an agent that names a file there works there for that
+//! call, whatever directory its session belongs to.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use rusqlite::params;
+
+use super::event::{AgentEvent, Effect, EventKind, ToolCall};
+use super::record_scan::AFTER;
+use super::{calls, edit_call};
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::model::RootId;
+use crate::roots;
+use crate::workspace::Workspace;
+
+type Roots = Vec<(RootId, PathBuf)>;
+
+impl Engine {
+    /// Takes to other directories what belongs there; the rest, if any.
+    pub(super) fn visit(&mut self, e: &AgentEvent) -> Result<Option<AgentEvent>> {
+        match &e.kind {
+            EventKind::Before(call) => self.visit_with(e, call, EventKind::Before),
+            EventKind::After { call, told, failed } => {
+                let (told, failed) = (told.clone(), *failed);
+                self.visit_with(e, call, |call| EventKind::After {
+                    call,
+                    told: told.clone(),
+                    failed,
+                })
+            }
+            _ => {
+                if let Some(end) = end_of_thread(e) {
+                    for (_, dir) in self.left_open(e)? {
+                        self.visit_one(&dir, &end);
+                    }
+                }
+                Ok(Some(e.clone()))
+            }
+        }
+    }
+
+    fn visit_with(
+        &mut self,
+        e: &AgentEvent,
+        call: &ToolCall,
+        kind: impl Fn(ToolCall) -> EventKind,
+    ) -> Result<Option<AgentEvent>> {
+        let Effect::Names(paths) = &call.effect else {
+            return Ok(Some(e.clone()));
+        };
+        let others = self.others()?;
+        if others.is_empty() {
+            return Ok(Some(e.clone()));
+        }
+        let own = &self.root.path;
+        let mut here = Vec::new();
+        let mut there: BTreeMap<RootId, (&Path, Vec<PathBuf>)> = BTreeMap::new();
+        for path in paths {
+            let places = edit_call::places(own, e.cwd.as_deref(), path);
+            let mut stays = places.is_empty();
+            for place in places {
+                // the innermost of those that enclose it
+                let owner = others
+                    .iter()
+                    .filter(|(_, dir)| place.starts_with(dir))
+                    .max_by_key(|(_, dir)| dir.as_os_str().len())
+                    .filter(|(_, dir)| !place.starts_with(own) || dir.starts_with(own));
+                match owner {
+                    Some((id, dir)) => {
+                        let (_, paths) = there.entry(*id).or_insert((dir, Vec::new()));
+                        paths.push(place);
+                    }
+                    None => stays = true,
+                }
+            }
+            if stays {
+                here.push(path.clone());
+            }
+        }
+        if there.is_empty() {
+            return Ok(Some(e.clone()));
+        }
+        let part = |id: Option<String>, paths| AgentEvent {
+            kind: kind(ToolCall {
+                id,
+                effect: Effect::Names(paths),
+                ..call.clone()
+            }),
+            ..e.clone()
+        };
+        let alone = here.is_empty() && there.len() == 1;
+        for (root, (dir, paths)) in there {
+            // a call is one row of one directory
+            let id = match &call.id {
+                Some(id) if !alone => Some(format!("{id} in {}", root.0)),
+                id => id.clone(),
+            };
+            if !self.visit_one(dir, &part(id, paths.clone())) {
+                // what cannot be recorded there is said here to be outside
+                here.extend(paths);
+            }
+        }
+        if here.is_empty() {
+            // its own directory stays that of the session
+            let root = self.here.root;
+            self.store
+                .write(AFTER, |conn| calls::session(conn, root, e))?;
+            return Ok(None);
+        }
+        Ok(Some(part(call.id.clone(), here)))
+    }
+
+    /// Whether it could be recorded there.
+    fn visit_one(&self, dir: &Path, e: &AgentEvent) -> bool {
+        let workspace = Workspace {
+            root: dir.to_path_buf(),
+            store_dir: self.store.dir.clone(),
+            shared: true,
+        };
+        Self::open(&workspace)
+            .and_then(|mut there| there.record_here(e))
+            .is_ok()
+    }
+
+    fn others(&self) -> Result<Roots> {
+        let mut all = roots::standing(&self.store.conn)?;
+        all.retain(|(id, _)| *id != self.here.root);
+        Ok(all)
+    }
+
+    /// Other directories in which calls of this session are open.
+    fn left_open(&self, e: &AgentEvent) -> Result<Roots> {
+        let mut select = self.store.conn.prepare_cached(
+            "SELECT DISTINCT c.root FROM session s JOIN call c ON c.session = s.id
+             WHERE s.agent = ?1 AND s.native = ?2 AND c.closed IS NULL AND c.root <> ?3",
+        )?;
+        let open = select
+            .query_map(params![e.agent, e.session, self.here.root], |r| r.get(0))?
+            .collect::<rusqlite::Result<Vec<RootId>>>()?;
+        if open.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut all = self.others()?;
+        all.retain(|(id, _)| open.contains(id));
+        Ok(all)
+    }
+}
+
+/// What an event that ends threads of a session means where it only visits.
+fn end_of_thread(e: &AgentEvent) -> Option<AgentEvent> {
+    match &e.kind {
+        EventKind::Prompt {
+            synthetic: false, ..
+        } => Some(AgentEvent {
+            subagent: None,
+            kind: EventKind::BatchEnd,
+            ..e.clone()
+        }),
+        EventKind::SessionStart { source } if source == "compact" => None,
+        EventKind::SessionStart { .. }
+        | EventKind::SessionEnd
+        | EventKind::BatchEnd
+        | EventKind::SubagentStop
+        | EventKind::Stop { .. } => Some(e.clone()),
+        _ => None,
+    }
+}

@@ -1,0 +1,91 @@
+//! What the last scan could see: decides between created since and only come into sight.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use rusqlite::OptionalExtension;
+
+use super::record_scan::Desk;
+use crate::error::Result;
+use crate::model::{Coverage, Reason, RelPath};
+use crate::store;
+use crate::worktree::file_state;
+use crate::worktree::ignore_rules::{Excludes, Rules, was_ignored};
+use crate::worktree::scan::{Found, KnownTree};
+
+pub(super) struct Sight<'a> {
+    desk: &'a Desk<'a>,
+    known: &'a KnownTree,
+    /// The rules of then, where they were others than now.
+    then: Option<(Arc<Rules>, Excludes)>,
+    unreadable: Vec<Vec<u8>>,
+    bare: BTreeSet<Vec<u8>>,
+}
+
+impl<'a> Sight<'a> {
+    pub(super) fn new(
+        desk: &'a Desk<'a>,
+        known: &'a KnownTree,
+        now: &Excludes,
+        found: &[Found],
+    ) -> Result<Self> {
+        let (coverage, bare): (String, Option<Vec<u8>>) = desk
+            .conn
+            .prepare_cached("SELECT coverage, bare_dirs FROM root WHERE id = ?1")?
+            .query_row([desk.here.root], |r| Ok((r.get(0)?, r.get(1)?)))
+            .optional()?
+            .unwrap_or_default();
+        let then = file_state::excludes(desk.conn, desk.here.root)?.unwrap_or_default();
+        let rule_file = |f: &Found| f.path.split().1 == crate::worktree::ignore_rules::FILE;
+        let changed = then != *now || found.iter().any(rule_file);
+        let coverage: Coverage = serde_json::from_str(&coverage).unwrap_or_default();
+        Ok(Self {
+            desk,
+            known,
+            then: changed.then(|| (Rules::base(&then), then)),
+            unreadable: coverage
+                .items
+                .into_iter()
+                .filter(|i| i.reason == Reason::Unreadable)
+                .map(|i| i.path)
+                .collect(),
+            bare: bare
+                .unwrap_or_default()
+                .split(|b| *b == 0)
+                .map(<[u8]>::to_vec)
+                .collect(),
+        })
+    }
+
+    /// Whether the last scan could not have seen this path: then its earlier state is not known.
+    pub(super) fn was_out_of_sight(&self, path: &RelPath) -> bool {
+        if self.unreadable.iter().any(|dir| path.within(dir)) {
+            return true;
+        }
+        let Some((rules, then)) = &self.then else {
+            return false;
+        };
+        let (desk, known) = (self.desk, self.known);
+        let mut text = |file: &RelPath| {
+            let content = then.went_by(file, || known.get(file)?.image.content())?;
+            store::get(desk.conn, desk.dir, &content).ok()
+        };
+        was_ignored(rules, path, &mut text)
+    }
+
+    /// How many directories above a created path did not exist before it, as far as is known.
+    pub(super) fn made_dirs(&self, path: &RelPath) -> Result<u32> {
+        let mut made = 0;
+        let mut dir = path.parent();
+        while let Some(at) = dir {
+            if self.bare.contains(at.bytes())
+                || file_state::directory_known(self.desk.conn, self.desk.here.root, &at)?
+            {
+                break;
+            }
+            made += 1;
+            dir = at.parent();
+        }
+        Ok(made)
+    }
+}

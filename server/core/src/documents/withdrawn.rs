@@ -1,0 +1,203 @@
+//! What was withdrawn as not saved, since somebody wrote the file meanwhile, and is in the document still: where its
+//! text comes back, its edits are in force again, so that every line is whose it was.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::capture::calls::Verdict;
+use crate::capture::record_scan::{BEFORE, Desk, NO_STAT};
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::history::{self, Ancestry, NewChange};
+use crate::merge::{Favor, merge3};
+use crate::model::{
+    ChangeId, Coverage, FileId, FileState, Image, Kind, NodeId, Origin, Placed, RelPath,
+};
+use crate::worktree::disk::Look;
+use crate::worktree::file_state;
+use crate::worktree::scan::Known;
+
+/// The label of the node that withdraws.
+pub(super) const NOT_SAVED: &str = "not saved";
+const SAVED_AGAIN: &str = "saved after all";
+
+/// What one such node moved.
+struct Withdrawn {
+    taken_out: Vec<ChangeId>,
+    put_back: Vec<ChangeId>,
+    /// The file before, and after.
+    with: FileState,
+    without: FileState,
+}
+
+impl Engine {
+    /// An editor says that it saved a file that does not wait for that any more.
+    pub(super) fn saved_again(&mut self, path: &RelPath) -> Result<()> {
+        let conn = &self.store.conn;
+        let Some(row) = file_state::get(conn, self.here.root, path)? else {
+            return Ok(());
+        };
+        // asked for every document that is saved, and mostly nothing was ever withdrawn
+        let withdrawn = row.file.map(|file| newest_withdrawal(conn, file));
+        if withdrawn.transpose()?.flatten().is_none() {
+            return Ok(());
+        }
+        let look = self.look_known(path)?;
+        if look.image == row.image || !matches!(look.image, Image::File { .. }) {
+            return Ok(());
+        }
+        let lock = self.quiet_lock(Self::RESTORE_WAIT)?;
+        let _lock = lock.ok_or_else(super::pending::busy)?;
+        self.settle(BEFORE, look, |desk, look| desk.saved_again(path, &look))
+    }
+}
+
+impl Desk<'_> {
+    fn saved_again(&self, path: &RelPath, look: &Look) -> Result<()> {
+        let Some(row) = file_state::get(self.conn, self.here.root, path)? else {
+            return Ok(());
+        };
+        if look.image == row.image || !matches!(look.image, Image::File { .. }) {
+            return Ok(());
+        }
+        if !self.keep_seen(path, look, &row.image)? {
+            return Ok(());
+        }
+        let Some(row) = self.put_back(path, &row, look.image)? else {
+            return Ok(());
+        };
+        if row.image == look.image {
+            let seen = Known {
+                stat: look.stat.unwrap_or(NO_STAT),
+                ..row
+            };
+            return file_state::put(
+                self.conn,
+                self.here.root,
+                path,
+                &seen,
+                file_state::Met::ByName,
+            );
+        }
+        self.between(path, Some(&row), look.image, look, Verdict::USER)?;
+        Ok(())
+    }
+
+    /// Puts withdrawn edits back in force where this text, whose content the store has, has them. The row as it is
+    /// by then; None: it has not.
+    pub(super) fn put_back(
+        &self,
+        path: &RelPath,
+        row: &Known,
+        text: Image,
+    ) -> Result<Option<Known>> {
+        let (Some(file), Some(head)) = (row.file, self.head()?) else {
+            return Ok(None);
+        };
+        let Some(withdrawn) = self.withdrawn(file, head)? else {
+            return Ok(None);
+        };
+        let Some(merged) = self.with_it(&withdrawn, row.image)? else {
+            return Ok(None);
+        };
+        if merged == row.image || !self.is_nearer(text, merged, row.image)? {
+            return Ok(None);
+        }
+        let none = Coverage::default();
+        let label = Some(SAVED_AGAIN);
+        let node = self.node(Kind::External, None, None, None, label, &none)?;
+        let placed = |image| {
+            Some(Placed {
+                path: path.clone(),
+                image,
+            })
+        };
+        let change = NewChange {
+            node,
+            file,
+            before: &placed(row.image),
+            after: &placed(merged),
+            origin: Origin::USER,
+            provisional: false,
+            made_dirs: 0,
+        };
+        let (back, out) = (&withdrawn.taken_out, &withdrawn.put_back);
+        history::insert_restore(self.conn, head, &change, out, back)?;
+        let row = Known {
+            image: merged,
+            stat: NO_STAT,
+            generation: file_state::next_generation(self.conn, self.here.root)?,
+            ..row.clone()
+        };
+        file_state::put(
+            self.conn,
+            self.here.root,
+            path,
+            &row,
+            file_state::Met::ByName,
+        )?;
+        file_state::note_identity(self.conn, self.here.root, file, None)?;
+        Ok(Some(row))
+    }
+
+    /// What the newest restore of a file withdrew, if that is what it did, and nothing else.
+    fn withdrawn(&self, file: FileId, head: NodeId) -> Result<Option<Withdrawn>> {
+        let Some((change, node)) = newest_withdrawal(self.conn, file)? else {
+            return Ok(None);
+        };
+        if !Ancestry::new(self.conn).is_ancestor(node, head)? {
+            return Ok(None);
+        }
+        let (taken_out, put_back) = history::moved_by(self.conn, change)?;
+        let changes = history::changes_with_sets(self.conn, file)?;
+        let found = changes.into_iter().find(|(found, _)| found.id == change);
+        Ok(found.map(|(change, _)| Withdrawn {
+            taken_out,
+            put_back,
+            with: change.before,
+            without: change.after,
+        }))
+    }
+
+    /// The file as it is now with the withdrawn edits; where they collide with what was written since, these are what
+    /// the document has.
+    fn with_it(&self, withdrawn: &Withdrawn, now: Image) -> Result<Option<Image>> {
+        let Image::File { mode, .. } = now else {
+            return Ok(None);
+        };
+        let content = |state: &FileState| state.as_ref().and_then(|placed| placed.image.content());
+        let (Some(with), Some(without), Some(now)) = (
+            content(&withdrawn.with),
+            content(&withdrawn.without),
+            now.content(),
+        ) else {
+            return Ok(None);
+        };
+        let read = |content| crate::store::get(self.conn, self.dir, content);
+        let texts = read(&without).and_then(|base| Ok([base, read(&with)?, read(&now)?]));
+        let [base, with, theirs] = match texts {
+            Ok(texts) => texts,
+            // what is damaged costs the authorship, not the save
+            Err(Error::Blob { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let merge = merge3(&base, &with, &theirs, Favor::Ours);
+        Ok(Some(Image::File {
+            mode,
+            content: crate::store::put(self.conn, self.dir, &merge.bytes, Some(now))?,
+            size: merge.bytes.len() as u64,
+        }))
+    }
+}
+
+/// The newest restore of a file, if it is one that withdraws.
+fn newest_withdrawal(conn: &Connection, file: FileId) -> Result<Option<(ChangeId, NodeId)>> {
+    let newest: Option<(ChangeId, NodeId, Option<String>)> = conn
+        .prepare_cached(
+            "SELECT c.id, n.id, n.label FROM change c JOIN node n ON n.id = c.node
+             WHERE c.file = ?1 AND c.role = 1 ORDER BY c.id DESC LIMIT 1",
+        )?
+        .query_row([file], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+        .optional()?;
+    let withdraws = newest.filter(|(.., label)| label.as_deref() == Some(NOT_SAVED));
+    Ok(withdraws.map(|(change, node, _)| (change, node)))
+}

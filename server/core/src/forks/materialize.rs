@@ -1,0 +1,306 @@
+//! A directory that comes into being whole or not at all: built under a name of ours, and given its own at
+//! the end. A process that dies in between leaves a note in the store, by which whoever comes next finishes
+//! it, once the history has it, or takes it away.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OptionalExtension, params};
+use rustix::fs::{CWD, RenameFlags};
+
+use super::target::Target;
+use crate::error::{Context, Error, Result};
+use crate::model::{BranchId, ContentId, RootId, bytes_path, os_bytes};
+use crate::store::{self, Durable, Lock, Store};
+use crate::workspace::{self, Shares};
+use crate::worktree::disk::TEMP_PREFIX;
+
+/// The notes, a file each, locked by who is at it.
+const NOTES: &str = "forks";
+/// How long to wait for who is making the very directory that one works in.
+const WAIT: Duration = Duration::from_secs(10);
+/// A note that was not finished is given up after this.
+const HOUR: Duration = Duration::from_hours(1);
+
+#[derive(Debug)]
+pub(super) struct Making {
+    token: String,
+    target: PathBuf,
+    /// The outermost directory that is made: the target, or one above it.
+    top: PathBuf,
+    /// Where that is built.
+    temp: PathBuf,
+    /// What stood in the place of the target's own store before.
+    shared: Shares,
+    note: PathBuf,
+    _lock: Lock,
+}
+
+impl Making {
+    pub(super) fn begin(store: &Path, target: &Target, shared: Shares) -> Result<Self> {
+        let dir = store.join(NOTES);
+        store::make_private_dir(&dir)?;
+        let seed = format!("{}-{}", store::now(), std::process::id());
+        let token = ContentId::of(seed.as_bytes()).to_string()[..16].to_owned();
+        let name = [TEMP_PREFIX, b"fork-", token.as_bytes()].concat();
+        let temp = if target.exists {
+            target.path.join(bytes_path(&name))
+        } else {
+            target.top.with_file_name(bytes_path(&name))
+        };
+        let note = dir.join(&token);
+        // whole and locked before anybody can come by it
+        let fresh = dir.join(format!("{token}.new"));
+        let lock = store::lock(&fresh, true, Duration::ZERO)?
+            .ok_or_else(|| Error::refused("another fork has just begun", "try again"))?;
+        let text = [
+            if shared == Shares::This { b"1" } else { b"0" }.to_vec(),
+            os_bytes(temp.as_os_str()),
+            os_bytes(target.top.as_os_str()),
+            os_bytes(target.path.as_os_str()),
+        ];
+        let mut file = store::private_file(&fresh)
+            .append(true)
+            .open(&fresh)
+            .at("open", &fresh)?;
+        file.write_all(&text.join(&0))
+            .and_then(|()| file.sync_all())
+            .at("write", &fresh)?;
+        std::fs::rename(&fresh, &note).at("rename", &fresh)?;
+        let making = Self {
+            token,
+            target: target.path.clone(),
+            top: target.top.clone(),
+            temp,
+            shared,
+            note,
+            _lock: lock,
+        };
+        crate::fault::point("fork noted");
+        let tree = making.tree();
+        if let Err(error) = std::fs::create_dir_all(&tree).at("make", &tree) {
+            making.take_away(store);
+            return Err(error);
+        }
+        crate::fault::point("fork begun");
+        Ok(making)
+    }
+
+    /// A note that somebody left. None: it is not there any more, or somebody is at it.
+    fn left(note: PathBuf, own: &Path) -> Result<Option<Self>> {
+        let read = |note: &Path| {
+            let text = std::fs::read(note).ok()?;
+            let mut fields = text.split(|b| *b == 0);
+            let shared = fields.next()? == b"1";
+            let mut path = || fields.next().map(bytes_path);
+            Some((shared, path()?, path()?, path()?))
+        };
+        let Some((.., target)) = read(&note) else {
+            return Ok(None);
+        };
+        let wait = if target == own { WAIT } else { Duration::ZERO };
+        let Some(lock) = store::lock_existing(&note, wait)? else {
+            return Ok(None);
+        };
+        // it may have come to its end meanwhile
+        let Some((shared, temp, top, target)) = read(&note) else {
+            return Ok(None);
+        };
+        let token = note.file_name().unwrap_or_default().to_string_lossy();
+        Ok(Some(Self {
+            token: token.into_owned(),
+            target,
+            top,
+            temp,
+            shared: if shared {
+                Shares::This
+            } else {
+                Shares::Nothing
+            },
+            note,
+            _lock: lock,
+        }))
+    }
+
+    /// Where the target's files are written meanwhile.
+    pub(super) fn tree(&self) -> PathBuf {
+        match self.target.strip_prefix(&self.top) {
+            Ok(below) if !below.as_os_str().is_empty() => self.temp.join(below),
+            _ => self.temp.clone(),
+        }
+    }
+
+    fn key(&self) -> String {
+        format!("fork {}", self.token)
+    }
+
+    /// From the commit of this on, the directory is finished, whatever happens.
+    pub(super) fn commit(&self, conn: &Connection, root: RootId) -> Result<()> {
+        conn.execute(
+            "INSERT INTO meta (key, value) VALUES (?1, ?2)",
+            params![self.key(), root],
+        )?;
+        Ok(())
+    }
+
+    fn committed(&self, conn: &Connection) -> Result<Option<RootId>> {
+        Ok(conn
+            .query_row("SELECT value FROM meta WHERE key = ?1", [self.key()], |r| {
+                r.get(0)
+            })
+            .optional()?)
+    }
+
+    /// Gives the directory its place. Where that cannot be, nothing of it stays.
+    pub(super) fn finish(self, store: &Store) -> Result<()> {
+        if let Err(error) = self.put() {
+            self.undo(store)?;
+            return Err(error);
+        }
+        crate::fault::point("fork in place");
+        store.write(Durable::Process, |conn| {
+            conn.execute("DELETE FROM meta WHERE key = ?1", [self.key()])?;
+            Ok(())
+        })?;
+        self.forget();
+        Ok(())
+    }
+
+    fn put(&self) -> Result<()> {
+        if !self.temp.is_dir() {
+            return Ok(());
+        }
+        if self.temp.starts_with(&self.target) {
+            // an empty directory that was there already stays the one it is
+            for entry in std::fs::read_dir(&self.temp).at("read", &self.temp)? {
+                let entry = entry.at("read", &self.temp)?;
+                let to = self.target.join(entry.file_name());
+                if to.symlink_metadata().is_err() {
+                    rename_to_free(&entry.path(), &to)?;
+                }
+                crate::fault::point("fork entry in place");
+            }
+            // what somebody else made there meanwhile stays, and ours is in the history
+            std::fs::remove_dir_all(&self.temp).at("remove", &self.temp)?;
+        } else {
+            std::fs::rename(&self.temp, &self.top).map_err(|e| match e.kind() {
+                std::io::ErrorKind::DirectoryNotEmpty | std::io::ErrorKind::NotADirectory => {
+                    super::target::not_empty(&self.target)
+                }
+                _ => Error::Io {
+                    what: format!("make {}", self.top.display()),
+                    source: e,
+                },
+            })?;
+        }
+        let above = self.top.parent().unwrap_or(&self.top);
+        // some file systems cannot sync directories; there is nothing better to do there
+        std::fs::File::open(above)
+            .and_then(|dir| dir.sync_all())
+            .ok();
+        Ok(())
+    }
+
+    /// After the commit: as if it had not been.
+    fn undo(self, store: &Store) -> Result<()> {
+        store.write(Durable::Power, |conn| {
+            if let Some(root) = self.committed(conn)? {
+                forget_root(conn, root, &self.target)?;
+            }
+            conn.execute("DELETE FROM meta WHERE key = ?1", [self.key()])?;
+            Ok(())
+        })?;
+        self.take_away(&store.dir);
+        Ok(())
+    }
+
+    /// Before the commit: removes what was written, and nothing else.
+    pub(super) fn take_away(self, store: &Path) {
+        if self.shared == Shares::Nothing {
+            workspace::unshare(&self.target, store);
+        }
+        let name = self.temp.file_name().unwrap_or_default();
+        if os_bytes(name).starts_with(TEMP_PREFIX) {
+            std::fs::remove_dir_all(&self.temp).ok();
+        }
+        if !self.temp.exists() {
+            self.forget();
+        }
+    }
+
+    fn forget(&self) {
+        std::fs::remove_file(&self.note).ok();
+        if let Some(dir) = self.note.parent() {
+            std::fs::remove_dir(dir).ok();
+        }
+    }
+}
+
+fn rename_to_free(from: &Path, to: &Path) -> Result<()> {
+    match rustix::fs::renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Ok(()) | Err(rustix::io::Errno::EXIST) => Ok(()),
+        Err(_) => std::fs::rename(from, to).at("rename", from),
+    }
+}
+
+/// Removes a root that nobody has worked in, and its branch.
+fn forget_root(conn: &Connection, root: RootId, path: &Path) -> Result<()> {
+    let branch: Option<BranchId> = conn
+        .query_row("SELECT branch FROM root WHERE id = ?1", [root], |r| {
+            r.get(0)
+        })
+        .optional()?
+        .flatten();
+    for table in ["file_state", "gone", "stray"] {
+        conn.execute(&format!("DELETE FROM {table} WHERE root = ?1"), [root])?;
+    }
+    conn.execute("DELETE FROM root WHERE id = ?1", [root])?;
+    crate::roots::return_path(conn, path)?;
+    conn.execute(
+        "UPDATE operation SET state = 'rolled back' WHERE id =
+           (SELECT MAX(o.id) FROM operation o JOIN branch b ON b.name = o.target
+            WHERE o.kind = 'fork' AND b.id = ?1)",
+        [branch],
+    )?;
+    conn.execute(
+        "DELETE FROM branch WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM node WHERE branch = ?1)
+           AND NOT EXISTS (SELECT 1 FROM branch WHERE parent = ?1)
+           AND NOT EXISTS (SELECT 1 FROM root WHERE branch = ?1 OR was = ?1)
+           AND NOT EXISTS (SELECT 1 FROM operation WHERE branch = ?1 OR to_branch = ?1)",
+        [branch],
+    )?;
+    Ok(())
+}
+
+/// Finishes what processes that died left half made, or takes it away. `own`: the directory that one works in.
+pub(crate) fn finish_left(store: &Store, own: &Path) -> Result<()> {
+    let Ok(notes) = std::fs::read_dir(store.dir.join(NOTES)) else {
+        return Ok(());
+    };
+    for note in notes.flatten().map(|entry| entry.path()) {
+        if note.extension().is_some() {
+            let old = |m: std::fs::Metadata| m.modified()?.elapsed().map_err(std::io::Error::other);
+            if std::fs::metadata(&note)
+                .and_then(old)
+                .is_ok_and(|age| age > HOUR)
+            {
+                std::fs::remove_file(&note).ok();
+            }
+            continue;
+        }
+        let Some(making) = Making::left(note, own)? else {
+            continue;
+        };
+        if making.committed(&store.conn)?.is_some() {
+            // one that cannot be finished was taken away, and concerns nobody here
+            making.finish(store).ok();
+        } else if making.temp.exists() {
+            making.take_away(&store.dir);
+        } else {
+            // not begun yet, or in its place already
+            making.forget();
+        }
+    }
+    Ok(())
+}

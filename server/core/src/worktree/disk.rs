@@ -1,0 +1,452 @@
+//! The workspace's files: looking at them, reading them whole, and the few ways of changing one without
+//! leaving the root. Every path is walked from the root's own descriptor and no link is followed, so a
+//! link swapped in later leads nowhere.
+
+mod place;
+mod stat;
+
+use std::io::Read;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::config::{Config, MAX_FILE, Sources};
+use crate::error::{Context, Error, Result};
+use crate::model::{ContentId, Image, RelPath, bytes_path};
+use crate::store::{self, LARGE, Store};
+use crate::worktree::ignore_rules::{Excludes, Excluding};
+pub(crate) use place::Content;
+use stat::WANTED;
+pub(crate) use stat::{Identity, Stat, stat_in};
+
+/// No file of rules is larger.
+const SMALL: u64 = 10 << 20;
+/// Our own files beside a target while a restore is under way.
+pub(crate) const TEMP_PREFIX: &[u8] = b".backstitch-tmp-";
+
+/// A path looked at: None where nothing is, or a directory.
+#[derive(Clone, Debug)]
+pub(crate) struct Look {
+    pub image: Image,
+    pub stat: Option<Stat>,
+    /// The content, where the image has one and it is not large.
+    pub bytes: Option<Vec<u8>>,
+    pub is_dir: bool,
+}
+
+impl Look {
+    const NOTHING: Self = Self {
+        image: Image::Absent,
+        stat: None,
+        bytes: None,
+        is_dir: false,
+    };
+
+    /// Whether just this stands there.
+    pub(crate) fn holds(&self, text: &[u8]) -> bool {
+        match &self.bytes {
+            Some(bytes) => bytes == text,
+            None => self.image.is_large() && self.image.content() == Some(ContentId::of(text)),
+        }
+    }
+}
+
+/// The root directory, held open.
+#[derive(Debug)]
+pub(crate) struct Root {
+    pub path: PathBuf,
+    pub sources: Arc<Sources>,
+    fd: OwnedFd,
+    /// Above so many bytes a content is not kept.
+    limit: AtomicU64,
+}
+
+/// A directory below the root, and a name in it.
+pub(crate) struct Place<'p> {
+    dir: OwnedFd,
+    name: &'p [u8],
+    shown: PathBuf,
+}
+
+impl Root {
+    pub(crate) fn open(path: &Path, sources: Arc<Sources>) -> Result<Self> {
+        let fd = rustix::fs::open(
+            path,
+            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )
+        .at("open the workspace", path)?;
+        let root = Self {
+            path: path.to_path_buf(),
+            sources,
+            fd,
+            limit: AtomicU64::new(MAX_FILE),
+        };
+        root.settings();
+        Ok(root)
+    }
+
+    /// The settings as they are now. Looks go by them from then on.
+    pub(crate) fn settings(&self) -> Arc<Config> {
+        let config = self.sources.now();
+        self.limit.store(config.max_file_size(), Ordering::Relaxed);
+        config
+    }
+
+    pub(crate) fn excludes(&self) -> Excludes {
+        let excludes = Excludes::read(&self.path, &self.sources);
+        let limit = excludes.limit.unwrap_or(MAX_FILE);
+        self.limit.store(limit, Ordering::Relaxed);
+        excludes
+    }
+
+    /// What the settings exclude. None: nothing.
+    pub(crate) fn excluding(&self) -> Option<Excluding> {
+        Excluding::of(&self.sources.exclude(&self.settings()))
+    }
+
+    /// The largest content that is kept where this is what is recorded: what is recorded stays so, as long as it
+    /// does not grow.
+    pub(crate) fn limit(&self, recorded: &Image) -> u64 {
+        let limit = self.limit.load(Ordering::Relaxed);
+        match recorded {
+            Image::File { size, .. } | Image::InGit { size, .. } => limit.max(*size),
+            _ => limit,
+        }
+    }
+
+    pub(crate) fn identity(&self) -> Option<Identity> {
+        let stat = rustix::fs::statx(&self.fd, "", AtFlags::EMPTY_PATH, WANTED).ok()?;
+        Identity::from(&Stat::new(&stat))
+    }
+
+    /// Makes all that was written below durable.
+    pub(crate) fn sync(&self) -> Result<()> {
+        #[cfg(target_os = "linux")]
+        return rustix::fs::syncfs(&self.fd).at("sync", &self.path);
+        #[cfg(not(target_os = "linux"))]
+        {
+            rustix::fs::sync();
+            Ok(())
+        }
+    }
+
+    /// None where a directory on the way is missing; an error where a link or a file is in the way.
+    pub(crate) fn place<'p>(&self, rel: &'p RelPath) -> Result<Option<Place<'p>>> {
+        let (dir, name) = rel.split();
+        let shown = self.path.join(rel.to_path());
+        match self.dir(dir) {
+            Ok(dir) => Ok(Some(Place { dir, name, shown })),
+            Err(Errno::NOENT) => Ok(None),
+            Err(e) => Err(Error::Io {
+                what: format!("reach {}", shown.display()),
+                source: e.into(),
+            }),
+        }
+    }
+
+    /// Whether something is above a path that is no directory.
+    pub(crate) fn is_blocked(&self, rel: &RelPath) -> bool {
+        let mut dir = rel.parent();
+        while let Some(at) = dir {
+            if let Some(stat) = self.stat(&at) {
+                return stat.kind() != FileType::Directory;
+            }
+            dir = at.parent();
+        }
+        false
+    }
+
+    /// Whether a directory is at this path, and no link on the way to it.
+    pub(crate) fn is_dir(&self, dir: &[u8]) -> bool {
+        self.dir(dir).is_ok()
+    }
+
+    /// Whether the name still leads to this directory.
+    pub(crate) fn is_there(&self) -> bool {
+        let ours = rustix::fs::fstat(&self.fd);
+        let named = rustix::fs::stat(&self.path);
+        matches!((ours, named), (Ok(a), Ok(b)) if (a.st_dev, a.st_ino) == (b.st_dev, b.st_ino))
+    }
+
+    fn dir(&self, dir: &[u8]) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut at = self
+            .fd
+            .as_fd()
+            .try_clone_to_owned()
+            .map_err(|_| Errno::MFILE)?;
+        for part in dir.split(|b| *b == b'/').filter(|p| !p.is_empty()) {
+            at = rustix::fs::openat(&at, part, flags, Mode::empty())?;
+        }
+        Ok(at)
+    }
+
+    /// Makes the directories above `rel`; says how many were made.
+    pub(crate) fn make_parents(&self, rel: &RelPath) -> Result<u32> {
+        let (dir, _) = rel.split();
+        let shown = self.path.join(rel.to_path());
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mut at = self
+            .fd
+            .as_fd()
+            .try_clone_to_owned()
+            .at("open", &self.path)?;
+        let mut made = 0;
+        for part in dir.split(|b| *b == b'/').filter(|p| !p.is_empty()) {
+            match rustix::fs::mkdirat(&at, part, Mode::from_raw_mode(0o777)) {
+                Ok(()) => made += 1,
+                Err(Errno::EXIST) => {}
+                Err(e) => return Err(e).at("make the directory of", &shown),
+            }
+            at = rustix::fs::openat(&at, part, flags, Mode::empty())
+                .at("open the directory of", &shown)?;
+        }
+        Ok(made)
+    }
+
+    /// Removes up to `count` directories above `rel`, innermost first, as long as they are empty.
+    pub(crate) fn remove_parents(&self, rel: &RelPath, count: u32) {
+        let mut dir = rel.parent();
+        for _ in 0..count {
+            let Some(at) = dir else { return };
+            let Ok(Some(place)) = self.place(&at) else {
+                return;
+            };
+            if rustix::fs::unlinkat(&place.dir, place.name, AtFlags::REMOVEDIR).is_err() {
+                return;
+            }
+            dir = at.parent();
+        }
+    }
+
+    /// How many of the directories above `rel` do not exist.
+    pub(crate) fn missing_parents(&self, rel: &RelPath) -> u32 {
+        let mut missing = 0;
+        let mut dir = rel.parent();
+        while let Some(at) = dir {
+            match self.dir(at.bytes()) {
+                Ok(_) => break,
+                Err(_) => missing += 1,
+            }
+            dir = at.parent();
+        }
+        missing
+    }
+
+    /// Looks at a path and reads it whole. What cannot be reached for a link or file on the way is
+    /// absent: nothing of the workspace is there.
+    pub(crate) fn look(&self, rel: &RelPath) -> Result<Look> {
+        self.look_over(rel, &Image::Absent)
+    }
+
+    /// The same where this is what is recorded of it.
+    pub(crate) fn look_over(&self, rel: &RelPath, recorded: &Image) -> Result<Look> {
+        self.look_with(rel, recorded, LARGE)
+    }
+
+    /// Stores a large content that was seen at a path; where it changes meanwhile, what stands there by then. `false`: it
+    /// does not come to rest, or cannot be read any more.
+    pub(crate) fn keep_ahead(
+        &self,
+        store: &Store,
+        rel: &RelPath,
+        look: &mut Look,
+        like: &Image,
+    ) -> Result<bool> {
+        for _ in 0..5 {
+            let Image::File { mode, content, .. } = look.image else {
+                return Ok(true);
+            };
+            let is_held = look.bytes.is_some() || !look.image.is_large();
+            if is_held || look.image == *like || store::has(&store.conn, &content)? {
+                return Ok(true);
+            }
+            let most = self.limit(like);
+            let before = self.stat(rel);
+            let Some(file) = self.open_file(rel) else {
+                return Ok(false);
+            };
+            let (stored, size) = match store.put_ahead(file.take(most + 1), like.content()) {
+                Ok(Some(stored)) => stored,
+                // whoever names it stores it
+                Ok(None) => return Ok(true),
+                Err(Error::Io { .. }) => return Ok(false),
+                Err(e) => return Err(e),
+            };
+            if stored == content {
+                return Ok(true);
+            }
+            let at_rest = before
+                .zip(self.stat(rel))
+                .is_some_and(|(before, after)| before.is_that_of(&after));
+            if at_rest && (LARGE..=most).contains(&size) {
+                look.image = Image::File {
+                    mode,
+                    content: stored,
+                    size,
+                };
+                look.stat = None;
+                return Ok(true);
+            }
+            *look = self.look_over(rel, like)?;
+        }
+        Ok(false)
+    }
+
+    /// The same for whoever needs the text: below this size it is held.
+    pub(crate) fn look_with(&self, rel: &RelPath, recorded: &Image, held: u64) -> Result<Look> {
+        match self.place(rel) {
+            Ok(Some(place)) => place.look_up_to(self.limit(recorded), held),
+            Ok(None) => Ok(Look::NOTHING),
+            Err(Error::Io { source, .. })
+                if matches!(
+                    Errno::from_io_error(&source),
+                    Some(Errno::NOTDIR | Errno::LOOP | Errno::NAMETOOLONG)
+                ) =>
+            {
+                Ok(Look::NOTHING)
+            }
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Opens a file to be read; None where none can be.
+    pub(crate) fn open_file(&self, rel: &RelPath) -> Option<std::fs::File> {
+        self.place(rel).ok()??.open()
+    }
+
+    /// What is at a path, links on the way followed: to tell whether it is what was there, not what it is.
+    pub(crate) fn stat_at(&self, path: &[u8]) -> Option<Stat> {
+        let path = if path.is_empty() { b"." } else { path };
+        stat_in(&self.fd, path)
+    }
+
+    /// The directory at a path, in which many names are to be looked at; links on the way are followed.
+    pub(crate) fn entry(&self, dir: &[u8]) -> Option<OwnedFd> {
+        let dir = if dir.is_empty() { b"." } else { dir };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::openat(&self.fd, dir, flags, Mode::empty()).ok()
+    }
+
+    /// Whether a directory's time stamps tell that something came into it or went.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn tells_of_changes(&self) -> bool {
+        // ext, XFS, Btrfs, tmpfs, overlay, ZFS, F2FS, bcachefs
+        const TELL: [u64; 8] = [
+            0xef53,
+            0x5846_5342,
+            0x9123_683e,
+            0x0102_1994,
+            0x794c_7630,
+            0x2fc1_2fc1,
+            0xf2f5_2010,
+            0xca45_1a4e,
+        ];
+        let kind = rustix::fs::fstatfs(&self.fd).map(|fs| fs.f_type);
+        kind.is_ok_and(|kind| u64::try_from(kind).is_ok_and(|kind| TELL.contains(&kind)))
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn tells_of_changes(&self) -> bool {
+        false
+    }
+
+    pub(crate) fn stat(&self, rel: &RelPath) -> Option<Stat> {
+        let place = self.place(rel).ok()??;
+        place.stat().ok()
+    }
+
+    /// How many names the file has; 0 where nothing is.
+    pub(crate) fn links(&self, rel: &RelPath) -> u32 {
+        let place = self.place(rel).ok().flatten();
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        let stat = place.and_then(|p| rustix::fs::statx(&p.dir, p.name, flags, WANTED).ok());
+        stat.map_or(0, |s| s.stx_nlink)
+    }
+
+    /// Makes what happened in the directory of `rel` durable, and in that above each of the `count`
+    /// directories that came or went with it.
+    pub(crate) fn sync_parents(&self, rel: &RelPath, count: u32) {
+        let mut at = rel.parent();
+        for _ in 0..=count {
+            if let Ok(dir) = self.dir(at.as_ref().map_or(&b""[..], RelPath::bytes)) {
+                // some file systems cannot sync directories; there is nothing better to do there
+                rustix::fs::fsync(dir).ok();
+            }
+            let Some(dir) = at else { return };
+            at = dir.parent();
+        }
+    }
+}
+
+/// A directory as the walk sees it: its entries, and itself held open to look at them.
+pub(crate) struct Listed {
+    dir: OwnedFd,
+    path: PathBuf,
+    /// What the directory was before its names were read.
+    pub before: Option<Stat>,
+    pub entries: Vec<(Vec<u8>, FileType)>,
+}
+
+impl Listed {
+    pub(crate) fn read(path: &Path) -> Result<Self, Errno> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let dir = rustix::fs::open(path, flags, Mode::empty())?;
+        // of before the names are read: what comes then is later
+        let before = rustix::fs::statx(&dir, "", AtFlags::EMPTY_PATH, WANTED);
+        let before = before.ok().map(|stat| Stat::new(&stat));
+        let mut entries = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&dir)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                entries.push((name.to_vec(), entry.file_type()));
+            }
+        }
+        Ok(Self {
+            dir,
+            path: path.to_path_buf(),
+            before,
+            entries,
+        })
+    }
+
+    pub(crate) fn stat(&self, name: &[u8]) -> Option<Stat> {
+        let flags = AtFlags::SYMLINK_NOFOLLOW;
+        rustix::fs::statx(&self.dir, name, flags, WANTED)
+            .ok()
+            .map(|s| Stat::new(&s))
+    }
+
+    pub(crate) fn look(&self, name: &[u8], limit: u64) -> Result<Look> {
+        let shown = self.path.join(bytes_path(name));
+        let dir = self.dir.try_clone().at("open the directory of", &shown)?;
+        Place { dir, name, shown }.look_up_to(limit, LARGE)
+    }
+}
+
+/// A small regular file whole; None for anything else, such as a fifo that would never end.
+/// `follow`: through a link, too.
+pub(crate) fn read_small(path: &Path, follow: bool) -> Option<Vec<u8>> {
+    read_up_to(path, follow, SMALL)
+}
+
+/// The same of one that is no larger than this; of a larger one the beginning.
+pub(crate) fn read_up_to(path: &Path, follow: bool, most: u64) -> Option<Vec<u8>> {
+    let mut flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    if !follow {
+        flags |= OFlags::NOFOLLOW;
+    }
+    let file = std::fs::File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    file.take(most).read_to_end(&mut bytes).ok()?;
+    Some(bytes)
+}

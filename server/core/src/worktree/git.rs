@@ -1,0 +1,62 @@
+//! The little that is read of git, and never written: where HEAD is, where the repository's folder is.
+
+pub(crate) mod backed_content;
+pub(crate) mod clean_index;
+pub(crate) mod index;
+pub(crate) mod objects;
+
+use std::path::{Path, PathBuf};
+
+use crate::model::GitHead;
+
+/// The folder of the repository whose work tree is `root` (`.git`, or what a `.git` file names).
+fn dir(root: &Path) -> Option<PathBuf> {
+    let dot = root.join(".git");
+    if dot.is_dir() {
+        return Some(dot);
+    }
+    let text = std::fs::read_to_string(&dot).ok()?;
+    Some(root.join(text.strip_prefix("gitdir:")?.trim()))
+}
+
+/// What linked work trees share.
+pub(crate) fn common_dir(root: &Path) -> Option<PathBuf> {
+    let dir = dir(root)?;
+    match std::fs::read_to_string(dir.join("commondir")) {
+        Ok(common) => Some(dir.join(common.trim())),
+        Err(_) => Some(dir),
+    }
+}
+
+/// HEAD's commit and branch, read from the files: no process is started, no lock is taken.
+pub(crate) fn head(root: &Path) -> GitHead {
+    let Some(dir) = dir(root) else {
+        return GitHead::default();
+    };
+    let Ok(head) = std::fs::read_to_string(dir.join("HEAD")) else {
+        return GitHead::default();
+    };
+    let Some(name) = head.trim().strip_prefix("ref:").map(str::trim) else {
+        return GitHead {
+            head: Some(head.trim().to_owned()),
+            branch: None,
+        };
+    };
+    let common = common_dir(root).unwrap_or_else(|| dir.clone());
+    let loose = |d: &Path| {
+        std::fs::read_to_string(d.join(name))
+            .ok()
+            .map(|s| s.trim().to_owned())
+    };
+    let packed = || {
+        let refs = std::fs::read_to_string(common.join("packed-refs")).ok()?;
+        let line = refs
+            .lines()
+            .find(|l| l.strip_suffix(name).is_some_and(|l| l.ends_with(' ')))?;
+        line.split(' ').next().map(str::to_owned)
+    };
+    GitHead {
+        head: loose(&dir).or_else(|| loose(&common)).or_else(packed),
+        branch: Some(name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()),
+    }
+}

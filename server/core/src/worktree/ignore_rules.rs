@@ -1,0 +1,465 @@
+//! Which paths belong: .gitignore files, `.git/info/exclude` and git's global excludes, by git's rules.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ignore::Match;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+use crate::config::{MAX_FILE, Sources};
+use crate::model::{ContentId, RelPath, bytes_path};
+
+pub(crate) const FILE: &[u8] = b".gitignore";
+
+/// The rules in force in one directory: its own, then those of the directories above.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    own: Option<Gitignore>,
+    /// Relative to the root; empty for the root itself.
+    dir: Vec<u8>,
+    above: Option<Arc<Rules>>,
+    /// The same in every directory.
+    settings: Option<Arc<Patterns>>,
+    inside: Inside,
+}
+
+/// How a directory came to be entered: what is true of it is true of all that is in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Inside {
+    /// .gitignore files hide it.
+    ignored: bool,
+    /// The settings want it all the same.
+    included: bool,
+}
+
+impl Inside {
+    fn hidden(self) -> bool {
+        self.ignored && !self.included
+    }
+}
+
+/// What the settings exclude, relative to the root.
+#[derive(Debug)]
+pub(crate) struct Excluding(Gitignore);
+
+impl Excluding {
+    /// None: nothing.
+    pub(crate) fn of(patterns: &[String]) -> Option<Self> {
+        parse_lines(patterns.iter().map(String::as_str)).map(Self)
+    }
+
+    /// Whether it has a path, whose directories it has not. A .gitignore counts, and is recorded, in any case: what
+    /// it hid would not be known else.
+    fn has(&self, path: &[u8], is_dir: bool) -> bool {
+        matched(Some(&self.0), path, is_dir) == Some(true) && (is_dir || name_of(path) != FILE)
+    }
+
+    pub(crate) fn holds(&self, path: &RelPath) -> bool {
+        let path = path.bytes();
+        let mut slashes = (0..path.len()).filter(|at| path[*at] == b'/');
+        slashes.any(|end| self.has(&path[..end], true)) || self.has(path, false)
+    }
+}
+
+/// The patterns of the settings, all relative to the root.
+#[derive(Debug)]
+struct Patterns {
+    exclude: Option<Excluding>,
+    include: Option<Gitignore>,
+    /// Directories in which something may be included.
+    ways: Option<Gitignore>,
+}
+
+impl Patterns {
+    /// None: nothing is set.
+    fn of(excludes: &Excludes) -> Option<Arc<Self>> {
+        let Excludes {
+            exclude, include, ..
+        } = excludes;
+        if exclude.is_empty() && include.is_empty() {
+            return None;
+        }
+        let ways: Vec<String> = include.iter().flat_map(|pattern| ways(pattern)).collect();
+        Some(Arc::new(Self {
+            exclude: Excluding::of(exclude),
+            include: parse_lines(include.iter().map(String::as_str)),
+            ways: parse_lines(ways.iter().map(String::as_str)),
+        }))
+    }
+}
+
+/// The directories on the way to what an included pattern may mean, as patterns. A pattern without a slash leads
+/// nowhere: else one would have to look into everything that is ignored.
+fn ways(pattern: &str) -> Vec<String> {
+    let path = pattern.trim_end().trim_end_matches('/');
+    if path.starts_with('!') || !path.contains('/') {
+        return Vec::new();
+    }
+    let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+    let mut ways = Vec::new();
+    for end in 1..parts.len() {
+        ways.push(format!("/{}/", parts[..end].join("/")));
+        if parts[end - 1] == "**" {
+            // at any depth from here on
+            break;
+        }
+    }
+    ways
+}
+
+/// Whether the last pattern that matches is no exception; None: none does.
+fn matched(patterns: Option<&Gitignore>, path: &[u8], is_dir: bool) -> Option<bool> {
+    match patterns?.matched(bytes_path(path), is_dir) {
+        Match::Ignore(_) => Some(true),
+        Match::Whitelist(_) => Some(false),
+        Match::None => None,
+    }
+}
+
+fn name_of(path: &[u8]) -> &[u8] {
+    path.rsplit(|b| *b == b'/').next().unwrap_or(path)
+}
+
+impl Rules {
+    /// The rules that hold everywhere: git's global excludes, weaker than `.git/info/exclude`, and the settings,
+    /// stronger than all.
+    pub(crate) fn base(excludes: &Excludes) -> Arc<Self> {
+        let settings = Patterns::of(excludes);
+        let level = |text: &str, above| {
+            Arc::new(Self {
+                own: parse(text),
+                dir: Vec::new(),
+                above,
+                settings: settings.clone(),
+                inside: Inside::default(),
+            })
+        };
+        let global = level(&excludes.global, None);
+        level(&excludes.info, Some(global))
+    }
+
+    /// The rules inside `dir`, which has this .gitignore.
+    pub(crate) fn below(self: &Arc<Self>, dir: &[u8], text: Option<&[u8]>) -> Arc<Self> {
+        match text.and_then(parse_bytes) {
+            Some(own) => Arc::new(Self {
+                own: Some(own),
+                dir: dir.to_vec(),
+                above: Some(Arc::clone(self)),
+                settings: self.settings.clone(),
+                inside: self.inside,
+            }),
+            None => Arc::clone(self),
+        }
+    }
+
+    /// Whether a file directly in this directory is out of sight.
+    pub(crate) fn hides(&self, path: &[u8]) -> bool {
+        self.stands(path, false).is_none_or(Inside::hidden)
+    }
+
+    /// The rules with which to go into a directory directly in this one. None: nothing in it is in sight.
+    pub(crate) fn enter(self: &Arc<Self>, dir: &[u8]) -> Option<Arc<Self>> {
+        let inside = self.stands(dir, true)?;
+        let leads = || {
+            let ways = self.settings.as_ref().and_then(|s| s.ways.as_ref());
+            matched(ways, dir, true) == Some(true)
+        };
+        if inside.hidden() && !leads() {
+            return None;
+        }
+        if inside == self.inside {
+            return Some(Arc::clone(self));
+        }
+        Some(Arc::new(Self {
+            own: None,
+            dir: self.dir.clone(),
+            above: Some(Arc::clone(self)),
+            settings: self.settings.clone(),
+            inside,
+        }))
+    }
+
+    /// Whether this directory is only gone into for what may be included in it.
+    pub(crate) fn is_way(&self) -> bool {
+        self.inside.hidden()
+    }
+
+    /// How a path directly in this directory stands. None: the settings exclude it.
+    fn stands(&self, path: &[u8], is_dir: bool) -> Option<Inside> {
+        let Some(settings) = &self.settings else {
+            return Some(Inside {
+                ignored: self.ignores(path, is_dir),
+                included: false,
+            });
+        };
+        let exclude = settings.exclude.as_ref();
+        if exclude.is_some_and(|exclude| exclude.has(path, is_dir)) {
+            return None;
+        }
+        let include = matched(settings.include.as_ref(), path, is_dir);
+        Some(Inside {
+            ignored: self.inside.ignored || self.ignores(path, is_dir),
+            included: include.unwrap_or(self.inside.included),
+        })
+    }
+
+    /// Whether git would ignore a path directly in this directory. The directory itself is not ignored.
+    fn ignores(&self, path: &[u8], is_dir: bool) -> bool {
+        let mut rules = Some(self);
+        while let Some(at) = rules {
+            let rel = path.strip_prefix(at.dir.as_slice()).unwrap_or(path);
+            let rel = rel.strip_prefix(b"/").unwrap_or(rel);
+            if let Some(ignored) = matched(at.own.as_ref(), rel, is_dir) {
+                return ignored;
+            }
+            rules = at.above.as_deref();
+        }
+        false
+    }
+}
+
+/// Whether `path` was out of sight under the rules that `text` gives for each directory.
+pub(crate) fn was_ignored(
+    base: &Arc<Rules>,
+    path: &RelPath,
+    text: &mut dyn FnMut(&RelPath) -> Option<Vec<u8>>,
+) -> bool {
+    let (dir, _) = path.split();
+    match down_to(base, dir, text) {
+        Some(above) => own(&above, dir, text).hides(path.bytes()),
+        None => true,
+    }
+}
+
+/// The rules of the directories above `dir`, whose own are not among them. None: it is ignored.
+pub(crate) fn down_to(
+    base: &Arc<Rules>,
+    dir: &[u8],
+    text: &mut dyn FnMut(&RelPath) -> Option<Vec<u8>>,
+) -> Option<Arc<Rules>> {
+    let mut rules = Arc::clone(base);
+    let mut above: &[u8] = b"";
+    let slashes = (0..dir.len()).filter(|at| dir[*at] == b'/');
+    for end in slashes.chain([dir.len()]).filter(|end| *end > 0) {
+        rules = own(&rules, above, text).enter(&dir[..end])?;
+        above = &dir[..end];
+    }
+    Some(rules)
+}
+
+/// The rules inside a directory, given those above it.
+pub(crate) fn own(
+    above: &Arc<Rules>,
+    dir: &[u8],
+    text: &mut dyn FnMut(&RelPath) -> Option<Vec<u8>>,
+) -> Arc<Rules> {
+    let file = if dir.is_empty() {
+        FILE.to_vec()
+    } else {
+        [dir, b"/", FILE].concat()
+    };
+    let own = RelPath::new(file).and_then(|path| text(&path));
+    above.below(dir, own.as_deref())
+}
+
+/// The rules outside the tree. Kept with the scan, to tell later what was out of sight.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Excludes {
+    pub global: String,
+    pub info: String,
+    /// Patterns of the settings, and of what is ours in the tree.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub include: Vec<String>,
+    /// Above so many bytes a content was not kept, where that is not the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<u64>,
+    /// .gitignore files whose record moved on since the scan (a named edit, a restore), each with the
+    /// content that the scan went by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub moved: Vec<(Vec<u8>, Option<[u8; 32]>)>,
+}
+
+impl Excludes {
+    /// The content of a .gitignore that the scan went by; `recorded`: what the record holds by now.
+    pub(crate) fn went_by(
+        &self,
+        file: &RelPath,
+        recorded: impl FnOnce() -> Option<ContentId>,
+    ) -> Option<ContentId> {
+        match self.moved.iter().find(|(path, _)| path == file.bytes()) {
+            Some((_, content)) => content.map(ContentId),
+            None => recorded(),
+        }
+    }
+
+    pub(crate) fn note(&mut self, file: &RelPath, content: Option<ContentId>) {
+        if !self.moved.iter().any(|(path, _)| path == file.bytes()) {
+            self.moved
+                .push((file.bytes().to_vec(), content.map(|c| c.0)));
+        }
+    }
+
+    /// What `tree`, whose settings stand in these files, is looked at by now.
+    pub(crate) fn read(tree: &Path, sources: &Sources) -> Self {
+        let config = sources.now();
+        let text = |p: Option<PathBuf>| {
+            p.and_then(|p| crate::worktree::disk::read_small(&p, true))
+                .unwrap_or_default()
+        };
+        let lossy = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Self {
+            global: lossy(text(ignore::gitignore::gitconfig_excludes_path())),
+            info: lossy(text(
+                crate::worktree::git::common_dir(tree).map(|d| d.join("info/exclude")),
+            )),
+            exclude: sources.exclude(&config),
+            include: config.include(),
+            limit: Some(config.max_file_size()).filter(|limit| *limit != MAX_FILE),
+            moved: Vec::new(),
+        }
+    }
+}
+
+fn parse(text: &str) -> Option<Gitignore> {
+    parse_bytes(text.as_bytes())
+}
+
+fn parse_bytes(text: &[u8]) -> Option<Gitignore> {
+    parse_lines(String::from_utf8_lossy(text).lines())
+}
+
+fn parse_lines<'a>(lines: impl Iterator<Item = &'a str>) -> Option<Gitignore> {
+    let mut builder = GitignoreBuilder::new(".");
+    for line in lines {
+        // a line that git would not take either is passed over
+        builder.add_line(None, line).ok();
+    }
+    builder.build().ok().filter(|g| !g.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn path(s: &str) -> RelPath {
+        RelPath::new(s).expect("a plain path")
+    }
+
+    #[test]
+    fn inner_rules_win_and_directories_hide_what_is_below() {
+        let base = Rules::base(&Excludes {
+            global: "*.swp\n".into(),
+            info: "private\n".into(),
+            ..Excludes::default()
+        });
+        let root = base.below(b"", Some(b"*.log\n/build/\n"));
+        let sub = root.below(b"sub", Some(b"!keep.log\n"));
+        assert!(root.hides(b"a.log"));
+        assert!(root.enter(b"build").is_none());
+        assert!(!root.hides(b"build"), "a file is no directory");
+        assert!(sub.hides(b"sub/a.log"));
+        assert!(!sub.hides(b"sub/keep.log"));
+        assert!(sub.enter(b"sub/build").is_some(), "anchored at the root");
+        assert!(root.hides(b"x.swp") && root.hides(b"private"));
+    }
+
+    /// What of these paths is in sight, as a walk comes by it.
+    fn seen(excludes: &Excludes, gitignore: &str, paths: &[&str]) -> Vec<String> {
+        let base = Rules::base(excludes);
+        let mut text =
+            |p: &RelPath| (p.bytes() == b".gitignore").then(|| gitignore.as_bytes().to_vec());
+        let paths = paths.iter().copied().map(path);
+        let seen = paths.filter(|path| !was_ignored(&base, path, &mut text));
+        seen.map(|path| path.display()).collect()
+    }
+
+    fn set(exclude: &[&str], include: &[&str]) -> Excludes {
+        let texts = |all: &[&str]| all.iter().map(|p| (*p).to_owned()).collect();
+        Excludes {
+            exclude: texts(exclude),
+            include: texts(include),
+            ..Excludes::default()
+        }
+    }
+
+    #[test]
+    fn what_is_excluded_is_out_of_sight_whatever_a_gitignore_says() {
+        let excludes = set(&["*.log", "!keep.log", "/data/"], &["data/x", "a.log"]);
+        let paths = [
+            "a.log",
+            "keep.log",
+            "data/x",
+            "sub/data/x",
+            ".gitignore",
+            "data",
+        ];
+        assert_eq!(
+            seen(&excludes, "!a.log\n", &paths),
+            ["keep.log", "sub/data/x", ".gitignore", "data"]
+        );
+        assert_eq!(
+            seen(&set(&["*"], &[]), "", &["a", ".gitignore", "d/.gitignore"]),
+            [".gitignore"]
+        );
+    }
+
+    #[test]
+    fn what_is_included_is_in_sight_although_it_is_ignored() {
+        let paths = [
+            ".env.local",
+            "out/.env.local",
+            "out/deep/keep.txt",
+            "out/deep/other.txt",
+            "out/other/keep.txt",
+            "gen/x",
+            "gen/tmp/x",
+            "src/gen/y",
+        ];
+        let ignored = ".env*\nout/\ngen/\n";
+        let included = |include: &[&str]| seen(&set(&[], include), ignored, &paths);
+        assert_eq!(included(&[]), Vec::<String>::new());
+        // a pattern without a slash does not lead into what is ignored as a whole
+        assert_eq!(included(&[".env.local"]), [".env.local"]);
+        assert_eq!(
+            included(&["**/.env.local"]),
+            [".env.local", "out/.env.local"]
+        );
+        assert_eq!(included(&["out/deep/keep.txt"]), ["out/deep/keep.txt"]);
+        assert_eq!(
+            included(&["/out/*/keep.txt"]),
+            ["out/deep/keep.txt", "out/other/keep.txt"]
+        );
+        assert_eq!(
+            included(&["out/**/keep.txt"]),
+            ["out/deep/keep.txt", "out/other/keep.txt"]
+        );
+        assert_eq!(included(&["gen/"]), ["gen/x", "gen/tmp/x", "src/gen/y"]);
+        assert_eq!(included(&["/gen/", "!/gen/tmp/"]), ["gen/x"]);
+        assert_eq!(
+            seen(&set(&["tmp"], &["/gen/"]), ignored, &paths),
+            ["gen/x"],
+            "what is excluded is not included"
+        );
+    }
+
+    #[test]
+    fn rules_of_before_there_were_settings_are_read() {
+        let old = r#"{"global":"*.swp\n","info":""}"#;
+        let read: Excludes = serde_json::from_str(old).expect("old rules");
+        assert_eq!(
+            (read.exclude.len(), read.include.len(), read.limit),
+            (0, 0, None)
+        );
+        assert_eq!(serde_json::to_string(&read).expect("JSON"), old);
+    }
+
+    #[test]
+    fn what_lay_in_an_ignored_directory_was_out_of_sight() {
+        let base = Rules::base(&Excludes::default());
+        let mut text = |p: &RelPath| (p.bytes() == b".gitignore").then(|| b"out/\n".to_vec());
+        assert!(was_ignored(&base, &path("out/a/b.txt"), &mut text));
+        assert!(!was_ignored(&base, &path("src/out.txt"), &mut text));
+    }
+}

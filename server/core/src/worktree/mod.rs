@@ -1,0 +1,10 @@
+//! The files of a workspace's root: reading and writing them, the rules for files that are not tracked, scans,
+//! the recorded state of each file, and git's index. Knows no history.
+
+pub(crate) mod dir_cache;
+pub(crate) mod disk;
+pub(crate) mod file_state;
+pub(crate) mod git;
+pub(crate) mod ignore_rules;
+pub(crate) mod recorder;
+pub(crate) mod scan;

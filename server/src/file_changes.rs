@@ -1,0 +1,284 @@
+//! A changed file with both its contents: what a diff answers, in any face. Reads contents through the
+//! engine; how texts differ is the engine's business.
+
+use std::ops::Range;
+
+use backstitch_core::diff::{self, FileDiff, Side};
+use backstitch_core::model::{ContentId, FileState, Image, Opaque, Placed, RelPath};
+use backstitch_core::restore::{Action, Plan};
+use backstitch_core::{Delta, Engine, Result};
+use backstitch_protocol::{ChangedFile, Hunk, NotKept, Text};
+
+use crate::render::{self, What};
+use crate::to_protocol::{self, text};
+
+/// Lines around a change in a patch.
+const CONTEXT: usize = 3;
+
+/// A changed file with both contents in memory.
+#[derive(Debug)]
+pub struct Changed {
+    old: Loaded,
+    new: Loaded,
+    pub what: What,
+    pub path: Vec<u8>,
+    pub from: Option<Vec<u8>>,
+    /// Why a content is not kept, where it is not.
+    pub opaque: Option<Opaque>,
+    /// A side is too large to be compared by lines: neither is in memory.
+    pub too_long: bool,
+}
+
+type Loaded = Option<(Vec<u8>, u32, Vec<u8>)>;
+
+impl Changed {
+    pub fn load(engine: &Engine, delta: &Delta) -> Result<Self> {
+        Self::read(delta, |id| engine.content(id))
+    }
+
+    /// What a plan does to a file, as it is recorded.
+    pub fn planned(engine: &Engine, plan: &Plan, action: &Action) -> Result<Self> {
+        let state = |path: &RelPath, image: Image| {
+            let path = path.clone();
+            (!image.is_absent()).then_some(Placed { path, image })
+        };
+        let from = action.from.as_ref().unwrap_or(&action.path);
+        let delta = Delta {
+            old: state(from, action.before),
+            new: state(&action.path, action.after),
+        };
+        Self::read(&delta, |id| engine.text_of(plan, id))
+    }
+
+    /// What a plan does to a file as the user sees it: an open document gets its new text in place of what it holds,
+    /// saved or not.
+    pub fn planned_in_editor(engine: &Engine, plan: &Plan, action: &Action) -> Result<Self> {
+        let mut changed = Self::planned(engine, plan, action)?;
+        if let Some(edit) = plan.edits.iter().find(|edit| edit.path == action.path) {
+            let sides = [(&mut changed.old, edit.from), (&mut changed.new, edit.to)];
+            for (side, text) in sides {
+                if let Some((_, _, bytes)) = side {
+                    *bytes = engine.text_of(plan, &text)?;
+                }
+            }
+        }
+        Ok(changed)
+    }
+
+    fn read(delta: &Delta, content: impl Fn(&ContentId) -> Result<Vec<u8>>) -> Result<Self> {
+        let (path, from) = render::place(&delta.old, &delta.new);
+        let too_long = [&delta.old, &delta.new]
+            .into_iter()
+            .flatten()
+            .any(|placed| placed.image.is_too_long());
+        let side = |state: &FileState| match state {
+            Some(_) if too_long => Ok(None),
+            state => side(state, &content),
+        };
+        let image = |state: &FileState| state.as_ref().and_then(|p| render::opaque(&p.image));
+        Ok(Self {
+            old: side(&delta.old)?,
+            new: side(&delta.new)?,
+            what: What::of(&delta.old, &delta.new),
+            path: path.to_vec(),
+            from: from.map(<[u8]>::to_vec),
+            opaque: image(&delta.old).or_else(|| image(&delta.new)),
+            too_long,
+        })
+    }
+
+    /// With another text on the new side: what an editor has and has not saved. `false`: nothing differs then.
+    pub fn becomes(&mut self, text: Vec<u8>) -> bool {
+        if self.too_long {
+            return true;
+        }
+        if let Some((_, _, bytes)) = &mut self.new {
+            *bytes = text;
+        } else {
+            let mode = self.old.as_ref().map_or(0o100_644, |(_, mode, _)| *mode);
+            self.new = Some((self.path.clone(), mode, text));
+            self.what = if self.old.is_some() {
+                What::Modify
+            } else {
+                What::Create
+            };
+        }
+        self.old != self.new
+    }
+
+    fn with<T>(&self, f: impl FnOnce(&FileDiff) -> T) -> T {
+        f(&FileDiff {
+            old: borrow(&self.old),
+            new: borrow(&self.new),
+        })
+    }
+
+    pub fn counts(&self) -> (usize, usize) {
+        if self.is_binary() {
+            (0, 0)
+        } else {
+            self.with(diff::line_counts)
+        }
+    }
+
+    pub fn is_binary(&self) -> bool {
+        self.opaque.is_some() || self.too_long || self.with(diff::is_binary)
+    }
+
+    pub fn patch(&self) -> Vec<u8> {
+        if self.too_long {
+            return self.is_not_compared();
+        }
+        self.with(|d| diff::patch(d, CONTEXT))
+    }
+
+    /// One line in place of a patch.
+    fn is_not_compared(&self) -> Vec<u8> {
+        format!("# {} is too large to be compared by lines\n", self.name()).into_bytes()
+    }
+
+    pub fn words(&self) -> Vec<u8> {
+        if self.too_long {
+            return self.is_not_compared();
+        }
+        self.with(diff::word_diff)
+    }
+
+    /// Both sides, where they are text and no longer than this together.
+    pub fn texts(&self, longest: usize) -> Option<[Option<String>; 2]> {
+        let sides = [&self.old, &self.new];
+        let length = |side: &&Loaded| side.as_ref().map_or(0, |(_, _, bytes)| bytes.len());
+        if self.is_binary() || sides.iter().map(length).sum::<usize>() > longest {
+            return None;
+        }
+        let text = |side: &Loaded| match side {
+            None => Some(None),
+            Some((_, _, bytes)) => std::str::from_utf8(bytes).ok().map(|t| Some(t.to_owned())),
+        };
+        Some([text(sides[0])?, text(sides[1])?])
+    }
+
+    /// What stood there; nothing where there was no file.
+    pub fn old_text(&self) -> &[u8] {
+        self.old.as_ref().map_or(&[], |(_, _, bytes)| bytes)
+    }
+
+    /// The ids of the hunks at these lines of the old side. One that only adds lines is where these would stand.
+    pub fn hunks_at(&self, lines: &Range<usize>) -> Vec<String> {
+        let is_there = |hunk: &diff::Hunk| {
+            let old = &hunk.old;
+            if old.is_empty() {
+                lines.start <= old.start && old.start <= lines.end
+            } else {
+                old.start < lines.end && lines.start < old.end
+            }
+        };
+        let hunks = self.with(diff::hunks).into_iter();
+        hunks.filter(is_there).map(|hunk| hunk.id).collect()
+    }
+
+    /// The path, and where it came from.
+    pub fn name(&self) -> String {
+        name(&self.path, self.from.as_deref())
+    }
+
+    /// As the protocol has it, without the words that differ.
+    pub fn shape(&self) -> ChangedFile {
+        let (added, removed) = self.counts();
+        let binary = self.is_binary();
+        ChangedFile {
+            path: text(&self.path),
+            kind: to_protocol::change_kind(self.what),
+            added,
+            removed,
+            binary,
+            hunks: if binary { Vec::new() } else { self.hunks() },
+            from: self.from.as_deref().map(text),
+            not_kept: self.opaque.map(|why| match why {
+                Opaque::TooLarge => NotKept::TooLarge,
+                Opaque::Unreadable => NotKept::Unreadable,
+                Opaque::Special => NotKept::Special,
+            }),
+        }
+    }
+
+    fn hunks(&self) -> Vec<Hunk> {
+        let (old, new) = (lines(&self.old), lines(&self.new));
+        let texts = |lines: &[&[u8]], range: &Range<usize>| -> Vec<Text> {
+            let part = lines.get(range.clone()).unwrap_or_default();
+            part.iter().map(|line| text(line)).collect()
+        };
+        let is_unended = |side: &Loaded, lines: &[&[u8]], range: &Range<usize>| {
+            let ends = side
+                .as_ref()
+                .is_none_or(|(_, _, bytes)| bytes.ends_with(b"\n"));
+            !ends && !range.is_empty() && range.end == lines.len()
+        };
+        let hunk = |hunk: diff::Hunk| Hunk {
+            id: hunk.id,
+            removed_no_newline: is_unended(&self.old, &old, &hunk.old),
+            added_no_newline: is_unended(&self.new, &new, &hunk.new),
+            old: (hunk.old.start + 1, hunk.old.len()),
+            new: (hunk.new.start + 1, hunk.new.len()),
+            removed: texts(&old, &hunk.old),
+            added: texts(&new, &hunk.new),
+            words: None,
+        };
+        self.with(diff::hunks).into_iter().map(hunk).collect()
+    }
+}
+
+fn borrow(side: &Loaded) -> Option<Side<'_>> {
+    side.as_ref().map(|(path, mode, bytes)| Side {
+        path,
+        mode: *mode,
+        bytes,
+    })
+}
+
+fn side(state: &FileState, content: impl Fn(&ContentId) -> Result<Vec<u8>>) -> Result<Loaded> {
+    let Some(placed) = state else { return Ok(None) };
+    let (Some(id), Some(mode)) = (placed.image.content(), placed.image.git_mode()) else {
+        return Ok(None);
+    };
+    Ok(Some((placed.path.bytes().to_vec(), mode, content(&id)?)))
+}
+
+fn lines(side: &Loaded) -> Vec<&[u8]> {
+    let Some((_, _, bytes)) = side else {
+        return Vec::new();
+    };
+    let lines = bytes.split_inclusive(|byte| *byte == b'\n');
+    lines
+        .map(|line| line.strip_suffix(b"\n").unwrap_or(line))
+        .collect()
+}
+
+/// `path`, or `old → new`.
+pub fn name(path: &[u8], from: Option<&[u8]>) -> String {
+    match from {
+        Some(from) => format!("{} → {}", render::path(from), render::path(path)),
+        None => render::path(path),
+    }
+}
+
+/// How two images differ.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Difference {
+    Lines(usize, usize),
+    Binary,
+    /// A content cannot be read: it is not kept, or not yet.
+    Unknown,
+}
+
+pub fn difference(engine: &Engine, plan: &Plan, action: &Action) -> Difference {
+    match Changed::planned(engine, plan, action) {
+        Ok(changed) if changed.opaque.is_some() => Difference::Unknown,
+        Ok(changed) if changed.is_binary() => Difference::Binary,
+        Ok(changed) => {
+            let (added, removed) = changed.counts();
+            Difference::Lines(added, removed)
+        }
+        Err(_) => Difference::Unknown,
+    }
+}

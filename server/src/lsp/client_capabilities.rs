@@ -1,0 +1,101 @@
+//! What the client can do, read once from its `initialize`. Pure.
+
+use tower_lsp::gen_lsp_types::{ClientCapabilities, InitializeParams};
+
+use super::messages::notice;
+use super::position::Encoding;
+
+#[derive(Clone, Debug, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "a client can do each of these or not"
+)]
+pub struct Abilities {
+    pub encoding: Encoding,
+    /// The editor's name, as people know it.
+    pub name: String,
+    pub lens_refresh: bool,
+    /// Edits may name the version that they are for.
+    pub versioned_edits: bool,
+    /// Edits may say what they are for.
+    pub annotated_edits: bool,
+    pub show_document: bool,
+    /// Shows how far long work is.
+    pub progress: bool,
+    /// Opens `backstitch:` documents.
+    pub virtual_documents: bool,
+    /// It answers what its settings are.
+    pub configuration: bool,
+    /// Actions may be more than a command.
+    pub actions: bool,
+    pub markdown: bool,
+    pub own: Own,
+}
+
+/// `initializationOptions.backstitch`: what Backstitch's own plugins say. Who says nothing gets plain LSP.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Own {
+    /// A clean document is read anew when its file changed on disk.
+    pub reloads_from_disk: bool,
+    /// Wants the notifications of `backstitch/`, and failures as errors.
+    pub notifications: bool,
+}
+
+impl Abilities {
+    pub fn of(params: &InitializeParams) -> Self {
+        let all = &params.capabilities;
+        let workspace = all.workspace.as_ref();
+        let window = all.window.as_ref();
+        let options = params.initialization_options.as_ref();
+        let own = options.and_then(|options| options.get("backstitch"));
+        let says = |key: &str| {
+            own.and_then(|own| own.get(key)?.as_bool())
+                .unwrap_or_default()
+        };
+        Self {
+            encoding: Encoding::agreed(all.general.as_ref()),
+            name: params
+                .client_info
+                .as_ref()
+                .map_or_else(|| notice::SOME_EDITOR.to_owned(), |info| info.name.clone()),
+            lens_refresh: workspace
+                .and_then(|w| w.code_lens.as_ref()?.refresh_support)
+                .unwrap_or_default(),
+            annotated_edits: workspace
+                .and_then(|w| w.workspace_edit.as_ref())
+                .is_some_and(|edit| edit.change_annotation_support.is_some()),
+            versioned_edits: workspace
+                .and_then(|w| w.workspace_edit.as_ref()?.document_changes)
+                .unwrap_or_default(),
+            progress: window
+                .and_then(|w| w.work_done_progress)
+                .unwrap_or_default(),
+            virtual_documents: says("contentProvider")
+                || workspace.is_some_and(|w| w.text_document_content.is_some()),
+            configuration: workspace.and_then(|w| w.configuration).unwrap_or_default(),
+            show_document: window
+                .and_then(|w| Some(w.show_document.as_ref()?.support))
+                .unwrap_or_default(),
+            actions: has_literals(all),
+            markdown: reads_markdown(all),
+            own: Own {
+                reloads_from_disk: says("reloadsFromDisk"),
+                notifications: says("notifications"),
+            },
+        }
+    }
+}
+
+fn has_literals(all: &ClientCapabilities) -> bool {
+    let actions = all
+        .text_document
+        .as_ref()
+        .and_then(|t| t.code_action.as_ref());
+    actions.is_some_and(|actions| actions.code_action_literal_support.is_some())
+}
+
+fn reads_markdown(all: &ClientCapabilities) -> bool {
+    let hover = all.text_document.as_ref().and_then(|t| t.hover.as_ref());
+    let formats = hover.and_then(|hover| hover.content_format.as_ref());
+    formats.is_some_and(|all| all.contains(&tower_lsp::gen_lsp_types::MarkupKind::Markdown))
+}

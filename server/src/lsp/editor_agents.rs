@@ -1,0 +1,283 @@
+//! Agents that work inside the editor: their turns, and their edits, which go through the editor and not over the
+//! disk. What they tell is recorded as hooks are; who types meanwhile is the user.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use backstitch_core::capture::{AgentEvent, Effect, EventKind, Told, ToolCall};
+use backstitch_core::model::RelPath;
+use backstitch_core::{Engine, InEditor};
+use backstitch_protocol::{
+    ApplyEditParams, ApplyEditResult, FailureKind, TurnBeginParams, TurnEndParams, TurnResult,
+};
+use serde::Deserialize as _;
+use tower_lsp::gen_lsp_types::WorkspaceEdit;
+
+use super::commands;
+use super::document::Document;
+use super::failure::{Failure, Outcome};
+use super::messages::{arguments, refusal::agent as messages};
+use super::session::{ANSWER, Session};
+use super::workspace::{Acting, Room};
+use super::workspace_edit::{OnItsWay, Parts};
+
+/// How long the client may take to send what an edit came to.
+const ECHO: std::time::Duration = std::time::Duration::from_secs(5);
+/// How long to wait for the rest where an edit and typing fell on the same lines.
+const SETTLE: std::time::Duration = std::time::Duration::from_millis(300);
+
+/// The agent at work in this editor, from one turn's begin to its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AtWork {
+    pub agent: String,
+    pub session: String,
+}
+
+pub async fn turn_begin(session: &Session, turn: TurnBeginParams) -> Outcome<TurnResult> {
+    let room = commands::room(session, &turn.place)?;
+    let (Some(agent), Some(id)) = (turn.agent, turn.session) else {
+        return Err(Failure::usage(messages::UNNAMED));
+    };
+    let at_work = AtWork { agent, session: id };
+    session.begins(at_work.clone());
+    // what is typed by now belongs to the state before the turn
+    super::buffers::keep_all(session, &room, true).await;
+    let event = event(
+        &room,
+        &at_work,
+        "turnBegin",
+        EventKind::Prompt {
+            text: turn.prompt,
+            synthetic: false,
+        },
+    );
+    let made = room.act(true, move |Acting { engine, .. }| recorded(engine, &event));
+    Ok(TurnResult {
+        checkpoint: made.await?,
+    })
+}
+
+pub async fn turn_end(session: &Session, turn: TurnEndParams) -> Outcome<TurnResult> {
+    let room = commands::room(session, &turn.place)?;
+    let at_work = meant(session, turn.agent, turn.session)?;
+    session.ends(&at_work);
+    let event = event(
+        &room,
+        &at_work,
+        "turnEnd",
+        EventKind::Stop { background: false },
+    );
+    let made = room.act(true, move |Acting { engine, .. }| recorded(engine, &event));
+    Ok(TurnResult {
+        checkpoint: made.await?,
+    })
+}
+
+/// The agent that is meant: as named, or the one at work of which nothing else is said. It is never guessed among
+/// several.
+fn meant(session: &Session, agent: Option<String>, id: Option<String>) -> Outcome<AtWork> {
+    if let (Some(agent), Some(session)) = (&agent, &id) {
+        let (agent, session) = (agent.clone(), session.clone());
+        return Ok(AtWork { agent, session });
+    }
+    let is_meant = |at_work: &AtWork| {
+        agent.as_ref().is_none_or(|agent| *agent == at_work.agent)
+            && id.as_ref().is_none_or(|id| *id == at_work.session)
+    };
+    let mut all = session.at_work();
+    all.retain(is_meant);
+    if all.len() > 1 {
+        let names = all.iter().map(|one| (&*one.agent, &*one.session));
+        let names: Vec<(&str, &str)> = names.collect();
+        return Err(Failure::usage(messages::several(&names)).hint(messages::SEVERAL_HINT));
+    }
+    all.pop().ok_or_else(|| {
+        let named = agent.or(id);
+        Failure::usage(messages::no_turn(named.as_deref())).hint(messages::NO_TURN_HINT)
+    })
+}
+
+fn event(room: &Room, at_work: &AtWork, name: &str, kind: EventKind) -> AgentEvent {
+    AgentEvent {
+        agent: at_work.agent.clone(),
+        session: at_work.session.clone(),
+        transcript: None,
+        prompt_id: None,
+        subagent: None,
+        cwd: Some(room.root().to_path_buf()),
+        name: name.to_owned(),
+        kind,
+    }
+}
+
+fn recorded(engine: &mut Engine, event: &AgentEvent) -> backstitch_core::Result<Option<String>> {
+    let recorded = engine.record(event)?;
+    Ok(recorded.node.map(|node| node.to_string()))
+}
+
+/// Applies an agent's edit, in the editor where a document is open and on disk elsewhere, and records what it came
+/// to as the agent's.
+pub async fn apply_edit(session: &Session, asked: ApplyEditParams) -> Outcome<ApplyEditResult> {
+    let at_work = meant(session, asked.agent, asked.session)?;
+    let edit = WorkspaceEdit::deserialize(&asked.edit.0).map_err(|error| {
+        tracing::info!("an agent's edit: {error}");
+        Failure::usage(arguments::edit_unreadable()).hint(arguments::EDIT_HINT)
+    })?;
+    let mut parts = Parts::of(session, &edit)?;
+    let label = asked.label.unwrap_or_else(|| "applyEdit".to_owned());
+    let calls = begin(&mut parts, &at_work, &label).await?;
+    let applying = session.applying();
+    let done = match parts.on_disk() {
+        Ok(()) => in_client(session, parts.client.as_ref()).await,
+        failed => failed,
+    };
+    let mut checkpoints = Vec::new();
+    for (room, call) in calls {
+        let kind = EventKind::After {
+            call,
+            told: Told::default(),
+            failed: done.is_err(),
+        };
+        let event = event(&room, &at_work, "applyEdit", kind);
+        let made = room.act(true, move |Acting { engine, .. }| recorded(engine, &event));
+        checkpoints.extend(made.await?);
+        session.changed(&room);
+    }
+    drop(applying);
+    done?;
+    let (edits, not_taken) = arrived(session, parts.documents).await;
+    for (room, edits) in edits.into_values() {
+        let call = ToolCall {
+            id: None,
+            tool: label.clone(),
+            input: Vec::new(),
+            effect: Effect::Names(edits.iter().map(|e| e.path.to_path()).collect()),
+        };
+        let event = event(&room, &at_work, "applyEdit", EventKind::Other);
+        let made = room.act(true, move |Acting { engine, lease }| {
+            engine.record_in_editor(&lease, &event, &call, &edits)
+        });
+        checkpoints.extend(made.await?.map(|node| node.to_string()));
+        session.changed(&room);
+    }
+    Ok(ApplyEditResult {
+        applied: not_taken.is_empty(),
+        checkpoints,
+        not_taken,
+    })
+}
+
+/// Begins a call in each workspace whose files change on disk, once it is sure that nothing is lost by it.
+async fn begin(
+    parts: &mut Parts,
+    at_work: &AtWork,
+    label: &str,
+) -> Outcome<Vec<(Arc<Room>, ToolCall)>> {
+    static LAST: AtomicU64 = AtomicU64::new(0);
+    for files in parts.files.values_mut() {
+        let doomed: Vec<RelPath> = std::mem::take(&mut files.doomed).into_iter().collect();
+        let kept = move |Acting { engine, .. }: Acting<'_>| engine.can_be_kept(&doomed);
+        files.room.act(true, kept).await?;
+    }
+    name_moved(parts).await?;
+    let mut calls = Vec::new();
+    for files in parts.files.values() {
+        let room = &files.room;
+        let number = LAST.fetch_add(1, Ordering::Relaxed);
+        let call = ToolCall {
+            id: Some(format!("applyEdit-{}-{number}", std::process::id())),
+            tool: label.to_owned(),
+            input: Vec::new(),
+            effect: Effect::Names(files.named.iter().cloned().collect()),
+        };
+        let event = event(room, at_work, "applyEdit", EventKind::Before(call.clone()));
+        let begun = room.act(true, move |Acting { engine, .. }| recorded(engine, &event));
+        begun.await?;
+        calls.push((room.clone(), call));
+    }
+    Ok(calls)
+}
+
+/// What moves with its directory is named as far as it belongs to the history; of the rest nothing is lost.
+async fn name_moved(parts: &mut Parts) -> Outcome<()> {
+    let moved = parts.files.values_mut();
+    let moved = moved.map(|files| (files.room.clone(), std::mem::take(&mut files.moved)));
+    for (room, mut moved) in moved.collect::<Vec<_>>() {
+        let from: Vec<RelPath> = moved.keys().cloned().collect();
+        let belonging = room.act(true, move |Acting { engine, .. }| engine.belonging(from));
+        for from in belonging.await? {
+            if let Some(to) = moved.remove(&from) {
+                parts.name(&room, room.root().join(from.to_path()));
+                parts.name(&to.room, to.room.root().join(to.path.to_path()));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Has the client do its part.
+async fn in_client(session: &Session, edit: Option<&WorkspaceEdit>) -> Outcome<()> {
+    let Some(edit) = edit else { return Ok(()) };
+    let answer = tokio::time::timeout(ANSWER, session.client.apply_edit(edit.clone())).await;
+    let refused = match answer {
+        Ok(Ok(answer)) if answer.applied => return Ok(()),
+        Ok(Ok(answer)) => answer
+            .failure_reason
+            .unwrap_or_else(|| messages::REFUSED.to_owned()),
+        Ok(Err(error)) => error.to_string(),
+        Err(_) => messages::NO_ANSWER.to_owned(),
+    };
+    Err(Failure::new(
+        FailureKind::Refused,
+        messages::not_applied(&refused),
+    ))
+}
+
+type ByRoom = BTreeMap<PathBuf, (Arc<Room>, Vec<InEditor>)>;
+
+/// What came of the edit in each document, by workspace, and the documents in which it did not arrive. What
+/// counts is what the client then has; what was typed meanwhile is not the agent's.
+async fn arrived(
+    session: &Session,
+    documents: BTreeMap<String, (Document, Document)>,
+) -> (ByRoom, Vec<String>) {
+    let (mut rooms, mut not_taken) = (ByRoom::new(), Vec::new());
+    for (uri, (before, after)) in documents {
+        if before.text == after.text {
+            continue;
+        }
+        let way = OnItsWay { before, after };
+        let is_there = |now: &Document| way.typed(now).is_some();
+        let came = |now: &Document| is_there(now) || way.collides(now);
+        if !session.comes_to(&uri, ECHO, came).await {
+            not_taken.push(uri);
+            continue;
+        }
+        session.comes_to(&uri, SETTLE, is_there).await;
+        let Some(now) = session.documents.get(&uri) else {
+            not_taken.push(uri);
+            continue;
+        };
+        // typed into its very lines: the edit as it was asked for is the agent's, the rest the user's
+        let (old, new) = match way.typed(&now) {
+            Some(typed) => (typed, &now),
+            None => (way.before.clone(), &way.after),
+        };
+        let (Some(place), Some(old), Some(new)) = (&now.place, old.as_saved(), new.as_saved())
+        else {
+            continue;
+        };
+        let root = place.room.root().to_path_buf();
+        let (_, edits) = rooms
+            .entry(root)
+            .or_insert_with(|| (place.room.clone(), Vec::new()));
+        edits.push(InEditor {
+            path: place.path.clone(),
+            before: old,
+            after: new,
+        });
+    }
+    (rooms, not_taken)
+}

@@ -1,0 +1,120 @@
+//! What another process restored, in the documents of an editor that does not read their files anew: they follow,
+//! with what was typed into them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use backstitch_core::model::{ContentId, NodeId, OpId, RelPath};
+use backstitch_core::{Engine, Entry, Followed, OpenText, Result};
+use tower_lsp::gen_lsp_types::MessageType;
+
+use super::document::Document;
+use super::editing::{self, For, NewText};
+use super::messages::notice;
+use super::session::Session;
+use super::workspace::{Acting, Room};
+
+/// Which documents are concerned.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// Another branch.
+    All,
+    These(BTreeSet<RelPath>),
+}
+
+impl Which {
+    fn has(&self, path: &RelPath) -> bool {
+        match self {
+            Self::All => true,
+            Self::These(paths) => paths.contains(path),
+        }
+    }
+}
+
+/// What the restores among the news changed, and the node of the newest. None: there is none among them.
+pub fn restored(entries: &[Entry], switched: bool) -> Option<(Which, Option<NodeId>)> {
+    let restores = entries.iter().filter(|entry| entry.operation.is_some());
+    let newest = restores.clone().map(|entry| entry.node.id).max();
+    if switched {
+        return Some((Which::All, newest));
+    }
+    let changes = restores.flat_map(|entry| &entry.changes);
+    let states = changes.flat_map(|c| [&c.change.before, &c.change.after]);
+    let paths = states.flatten().map(|placed| placed.path.clone()).collect();
+    newest.map(|newest| (Which::These(paths), Some(newest)))
+}
+
+/// The newest operation that is done, and whether a switch is among those after the one that was seen.
+pub fn done_since(engine: &Engine, seen: Option<OpId>) -> Result<(Option<OpId>, bool)> {
+    if engine.news()?.operation == seen {
+        return Ok((seen, false));
+    }
+    let all = engine.operations()?;
+    let newest = all.iter().find(|op| op.is_finished()).map(|op| op.id);
+    let mut new = all.iter().take_while(|op| Some(op.id) > seen);
+    let switched = new.any(|op| op.is_finished() && op.to_branch.is_some());
+    Ok((newest.max(seen), switched))
+}
+
+/// Has the documents follow; a restore of this server's own is done with them by then.
+pub async fn follow(session: Arc<Session>, room: Arc<Room>, which: Which, node: Option<NodeId>) {
+    let _alone = (room.restoring.lock().await, room.serving.lock().await);
+    let concerned = |document: &Document| {
+        let place = document.place.as_ref().filter(|p| which.has(&p.path))?;
+        if session.will_reload(document) || !document.form.is_utf8() {
+            return None;
+        }
+        Some(OpenText {
+            path: place.path.clone(),
+            text: document.as_saved()?,
+            base: document.base(),
+            version: i64::from(document.version),
+        })
+    };
+    let documents = session.documents.of(&room);
+    let open: Vec<OpenText> = documents.iter().filter_map(|(_, d)| concerned(d)).collect();
+    if open.is_empty() {
+        return;
+    }
+    let asked = room.act(false, move |Acting { engine, lease }| {
+        let mut followed = Vec::new();
+        for text in open {
+            let becomes = engine.follow(&text)?;
+            if becomes == Followed::Stays {
+                continue;
+            }
+            let typed = text.base != Some(ContentId::of(&text.text));
+            if let Some(node) = node.filter(|_| typed) {
+                engine.keep_buffers(&lease, node, std::slice::from_ref(&text))?;
+            }
+            followed.push((text, becomes));
+        }
+        Ok(followed)
+    });
+    let followed = match asked.await {
+        Ok(followed) => followed,
+        Err(error) => {
+            tracing::warn!("{}: {error}", room.root().display());
+            return;
+        }
+    };
+    let (mut texts, mut collide) = (Vec::new(), Vec::new());
+    for (open, becomes) in followed {
+        match becomes {
+            Followed::Becomes(content, base) => texts.push(NewText {
+                from: ContentId::of(&open.text),
+                path: open.path,
+                content,
+                base: Some(base),
+            }),
+            Followed::Collides => collide.push(open.path),
+            Followed::Stays => {}
+        }
+    }
+    if !texts.is_empty() {
+        editing::apply(&session, &room, texts, For::Another).await;
+    }
+    if !collide.is_empty() {
+        session.say(MessageType::Warning, notice::collides(&collide));
+    }
+}

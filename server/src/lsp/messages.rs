@@ -1,0 +1,291 @@
+//! Every word that the language server says to people, in one place, so that another language is another
+//! such place: here what lenses, actions and hovers show and what is asked, below it the rest by subject. Pure.
+
+pub mod arguments;
+pub mod hint;
+pub mod notice;
+pub mod plan;
+pub mod refusal;
+pub mod view;
+
+use std::fmt::Write as _;
+
+use backstitch_core::model::Certainty;
+use backstitch_core::model::Turn;
+use backstitch_core::{Author, By, Work};
+
+use super::blame_groups::Group;
+use crate::render::{self, Paint};
+
+/// Columns of a prompt in a lens.
+const PROMPT: usize = 32;
+
+/// What the time is, for ages.
+#[derive(Clone, Copy, Debug)]
+pub struct Now(pub i64);
+
+impl Now {
+    pub fn read() -> Self {
+        Self(jiff::Timestamp::now().as_microsecond())
+    }
+
+    pub fn ago(self, time: i64) -> String {
+        Paint {
+            color: false,
+            width: 0,
+            now: self.0,
+        }
+        .ago(time)
+    }
+}
+
+/// `turn 4 “refactor auth” · 2 min ago`.
+pub fn turn(author: &Author, work: &Work, now: Now) -> String {
+    let mut text = match &work.turn {
+        Some(turn) => {
+            let prompt = render::cut(&render::clean(&turn.prompt), PROMPT);
+            let prompt = if prompt.is_empty() {
+                String::new()
+            } else {
+                format!(" “{prompt}”")
+            };
+            format!("turn {}{prompt}", turn.number)
+        }
+        None => render::clean(&work.session.agent),
+    };
+    if work.session_certainty == Certainty::Uncertain {
+        text.push_str(" ?");
+    }
+    if let Some(time) = author.time {
+        text.push_str(" · ");
+        text.push_str(&now.ago(time));
+    }
+    text
+}
+
+/// `turn 4`; the agent where the turn is not known.
+pub fn name(work: &Work) -> String {
+    match &work.turn {
+        Some(turn) => format!("turn {}", turn.number),
+        None => render::clean(&work.session.agent),
+    }
+}
+
+pub fn rewind_lens(group: &Group, now: Now) -> String {
+    let about = group
+        .work()
+        .map(|work| turn(&group.author, work, now))
+        .unwrap_or_default();
+    format!("⟲ rewind to here · {about}")
+}
+
+pub const FORK_LENS: &str = "fork";
+pub const DIFF_LENS: &str = "diff";
+
+/// At the top of a file.
+pub fn file_lens(count: usize, more: bool, newest: i64, now: Now) -> String {
+    let count = if more {
+        format!("{count}+")
+    } else {
+        count.to_string()
+    };
+    let noun = if count == "1" {
+        "checkpoint"
+    } else {
+        "checkpoints"
+    };
+    format!("{count} {noun} · {}", now.ago(newest))
+}
+
+/// Titles of code actions.
+pub mod action {
+    pub fn rewind(about: &str) -> String {
+        format!("Rewind to before {about}")
+    }
+
+    pub fn rewind_file(about: &str) -> String {
+        format!("Rewind this file to before {about}")
+    }
+
+    /// Later turns' changes of these lines go, too.
+    pub fn rewind_lines(name: &str) -> String {
+        format!("Rewind these lines to before {name}")
+    }
+
+    pub fn revert(about: &str) -> String {
+        format!("Take out only {about}")
+    }
+
+    pub fn fork(about: &str) -> String {
+        format!("Fork from before {about}")
+    }
+
+    pub fn diff_of(name: &str) -> String {
+        format!("Show what {name} changed here")
+    }
+
+    pub fn diff(about: &str) -> String {
+        format!("Show changes since before {about}")
+    }
+
+    pub const UNDO: &str = "Undo the last rewind";
+    pub const REDO: &str = "Redo the rewind";
+    pub const CHECKPOINT: &str = "Make a checkpoint";
+    pub const TIMELINE: &str = "Show the timeline";
+}
+
+/// Who wrote a line, for a hover: Markdown, or plain text.
+pub fn who(author: &Author, now: Now, markdown: bool) -> Option<String> {
+    let bold = |text: &str| {
+        if markdown {
+            format!("**{}**", escaped(text))
+        } else {
+            text.to_owned()
+        }
+    };
+    let age = author.time.map(|time| format!(" · {}", now.ago(time)));
+    let age = age.unwrap_or_default();
+    match &author.by {
+        By::Agent(work) => {
+            let mut text = match &work.turn {
+                Some(turn) => {
+                    let prompt = render::cut(&render::clean(&turn.prompt), 120);
+                    let name = bold(&format!("turn {}", turn.number));
+                    if markdown {
+                        format!("{name} “{}”", escaped(&prompt))
+                    } else {
+                        format!("{name} “{prompt}”")
+                    }
+                }
+                None => bold("a turn that was not recorded"),
+            };
+            let mut by = vec![render::clean(&work.session.agent)];
+            by.extend(work.tool.as_deref().map(render::clean));
+            by.extend(work.subagent.as_deref().map(render::clean));
+            let by = by.join(" ");
+            text.push_str(if markdown { "  \n" } else { "\n" });
+            text.push_str(&if markdown { escaped(&by) } else { by });
+            if let Some(node) = author.node {
+                write!(text, " · {node}").ok();
+            }
+            text.push_str(&age);
+            if work.session_certainty == Certainty::Uncertain {
+                text.push_str(" · not certain");
+            }
+            Some(text)
+        }
+        By::User => Some(match author.node {
+            Some(node) => format!("{} · {node}{age}", bold("you")),
+            None => format!("{} · not recorded yet", bold("you")),
+        }),
+        By::Unknown => Some(format!("{}{age}", bold("nobody can tell who"))),
+        By::Before | By::Unsaved => None,
+    }
+}
+
+/// Lines of a change that a hover leaves out.
+pub fn more_lines(count: usize) -> String {
+    format!(" … {}", render::plural(count, "more line", "more lines"))
+}
+
+/// Files whose changes are left out.
+pub fn more_files(count: usize) -> String {
+    format!(" … {}", render::plural(count, "more file", "more files"))
+}
+
+/// Text of others within Markdown.
+pub fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_ascii_punctuation() && !matches!(c, '.' | ',' | ':' | ';' | '\'' | '"' | '/') {
+            escaped.push('\\');
+        }
+        escaped.push(c);
+    }
+    escaped
+}
+
+/// Answers that can be chosen.
+pub mod choice {
+    pub const CANCEL: &str = "Cancel";
+    pub const SHOW: &str = "Show changes";
+    pub const MARKERS: &str = "Write conflict markers";
+    pub const CURRENT: &str = "Keep the present lines";
+    pub const TARGET: &str = "Take the target's lines";
+    pub const WRITE: &str = "Write it";
+    pub const FORGET: &str = "Leave the file";
+    pub const SHOW_TEXT: &str = "Show it";
+    pub const FORGET_TEXT: &str = "Forget it";
+    pub const FORK: &str = "Make the branch";
+    pub const FORK_SWITCH: &str = "Make it and switch to it";
+}
+
+/// What an edit of a document is for.
+pub const EDIT: &str = "Backstitch: lines of a checkpoint";
+
+pub const WHICH_WORKSPACE: &str = "In which workspace?";
+pub const WHICH_REWIND: &str = "Rewind to before which turn?";
+pub const WHICH_REVERT: &str = "Take out which turn?";
+pub const WHICH_FORK: &str = "Fork from before which turn?";
+pub const WHICH_BRANCH: &str = "Switch to which branch?";
+pub const WHICH_TAG: &str = "Tag the state now as";
+/// Names that are offered for a tag.
+pub const TAGS: [&str; 3] = ["good", "keep", "try"];
+
+/// A turn that a question offers.
+pub fn offered(turn: &Turn, age: &str) -> String {
+    let prompt = render::cut(&render::clean(&turn.prompt), 40);
+    format!("t{} “{prompt}” · {age}", turn.number)
+}
+
+pub fn fork_question(rev: &str) -> String {
+    format!("A new branch from {rev} on. The files stay as they are until you switch to it.")
+}
+
+pub fn forked(branch: &str) -> String {
+    format!("Branch {branch} was made. `backstitch.switch` goes there.")
+}
+
+pub fn forked_into(branch: &str, into: &str) -> String {
+    format!("Branch {branch} was made, with its files in {into}.")
+}
+
+pub fn tagged(checkpoint: &str, tag: &str) -> String {
+    format!("{checkpoint} is tagged {tag}.")
+}
+
+pub fn pinned(checkpoint: &str, pinned: bool) -> String {
+    if pinned {
+        format!("{checkpoint} is pinned: it stays, however old it becomes.")
+    } else {
+        format!("{checkpoint} is not pinned any more.")
+    }
+}
+
+pub fn checkpoint_made(checkpoint: backstitch_core::model::NodeId, age: &str) -> String {
+    format!("Checkpoint {checkpoint} was made {age}.")
+}
+
+pub fn nothing_between(from: &str, to: &str) -> String {
+    format!("Nothing changed between {from} and {to}.")
+}
+
+pub fn nothing_of(turn: &str) -> String {
+    format!("{turn} itself changed nothing here.")
+}
+
+pub fn stands_in(place: &std::path::Path) -> String {
+    format!("It stands in {}.", place.display())
+}
+
+/// How far a piece of work is.
+pub mod progress {
+    use backstitch_core::Progress;
+
+    pub fn far(progress: &Progress) -> String {
+        match progress.total {
+            Some(total) => format!("{}: {} of {total}", progress.what, progress.done),
+            None => format!("{}: {}", progress.what, progress.done),
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! Documents that are shown: their names, and the rows of a plan and of the timeline.
+
+use std::fmt::Write as _;
+
+use backstitch_core::Entry;
+use backstitch_core::restore::{Action, ActionKind, Conflict, Gap, GapKind};
+
+use super::Now;
+use crate::file_changes::Difference;
+use crate::render;
+
+pub const TIMELINE_HEAD: &str = "Newest first. `backstitch.rewind` takes out what came after one of these; tN is the state before turn N.\n\n";
+pub const PLAN_NAME: &str = "plan.txt";
+const COLLIDE: &str = "Edits collide";
+const NOT_REACHED: &str = "Not reached";
+
+/// `file`: the only one that is shown.
+pub fn diff_name(file: Option<&str>, from: &str, to: &str) -> String {
+    format!("{} {from}..{to}.diff", file.unwrap_or("changes"))
+}
+
+/// What one turn changed.
+pub fn turn_name(file: Option<&str>, turn: &str) -> String {
+    format!("{} {turn} only.diff", file.unwrap_or("changes"))
+}
+
+pub fn timeline_name(file: Option<&str>) -> String {
+    format!("{}.timeline", file.unwrap_or("timeline"))
+}
+
+pub fn unsaved_name(file: &str) -> String {
+    format!("not saved {file}")
+}
+
+/// One path of a plan.
+pub fn action(action: &Action, lines: Difference) -> String {
+    let lines = match lines {
+        _ if action.kind == ActionKind::Skip => String::new(),
+        Difference::Lines(added, removed) => format!("  +{added} -{removed}"),
+        Difference::Binary => "  binary".to_owned(),
+        Difference::Unknown => String::new(),
+    };
+    let from = action.from.as_ref();
+    let from = from.map(|from| format!("{} → ", from.display()));
+    let reason = action.reason.as_ref().map(|reason| format!("  {reason}"));
+    format!(
+        "{:<8}{}{}{lines}{}\n",
+        action.kind.name(),
+        from.unwrap_or_default(),
+        action.path.display(),
+        reason.unwrap_or_default(),
+    )
+}
+
+pub fn conflicts(all: &[Conflict]) -> String {
+    let row = |c: &Conflict| format!("{}  {}\n", c.path.display(), c.reason);
+    section(COLLIDE, all.iter().map(row).collect())
+}
+
+pub fn gaps(all: &[Gap]) -> String {
+    let row = |gap: &Gap| {
+        let path = gap.path.as_deref().map(String::from_utf8_lossy);
+        let path = path.unwrap_or_default();
+        let more = match gap.kind {
+            GapKind::Uncertain => " (`uncertain`: take takes it too)",
+            _ => "",
+        };
+        format!("{:<12}{path}  {}{more}\n", gap.kind.name(), gap.detail)
+    };
+    section(NOT_REACHED, all.iter().map(row).collect())
+}
+
+/// Nothing where it has no rows.
+fn section(head: &str, rows: String) -> String {
+    if rows.is_empty() {
+        rows
+    } else {
+        format!("\n{head}\n{rows}")
+    }
+}
+
+fn agent(entry: &Entry) -> String {
+    let session = entry.session.as_ref();
+    session.map_or_else(String::new, |session| render::clean(&session.agent))
+}
+
+/// One checkpoint of the timeline as text. `whole`: the turns' own rows are not there, and each says whose it is.
+pub fn row(entry: &Entry, now: Now, whole: bool) -> String {
+    let what = match (&entry.turn, &entry.call, &entry.operation) {
+        (_, _, Some(operation)) => format!("{} {}", operation.kind.name(), operation.target),
+        (Some(turn), Some(call), _) if whole => format!(
+            "t{} {} · {} {}",
+            turn.number,
+            render::cut(&render::clean(&turn.prompt), 40),
+            agent(entry),
+            render::clean(&call.tool),
+        ),
+        (_, Some(call), _) => format!("  {}", render::clean(&call.tool)),
+        (Some(turn), None, _) => format!(
+            "t{} {} · {}",
+            turn.number,
+            render::cut(&render::clean(&turn.prompt), 60),
+            agent(entry),
+        ),
+        _ => entry
+            .node
+            .label
+            .as_deref()
+            .map_or_else(|| entry.node.kind.name().to_owned(), render::clean),
+    };
+    let out = if entry.taken_out { "  (taken out)" } else { "" };
+    let mut text = format!(
+        "{:<6} {what}{out}  {}\n",
+        entry.node.id,
+        now.ago(entry.node.time)
+    );
+    for change in &entry.changes {
+        let (path, from) = render::place(&change.change.before, &change.change.after);
+        let what = render::What::of(&change.change.before, &change.change.after);
+        let from = from.map(|from| format!("{} → ", render::path(from)));
+        writeln!(
+            text,
+            "         {} {}{}  +{} -{}",
+            what.letter(),
+            from.unwrap_or_default(),
+            render::path(path),
+            change.added,
+            change.removed
+        )
+        .ok();
+    }
+    text
+}

@@ -1,0 +1,106 @@
+//! What is made through the engine without moving a file: branches, tags, checkpoints.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use backstitch_core::Entry;
+use backstitch_protocol::ForkResult;
+
+use super::failure::Outcome;
+use super::session::Session;
+use super::uri;
+use super::workspace::{Acting, Room};
+use crate::to_protocol;
+
+/// A branch at a revision; one without a name gets one.
+pub async fn fork(
+    room: &Arc<Room>,
+    rev: String,
+    name: Option<String>,
+    into: Option<PathBuf>,
+    session: &Arc<Session>,
+) -> Outcome<ForkResult> {
+    let root = room.root().to_path_buf();
+    let into = into.map(|dir| {
+        let named = dir.to_str().and_then(uri::to_path);
+        root.join(named.unwrap_or(dir))
+    });
+    let forked = room.act(false, move |Acting { engine, .. }| {
+        let from = engine.resolve(&rev)?;
+        let name = match name {
+            Some(name) => name,
+            None => free_name(engine, &rev)?,
+        };
+        match &into {
+            None => {
+                let branch = engine.create_branch(&name, from, None)?;
+                Ok(ForkResult {
+                    branch: to_protocol::branch(&branch),
+                    into: None,
+                    files: None,
+                    gaps: None,
+                })
+            }
+            Some(dir) => {
+                let forked = engine.fork_into(&name, from, None, dir, &mut |_| {})?;
+                let gaps = forked.written.gaps.iter().map(to_protocol::gap);
+                Ok(ForkResult {
+                    branch: to_protocol::branch(&forked.branch),
+                    into: Some(to_protocol::path(&forked.root)),
+                    files: Some(forked.written.files),
+                    gaps: Some(gaps.collect()),
+                })
+            }
+        }
+    });
+    let forked = forked.await?;
+    session.changed(room);
+    Ok(forked)
+}
+
+/// `fork-t4`, or `fork-t4-2` where that is taken.
+fn free_name(engine: &backstitch_core::Engine, rev: &str) -> backstitch_core::Result<String> {
+    let plain: String = rev
+        .chars()
+        .map(|c| if c.is_alphanumeric() { c } else { '-' })
+        .collect();
+    let base = format!("fork-{}", plain.trim_matches('-'));
+    let taken = engine.branches()?;
+    let free = |name: &String| taken.iter().all(|branch| branch.name != *name);
+    let numbered = (2_u32..).map(|number| format!("{base}-{number}"));
+    let mut names = std::iter::once(base.clone()).chain(numbered);
+    Ok(names.find(free).unwrap_or(base))
+}
+
+/// The checkpoint that was tagged.
+pub async fn tag(room: &Room, rev: String, name: String) -> Outcome<String> {
+    let tagged = room.act(false, move |Acting { engine, .. }| {
+        let node = engine.resolve(&rev)?;
+        engine.tag(&name, node)?;
+        Ok(node.to_string())
+    });
+    Ok(tagged.await?)
+}
+
+/// The checkpoint that is kept for good from now on, or no longer.
+pub async fn pin(room: &Room, rev: String, pinned: bool) -> Outcome<String> {
+    let done = room.act(false, move |Acting { engine, .. }| {
+        let node = engine.resolve(&rev)?;
+        engine.pin(node, pinned)?;
+        Ok(node.to_string())
+    });
+    Ok(done.await?)
+}
+
+/// The state now, by hand. Begins the history where there is none.
+pub async fn checkpoint(
+    room: &Room,
+    label: Option<String>,
+    description: Option<String>,
+) -> Outcome<Entry> {
+    let made = room.act(true, move |Acting { engine, .. }| {
+        let node = engine.checkpoint_about(label.as_deref(), description.as_deref())?;
+        engine.entry(node)
+    });
+    Ok(made.await?)
+}

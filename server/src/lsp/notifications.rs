@@ -1,0 +1,288 @@
+//! What another process did, told to the client: lenses are asked for anew, Backstitch's own clients hear of each
+//! checkpoint, an agent that wrote below text that is not saved is announced, and what a command line asks this
+//! editor to carry out is done.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use backstitch_core::model::{Change, ContentId, Kind, NodeId, OpId, RelPath};
+use backstitch_core::{Answer, Entry, Error, LogFilter, OpenText, Result, Standing};
+use backstitch_protocol::{DidCheckpoint, DidRewind, Recorder, Status, TimelineChanged};
+use serde::{Deserialize, Serialize};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tower_lsp::gen_lsp_types::{
+    LspNotificationMethod, MessageDirection, MessageType, Notification,
+};
+
+use super::buffers;
+use super::document::{self, Document};
+use super::editing::{self, For, Open};
+use super::external_changes;
+use super::messages::notice;
+use super::restore;
+use super::session::Session;
+use super::store_watcher::Heard;
+use super::workspace::{Acting, Room};
+use crate::to_protocol;
+
+/// Checkpoints told one by one; where more were made meanwhile, the timeline is to be read anew.
+const TOLD: usize = 50;
+
+/// Runs until the server ends.
+pub async fn follow(session: Arc<Session>, mut heard: UnboundedReceiver<Heard>) {
+    let mut last: HashMap<PathBuf, Seen> = HashMap::new();
+    while let Some(heard) = heard.recv().await {
+        let (Heard::Opened(root) | Heard::Rang(root)) = &heard;
+        let (root, Some(room)) = (root.clone(), session.room_at(root)) else {
+            continue;
+        };
+        session.heed_settings(&room);
+        if let Heard::Opened(_) = heard {
+            // what comes after this is news
+            if let Ok(news) = news(&room, None).await {
+                last.insert(root, news.seen);
+            }
+            continue;
+        }
+        session.changed(&room);
+        tokio::spawn(serve(session.clone(), room.clone()));
+        let since = last.get(&root).copied();
+        if since.is_none() {
+            // a store has appeared, perhaps: what was typed before it is taken up
+            buffers::keep_all(&session, &room, false).await;
+        } else {
+            buffers::written_below(&session, &room).await;
+        }
+        match news(&room, since).await {
+            Ok(news) => {
+                if since.is_some_and(|since| news.seen.head < since.head) {
+                    // another history: what is not saved is not in it yet
+                    buffers::keep_all(&session, &room, false).await;
+                }
+                last.insert(root, news.seen);
+                tell(&session, &room, &news.entries).await;
+                if let Some((which, node)) =
+                    external_changes::restored(&news.entries, news.switched)
+                {
+                    let followed = external_changes::follow(session.clone(), room, which, node);
+                    tokio::spawn(followed);
+                }
+            }
+            Err(Error::NoStore(_)) => {
+                // cleared: what is typed begins another
+                last.remove(&root);
+                buffers::keep_all(&session, &room, false).await;
+            }
+            Err(error) => tracing::info!("{}: {error}", root.display()),
+        }
+    }
+}
+
+/// Tells whether the files of a workspace are watched, and each time that this changes.
+pub async fn standing(session: Arc<Session>, room: Arc<Room>) {
+    session.begun().await;
+    if !session.abilities().own.notifications {
+        return;
+    }
+    let mut standing = room.standing();
+    let root = room.root().to_path_buf();
+    drop(room);
+    loop {
+        let recorder = match &*standing.borrow_and_update() {
+            Standing::Waiting => Recorder::Waiting,
+            Standing::Watching { directories } => Recorder::Watching {
+                directories: *directories,
+            },
+            Standing::Failed(reason) => Recorder::Failed {
+                reason: reason.clone(),
+            },
+        };
+        let status = Status {
+            workspace: to_protocol::text(root.as_os_str().as_encoded_bytes()),
+            recorder,
+        };
+        session.client.send_notification::<Stands>(status).await;
+        if standing.changed().await.is_err() {
+            return;
+        }
+    }
+}
+
+/// What of a store's history was seen.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    head: NodeId,
+    operation: Option<OpId>,
+}
+
+/// What happened since something was seen.
+struct Happened {
+    seen: Seen,
+    /// Oldest first; none where nothing was seen before.
+    entries: Vec<Entry>,
+    /// Somebody went to another branch.
+    switched: bool,
+}
+
+async fn news(room: &Room, since: Option<Seen>) -> Result<Happened> {
+    let asked = room.ask(move |engine| {
+        let newest = engine.log(&LogFilter {
+            limit: Some(if since.is_some() { TOLD } else { 1 }),
+            all_branches: true,
+            ..LogFilter::default()
+        })?;
+        let head = newest.iter().map(|entry| entry.node.id).max();
+        let head = head.unwrap_or(NodeId(0));
+        let new = |entry: &Entry| since.is_some_and(|last| entry.node.id > last.head);
+        let mut entries: Vec<Entry> = newest.into_iter().filter(new).collect();
+        entries.reverse();
+        let seen = since.and_then(|seen| seen.operation);
+        let (operation, switched) = external_changes::done_since(engine, seen)?;
+        Ok(Happened {
+            seen: Seen { head, operation },
+            entries,
+            switched: switched && since.is_some(),
+        })
+    });
+    asked.await
+}
+
+async fn tell(session: &Arc<Session>, room: &Arc<Room>, entries: &[Entry]) {
+    let wants = session.abilities().own.notifications;
+    let workspace = to_protocol::path(room.root());
+    for entry in entries {
+        under(session, room, entry).await;
+        if wants {
+            let made = DidCheckpoint {
+                workspace: workspace.clone(),
+                checkpoint: to_protocol::checkpoint(entry),
+            };
+            session.client.send_notification::<Made>(made).await;
+            if let Some(operation) = &entry.operation {
+                let rewound = DidRewind {
+                    workspace: workspace.clone(),
+                    operation: to_protocol::operation(operation),
+                    checkpoint: entry.node.id.to_string(),
+                };
+                session.client.send_notification::<Rewound>(rewound).await;
+            }
+        }
+    }
+    if wants {
+        let changed = TimelineChanged { workspace };
+        session.client.send_notification::<Longer>(changed).await;
+    }
+}
+
+/// An agent wrote to files whose documents have text that is not saved: it is kept at that checkpoint, and said.
+async fn under(session: &Arc<Session>, room: &Arc<Room>, entry: &Entry) {
+    if entry.node.kind != Kind::Step {
+        return;
+    }
+    let mut kept: Vec<(RelPath, Document)> = Vec::new();
+    let mut done: Vec<String> = Vec::new();
+    for (_, document) in session.documents.of(room) {
+        let Some(place) = &document.place else {
+            continue;
+        };
+        let mut changes = entry.changes.iter().map(|c| &c.change);
+        let Some(change) = changes.find(|c| touches(c, &place.path)) else {
+            continue;
+        };
+        if is_typed(&document, change, room.root()) {
+            done.push(notice::what_was_done(change));
+            kept.push((place.path.clone(), document.clone()));
+        }
+    }
+    if kept.is_empty() {
+        return;
+    }
+    let texts = kept.iter().map(|(path, document)| OpenText {
+        path: path.clone(),
+        text: document.as_saved().unwrap_or_else(|| document.bytes()),
+        base: document.base(),
+        version: i64::from(document.version),
+    });
+    let (texts, node): (Vec<OpenText>, NodeId) = (texts.collect(), entry.node.id);
+    let keeping = room.act(false, move |Acting { engine, lease }| {
+        engine.keep_buffers(&lease, node, &texts)
+    });
+    let kept = keeping.await.map(|()| node);
+    let agent = entry.session.as_ref().map(|s| s.agent.as_str());
+    let said = notice::written_below(agent, &done, kept);
+    session.say(MessageType::Warning, said);
+}
+
+fn touches(change: &Change, path: &RelPath) -> bool {
+    let mut states = [&change.before, &change.after].into_iter().flatten();
+    states.any(|placed| placed.path == *path)
+}
+
+/// Whether a document holds what somebody typed: not what was loaded or saved, nor what is on disk, nor what was
+/// there before or after this step, which the editor may have read in between.
+fn is_typed(document: &Document, change: &Change, root: &Path) -> bool {
+    if document.text == document.saved {
+        return false;
+    }
+    let (Some(text), Some(place)) = (document.as_saved(), &document.place) else {
+        return true;
+    };
+    let id = Some(ContentId::of(&text));
+    let mut states = [&change.before, &change.after].into_iter().flatten();
+    let read = states.any(|placed| placed.image.content() == id);
+    !read && document::read(&root.join(place.path.to_path())).as_ref() != Some(&text)
+}
+
+/// Carries out what another process asks of this editor.
+async fn serve(session: Arc<Session>, room: Arc<Room>) {
+    let _one_by_one = room.serving.lock().await;
+    let (session, room) = (&session, &room);
+    let taken = room.act(false, |Acting { engine, lease }| {
+        engine.take_requests(&lease)
+    });
+    for mut handed in taken.await.unwrap_or_default() {
+        let open = Open::of(session, room);
+        let id = handed.id;
+        handed.request.unreadable = open.unreadable(room.root());
+        let done = room.act(false, move |Acting { engine, .. }| {
+            let open = open.documents(engine.root());
+            let outcome = engine.serve(&handed, open, &mut |_| {});
+            let texts = match &outcome {
+                Ok(applied) => restore::texts(engine, &applied.plan)?,
+                Err(_) => Vec::new(),
+            };
+            Ok((Answer::of(&outcome), texts))
+        });
+        let Ok((mut answer, texts)) = done.await else {
+            continue;
+        };
+        let unseen = editing::apply(session, room, texts, For::Another).await;
+        (answer.not_taken, answer.awaited) = (unseen.not_taken, unseen.awaited);
+        let answered = room.act(false, move |Acting { engine, .. }| {
+            engine.answer_request(id, &answer)
+        });
+        if let Err(error) = answered.await {
+            tracing::warn!("a request of another process: {error}");
+        }
+        session.changed(room);
+    }
+}
+
+macro_rules! notification {
+    ($name:ident, $params:ty, $method:literal) => {
+        #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+        pub enum $name {}
+
+        impl Notification for $name {
+            type Params = $params;
+            const METHOD: LspNotificationMethod<'static> = LspNotificationMethod::Custom($method);
+            const MESSAGE_DIRECTION: MessageDirection = MessageDirection::ServerToClient;
+        }
+    };
+}
+
+notification!(Made, DidCheckpoint, "backstitch/didCheckpoint");
+notification!(Rewound, DidRewind, "backstitch/didRewind");
+notification!(Longer, TimelineChanged, "backstitch/timelineChanged");
+notification!(Stands, Status, "backstitch/status");

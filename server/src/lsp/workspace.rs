@@ -1,0 +1,221 @@
+//! A workspace as the language server has it open: two threads with an engine each, one that answers
+//! questions and one that acts, so that no question waits for a restore. Owns when an engine is opened,
+//! and that a panic in one job costs that job alone.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use backstitch_core::{
+    EditorLease, Engine, Error, Recorder, Recording, Result, Standing, Workspace,
+};
+use tokio::sync::{oneshot, watch};
+
+use super::messages::refusal;
+
+type Job = Box<dyn FnOnce(&mut Desk) + Send>;
+
+#[derive(Debug)]
+pub struct Room {
+    workspace: Workspace,
+    /// Held while something is carried out that another process asked for.
+    pub serving: tokio::sync::Mutex<()>,
+    /// Held while one of our own is, until its documents have their texts. Nobody who holds the other waits for this.
+    pub restoring: tokio::sync::Mutex<()>,
+    asks: Sender<Job>,
+    acts: Sender<Job>,
+    /// Held, not used: it watches the files as long as the workspace is open.
+    _recorder: Recorder,
+    standing: watch::Receiver<Standing>,
+}
+
+/// What one thread works with: the engine, once there is a store.
+struct Desk {
+    workspace: Workspace,
+    engine: Option<(Engine, Option<Identity>)>,
+    /// The editor's name and its hold on the store, for the one that acts.
+    editor: Option<(String, Option<Arc<EditorLease>>)>,
+}
+
+/// What a job that acts works with.
+#[derive(Debug)]
+pub struct Acting<'a> {
+    pub engine: &'a mut Engine,
+    pub lease: Arc<EditorLease>,
+}
+
+/// Tells a store from one that has taken its place.
+type Identity = (u64, u64);
+
+impl Room {
+    /// `editor`: its name, as people know it.
+    pub fn open(workspace: Workspace, editor: &str) -> Result<Self> {
+        let asks = spawn(workspace.clone(), None, "asks")?;
+        let acts = spawn(workspace.clone(), Some(editor.to_owned()), "acts")?;
+        let (say, standing) = watch::channel(Standing::Waiting);
+        let recorder = Recorder::start(&workspace, Recording::default(), move |standing| {
+            if let Standing::Failed(why) = &standing {
+                tracing::warn!("the files are not watched: {why}");
+            }
+            say.send_replace(standing);
+        })?;
+        Ok(Self {
+            _recorder: recorder,
+            standing,
+            workspace,
+            serving: tokio::sync::Mutex::default(),
+            restoring: tokio::sync::Mutex::default(),
+            asks,
+            acts,
+        })
+    }
+
+    /// What the recorder is doing, and each change of it.
+    pub fn standing(&self) -> watch::Receiver<Standing> {
+        self.standing.clone()
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.workspace.root
+    }
+
+    pub fn workspace(&self) -> &Workspace {
+        &self.workspace
+    }
+
+    pub fn has_history(&self) -> bool {
+        self.workspace.store_dir.join("store.db").exists()
+    }
+
+    /// A question. Dropping the future drops the answer, not the work.
+    pub async fn ask<T, F>(&self, question: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(&mut Engine) -> Result<T> + Send + 'static,
+    {
+        hand(&self.asks, move |desk| question(desk.engine(false)?)).await
+    }
+
+    /// Something that writes, one after the other. `begins`: makes the store where there is none.
+    pub async fn act<T, F>(&self, begins: bool, work: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: FnOnce(Acting<'_>) -> Result<T> + Send + 'static,
+    {
+        hand(&self.acts, move |desk| work(desk.acting(begins)?)).await
+    }
+
+    /// Gives up the editor's place, once all that was asked before is done. Nothing acts any more after it.
+    pub async fn leave(&self) {
+        let left = hand(&self.acts, |desk| {
+            desk.editor = None;
+            Ok(())
+        });
+        left.await.ok();
+    }
+}
+
+fn spawn(workspace: Workspace, editor: Option<String>, what: &str) -> Result<Sender<Job>> {
+    let (sender, receiver) = channel::<Job>();
+    let desk = Desk {
+        workspace,
+        engine: None,
+        editor: editor.map(|name| (name, None)),
+    };
+    let work = move || serve(desk, &receiver);
+    let thread = std::thread::Builder::new().name(format!("backstitch {what}"));
+    let spawned = thread.spawn(work);
+    spawned.map(|_| sender).map_err(|source| Error::Io {
+        what: refusal::START_THREAD.into(),
+        source,
+    })
+}
+
+fn serve(mut desk: Desk, jobs: &Receiver<Job>) {
+    while let Ok(job) = jobs.recv() {
+        if catch_unwind(AssertUnwindSafe(|| job(&mut desk))).is_err() {
+            // what the engine was about is not known any more; its store is whole all the same
+            desk.close();
+        } else if let Some((engine, _)) = &mut desk.engine {
+            engine.tidy();
+        }
+    }
+}
+
+async fn hand<T, F>(to: &Sender<Job>, work: F) -> Result<T>
+where
+    T: Send + 'static,
+    F: FnOnce(&mut Desk) -> Result<T> + Send + 'static,
+{
+    let (answer, answered) = oneshot::channel();
+    let job: Job = Box::new(move |desk| {
+        let outcome = work(desk);
+        // nobody may be waiting any more
+        answer.send(outcome).ok();
+    });
+    let failed = |what: &str| Error::Refused {
+        reason: refusal::failed(what),
+        hint: Some(refusal::LOG_HINT.into()),
+    };
+    to.send(job).map_err(|_| failed(refusal::THREAD_ENDED))?;
+    answered.await.map_err(|_| failed(refusal::PANIC))?
+}
+
+impl Desk {
+    fn close(&mut self) {
+        self.engine = None;
+        if let Some((_, lease)) = &mut self.editor {
+            *lease = None;
+        }
+    }
+
+    /// The engine with this editor at it.
+    fn acting(&mut self, begins: bool) -> Result<Acting<'_>> {
+        self.engine(begins)?;
+        let (Some((engine, _)), Some((name, lease))) = (&mut self.engine, &mut self.editor) else {
+            return Err(Error::NoStore(self.workspace.root.clone()));
+        };
+        let lease = match lease {
+            Some(lease) => lease.clone(),
+            None => lease.insert(Arc::new(engine.attach_editor(name)?)).clone(),
+        };
+        Ok(Acting { engine, lease })
+    }
+
+    /// The engine, up to date with what other processes did.
+    fn engine(&mut self, begins: bool) -> Result<&mut Engine> {
+        let there = identity(&self.workspace);
+        let stale = |known: &(Engine, Option<Identity>)| known.1 != there;
+        if self.engine.as_ref().is_some_and(stale) {
+            self.close();
+        }
+        if self.engine.is_none() {
+            let engine = if begins {
+                Engine::open(&self.workspace)?
+            } else {
+                Engine::open_existing(&self.workspace)?
+            };
+            self.engine = Some((engine, identity(&self.workspace)));
+        }
+        match &mut self.engine {
+            Some((engine, _)) => {
+                engine.refresh()?;
+                Ok(engine)
+            }
+            None => Err(Error::NoStore(self.workspace.root.clone())),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn identity(workspace: &Workspace) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt as _;
+    let meta = std::fs::metadata(workspace.store_dir.join("store.db")).ok()?;
+    Some((meta.dev(), meta.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(_: &Workspace) -> Option<Identity> {
+    None
+}

@@ -1,0 +1,481 @@
+//! An agent's edit, taken apart: what concerns open documents is the client's to do, the rest is done on disk, in
+//! the order in which it was asked for. Owns both, and what an agent's edit is in a text that was typed into
+//! meanwhile; who records it is `agents`.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use backstitch_core::merge::{Favor, merge3};
+use backstitch_core::model::RelPath;
+use backstitch_protocol::FailureKind;
+use ropey::Rope;
+use tower_lsp::gen_lsp_types::{
+    DocumentChange, Edit, TextDocumentContentChangeEvent as Change,
+    TextDocumentContentChangePartial, TextEdit, WorkspaceEdit,
+};
+
+use super::document::{self, Document, Place, edit};
+use super::failure::{Failure, Outcome};
+use super::messages::refusal::agent as messages;
+use super::position::Encoding;
+use super::session::{Session, VERSION_CONTROL};
+use super::uri;
+use super::workspace::Room;
+
+/// An agent's edit, checked and ready to be done.
+#[derive(Debug, Default)]
+pub struct Parts {
+    /// What each open document is and is to become, by URI.
+    pub documents: BTreeMap<String, (Document, Document)>,
+    /// What the client is to do; None: nothing.
+    pub client: Option<WorkspaceEdit>,
+    /// What is done on disk.
+    disk: Vec<Work>,
+    /// The files that change on disk, whoever does it, by the root of their workspace.
+    pub files: BTreeMap<PathBuf, Files>,
+    /// Texts of files by now, as far as the edit got.
+    texts: BTreeMap<PathBuf, Option<Document>>,
+    /// Where what stands at a path by now has come from.
+    origins: BTreeMap<PathBuf, PathBuf>,
+    /// URIs that the client's own part is about.
+    theirs: BTreeSet<String>,
+}
+
+/// The files of one workspace.
+#[derive(Debug)]
+pub struct Files {
+    pub room: Arc<Room>,
+    pub named: BTreeSet<PathBuf>,
+    /// Those of them whose content is written over or deleted.
+    pub doomed: BTreeSet<RelPath>,
+    /// What moves with its directory, and where to.
+    pub moved: BTreeMap<RelPath, Place>,
+}
+
+#[derive(Debug)]
+enum Work {
+    Write(PathBuf, Vec<u8>),
+    Rename(PathBuf, PathBuf),
+    Delete(PathBuf),
+    /// Goes last, and only empty: what came into it meanwhile is nobody's to delete.
+    DeleteDir(PathBuf),
+}
+
+impl Parts {
+    pub fn of(session: &Session, asked: &WorkspaceEdit) -> Outcome<Self> {
+        let mut parts = Self::default();
+        let mut client = asked.clone();
+        if let Some(changes) = &mut client.changes {
+            let mut kept = changes.clone();
+            kept.clear();
+            for (uri, edits) in changes.drain() {
+                if parts.edit(session, uri.as_ref(), edits.clone())? {
+                    kept.insert(uri, edits);
+                }
+            }
+            *changes = kept;
+        }
+        if let Some(changes) = &mut client.document_changes {
+            let mut kept = Vec::new();
+            for change in std::mem::take(changes) {
+                if parts.change(session, &change)? {
+                    kept.push(change);
+                }
+            }
+            *changes = kept;
+        }
+        let edits = client.changes.as_ref().map_or(0, HashMap::len);
+        let changes = client.document_changes.as_ref().map_or(0, Vec::len);
+        parts.client = (edits + changes > 0).then_some(client);
+        Ok(parts)
+    }
+
+    /// Whether it is the client's.
+    fn change(&mut self, session: &Session, change: &DocumentChange) -> Outcome<bool> {
+        let flag = |flag: Option<bool>| flag.unwrap_or_default();
+        match change {
+            DocumentChange::TextDocumentEdit(change) => {
+                let edits = change.edits.iter().map(plain).collect::<Outcome<_>>()?;
+                let uri = &change.text_document.text_document_identifier.uri;
+                self.edit(session, uri.as_ref(), edits)
+            }
+            DocumentChange::CreateFile(file) => {
+                let options = file.options;
+                let replaces = options.as_ref().is_some_and(|o| flag(o.overwrite));
+                let ignores = options.as_ref().is_some_and(|o| flag(o.ignore_if_exists));
+                self.create(session, file.uri.as_ref(), replaces, ignores)
+            }
+            DocumentChange::RenameFile(file) => {
+                let options = file.options;
+                let replaces = options.as_ref().is_some_and(|o| flag(o.overwrite));
+                let ignores = options.as_ref().is_some_and(|o| flag(o.ignore_if_exists));
+                let (old, new) = (file.old_uri.as_ref(), file.new_uri.as_ref());
+                self.rename(session, (old, new), replaces, ignores)
+            }
+            DocumentChange::DeleteFile(file) => {
+                let options = file.options;
+                let deep = options.as_ref().is_some_and(|o| flag(o.recursive));
+                let ignores = options
+                    .as_ref()
+                    .is_some_and(|o| flag(o.ignore_if_not_exists));
+                self.delete(session, file.uri.as_ref(), deep, ignores)
+            }
+        }
+    }
+
+    fn edit(&mut self, session: &Session, uri: &str, edits: Vec<TextEdit>) -> Outcome<bool> {
+        let encoding = session.abilities().encoding;
+        if !self.documents.contains_key(uri)
+            && let Some(open) = session.documents.get(uri)
+        {
+            if open.place.is_some() && open.as_saved().is_none() {
+                return Err(
+                    Failure::new(FailureKind::Refused, messages::out_of_step(uri))
+                        .hint(messages::OUT_OF_STEP_HINT),
+                );
+            }
+            self.documents.insert(uri.to_owned(), (open.clone(), open));
+        }
+        if let Some((_, after)) = self.documents.get_mut(uri) {
+            apply(after, edits, encoding);
+            return Ok(true);
+        }
+        let path = self.file(session, uri)?;
+        let Some(mut text) = self.text(&path)? else {
+            return Err(
+                Failure::usage(messages::nothing_to_edit(uri)).hint(messages::NOTHING_TO_EDIT_HINT)
+            );
+        };
+        apply(&mut text, edits, encoding);
+        self.write(session, path, text)?;
+        Ok(false)
+    }
+
+    fn create(
+        &mut self,
+        session: &Session,
+        uri: &str,
+        replaces: bool,
+        ignores: bool,
+    ) -> Outcome<bool> {
+        let path = self.file(session, uri)?;
+        if self.is_theirs(session, uri) {
+            no_directory(&path, uri)?;
+            self.doom(session, &path)?;
+            return Ok(true);
+        }
+        if self.exists(&path) && !replaces {
+            return if ignores { Ok(false) } else { Err(exists(uri)) };
+        }
+        no_directory(&path, uri)?;
+        self.write(session, path, Document::opened(0, ""))?;
+        Ok(false)
+    }
+
+    fn rename(
+        &mut self,
+        session: &Session,
+        (old, new): (&str, &str),
+        replaces: bool,
+        ignores: bool,
+    ) -> Outcome<bool> {
+        let (from, to) = (self.file(session, old)?, self.file(session, new)?);
+        if !self.exists(&from) {
+            return Err(missing(old));
+        }
+        let theirs = self.is_theirs(session, old) || self.is_theirs(session, new);
+        if self.exists(&to) && !replaces && !theirs {
+            return if ignores { Ok(false) } else { Err(exists(new)) };
+        }
+        no_directory(&to, new)?;
+        self.doom(session, &to)?;
+        self.move_below(session, &from, &to)?;
+        let origin = self.origins.remove(&from).unwrap_or_else(|| from.clone());
+        self.origins.insert(to.clone(), origin);
+        if theirs {
+            let moved = self.documents.remove(old).map(|(_, after)| after);
+            if let Some(moved) = moved.or_else(|| session.documents.get(old)) {
+                self.documents
+                    .insert(new.to_owned(), (moved.clone(), moved));
+            }
+            self.theirs.insert(new.to_owned());
+            return Ok(true);
+        }
+        let text = self.texts.remove(&from);
+        let text = text.or_else(|| Some(read(&from).ok().flatten()));
+        if let Some(text) = text {
+            self.texts.insert(to.clone(), text);
+        }
+        self.texts.insert(from.clone(), None);
+        self.disk.push(Work::Rename(from, to));
+        Ok(false)
+    }
+
+    fn delete(&mut self, session: &Session, uri: &str, deep: bool, ignores: bool) -> Outcome<bool> {
+        let path = self.file(session, uri)?;
+        if !self.exists(&path) {
+            return if ignores {
+                Ok(false)
+            } else {
+                Err(missing(uri))
+            };
+        }
+        let mut inside = std::fs::read_dir(&path).into_iter().flatten();
+        if !deep && inside.next().is_some() {
+            return Err(Failure::usage(messages::not_empty(uri)).hint(messages::NOT_EMPTY_HINT));
+        }
+        let mut work = Vec::new();
+        self.doom_below(session, &path, &mut work)?;
+        if self.is_theirs(session, uri) {
+            self.documents.remove(uri);
+            return Ok(true);
+        }
+        self.texts.insert(path, None);
+        self.disk.append(&mut work);
+        Ok(false)
+    }
+
+    /// Whether only the client can do it: a document of it is open, or it is about what the client did before.
+    fn is_theirs(&self, session: &Session, uri: &str) -> bool {
+        let below = format!("{}/", uri.trim_end_matches('/'));
+        let open = session.documents.uris();
+        self.theirs.contains(uri)
+            || open
+                .iter()
+                .any(|open| open == uri || open.starts_with(&below))
+    }
+
+    /// The file that a URI names, which is among those that change from here on. Nothing outside of the open
+    /// workspaces is written, and nothing through a link.
+    fn file(&mut self, session: &Session, uri: &str) -> Outcome<PathBuf> {
+        let path = uri::to_path(uri).ok_or_else(|| Failure::usage(messages::no_file(uri)))?;
+        if path.components().any(|part| is_vcs(part.as_os_str())) {
+            return Err(
+                Failure::new(FailureKind::Refused, messages::version_control(uri))
+                    .hint(messages::VERSION_CONTROL_HINT),
+            );
+        }
+        let (Some(place), Some(real)) = (session.place(&path), document::real(&path)) else {
+            return Err(Failure::usage(messages::outside(uri)).hint(messages::OUTSIDE_HINT));
+        };
+        if path.is_symlink() {
+            return Err(Failure::usage(messages::link(uri)).hint(messages::LINK_HINT));
+        }
+        self.name(&place.room, real.clone());
+        Ok(real)
+    }
+
+    fn files(&mut self, room: &Arc<Room>) -> &mut Files {
+        let root = room.root().to_path_buf();
+        self.files.entry(root).or_insert_with(|| Files {
+            room: room.clone(),
+            named: BTreeSet::new(),
+            doomed: BTreeSet::new(),
+            moved: BTreeMap::new(),
+        })
+    }
+
+    pub fn name(&mut self, room: &Arc<Room>, path: PathBuf) {
+        self.files(room).named.insert(path);
+    }
+
+    /// What stands at a path by now is written over or deleted.
+    fn doom(&mut self, session: &Session, path: &Path) -> Outcome<()> {
+        let origin = self.origins.get(path).map_or(path, PathBuf::as_path);
+        let origin = origin.to_path_buf();
+        let Some(place) = session.place(&origin) else {
+            let said = messages::recorded_nowhere(&origin);
+            return Err(Failure::new(FailureKind::Refused, said).hint(messages::BY_HAND));
+        };
+        self.name(&place.room, origin);
+        self.files(&place.room).doomed.insert(place.path);
+        Ok(())
+    }
+
+    /// A directory is deleted file by file: what came into it since it was looked at stays.
+    fn doom_below(&mut self, session: &Session, path: &Path, work: &mut Vec<Work>) -> Outcome<()> {
+        if path.is_symlink() || !path.is_dir() {
+            self.doom(session, path)?;
+            work.push(Work::Delete(path.to_path_buf()));
+            return Ok(());
+        }
+        for inside in inside(path)? {
+            self.doom_below(session, &inside, work)?;
+        }
+        let made = self.texts.iter().filter(|(_, text)| text.is_some());
+        let made = made.filter(|(made, _)| made.parent() == Some(path) && !made.exists());
+        work.extend(made.map(|(made, _)| Work::Delete(made.clone())));
+        work.push(Work::DeleteDir(path.to_path_buf()));
+        Ok(())
+    }
+
+    /// The files of a directory move with it.
+    fn move_below(&mut self, session: &Session, dir: &Path, to: &Path) -> Outcome<()> {
+        if dir.is_symlink() || !dir.is_dir() {
+            return Ok(());
+        }
+        for path in inside(dir)? {
+            let to = to.join(path.file_name().unwrap_or_default());
+            if let (Some(from), Some(to)) = (session.place(&path), session.place(&to)) {
+                self.files(&from.room).moved.insert(from.path, to);
+            }
+            self.move_below(session, &path, &to)?;
+        }
+        Ok(())
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        let text = self.texts.get(path).map(Option::is_some);
+        text.unwrap_or_else(|| path.exists())
+    }
+
+    fn text(&self, path: &Path) -> Outcome<Option<Document>> {
+        match self.texts.get(path) {
+            Some(text) => Ok(text.clone()),
+            None => read(path),
+        }
+    }
+
+    fn write(&mut self, session: &Session, path: PathBuf, text: Document) -> Outcome<()> {
+        let bytes = text.as_saved();
+        let bytes = bytes.ok_or_else(|| Failure::usage(messages::encoding(&path)))?;
+        self.doom(session, &path)?;
+        self.texts.insert(path.clone(), Some(text));
+        self.disk.push(Work::Write(path, bytes));
+        Ok(())
+    }
+
+    /// Does what is to be done on disk. What fails leaves what came before it done.
+    pub fn on_disk(&self) -> Outcome<()> {
+        for work in &self.disk {
+            let (path, done) = match work {
+                Work::Write(path, bytes) => {
+                    let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
+                    (path, made.and_then(|()| std::fs::write(path, bytes)))
+                }
+                Work::Rename(from, to) => {
+                    let made = to.parent().map_or(Ok(()), std::fs::create_dir_all);
+                    (to, made.and_then(|()| std::fs::rename(from, to)))
+                }
+                Work::Delete(path) => (path, std::fs::remove_file(path)),
+                Work::DeleteDir(path) => (path, std::fs::remove_dir(path)),
+            };
+            done.map_err(|error| failed(path, &error))?;
+        }
+        Ok(())
+    }
+}
+
+/// What a directory holds. One that holds a repository is another's to delete or move.
+fn inside(dir: &Path) -> Outcome<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(dir).map_err(|error| failed(dir, &error))?;
+    let paths = entries.map(|entry| Ok(entry?.path()));
+    let paths: std::io::Result<Vec<PathBuf>> = paths.collect();
+    let paths = paths.map_err(|error| failed(dir, &error))?;
+    if paths.iter().filter_map(|path| path.file_name()).any(is_vcs) {
+        let said = messages::repository(dir);
+        return Err(Failure::new(FailureKind::Refused, said).hint(messages::BY_HAND));
+    }
+    Ok(paths)
+}
+
+fn is_vcs(name: &OsStr) -> bool {
+    VERSION_CONTROL.iter().any(|dir| name == *dir)
+}
+
+fn no_directory(path: &Path, uri: &str) -> Outcome<()> {
+    if path.is_dir() {
+        return Err(Failure::usage(messages::directory(uri)).hint(messages::DIRECTORY_HINT));
+    }
+    Ok(())
+}
+
+fn exists(uri: &str) -> Box<Failure> {
+    Failure::usage(messages::exists(uri)).hint(messages::EXISTS_HINT)
+}
+
+fn missing(uri: &str) -> Box<Failure> {
+    Failure::usage(messages::missing(uri))
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Box<Failure> {
+    Failure::new(FailureKind::Failed, format!("{}: {error}", path.display()))
+}
+
+/// A file as a client would open it; None: there is none.
+fn read(path: &Path) -> Outcome<Option<Document>> {
+    if !path.exists() {
+        return Ok(None);
+    }
+    let no_text = || Failure::usage(messages::no_text(path));
+    let content = document::read(path).ok_or_else(no_text)?;
+    let text = Document::of_file(&content).ok_or_else(no_text)?;
+    Ok(Some(text))
+}
+
+fn plain(edit: &Edit) -> Outcome<TextEdit> {
+    match edit {
+        Edit::TextEdit(edit) => Ok(edit.clone()),
+        Edit::AnnotatedTextEdit(edit) => Ok(edit.text_edit.clone()),
+        Edit::SnippetTextEdit(_) => Err(Failure::usage(messages::SNIPPET)),
+    }
+}
+
+/// All edits count from the text before them: the last in the text goes first.
+fn apply(document: &mut Document, mut edits: Vec<TextEdit>, encoding: Encoding) {
+    edits.sort_by_key(|edit| {
+        let start = edit.range.start;
+        (start.line, start.character)
+    });
+    for change in edits.into_iter().rev() {
+        #[expect(deprecated, reason = "the field is there, and has to be named")]
+        let part = TextDocumentContentChangePartial {
+            range: change.range,
+            range_length: None,
+            text: change.new_text,
+        };
+        edit(&mut document.text, &Change::from(part), encoding);
+    }
+}
+
+/// An agent's edit in a document that the user may have typed into while it was on its way.
+#[derive(Clone, Debug)]
+pub struct OnItsWay {
+    pub before: Document,
+    pub after: Document,
+}
+
+impl OnItsWay {
+    /// What the document would have without the edit: what the user typed. None: the edit is not in it, or
+    /// cannot be told from what was typed.
+    pub fn typed(&self, now: &Document) -> Option<Document> {
+        if now.text == self.after.text {
+            return Some(self.before.clone());
+        }
+        let (before, after) = (self.before.bytes(), self.after.bytes());
+        let there = now.bytes();
+        if there == before {
+            return None;
+        }
+        // where both are in it, the edit merges with it to just what is there
+        let both = merge3(&before, &after, &there, Favor::Ours);
+        if !both.conflicts.is_empty() || both.bytes != there {
+            return None;
+        }
+        let typed = merge3(&after, &before, &there, Favor::Ours);
+        let text = String::from_utf8(typed.bytes).ok()?;
+        typed.conflicts.is_empty().then(|| Document {
+            text: Rope::from_str(&text),
+            ..now.clone()
+        })
+    }
+
+    /// Somebody typed into the very lines of the edit.
+    pub fn collides(&self, now: &Document) -> bool {
+        let (before, after) = (self.before.bytes(), self.after.bytes());
+        let both = merge3(&before, &after, &now.bytes(), Favor::Ours);
+        !both.conflicts.is_empty()
+    }
+}

@@ -1,0 +1,197 @@
+//! All that the language server says to people stands in `server/src/lsp/messages`, so that it can be said in another
+//! language: no other source of it has a sentence. Names of methods and keys are none, and what goes to the log is for
+//! nobody's eyes but a developer's.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+
+/// Not said to people; each with its file. One that is not there any more is an error, too.
+const ALLOWED: [(&str, &str); 8] = [
+    // the protocol's own words
+    ("frames.rs", "Content-Length: {}\\r\\n\\r\\n"),
+    (
+        "outgoing.rs",
+        "Content-Length: {length}\\r\\n\\r\\n{BEFORE}",
+    ),
+    // they go to the log
+    ("frames.rs", "no header of the protocol"),
+    ("frames.rs", "{length} bytes are too many"),
+    ("frames.rs", "a message is an object"),
+    ("ingress.rs", "a range that is none"),
+    // names of threads
+    ("store_watcher.rs", "backstitch news"),
+    ("workspace.rs", "backstitch {what}"),
+];
+
+#[derive(Debug, PartialEq)]
+struct Sentence {
+    line: usize,
+    text: String,
+}
+
+/// The sentences of a source, tests and the log aside.
+fn sentences(source: &str) -> Vec<Sentence> {
+    let tokens: TokenStream = source.parse().expect("Rust");
+    let mut found = Vec::new();
+    collect(tokens, &mut found);
+    found
+}
+
+fn collect(tokens: TokenStream, found: &mut Vec<Sentence>) {
+    let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        at += 1;
+        match token {
+            TokenTree::Literal(literal) => {
+                let text = literal.to_string();
+                if let Some(text) = quoted(&text).filter(|text| is_sentence(text)) {
+                    found.push(Sentence {
+                        line: literal.span().start().line,
+                        text: text.to_owned(),
+                    });
+                }
+            }
+            TokenTree::Group(group) if !is_aside(&tokens[..at - 1], group.delimiter()) => {
+                collect(group.stream(), found);
+            }
+            TokenTree::Group(group) if is_test(&group.stream()) => {
+                at = after_item(&tokens, at);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether what stands in brackets after `before` is an attribute, or what a macro writes to the log.
+fn is_aside(before: &[TokenTree], delimiter: Delimiter) -> bool {
+    let text: Vec<String> = before
+        .iter()
+        .rev()
+        .take(5)
+        .map(ToString::to_string)
+        .collect();
+    let text: Vec<&str> = text.iter().map(String::as_str).collect();
+    match delimiter {
+        Delimiter::Bracket => matches!(text[..], ["#", ..] | ["!", "#", ..]),
+        _ => matches!(text[..], ["!", _, ":", ":", "tracing"]),
+    }
+}
+
+fn is_test(attribute: &TokenStream) -> bool {
+    let text = attribute.to_string().replace(' ', "");
+    text == "test" || text.starts_with("cfg(test") || text.starts_with("cfg(any(test")
+}
+
+/// Behind the item that begins there: its body, or its semicolon.
+fn after_item(tokens: &[TokenTree], at: usize) -> usize {
+    let ends = |token: &TokenTree| match token {
+        TokenTree::Group(group) => group.delimiter() == Delimiter::Brace,
+        TokenTree::Punct(punct) => punct.as_char() == ';',
+        _ => false,
+    };
+    let found = tokens[at..].iter().position(ends);
+    found.map_or(tokens.len(), |length| at + length + 1)
+}
+
+/// What a literal has between its quotes; None: it is no string.
+fn quoted(literal: &str) -> Option<&str> {
+    let (start, end) = (literal.find('"')?, literal.rfind('"')?);
+    let prefix = &literal[..start];
+    (prefix.is_empty() || prefix.trim_end_matches('#') == "r").then(|| &literal[start + 1..end])
+}
+
+/// More than one word, of which one may be filled in.
+fn is_sentence(text: &str) -> bool {
+    let text = text.replace("\\n", " ");
+    let text = text.trim();
+    let parts = text.split(['{', '}']).step_by(2);
+    let is_word = |word: &str| word.matches(char::is_alphabetic).count() > 1;
+    text.contains(' ') && parts.flat_map(str::split_whitespace).any(is_word)
+}
+
+fn sources(directory: &Path) -> Vec<PathBuf> {
+    let all = fs::read_dir(directory).expect("a directory");
+    let mut all: Vec<PathBuf> = all.map(|entry| entry.expect("an entry").path()).collect();
+    all.retain(|path| path.extension().is_some_and(|extension| extension == "rs"));
+    all.sort();
+    all
+}
+
+fn lsp() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../server/src/lsp")
+}
+
+#[test]
+fn all_words_for_people_are_in_one_place() {
+    let mut allowed = ALLOWED.to_vec();
+    let mut elsewhere = Vec::new();
+    let sources = sources(&lsp());
+    assert!(sources.len() > 30, "only {} sources", sources.len());
+    for path in sources {
+        let name = path
+            .file_name()
+            .expect("a name")
+            .to_string_lossy()
+            .into_owned();
+        if name == "messages.rs" {
+            continue;
+        }
+        for Sentence { line, text } in sentences(&fs::read_to_string(&path).expect("a source")) {
+            let known = allowed.iter().position(|known| *known == (&*name, &*text));
+            match known {
+                Some(known) => drop(allowed.remove(known)),
+                None => elsewhere.push(format!("{}:{line}: {text}", path.display())),
+            }
+        }
+    }
+    assert!(
+        elsewhere.is_empty(),
+        "words for people outside of server/src/lsp/messages:\n{}",
+        elsewhere.join("\n")
+    );
+    assert!(allowed.is_empty(), "not there any more: {allowed:?}");
+}
+
+/// Whoever looks at all sources without seeing a sentence would be content, too.
+#[test]
+fn a_sentence_is_seen() {
+    let words = fs::read_to_string(lsp().join("words.rs")).expect("a source");
+    assert!(sentences(&words).len() > 25, "{:?}", sentences(&words));
+    for path in sources(&lsp().join("words")) {
+        let found = sentences(&fs::read_to_string(&path).expect("a source"));
+        assert!(found.len() > 3, "{}: {found:?}", path.display());
+    }
+    let source = r##"
+        #![expect(dead_code, reason = "an attribute is no argument")]
+        fn said(session: &Session) {
+            // "a comment is none"
+            session.say(MessageType::Info, "Nothing was changed.".to_owned());
+            tracing::warn!("this goes to the log: {error}");
+            json!({ "method": "textDocument/didOpen", "label": format!("turn {number}") });
+            let rows = [format!("{:<8}{path}  {}", 1), "one".into(), r#"in "raw" quotes"#];
+        }
+
+        #[cfg(test)]
+        mod tests {
+            fn f() { said("only in a test"); }
+        }
+
+        fn more() -> &'static str {
+            "a second one"
+        }
+    "##;
+    let found = sentences(source);
+    let found: Vec<(usize, &str)> = found.iter().map(|s| (s.line, &*s.text)).collect();
+    assert_eq!(
+        found,
+        [
+            (5, "Nothing was changed."),
+            (7, "turn {number}"),
+            (8, "in \"raw\" quotes"),
+            (17, "a second one"),
+        ]
+    );
+}
