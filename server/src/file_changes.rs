@@ -4,12 +4,12 @@
 use std::ops::Range;
 
 use backstitch_core::diff::{self, FileDiff, Side};
-use backstitch_core::model::{ContentId, FileState, Image, Opaque, Placed, RelPath};
+use backstitch_core::model::{ContentId, FileVersion, Image, Opaque, Placed, RelPath};
 use backstitch_core::restore::{Action, Plan};
 use backstitch_core::{Delta, Engine, Result};
 use backstitch_protocol::{ChangedFile, Hunk, NotKept, Text};
 
-use crate::render::{self, What};
+use crate::render::{self, PathChange};
 use crate::to_protocol::{self, text};
 
 /// Lines around a change in a patch.
@@ -17,10 +17,10 @@ const CONTEXT: usize = 3;
 
 /// A changed file with both contents in memory.
 #[derive(Debug)]
-pub struct Changed {
-    old: Loaded,
-    new: Loaded,
-    pub what: What,
+pub struct FileChange {
+    old: LoadedImage,
+    new: LoadedImage,
+    pub what: PathChange,
     pub path: Vec<u8>,
     pub from: Option<Vec<u8>>,
     /// Why a content is not kept, where it is not.
@@ -29,14 +29,14 @@ pub struct Changed {
     pub too_long: bool,
 }
 
-type Loaded = Option<(Vec<u8>, u32, Vec<u8>)>;
+type LoadedImage = Option<(Vec<u8>, u32, Vec<u8>)>;
 
-impl Changed {
+impl FileChange {
     pub fn load(engine: &Engine, delta: &Delta) -> Result<Self> {
         Self::read(delta, |id| engine.content(id))
     }
 
-    /// What a plan does to a file, as it is recorded.
+    /// PathChange a plan does to a file, as it is recorded.
     pub fn planned(engine: &Engine, plan: &Plan, action: &Action) -> Result<Self> {
         let state = |path: &RelPath, image: Image| {
             let path = path.clone();
@@ -50,7 +50,7 @@ impl Changed {
         Self::read(&delta, |id| engine.text_of(plan, id))
     }
 
-    /// What a plan does to a file as the user sees it: an open document gets its new text in place of what it holds,
+    /// PathChange a plan does to a file as the user sees it: an open document gets its new text in place of what it holds,
     /// saved or not.
     pub fn planned_in_editor(engine: &Engine, plan: &Plan, action: &Action) -> Result<Self> {
         let mut changed = Self::planned(engine, plan, action)?;
@@ -71,15 +71,15 @@ impl Changed {
             .into_iter()
             .flatten()
             .any(|placed| placed.image.is_too_long());
-        let side = |state: &FileState| match state {
+        let side = |state: &FileVersion| match state {
             Some(_) if too_long => Ok(None),
             state => side(state, &content),
         };
-        let image = |state: &FileState| state.as_ref().and_then(|p| render::opaque(&p.image));
+        let image = |state: &FileVersion| state.as_ref().and_then(|p| render::opaque(&p.image));
         Ok(Self {
             old: side(&delta.old)?,
             new: side(&delta.new)?,
-            what: What::of(&delta.old, &delta.new),
+            what: PathChange::of(&delta.old, &delta.new),
             path: path.to_vec(),
             from: from.map(<[u8]>::to_vec),
             opaque: image(&delta.old).or_else(|| image(&delta.new)),
@@ -98,9 +98,9 @@ impl Changed {
             let mode = self.old.as_ref().map_or(0o100_644, |(_, mode, _)| *mode);
             self.new = Some((self.path.clone(), mode, text));
             self.what = if self.old.is_some() {
-                What::Modify
+                PathChange::Modify
             } else {
-                What::Create
+                PathChange::Create
             };
         }
         self.old != self.new
@@ -147,18 +147,18 @@ impl Changed {
     /// Both sides, where they are text and no longer than this together.
     pub fn texts(&self, longest: usize) -> Option<[Option<String>; 2]> {
         let sides = [&self.old, &self.new];
-        let length = |side: &&Loaded| side.as_ref().map_or(0, |(_, _, bytes)| bytes.len());
+        let length = |side: &&LoadedImage| side.as_ref().map_or(0, |(_, _, bytes)| bytes.len());
         if self.is_binary() || sides.iter().map(length).sum::<usize>() > longest {
             return None;
         }
-        let text = |side: &Loaded| match side {
+        let text = |side: &LoadedImage| match side {
             None => Some(None),
             Some((_, _, bytes)) => std::str::from_utf8(bytes).ok().map(|t| Some(t.to_owned())),
         };
         Some([text(sides[0])?, text(sides[1])?])
     }
 
-    /// What stood there; nothing where there was no file.
+    /// PathChange stood there; nothing where there was no file.
     pub fn old_text(&self) -> &[u8] {
         self.old.as_ref().map_or(&[], |(_, _, bytes)| bytes)
     }
@@ -208,7 +208,7 @@ impl Changed {
             let part = lines.get(range.clone()).unwrap_or_default();
             part.iter().map(|line| text(line)).collect()
         };
-        let is_unended = |side: &Loaded, lines: &[&[u8]], range: &Range<usize>| {
+        let is_unended = |side: &LoadedImage, lines: &[&[u8]], range: &Range<usize>| {
             let ends = side
                 .as_ref()
                 .is_none_or(|(_, _, bytes)| bytes.ends_with(b"\n"));
@@ -228,7 +228,7 @@ impl Changed {
     }
 }
 
-fn borrow(side: &Loaded) -> Option<Side<'_>> {
+fn borrow(side: &LoadedImage) -> Option<Side<'_>> {
     side.as_ref().map(|(path, mode, bytes)| Side {
         path,
         mode: *mode,
@@ -236,7 +236,10 @@ fn borrow(side: &Loaded) -> Option<Side<'_>> {
     })
 }
 
-fn side(state: &FileState, content: impl Fn(&ContentId) -> Result<Vec<u8>>) -> Result<Loaded> {
+fn side(
+    state: &FileVersion,
+    content: impl Fn(&ContentId) -> Result<Vec<u8>>,
+) -> Result<LoadedImage> {
     let Some(placed) = state else { return Ok(None) };
     let (Some(id), Some(mode)) = (placed.image.content(), placed.image.git_mode()) else {
         return Ok(None);
@@ -244,7 +247,7 @@ fn side(state: &FileState, content: impl Fn(&ContentId) -> Result<Vec<u8>>) -> R
     Ok(Some((placed.path.bytes().to_vec(), mode, content(&id)?)))
 }
 
-fn lines(side: &Loaded) -> Vec<&[u8]> {
+fn lines(side: &LoadedImage) -> Vec<&[u8]> {
     let Some((_, _, bytes)) = side else {
         return Vec::new();
     };
@@ -272,7 +275,7 @@ pub enum Difference {
 }
 
 pub fn difference(engine: &Engine, plan: &Plan, action: &Action) -> Difference {
-    match Changed::planned(engine, plan, action) {
+    match FileChange::planned(engine, plan, action) {
         Ok(changed) if changed.opaque.is_some() => Difference::Unknown,
         Ok(changed) if changed.is_binary() => Difference::Binary,
         Ok(changed) => {

@@ -1,7 +1,7 @@
 //! The pieces of text that all answers share: colours, times, counts, paths, cut lines. Pure.
 
 use anstyle::{AnsiColor, Style};
-use backstitch_core::model::{Certainty, FileState, Image, Opaque, Placed};
+use backstitch_core::model::{Certainty, FileVersion, Image, Opaque, Placed};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 pub const PLAIN: Style = Style::new();
@@ -147,9 +147,9 @@ pub fn bytes(count: u64) -> String {
     format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
 }
 
-/// What a change did to its file.
+/// PathChange a change did to its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub enum PathChange {
     Create,
     Modify,
     Delete,
@@ -157,9 +157,9 @@ pub enum What {
     Mode,
 }
 
-impl What {
-    pub fn of(old: &FileState, new: &FileState) -> Self {
-        let there = |state: &FileState| state.as_ref().is_some_and(|p| !p.image.is_absent());
+impl PathChange {
+    pub fn of(old: &FileVersion, new: &FileVersion) -> Self {
+        let there = |state: &FileVersion| state.as_ref().is_some_and(|p| !p.image.is_absent());
         match (there(old), there(new)) {
             (false, _) => Self::Create,
             (_, false) => Self::Delete,
@@ -213,8 +213,8 @@ impl What {
 }
 
 /// Where a file is, or was before it went; and where it was before, if that is another place.
-pub fn place<'a>(old: &'a FileState, new: &'a FileState) -> (&'a [u8], Option<&'a [u8]>) {
-    let at = |state: &'a FileState| {
+pub fn place<'a>(old: &'a FileVersion, new: &'a FileVersion) -> (&'a [u8], Option<&'a [u8]>) {
+    let at = |state: &'a FileVersion| {
         state
             .as_ref()
             .filter(|p| !p.image.is_absent())

@@ -17,7 +17,7 @@ use base64::Engine as _;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::render::{self, What};
+use crate::render::{self, PathChange};
 
 /// A shape as a document that more is put into.
 pub fn value(shape: &impl Serialize) -> Value {
@@ -155,7 +155,7 @@ fn change(entry_change: &EntryChange, entry: &Entry) -> Change {
     let (path, from) = render::place(&change.before, &change.after);
     Change {
         path: text(path),
-        kind: change_kind(What::of(&change.before, &change.after)),
+        kind: change_kind(PathChange::of(&change.before, &change.after)),
         from: from.map(text),
         added: entry_change.added,
         removed: entry_change.removed,
@@ -164,13 +164,13 @@ fn change(entry_change: &EntryChange, entry: &Entry) -> Change {
     }
 }
 
-pub fn change_kind(what: What) -> ChangeKind {
+pub fn change_kind(what: PathChange) -> ChangeKind {
     match what {
-        What::Create => ChangeKind::Create,
-        What::Modify => ChangeKind::Modify,
-        What::Delete => ChangeKind::Delete,
-        What::Rename => ChangeKind::Rename,
-        What::Mode => ChangeKind::Mode,
+        PathChange::Create => ChangeKind::Create,
+        PathChange::Modify => ChangeKind::Modify,
+        PathChange::Delete => ChangeKind::Delete,
+        PathChange::Rename => ChangeKind::Rename,
+        PathChange::Mode => ChangeKind::Mode,
     }
 }
 

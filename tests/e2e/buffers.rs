@@ -5,7 +5,9 @@ use std::thread;
 
 use backstitch_core::model::{ContentId, RelPath};
 use backstitch_core::restore::{OpenDoc, Request};
-use backstitch_core::{Answer, EditorLease, Engine, Handed, Locate, OpenText, Settle, Workspace};
+use backstitch_core::{
+    EditorLease, Engine, Handed, Locate, OpenText, PendingChoice, RequestOutcome, Workspace,
+};
 use serde_json::{Value, json};
 
 use crate::support::{Output, World};
@@ -74,7 +76,7 @@ impl Editor {
         let outcome = self
             .engine
             .serve(&handed, vec![dirty(text, base)], &mut |_| {});
-        let answer = Answer::of(&outcome);
+        let answer = RequestOutcome::of(&outcome);
         assert!(
             self.engine
                 .answer_request(handed.id, &answer)
@@ -276,7 +278,7 @@ fn unsaved_text_that_collides_is_decided_first() {
             let handed = editor.asked();
             let open = vec![dirty(RIVAL, AGENT)];
             let outcome = editor.engine.serve(&handed, open, &mut |_| {});
-            let answer = Answer::of(&outcome);
+            let answer = RequestOutcome::of(&outcome);
             editor
                 .engine
                 .answer_request(handed.id, &answer)
@@ -477,9 +479,9 @@ fn a_document_closed_without_saving_is_written_or_not_as_the_user_says() {
         let mut editor = Editor::new(&world, "Kakoune");
         editor.rewinds_plain();
         let how = if write {
-            Settle::WriteNow(None)
+            PendingChoice::WriteNow(None)
         } else {
-            Settle::Forget
+            PendingChoice::Forget
         };
         let settled = editor.engine.settle_pending(&path("a.txt"), &how);
         settled.expect("settled");

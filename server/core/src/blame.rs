@@ -21,7 +21,7 @@ use crate::merge::is_text;
 use crate::model::{
     Certainty, ChangeId, ContentId, FileId, Image, NodeId, Opaque, RelPath, Session, Turn,
 };
-use crate::worktree::disk::{Look, read_small};
+use crate::worktree::disk::{DiskEntry, read_small};
 use crate::worktree::file_state;
 use crate::worktree::git::backed_content;
 use crate::worktree::ignore_rules::{Rules, was_ignored};
@@ -69,7 +69,7 @@ pub struct Author {
 
 #[derive(Clone, Debug)]
 pub enum By {
-    Agent(Work),
+    Agent(AgentWork),
     /// Also what is on disk and not recorded yet, unless a call is open that may have written it.
     User,
     /// Nobody can tell, not even which session.
@@ -82,7 +82,7 @@ pub enum By {
 
 /// In the course of what an agent wrote something.
 #[derive(Clone, Debug)]
-pub struct Work {
+pub struct AgentWork {
     pub session: Arc<Session>,
     pub session_certainty: Certainty,
     pub step_certainty: Certainty,
@@ -108,7 +108,7 @@ impl Blame {
 }
 
 /// A file's recorded state.
-struct Recorded {
+struct RecordedState {
     /// None: it was never changed since it was first seen.
     file: Option<FileId>,
     set: SetHash,
@@ -197,7 +197,7 @@ impl Engine {
     /// The owners of what is on disk: `image`, with this text.
     fn on_disk(
         &self,
-        recorded: Option<&Recorded>,
+        recorded: Option<&RecordedState>,
         image: &Image,
         text: &[u8],
         cache: &Cache,
@@ -213,7 +213,7 @@ impl Engine {
         Ok(runs.carried(&line_changes(&known, text), ON_DISK))
     }
 
-    fn owners(&self, recorded: &Recorded, text: &[u8], cache: &Cache) -> Result<Runs> {
+    fn owners(&self, recorded: &RecordedState, text: &[u8], cache: &Cache) -> Result<Runs> {
         let (set, content) = (recorded.set, recorded.content);
         let lines = count_lines(text);
         let Some(file) = recorded.file else {
@@ -237,7 +237,7 @@ impl Engine {
     }
 
     /// What is recorded of what stands at this path now. None: nothing yet.
-    fn recorded_now(&self, path: &RelPath, look: &Look) -> Result<Option<Recorded>> {
+    fn recorded_now(&self, path: &RelPath, look: &DiskEntry) -> Result<Option<RecordedState>> {
         let (conn, root) = (&self.store.conn, self.here.root);
         let mut row = file_state::get(conn, root, path)?;
         if row.is_none()
@@ -258,7 +258,7 @@ impl Engine {
             (Some(file), Some(head)) => history::set_at(conn, file, head)?,
             _ => SetHash::EMPTY,
         };
-        Ok(Some(Recorded { file, set, content }))
+        Ok(Some(RecordedState { file, set, content }))
     }
 
     /// The head, also where another process has switched to another branch meanwhile.
@@ -269,7 +269,7 @@ impl Engine {
         Ok(select.query_row([self.here.root], |r| r.get(0))?)
     }
 
-    fn recorded_at(&self, path: &RelPath, node: NodeId) -> Result<Recorded> {
+    fn recorded_at(&self, path: &RelPath, node: NodeId) -> Result<RecordedState> {
         let (conn, ancestry) = (&self.store.conn, Ancestry::new(&self.store.conn));
         history::node(conn, node)?;
         let mut files = conn.prepare_cached(
@@ -304,13 +304,13 @@ impl Engine {
             if let Some((image, file)) = tree.get(path) {
                 found = Some((
                     *file,
-                    backed_content::own(conn, self.here.root, path, *image)?,
+                    backed_content::materialize(conn, self.here.root, path, *image)?,
                 ));
             }
         }
         match found {
             Some((_, image)) if image.is_too_long() => Err(too_long(path)),
-            Some((file, Image::File { content, .. })) => Ok(Recorded {
+            Some((file, Image::File { content, .. })) => Ok(RecordedState {
                 file,
                 set: file.map_or(Ok(SetHash::EMPTY), |f| history::set_at(conn, f, node))?,
                 content,
@@ -364,7 +364,7 @@ impl Engine {
     }
 }
 
-fn text_of(path: &RelPath, look: &mut Look) -> Result<Vec<u8>> {
+fn text_of(path: &RelPath, look: &mut DiskEntry) -> Result<Vec<u8>> {
     match (&look.image, look.bytes.take()) {
         _ if look.is_dir => Err(directory(path)),
         (Image::File { .. }, Some(bytes)) => {

@@ -6,7 +6,7 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::history::{self, Ancestry};
 use crate::merge::is_text;
-use crate::model::{ContentId, FileState, Image, NodeId, RelPath};
+use crate::model::{ContentId, FileVersion, Image, NodeId, RelPath};
 use crate::worktree::file_state;
 
 /// Larger texts, and more pairs of texts than these, are not compared for their likeness.
@@ -16,8 +16,8 @@ const PAIRS: usize = 400;
 /// A file at two points of the history; the paths differ where it was renamed between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delta {
-    pub old: FileState,
-    pub new: FileState,
+    pub old: FileVersion,
+    pub new: FileVersion,
 }
 
 impl Engine {
@@ -29,7 +29,7 @@ impl Engine {
         let apart = common != Some(from) && common != Some(to);
         let mut deltas = Vec::new();
         for file in self.files_between(&ancestry, from, to)? {
-            let state = |node| -> Result<FileState> {
+            let state = |node| -> Result<FileVersion> {
                 // on one chain, the earliest known state stands for what was not known before
                 if apart && !self.known_at(&ancestry, file, node)? {
                     return Ok(None);
@@ -52,7 +52,7 @@ impl Engine {
     /// Joins what is gone with what has come where at least half of it is the same, and exactly one candidate is
     /// on each side: a file renamed and edited at once. For people: the history knows them as two files.
     pub fn joined_by_likeness(&self, deltas: Vec<Delta>) -> Result<Vec<Delta>> {
-        let text = |state: &FileState| -> Result<Option<Vec<u8>>> {
+        let text = |state: &FileVersion| -> Result<Option<Vec<u8>>> {
             match state.as_ref().map(|p| p.image) {
                 Some(Image::File { content, size, .. }) if size > 0 && size <= LARGEST => {
                     Ok(Some(self.store.content(&content)?).filter(|t| is_text(t)))
@@ -122,7 +122,7 @@ impl Engine {
             let is_file = file_state::row(conn, self.here.root, path)?.is_some();
             files.extend(is_file.then(|| path.clone()));
         }
-        let settled = !self.thorough
+        let settled = !self.always_scan
             && !only.is_empty()
             && files.len() == only.len()
             && self.nobody_is_at_work()?
@@ -242,7 +242,7 @@ mod tests {
     }
 
     fn shown(deltas: Vec<Delta>) -> Vec<String> {
-        let path = |s: &FileState| s.as_ref().map_or("-".to_owned(), |p| p.path.display());
+        let path = |s: &FileVersion| s.as_ref().map_or("-".to_owned(), |p| p.path.display());
         let shown = |d: &Delta| format!("{} {}", path(&d.old), path(&d.new));
         let mut all: Vec<String> = joined(deltas).iter().map(shown).collect();
         all.sort();

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 pub use lines::lines;
-pub(crate) use lines::{Change, Interner, changes};
+pub(crate) use lines::{Interner, LineChange, changes};
 pub use patch::{patch, quoted};
 use trim::equal_ends;
 pub(crate) use trim::{count_lines, line_changes, lines_apart};
@@ -145,7 +145,7 @@ fn push_lines(bytes: &mut Vec<u8>, lines: &[&[u8]]) {
 struct Comparison<'t> {
     old: Vec<&'t [u8]>,
     new: Vec<&'t [u8]>,
-    changes: Vec<Change>,
+    changes: Vec<LineChange>,
 }
 
 impl<'t> Comparison<'t> {
@@ -162,7 +162,7 @@ impl<'t> Comparison<'t> {
         let changes = if swap {
             changes(&new_ids, &old_ids)
                 .into_iter()
-                .map(Change::swapped)
+                .map(LineChange::swapped)
                 .collect()
         } else {
             changes(&old_ids, &new_ids)

@@ -13,7 +13,7 @@ use crate::documents::{EditorInfo, Orphan, PendingSave};
 use crate::error::{Error, Result};
 use crate::history::{self, Ancestry, BranchInfo, Entry, Here, LogFilter, Operation};
 use crate::model::{
-    BranchId, ContentId, Coverage, EditorId, FileId, FileState, Image, NodeId, OpId, Placed,
+    BranchId, ContentId, Coverage, EditorId, FileId, FileVersion, Image, NodeId, OpId, Placed,
     RelPath, RootId, os_bytes,
 };
 use crate::restore::Plan;
@@ -72,24 +72,24 @@ pub struct Engine {
     pub(crate) store: Store,
     pub(crate) root: Root,
     pub(crate) here: Here,
-    pub(crate) told: Told,
+    pub(crate) progress: ProgressSink,
     /// How long to wait for a recorder's answer.
-    pub(crate) patience: Duration,
-    /// How many walks over the tree a recorder has spared.
-    pub(crate) spared: u64,
+    pub(crate) recorder_timeout: Duration,
+    /// How many walks over the tree a recorder has walks_avoided.
+    pub(crate) walks_avoided: u64,
     /// Not to plan by looking at what a plan concerns alone.
-    pub(crate) thorough: bool,
+    pub(crate) always_scan: bool,
     notice: Option<String>,
 }
 
 /// Who wants to hear how far a piece of work is, and may not want it any more.
 #[derive(Default)]
-pub(crate) struct Told {
+pub(crate) struct ProgressSink {
     tell: Option<Box<dyn FnMut(Progress) + Send>>,
     off: Option<Arc<AtomicBool>>,
 }
 
-impl Told {
+impl ProgressSink {
     pub(crate) fn call(&mut self, progress: Progress) {
         if let Some(tell) = &mut self.tell {
             tell(progress);
@@ -108,7 +108,7 @@ impl Told {
     }
 }
 
-impl std::fmt::Debug for Told {
+impl std::fmt::Debug for ProgressSink {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Told({})", self.tell.is_some())
     }
@@ -232,10 +232,10 @@ impl Engine {
             store,
             root,
             here,
-            told: Told::default(),
-            patience: recorder::PATIENCE,
-            spared: 0,
-            thorough: false,
+            progress: ProgressSink::default(),
+            recorder_timeout: recorder::PATIENCE,
+            walks_avoided: 0,
+            always_scan: false,
             notice: None,
         };
         engine.recover()?;
@@ -276,29 +276,29 @@ impl Engine {
 
     /// Has scans tell how far they are.
     pub fn on_progress(&mut self, tell: impl FnMut(Progress) + Send + 'static) {
-        self.told.tell = Some(Box::new(tell));
+        self.progress.tell = Some(Box::new(tell));
     }
 
     /// From now on, scans end with `Error::CalledOff` once this is set. What has begun to change files is carried
     /// through all the same.
     pub fn call_off_with(&mut self, off: Arc<AtomicBool>) {
-        self.told.off = Some(off);
+        self.progress.off = Some(off);
     }
 
     /// Nobody waits for this any more.
     pub fn tell_nobody(&mut self) {
-        self.told = Told::default();
+        self.progress = ProgressSink::default();
     }
 
     /// For tests: how long to wait for a recorder's answer.
     #[doc(hidden)]
-    pub fn wait_for_recorder(&mut self, patience: Duration) {
-        self.patience = patience;
+    pub fn wait_for_recorder(&mut self, recorder_timeout: Duration) {
+        self.recorder_timeout = recorder_timeout;
     }
 
-    /// How many walks over the tree a recorder has spared this one.
+    /// How many walks over the tree a recorder has walks_avoided this one.
     pub fn walks_spared(&self) -> u64 {
-        self.spared
+        self.walks_avoided
     }
 
     /// What happened when it was opened that the user should know.
@@ -340,9 +340,9 @@ impl Engine {
 
     /// Takes up what a search for words has not seen yet. Searching does so too; here it tells how far it is.
     pub fn read_words(&mut self) -> Result<()> {
-        let told = &mut self.told;
+        let progress = &mut self.progress;
         history::full_text::follow(&self.store, &mut |done, total| {
-            told.call(Progress {
+            progress.call(Progress {
                 what: "reading words",
                 done,
                 total: Some(total),
@@ -425,7 +425,7 @@ impl Engine {
         let placed = self.placed_at(id)?.into_iter();
         placed
             .map(|(path, (image, _))| {
-                let image = backed_content::own(conn, root, &path, image)?;
+                let image = backed_content::materialize(conn, root, &path, image)?;
                 Ok((path, image))
             })
             .collect()
@@ -509,7 +509,7 @@ impl Engine {
         ancestry: &Ancestry<'_>,
         file: FileId,
         node: NodeId,
-    ) -> Result<FileState> {
+    ) -> Result<FileVersion> {
         if self.known_at(ancestry, file, node)? {
             history::state_at(ancestry, file, node)
         } else {
@@ -561,7 +561,7 @@ impl Engine {
     pub fn image_at(&self, id: NodeId, path: &RelPath) -> Result<Image> {
         let tree = self.placed_at(id)?;
         let image = tree.get(path).map_or(Image::Absent, |(image, _)| *image);
-        backed_content::own(&self.store.conn, self.here.root, path, image)
+        backed_content::materialize(&self.store.conn, self.here.root, path, image)
     }
 
     /// Whether a path that is tracked now was first known after a node.

@@ -19,21 +19,21 @@ use crate::model::{BranchId, NodeId, RootId, os_bytes};
 use crate::roots;
 use crate::store::{self, Durable};
 use crate::workspace::{self, Workspace};
-use crate::worktree::disk::{Identity, Root, Stat};
+use crate::worktree::disk::{DirIdentity, Root, Stat};
 use crate::worktree::file_state;
 use crate::worktree::ignore_rules::Excludes;
-use crate::worktree::scan::Known;
+use crate::worktree::scan::FileState;
 use materialize::Making;
 pub(crate) use materialize::finish_left;
-use target::Target;
-pub use tree::Written;
+use target::ForkTarget;
+pub use tree::WrittenTree;
 
 /// A second directory, forked off.
 #[derive(Clone, Debug)]
 pub struct Forked {
     pub branch: BranchInfo,
     pub root: PathBuf,
-    pub written: Written,
+    pub written: WrittenTree,
 }
 
 impl Engine {
@@ -144,7 +144,7 @@ impl Engine {
         id: NodeId,
         into: &Path,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<Written> {
+    ) -> Result<WrittenTree> {
         let target = self.target(into)?;
         std::fs::create_dir_all(&target.path).at("make", into)?;
         self.write_tree(
@@ -172,7 +172,7 @@ impl Engine {
         match self.fork_to(&making, &target, (name, from, description), progress) {
             Ok(forked) => {
                 making.finish(&self.store)?;
-                if let Some(identity) = Identity::of(&forked.root) {
+                if let Some(identity) = DirIdentity::of(&forked.root) {
                     let workspace = Workspace {
                         root: forked.root.clone(),
                         store_dir: self.store.dir.clone(),
@@ -193,7 +193,7 @@ impl Engine {
     fn fork_to(
         &self,
         making: &Making,
-        target: &Target,
+        target: &ForkTarget,
         (name, from, description): (&str, NodeId, Option<&str>),
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Forked> {
@@ -205,7 +205,7 @@ impl Engine {
         let excludes = Excludes::read(&target.path, &tree.sources);
         // it keeps it when it gets its name
         let identity = if target.exists {
-            Identity::of(&target.path)
+            DirIdentity::of(&target.path)
         } else {
             tree.identity()
         };
@@ -235,11 +235,11 @@ impl Engine {
                     continue;
                 }
                 let stat = tree.stat(path);
-                let row = Known {
+                let row = FileState {
                     stat: stat.map_or(NO_STAT, |s| Stat { racy: true, ..s }),
                     ..*row
                 };
-                file_state::put(conn, root, path, &row, file_state::Met::ByWalk)?;
+                file_state::put(conn, root, path, &row, file_state::Observed::ByWalk)?;
             }
             for (path, file) in &gone {
                 file_state::note_identity(conn, root, *file, Some(path))?;

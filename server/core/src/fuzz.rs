@@ -141,7 +141,7 @@ fn stored_so(conn: &Connection, how: (u8, u8), base: &[u8], data: &[u8], wanted:
     if whole.is_ok() {
         assert_eq!(read, WANTED);
     }
-    let mut reader = store::Reader::new(conn, dir);
+    let mut reader = store::ContentReader::new(conn, dir);
     if let Ok(bytes) = reader.get(&wanted) {
         assert_eq!(&*bytes, WANTED);
     }

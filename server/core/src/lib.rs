@@ -29,21 +29,21 @@ mod verify;
 mod workspace;
 mod worktree;
 
-pub use blame::{Against, Author, Blame, BlameRun, By, Work};
+pub use blame::{Against, AgentWork, Author, Blame, BlameRun, By};
 pub use clear::Clearing;
 pub use compare::Delta;
 pub use documents::{
-    Answer, EditorInfo, EditorLease, Followed, Handed, InEditor, News, OpenText, Orphan,
-    PendingSave, Settle, Settled, Unsaved,
+    EditorInfo, EditorLease, Followed, Handed, InEditor, News, OpenText, Orphan, PendingChoice,
+    PendingOutcome, PendingSave, RequestOutcome, Unsaved,
 };
 pub use engine::{Engine, Progress, Status, Tree, record_gap};
 pub use error::{Error, ErrorKind, Result};
-pub use forks::{Forked, Written};
+pub use forks::{Forked, WrittenTree};
 pub use hint::{Hint, Listed};
 pub use history::{
     BranchInfo, Entry, EntryChange, LogFilter, OfFile, OpKind, OpState, Operation, Tag,
 };
-pub use stats::{Lines, Sizes, Stats};
+pub use stats::{LineTotals, Sizes, Stats};
 pub use verify::Verified;
 pub use workspace::{Locate, Workspace, state_dir};
 pub use worktree::recorder::{Recorder, Recording, Standing};

@@ -1,7 +1,7 @@
 //! Owns the three-way merge of one file's content; knows no paths, modes or history.
 //!
 //! Edits that merely touch are no conflict: a user's line directly below an agent's block is the
-//! everyday case. Line endings and the final newline merge apart from the lines.
+//! everyday case. MergedLine endings and the final newline merge apart from the lines.
 
 mod region;
 #[cfg(test)]
@@ -13,7 +13,7 @@ use std::ops::Range;
 
 use crate::diff::{Interner, changes, lines};
 use region::{Region, Take, regions};
-use text::{Ending, Property, Text, three_way};
+use text::{Ending, Property, UniformText, three_way};
 
 /// What to put where both sides changed the same region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,7 +72,7 @@ impl Merge {
 /// From this size on nothing is compared by lines, nor merged: `Image::is_too_long`.
 pub(crate) const LONGEST: u64 = 64 << 20;
 
-/// Text is whatever holds no NUL byte.
+/// UniformText is whatever holds no NUL byte.
 pub fn is_text(bytes: &[u8]) -> bool {
     !bytes.contains(&0)
 }
@@ -103,7 +103,7 @@ pub fn merge3(base: &[u8], ours: &[u8], theirs: &[u8], favor: Favor<'_>) -> Merg
             }],
         };
     }
-    if let [Some(base), Some(ours), Some(theirs)] = all.map(Text::unmixed) {
+    if let [Some(base), Some(ours), Some(theirs)] = all.map(UniformText::unmixed) {
         return merge_unmixed(&base, &ours, &theirs, favor);
     }
     let merged = merge_lines(&lines(base), &lines(ours), &lines(theirs), favor);
@@ -113,7 +113,12 @@ pub fn merge3(base: &[u8], ours: &[u8], theirs: &[u8], favor: Favor<'_>) -> Merg
     }
 }
 
-fn merge_unmixed(base: &Text, ours: &Text, theirs: &Text, favor: Favor) -> Merge {
+fn merge_unmixed(
+    base: &UniformText,
+    ours: &UniformText,
+    theirs: &UniformText,
+    favor: Favor,
+) -> Merge {
     let merged = merge_lines(&base.lines, &ours.lines, &theirs.lines, favor);
     let mut conflicts = merged.conflicts;
     let [base_len, ours_len, theirs_len] = [base, ours, theirs].map(|text| text.lines.len());
@@ -149,7 +154,7 @@ fn merge_unmixed(base: &Text, ours: &Text, theirs: &Text, favor: Favor) -> Merge
     for (at, line) in merged.lines.iter().enumerate() {
         bytes.extend_from_slice(line.bytes());
         // An empty line is nothing but its terminator, and a marker is always a whole line.
-        let needs_terminator = line.bytes().is_empty() || matches!(line, Line::Marker(_));
+        let needs_terminator = line.bytes().is_empty() || matches!(line, MergedLine::Marker(_));
         if at + 1 < count || final_newline || needs_terminator {
             bytes.extend_from_slice(ending.bytes());
         }
@@ -165,7 +170,7 @@ fn torn<T>(favor: Favor, ours: T, theirs: T) -> T {
 }
 
 /// Joins lines that carry their own terminators; one that lacks it is never glued to the next.
-fn join_mixed(lines: &[Line]) -> Vec<u8> {
+fn join_mixed(lines: &[MergedLine]) -> Vec<u8> {
     let first = lines
         .iter()
         .find_map(|line| terminator(line.bytes()))
@@ -176,7 +181,7 @@ fn join_mixed(lines: &[Line]) -> Vec<u8> {
         bytes.extend_from_slice(line.bytes());
         match terminator(line.bytes()) {
             Some(own) => latest = own,
-            None if at + 1 < lines.len() || matches!(line, Line::Marker(_)) => {
+            None if at + 1 < lines.len() || matches!(line, MergedLine::Marker(_)) => {
                 bytes.extend_from_slice(latest);
             }
             None => {}
@@ -195,12 +200,12 @@ fn terminator(line: &[u8]) -> Option<&'static [u8]> {
     }
 }
 
-enum Line<'t> {
+enum MergedLine<'t> {
     Text(&'t [u8]),
     Marker(String),
 }
 
-impl Line<'_> {
+impl MergedLine<'_> {
     fn bytes(&self) -> &[u8] {
         match self {
             Self::Text(bytes) => bytes,
@@ -210,7 +215,7 @@ impl Line<'_> {
 }
 
 struct MergedLines<'t> {
-    lines: Vec<Line<'t>>,
+    lines: Vec<MergedLine<'t>>,
     conflicts: Vec<ConflictHunk>,
 }
 
@@ -252,7 +257,7 @@ fn merge_lines<'t>(
     find_moves(&sides, &mut plan);
 
     let mut out = Vec::with_capacity(ours.len().max(theirs.len()));
-    let text = |id: &u32| Line::Text(sides.interner.get(*id));
+    let text = |id: &u32| MergedLine::Text(sides.interner.get(*id));
     let mut at = 0;
     for region in &plan {
         out.extend(sides.base[at..region.base.start].iter().map(text));
@@ -269,11 +274,11 @@ fn merge_lines<'t>(
                     theirs: their_label,
                 },
             ) => {
-                out.push(Line::Marker(format!("<<<<<<< {our_label}")));
+                out.push(MergedLine::Marker(format!("<<<<<<< {our_label}")));
                 out.extend(ours);
-                out.push(Line::Marker("=======".to_owned()));
+                out.push(MergedLine::Marker("=======".to_owned()));
                 out.extend(theirs);
-                out.push(Line::Marker(format!(">>>>>>> {their_label}")));
+                out.push(MergedLine::Marker(format!(">>>>>>> {their_label}")));
             }
         }
     }
@@ -288,7 +293,7 @@ fn merge_lines<'t>(
 
 /// How often a line occurs in each text.
 #[derive(Clone, Copy, Default)]
-struct Counts {
+struct Occurrences {
     base: usize,
     ours: usize,
     theirs: usize,
@@ -303,18 +308,18 @@ fn find_moves(sides: &Sides, plan: &mut [Region]) {
     if plan.iter().any(|region| region.conflict().is_some()) {
         return;
     }
-    let mut counts: HashMap<u32, Counts> = plan
+    let mut counts: HashMap<u32, Occurrences> = plan
         .iter()
         .filter(|region| region.take == Take::Both)
         .flat_map(|region| &sides.base[region.base.clone()])
         .filter(|&&id| sides.is_telling(id))
-        .map(|&id| (id, Counts::default()))
+        .map(|&id| (id, Occurrences::default()))
         .collect();
     if counts.is_empty() {
         return;
     }
 
-    let mut count = |ids: &[u32], add: fn(&mut Counts)| {
+    let mut count = |ids: &[u32], add: fn(&mut Occurrences)| {
         for id in ids {
             if let Some(counts) = counts.get_mut(id) {
                 add(counts);
@@ -333,7 +338,7 @@ fn find_moves(sides: &Sides, plan: &mut [Region]) {
     count(&sides.base[at..], |counts| counts.result += 1);
 
     for region in plan {
-        let unexplained = |counts: &Counts| match region.take {
+        let unexplained = |counts: &Occurrences| match region.take {
             Take::Theirs => counts.result > counts.ours + counts.theirs.saturating_sub(counts.base),
             Take::Ours => counts.result > counts.theirs + counts.ours.saturating_sub(counts.base),
             Take::Both | Take::Conflict(_) => false,

@@ -266,7 +266,7 @@ pub struct Placed {
     pub image: Image,
 }
 
-pub type FileState = Option<Placed>;
+pub type FileVersion = Option<Placed>;
 
 /// How sure an attribution is. Kept apart for session and step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -315,8 +315,8 @@ pub struct Change {
     pub node: NodeId,
     pub file: FileId,
     pub role: Role,
-    pub before: FileState,
-    pub after: FileState,
+    pub before: FileVersion,
+    pub after: FileVersion,
     pub origin: Origin,
     /// How many directories above the path came into being with it.
     pub made_dirs: u32,

@@ -11,7 +11,7 @@ use crate::history::{Here, OpKind, branches};
 use crate::model::{BranchId, NodeId, RelPath, RootId, bytes_path, os_bytes};
 use crate::store::{Durable, Store};
 use crate::workspace::{self, Workspace};
-use crate::worktree::disk::Identity;
+use crate::worktree::disk::DirIdentity;
 
 /// The path of a directory that is gone: none that can be. The number keeps it apart from others that were
 /// there once.
@@ -88,41 +88,41 @@ pub(crate) fn is_first(conn: &Connection, root: RootId) -> Result<bool> {
     Ok(first == root)
 }
 
-struct Row {
+struct RootRow {
     id: RootId,
     path: PathBuf,
-    identity: Option<Identity>,
+    identity: Option<DirIdentity>,
 }
 
-fn rows(conn: &Connection, filter: &str, values: &[&dyn rusqlite::ToSql]) -> Result<Vec<Row>> {
+fn rows(conn: &Connection, filter: &str, values: &[&dyn rusqlite::ToSql]) -> Result<Vec<RootRow>> {
     let sql = format!("SELECT id, path, inode, btime FROM root {filter} ORDER BY id");
     let mut select = conn.prepare_cached(&sql)?;
     let rows = select.query_map(values, |r| {
         let path: Vec<u8> = r.get(1)?;
         let (inode, btime): (Option<i64>, Option<i64>) = (r.get(2)?, r.get(3)?);
         let identity = inode.zip(btime);
-        Ok(Row {
+        Ok(RootRow {
             id: r.get(0)?,
             path: bytes_path(&path),
-            identity: identity.map(|(inode, btime)| Identity { inode, btime }),
+            identity: identity.map(|(inode, btime)| DirIdentity { inode, btime }),
         })
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-fn at_path(conn: &Connection, path: &Path) -> Result<Vec<Row>> {
+fn at_path(conn: &Connection, path: &Path) -> Result<Vec<RootRow>> {
     rows(conn, "WHERE path = ?1", &[&os_bytes(path.as_os_str())])
 }
 
 /// So many files are looked for to tell a directory from another.
 const FILES: usize = 100;
 
-impl Row {
+impl RootRow {
     fn stands(&self, conn: &Connection) -> Result<bool> {
         if !self.path.is_dir() {
             return Ok(false);
         }
-        match (self.identity, Identity::of(&self.path)) {
+        match (self.identity, DirIdentity::of(&self.path)) {
             (Some(was), Some(now)) if was != now => self.is_copy(conn),
             _ => Ok(true),
         }
@@ -149,11 +149,12 @@ impl Row {
 pub(crate) fn settle(
     store: &Store,
     workspace: &Workspace,
-    identity: Option<Identity>,
+    identity: Option<DirIdentity>,
 ) -> Result<bool> {
     let path = os_bytes(workspace.root.as_os_str());
-    let by_path =
-        |conn: &Connection| -> Result<Option<Row>> { Ok(at_path(conn, &workspace.root)?.pop()) };
+    let by_path = |conn: &Connection| -> Result<Option<RootRow>> {
+        Ok(at_path(conn, &workspace.root)?.pop())
+    };
     let Some(identity) = identity else {
         return Ok(true);
     };
@@ -168,44 +169,44 @@ pub(crate) fn settle(
         let by_identity = "WHERE inode = ?1 AND btime = ?2";
         let moved = rows(conn, by_identity, &[&identity.inode, &identity.btime])?.pop();
         if let Some(moved) = moved.filter(|row| Some(row.id) != id)
-            && Identity::of(&moved.path) != Some(identity)
+            && DirIdentity::of(&moved.path) != Some(identity)
         {
             give_up(conn, &workspace.root)?;
             conn.execute(
                 "UPDATE root SET path = ?2 WHERE id = ?1",
                 params![moved.id, path],
             )?;
-            return Ok((Settled::Ours, true));
+            return Ok((RootState::Ours, true));
         }
         let Some(here) = here else {
             let settled = if workspace.shared {
-                Settled::Unknown
+                RootState::Unknown
             } else {
                 // it is about to get its row
-                Settled::Ours
+                RootState::Ours
             };
             return Ok((settled, false));
         };
         if here.identity.is_some() && !here.is_copy(conn)? {
             give_up(conn, &workspace.root)?;
-            return Ok((Settled::Another, true));
+            return Ok((RootState::Another, true));
         }
         conn.execute(
             "UPDATE root SET inode = ?2, btime = ?3 WHERE id = ?1",
             params![here.id, identity.inode, identity.btime],
         )?;
-        Ok((Settled::Ours, true))
+        Ok((RootState::Ours, true))
     })?;
     match settled {
-        Settled::Ours => workspace.bind(identity, taken)?,
-        Settled::Another => workspace::unshare(&workspace.root, &store.dir),
-        Settled::Unknown => {}
+        RootState::Ours => workspace.bind(identity, taken)?,
+        RootState::Another => workspace::unshare(&workspace.root, &store.dir),
+        RootState::Unknown => {}
     }
-    Ok(settled == Settled::Ours)
+    Ok(settled == RootState::Ours)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Settled {
+enum RootState {
     Ours,
     /// It came to the path of one of ours.
     Another,

@@ -11,7 +11,7 @@ use crate::model::{ChangeId, Kind};
 const AT_ONCE: usize = 2000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Lines {
+pub struct LineTotals {
     pub added: i64,
     pub removed: i64,
 }
@@ -44,10 +44,10 @@ pub struct Stats {
     /// Files that were ever changed.
     pub files: i64,
     pub changes: i64,
-    pub by_agents: Lines,
-    pub by_user: Lines,
+    pub by_agents: LineTotals,
+    pub by_user: LineTotals,
     /// By nobody knows whom.
-    pub by_unknown: Lines,
+    pub by_unknown: LineTotals,
     pub sizes: Sizes,
     /// Microseconds since 1970.
     pub oldest: Option<i64>,
@@ -55,7 +55,7 @@ pub struct Stats {
 }
 
 impl Engine {
-    /// The history in numbers. Lines that were never counted are counted now, which takes its time.
+    /// The history in numbers. LineTotals that were never counted are counted now, which takes its time.
     pub fn stats(&self, progress: &mut dyn FnMut(Progress)) -> Result<Stats> {
         self.count_lines(progress)?;
         let _moment = self.store.reading()?;
@@ -65,13 +65,13 @@ impl Engine {
             conn.query_row("SELECT MIN(time), MAX(time) FROM node", [], |r| {
                 Ok((r.get(0)?, r.get(1)?))
             })?;
-        let lines = |whose: &str| -> Result<Lines> {
+        let lines = |whose: &str| -> Result<LineTotals> {
             let sql = format!(
                 "SELECT COALESCE(SUM(k.added), 0), COALESCE(SUM(k.removed), 0)
                  FROM counted k JOIN change c ON c.id = k.change WHERE c.role = 0 AND {whose}"
             );
             Ok(conn.query_row(&sql, [], |r| {
-                Ok(Lines {
+                Ok(LineTotals {
                     added: r.get(0)?,
                     removed: r.get(1)?,
                 })

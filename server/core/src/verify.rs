@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::engine::{Engine, Progress};
 use crate::error::Result;
 use crate::history::{self, Ancestry};
-use crate::model::{ContentId, FileId, FileState, Image, Kind, NodeId};
+use crate::model::{ContentId, FileId, FileVersion, Image, Kind, NodeId};
 use crate::worktree::file_state;
 use crate::worktree::git::backed_content;
 
@@ -232,7 +232,7 @@ impl Engine {
                 done: out.changes,
                 total,
             });
-            let mut before: Option<&FileState> = None;
+            let mut before: Option<&FileVersion> = None;
             for earlier in changes[..at].iter().rev() {
                 if ancestry.is_ancestor(earlier.node, change.node)? {
                     before = Some(&earlier.after);
@@ -303,7 +303,7 @@ impl Engine {
         }
         let mut select = conn.prepare("SELECT DISTINCT file FROM change")?;
         for file in select.query_map([], |r| r.get(0))? {
-            let state: Result<(FileId, FileState)> = file.map_err(Into::into).and_then(|file| {
+            let state: Result<(FileId, FileVersion)> = file.map_err(Into::into).and_then(|file| {
                 // what came into sight on another branch is not known on this one
                 let known = self.known_at(&ancestry, file, head)?;
                 let state = history::state_at(&ancestry, file, head)?;

@@ -9,7 +9,7 @@ use crate::error::{Context, Error, Result};
 use crate::hint::Hint;
 use crate::model::{ContentId, bytes_path, os_bytes};
 use crate::store;
-use crate::worktree::disk::Identity;
+use crate::worktree::disk::DirIdentity;
 use crate::worktree::scan::VCS;
 
 /// The file that marks a directory as a workspace, and has its settings.
@@ -59,17 +59,17 @@ impl Noted {
         }
     }
 
-    fn file(base: &Path, identity: Identity) -> PathBuf {
+    fn file(base: &Path, identity: DirIdentity) -> PathBuf {
         Self::dir(base).join(format!("{:x}-{:x}", identity.inode, identity.btime))
     }
 
-    fn read(base: &Path, identity: Identity) -> Option<(PathBuf, PathBuf)> {
+    fn read(base: &Path, identity: DirIdentity) -> Option<(PathBuf, PathBuf)> {
         let text = std::fs::read(Self::file(base, identity)).ok()?;
         let mut fields = text.split(|b| *b == 0).map(bytes_path);
         Some((fields.next()?, fields.next()?))
     }
 
-    fn write(base: &Path, identity: Identity, workspace: &Workspace) -> Result<()> {
+    fn write(base: &Path, identity: DirIdentity, workspace: &Workspace) -> Result<()> {
         // several engines of one process may be about the same directory
         static LAST: AtomicU64 = AtomicU64::new(0);
         let file = Self::file(base, identity);
@@ -88,7 +88,7 @@ impl Noted {
             .at("write", &file)
     }
 
-    fn forget(base: &Path, identity: Identity) {
+    fn forget(base: &Path, identity: DirIdentity) {
         std::fs::remove_file(Self::file(base, identity)).ok();
     }
 }
@@ -175,10 +175,10 @@ impl Workspace {
 
     /// A directory that had another path when it was seen last, at which it is not any more.
     fn moved(base: &Path, root: &Path) -> Option<Self> {
-        let identity = Identity::of(root)?;
+        let identity = DirIdentity::of(root)?;
         let (store_dir, path) = Noted::read(base, identity)?;
         let moved = path != root
-            && Identity::of(&path) != Some(identity)
+            && DirIdentity::of(&path) != Some(identity)
             && store_dir.join("store.db").is_file();
         moved.then(|| Self {
             root: root.to_path_buf(),
@@ -196,7 +196,7 @@ impl Workspace {
 
     /// As it is found now, when it turned out not to be what it was found to be.
     pub(crate) fn again(&self) -> Result<Self> {
-        if let Some(identity) = Identity::of(&self.root) {
+        if let Some(identity) = DirIdentity::of(&self.root) {
             Noted::forget(beside(&self.store_dir), identity);
         }
         Self::find(&Locate {
@@ -210,7 +210,7 @@ impl Workspace {
     /// `taken`: whether another directory of the store has come to a path.
     pub(crate) fn bind(
         &self,
-        identity: Identity,
+        identity: DirIdentity,
         taken: impl Fn(&Path) -> Result<bool>,
     ) -> Result<()> {
         let base = beside(&self.store_dir);

@@ -27,7 +27,7 @@ pub struct Shape {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Request {
+pub struct RequestSpec {
     pub method: &'static str,
     pub params: Shape,
     pub result: Shape,
@@ -35,7 +35,7 @@ pub struct Request {
 
 /// Of `workspace/executeCommand`; it may also answer `CommandFailed`.
 #[derive(Clone, Copy, Debug)]
-pub struct Command {
+pub struct CommandSpec {
     pub name: &'static str,
     /// Its one argument.
     pub params: Shape,
@@ -103,7 +103,7 @@ impl Shape {
     }
 }
 
-impl Command {
+impl CommandSpec {
     /// Whether a value is an answer of it.
     pub fn answers(self, value: &Value) -> Result<(), String> {
         let failed = Shape::of::<CommandFailed>();
@@ -128,16 +128,16 @@ pub const fn failure_data() -> Shape {
     Shape::of::<FailureData>()
 }
 
-const fn request<P: Wire, R: Wire>(method: &'static str) -> Request {
-    Request {
+const fn request<P: Wire, R: Wire>(method: &'static str) -> RequestSpec {
+    RequestSpec {
         method,
         params: Shape::of::<P>(),
         result: Shape::of::<R>(),
     }
 }
 
-const fn command<P: Wire, R: Wire>(name: &'static str) -> Command {
-    Command {
+const fn command<P: Wire, R: Wire>(name: &'static str) -> CommandSpec {
+    CommandSpec {
         name,
         params: Shape::of::<P>(),
         result: Shape::of::<R>(),
@@ -152,7 +152,7 @@ const fn notification<P: Wire>(method: &'static str) -> Notification {
 }
 
 /// From the client.
-pub const REQUESTS: &[Request] = &[
+pub const REQUESTS: &[RequestSpec] = &[
     request::<TimelineParams, TimelineResult>("backstitch/timeline"),
     request::<CheckpointParams, CheckpointResult>("backstitch/checkpoint"),
     request::<DiffParams, DiffResult>("backstitch/diff"),
@@ -165,7 +165,7 @@ pub const REQUESTS: &[Request] = &[
     request::<TurnEndParams, TurnResult>("backstitch/turnEnd"),
 ];
 
-pub const COMMANDS: &[Command] = &[
+pub const COMMANDS: &[CommandSpec] = &[
     command::<RewindParams, RestoreResult>("backstitch.rewind"),
     command::<RevertParams, RestoreResult>("backstitch.revert"),
     command::<UndoParams, RestoreResult>("backstitch.undo"),

@@ -15,7 +15,7 @@ mod params;
 mod restore;
 
 pub use catalogue::{
-    COMMANDS, Command, NOTIFICATIONS, Notification, REQUESTS, Request, Shape, failure_data,
+    COMMANDS, CommandSpec, NOTIFICATIONS, Notification, REQUESTS, RequestSpec, Shape, failure_data,
 };
 pub use editing::*;
 pub use failure::*;

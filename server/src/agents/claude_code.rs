@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use backstitch_core::capture::{AgentEvent, Effect, EventKind, Told, ToolCall, Wrote};
+use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport, Wrote};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
@@ -101,7 +101,7 @@ fn kind(name: &str, fields: &Fields) -> EventKind {
         }
         "PostToolUseFailure" => EventKind::After {
             call: call(fields),
-            told: Told::default(),
+            told: ToolReport::default(),
             failed: true,
         },
         // The call was announced, but it never ran.
@@ -112,7 +112,7 @@ fn kind(name: &str, fields: &Fields) -> EventKind {
             };
             EventKind::After {
                 call,
-                told: Told::default(),
+                told: ToolReport::default(),
                 failed: true,
             }
         }
@@ -162,7 +162,7 @@ fn effect(tool: &str, input: &Fields, response: &Fields) -> Effect {
 
 /// What an edit tool says of its own work. Where the user changed the edit before accepting it, the
 /// input is not what was written, and the disk is the only witness.
-fn told(tool: &str, fields: &Fields) -> Told {
+fn told(tool: &str, fields: &Fields) -> ToolReport {
     let input = fields.nested("tool_input");
     let response = fields.nested("tool_response");
     // A notebook is rewritten whole; the response has both of its texts.
@@ -170,7 +170,7 @@ fn told(tool: &str, fields: &Fields) -> Told {
         .get("originalFile")
         .or_else(|| response.get("original_file"));
     if response.get("userModified").unwrap_or(false) {
-        return Told { found, wrote: None };
+        return ToolReport { found, wrote: None };
     }
     let wrote = match tool {
         "Write" => input.get("content").map(Wrote::Whole),
@@ -178,7 +178,7 @@ fn told(tool: &str, fields: &Fields) -> Told {
         "NotebookEdit" => response.get("updated_file").map(Wrote::Whole),
         _ => None,
     };
-    Told { found, wrote }
+    ToolReport { found, wrote }
 }
 
 fn replacement(input: &Fields, found: Option<&str>) -> Option<Wrote> {

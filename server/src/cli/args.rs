@@ -26,14 +26,14 @@ before), a tag, a branch, or a label in quotes.";
 )]
 pub struct Cli {
     #[command(flatten)]
-    pub global: Global,
+    pub global: GlobalArgs,
     #[command(subcommand)]
-    pub command: Command,
+    pub command: CliCommand,
 }
 
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Everywhere")]
-pub struct Global {
+pub struct GlobalArgs {
     /// Work on this workspace [default: the one around the current directory]
     #[arg(long, global = true, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
@@ -62,17 +62,17 @@ pub enum Color {
 }
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
-    /// Show the main job in a scratch directory: record an agent, look, rewind, undo
+pub enum CliCommand {
+    /// ShowArgs the main job in a scratch directory: record an agent, look, rewind, undo
     #[command(after_help = "Examples:\n  backstitch demo\n  backstitch demo --keep")]
-    Demo(Demo),
+    Demo(DemoArgs),
     /// Let an agent report what it does
     #[command(after_help = "Examples:\n  \
         backstitch setup                          set up every agent found\n  \
         backstitch setup claude-code --print      show what would be written\n  \
         backstitch setup claude-code --scope project\n  \
         backstitch setup claude-code --uninstall")]
-    Setup(Setup),
+    Setup(SetupArgs),
     /// The workspace, its store, and what is not captured
     #[command(after_help = "Examples:\n  backstitch status\n  backstitch status --json")]
     Status,
@@ -94,7 +94,7 @@ pub enum Command {
             backstitch checkpoint list\n  \
             backstitch checkpoint list --all          of every branch"
     )]
-    Checkpoint(Checkpoint),
+    Checkpoint(CheckpointArgs),
     /// The timeline: turns, steps, your own edits, rewinds
     #[command(
         visible_alias = "timeline",
@@ -107,7 +107,7 @@ pub enum Command {
             backstitch log --before c120             the page before\n  \
             backstitch log --all --json"
     )]
-    Log(Log),
+    Log(LogArgs),
     /// One checkpoint: turn, prompt, agent, tool, changes, coverage
     #[command(
         after_help = format!("Examples:\n  \
@@ -115,8 +115,8 @@ pub enum Command {
             backstitch show t4 --patch\n  \
             backstitch show @ --name-status\n\n{REVISIONS}")
     )]
-    Show(Show),
-    /// What changed between two states; the output is what `git apply` takes
+    Show(ShowArgs),
+    /// ShownPart changed between two states; the output is what `git apply` takes
     #[command(
         after_help = format!("Examples:\n  \
             backstitch diff                   the newest checkpoint against the disk\n  \
@@ -126,7 +126,7 @@ pub enum Command {
             With fewer than two revisions the disk is looked at; edits of yours that are found there are \
             recorded as a checkpoint.")
     )]
-    Diff(Diff),
+    Diff(DiffArgs),
     /// A file's content at a checkpoint, byte for byte
     #[command(
         after_help = format!("Examples:\n  \
@@ -137,7 +137,7 @@ pub enum Command {
     Cat {
         rev: String,
         path: OsString,
-        /// What was typed in an editor by then and not saved, instead of what was on disk; of several
+        /// ShownPart was typed in an editor by then and not saved, instead of what was on disk; of several
         /// editors that had some, the Nth as `show` lists them
         #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1",
               value_parser = clap::value_parser!(u16).range(1..))]
@@ -158,7 +158,7 @@ pub enum Command {
             of its run; `runs`, consecutive lines of one author, have start, count, by, recorded, checkpoint, \
             time, agent, session, session_certainty, step_certainty, turn, prompt, tool, iteration, subagent.")
     )]
-    Blame(Blame),
+    Blame(BlameArgs),
     /// Take out what came after a checkpoint; your own edits stay
     #[command(
         after_help = format!("Examples:\n  \
@@ -169,20 +169,20 @@ pub enum Command {
             backstitch rewind --iteration 7\n  \
             backstitch rewind \"before the refactoring\"\n\n{REVISIONS}")
     )]
-    Rewind(Rewind),
+    Rewind(RewindArgs),
     /// Take out one turn or step and keep what came later
     #[command(
         after_help = format!("Examples:\n  \
             backstitch revert t4\n  \
             backstitch revert c12 c14 --dry-run\n\n{REVISIONS}")
     )]
-    Revert(Revert),
-    /// Undo the last rewind or revert
+    Revert(RevertArgs),
+    /// UndoArgs the last rewind or revert
     #[command(after_help = "Examples:\n  backstitch undo\n  backstitch undo op3 --dry-run")]
-    Undo(Undo),
+    Undo(UndoArgs),
     /// Do again what was undone
     #[command(after_help = "Examples:\n  backstitch redo\n  backstitch redo --dry-run")]
-    Redo(Redo),
+    Redo(RedoArgs),
     /// Make a branch at a checkpoint, if asked in a directory of its own
     #[command(
         after_help = format!("Examples:\n  \
@@ -192,13 +192,13 @@ pub enum Command {
             A directory made with --into shares this history. It holds the tracked files; what is ignored \
             stays behind, and so does .git.")
     )]
-    Fork(Fork),
+    Fork(ForkArgs),
     /// Go to another branch: its files replace those here, which are recorded first
     #[command(after_help = "Examples:\n  \
             backstitch switch idea2\n  \
             backstitch switch main --carry      take along what you edited here since the last checkpoint\n  \
             backstitch undo                     and back again")]
-    Switch(Switch),
+    Switch(SwitchArgs),
     /// List, make, rename or delete branches
     #[command(
         args_conflicts_with_subcommands = true,
@@ -210,7 +210,7 @@ pub enum Command {
             backstitch branch rename idea2 better-idea\n  \
             backstitch branch delete idea2            its checkpoints stay, under their numbers"
     )]
-    Branch(Branch),
+    Branch(BranchArgs),
     /// List, make or delete tags: names that stay with a checkpoint
     #[command(
         after_help = format!("Examples:\n  \
@@ -219,7 +219,7 @@ pub enum Command {
             backstitch tag works t4\n  \
             backstitch tag --delete works\n\n{REVISIONS}")
     )]
-    Tag(Tag),
+    Tag(TagArgs),
     /// The nearest checkpoint that both stand on
     #[command(
         after_help = format!("Examples:\n  \
@@ -227,7 +227,7 @@ pub enum Command {
             backstitch diff $(backstitch ancestor main idea2) idea2\n\n{REVISIONS}")
     )]
     Ancestor { a: String, b: String },
-    /// What was done so far: rewinds, reverts, undos, redos and switches; forks, tags, and names changed
+    /// ShownPart was done so far: rewinds, reverts, undos, redos and switches; forks, tags, and names changed
     #[command(after_help = "Examples:\n  backstitch oplog\n  backstitch oplog --json")]
     Oplog,
     /// The whole tree of a checkpoint in another, empty directory
@@ -246,7 +246,7 @@ pub enum Command {
     Verify,
     /// Make old checkpoints one, and remove what nobody needs any more; runs by itself once a day
     ///
-    /// Checkpoints that stand beside each other become one, which has what they come to. What stays: where a branch
+    /// Checkpoints that stand beside each other become one, which has what they come to. ShownPart stays: where a branch
     /// ends or begins, tagged and pinned checkpoints, what a rewind that stays has moved, whole turns, and what is
     /// younger than `store.keepDays`, unless there are more than `checkpoints.max` or the store takes more than
     /// `store.maxBytes`: then the oldest go first. This cannot be undone; files of the workspace are not touched.
@@ -254,7 +254,7 @@ pub enum Command {
         backstitch gc --dry-run\n  \
         backstitch gc --keep-days 90\n  \
         backstitch gc --keep 500 --max-bytes 1000000000")]
-    Gc(Gc),
+    Gc(GcArgs),
     /// The history in numbers: checkpoints, sessions, lines, sizes
     #[command(after_help = "Examples:\n  backstitch stats\n  backstitch stats --json")]
     Stats,
@@ -263,7 +263,7 @@ pub enum Command {
         after_help = "Examples:\n  backstitch clear\n  backstitch clear --yes\n\n\
             This cannot be undone."
     )]
-    Clear(Clear),
+    Clear(ClearArgs),
     /// Record an agent's event from stdin (agents call this; see `setup`)
     #[command(after_help = "Examples:\n  backstitch hook claude-code < payload.json")]
     Hook {
@@ -274,7 +274,7 @@ pub enum Command {
     #[command(
         after_help = "Examples:\n  backstitch lsp\n  backstitch lsp --log /tmp/backstitch.log --log-level debug"
     )]
-    Lsp(Lsp),
+    Lsp(LspArgs),
     /// Completions for a shell, on stdout
     #[command(after_help = "Examples:\n  \
             backstitch completions bash > ~/.local/share/bash-completion/completions/backstitch\n  \
@@ -287,7 +287,7 @@ pub enum Command {
 }
 
 #[derive(Debug, Args)]
-pub struct Demo {
+pub struct DemoArgs {
     /// Keep the scratch directory
     #[arg(long)]
     pub keep: bool,
@@ -297,14 +297,14 @@ pub struct Demo {
 }
 
 #[derive(Debug, Args)]
-pub struct Setup {
-    /// What to set up: claude-code; helix, neovim, zed, emacs, kakoune, sublime [default: the agents found]
+pub struct SetupArgs {
+    /// ShownPart to set up: claude-code; helix, neovim, zed, emacs, kakoune, sublime [default: the agents found]
     #[arg(value_name = "AGENT|EDITOR")]
     pub agents: Vec<String>,
     /// For all your projects, or for this workspace alone
     #[arg(long, default_value = "user")]
-    pub scope: Scope,
-    /// Show what would be written, write nothing
+    pub scope: SetupScope,
+    /// ShowArgs what would be written, write nothing
     #[arg(long)]
     pub print: bool,
     /// Take out what setup wrote
@@ -313,17 +313,17 @@ pub struct Setup {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Scope {
+pub enum SetupScope {
     User,
     Project,
 }
 
 #[derive(Debug, Args)]
-pub struct Checkpoint {
+pub struct CheckpointArgs {
     /// A name to find it by
     #[arg(short = 'm', long = "message", value_name = "LABEL")]
     pub label: Option<String>,
-    /// What it is about, at more length; `show` has it, and `log --text` finds it
+    /// ShownPart it is about, at more length; `show` has it, and `log --text` finds it
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
     /// Keep it for good, however old it becomes
@@ -333,7 +333,7 @@ pub struct Checkpoint {
     pub command: Option<CheckpointCommand>,
 }
 
-impl Checkpoint {
+impl CheckpointArgs {
     pub fn records(&self) -> bool {
         matches!(self.command, None | Some(CheckpointCommand::Create { .. }))
     }
@@ -349,7 +349,7 @@ pub enum CheckpointCommand {
     Create {
         /// A name to find it by
         label: Option<String>,
-        /// What it is about, at more length; `show` has it, and `log --text` finds it
+        /// ShownPart it is about, at more length; `show` has it, and `log --text` finds it
         #[arg(long, value_name = "TEXT")]
         description: Option<String>,
         /// Keep it for good, however old it becomes
@@ -378,7 +378,7 @@ pub enum CheckpointCommand {
 }
 
 #[derive(Debug, Args)]
-pub struct Gc {
+pub struct GcArgs {
     /// Only say what would go
     #[arg(long)]
     pub dry_run: bool,
@@ -397,13 +397,13 @@ pub struct Gc {
 }
 
 #[derive(Debug, Args)]
-pub struct Fork {
+pub struct ForkArgs {
     pub rev: String,
     pub name: String,
     /// In this empty or new directory, outside of the workspace
     #[arg(long, value_name = "DIR")]
     pub into: Option<PathBuf>,
-    /// What it is for
+    /// ShownPart it is for
     #[arg(short = 'm', long, value_name = "TEXT")]
     pub description: Option<String>,
     /// Go there at once
@@ -412,18 +412,18 @@ pub struct Fork {
 }
 
 #[derive(Clone, Debug, Args)]
-pub struct Switch {
+pub struct SwitchArgs {
     pub name: String,
     /// Take along what you edited on this branch: since you came to it, and after the newest checkpoint
     /// that is not an edit of yours
     #[arg(long)]
     pub carry: bool,
     #[command(flatten)]
-    pub act: Act,
+    pub act: ConfirmArgs,
 }
 
 #[derive(Debug, Args)]
-pub struct Branch {
+pub struct BranchArgs {
     /// Where the new branch starts
     #[arg(requires = "name")]
     pub rev: Option<String>,
@@ -438,7 +438,7 @@ pub struct Branch {
     pub command: Option<BranchCommand>,
 }
 
-impl Branch {
+impl BranchArgs {
     pub fn lists(&self) -> bool {
         let made = self.rev.is_some() || self.new.is_some();
         !made && matches!(self.command, Some(BranchCommand::List) | None)
@@ -455,12 +455,12 @@ pub enum BranchCommand {
         /// Where it starts
         #[arg(long, value_name = "REV", default_value = "@")]
         from: String,
-        /// What it is for
+        /// ShownPart it is for
         #[arg(short = 'm', long, value_name = "TEXT")]
         description: Option<String>,
     },
     /// Go to one
-    Switch(Switch),
+    Switch(SwitchArgs),
     Rename {
         from: String,
         to: String,
@@ -472,7 +472,7 @@ pub enum BranchCommand {
 }
 
 #[derive(Debug, Args)]
-pub struct Tag {
+pub struct TagArgs {
     pub name: Option<String>,
     /// [default: @]
     #[arg(requires = "name")]
@@ -483,7 +483,7 @@ pub struct Tag {
 }
 
 #[derive(Debug, Args)]
-pub struct Log {
+pub struct LogArgs {
     /// At most so many checkpoints [default: 40; with --json or --all: no limit]
     #[arg(short = 'n', long = "limit", value_name = "N")]
     pub limit: Option<usize>,
@@ -523,7 +523,7 @@ pub struct Log {
     pub before: Option<String>,
 }
 
-impl Log {
+impl LogArgs {
     pub fn is_filtered(&self) -> bool {
         let texts = [
             &self.session,
@@ -562,14 +562,14 @@ impl LogKind {
 }
 
 #[derive(Debug, Args)]
-pub struct Clear {
+pub struct ClearArgs {
     /// Do not ask, also where an agent is at work or other directories share the history
     #[arg(short, long, visible_alias = "force")]
     pub yes: bool,
 }
 
 #[derive(Debug, Args)]
-pub struct Show {
+pub struct ShowArgs {
     pub rev: String,
     #[command(flatten)]
     pub form: ShowForm,
@@ -578,19 +578,19 @@ pub struct Show {
 #[derive(Clone, Copy, Debug, Args)]
 #[group(multiple = false)]
 pub struct ShowForm {
-    /// Changed files with counts (the default)
+    /// FileChange files with counts (the default)
     #[arg(long)]
     pub stat: bool,
     /// The changes as a patch
     #[arg(long, short)]
     pub patch: bool,
-    /// Changed files with A, M, D, R
+    /// FileChange files with A, M, D, R
     #[arg(long)]
     pub name_status: bool,
 }
 
 #[derive(Debug, Args)]
-pub struct Blame {
+pub struct BlameArgs {
     pub path: OsString,
     /// The checkpoint to look at [default: the disk]
     pub rev: Option<String>,
@@ -604,7 +604,7 @@ pub struct Blame {
 }
 
 #[derive(Debug, Args)]
-pub struct Diff {
+pub struct DiffArgs {
     /// From, and to [default: @ and the disk]
     #[arg(value_name = "REV", num_args = 0..=2)]
     pub revs: Vec<String>,
@@ -618,34 +618,34 @@ pub struct Diff {
 #[derive(Clone, Copy, Debug, Args)]
 #[group(multiple = false)]
 pub struct DiffForm {
-    /// Changed files with counts
+    /// FileChange files with counts
     #[arg(long)]
     pub stat: bool,
-    /// Changed files with A, M, D, R
+    /// FileChange files with A, M, D, R
     #[arg(long)]
     pub name_status: bool,
-    /// Changed words instead of lines
+    /// FileChange words instead of lines
     #[arg(long)]
     pub word: bool,
 }
 
-/// What every command that restores takes.
+/// ShownPart every command that restores takes.
 #[derive(Clone, Debug, Args)]
-pub struct Restore {
+pub struct RestoreArgs {
     /// Only this file or directory; may be given again
     #[arg(long = "path", value_name = "PATH", num_args = 1..)]
     pub paths: Vec<OsString>,
     #[command(flatten)]
-    pub act: Act,
+    pub act: ConfirmArgs,
 }
 
 /// How anything that changes files is confirmed.
 #[derive(Clone, Debug, Args)]
-pub struct Act {
-    /// What to do where edits collide
+pub struct ConfirmArgs {
+    /// ShownPart to do where edits collide
     #[arg(long, value_name = "HOW", default_value = "fail")]
-    pub on_conflict: Resolve,
-    /// Show the plan and its fingerprint, change no file. The disk is looked at; edits of yours that
+    pub on_conflict: ConflictChoice,
+    /// ShowArgs the plan and its fingerprint, change no file. The disk is looked at; edits of yours that
     /// are found there are recorded as a checkpoint
     #[arg(long)]
     pub dry_run: bool,
@@ -657,11 +657,11 @@ pub struct Act {
     pub yes: bool,
 }
 
-impl Act {
+impl ConfirmArgs {
     /// As if `--yes` had been typed.
     pub fn confirmed() -> Self {
         Self {
-            on_conflict: Resolve::Fail,
+            on_conflict: ConflictChoice::Fail,
             dry_run: false,
             plan: None,
             yes: true,
@@ -670,7 +670,7 @@ impl Act {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Resolve {
+pub enum ConflictChoice {
     /// Change nothing
     Fail,
     /// Write conflict markers
@@ -681,12 +681,12 @@ pub enum Resolve {
     Target,
 }
 
-/// What rewind and revert take besides.
+/// ShownPart rewind and revert take besides.
 #[derive(Clone, Debug, Args)]
-pub struct Choice {
+pub struct SelectionArgs {
     /// Files, the conversation, or both
     #[arg(long, default_value = "code")]
-    pub scope: What,
+    pub scope: ShownPart,
     /// Move only the work of this session (its id, or a unique start of it)
     #[arg(short, long, value_name = "ID")]
     pub session: Option<String>,
@@ -695,17 +695,17 @@ pub struct Choice {
     pub hunks: Vec<String>,
     /// Changes of which nobody knows for sure who made them
     #[arg(long, value_name = "WHAT", default_value = "keep")]
-    pub uncertain: Uncertain,
+    pub uncertain: UncertainChoice,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum What {
+pub enum ShownPart {
     Code,
     Conversation,
     Both,
 }
 
-impl What {
+impl ShownPart {
     pub fn name(self) -> &'static str {
         match self {
             Self::Code => "code",
@@ -716,13 +716,13 @@ impl What {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Uncertain {
+pub enum UncertainChoice {
     Keep,
     Take,
 }
 
 #[derive(Debug, Args)]
-pub struct Rewind {
+pub struct RewindArgs {
     #[arg(required_unless_present = "iteration")]
     pub rev: Option<String>,
     /// To the state after this tool call of the session
@@ -731,37 +731,37 @@ pub struct Rewind {
     /// The very state of the target, everyone's edits included
     #[arg(long)]
     pub exact: bool,
-    /// What came after the target merged with your own edits, which stay: where `restore.default` is exact
+    /// ShownPart came after the target merged with your own edits, which stay: where `restore.default` is exact
     #[arg(long, conflicts_with = "exact")]
     pub merge: bool,
     #[command(flatten)]
-    pub choice: Choice,
+    pub choice: SelectionArgs,
     #[command(flatten)]
-    pub restore: Restore,
+    pub restore: RestoreArgs,
 }
 
 #[derive(Debug, Args)]
-pub struct Revert {
+pub struct RevertArgs {
     #[arg(required = true, value_name = "REV")]
     pub revs: Vec<String>,
     #[command(flatten)]
-    pub choice: Choice,
+    pub choice: SelectionArgs,
     #[command(flatten)]
-    pub restore: Restore,
+    pub restore: RestoreArgs,
 }
 
 #[derive(Debug, Args)]
-pub struct Undo {
+pub struct UndoArgs {
     /// The operation [default: the newest one not undone]
     pub op: Option<String>,
     #[command(flatten)]
-    pub restore: Restore,
+    pub restore: RestoreArgs,
 }
 
 #[derive(Debug, Args)]
-pub struct Redo {
+pub struct RedoArgs {
     #[command(flatten)]
-    pub restore: Restore,
+    pub restore: RestoreArgs,
 }
 
 #[cfg(test)]
@@ -796,7 +796,7 @@ mod tests {
     #[test]
     fn diff_tells_revisions_from_paths() {
         let cli = Cli::parse_from(["backstitch", "diff", "t1", "t2", "--", "a", "b"]);
-        let Command::Diff(diff) = cli.command else {
+        let CliCommand::Diff(diff) = cli.command else {
             panic!()
         };
         assert_eq!((diff.revs.len(), diff.paths.len()), (2, 2));
@@ -811,7 +811,7 @@ mod tests {
             assert!(Cli::try_parse_from(args).is_ok());
         }
         let cli = Cli::parse_from(["backstitch", "checkpoint", "create", "x"]);
-        let Command::Checkpoint(Checkpoint {
+        let CliCommand::Checkpoint(CheckpointArgs {
             command: Some(made),
             ..
         }) = cli.command
@@ -834,7 +834,7 @@ mod tests {
 }
 
 #[derive(Debug, clap::Args)]
-pub struct Lsp {
+pub struct LspArgs {
     /// Write the log to this file instead of stderr
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,

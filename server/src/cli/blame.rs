@@ -6,13 +6,13 @@ use std::path::Path;
 
 use anstyle::Style;
 use backstitch_core::model::Certainty;
-use backstitch_core::{Against, Author, Blame, BlameRun, By, Work};
+use backstitch_core::{Against, AgentWork, Author, Blame, BlameRun, By};
 use serde_json::{Map, Value, json};
 use unicode_width::UnicodeWidthStr;
 
 use super::args;
-use super::context::Desk;
-use super::error::{Error, Kind, Result};
+use super::context::CommandContext;
+use super::error::{CliError, CliResult, ExitKind};
 use super::out::{self, Out};
 use crate::render::{self, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, YELLOW};
 use crate::to_protocol;
@@ -20,29 +20,29 @@ use crate::to_protocol;
 /// What is written at once.
 const CHUNK: usize = 32 << 10;
 
-pub fn run(desk: &mut Desk, options: &args::Blame) -> Result<()> {
-    let wanted = options.lines.as_deref().map(Lines::parse).transpose()?;
+pub fn run(context: &mut CommandContext, options: &args::BlameArgs) -> CliResult<()> {
+    let wanted = options.lines.as_deref().map(LineRange::parse).transpose()?;
     let shown = options.path.to_string_lossy();
-    let path = desk.path(&options.path)?.ok_or_else(|| {
-        Error::usage(format!("{shown} is a directory")).hint("`blame` takes one file")
+    let path = context.path(&options.path)?.ok_or_else(|| {
+        CliError::usage(format!("{shown} is a directory")).hint("`blame` takes one file")
     })?;
     let contents = options.contents.as_deref().map(contents).transpose()?;
     let (against, name) = match (&options.rev, &contents) {
         (Some(rev), _) => {
-            let node = desk.node(rev)?;
+            let node = context.node(rev)?;
             (Against::Node(node), node.to_string())
         }
         (None, Some(text)) => (Against::Text(text), "text".to_owned()),
         (None, None) => (Against::Disk, "disk".to_owned()),
     };
-    let blame = desk.engine.blame(&path, against)?;
+    let blame = context.engine.blame(&path, against)?;
     let count = blame.runs.last().map_or(0, |run| run.start + run.count - 1);
     let lines = match wanted {
         Some(wanted) => wanted.within(count, &path.display())?,
         None => 1..=count,
     };
-    if !desk.out.json {
-        return table(&blame, &lines, desk.out);
+    if !context.out.json {
+        return table(&blame, &lines, context.out);
     }
     let mut document = json!({ "path": to_protocol::text(path.bytes()), "against": name });
     let (shown, runs) = json_lines(&blame, &lines);
@@ -52,7 +52,7 @@ pub fn run(desk: &mut Desk, options: &args::Blame) -> Result<()> {
 }
 
 /// The text to look at, of a file or of stdin.
-fn contents(from: &Path) -> Result<Vec<u8>> {
+fn contents(from: &Path) -> CliResult<Vec<u8>> {
     let mut text = Vec::new();
     let read = if from == Path::new("-") {
         std::io::stdin().lock().read_to_end(&mut text).map(|_| text)
@@ -61,28 +61,28 @@ fn contents(from: &Path) -> Result<Vec<u8>> {
     };
     read.map_err(|e| {
         let kind = match e.kind() {
-            std::io::ErrorKind::NotFound => Kind::NotFound,
-            _ => Kind::Failed,
+            std::io::ErrorKind::NotFound => ExitKind::NotFound,
+            _ => ExitKind::Failed,
         };
-        Error::new(
+        CliError::new(
             kind,
             format!("the text to look at, {}: {e}", from.display()),
         )
     })
 }
 
-/// Lines as typed, numbered from 1.
+/// LineRange as typed, numbered from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Lines {
+struct LineRange {
     from: usize,
     /// None: to the end.
     to: Option<usize>,
 }
 
-impl Lines {
-    fn parse(typed: &str) -> Result<Self> {
+impl LineRange {
+    fn parse(typed: &str) -> CliResult<Self> {
         let wrong = || {
-            Error::usage(format!("-L {typed} names no lines"))
+            CliError::usage(format!("-L {typed} names no lines"))
                 .hint("`-L 10,20` for lines 10 to 20, `-L 10,+5` for five from line 10, `-L 10` from there on")
         };
         let number = |text: &str| text.parse::<usize>().ok().filter(|n| *n > 0);
@@ -102,10 +102,10 @@ impl Lines {
         Ok(Self { from, to })
     }
 
-    fn within(self, count: usize, path: &str) -> Result<RangeInclusive<usize>> {
+    fn within(self, count: usize, path: &str) -> CliResult<RangeInclusive<usize>> {
         if self.from > count {
             let has = render::plural(count, "line", "lines");
-            return Err(Error::usage(format!(
+            return Err(CliError::usage(format!(
                 "there is no line {}: {path} has {has}",
                 self.from
             )));
@@ -115,13 +115,13 @@ impl Lines {
 }
 
 /// What a line says of its author, column by column.
-struct Row {
+struct BlameRow {
     checkpoint: String,
     who: (Style, String),
     age: String,
 }
 
-impl Row {
+impl BlameRow {
     fn of(author: &Author, paint: Paint) -> Self {
         let unrecorded = match &author.by {
             By::Before => "",
@@ -147,7 +147,7 @@ fn who(by: &By) -> (Style, String) {
     }
 }
 
-fn agent_style(work: &Work) -> Style {
+fn agent_style(work: &AgentWork) -> Style {
     match work.session_certainty {
         Certainty::Uncertain => YELLOW,
         Certainty::Certain | Certainty::Group if work.subagent.is_some() => MAGENTA,
@@ -156,7 +156,7 @@ fn agent_style(work: &Work) -> Style {
 }
 
 /// `t4 Edit`, or the agent where the turn is not known; `?` where it is not sure.
-fn agent_name(work: &Work) -> String {
+fn agent_name(work: &AgentWork) -> String {
     let first = match &work.turn {
         Some(turn) => format!("t{}", turn.number),
         None => render::clean(&work.session.agent),
@@ -170,14 +170,15 @@ fn agent_name(work: &Work) -> String {
     name
 }
 
-fn table(blame: &Blame, lines: &RangeInclusive<usize>, to: &Out) -> Result<()> {
+fn table(blame: &Blame, lines: &RangeInclusive<usize>, to: &Out) -> CliResult<()> {
     let paint = to.paint;
     let runs = within(blame, lines);
-    let rows: Vec<Row> = runs
+    let rows: Vec<BlameRow> = runs
         .iter()
-        .map(|(run, _)| Row::of(&run.author, paint))
+        .map(|(run, _)| BlameRow::of(&run.author, paint))
         .collect();
-    let widest = |of: fn(&Row) -> &str| rows.iter().map(|row| of(row).width()).max().unwrap_or(0);
+    let widest =
+        |of: fn(&BlameRow) -> &str| rows.iter().map(|row| of(row).width()).max().unwrap_or(0);
     let checkpoints = widest(|row| &row.checkpoint);
     let names = widest(|row| &row.who.1);
     let ages = widest(|row| &row.age);
@@ -326,7 +327,7 @@ mod tests {
 
     #[test]
     fn lines_as_typed() {
-        let parse = |typed: &str| Lines::parse(typed).ok().map(|l| (l.from, l.to));
+        let parse = |typed: &str| LineRange::parse(typed).ok().map(|l| (l.from, l.to));
         assert_eq!(parse("10,20"), Some((10, Some(20))));
         assert_eq!(parse("10,+5"), Some((10, Some(14))));
         assert_eq!(parse("10"), Some((10, None)));
@@ -350,7 +351,7 @@ mod tests {
 
     #[test]
     fn lines_end_with_the_file() {
-        let within = |typed: &str| Lines::parse(typed)?.within(5, "f");
+        let within = |typed: &str| LineRange::parse(typed)?.within(5, "f");
         assert_eq!(within("2,9").unwrap(), 2..=5);
         assert_eq!(within("5").unwrap(), 5..=5);
         let message = within("6").unwrap_err().message;

@@ -5,59 +5,63 @@ use backstitch_core::model::NodeId;
 use serde_json::{Value, json};
 
 use super::args::{self, BranchCommand};
-use super::context::{self, Desk};
-use super::error::{Error, Result};
-use super::line::Line;
+use super::context::{self, CommandContext};
+use super::error::{CliError, CliResult};
+use super::line::TextLine;
 use super::out::{self, Out};
 use super::plan;
 use super::restore;
 use crate::render::{self, BLUE, BOLD, DIM, GREEN, PLAIN};
 use crate::to_protocol;
 
-pub fn fork(desk: &mut Desk, options: &args::Fork) -> Result<()> {
-    let from = desk.node_now(&options.rev)?;
+pub fn fork(context: &mut CommandContext, options: &args::ForkArgs) -> CliResult<()> {
+    let from = context.node_now(&options.rev)?;
     let description = options.description.as_deref();
     let Some(dir) = &options.into else {
-        let branch = desk
+        let branch = context
             .engine
             .create_branch(&options.name, from, description)?;
         if !options.switch {
-            return made(desk, &branch, from);
+            return made(context, &branch, from);
         }
         return restore::switch(
-            desk,
-            &args::Switch {
+            context,
+            &args::SwitchArgs {
                 name: options.name.clone(),
                 carry: false,
-                act: args::Act::confirmed(),
+                act: args::ConfirmArgs::confirmed(),
             },
         );
     };
     let dir = context::current_dir()?.join(dir);
-    let mut progress = desk.out.progress();
-    let forked = desk
+    let mut progress = context.out.progress();
+    let forked = context
         .engine
         .fork_into(&options.name, from, description, &dir, &mut progress)?;
     drop(progress);
-    if desk.out.json {
+    if context.out.json {
         let mut answer = to_protocol::branch(&forked.branch);
         answer.root = Some(to_protocol::path(&forked.root));
         let written = &forked.written;
         let gaps: Vec<_> = written.gaps.iter().map(to_protocol::gap).collect();
         return out::answer(json!({ "branch": answer, "files": written.files, "gaps": gaps }));
     }
-    desk.out
-        .text(&plan::gaps(&forked.written.gaps, desk.out.paint))?;
+    context
+        .out
+        .text(&plan::gaps(&forked.written.gaps, context.out.paint))?;
     let files = usize::try_from(forked.written.files).unwrap_or(usize::MAX);
-    desk.out.remark(&format!(
+    context.out.remark(&format!(
         "{} is branch {} from {from}: {}. What happens there stands in this history, too.\n",
         forked.root.display(),
-        desk.out.paint.on(BOLD, &render::clean(&forked.branch.name)),
+        context
+            .out
+            .paint
+            .on(BOLD, &render::clean(&forked.branch.name)),
         render::plural(files, "file", "files"),
     ))
 }
 
-pub fn run(desk: &mut Desk, options: &args::Branch) -> Result<()> {
+pub fn run(context: &mut CommandContext, options: &args::BranchArgs) -> CliResult<()> {
     match (&options.command, &options.rev, &options.name) {
         (
             Some(BranchCommand::Create {
@@ -66,71 +70,76 @@ pub fn run(desk: &mut Desk, options: &args::Branch) -> Result<()> {
                 description,
             }),
             ..,
-        ) => create(desk, name, from, description.as_deref()),
-        (Some(BranchCommand::Switch(options)), ..) => restore::switch(desk, options),
+        ) => create(context, name, from, description.as_deref()),
+        (Some(BranchCommand::Switch(options)), ..) => restore::switch(context, options),
         (Some(BranchCommand::Rename { from, to }), ..) => {
-            let branch = desk.engine.rename_branch(from, to)?;
-            if desk.out.json {
+            let branch = context.engine.rename_branch(from, to)?;
+            if context.out.json {
                 return out::answer(json!({ "branch": to_protocol::branch(&branch) }));
             }
             let (from, to) = (render::clean(from), render::clean(to));
-            desk.out.remark(&format!("{from} is now called {to}.\n"))
+            context.out.remark(&format!("{from} is now called {to}.\n"))
         }
         (Some(BranchCommand::Delete { name }), ..) => {
-            let gone = desk.engine.delete_branch(name)?;
-            if desk.out.json {
+            let gone = context.engine.delete_branch(name)?;
+            if context.out.json {
                 return out::answer(json!({ "branch": to_protocol::branch(&gone) }));
             }
             let head = gone.head.map(|head| head.to_string()).unwrap_or_default();
             let name = render::clean(name);
-            desk.out.remark(&format!(
+            context.out.remark(&format!(
                 "{name} is no branch any more. Its checkpoints stay: `backstitch branch {head} {name}` brings it back.\n"
             ))
         }
-        (None, Some(rev), Some(name)) => create(desk, name, rev, None),
+        (None, Some(rev), Some(name)) => create(context, name, rev, None),
         _ if options.new.is_some() => {
             let (name, from) = (options.new.as_deref(), options.from.as_deref());
-            create(desk, name.unwrap_or_default(), from.unwrap_or("@"), None)
+            create(context, name.unwrap_or_default(), from.unwrap_or("@"), None)
         }
-        (Some(BranchCommand::List) | None, ..) => list(desk),
+        (Some(BranchCommand::List) | None, ..) => list(context),
     }
 }
 
-fn create(desk: &mut Desk, name: &str, from: &str, description: Option<&str>) -> Result<()> {
-    let from = desk.node_now(from)?;
-    let branch = desk.engine.create_branch(name, from, description)?;
-    made(desk, &branch, from)
+fn create(
+    context: &mut CommandContext,
+    name: &str,
+    from: &str,
+    description: Option<&str>,
+) -> CliResult<()> {
+    let from = context.node_now(from)?;
+    let branch = context.engine.create_branch(name, from, description)?;
+    made(context, &branch, from)
 }
 
-fn made(desk: &Desk, branch: &BranchInfo, from: NodeId) -> Result<()> {
-    if desk.out.json {
+fn made(context: &CommandContext, branch: &BranchInfo, from: NodeId) -> CliResult<()> {
+    if context.out.json {
         return out::answer(json!({ "branch": to_protocol::branch(branch) }));
     }
-    let paint = desk.out.paint;
+    let paint = context.out.paint;
     let name = render::clean(&branch.name);
-    desk.out.remark(&format!(
+    context.out.remark(&format!(
         "branch {} starts at {from}. There: {}\n",
         paint.on(BOLD, &name),
         paint.on(BOLD, &format!("backstitch switch {name}")),
     ))
 }
 
-fn list(desk: &Desk) -> Result<()> {
-    let branches = desk.engine.branches()?;
-    if desk.out.json {
+fn list(context: &CommandContext) -> CliResult<()> {
+    let branches = context.engine.branches()?;
+    if context.out.json {
         let all: Vec<Value> = branches
             .iter()
             .map(|branch| {
                 let mut shape = to_protocol::value(&to_protocol::branch(branch));
-                let ids = desk.engine.nodes_of(branch.id)?;
+                let ids = context.engine.nodes_of(branch.id)?;
                 shape["checkpoints"] = ids.iter().map(|id| json!(id.to_string())).collect();
                 Ok(shape)
             })
-            .collect::<Result<_>>()?;
+            .collect::<CliResult<_>>()?;
         return out::answer(json!({ "branches": all }));
     }
     let width = name_width(branches.iter().map(|b| b.name.as_str()));
-    let paint = desk.out.paint;
+    let paint = context.out.paint;
     let mut text = String::new();
     let (live, gone): (Vec<_>, Vec<_>) = branches.iter().partition(|b| !b.deleted);
     for branch in live.into_iter().chain(gone) {
@@ -150,7 +159,7 @@ fn list(desk: &Desk) -> Result<()> {
             what = format!("deleted  {what}");
         }
         let head = branch.head.map(|head| head.to_string());
-        let line = Line::new()
+        let line = TextLine::new()
             .add(style, if branch.current { "* " } else { "  " })
             .column(style, &named(&branch.name), width + 2)
             .column(dim(BLUE), &head.unwrap_or_default(), 8)
@@ -158,7 +167,7 @@ fn list(desk: &Desk) -> Result<()> {
             .right(paint.ago(branch.created));
         text.push_str(&line.draw(paint));
     }
-    desk.out.text(&text)
+    context.out.text(&text)
 }
 
 /// Columns that a name may take in a list.
@@ -177,82 +186,83 @@ fn name_width<'n>(names: impl Iterator<Item = &'n str>) -> usize {
 }
 
 /// The branches where nothing was ever recorded: the one that the first checkpoint will be on.
-pub fn only_main(out: &Out) -> Result<()> {
+pub fn only_main(out: &Out) -> CliResult<()> {
     if out.json {
         return out::answer(json!({ "branches": [{
             "name": "main", "head": null, "parent": null, "fork_point": null, "created": null,
             "description": null, "current": true, "deleted": false, "root": null, "checkpoints": [],
         }] }));
     }
-    let line = Line::new().add(GREEN, "* main  ");
+    let line = TextLine::new().add(GREEN, "* main  ");
     out.text(&line.add(DIM, "nothing recorded yet").draw(out.paint))
 }
 
-pub fn no_tags(out: &Out) -> Result<()> {
+pub fn no_tags(out: &Out) -> CliResult<()> {
     if out.json {
         return out::answer(json!({ "tags": [] }));
     }
     out.text("No tags yet: `backstitch tag NAME` makes the first.\n")
 }
 
-pub fn tag(desk: &mut Desk, options: &args::Tag) -> Result<()> {
+pub fn tag(context: &mut CommandContext, options: &args::TagArgs) -> CliResult<()> {
     if let Some(name) = &options.delete {
-        let node = desk.engine.untag(name)?;
-        if desk.out.json {
+        let node = context.engine.untag(name)?;
+        if context.out.json {
             return out::answer(json!({ "tag": name, "checkpoint": node.to_string() }));
         }
         let name = render::clean(name);
-        return desk
+        return context
             .out
             .remark(&format!("{name} is no tag any more. It stood at {node}.\n"));
     }
     let Some(name) = &options.name else {
-        return tags(desk);
+        return tags(context);
     };
-    let node = desk.node_now(options.rev.as_deref().unwrap_or("@"))?;
-    desk.engine.tag(name, node)?;
-    if desk.out.json {
+    let node = context.node_now(options.rev.as_deref().unwrap_or("@"))?;
+    context.engine.tag(name, node)?;
+    if context.out.json {
         return out::answer(json!({ "tag": name, "checkpoint": node.to_string() }));
     }
-    desk.out
+    context
+        .out
         .remark(&format!("{node} is tagged {}.\n", render::clean(name)))
 }
 
-fn tags(desk: &Desk) -> Result<()> {
-    let tags = desk.engine.tags()?;
-    if desk.out.json {
+fn tags(context: &CommandContext) -> CliResult<()> {
+    let tags = context.engine.tags()?;
+    if context.out.json {
         let tags = tags.iter().map(|tag| {
             json!({ "name": tag.name, "checkpoint": tag.node.to_string(), "created": to_protocol::time(tag.created) })
         });
         return out::answer(json!({ "tags": tags.collect::<Vec<_>>() }));
     }
     if tags.is_empty() {
-        return no_tags(desk.out);
+        return no_tags(context.out);
     }
     let width = name_width(tags.iter().map(|tag| tag.name.as_str()));
-    let paint = desk.out.paint;
+    let paint = context.out.paint;
     let mut text = String::new();
     for tag in &tags {
-        let line = Line::new()
+        let line = TextLine::new()
             .column(BOLD, &named(&tag.name), width + 2)
             .add(BLUE, tag.node.to_string())
             .add(DIM, "")
             .right(paint.ago(tag.created));
         text.push_str(&line.draw(paint));
     }
-    desk.out.text(&text)
+    context.out.text(&text)
 }
 
-pub fn ancestor(desk: &Desk, a: &str, b: &str) -> Result<()> {
-    let (x, y) = (desk.node(a)?, desk.node(b)?);
-    let Some(node) = desk.engine.ancestor(x, y)? else {
+pub fn ancestor(context: &CommandContext, a: &str, b: &str) -> CliResult<()> {
+    let (x, y) = (context.node(a)?, context.node(b)?);
+    let Some(node) = context.engine.ancestor(x, y)? else {
         return Err(
-            Error::not_found(format!("{a} and {b} have no common ancestor"))
+            CliError::not_found(format!("{a} and {b} have no common ancestor"))
                 .hint("they are of histories that began apart"),
         );
     };
-    if desk.out.json {
+    if context.out.json {
         return out::answer(json!({ "ancestor": node.to_string() }));
     }
-    desk.out.text(&format!("{node}\n"))
+    context.out.text(&format!("{node}\n"))
 }

@@ -9,13 +9,13 @@ use backstitch_core::config::Config;
 use backstitch_core::model::{NodeId, RelPath};
 use backstitch_core::{Engine, Locate, LogFilter, Workspace};
 
-use super::args::Global;
-use super::error::{Error, Kind, Result};
+use super::args::GlobalArgs;
+use super::error::{CliError, CliResult, ExitKind};
 use super::out::Out;
 use crate::render;
 
 #[derive(Debug)]
-pub struct Desk<'a> {
+pub struct CommandContext<'a> {
     pub engine: Engine,
     pub root: PathBuf,
     pub out: &'a Out,
@@ -23,29 +23,29 @@ pub struct Desk<'a> {
 }
 
 /// The workspace that the options and the current directory name.
-pub fn find(global: &Global) -> Result<Workspace> {
+pub fn find(global: &GlobalArgs) -> CliResult<Workspace> {
     if let Some(named) = &global.workspace {
         let dir = named.display();
         let meta = std::fs::metadata(named).map_err(|error| {
             let kind = match error.kind() {
-                ErrorKind::NotFound | ErrorKind::NotADirectory => Kind::NotFound,
-                _ => Kind::Failed,
+                ErrorKind::NotFound | ErrorKind::NotADirectory => ExitKind::NotFound,
+                _ => ExitKind::Failed,
             };
-            Error::new(
+            CliError::new(
                 kind,
                 format!("the workspace {dir} cannot be opened: {error}"),
             )
             .hint("--workspace names an existing directory; without it the current one counts")
         })?;
         if !meta.is_dir() {
-            return Err(Error::usage(format!("{dir} is not a directory"))
+            return Err(CliError::usage(format!("{dir} is not a directory"))
                 .hint("--workspace names the directory that the files are in"));
         }
     }
     Ok(Workspace::find(&locate(global, &current_dir()?))?)
 }
 
-pub fn locate<'a>(global: &'a Global, cwd: &'a Path) -> Locate<'a> {
+pub fn locate<'a>(global: &'a GlobalArgs, cwd: &'a Path) -> Locate<'a> {
     Locate {
         workspace: global.workspace.as_deref(),
         store_dir: global.store_dir.as_deref(),
@@ -60,13 +60,13 @@ pub fn warn_of_settings(config: &Config, out: &Out) {
     }
 }
 
-pub fn current_dir() -> Result<PathBuf> {
-    std::env::current_dir().map_err(|e| Error::failed(format!("the current directory: {e}")))
+pub fn current_dir() -> CliResult<PathBuf> {
+    std::env::current_dir().map_err(|e| CliError::failed(format!("the current directory: {e}")))
 }
 
-impl<'a> Desk<'a> {
+impl<'a> CommandContext<'a> {
     /// Only a command that records makes a store where there is none.
-    pub fn open(global: &Global, records: bool, out: &'a Out) -> Result<Self> {
+    pub fn open(global: &GlobalArgs, records: bool, out: &'a Out) -> CliResult<Self> {
         let workspace = find(global)?;
         let mut engine = if records {
             Engine::open(&workspace)?
@@ -86,14 +86,14 @@ impl<'a> Desk<'a> {
         })
     }
 
-    pub fn node(&self, rev: &str) -> Result<NodeId> {
+    pub fn node(&self, rev: &str) -> CliResult<NodeId> {
         self.head()?;
         Ok(self.engine.resolve(rev)?)
     }
 
     /// The same for a command that goes on from there. Where `@` or the branch that one is on is named, that is
     /// the disk as it is now: what is not recorded of it becomes a checkpoint first.
-    pub fn node_now(&mut self, rev: &str) -> Result<NodeId> {
+    pub fn node_now(&mut self, rev: &str) -> CliResult<NodeId> {
         if self.engine.names_head(rev)? {
             self.engine.look()?;
         }
@@ -101,14 +101,14 @@ impl<'a> Desk<'a> {
     }
 
     /// The newest checkpoint, of which there may be none yet.
-    pub fn head(&self) -> Result<NodeId> {
+    pub fn head(&self) -> CliResult<NodeId> {
         let head = self.engine.head()?;
         Ok(head.ok_or_else(|| backstitch_core::Error::NoStore(self.root.clone()))?)
     }
 
     /// A path as typed, relative to the root; None for the root itself. It counts from the current
     /// directory; what is not known there counts from the root, as answers write it.
-    pub fn path(&self, typed: &OsStr) -> Result<Option<RelPath>> {
+    pub fn path(&self, typed: &OsStr) -> CliResult<Option<RelPath>> {
         let typed = Path::new(typed);
         let Some(path) = relative(&self.root, &self.cwd, typed)? else {
             return Ok(None);
@@ -124,7 +124,7 @@ impl<'a> Desk<'a> {
     }
 
     /// Whether a file or directory of this name is there, or was at any checkpoint.
-    pub fn knows(&self, path: &RelPath) -> Result<bool> {
+    pub fn knows(&self, path: &RelPath) -> CliResult<bool> {
         if self.root.join(path.to_path()).symlink_metadata().is_ok() {
             return Ok(true);
         }
@@ -147,28 +147,28 @@ impl<'a> Desk<'a> {
     }
 
     /// The same, or the error that says so.
-    pub fn known(&self, path: &RelPath) -> Result<()> {
+    pub fn known(&self, path: &RelPath) -> CliResult<()> {
         if self.knows(path)? {
             return Ok(());
         }
         let path = render::path(path.bytes());
-        Err(Error::not_found(format!("no checkpoint knows {path}"))
+        Err(CliError::not_found(format!("no checkpoint knows {path}"))
             .hint("`backstitch log --all` shows the paths that changed"))
     }
 
     /// Paths as typed; empty, which means all, where one of them is the root.
-    pub fn paths<S: AsRef<OsStr>>(&self, typed: &[S]) -> Result<Vec<RelPath>> {
+    pub fn paths<S: AsRef<OsStr>>(&self, typed: &[S]) -> CliResult<Vec<RelPath>> {
         let paths: Option<Vec<RelPath>> = typed
             .iter()
             .map(|path| self.path(path.as_ref()))
-            .collect::<Result<_>>()?;
+            .collect::<CliResult<_>>()?;
         Ok(paths.unwrap_or_default())
     }
 }
 
 /// Outside the root, the current directory says nothing about the workspace: what is typed counts from
 /// the root.
-fn relative(root: &Path, cwd: &Path, typed: &Path) -> Result<Option<RelPath>> {
+fn relative(root: &Path, cwd: &Path, typed: &Path) -> CliResult<Option<RelPath>> {
     let base = if cwd.starts_with(root) { cwd } else { root };
     let full = normal(&base.join(typed));
     let inside = full.strip_prefix(root).map(Path::to_path_buf).or_else(|_| {
@@ -181,7 +181,7 @@ fn relative(root: &Path, cwd: &Path, typed: &Path) -> Result<Option<RelPath>> {
         real.strip_prefix(root).map(Path::to_path_buf)
     });
     let inside = inside.map_err(|_| {
-        Error::usage(format!(
+        CliError::usage(format!(
             "{} is not in the workspace {}",
             typed.display(),
             root.display()
@@ -193,7 +193,7 @@ fn relative(root: &Path, cwd: &Path, typed: &Path) -> Result<Option<RelPath>> {
     }
     let path = RelPath::from_path(&inside);
     path.map(Some)
-        .ok_or_else(|| Error::usage(format!("{} is no path", typed.display())))
+        .ok_or_else(|| CliError::usage(format!("{} is no path", typed.display())))
 }
 
 /// Without `.` and `..`, by the letters alone: what is named may no longer exist.
@@ -215,7 +215,7 @@ fn normal(path: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    fn read(cwd: &str, typed: &str) -> Result<Option<String>> {
+    fn read(cwd: &str, typed: &str) -> CliResult<Option<String>> {
         let path = relative(Path::new("/w"), Path::new(cwd), Path::new(typed))?;
         Ok(path.map(|path| path.display()))
     }
@@ -233,7 +233,7 @@ mod tests {
     fn what_lies_outside_is_wrong_use() {
         assert_eq!(
             read("/w", "../x").unwrap_err().kind,
-            super::super::error::Kind::Usage
+            super::super::error::ExitKind::Usage
         );
         assert!(read("/w", "/etc/passwd").is_err());
     }

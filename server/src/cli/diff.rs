@@ -1,71 +1,71 @@
 //! `diff`: what changed between two checkpoints, or between one and the disk.
 
 use backstitch_core::Delta;
-use backstitch_core::model::{FileState, Kind, NodeId, RelPath};
+use backstitch_core::model::{FileVersion, Kind, NodeId, RelPath};
 use serde_json::json;
 
 use super::args;
-use super::context::Desk;
-use super::error::Result;
-use super::files::{self, Changed};
+use super::context::CommandContext;
+use super::error::CliResult;
+use super::files::{self, FileChange};
 use super::out;
 
-pub fn run(desk: &mut Desk, options: &args::Diff) -> Result<()> {
-    let paths = desk.paths(&options.paths)?;
+pub fn run(context: &mut CommandContext, options: &args::DiffArgs) -> CliResult<()> {
+    let paths = context.paths(&options.paths)?;
     for path in &paths {
-        desk.known(path)?;
+        context.known(path)?;
     }
     let (deltas, from, to) = match options.revs.as_slice() {
         [from, to] => {
-            let (from, to) = (desk.node(from)?, desk.node(to)?);
-            (desk.engine.compare(from, to)?, from, Some(to))
+            let (from, to) = (context.node(from)?, context.node(to)?);
+            (context.engine.compare(from, to)?, from, Some(to))
         }
         revs => {
             // against the disk, the head is what was recorded before anybody looked for this
             let from = match revs.first() {
-                Some(rev) if *rev != "@" && *rev != desk.engine.branch_name()? => {
-                    desk.node_now(rev)?
+                Some(rev) if *rev != "@" && *rev != context.engine.branch_name()? => {
+                    context.node_now(rev)?
                 }
-                _ => newest(desk)?,
+                _ => newest(context)?,
             };
-            (desk.engine.compare_with_disk(from, &paths)?, from, None)
+            (context.engine.compare_with_disk(from, &paths)?, from, None)
         }
     };
     let wanted = |delta: &&Delta| paths.is_empty() || touches(delta, &paths);
-    let deltas = desk.engine.joined_by_likeness(deltas)?;
-    let changed: Vec<Changed> = deltas
+    let deltas = context.engine.joined_by_likeness(deltas)?;
+    let changed: Vec<FileChange> = deltas
         .iter()
         .filter(wanted)
-        .map(|delta| Changed::load(&desk.engine, delta))
+        .map(|delta| FileChange::load(&context.engine, delta))
         .collect::<backstitch_core::Result<_>>()?;
-    if desk.out.json {
+    if context.out.json {
         return out::answer(json!({
             "from": from.to_string(),
             "to": to.map_or_else(|| "disk".to_owned(), |id| id.to_string()),
-            "files": changed.iter().map(Changed::shape).collect::<Vec<_>>(),
+            "files": changed.iter().map(FileChange::shape).collect::<Vec<_>>(),
         }));
     }
-    let paint = desk.out.paint;
+    let paint = context.out.paint;
     if options.form.stat {
-        desk.out.text(&files::stat(&changed, paint))
+        context.out.text(&files::stat(&changed, paint))
     } else if options.form.name_status {
-        desk.out.text(&files::name_status(&changed, paint))
+        context.out.text(&files::name_status(&changed, paint))
     } else if options.form.word {
         changed
             .iter()
-            .try_for_each(|file| desk.out.bytes(&file.words()))
+            .try_for_each(|file| context.out.bytes(&file.words()))
     } else {
-        files::patches(&changed, desk.out)
+        files::patches(&changed, context.out)
     }
 }
 
 /// The head, or what stands before it when it only records edits found on disk: looking at the disk
 /// makes such nodes, and the same question twice must have the same answer.
-fn newest(desk: &Desk) -> Result<NodeId> {
-    let head = desk.head()?;
+fn newest(context: &CommandContext) -> CliResult<NodeId> {
+    let head = context.head()?;
     let mut at = head;
     loop {
-        let node = desk.engine.entry(at)?.node;
+        let node = context.engine.entry(at)?.node;
         if node.kind != Kind::External {
             return Ok(at);
         }
@@ -77,7 +77,7 @@ fn newest(desk: &Desk) -> Result<NodeId> {
 }
 
 fn touches(delta: &Delta, paths: &[RelPath]) -> bool {
-    let within = |state: &FileState| {
+    let within = |state: &FileVersion| {
         state
             .as_ref()
             .is_some_and(|p| paths.iter().any(|dir| p.path.within(dir.bytes())))

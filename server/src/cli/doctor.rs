@@ -3,27 +3,30 @@
 use backstitch_core::config::Config;
 use serde_json::json;
 
-use super::args::Global;
+use super::args::GlobalArgs;
 use super::context;
-use super::error::{Error, Kind, Result};
+use super::error::{CliError, CliResult, ExitKind};
 use super::out::{self, Out};
-use crate::doctor::{self, State};
+use crate::doctor::{self, CheckState};
 use crate::render::{self, BOLD, DIM, GREEN, RED, YELLOW};
 
-pub fn run(global: &Global, out: &Out) -> Result<()> {
+pub fn run(global: &GlobalArgs, out: &Out) -> CliResult<()> {
     let workspace = context::find(global)?;
     let config = Config::read(&workspace);
     let findings = doctor::examine(&workspace, &config);
-    let wrong = findings.iter().filter(|f| f.state == State::Wrong).count();
+    let wrong = findings
+        .iter()
+        .filter(|f| f.state == CheckState::Wrong)
+        .count();
     let answer = json!({ "ok": wrong == 0, "findings": findings });
     if !out.json {
         let paint = out.paint;
         let mut text = String::new();
         for finding in &findings {
             let (mark, style) = match finding.state {
-                State::Good => ("✓", GREEN),
-                State::Warning => ("!", YELLOW),
-                State::Wrong => ("✗", RED),
+                CheckState::Good => ("✓", GREEN),
+                CheckState::Warning => ("!", YELLOW),
+                CheckState::Wrong => ("✗", RED),
             };
             let about = paint.on(BOLD, finding.about);
             let mark = paint.on(style, mark);
@@ -36,7 +39,7 @@ pub fn run(global: &Global, out: &Out) -> Result<()> {
     }
     if wrong > 0 {
         let count = render::plural(wrong, "thing is", "things are");
-        return Err(Error::new(Kind::Refused, format!("{count} wrong"))
+        return Err(CliError::new(ExitKind::Refused, format!("{count} wrong"))
             .hint("each line above says how to mend it")
             .answer(answer));
     }

@@ -8,18 +8,18 @@ use super::hints;
 
 /// A failure with its kind and, where there is one to name, the next step.
 #[derive(Debug)]
-pub struct Error {
-    pub kind: Kind,
+pub struct CliError {
+    pub kind: ExitKind,
     pub message: String,
     pub hint: Option<String>,
     /// The answer as far as it went, for JSON: a plan with its conflicts.
     pub answer: Option<Box<serde_json::Value>>,
 }
 
-pub type Result<T, E = Error> = std::result::Result<T, E>;
+pub type CliResult<T, E = CliError> = std::result::Result<T, E>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ExitKind {
     /// Not done, for a reason that lies in the state of things.
     Refused,
     /// Edits collide.
@@ -36,7 +36,7 @@ pub enum Kind {
     Closed,
 }
 
-impl Kind {
+impl ExitKind {
     pub fn name(self) -> &'static str {
         match self {
             Self::Refused => "refused",
@@ -60,8 +60,8 @@ impl Kind {
     }
 }
 
-impl Error {
-    pub fn new(kind: Kind, message: impl Into<String>) -> Self {
+impl CliError {
+    pub fn new(kind: ExitKind, message: impl Into<String>) -> Self {
         Self {
             kind,
             message: message.into(),
@@ -71,19 +71,19 @@ impl Error {
     }
 
     pub fn refused(message: impl Into<String>) -> Self {
-        Self::new(Kind::Refused, message)
+        Self::new(ExitKind::Refused, message)
     }
 
     pub fn failed(message: impl Into<String>) -> Self {
-        Self::new(Kind::Failed, message)
+        Self::new(ExitKind::Failed, message)
     }
 
     pub fn usage(message: impl Into<String>) -> Self {
-        Self::new(Kind::Usage, message)
+        Self::new(ExitKind::Usage, message)
     }
 
     pub fn not_found(message: impl Into<String>) -> Self {
-        Self::new(Kind::NotFound, message)
+        Self::new(ExitKind::NotFound, message)
     }
 
     pub fn hint(self, hint: impl Into<String>) -> Self {
@@ -101,23 +101,23 @@ impl Error {
     }
 }
 
-impl fmt::Display for Error {
+impl fmt::Display for CliError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for CliError {}
 
-impl From<backstitch_core::Error> for Error {
+impl From<backstitch_core::Error> for CliError {
     fn from(error: backstitch_core::Error) -> Self {
         let kind = match error.kind() {
-            _ if matches!(error, backstitch_core::Error::NoStore(_)) => Kind::Unrecorded,
-            ErrorKind::Refused => Kind::Refused,
-            ErrorKind::Usage => Kind::Usage,
-            ErrorKind::NotFound => Kind::NotFound,
-            ErrorKind::Store => Kind::Store,
-            ErrorKind::Other => Kind::Failed,
+            _ if matches!(error, backstitch_core::Error::NoStore(_)) => ExitKind::Unrecorded,
+            ErrorKind::Refused => ExitKind::Refused,
+            ErrorKind::Usage => ExitKind::Usage,
+            ErrorKind::NotFound => ExitKind::NotFound,
+            ErrorKind::Store => ExitKind::Store,
+            ErrorKind::Other => ExitKind::Failed,
         };
         Self {
             hint: error.hint().as_ref().map(hints::words),
@@ -126,21 +126,21 @@ impl From<backstitch_core::Error> for Error {
     }
 }
 
-impl From<std::io::Error> for Error {
+impl From<std::io::Error> for CliError {
     fn from(error: std::io::Error) -> Self {
         let kind = match error.kind() {
-            std::io::ErrorKind::BrokenPipe => Kind::Closed,
-            _ => Kind::Failed,
+            std::io::ErrorKind::BrokenPipe => ExitKind::Closed,
+            _ => ExitKind::Failed,
         };
         Self::new(kind, error.to_string())
     }
 }
 
-impl From<anyhow::Error> for Error {
+impl From<anyhow::Error> for CliError {
     fn from(error: anyhow::Error) -> Self {
         let closed = |e: &std::io::Error| e.kind() == std::io::ErrorKind::BrokenPipe;
         if error.root_cause().downcast_ref().is_some_and(closed) {
-            return Self::new(Kind::Closed, "nobody reads the answer");
+            return Self::new(ExitKind::Closed, "nobody reads the answer");
         }
         Self::failed(format!("{error:#}"))
     }

@@ -1,16 +1,16 @@
-//! Changed files as the terminal shows them: counts, letters, patches. Decides nothing.
+//! FileChange files as the terminal shows them: counts, letters, patches. Decides nothing.
 
 use backstitch_core::diff;
 
-use super::error::Result;
-use super::line::Line;
+use super::error::CliResult;
+use super::line::TextLine;
 use super::out::Out;
-pub use crate::file_changes::{Changed, Difference, difference, name};
+pub use crate::file_changes::{Difference, FileChange, difference, name};
 use crate::render::{self, BOLD, CYAN, GREEN, PLAIN, Paint, RED};
 
 /// `M path`, as git writes it.
-pub fn name_status(files: &[Changed], paint: Paint) -> String {
-    let row = |file: &Changed| {
+pub fn name_status(files: &[FileChange], paint: Paint) -> String {
+    let row = |file: &FileChange| {
         let letter = paint.on(file.what.style(), &file.what.letter().to_string());
         match &file.from {
             Some(from) => {
@@ -33,18 +33,18 @@ fn quoted(path: &[u8]) -> String {
 }
 
 /// One row for each file, and the sum.
-pub fn stat(files: &[Changed], paint: Paint) -> String {
+pub fn stat(files: &[FileChange], paint: Paint) -> String {
     if files.is_empty() {
         return String::new();
     }
-    let width = name_width(files.iter().map(Changed::name), paint);
+    let width = name_width(files.iter().map(FileChange::name), paint);
     let mut text = String::new();
     let (mut added, mut removed) = (0, 0);
     for file in files {
         let (plus, minus) = file.counts();
         added += plus;
         removed += minus;
-        let line = Line::new()
+        let line = TextLine::new()
             .plain("  ")
             .add(file.what.style(), file.what.letter().to_string())
             .plain("  ")
@@ -65,7 +65,7 @@ pub fn name_width(names: impl Iterator<Item = String>, paint: Paint) -> usize {
 }
 
 /// Adds `+3 -1`, or what stands for it.
-pub fn with_counts(line: Line, binary: bool, (added, removed): (usize, usize)) -> Line {
+pub fn with_counts(line: TextLine, binary: bool, (added, removed): (usize, usize)) -> TextLine {
     if binary {
         return line.add(render::DIM, "binary");
     }
@@ -84,7 +84,7 @@ pub fn with_counts(line: Line, binary: bool, (added, removed): (usize, usize)) -
 }
 
 /// Patches of all files on stdout; what has no kept content is named on stderr.
-pub fn patches(files: &[Changed], out: &Out) -> Result<()> {
+pub fn patches(files: &[FileChange], out: &Out) -> CliResult<()> {
     for file in files {
         match file.opaque {
             Some(reason) => out.note(

@@ -3,19 +3,19 @@
 use backstitch_core::retention::Collected;
 use serde_json::json;
 
-use super::args::Gc;
-use super::context::Desk;
-use super::error::Result;
-use super::line::Line;
+use super::args::GcArgs;
+use super::context::CommandContext;
+use super::error::CliResult;
+use super::line::TextLine;
 use super::{log, out};
 use crate::render::{self, BLUE, DIM};
 use crate::to_protocol;
 
-pub fn run(desk: &mut Desk, options: &Gc) -> Result<()> {
-    if options.if_due && !desk.engine.gc_is_due()? {
+pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
+    if options.if_due && !context.engine.gc_is_due()? {
         return Ok(());
     }
-    let mut limits = desk.engine.limits()?;
+    let mut limits = context.engine.limits()?;
     limits.days = options.keep_days.or(limits.days);
     limits.checkpoints = options.keep.or(limits.checkpoints);
     limits.bytes = match options.max_bytes {
@@ -24,17 +24,17 @@ pub fn run(desk: &mut Desk, options: &Gc) -> Result<()> {
         None => limits.bytes,
     };
     limits.early = options.if_due;
-    let mut progress = desk.out.progress();
+    let mut progress = context.out.progress();
     let done = if options.dry_run {
-        desk.engine.gc_dry(limits, &mut progress)?
+        context.engine.gc_dry(limits, &mut progress)?
     } else {
-        desk.engine.gc(limits, &mut progress)?
+        context.engine.gc(limits, &mut progress)?
     };
     drop(progress);
     if options.if_due {
-        return Ok(desk.engine.gc_was_done()?);
+        return Ok(context.engine.gc_was_done()?);
     }
-    if desk.out.json {
+    if context.out.json {
         let made = done.made.iter().map(|(node, squashed)| {
             json!({ "checkpoint": node.to_string(), "squashed": to_protocol::squashed(squashed) })
         });
@@ -49,10 +49,10 @@ pub fn run(desk: &mut Desk, options: &Gc) -> Result<()> {
             "stuck": done.stuck,
         }));
     }
-    say(desk, &done, options.dry_run)?;
+    say(context, &done, options.dry_run)?;
     if done.stuck > 0 {
         let stuck = usize::try_from(done.stuck).unwrap_or(usize::MAX);
-        desk.out.note(
+        context.out.note(
             "warning",
             &format!(
                 "{} should have become one and could not, since something of them is not as it must be: they stay; \
@@ -63,7 +63,7 @@ pub fn run(desk: &mut Desk, options: &Gc) -> Result<()> {
     }
     if done.is_over {
         let most = limits.bytes.unwrap_or(0);
-        desk.out.note(
+        context.out.note(
             "note",
             &format!(
                 "the store is above its limit of {}: what is left is where a branch ends or begins, tagged, pinned, \
@@ -75,8 +75,8 @@ pub fn run(desk: &mut Desk, options: &Gc) -> Result<()> {
     Ok(())
 }
 
-fn say(desk: &Desk, done: &Collected, dry: bool) -> Result<()> {
-    let paint = desk.out.paint;
+fn say(context: &CommandContext, done: &Collected, dry: bool) -> CliResult<()> {
+    let paint = context.out.paint;
     let count = |n: u64, one: &str, many: &str| {
         render::plural(usize::try_from(n).unwrap_or(usize::MAX), one, many)
     };
@@ -86,11 +86,11 @@ fn say(desk: &Desk, done: &Collected, dry: bool) -> Result<()> {
         } else {
             "Nothing has to go.\n"
         };
-        return desk.out.remark(text);
+        return context.out.remark(text);
     }
     let mut text = String::new();
     for (node, squashed) in &done.made {
-        let line = Line::new()
+        let line = TextLine::new()
             .column(BLUE, &node.to_string(), 8)
             .plain(log::stands_for(squashed))
             .add(DIM, "")
@@ -117,5 +117,5 @@ fn say(desk: &Desk, done: &Collected, dry: bool) -> Result<()> {
             "Nothing brings them back.\n"
         });
     }
-    desk.out.text(&text)
+    context.out.text(&text)
 }

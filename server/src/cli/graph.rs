@@ -16,7 +16,7 @@ const STUBS: usize = 3;
 const LANES: usize = 8;
 
 #[derive(Debug)]
-pub enum Row<'a> {
+pub enum GraphRow<'a> {
     Entry {
         entry: &'a Entry,
         lanes: String,
@@ -45,7 +45,7 @@ pub fn rows<'a>(
     oldest_first: &[&'a Entry],
     branches: &'a [BranchInfo],
     trunk: Option<(BranchId, NodeId)>,
-) -> Vec<Row<'a>> {
+) -> Vec<GraphRow<'a>> {
     let forest = Forest::new(oldest_first, branches, trunk);
     let mut drawing = Drawing {
         forest: &forest,
@@ -165,13 +165,14 @@ impl<'a> Forest<'a> {
 
 struct Drawing<'f, 'a> {
     forest: &'f Forest<'a>,
-    rows: Vec<Row<'a>>,
+    rows: Vec<GraphRow<'a>>,
 }
 
 impl<'a> Drawing<'_, 'a> {
     fn note(&mut self, lanes: &str, join: &str, note: Option<Note<'a>>) {
         let lanes = format!("{lanes}{join}");
-        self.rows.extend(note.map(|note| Row::Note { lanes, note }));
+        self.rows
+            .extend(note.map(|note| GraphRow::Note { lanes, note }));
     }
 
     fn strand(&mut self, entries: &[&'a Entry], lanes: &str, depth: usize) {
@@ -190,7 +191,7 @@ impl<'a> Drawing<'_, 'a> {
                 notes.push(Note::MoreStubs(more));
             }
             let mut left = notes.len() + sides.len();
-            self.rows.push(Row::Entry {
+            self.rows.push(GraphRow::Entry {
                 entry,
                 lanes: lanes.to_owned(),
                 last: next.is_none() && left == 0,

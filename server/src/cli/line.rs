@@ -9,7 +9,7 @@ use crate::render::{self, DIM, PLAIN, Paint};
 const GAP: usize = 2;
 
 #[derive(Clone, Debug, Default)]
-pub struct Line {
+pub struct TextLine {
     pieces: Vec<(Style, String)>,
     /// Stands at the right edge and is never cut.
     right: String,
@@ -17,7 +17,7 @@ pub struct Line {
     faded: bool,
 }
 
-impl Line {
+impl TextLine {
     pub fn new() -> Self {
         Self::default()
     }
@@ -90,17 +90,19 @@ mod tests {
 
     #[test]
     fn what_stands_right_is_never_cut() {
-        let line = Line::new().plain("a long prompt indeed").right("2 d ago");
+        let line = TextLine::new()
+            .plain("a long prompt indeed")
+            .right("2 d ago");
         assert_eq!(line.draw(paint(false)), "a long pro…  2 d ago\n");
         assert_eq!(
-            Line::new().plain("a").right("now").draw(paint(false)),
+            TextLine::new().plain("a").right("now").draw(paint(false)),
             "a                now\n"
         );
     }
 
     #[test]
     fn taken_out_is_said_without_colour_and_dimmed_with_it() {
-        let line = Line::new().add(RED, "x").faded(true);
+        let line = TextLine::new().add(RED, "x").faded(true);
         assert_eq!(line.clone().draw(paint(false)), "x  (taken out)\n");
         assert_eq!(line.draw(paint(true)), "\u{1b}[2mx\u{1b}[0m\n");
     }

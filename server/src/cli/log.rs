@@ -10,17 +10,19 @@ use serde_json::json;
 use unicode_width::UnicodeWidthStr;
 
 use super::args;
-use super::context::Desk;
-use super::error::Result;
+use super::context::CommandContext;
+use super::error::CliResult;
 use super::files;
-use super::graph::{self, Note, Row};
-use super::line::Line;
+use super::graph::{self, GraphRow, Note};
+use super::line::TextLine;
 use super::out::{self, Out};
 use super::when::{self, End};
-use crate::render::{self, BLUE, BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, What, YELLOW};
+use crate::render::{
+    self, BLUE, BOLD, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, PathChange, YELLOW,
+};
 use crate::to_protocol;
 
-/// What fits on a screen or two.
+/// PathChange fits on a screen or two.
 const LIMIT: usize = 40;
 /// Branches named at one head.
 const HEADS: usize = 3;
@@ -38,43 +40,47 @@ Nothing has been recorded in this workspace yet.
 ";
 
 /// The timeline of a workspace without a store.
-pub fn nothing(out: &Out) -> Result<()> {
+pub fn nothing(out: &Out) -> CliResult<()> {
     if !out.json {
         return out.text(EMPTY);
     }
     out::answer(json!({ "checkpoints": [], "branches": [], "head": null, "branch": "main" }))
 }
 
-pub fn run(desk: &mut Desk, options: &args::Log) -> Result<()> {
-    let filter = filter(desk, options)?;
+pub fn run(context: &mut CommandContext, options: &args::LogArgs) -> CliResult<()> {
+    let filter = filter(context, options)?;
     let limit = filter.limit.map(|n| n - 1);
     if filter.text.is_some() {
-        desk.engine.read_words()?;
+        context.engine.read_words()?;
     }
-    let mut entries = desk.engine.log(&filter)?;
+    let mut entries = context.engine.log(&filter)?;
     let older = limit.is_some_and(|n| entries.len() > n);
     entries.truncate(limit.unwrap_or(usize::MAX));
-    let branches = desk.engine.branches()?;
-    if desk.out.json {
+    let branches = context.engine.branches()?;
+    if context.out.json {
         return out::answer(json!({
             "checkpoints": entries.iter().map(to_protocol::checkpoint).collect::<Vec<_>>(),
             "branches": branches.iter().map(to_protocol::branch).collect::<Vec<_>>(),
-            "head": desk.engine.head()?.map(|id| id.to_string()),
-            "branch": desk.engine.branch_name()?,
+            "head": context.engine.head()?.map(|id| id.to_string()),
+            "branch": context.engine.branch_name()?,
         }));
     }
     if entries.is_empty() && !older {
-        return desk.out.text(if options.is_filtered() {
+        return context.out.text(if options.is_filtered() {
             "No checkpoint matches.\n"
         } else {
             EMPTY
         });
     }
-    name_targets(&desk.engine, &mut entries);
+    name_targets(&context.engine, &mut entries);
     let timeline = Timeline {
-        paint: desk.out.paint,
+        paint: context.out.paint,
         graph: options.graph,
-        paths: if desk.out.verbose { usize::MAX } else { PATHS },
+        paths: if context.out.verbose {
+            usize::MAX
+        } else {
+            PATHS
+        },
         columns: Columns::of(&entries),
         heads: heads(&branches),
     };
@@ -100,19 +106,19 @@ pub fn run(desk: &mut Desk, options: &args::Log) -> Result<()> {
     } else {
         timeline.chain(&oldest_first, &branches, &mut text);
     }
-    desk.out.drawn(&text)
+    context.out.drawn(&text)
 }
 
-fn filter(desk: &Desk, options: &args::Log) -> Result<LogFilter> {
+fn filter(context: &CommandContext, options: &args::LogArgs) -> CliResult<LogFilter> {
     let path = options
         .path
         .as_deref()
-        .map(|path| desk.path(path))
+        .map(|path| context.path(path))
         .transpose()?
         .flatten();
-    let unlimited = desk.out.json || options.all;
+    let unlimited = context.out.json || options.all;
     let limit = options.limit.or((!unlimited).then_some(LIMIT));
-    let now = desk.out.paint.now;
+    let now = context.out.paint.now;
     let time = |typed: &Option<String>, end| {
         let zone = jiff::tz::TimeZone::system();
         let typed = typed.as_deref();
@@ -132,7 +138,7 @@ fn filter(desk: &Desk, options: &args::Log) -> Result<LogFilter> {
         branch: options.branch.clone(),
         since: time(&options.since, End::First)?,
         until: time(&options.until, End::Last)?,
-        before: before.map(|rev| desk.node(rev)).transpose()?,
+        before: before.map(|rev| context.node(rev)).transpose()?,
         all_branches: options.all,
     })
 }
@@ -176,12 +182,12 @@ fn by_age(branches: &[BranchInfo]) -> Vec<&BranchInfo> {
 fn branch_header(branch: &BranchInfo, paint: Paint) -> String {
     let mark = if branch.current { "▶ " } else { "  " };
     let style = if branch.current { GREEN.bold() } else { BOLD };
-    let line = Line::new().add(style, format!("{mark}{}", render::clean(&branch.name)));
+    let line = TextLine::new().add(style, format!("{mark}{}", render::clean(&branch.name)));
     forked(line, branch).draw(paint)
 }
 
 /// Whether it is the current one, and where it comes from.
-fn forked(mut line: Line, branch: &BranchInfo) -> Line {
+fn forked(mut line: TextLine, branch: &BranchInfo) -> TextLine {
     if branch.current {
         line = line.add(DIM, " (current)");
     }
@@ -286,24 +292,24 @@ impl Timeline {
         if others > 0 {
             let others = render::plural(others, "more branch", "more branches");
             let note = format!("… {others} without a checkpoint on this page: `backstitch branch`");
-            text.push_str(&Line::new().add(DIM, note).draw(self.paint));
+            text.push_str(&TextLine::new().add(DIM, note).draw(self.paint));
         }
         text.push_str(&sections);
     }
 
-    fn graph(&self, rows: &[Row], text: &mut String) {
+    fn graph(&self, rows: &[GraphRow], text: &mut String) {
         for row in rows {
             match row {
-                Row::Entry { entry, lanes, last } => self.entry(entry, lanes, *last, text),
-                Row::Note { lanes, note } => self.note(lanes, note, text),
+                GraphRow::Entry { entry, lanes, last } => self.entry(entry, lanes, *last, text),
+                GraphRow::Note { lanes, note } => self.note(lanes, note, text),
             }
         }
     }
 
-    /// What there is to say of branches between two rows.
+    /// PathChange there is to say of branches between two rows.
     fn note(&self, lanes: &str, note: &Note, text: &mut String) {
-        let line = Line::new().add(DIM, lanes);
-        let named = |line: Line, branch: &BranchInfo| {
+        let line = TextLine::new().add(DIM, lanes);
+        let named = |line: TextLine, branch: &BranchInfo| {
             let style = if branch.current { GREEN.bold() } else { BOLD };
             line.add(style, render::clean(&branch.name))
         };
@@ -335,7 +341,7 @@ impl Timeline {
             (false, true, _) => "  ",
             (_, false, _) => "",
         };
-        let mut line = Line::new().add(DIM, format!("{lanes}{lead}")).column(
+        let mut line = TextLine::new().add(DIM, format!("{lanes}{lead}")).column(
             style,
             mark,
             if step { 2 } else { 4 },
@@ -379,8 +385,8 @@ impl Timeline {
         }
     }
 
-    /// What the checkpoint is, in words.
-    fn say(&self, line: Line, entry: &Entry) -> Line {
+    /// PathChange the checkpoint is, in words.
+    fn say(&self, line: TextLine, entry: &Entry) -> TextLine {
         let node = &entry.node;
         let label = node.label.as_deref().map(render::clean).unwrap_or_default();
         match node.kind {
@@ -426,7 +432,7 @@ impl Timeline {
     fn below(&self, entry: &Entry, lanes: &str, last: bool, text: &mut String) {
         let indent = 4 + self.columns.turn + self.columns.id;
         let lead = || {
-            Line::new()
+            TextLine::new()
                 .add(DIM, lanes)
                 .column(DIM, if last { "" } else { "│" }, indent)
         };
@@ -438,7 +444,7 @@ impl Timeline {
         let names = entry.changes.iter().take(shown).map(change_name);
         let width = files::name_width(names, self.paint);
         for change in entry.changes.iter().take(shown) {
-            let what = What::of(&change.change.before, &change.change.after);
+            let what = PathChange::of(&change.change.before, &change.change.after);
             let name = render::cut(&change_name(change), width);
             let line = lead()
                 .add(what.style(), what.letter().to_string())
@@ -562,7 +568,7 @@ pub fn target_name(engine: &Engine, target: &str) -> String {
     words.join(" ")
 }
 
-/// What a rewind node did: `rewind to t2 (op1)`.
+/// PathChange a rewind node did: `rewind to t2 (op1)`.
 pub fn operation_words(entry: &Entry) -> String {
     match &entry.operation {
         Some(operation) => {
@@ -586,10 +592,10 @@ fn change_name(change: &EntryChange) -> String {
     if unsure { format!("{name} ?") } else { name }
 }
 
-fn inline_changes(mut line: Line, changes: &[EntryChange]) -> Line {
+fn inline_changes(mut line: TextLine, changes: &[EntryChange]) -> TextLine {
     for (n, change) in changes.iter().take(PATHS_INLINE).enumerate() {
-        let what = What::of(&change.change.before, &change.change.after);
-        let name_style = if what == What::Modify {
+        let what = PathChange::of(&change.change.before, &change.change.after);
+        let name_style = if what == PathChange::Modify {
             PLAIN
         } else {
             what.style()
@@ -612,7 +618,7 @@ fn inline_changes(mut line: Line, changes: &[EntryChange]) -> Line {
     }
 }
 
-/// What a checkpoint could not capture, on one line.
+/// PathChange a checkpoint could not capture, on one line.
 pub fn coverage_note(coverage: &Coverage) -> Option<String> {
     let mut notes = Vec::new();
     if let Some(first) = coverage.items.first() {
@@ -650,7 +656,7 @@ pub fn node_name(entry: &Entry) -> String {
 #[cfg(test)]
 mod tests;
 
-/// What became one checkpoint, in words.
+/// PathChange became one checkpoint, in words.
 pub fn stands_for(squashed: &Squashed) -> String {
     let count = |n: u64, one: &str, many: &str| {
         render::plural(usize::try_from(n).unwrap_or(usize::MAX), one, many)

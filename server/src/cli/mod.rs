@@ -32,9 +32,9 @@ use clap::{CommandFactory, Parser};
 use serde_json::json;
 
 use crate::{demo, hook};
-use args::{Cli, Command, Global};
-use context::Desk;
-use error::{Error, Kind, Result};
+use args::{Cli, CliCommand, GlobalArgs};
+use context::CommandContext;
+use error::{CliError, CliResult, ExitKind};
 use out::Out;
 
 pub fn main() -> ExitCode {
@@ -49,31 +49,31 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run(cli: Cli, out: &Out) -> Result<()> {
+fn run(cli: Cli, out: &Out) -> CliResult<()> {
     let global = &cli.global;
-    if !matches!(cli.command, Command::Lsp(_)) {
+    if !matches!(cli.command, CliCommand::Lsp(_)) {
         backstitch_core::config::read_once();
     }
     match cli.command {
-        Command::Demo(options) => show_demo(options, out),
-        Command::Setup(options) => setup::run(&options, global, out),
-        Command::Init { dir } => store::init(global, dir.as_deref(), out),
-        Command::Completions { shell } => {
+        CliCommand::Demo(options) => show_demo(options, out),
+        CliCommand::Setup(options) => setup::run(&options, global, out),
+        CliCommand::Init { dir } => store::init(global, dir.as_deref(), out),
+        CliCommand::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "backstitch", &mut script);
             out::content(&script)
         }
-        Command::Hook { agent } => {
+        CliCommand::Hook { agent } => {
             hook::run(hook_args(global, agent));
             Ok(())
         }
-        Command::Lsp(options) => {
+        CliCommand::Lsp(options) => {
             if let Some(dir) = global.workspace.as_ref().filter(|dir| !dir.is_dir()) {
                 let dir = dir.display();
-                return Err(
-                    Error::usage(format!("--workspace {dir}: there is no such directory"))
-                        .hint("the editor names its folders; leave it out"),
-                );
+                return Err(CliError::usage(format!(
+                    "--workspace {dir}: there is no such directory"
+                ))
+                .hint("the editor names its folders; leave it out"));
             }
             Ok(crate::lsp::run(&crate::lsp::Options {
                 store_dir: global.store_dir.clone(),
@@ -81,18 +81,19 @@ fn run(cli: Cli, out: &Out) -> Result<()> {
                 level: options.log_level,
             })?)
         }
-        Command::Status => store::status(global, out),
-        Command::Doctor => doctor::run(global, out),
+        CliCommand::Status => store::status(global, out),
+        CliCommand::Doctor => doctor::run(global, out),
         command => {
-            let verifies = matches!(command, Command::Verify);
+            let verifies = matches!(command, CliCommand::Verify);
             let lists = empty_list(&command);
-            let outcome = Desk::open(global, records(&command), out).and_then(|mut desk| {
-                let outcome = at_desk(command, &mut desk);
-                desk.engine.tidy();
-                outcome
-            });
+            let outcome =
+                CommandContext::open(global, records(&command), out).and_then(|mut context| {
+                    let outcome = at_desk(command, &mut context);
+                    context.engine.tidy();
+                    outcome
+                });
             match (outcome, lists) {
-                (Err(error), Some(list)) if error.kind == Kind::Unrecorded => list(out),
+                (Err(error), Some(list)) if error.kind == ExitKind::Unrecorded => list(out),
                 (Err(error), _) if verifies => Err(unverified(error)),
                 (outcome, _) => outcome,
             }
@@ -101,7 +102,7 @@ fn run(cli: Cli, out: &Out) -> Result<()> {
 }
 
 /// What is to be done where not even `verify` can read the store; others point to it.
-fn unverified(error: Error) -> Error {
+fn unverified(error: CliError) -> CliError {
     let circular = |hint: &String| hint.contains("backstitch verify");
     if error.hint.as_ref().is_some_and(circular) {
         error.hint(
@@ -114,77 +115,77 @@ fn unverified(error: Error) -> Error {
 }
 
 /// What a list of something is where nothing was ever recorded.
-fn empty_list(command: &Command) -> Option<fn(&Out) -> Result<()>> {
+fn empty_list(command: &CliCommand) -> Option<fn(&Out) -> CliResult<()>> {
     match command {
-        Command::Log(_) => Some(log::nothing),
-        Command::Oplog => Some(store::no_operations),
-        Command::Stats => Some(stats::nothing),
-        Command::Clear(_) => Some(stats::nothing_to_clear),
-        Command::Branch(options) if options.lists() => Some(branch::only_main),
-        Command::Tag(options) if options.name.is_none() && options.delete.is_none() => {
+        CliCommand::Log(_) => Some(log::nothing),
+        CliCommand::Oplog => Some(store::no_operations),
+        CliCommand::Stats => Some(stats::nothing),
+        CliCommand::Clear(_) => Some(stats::nothing_to_clear),
+        CliCommand::Branch(options) if options.lists() => Some(branch::only_main),
+        CliCommand::Tag(options) if options.name.is_none() && options.delete.is_none() => {
             Some(branch::no_tags)
         }
-        Command::Checkpoint(options) if options.lists() => Some(store::no_checkpoints),
+        CliCommand::Checkpoint(options) if options.lists() => Some(store::no_checkpoints),
         _ => None,
     }
 }
 
 /// Whether a command begins the history of a workspace that has none.
-fn records(command: &Command) -> bool {
+fn records(command: &CliCommand) -> bool {
     match command {
-        Command::Checkpoint(options) => options.records(),
-        Command::Scan => true,
+        CliCommand::Checkpoint(options) => options.records(),
+        CliCommand::Scan => true,
         _ => false,
     }
 }
 
 /// The commands that work on an opened workspace.
-fn at_desk(command: Command, desk: &mut Desk) -> Result<()> {
+fn at_desk(command: CliCommand, context: &mut CommandContext) -> CliResult<()> {
     match command {
-        Command::Checkpoint(options) => store::checkpoint(desk, options),
-        Command::Log(options) => log::run(desk, &options),
-        Command::Show(options) => show::run(desk, &options),
-        Command::Diff(options) => diff::run(desk, &options),
-        Command::Cat {
+        CliCommand::Checkpoint(options) => store::checkpoint(context, options),
+        CliCommand::Log(options) => log::run(context, &options),
+        CliCommand::Show(options) => show::run(context, &options),
+        CliCommand::Diff(options) => diff::run(context, &options),
+        CliCommand::Cat {
             rev,
             path,
             unsaved: None,
-        } => show::cat(desk, &rev, &path),
-        Command::Cat {
+        } => show::cat(context, &rev, &path),
+        CliCommand::Cat {
             rev,
             path,
             unsaved: Some(number),
-        } => show::cat_unsaved(desk, &rev, &path, number),
-        Command::Blame(options) => blame::run(desk, &options),
-        Command::Rewind(options) => restore::rewind(desk, &options),
-        Command::Revert(options) => restore::revert(desk, &options),
-        Command::Undo(options) => restore::undo(desk, &options),
-        Command::Redo(options) => restore::redo(desk, &options),
-        Command::Fork(options) => branch::fork(desk, &options),
-        Command::Switch(options) => restore::switch(desk, &options),
-        Command::Branch(options) => branch::run(desk, &options),
-        Command::Tag(options) => branch::tag(desk, &options),
-        Command::Ancestor { a, b } => branch::ancestor(desk, &a, &b),
-        Command::Oplog => store::oplog(desk),
-        Command::Materialize { rev, into } => store::materialize(desk, &rev, &into),
-        Command::Verify => store::verify(desk),
-        Command::Gc(options) => gc::run(desk, &options),
-        Command::Stats => stats::stats(desk),
-        Command::Clear(options) => stats::clear(desk, &options),
-        Command::Scan => Ok(desk.engine.continue_scan()?),
-        Command::Demo(_)
-        | Command::Setup(_)
-        | Command::Lsp(_)
-        | Command::Status
-        | Command::Doctor
-        | Command::Init { .. }
-        | Command::Completions { .. }
-        | Command::Hook { .. } => Ok(()),
+        } => show::cat_unsaved(context, &rev, &path, number),
+        CliCommand::Blame(options) => blame::run(context, &options),
+        CliCommand::Rewind(options) => restore::rewind(context, &options),
+        CliCommand::Revert(options) => restore::revert(context, &options),
+        CliCommand::Undo(options) => restore::undo(context, &options),
+        CliCommand::Redo(options) => restore::redo(context, &options),
+        CliCommand::Fork(options) => branch::fork(context, &options),
+        CliCommand::Switch(options) => restore::switch(context, &options),
+        CliCommand::Branch(options) => branch::run(context, &options),
+        CliCommand::Tag(options) => branch::tag(context, &options),
+        CliCommand::Ancestor { a, b } => branch::ancestor(context, &a, &b),
+        CliCommand::Oplog => store::oplog(context),
+        CliCommand::Materialize { rev, into } => store::materialize(context, &rev, &into),
+        CliCommand::Verify => store::verify(context),
+        CliCommand::Gc(options) => gc::run(context, &options),
+        CliCommand::Stats => stats::stats(context),
+        CliCommand::Clear(options) => stats::clear(context, &options),
+        CliCommand::Scan => Ok(context.engine.continue_scan()?),
+        CliCommand::Demo(_)
+        | CliCommand::Setup(_)
+        | CliCommand::Lsp(_)
+        | CliCommand::Status
+        | CliCommand::Doctor
+        | CliCommand::Init { .. }
+        | CliCommand::Completions { .. }
+        | CliCommand::Hook { .. } => Ok(()),
     }
 }
 
-fn show_demo(options: args::Demo, out: &Out) -> Result<()> {
-    let report = demo::run(&demo::Options {
+fn show_demo(options: args::DemoArgs, out: &Out) -> CliResult<()> {
+    let report = demo::run(&demo::DemoOptions {
         dir: options.dir,
         keep: options.keep,
         color: out.paint.color,
@@ -201,8 +202,8 @@ fn show_demo(options: args::Demo, out: &Out) -> Result<()> {
     }))
 }
 
-/// Global options stand before the word `hook` when the parser is asked.
-fn hook_args(global: &Global, agent: String) -> impl Iterator<Item = std::ffi::OsString> {
+/// GlobalArgs options stand before the word `hook` when the parser is asked.
+fn hook_args(global: &GlobalArgs, agent: String) -> impl Iterator<Item = std::ffi::OsString> {
     let mut args = vec![agent.into()];
     for (name, dir) in [
         ("--workspace", &global.workspace),
@@ -227,14 +228,14 @@ fn wrong_use(error: &clap::Error) -> ExitCode {
             .next()
             .unwrap_or_default()
             .trim_start_matches("error: ");
-        let _ = out::answer(error_fields(&Error::usage(message)));
+        let _ = out::answer(error_fields(&CliError::usage(message)));
     }
-    ExitCode::from(Kind::Usage.exit_code())
+    ExitCode::from(ExitKind::Usage.exit_code())
 }
 
-fn report(mut error: Error, out: &Out) -> ExitCode {
+fn report(mut error: CliError, out: &Out) -> ExitCode {
     let code = ExitCode::from(error.kind.exit_code());
-    if error.kind == Kind::Closed {
+    if error.kind == ExitKind::Closed {
         return code;
     }
     out.note("error", &error.message);
@@ -253,7 +254,7 @@ fn report(mut error: Error, out: &Out) -> ExitCode {
     code
 }
 
-fn error_fields(error: &Error) -> serde_json::Value {
+fn error_fields(error: &CliError) -> serde_json::Value {
     json!({ "error": {
         "kind": error.kind.name(),
         "message": error.message,

@@ -9,8 +9,8 @@ use anstream::{AutoStream, ColorChoice};
 use backstitch_core::Progress;
 use serde_json::{Map, Value};
 
-use super::args::{Color, Global};
-use super::error::Result;
+use super::args::{Color, GlobalArgs};
+use super::error::CliResult;
 use crate::render::Paint;
 
 /// Work shorter than this shows no progress.
@@ -36,7 +36,7 @@ enum Signs {
 }
 
 impl Out {
-    pub fn new(global: &Global) -> Self {
+    pub fn new(global: &GlobalArgs) -> Self {
         let asked = match global.color {
             Color::Auto => ColorChoice::Auto,
             Color::Always => ColorChoice::Always,
@@ -67,12 +67,12 @@ impl Out {
     }
 
     /// Text on stdout.
-    pub fn text(&self, text: &str) -> Result<()> {
+    pub fn text(&self, text: &str) -> CliResult<()> {
         self.bytes(text.as_bytes())
     }
 
     /// Text with drawn lines and signs, which are plain where the locale has no others.
-    pub fn drawn(&self, text: &str) -> Result<()> {
+    pub fn drawn(&self, text: &str) -> CliResult<()> {
         if self.signs == Signs::Ascii {
             self.text(&plain_signs(text))
         } else {
@@ -81,13 +81,13 @@ impl Out {
     }
 
     /// Text that only confirms; not said with `-q`.
-    pub fn remark(&self, text: &str) -> Result<()> {
+    pub fn remark(&self, text: &str) -> CliResult<()> {
         if self.quiet { Ok(()) } else { self.text(text) }
     }
 
     /// Bytes on stdout, untouched: without colour there is nothing to take out, and what looks like a
     /// colour belongs to the content.
-    pub fn bytes(&self, bytes: &[u8]) -> Result<()> {
+    pub fn bytes(&self, bytes: &[u8]) -> CliResult<()> {
         clear_progress();
         let stdout = std::io::stdout().lock();
         if self.paint.color {
@@ -182,17 +182,17 @@ impl Drop for ProgressLine {
 }
 
 /// A file's content on stdout, whatever colours are wanted.
-pub fn content(bytes: &[u8]) -> Result<()> {
+pub fn content(bytes: &[u8]) -> CliResult<()> {
     write(std::io::stdout().lock(), bytes)
 }
 
-fn write(mut stdout: impl Write, bytes: &[u8]) -> Result<()> {
+fn write(mut stdout: impl Write, bytes: &[u8]) -> CliResult<()> {
     stdout.write_all(bytes)?;
     Ok(stdout.flush()?)
 }
 
 /// The one JSON document of an answer, with the version of its shape at the top.
-pub fn answer(fields: Value) -> Result<()> {
+pub fn answer(fields: Value) -> CliResult<()> {
     let mut document = Map::new();
     document.insert("schema".into(), 1.into());
     if let Value::Object(fields) = fields {
@@ -207,7 +207,7 @@ pub fn can_ask() -> bool {
 }
 
 /// Asks a question whose answer is no unless it is yes.
-pub fn ask(question: &str) -> Result<bool> {
+pub fn ask(question: &str) -> CliResult<bool> {
     ASKED.fetch_add(1, Ordering::Relaxed);
     clear_progress();
     let mut stdout = std::io::stdout().lock();

@@ -9,7 +9,7 @@ use backstitch_core::model::{GitHead, RelPath};
 use backstitch_core::restore::{Action, ActionKind, Conflict, Gap, GapKind, Plan, Resolution};
 
 use super::files::{self, Difference};
-use super::line::Line;
+use super::line::TextLine;
 use crate::render::{self, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, RED, YELLOW};
 
 /// Paths named of one kind of gap.
@@ -29,7 +29,7 @@ pub fn text(engine: &Engine, plan: &Plan, title: &str, paint: Paint) -> String {
             .count();
         let files = render::plural(count, "file", "files");
         text.push_str(
-            &Line::new()
+            &TextLine::new()
                 .add(render::BOLD, title)
                 .add(DIM, format!("  {files}"))
                 .draw(paint),
@@ -61,7 +61,7 @@ fn git_moved(then: &GitHead, now: &GitHead, paint: Paint) -> String {
         let branch = git.branch.as_deref().unwrap_or("detached");
         render::clean(&format!("{branch} {commit}"))
     };
-    Line::new()
+    TextLine::new()
         .add(YELLOW, "! git moved since: ")
         .plain(format!("{} → {}", at(then), at(now)))
         .add(DIM, "  only files change, git's own state stays")
@@ -82,7 +82,7 @@ fn actions(engine: &Engine, plan: &Plan, paint: Paint) -> String {
     let width = files::name_width(actions.iter().map(name), paint);
     let mut text = String::new();
     for action in actions {
-        let line = Line::new()
+        let line = TextLine::new()
             .plain("  ")
             .column(style(action.kind), verb(action), 8)
             .column(PLAIN, &render::cut(&name(action), width), width + 2);
@@ -149,7 +149,7 @@ fn style(kind: ActionKind) -> Style {
 fn conflicts(conflicts: &[Conflict], paint: Paint) -> String {
     let mut text = String::new();
     if !conflicts.is_empty() {
-        text.push_str(&Line::new().add(RED.bold(), "conflicts").draw(paint));
+        text.push_str(&TextLine::new().add(RED.bold(), "conflicts").draw(paint));
     }
     for conflict in conflicts {
         let lines: Vec<String> = conflict
@@ -160,7 +160,7 @@ fn conflicts(conflicts: &[Conflict], paint: Paint) -> String {
                 (start, _) => (start + 1).to_string(),
             })
             .collect();
-        let mut line = Line::new()
+        let mut line = TextLine::new()
             .plain("  ")
             .plain(render::path(conflict.path.bytes()));
         line = line.add(DIM, format!("  {}", render::clean(&conflict.reason)));
@@ -187,7 +187,11 @@ pub fn gaps(gaps: &[Gap], paint: Paint) -> String {
     }
     let mut text = String::new();
     if !grouped.is_empty() {
-        text.push_str(&Line::new().add(YELLOW.bold(), "not reached").draw(paint));
+        text.push_str(
+            &TextLine::new()
+                .add(YELLOW.bold(), "not reached")
+                .draw(paint),
+        );
     }
     for ((kind, detail), paths) in grouped {
         let mut named = paths
@@ -199,7 +203,7 @@ pub fn gaps(gaps: &[Gap], paint: Paint) -> String {
         if let Some(more) = paths.len().checked_sub(GAP_PATHS).filter(|more| *more > 0) {
             named = format!("{named} and {more} more");
         }
-        let mut line = Line::new()
+        let mut line = TextLine::new()
             .plain("  ")
             .column(YELLOW, &kind.replace('_', " "), 12)
             .plain(named);

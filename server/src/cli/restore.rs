@@ -1,14 +1,16 @@
 //! `rewind`, `revert`, `undo`, `redo`: a request, its plan shown, a question where there is somebody to
-//! ask, and the outcome. What a restore does is the engine's decision.
+//! ask, and the outcome. ShownPart a restore does is the engine's decision.
 
 use backstitch_core::model::{Kind as ModelKind, NodeId, Session};
 use backstitch_core::restore::{Applied, Gap, GapKind, Goal, OnConflict, Plan, Request};
 use backstitch_core::{Entry, LogFilter};
 use serde_json::{Value, json};
 
-use super::args::{self, Act, Choice, Resolve, Restore, Uncertain, What};
-use super::context::Desk;
-use super::error::{Error, Kind, Result};
+use super::args::{
+    self, ConfirmArgs, ConflictChoice, RestoreArgs, SelectionArgs, ShownPart, UncertainChoice,
+};
+use super::context::CommandContext;
+use super::error::{CliError, CliResult, ExitKind};
 use super::log;
 use super::out;
 use super::plan;
@@ -16,38 +18,38 @@ use crate::render::{self, BOLD, GREEN, YELLOW};
 use crate::to_protocol;
 
 /// A restore as typed, ready to be planned.
-struct Job<'a> {
+struct RestoreRun<'a> {
     request: Request,
     /// The head before anybody looked at the disk.
     before: Option<NodeId>,
-    /// What was typed to name the target.
+    /// ShownPart was typed to name the target.
     rev: Option<String>,
     /// `rewind`, as the title says it.
     verb: &'static str,
     scope: &'static str,
-    options: &'a Act,
+    options: &'a ConfirmArgs,
 }
 
-pub fn rewind(desk: &mut Desk, options: &args::Rewind) -> Result<()> {
+pub fn rewind(context: &mut CommandContext, options: &args::RewindArgs) -> CliResult<()> {
     only_code(options.choice.scope)?;
     let target = match (&options.rev, options.iteration) {
-        (Some(rev), _) => desk.node_now(rev)?,
-        (None, Some(number)) => iteration(desk, number, options.choice.session.as_deref())?,
-        (None, None) => return Err(Error::usage("no revision named")),
+        (Some(rev), _) => context.node_now(rev)?,
+        (None, Some(number)) => iteration(context, number, options.choice.session.as_deref())?,
+        (None, None) => return Err(CliError::usage("no revision named")),
     };
-    let by_default = || !options.merge && desk.engine.config().rewinds_exactly();
+    let by_default = || !options.merge && context.engine.config().rewinds_exactly();
     let request = Request {
         exact: options.exact || by_default(),
         ..request(
-            desk,
+            context,
             Goal::Rewind(target),
             Some(&options.choice),
             &options.restore,
         )?
     };
     run(
-        desk,
-        Job {
+        context,
+        RestoreRun {
             before: None,
             request,
             rev: options.rev.clone(),
@@ -58,22 +60,22 @@ pub fn rewind(desk: &mut Desk, options: &args::Rewind) -> Result<()> {
     )
 }
 
-pub fn revert(desk: &mut Desk, options: &args::Revert) -> Result<()> {
+pub fn revert(context: &mut CommandContext, options: &args::RevertArgs) -> CliResult<()> {
     only_code(options.choice.scope)?;
     let nodes = options
         .revs
         .iter()
-        .map(|rev| desk.node_now(rev))
-        .collect::<Result<_>>()?;
+        .map(|rev| context.node_now(rev))
+        .collect::<CliResult<_>>()?;
     let request = request(
-        desk,
+        context,
         Goal::Revert(nodes),
         Some(&options.choice),
         &options.restore,
     )?;
     run(
-        desk,
-        Job {
+        context,
+        RestoreRun {
             before: None,
             request,
             rev: Some(options.revs.join(" ")),
@@ -84,16 +86,16 @@ pub fn revert(desk: &mut Desk, options: &args::Revert) -> Result<()> {
     )
 }
 
-pub fn undo(desk: &mut Desk, options: &args::Undo) -> Result<()> {
+pub fn undo(context: &mut CommandContext, options: &args::UndoArgs) -> CliResult<()> {
     let op = options
         .op
         .as_deref()
-        .map(|op| desk.engine.resolve_op(op))
+        .map(|op| context.engine.resolve_op(op))
         .transpose()?;
-    let request = request(desk, Goal::Undo(op), None, &options.restore)?;
+    let request = request(context, Goal::Undo(op), None, &options.restore)?;
     run(
-        desk,
-        Job {
+        context,
+        RestoreRun {
             before: None,
             request,
             rev: options.op.clone(),
@@ -104,11 +106,11 @@ pub fn undo(desk: &mut Desk, options: &args::Undo) -> Result<()> {
     )
 }
 
-pub fn redo(desk: &mut Desk, options: &args::Redo) -> Result<()> {
-    let request = request(desk, Goal::Redo, None, &options.restore)?;
+pub fn redo(context: &mut CommandContext, options: &args::RedoArgs) -> CliResult<()> {
+    let request = request(context, Goal::Redo, None, &options.restore)?;
     run(
-        desk,
-        Job {
+        context,
+        RestoreRun {
             before: None,
             request,
             rev: None,
@@ -120,21 +122,22 @@ pub fn redo(desk: &mut Desk, options: &args::Redo) -> Result<()> {
 }
 
 /// Neither side is touched unless both can be.
-fn only_code(scope: What) -> Result<()> {
-    if scope == What::Code {
+fn only_code(scope: ShownPart) -> CliResult<()> {
+    if scope == ShownPart::Code {
         return Ok(());
     }
     let message = format!(
         "--scope {}: rewinding the conversation is not supported for this agent yet",
         scope.name()
     );
-    Err(Error::refused(message).hint("--scope code rewinds the files alone; nothing was changed"))
+    Err(CliError::refused(message)
+        .hint("--scope code rewinds the files alone; nothing was changed"))
 }
 
 /// The checkpoint of a tool call, by its number in the session. A call that changed nothing has none of
 /// its own; the state after it is that of the newest one before.
-fn iteration(desk: &Desk, number: i64, session: Option<&str>) -> Result<NodeId> {
-    let entries = desk.engine.log(&LogFilter {
+fn iteration(context: &CommandContext, number: i64, session: Option<&str>) -> CliResult<NodeId> {
+    let entries = context.engine.log(&LogFilter {
         session: session.map(str::to_owned),
         ..LogFilter::default()
     })?;
@@ -151,14 +154,14 @@ fn iteration(desk: &Desk, number: i64, session: Option<&str>) -> Result<NodeId> 
         [session] if number > 0 => session.id,
         [] | [_] => {
             return Err(
-                Error::not_found(format!("no checkpoint of iteration {number}")).hint(
+                CliError::not_found(format!("no checkpoint of iteration {number}")).hint(
                     "`backstitch log --json` has the iteration of each step; --session names the session",
                 ),
             );
         }
         several => {
             let ids: Vec<String> = several.iter().map(|s| render::clean(&s.native)).collect();
-            return Err(Error::usage(format!(
+            return Err(CliError::usage(format!(
                 "several sessions have an iteration {number}: {}",
                 ids.join(", ")
             ))
@@ -181,42 +184,47 @@ fn iteration(desk: &Desk, number: i64, session: Option<&str>) -> Result<NodeId> 
         });
     found
         .map(|entry| entry.node.id)
-        .ok_or_else(|| Error::not_found(format!("no checkpoint of iteration {number}")))
+        .ok_or_else(|| CliError::not_found(format!("no checkpoint of iteration {number}")))
 }
 
-fn request(desk: &Desk, goal: Goal, choice: Option<&Choice>, options: &Restore) -> Result<Request> {
+fn request(
+    context: &CommandContext,
+    goal: Goal,
+    choice: Option<&SelectionArgs>,
+    options: &RestoreArgs,
+) -> CliResult<Request> {
     let mut request = Request::new(goal);
-    request.paths = desk.paths(&options.paths)?;
+    request.paths = context.paths(&options.paths)?;
     for path in &request.paths {
-        desk.known(path)?;
+        context.known(path)?;
     }
     request.on_conflict = on_conflict(options.act.on_conflict);
     if let Some(choice) = choice {
         request.session.clone_from(&choice.session);
         request.hunks.clone_from(&choice.hunks);
-        request.take_uncertain = choice.uncertain == Uncertain::Take;
+        request.take_uncertain = choice.uncertain == UncertainChoice::Take;
     }
     Ok(request)
 }
 
-fn on_conflict(how: Resolve) -> OnConflict {
+fn on_conflict(how: ConflictChoice) -> OnConflict {
     match how {
-        Resolve::Fail => OnConflict::Fail,
-        Resolve::Markers => OnConflict::Markers,
-        Resolve::Current => OnConflict::Current,
-        Resolve::Target => OnConflict::Target,
+        ConflictChoice::Fail => OnConflict::Fail,
+        ConflictChoice::Markers => OnConflict::Markers,
+        ConflictChoice::Current => OnConflict::Current,
+        ConflictChoice::Target => OnConflict::Target,
     }
 }
 
-pub fn switch(desk: &mut Desk, options: &args::Switch) -> Result<()> {
+pub fn switch(context: &mut CommandContext, options: &args::SwitchArgs) -> CliResult<()> {
     let mut request = Request::new(Goal::Switch {
         branch: options.name.clone(),
         carry: options.carry,
     });
     request.on_conflict = on_conflict(options.act.on_conflict);
     run(
-        desk,
-        Job {
+        context,
+        RestoreRun {
             before: None,
             request,
             rev: Some(options.name.clone()),
@@ -227,66 +235,66 @@ pub fn switch(desk: &mut Desk, options: &args::Switch) -> Result<()> {
     )
 }
 
-fn run(desk: &mut Desk, mut job: Job) -> Result<()> {
-    let calls = desk.engine.open_calls()?;
+fn run(context: &mut CommandContext, mut job: RestoreRun) -> CliResult<()> {
+    let calls = context.engine.open_calls()?;
     if calls > 0 {
         let calls = render::plural(calls, "tool call is", "tool calls are");
         let word = format!("an agent is at work: {calls} under way, and may write to these files");
-        desk.out.note("warning", &word);
+        context.out.note("warning", &word);
     }
-    job.before = desk.engine.head()?;
+    job.before = context.engine.head()?;
     let job = &job;
     if job.options.dry_run {
-        let plan = desk.engine.plan(&job.request)?;
-        return dry_run(desk, job, &plan);
+        let plan = context.engine.plan(&job.request)?;
+        return dry_run(context, job, &plan);
     }
     let mut fingerprint = job.options.plan.clone();
-    let asked = !job.options.yes && !desk.out.json && out::can_ask();
+    let asked = !job.options.yes && !context.out.json && out::can_ask();
     if asked {
-        let plan = desk.engine.plan(&job.request)?;
-        if let Some(conflict) = conflict(desk, job, &plan) {
-            show(desk, job, &plan)?;
+        let plan = context.engine.plan(&job.request)?;
+        if let Some(conflict) = conflict(context, job, &plan) {
+            show(context, job, &plan)?;
             return Err(conflict);
         }
         if plan.is_empty() {
-            return nothing(desk, job, &plan);
+            return nothing(context, job, &plan);
         }
-        show(desk, job, &plan)?;
+        show(context, job, &plan)?;
         let question = match plan.git_moved {
             Some(_) => "git is not where it was then. Change the files all the same?",
             None => "Change these files?",
         };
         if !out::ask(question)? {
-            return Err(Error::refused("not confirmed; nothing was changed"));
+            return Err(CliError::refused("not confirmed; nothing was changed"));
         }
-        // What was shown is what is done.
+        // ShownPart was shown is what is done.
         fingerprint = fingerprint.or(Some(plan.fingerprint));
     }
-    let mut progress = desk.out.progress();
-    let outcome = desk
+    let mut progress = context.out.progress();
+    let outcome = context
         .engine
         .apply(&job.request, fingerprint.as_deref(), &mut progress);
     drop(progress);
     match outcome {
-        Ok(applied) => finish(desk, job, &applied, asked),
-        Err(error @ backstitch_core::Error::Conflicts { .. }) => Err(refused(desk, job, error)),
+        Ok(applied) => finish(context, job, &applied, asked),
+        Err(error @ backstitch_core::Error::Conflicts { .. }) => Err(refused(context, job, error)),
         Err(error) => Err(error.into()),
     }
 }
 
 /// The user's edits that the look before a switch recorded on the branch that is left.
-struct Recorded {
+struct RecordedBefore {
     node: NodeId,
     files: usize,
     branch: String,
 }
 
-impl Recorded {
-    fn find(desk: &Desk, job: &Job, plan: &Plan) -> Option<Self> {
+impl RecordedBefore {
+    fn find(context: &CommandContext, job: &RestoreRun, plan: &Plan) -> Option<Self> {
         let mut found: Option<Self> = None;
         let mut at = Some(plan.head).filter(|_| leads_elsewhere(job, plan));
         while let Some(id) = at.filter(|id| Some(*id) != job.before) {
-            let entry = desk.engine.entry(id).ok()?;
+            let entry = context.engine.entry(id).ok()?;
             if entry.node.kind == ModelKind::External && !entry.changes.is_empty() {
                 let one = found.get_or_insert(Self {
                     node: id,
@@ -311,73 +319,74 @@ impl Recorded {
 }
 
 /// The answer in JSON, with what the look recorded.
-fn answer(desk: &Desk, job: &Job, plan: &Plan, mut document: Value) -> Value {
-    if let Some(recorded) = Recorded::find(desk, job, plan) {
+fn answer(context: &CommandContext, job: &RestoreRun, plan: &Plan, mut document: Value) -> Value {
+    if let Some(recorded) = RecordedBefore::find(context, job, plan) {
         document["recorded"] = json!(recorded.node.to_string());
     }
     document
 }
 
-fn title(desk: &Desk, job: &Job, plan: &Plan) -> String {
+fn title(context: &CommandContext, job: &RestoreRun, plan: &Plan) -> String {
     format!(
         "{} {}",
         job.verb,
-        log::target_name(&desk.engine, &plan.target)
+        log::target_name(&context.engine, &plan.target)
     )
 }
 
-fn show(desk: &Desk, job: &Job, plan: &Plan) -> Result<()> {
-    if desk.out.json {
+fn show(context: &CommandContext, job: &RestoreRun, plan: &Plan) -> CliResult<()> {
+    if context.out.json {
         return Ok(());
     }
-    if let Some(recorded) = Recorded::find(desk, job, plan) {
-        desk.out
-            .text(&desk.out.paint.on(YELLOW, &recorded.text()))?;
+    if let Some(recorded) = RecordedBefore::find(context, job, plan) {
+        context
+            .out
+            .text(&context.out.paint.on(YELLOW, &recorded.text()))?;
     }
-    desk.out.text(&plan::text(
-        &desk.engine,
+    context.out.text(&plan::text(
+        &context.engine,
         plan,
-        &title(desk, job, plan),
-        desk.out.paint,
+        &title(context, job, plan),
+        context.out.paint,
     ))
 }
 
-fn dry_run(desk: &Desk, job: &Job, plan: &Plan) -> Result<()> {
-    if let Some(conflict) = conflict(desk, job, plan) {
-        show(desk, job, plan)?;
+fn dry_run(context: &CommandContext, job: &RestoreRun, plan: &Plan) -> CliResult<()> {
+    if let Some(conflict) = conflict(context, job, plan) {
+        show(context, job, plan)?;
         return Err(conflict);
     }
-    if desk.out.json {
+    if context.out.json {
         let document = to_protocol::value(&to_protocol::plan(plan, job.rev.as_deref(), job.scope));
-        return out::answer(answer(desk, job, plan, document));
+        return out::answer(answer(context, job, plan, document));
     }
     if plan.is_empty() {
-        return nothing(desk, job, plan);
+        return nothing(context, job, plan);
     }
-    show(desk, job, plan)?;
-    let plan = desk
+    show(context, job, plan)?;
+    let plan = context
         .out
         .paint
         .on(BOLD, &format!("--plan {}", plan.fingerprint));
-    desk.out.remark(&format!(
+    context.out.remark(&format!(
         "Nothing was changed. {plan} does exactly this, or refuses.\n"
     ))
 }
 
-fn nothing(desk: &Desk, job: &Job, plan: &Plan) -> Result<()> {
-    show(desk, job, plan)?;
-    desk.out.remark(&match &plan.nothing {
+fn nothing(context: &CommandContext, job: &RestoreRun, plan: &Plan) -> CliResult<()> {
+    show(context, job, plan)?;
+    context.out.remark(&match &plan.nothing {
         Some(why) => format!("Nothing to do: {}.\n", render::clean(why)),
         None => "Nothing to do: the files are as they would be.\n".to_owned(),
     })
 }
 
-fn leads_elsewhere(job: &Job, plan: &Plan) -> bool {
+fn leads_elsewhere(job: &RestoreRun, plan: &Plan) -> bool {
     plan.is_switch() || matches!(job.request.goal, Goal::Switch { .. })
 }
 
 /// The refusal that a plan with open conflicts comes to.
-fn conflict(desk: &Desk, job: &Job, plan: &Plan) -> Option<Error> {
+fn conflict(context: &CommandContext, job: &RestoreRun, plan: &Plan) -> Option<CliError> {
     let open = plan.open_conflicts();
     (open > 0).then(|| {
         let files = render::plural(open, "file", "files");
@@ -400,13 +409,13 @@ fn conflict(desk: &Desk, job: &Job, plan: &Plan) -> Option<Error> {
         if !job.request.take_uncertain && plan.gaps.iter().any(uncertain) {
             hint.push_str(", --uncertain take takes out what nobody is sure of, too");
         }
-        Error::new(
-            Kind::Conflict,
+        CliError::new(
+            ExitKind::Conflict,
             format!("edits collide in {files}; nothing was changed"),
         )
         .hint(hint)
         .answer(answer(
-            desk,
+            context,
             job,
             plan,
             to_protocol::value(&to_protocol::plan(plan, job.rev.as_deref(), job.scope)),
@@ -415,8 +424,12 @@ fn conflict(desk: &Desk, job: &Job, plan: &Plan) -> Option<Error> {
 }
 
 /// A refusal of the engine: with the conflicts behind it, where these are the reason.
-fn refused(desk: &mut Desk, job: &Job, error: backstitch_core::Error) -> Error {
-    let plan = match desk.engine.plan(&job.request) {
+fn refused(
+    context: &mut CommandContext,
+    job: &RestoreRun,
+    error: backstitch_core::Error,
+) -> CliError {
+    let plan = match context.engine.plan(&job.request) {
         Ok(plan)
             if job
                 .options
@@ -428,8 +441,8 @@ fn refused(desk: &mut Desk, job: &Job, error: backstitch_core::Error) -> Error {
         }
         _ => return error.into(),
     };
-    match conflict(desk, job, &plan) {
-        Some(conflict) => match show(desk, job, &plan) {
+    match conflict(context, job, &plan) {
+        Some(conflict) => match show(context, job, &plan) {
             Ok(()) => conflict,
             Err(closed) => closed,
         },
@@ -437,18 +450,23 @@ fn refused(desk: &mut Desk, job: &Job, error: backstitch_core::Error) -> Error {
     }
 }
 
-fn finish(desk: &Desk, job: &Job, applied: &Applied, shown: bool) -> Result<()> {
+fn finish(
+    context: &CommandContext,
+    job: &RestoreRun,
+    applied: &Applied,
+    shown: bool,
+) -> CliResult<()> {
     let trouble = trouble(applied);
-    if desk.out.json {
+    if context.out.json {
         let document = to_protocol::value(&to_protocol::applied(
             applied,
             job.rev.as_deref(),
             job.scope,
         ));
-        let mut document = answer(desk, job, &applied.plan, document);
+        let mut document = answer(context, job, &applied.plan, document);
         if let Goal::Switch { branch, .. } = &job.request.goal {
             document["branch"] =
-                to_protocol::value(&to_protocol::branch(&desk.engine.branch(branch)?));
+                to_protocol::value(&to_protocol::branch(&context.engine.branch(branch)?));
         }
         return match trouble {
             Some(trouble) => Err(trouble.answer(document)),
@@ -458,13 +476,13 @@ fn finish(desk: &Desk, job: &Job, applied: &Applied, shown: bool) -> Result<()> 
     let (Some(node), Some(operation)) = (applied.node, applied.operation) else {
         return match trouble {
             Some(trouble) => Err(trouble),
-            None => nothing(desk, job, &applied.plan),
+            None => nothing(context, job, &applied.plan),
         };
     };
-    if !shown && !desk.out.quiet {
-        show(desk, job, &applied.plan)?;
+    if !shown && !context.out.quiet {
+        show(context, job, &applied.plan)?;
     }
-    let paint = desk.out.paint;
+    let paint = context.out.paint;
     let back = if job.verb == "undo" {
         "backstitch redo"
     } else {
@@ -472,10 +490,10 @@ fn finish(desk: &Desk, job: &Job, applied: &Applied, shown: bool) -> Result<()> 
     };
     let by = applied.by.as_ref();
     let by = by.map_or_else(String::new, |e| format!(" by {}", render::clean(&e.name)));
-    let said = desk.out.remark(&format!(
+    let said = context.out.remark(&format!(
         "{}{by} {}: checkpoint {node}, operation {operation}. Back again: {}\n",
         paint.on(GREEN.bold(), "done"),
-        title(desk, job, &applied.plan),
+        title(context, job, &applied.plan),
         paint.on(BOLD, back),
     ));
     said.map_err(|e| {
@@ -486,8 +504,8 @@ fn finish(desk: &Desk, job: &Job, applied: &Applied, shown: bool) -> Result<()> 
     trouble.map_or(Ok(()), Err)
 }
 
-/// What was left out of a restore that was done otherwise.
-fn trouble(applied: &Applied) -> Option<Error> {
+/// ShownPart was left out of a restore that was done otherwise.
+fn trouble(applied: &Applied) -> Option<CliError> {
     let left = applied.incomplete.iter();
     let left = left.map(|path| format!("{} (changed meanwhile)", render::path(path.bytes())));
     let left: Vec<String> = left.collect();
@@ -521,7 +539,7 @@ fn trouble(applied: &Applied) -> Option<Error> {
         ));
     }
     (!said.is_empty()).then(|| {
-        Error::failed(said.join("; ")).hint(if !unseen.is_empty() {
+        CliError::failed(said.join("; ")).hint(if !unseen.is_empty() {
             "`backstitch undo` takes it back; closing the document there asks what is to be written"
         } else if left.is_empty() {
             "compare it with the file, then remove it"

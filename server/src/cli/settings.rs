@@ -6,15 +6,19 @@ use backstitch_core::Workspace;
 use backstitch_core::config::{Config, Key, Setting, Source};
 use serde_json::{Map, Value, json};
 
-use super::line::Line;
+use super::line::TextLine;
 use crate::render::{DIM, Paint};
 use crate::to_protocol;
 
 /// A key with what it is set to.
-pub type Held = (Key, Setting, Source);
+pub type SettingRow = (Key, Setting, Source);
 
 /// `store_dir`: as the command line has it.
-pub fn in_force(config: &Config, workspace: &Workspace, store_dir: Option<&Path>) -> Vec<Held> {
+pub fn in_force(
+    config: &Config,
+    workspace: &Workspace,
+    store_dir: Option<&Path>,
+) -> Vec<SettingRow> {
     let stores = || Setting::Dir(workspace.stores().to_path_buf());
     let all = Key::ALL.into_iter();
     let all = all.map(|key| match (config.get(key), store_dir) {
@@ -26,7 +30,7 @@ pub fn in_force(config: &Config, workspace: &Workspace, store_dir: Option<&Path>
 }
 
 /// By their names.
-pub fn document(held: &[Held]) -> Value {
+pub fn document(held: &[SettingRow]) -> Value {
     let entries = held.iter().map(|(key, setting, source)| {
         let mut entry = json!({ "value": setting.json(), "source": kind(source) });
         if let Source::File { path, line } = source {
@@ -47,7 +51,7 @@ fn kind(source: &Source) -> &'static str {
     }
 }
 
-pub fn text(held: &[Held], paint: Paint) -> String {
+pub fn text(held: &[SettingRow], paint: Paint) -> String {
     let paint = Paint {
         width: usize::MAX,
         ..paint
@@ -59,7 +63,7 @@ pub fn text(held: &[Held], paint: Paint) -> String {
             Source::Option => "--store-dir".to_owned(),
             source => kind(source).to_owned(),
         };
-        let line = Line::new()
+        let line = TextLine::new()
             .column(DIM, if at == 0 { "settings" } else { "" }, 12)
             .plain(format!("{} = {setting}", key.name()))
             .add(DIM, format!("  {source}"));

@@ -2,18 +2,18 @@
 
 use serde_json::{Value, json};
 
-use super::args::{self, Global, Scope};
+use super::args::{self, GlobalArgs, SetupScope};
 use super::context;
-use super::error::{Error, Result};
+use super::error::{CliError, CliResult};
 use super::out::{self, Out};
 use crate::render::{BOLD, DIM, GREEN};
-use crate::setup::{self, Done, Outcome, Request};
+use crate::setup::{self, SetupOutcome, SetupRequest, SetupResult};
 
-pub fn run(options: &args::Setup, global: &Global, out: &Out) -> Result<()> {
+pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResult<()> {
     let known = setup::known();
     if let Some(unknown) = options.agents.iter().find(|name| !setup::is_known(name)) {
         return Err(
-            Error::usage(format!("there is nothing to set up for `{unknown}`"))
+            CliError::usage(format!("there is nothing to set up for `{unknown}`"))
                 .hint(format!("known so far: {}", known.join(", "))),
         );
     }
@@ -31,17 +31,17 @@ pub fn run(options: &args::Setup, global: &Global, out: &Out) -> Result<()> {
     };
     if agents.is_empty() {
         return Err(
-            Error::not_found("no agent was found on this machine").hint(format!(
+            CliError::not_found("no agent was found on this machine").hint(format!(
                 "name one to set it up all the same: {}",
                 known.join(", ")
             )),
         );
     }
     let project = match options.scope {
-        Scope::User => None,
-        Scope::Project => Some(context::find(global)?.root),
+        SetupScope::User => None,
+        SetupScope::Project => Some(context::find(global)?.root),
     };
-    let request = Request {
+    let request = SetupRequest {
         project: project.as_deref(),
         uninstall: options.uninstall,
         print: options.print,
@@ -50,7 +50,7 @@ pub fn run(options: &args::Setup, global: &Global, out: &Out) -> Result<()> {
     for (name, found) in agents {
         let done = setup::run(&name, found, request).map_err(|error| {
             let by_hand = setup::is_no_json(&error) && !options.uninstall;
-            let error = Error::from(error);
+            let error = CliError::from(error);
             if by_hand {
                 error.hint(format!(
                     "comments are no JSON; `backstitch setup {name} --print` shows what to add by hand"
@@ -67,23 +67,25 @@ pub fn run(options: &args::Setup, global: &Global, out: &Out) -> Result<()> {
     }
     all.iter()
         .try_for_each(|done| say(done, options.uninstall, out))?;
-    let recorded = |done: &Done| !done.outcome.is_printed() && !done.is_editor();
+    let recorded = |done: &SetupResult| !done.outcome.is_printed() && !done.is_editor();
     if all.iter().any(recorded) && !options.uninstall {
         out.remark("Sessions started from now on are recorded; `backstitch log` shows them.\n")?;
     }
     Ok(())
 }
 
-fn say(done: &Done, uninstall: bool, out: &Out) -> Result<()> {
+fn say(done: &SetupResult, uninstall: bool, out: &Out) -> CliResult<()> {
     let settings = done.settings.display();
     if done.outcome.is_printed() {
-        let what = if done.outcome == Outcome::PrintedAlone {
+        let what = if done.outcome == SetupOutcome::PrintedAlone {
             format!("{settings} is not valid JSON; these are the entries to add to it by hand")
         } else if done.is_editor() && done.text.lines().count() < 20 {
             let note = done.note.unwrap_or_default();
             match (done.outcome, uninstall) {
-                (Outcome::ByHand, true) => format!("take these lines out of {settings} by hand"),
-                (Outcome::ByHand, false) => format!("add these lines to {settings}. {note}"),
+                (SetupOutcome::ByHand, true) => {
+                    format!("take these lines out of {settings} by hand")
+                }
+                (SetupOutcome::ByHand, false) => format!("add these lines to {settings}. {note}"),
                 _ => format!("these lines belong in {settings}; nothing was written"),
             }
         } else {
@@ -104,17 +106,17 @@ fn say(done: &Done, uninstall: bool, out: &Out) -> Result<()> {
     }
     let name = paint.on(BOLD, done.agent);
     let outcome = match (done.outcome, uninstall) {
-        (Outcome::Unchanged, true) if done.is_editor() => {
+        (SetupOutcome::Unchanged, true) if done.is_editor() => {
             format!("{name}: nothing of ours in {settings}")
         }
         (_, true) if done.is_editor() => format!("{name}: taken out of {settings}"),
-        (Outcome::Written, false) if done.is_editor() => {
+        (SetupOutcome::Written, false) if done.is_editor() => {
             let note = done.note.unwrap_or_default();
             let written = paint.on(GREEN, "the language server");
             format!("{name}: {written} is set up in {settings}\n{note}")
         }
-        (Outcome::Unchanged, true) => format!("{name}: no hooks of ours in {settings}"),
-        (Outcome::Unchanged, false) => format!("{name}: already set up in {settings}"),
+        (SetupOutcome::Unchanged, true) => format!("{name}: no hooks of ours in {settings}"),
+        (SetupOutcome::Unchanged, false) => format!("{name}: already set up in {settings}"),
         (_, true) => format!("{name}: hooks taken out of {settings}"),
         (_, false) => {
             let events = done.events.len();

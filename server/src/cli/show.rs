@@ -7,60 +7,62 @@ use backstitch_core::{Delta, Entry, Unsaved};
 use serde_json::json;
 
 use super::args;
-use super::context::Desk;
-use super::error::{Error, Result};
-use super::files::{self, Changed};
-use super::line::Line;
+use super::context::CommandContext;
+use super::error::{CliError, CliResult};
+use super::files::{self, FileChange};
+use super::line::TextLine;
 use super::log;
 use super::out;
 use crate::render::{self, BOLD, DIM, Paint, YELLOW};
 use crate::to_protocol;
 
-pub fn run(desk: &mut Desk, options: &args::Show) -> Result<()> {
-    let id = desk.node(&options.rev)?;
-    let mut entry = desk.engine.entry(id)?;
+pub fn run(context: &mut CommandContext, options: &args::ShowArgs) -> CliResult<()> {
+    let id = context.node(&options.rev)?;
+    let mut entry = context.engine.entry(id)?;
     let mut steps = Vec::new();
     if entry.node.kind == Kind::Turn {
-        for step in desk.engine.turn_steps(id)? {
-            steps.push(desk.engine.entry(step)?);
+        for step in context.engine.turn_steps(id)? {
+            steps.push(context.engine.entry(step)?);
         }
     }
-    if desk.out.json {
-        return json_answer(desk, &entry, &steps, options.form.patch);
+    if context.out.json {
+        return json_answer(context, &entry, &steps, options.form.patch);
     }
-    log::name_targets(&desk.engine, std::slice::from_mut(&mut entry));
+    log::name_targets(&context.engine, std::slice::from_mut(&mut entry));
     let own: Vec<&Entry> = std::iter::once(&entry).chain(&steps).collect();
     if options.form.name_status || options.form.patch {
         let mut changed = Vec::new();
         for entry in own {
-            changed.extend(load(desk, entry)?);
+            changed.extend(load(context, entry)?);
         }
         return if options.form.patch {
-            files::patches(&changed, desk.out)
+            files::patches(&changed, context.out)
         } else {
-            desk.out.text(&files::name_status(&changed, desk.out.paint))
+            context
+                .out
+                .text(&files::name_status(&changed, context.out.paint))
         };
     }
-    let mut text = head(&entry, desk.out.paint);
+    let mut text = head(&entry, context.out.paint);
     if entry.node.kind == Kind::Turn {
         text.push('\n');
-        text.push_str(&log::rows(&steps, desk.out.paint, usize::MAX));
+        text.push_str(&log::rows(&steps, context.out.paint, usize::MAX));
     } else if !entry.changes.is_empty() {
         text.push('\n');
-        text.push_str(&files::stat(&load(desk, &entry)?, desk.out.paint));
+        text.push_str(&files::stat(&load(context, &entry)?, context.out.paint));
     }
     if !entry.unsaved.is_empty() {
         text.push('\n');
-        text.push_str(&unsaved(&entry.unsaved, desk.out.paint));
+        text.push_str(&unsaved(&entry.unsaved, context.out.paint));
     }
-    desk.out.text(&text)
+    context.out.text(&text)
 }
 
 /// What editors held that was on no disk.
 fn unsaved(all: &[Unsaved], paint: Paint) -> String {
     let mut text = String::new();
     for unsaved in all {
-        let line = Line::new()
+        let line = TextLine::new()
             .add(YELLOW, "  U  ")
             .plain(render::path(unsaved.path.bytes()))
             .plain("  ");
@@ -74,31 +76,36 @@ fn unsaved(all: &[Unsaved], paint: Paint) -> String {
     text
 }
 
-fn load(desk: &Desk, entry: &Entry) -> backstitch_core::Result<Vec<Changed>> {
+fn load(context: &CommandContext, entry: &Entry) -> backstitch_core::Result<Vec<FileChange>> {
     let delta = |change: &backstitch_core::model::Change| Delta {
         old: change.before.clone(),
         new: change.after.clone(),
     };
     let deltas = entry.changes.iter().map(|c| delta(&c.change)).collect();
-    let deltas = desk.engine.joined_by_likeness(deltas)?;
+    let deltas = context.engine.joined_by_likeness(deltas)?;
     deltas
         .iter()
-        .map(|delta| Changed::load(&desk.engine, delta))
+        .map(|delta| FileChange::load(&context.engine, delta))
         .collect()
 }
 
-fn json_answer(desk: &Desk, entry: &Entry, steps: &[Entry], patch: bool) -> Result<()> {
+fn json_answer(
+    context: &CommandContext,
+    entry: &Entry,
+    steps: &[Entry],
+    patch: bool,
+) -> CliResult<()> {
     let mut answer = to_protocol::value(&to_protocol::checkpoint(entry));
     if entry.node.kind == Kind::Turn {
         let steps: Vec<_> = steps.iter().map(to_protocol::checkpoint).collect();
         answer["steps"] = to_protocol::value(&steps);
     }
     if patch {
-        let mut all = load(desk, entry)?;
+        let mut all = load(context, entry)?;
         for step in steps {
-            all.extend(load(desk, step)?);
+            all.extend(load(context, step)?);
         }
-        let files: Vec<_> = all.iter().map(Changed::shape).collect();
+        let files: Vec<_> = all.iter().map(FileChange::shape).collect();
         answer["files"] = to_protocol::value(&files);
     }
     out::answer(answer)
@@ -107,7 +114,7 @@ fn json_answer(desk: &Desk, entry: &Entry, steps: &[Entry], patch: bool) -> Resu
 /// What a checkpoint is: its name, and a row for each thing known of it.
 fn head(entry: &Entry, paint: Paint) -> String {
     let node = &entry.node;
-    let mut title = Line::new()
+    let mut title = TextLine::new()
         .add(BOLD, log::node_name(entry))
         .plain("  ")
         .plain(node.kind.name());
@@ -117,7 +124,10 @@ fn head(entry: &Entry, paint: Paint) -> String {
     let mut text = title.right(paint.ago(node.time)).draw(paint);
     let mut row = |name: &str, value: String| {
         if !value.is_empty() {
-            let line = Line::new().plain("  ").column(DIM, name, 12).plain(value);
+            let line = TextLine::new()
+                .plain("  ")
+                .column(DIM, name, 12)
+                .plain(value);
             text.push_str(&line.draw(Paint {
                 width: usize::MAX,
                 ..paint
@@ -193,11 +203,11 @@ fn coverage(entry: &Entry, paint: Paint) -> String {
         let ignored = usize::try_from(coverage.ignored).unwrap_or(usize::MAX);
         let ignored = render::plural(ignored, "path", "paths");
         let note = format!("  {ignored} left out by ignore rules");
-        text.push_str(&Line::new().add(DIM, note).draw(paint));
+        text.push_str(&TextLine::new().add(DIM, note).draw(paint));
     }
     for item in &coverage.items {
         let reason = item.reason.name().replace('_', " ");
-        let mut line = Line::new()
+        let mut line = TextLine::new()
             .add(YELLOW, "  ! not captured: ")
             .plain(render::path(&item.path));
         line = line.add(DIM, format!(" ({reason})"));
@@ -212,16 +222,16 @@ fn coverage(entry: &Entry, paint: Paint) -> String {
     text
 }
 
-pub fn cat(desk: &mut Desk, rev: &str, typed: &OsStr) -> Result<()> {
-    let id = desk.node(rev)?;
+pub fn cat(context: &mut CommandContext, rev: &str, typed: &OsStr) -> CliResult<()> {
+    let id = context.node(rev)?;
     let shown = typed.to_string_lossy();
-    let is_directory = || Error::usage(format!("{shown} is a directory"));
-    let path = desk.path(typed)?.ok_or_else(is_directory)?;
-    let image = desk.engine.image_at(id, &path)?;
+    let is_directory = || CliError::usage(format!("{shown} is a directory"));
+    let path = context.path(typed)?.ok_or_else(is_directory)?;
+    let image = context.engine.image_at(id, &path)?;
     let content = match image {
         Image::File { content, .. } | Image::Symlink { content } => content,
-        Image::Absent if desk.engine.is_unknown_at(&path, id)? => {
-            return Err(Error::not_found(format!(
+        Image::Absent if context.engine.is_unknown_at(&path, id)? => {
+            return Err(CliError::not_found(format!(
                 "what {} was at {rev} is not known: it came into sight later",
                 path.display()
             ))
@@ -229,7 +239,7 @@ pub fn cat(desk: &mut Desk, rev: &str, typed: &OsStr) -> Result<()> {
         }
         Image::Absent | Image::InGit { .. } => {
             return Err(
-                Error::not_found(format!("{} does not exist at {rev}", path.display())).hint(
+                CliError::not_found(format!("{} does not exist at {rev}", path.display())).hint(
                     format!(
                         "`backstitch log --path {}` shows when it changed",
                         path.display()
@@ -239,25 +249,30 @@ pub fn cat(desk: &mut Desk, rev: &str, typed: &OsStr) -> Result<()> {
         }
         Image::Opaque(why) => {
             let why = render::not_kept(why).replace('_', " ");
-            return Err(Error::refused(format!(
+            return Err(CliError::refused(format!(
                 "the content of {} at {rev} is not kept: {why}",
                 path.display()
             )));
         }
     };
-    content_answer(desk, id, &path, &content)
+    content_answer(context, id, &path, &content)
 }
 
-fn content_answer(desk: &Desk, id: NodeId, path: &RelPath, content: &ContentId) -> Result<()> {
-    if desk.out.json {
+fn content_answer(
+    context: &CommandContext,
+    id: NodeId,
+    path: &RelPath,
+    content: &ContentId,
+) -> CliResult<()> {
+    if context.out.json {
         return out::answer(json!({
             "checkpoint": id.to_string(),
             "path": to_protocol::text(path.bytes()),
-            "content": to_protocol::text(&desk.engine.content(content)?),
+            "content": to_protocol::text(&context.engine.content(content)?),
         }));
     }
     let mut unwritten = None;
-    let read = desk.engine.read(content, &mut |bytes| {
+    let read = context.engine.read(content, &mut |bytes| {
         out::content(bytes).map_err(|e| {
             unwritten = Some(e);
             backstitch_core::Error::CalledOff
@@ -270,12 +285,17 @@ fn content_answer(desk: &Desk, id: NodeId, path: &RelPath, content: &ContentId) 
 }
 
 /// What an editor had of a file and had not saved; of several, the one of this number as `show` lists them.
-pub fn cat_unsaved(desk: &mut Desk, rev: &str, typed: &OsStr, number: u16) -> Result<()> {
-    let id = desk.node(rev)?;
+pub fn cat_unsaved(
+    context: &mut CommandContext,
+    rev: &str,
+    typed: &OsStr,
+    number: u16,
+) -> CliResult<()> {
+    let id = context.node(rev)?;
     let shown = typed.to_string_lossy();
-    let is_directory = || Error::usage(format!("{shown} is a directory"));
-    let path = desk.path(typed)?.ok_or_else(is_directory)?;
-    let all = desk.engine.unsaved_at(id)?;
+    let is_directory = || CliError::usage(format!("{shown} is a directory"));
+    let path = context.path(typed)?.ok_or_else(is_directory)?;
+    let all = context.engine.unsaved_at(id)?;
     let of_it: Vec<&Unsaved> = all.iter().filter(|u| u.path == path).collect();
     let Some(found) = of_it.get(usize::from(number) - 1) else {
         let path = path.display();
@@ -284,13 +304,15 @@ pub fn cat_unsaved(desk: &mut Desk, rev: &str, typed: &OsStr, number: u16) -> Re
             1 => format!("one editor had unsaved text of {path} at {rev}, and no other"),
             count => format!("{count} editors had unsaved text of {path} at {rev}, and no more"),
         };
-        return Err(Error::not_found(reason).hint("without --unsaved, what was on disk is shown"));
+        return Err(
+            CliError::not_found(reason).hint("without --unsaved, what was on disk is shown")
+        );
     };
     if of_it.len() > 1 {
         let (count, editor) = (of_it.len(), render::clean(&found.editor));
         let said =
             format!("{number} of {count} that were not saved, in {editor}; --unsaved=N names one");
-        desk.out.note("note", &said);
+        context.out.note("note", &said);
     }
-    content_answer(desk, id, &path, &found.content)
+    content_answer(context, id, &path, &found.content)
 }

@@ -1,36 +1,36 @@
 //! `stats` and `clear`: the history in numbers, and its end.
 
 use backstitch_core::model::Kind;
-use backstitch_core::{Clearing, Lines, Stats};
+use backstitch_core::{Clearing, LineTotals, Stats};
 use serde_json::{Map, Value, json};
 
 use super::args;
-use super::context::Desk;
-use super::error::{Error, Result};
-use super::line::Line;
+use super::context::CommandContext;
+use super::error::{CliError, CliResult};
+use super::line::TextLine;
 use super::out::{self, Out};
 use crate::render::{self, DIM, Paint};
 use crate::to_protocol;
 
 /// Of a workspace without a store.
-pub fn nothing(out: &Out) -> Result<()> {
+pub fn nothing(out: &Out) -> CliResult<()> {
     if out.json {
         return out::answer(answer(&Stats::default()));
     }
     out.text("Nothing has been recorded in this workspace yet.\n")
 }
 
-pub fn stats(desk: &mut Desk) -> Result<()> {
-    let mut progress = desk.out.progress();
-    let stats = desk.engine.stats(&mut progress)?;
+pub fn stats(context: &mut CommandContext) -> CliResult<()> {
+    let mut progress = context.out.progress();
+    let stats = context.engine.stats(&mut progress)?;
     drop(progress);
-    if desk.out.json {
+    if context.out.json {
         return out::answer(answer(&stats));
     }
     if stats.newest.is_none() {
-        return nothing(desk.out);
+        return nothing(context.out);
     }
-    desk.out.drawn(&text(&stats, desk.out.paint))
+    context.out.drawn(&text(&stats, context.out.paint))
 }
 
 fn answer(stats: &Stats) -> Value {
@@ -52,7 +52,7 @@ fn answer(stats: &Stats) -> Value {
         .iter()
         .map(|(agent, count)| (agent.clone(), (*count).into()))
         .collect();
-    let lines = |lines: &Lines| json!({ "added": lines.added, "removed": lines.removed });
+    let lines = |lines: &LineTotals| json!({ "added": lines.added, "removed": lines.removed });
     let sizes = &stats.sizes;
     json!({
         "checkpoints": total(stats),
@@ -97,7 +97,12 @@ fn text(stats: &Stats, paint: Paint) -> String {
         ..paint
     };
     let mut row = |name: &str, value: String| {
-        text.push_str(&Line::new().column(DIM, name, 13).plain(value).draw(paint));
+        text.push_str(
+            &TextLine::new()
+                .column(DIM, name, 13)
+                .plain(value)
+                .draw(paint),
+        );
     };
     let size = |n: i64| usize::try_from(n).unwrap_or_default();
     let by_hand = |kind: Kind| kind == Kind::Manual;
@@ -141,7 +146,7 @@ fn text(stats: &Stats, paint: Paint) -> String {
         ("by you", stats.by_user),
         ("by unknown", stats.by_unknown),
     ] {
-        if lines != Lines::default() {
+        if lines != LineTotals::default() {
             let counts = paint.counts(size(lines.added), size(lines.removed));
             row(name, format!("{counts} lines"));
         }
@@ -164,28 +169,28 @@ fn text(stats: &Stats, paint: Paint) -> String {
     text
 }
 
-pub fn nothing_to_clear(out: &Out) -> Result<()> {
+pub fn nothing_to_clear(out: &Out) -> CliResult<()> {
     if out.json {
         return out::answer(json!({ "checkpoints": 0, "turns": 0, "sessions": 0, "bytes": 0 }));
     }
     out.remark("Nothing has been recorded in this workspace: there is nothing to remove.\n")
 }
 
-pub fn clear(desk: &mut Desk, options: &args::Clear) -> Result<()> {
-    let clearing = desk.engine.clearing()?;
+pub fn clear(context: &mut CommandContext, options: &args::ClearArgs) -> CliResult<()> {
+    let clearing = context.engine.clearing()?;
     if !options.yes {
         let against = against(&clearing);
-        if !desk.out.json && out::can_ask() {
+        if !context.out.json && out::can_ask() {
             for word in against {
-                desk.out.note("warning", &word);
+                context.out.note("warning", &word);
             }
             let root = clearing.status.root.display();
-            desk.out.text(&format!(
+            context.out.text(&format!(
                 "This removes {}, for good. The files stay as they are.\n",
                 what(&clearing)
             ))?;
             if !out::ask(&format!("Remove the history of {root}?"))? {
-                return Err(Error::refused("not confirmed; nothing was removed"));
+                return Err(CliError::refused("not confirmed; nothing was removed"));
             }
         } else {
             let hint = match against.first() {
@@ -194,12 +199,12 @@ pub fn clear(desk: &mut Desk, options: &args::Clear) -> Result<()> {
             };
             let why = against.into_iter().next();
             let why = why.unwrap_or_else(|| format!("this removes {}, for good", what(&clearing)));
-            return Err(Error::refused(why).hint(hint));
+            return Err(CliError::refused(why).hint(hint));
         }
     }
-    let removed = desk.engine.clear()?;
-    let after = desk.engine.status()?.store_bytes;
-    if desk.out.json {
+    let removed = context.engine.clear()?;
+    let after = context.engine.status()?.store_bytes;
+    if context.out.json {
         return out::answer(json!({
             "checkpoints": removed.status.nodes,
             "turns": removed.status.turns,
@@ -207,7 +212,7 @@ pub fn clear(desk: &mut Desk, options: &args::Clear) -> Result<()> {
             "bytes": removed.status.store_bytes.saturating_sub(after),
         }));
     }
-    desk.out.remark(&format!(
+    context.out.remark(&format!(
         "Removed {}. The files are as they were; recording begins anew.\n",
         what(&removed)
     ))

@@ -7,10 +7,10 @@ use backstitch_core::config::Config;
 use backstitch_core::{EditorInfo, Engine, LogFilter, Status, Workspace, retention};
 use serde_json::json;
 
-use super::args::{Checkpoint, CheckpointCommand, Global};
-use super::context::{self, Desk};
-use super::error::{Error, Kind, Result};
-use super::line::Line;
+use super::args::{CheckpointArgs, CheckpointCommand, GlobalArgs};
+use super::context::{self, CommandContext};
+use super::error::{CliError, CliResult, ExitKind};
+use super::line::TextLine;
 use super::log;
 use super::out::{self, Out};
 use super::plan;
@@ -18,7 +18,7 @@ use super::settings;
 use crate::render::{self, BLUE, BOLD, DIM, GREEN, MAGENTA, Paint, YELLOW};
 use crate::to_protocol;
 
-pub fn status(global: &Global, out: &Out) -> Result<()> {
+pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
     let workspace = context::find(global)?;
     let config = Config::read(&workspace);
     context::warn_of_settings(&config, out);
@@ -63,7 +63,7 @@ pub fn status(global: &Global, out: &Out) -> Result<()> {
         .most_bytes()
         .filter(|most| retention::near(status.live_bytes, *most))
     {
-        let line = Line::new().add(YELLOW, "! ").plain(format!(
+        let line = TextLine::new().add(YELLOW, "! ").plain(format!(
             "the store comes near its limit of {}: when an agent stops, the oldest checkpoints become one; \
              `store.maxBytes` sets the limit, tags and pins hold on to checkpoints",
             render::bytes(most)
@@ -83,7 +83,12 @@ fn status_text(status: &Status, paint: Paint, verbose: bool) -> String {
         ..paint
     };
     let mut row = |name: &str, value: String| {
-        text.push_str(&Line::new().column(DIM, name, 12).plain(value).draw(paint));
+        text.push_str(
+            &TextLine::new()
+                .column(DIM, name, 12)
+                .plain(value)
+                .draw(paint),
+        );
     };
     row("workspace", status.root.display().to_string());
     let size = render::bytes(status.store_bytes);
@@ -131,7 +136,7 @@ fn status_text(status: &Status, paint: Paint, verbose: bool) -> String {
         row("editor", text);
     }
     let mut warn = |what: String| {
-        text.push_str(&Line::new().add(YELLOW, "! ").plain(what).draw(paint));
+        text.push_str(&TextLine::new().add(YELLOW, "! ").plain(what).draw(paint));
     };
     if let Some(operation) = status.open_operation {
         warn(format!(
@@ -196,7 +201,7 @@ fn editor_name(editor: &EditorInfo) -> String {
     format!("{} (process {})", render::clean(&editor.name), editor.pid)
 }
 
-pub fn init(global: &Global, dir: Option<&Path>, out: &Out) -> Result<()> {
+pub fn init(global: &GlobalArgs, dir: Option<&Path>, out: &Out) -> CliResult<()> {
     let cwd = context::current_dir()?;
     let dir = match (dir, &global.workspace) {
         (Some(dir), _) => cwd.join(dir),
@@ -205,7 +210,7 @@ pub fn init(global: &Global, dir: Option<&Path>, out: &Out) -> Result<()> {
     };
     if !dir.is_dir() {
         return Err(
-            Error::not_found(format!("{} is no directory", dir.display()))
+            CliError::not_found(format!("{} is no directory", dir.display()))
                 .hint("make it first, or name one that exists"),
         );
     }
@@ -239,18 +244,18 @@ pub fn init(global: &Global, dir: Option<&Path>, out: &Out) -> Result<()> {
     Ok(())
 }
 
-pub fn checkpoint(desk: &mut Desk, options: Checkpoint) -> Result<()> {
+pub fn checkpoint(context: &mut CommandContext, options: CheckpointArgs) -> CliResult<()> {
     match options.command {
-        Some(CheckpointCommand::List { all, session }) => list(desk, all, session),
+        Some(CheckpointCommand::List { all, session }) => list(context, all, session),
         Some(CheckpointCommand::Create {
             label,
             description,
             pin,
-        }) => create(desk, label.as_deref(), description.as_deref(), pin),
-        Some(CheckpointCommand::Pin { rev }) => pin(desk, rev.as_deref(), true),
-        Some(CheckpointCommand::Unpin { rev }) => pin(desk, rev.as_deref(), false),
+        }) => create(context, label.as_deref(), description.as_deref(), pin),
+        Some(CheckpointCommand::Pin { rev }) => pin(context, rev.as_deref(), true),
+        Some(CheckpointCommand::Unpin { rev }) => pin(context, rev.as_deref(), false),
         None => create(
-            desk,
+            context,
             options.label.as_deref(),
             options.description.as_deref(),
             options.pin,
@@ -259,39 +264,39 @@ pub fn checkpoint(desk: &mut Desk, options: Checkpoint) -> Result<()> {
 }
 
 fn create(
-    desk: &mut Desk,
+    context: &mut CommandContext,
     label: Option<&str>,
     description: Option<&str>,
     pin: bool,
-) -> Result<()> {
-    let id = desk.engine.checkpoint_about(label, description)?;
+) -> CliResult<()> {
+    let id = context.engine.checkpoint_about(label, description)?;
     if pin {
-        desk.engine.pin(id, true)?;
+        context.engine.pin(id, true)?;
     }
-    let entry = desk.engine.entry(id)?;
-    if desk.out.json {
+    let entry = context.engine.entry(id)?;
+    if context.out.json {
         return out::answer(to_protocol::value(&to_protocol::checkpoint(&entry)));
     }
     let named = label
         .map(|label| format!(" “{}”", render::clean(label)))
         .unwrap_or_default();
-    desk.out.text(&format!(
+    context.out.text(&format!(
         "{}{named}\n",
-        desk.out.paint.on(BLUE, &id.to_string())
+        context.out.paint.on(BLUE, &id.to_string())
     ))?;
     if let Some(note) = log::coverage_note(&entry.node.coverage) {
-        desk.out.note("note", &note);
+        context.out.note("note", &note);
     }
     Ok(())
 }
 
-fn pin(desk: &mut Desk, rev: Option<&str>, pinned: bool) -> Result<()> {
-    let node = desk.node_now(rev.unwrap_or("@"))?;
-    let changed = desk.engine.pin(node, pinned)?;
-    if desk.out.json {
+fn pin(context: &mut CommandContext, rev: Option<&str>, pinned: bool) -> CliResult<()> {
+    let node = context.node_now(rev.unwrap_or("@"))?;
+    let changed = context.engine.pin(node, pinned)?;
+    if context.out.json {
         return out::answer(json!({ "checkpoint": node.to_string(), "pinned": pinned }));
     }
-    desk.out.remark(&match (pinned, changed) {
+    context.out.remark(&match (pinned, changed) {
         (true, true) => format!("{node} is pinned: it stays, however old it becomes.\n"),
         (true, false) => format!("{node} was pinned already.\n"),
         (false, true) => format!("{node} is not pinned any more.\n"),
@@ -299,26 +304,26 @@ fn pin(desk: &mut Desk, rev: Option<&str>, pinned: bool) -> Result<()> {
     })
 }
 
-pub fn no_checkpoints(out: &Out) -> Result<()> {
+pub fn no_checkpoints(out: &Out) -> CliResult<()> {
     if out.json {
         return out::answer(json!({ "checkpoints": [] }));
     }
     out.text("No checkpoints yet.\n")
 }
 
-fn list(desk: &mut Desk, all: bool, session: Option<String>) -> Result<()> {
+fn list(context: &mut CommandContext, all: bool, session: Option<String>) -> CliResult<()> {
     let filter = LogFilter {
         all_branches: all,
         session,
         ..LogFilter::default()
     };
-    let entries = desk.engine.log(&filter)?;
-    if desk.out.json {
+    let entries = context.engine.log(&filter)?;
+    if context.out.json {
         let checkpoints: Vec<_> = entries.iter().map(to_protocol::checkpoint).collect();
         return out::answer(json!({ "checkpoints": checkpoints }));
     }
     if entries.is_empty() {
-        return no_checkpoints(desk.out);
+        return no_checkpoints(context.out);
     }
     let mut text = String::new();
     for entry in &entries {
@@ -330,39 +335,39 @@ fn list(desk: &mut Desk, all: bool, session: Option<String>) -> Result<()> {
             }
             (None, None, None) => String::new(),
         };
-        let line = Line::new()
+        let line = TextLine::new()
             .column(BLUE, &entry.node.id.to_string(), 8)
             .column(DIM, entry.node.kind.name(), 10)
             .plain(what)
-            .right(desk.out.paint.ago(entry.node.time))
+            .right(context.out.paint.ago(entry.node.time))
             .faded(log::is_out(entry));
-        text.push_str(&line.draw(desk.out.paint));
+        text.push_str(&line.draw(context.out.paint));
     }
-    desk.out.text(&text)
+    context.out.text(&text)
 }
 
-pub fn no_operations(out: &Out) -> Result<()> {
+pub fn no_operations(out: &Out) -> CliResult<()> {
     if out.json {
         return out::answer(json!({ "operations": [] }));
     }
     out.text("No operations yet: `backstitch rewind` makes the first.\n")
 }
 
-pub fn oplog(desk: &mut Desk) -> Result<()> {
-    let operations = desk.engine.operations()?;
-    if desk.out.json {
+pub fn oplog(context: &mut CommandContext) -> CliResult<()> {
+    let operations = context.engine.operations()?;
+    if context.out.json {
         let operations: Vec<_> = operations.iter().map(to_protocol::operation).collect();
         return out::answer(json!({ "operations": operations }));
     }
     if operations.is_empty() {
-        return no_operations(desk.out);
+        return no_operations(context.out);
     }
     let mut text = String::new();
     for operation in &operations {
         let mut what = format!(
             "{} {}",
             operation.kind.name(),
-            log::target_name(&desk.engine, &operation.target)
+            log::target_name(&context.engine, &operation.target)
         );
         if let Some(by) = operation.undone_by {
             what = format!("{what}  undone by {by}");
@@ -379,7 +384,7 @@ pub fn oplog(desk: &mut Desk) -> Result<()> {
         } else {
             format!("  {}", render::plural(operation.files, "file", "files"))
         };
-        let line = Line::new()
+        let line = TextLine::new()
             .column(MAGENTA, &operation.id.to_string(), 6)
             .column(
                 BLUE,
@@ -389,38 +394,41 @@ pub fn oplog(desk: &mut Desk) -> Result<()> {
             .plain(what)
             .add(DIM, size)
             .add(YELLOW, note)
-            .right(desk.out.paint.ago(operation.time));
-        text.push_str(&line.draw(desk.out.paint));
+            .right(context.out.paint.ago(operation.time));
+        text.push_str(&line.draw(context.out.paint));
         if !names && !operation.detail.is_empty() {
             let detail = format!("      ! {}\n", render::clean(&operation.detail));
-            text.push_str(&desk.out.paint.on(YELLOW, &detail));
+            text.push_str(&context.out.paint.on(YELLOW, &detail));
         }
     }
-    desk.out.text(&text)
+    context.out.text(&text)
 }
 
-pub fn materialize(desk: &mut Desk, rev: &str, into: &Path) -> Result<()> {
-    let id = desk.node_now(rev)?;
-    let mut progress = desk.out.progress();
-    let written = desk.engine.materialize(id, into, &mut progress)?;
+pub fn materialize(context: &mut CommandContext, rev: &str, into: &Path) -> CliResult<()> {
+    let id = context.node_now(rev)?;
+    let mut progress = context.out.progress();
+    let written = context.engine.materialize(id, into, &mut progress)?;
     drop(progress);
-    if desk.out.json {
+    if context.out.json {
         let into = to_protocol::path(into);
         let gaps: Vec<_> = written.gaps.iter().map(to_protocol::gap).collect();
         return out::answer(json!({
             "checkpoint": id.to_string(), "into": into, "files": written.files, "gaps": gaps,
         }));
     }
-    desk.out.text(&plan::gaps(&written.gaps, desk.out.paint))?;
+    context
+        .out
+        .text(&plan::gaps(&written.gaps, context.out.paint))?;
     let files = usize::try_from(written.files).unwrap_or_default();
     let count = render::plural(files, "file", "files");
-    desk.out
+    context
+        .out
         .remark(&format!("{count} of {id} in {}\n", into.display()))
 }
 
-pub fn verify(desk: &mut Desk) -> Result<()> {
-    let mut progress = desk.out.progress();
-    let verified = desk.engine.verify(&mut progress)?;
+pub fn verify(context: &mut CommandContext) -> CliResult<()> {
+    let mut progress = context.out.progress();
+    let verified = context.engine.verify(&mut progress)?;
     drop(progress);
     let answer = json!({
         "ok": verified.problems.is_empty(),
@@ -431,18 +439,20 @@ pub fn verify(desk: &mut Desk) -> Result<()> {
     });
     if !verified.problems.is_empty() {
         for problem in &verified.problems {
-            desk.out.note("problem", &render::clean(problem));
+            context.out.note("problem", &render::clean(problem));
         }
         let count = render::plural(verified.problems.len(), "problem", "problems");
-        return Err(Error::new(Kind::Store, format!("{count} in the store"))
-            .hint("what is not named above is whole and can be read, shown and materialized")
-            .answer(answer));
+        return Err(
+            CliError::new(ExitKind::Store, format!("{count} in the store"))
+                .hint("what is not named above is whole and can be read, shown and materialized")
+                .answer(answer),
+        );
     }
-    if desk.out.json {
+    if context.out.json {
         return out::answer(answer);
     }
-    let paint = desk.out.paint;
-    desk.out.remark(&format!(
+    let paint = context.out.paint;
+    context.out.remark(&format!(
         "{} {} checkpoints, {} changes, {} contents\n",
         paint.on(GREEN.bold(), "whole:"),
         paint.on(BOLD, &verified.nodes.to_string()),

@@ -4,7 +4,7 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{Span, Timestamp, Zoned};
 
-use super::error::{Error, Result};
+use super::error::{CliError, CliResult};
 
 /// Which end of what was named counts: a date is a whole day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,9 +14,9 @@ pub enum End {
 }
 
 /// Microseconds since 1970. `now`: the same.
-pub fn read(typed: &str, end: End, now: i64, zone: &TimeZone) -> Result<i64> {
+pub fn read(typed: &str, end: End, now: i64, zone: &TimeZone) -> CliResult<i64> {
     let wrong = || {
-        Error::usage(format!("`{typed}` is no time"))
+        CliError::usage(format!("`{typed}` is no time"))
             .hint("2h, 3d, 2026-11-20, 2026-11-20T09:30 or 2026-11-20T09:30:00Z is one")
     };
     let typed = typed.trim();

@@ -13,14 +13,14 @@ use super::scratch::Scratch;
 
 const SESSION: &str = "5eed0000-0000-4000-8000-00000000demo";
 
-pub struct Agent<'a> {
+pub struct DemoAgent<'a> {
     scratch: &'a Scratch,
     root: PathBuf,
     prompts: u32,
     calls: u32,
 }
 
-impl<'a> Agent<'a> {
+impl<'a> DemoAgent<'a> {
     pub fn start(scratch: &'a Scratch) -> Result<Self> {
         let agent = Self {
             scratch,

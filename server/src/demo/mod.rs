@@ -14,8 +14,8 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use anyhow::{Context, Result, bail, ensure};
 
-use agent::Agent;
-use scratch::{Scratch, Tree};
+use agent::DemoAgent;
+use scratch::{Scratch, TreeSnapshot};
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -53,7 +53,7 @@ const BEFORE: (&str, &str) = ("src/render.rs", "//! By hand, before turn 2: revi
 const AFTER: (&str, &str) = ("src/line.rs", "//! By hand, after turn 2: keep this one.\n");
 
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct DemoOptions {
     pub dir: Option<PathBuf>,
     pub keep: bool,
     pub color: bool,
@@ -70,7 +70,7 @@ pub struct Report {
     pub checks: Vec<String>,
 }
 
-pub fn run(options: &Options) -> Result<Report> {
+pub fn run(options: &DemoOptions) -> Result<Report> {
     let scratch = Scratch::make(options.dir.as_deref(), options.keep)?;
     let mut story = Story {
         scratch: &scratch,
@@ -95,7 +95,7 @@ pub fn run(options: &Options) -> Result<Report> {
 
 struct Story<'a> {
     scratch: &'a Scratch,
-    options: &'a Options,
+    options: &'a DemoOptions,
     checks: Vec<String>,
 }
 
@@ -110,7 +110,7 @@ impl Story<'_> {
         ))?;
         self.line("")?;
 
-        let mut agent = Agent::start(self.scratch)?;
+        let mut agent = DemoAgent::start(self.scratch)?;
         self.first_turn(&mut agent)?;
         self.by_hand(BEFORE)?;
         let before = self.scratch.snapshot()?;
@@ -187,7 +187,7 @@ impl Story<'_> {
     }
 
     /// A second idea for turn 2 on a branch of its own, beside the first.
-    fn another_way(&mut self, agent: &mut Agent, first: &Tree) -> Result<()> {
+    fn another_way(&mut self, agent: &mut DemoAgent, first: &TreeSnapshot) -> Result<()> {
         self.backstitch(&["fork", "t2", "idea2", "--switch"])?;
         self.prompt("t3", OTHER_PROMPT)?;
         agent.prompt(OTHER_PROMPT)?;
@@ -208,7 +208,7 @@ impl Story<'_> {
         self.backstitch(&["log", "--graph", "--all"])
     }
 
-    fn first_turn(&self, agent: &mut Agent) -> Result<()> {
+    fn first_turn(&self, agent: &mut DemoAgent) -> Result<()> {
         self.prompt("t1", FIRST_PROMPT)?;
         agent.prompt(FIRST_PROMPT)?;
         self.tool("Edit", UNITS_FILE)?;
@@ -218,7 +218,7 @@ impl Story<'_> {
         agent.stop()
     }
 
-    fn second_turn(&self, agent: &mut Agent) -> Result<()> {
+    fn second_turn(&self, agent: &mut DemoAgent) -> Result<()> {
         self.prompt("t2", SECOND_PROMPT)?;
         agent.prompt(SECOND_PROMPT)?;
         for command in COMMANDS {
@@ -239,7 +239,7 @@ impl Story<'_> {
         Ok(std::fs::write(&file, below_first_line(&text, line))?)
     }
 
-    fn check_rewound(&mut self, before: Tree) -> Result<()> {
+    fn check_rewound(&mut self, before: TreeSnapshot) -> Result<()> {
         let mut expected = before;
         let text = expected
             .text(AFTER.0)
@@ -363,7 +363,7 @@ impl Story<'_> {
     }
 }
 
-fn same(expected: &Tree, found: &Tree) -> Result<()> {
+fn same(expected: &TreeSnapshot, found: &TreeSnapshot) -> Result<()> {
     let differing = expected.differing(found);
     if !differing.is_empty() {
         bail!("not as it should be: {}", differing.join(", "));

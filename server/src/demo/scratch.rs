@@ -91,8 +91,8 @@ impl Scratch {
         Ok(FILES.len())
     }
 
-    pub fn snapshot(&self) -> Result<Tree> {
-        let mut tree = Tree::default();
+    pub fn snapshot(&self) -> Result<TreeSnapshot> {
+        let mut tree = TreeSnapshot::default();
         let root = self.workspace();
         tree.read(&root, &root)
             .with_context(|| format!("reading {}", root.display()))?;
@@ -102,9 +102,9 @@ impl Scratch {
 
 /// Every file's mode and bytes, and every directory (None), by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tree(BTreeMap<String, Option<(bool, Vec<u8>)>>);
+pub struct TreeSnapshot(BTreeMap<String, Option<(bool, Vec<u8>)>>);
 
-impl Tree {
+impl TreeSnapshot {
     fn read(&mut self, root: &Path, dir: &Path) -> std::io::Result<()> {
         for entry in fs::read_dir(dir)? {
             let path = entry?.path();

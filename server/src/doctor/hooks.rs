@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Finding, State, shown};
+use super::{CheckState, Finding, shown};
 use crate::agents;
 use crate::setup;
 
@@ -21,7 +21,7 @@ pub(super) fn examine(root: &Path) -> Vec<Finding> {
     let has_any = |path: &PathBuf| setup::hooks_in(path).is_ok_and(|found| !found.is_empty());
     if setup::found().is_empty() && !settings.iter().any(has_any) {
         let said = "no agent was found on this machine";
-        return vec![Finding::of(name, State::Warning, said, hint)];
+        return vec![Finding::of(name, CheckState::Warning, said, hint)];
     }
     let mut all = Vec::new();
     all.extend(version(name));
@@ -39,7 +39,7 @@ pub(super) fn examine(root: &Path) -> Vec<Finding> {
             }
             Err(error) => all.push(Finding::of(
                 name,
-                State::Wrong,
+                CheckState::Wrong,
                 format!("{error:#}"),
                 "the agent cannot read its settings either: mend that file",
             )),
@@ -47,7 +47,7 @@ pub(super) fn examine(root: &Path) -> Vec<Finding> {
         if setup::is_switched_off(path) {
             all.push(Finding::of(
                 name,
-                State::Wrong,
+                CheckState::Wrong,
                 format!("{} switches all hooks off", shown(path)),
                 "take `disableAllHooks` out of it",
             ));
@@ -55,7 +55,7 @@ pub(super) fn examine(root: &Path) -> Vec<Finding> {
     }
     if commands.is_empty() {
         let said = "it does not report what it does: no hooks of ours in its settings";
-        all.push(Finding::of(name, State::Wrong, said, hint.clone()));
+        all.push(Finding::of(name, CheckState::Wrong, said, hint.clone()));
     }
     for (command, path) in commands {
         all.push(match fires(&command) {
@@ -69,7 +69,7 @@ pub(super) fn examine(root: &Path) -> Vec<Finding> {
             ),
             Err(why) => Finding::of(
                 name,
-                State::Wrong,
+                CheckState::Wrong,
                 format!("the hook in {} does not work: {why}", shown(&path)),
                 hint.clone(),
             ),
@@ -88,7 +88,7 @@ fn version(name: &'static str) -> Option<Finding> {
         Err(why) => {
             return Some(Finding::of(
                 name,
-                State::Warning,
+                CheckState::Warning,
                 format!("{} --version: {why}", shown(&program)),
                 "see whether it starts at all",
             ));
@@ -99,7 +99,7 @@ fn version(name: &'static str) -> Option<Finding> {
     let (Some(Ok(major)), Some(Ok(minor))) = (parts.next(), parts.next()) else {
         return Some(Finding::of(
             name,
-            State::Warning,
+            CheckState::Warning,
             format!("{} does not say its version", shown(&program)),
             "see whether it is what it is called",
         ));
@@ -108,7 +108,7 @@ fn version(name: &'static str) -> Option<Finding> {
     if (major, minor) < (least_major, least_minor) {
         return Some(Finding::of(
             name,
-            State::Wrong,
+            CheckState::Wrong,
             format!("version {number} is too old: it does not tell of all that it does"),
             format!("update it to {least_major}.{least_minor} or later"),
         ));
@@ -126,7 +126,7 @@ fn missing(name: &'static str, path: &Path, found: &[(String, String)]) -> Optio
     (!missing.is_empty()).then(|| {
         Finding::of(
             name,
-            State::Wrong,
+            CheckState::Wrong,
             format!("{} has no hook at {}", shown(path), missing.join(", ")),
             format!("`backstitch setup {name}` adds what is missing"),
         )

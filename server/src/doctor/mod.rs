@@ -15,7 +15,7 @@ use crate::render;
 /// How it stands with one thing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
+pub enum CheckState {
     Good,
     /// It works, though not as it should.
     Warning,
@@ -26,7 +26,7 @@ pub enum State {
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
     pub about: &'static str,
-    pub state: State,
+    pub state: CheckState,
     pub said: String,
     /// What to do, where there is something to do.
     pub hint: Option<String>,
@@ -36,7 +36,7 @@ impl Finding {
     fn good(about: &'static str, said: impl Into<String>) -> Self {
         Self {
             about,
-            state: State::Good,
+            state: CheckState::Good,
             said: said.into(),
             hint: None,
         }
@@ -44,7 +44,7 @@ impl Finding {
 
     fn of(
         about: &'static str,
-        state: State,
+        state: CheckState,
         said: impl Into<String>,
         hint: impl Into<String>,
     ) -> Self {
@@ -77,7 +77,7 @@ fn place(health: &Health) -> Vec<Finding> {
     if health.is_remote {
         all.push(Finding::of(
             STORE,
-            State::Warning,
+            CheckState::Warning,
             format!("{dir} is on a network or FUSE file system: it works without a write-ahead log there, and slower"),
             "a directory on a disk of this machine is faster: set `store.dir`",
         ));
@@ -85,7 +85,7 @@ fn place(health: &Health) -> Vec<Finding> {
     if health.read_only {
         all.push(Finding::of(
             STORE,
-            State::Wrong,
+            CheckState::Wrong,
             format!("{dir} cannot be written: nothing is recorded, and gaps cannot be noted"),
             "look at the permissions and the mount of it, or set `store.dir`",
         ));
@@ -94,7 +94,7 @@ fn place(health: &Health) -> Vec<Finding> {
         let free = health.free.map(render::bytes).unwrap_or_default();
         all.push(Finding::of(
             STORE,
-            State::Wrong,
+            CheckState::Wrong,
             format!("{free} are left on the disk of {dir}: what agents do may not be recorded"),
             "free some disk space; `backstitch gc --dry-run` says what old checkpoints take",
         ));
@@ -106,7 +106,7 @@ fn place(health: &Health) -> Vec<Finding> {
         };
         all.push(Finding::of(
             STORE,
-            State::Warning,
+            CheckState::Warning,
             format!(
                 "{} can be used by others (mode {mode:o}){more}",
                 path.display()
@@ -131,7 +131,7 @@ fn tree(root: &Path, health: &Health) -> Option<Finding> {
     health.tree_is_remote.then(|| {
         Finding::of(
             "files",
-            State::Warning,
+            CheckState::Warning,
             format!(
                 "{} is on a network or FUSE file system: every look at it takes longer, and what other machines \
                  change is seen by the next one only",
@@ -153,7 +153,7 @@ fn store(workspace: &Workspace, config: &Config) -> Vec<Finding> {
         Err(error) => {
             return vec![Finding::of(
                 about,
-                State::Wrong,
+                CheckState::Wrong,
                 error.to_string(),
                 "`backstitch verify` says what can still be read; your files are untouched",
             )];
@@ -164,13 +164,13 @@ fn store(workspace: &Workspace, config: &Config) -> Vec<Finding> {
         Ok(wrong) if wrong.is_empty() => {}
         Ok(wrong) => all.push(Finding::of(
             about,
-            State::Wrong,
+            CheckState::Wrong,
             format!("the database is damaged: {}", wrong.join("; ")),
             "`backstitch verify` names all that is lost; the rest can be read",
         )),
         Err(error) => all.push(Finding::of(
             about,
-            State::Wrong,
+            CheckState::Wrong,
             error.to_string(),
             "`backstitch verify` names all that is lost; the rest can be read",
         )),
@@ -180,7 +180,7 @@ fn store(workspace: &Workspace, config: &Config) -> Vec<Finding> {
         Err(error) => {
             all.push(Finding::of(
                 about,
-                State::Wrong,
+                CheckState::Wrong,
                 error.to_string(),
                 "`backstitch verify` says more",
             ));
@@ -190,7 +190,7 @@ fn store(workspace: &Workspace, config: &Config) -> Vec<Finding> {
     if let Some(operation) = status.open_operation {
         all.push(Finding::of(
             about,
-            State::Warning,
+            CheckState::Warning,
             format!("{operation} was interrupted"),
             "the next `backstitch log` finishes or undoes it",
         ));
@@ -198,7 +198,7 @@ fn store(workspace: &Workspace, config: &Config) -> Vec<Finding> {
     if !status.gaps.is_empty() {
         all.push(Finding::of(
             about,
-            State::Warning,
+            CheckState::Warning,
             format!(
                 "{} could not be recorded",
                 render::plural(status.gaps.len(), "event", "events")
@@ -209,7 +209,7 @@ fn store(workspace: &Workspace, config: &Config) -> Vec<Finding> {
     if status.coverage.pending {
         all.push(Finding::of(
             about,
-            State::Warning,
+            CheckState::Warning,
             "a scan ran out of time, and has not been finished",
             "`backstitch scan` finishes it",
         ));
@@ -219,7 +219,7 @@ fn store(workspace: &Workspace, config: &Config) -> Vec<Finding> {
     {
         all.push(Finding::of(
             about,
-            State::Warning,
+            CheckState::Warning,
             format!(
                 "{} of the {} that it may take are used",
                 render::bytes(status.live_bytes),
@@ -248,7 +248,7 @@ fn settings(config: &Config) -> Vec<Finding> {
     let one = |problem| {
         Finding::of(
             about,
-            State::Warning,
+            CheckState::Warning,
             problem,
             "mend that line; `backstitch status -v` says what holds",
         )
@@ -281,7 +281,7 @@ mod tests {
             let all = place(&health)
                 .into_iter()
                 .chain(tree(Path::new("/work"), &health));
-            all.filter(|f| f.state == State::Warning && f.hint.is_some())
+            all.filter(|f| f.state == CheckState::Warning && f.hint.is_some())
                 .map(|f| f.said)
                 .collect()
         };

@@ -10,7 +10,7 @@ use tower_lsp::gen_lsp_types::{
 use super::blame_groups::{self, Group};
 use super::document::Document;
 use super::messages::{self, Now, action};
-use super::session::Known;
+use super::session::DocumentHistory;
 
 /// More turns than these within one selection are not offered one by one.
 const TURNS: usize = 4;
@@ -19,7 +19,7 @@ const TURNS: usize = 4;
 pub fn of(
     uri: &str,
     document: &Document,
-    known: &Known,
+    known: &DocumentHistory,
     lines: &Range<usize>,
     now: Now,
     literals: bool,

@@ -4,11 +4,11 @@
 use serde_json::{Map, Value};
 
 use super::commands;
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, Reply};
 use super::messages::arguments as messages;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ArgumentKind {
     /// Names something: never empty.
     Name,
     Text,
@@ -19,7 +19,7 @@ enum Kind {
     Edit,
 }
 
-impl Kind {
+impl ArgumentKind {
     /// An argument is the same wherever it is taken.
     fn of(argument: &str) -> Self {
         match argument {
@@ -94,7 +94,7 @@ fn alternatives(name: &str) -> (&'static [&'static [&'static str]], bool) {
 }
 
 /// What was given, without what is null: that is left out.
-pub fn checked(name: &str, given: Value) -> Outcome<Value> {
+pub fn checked(name: &str, given: Value) -> Reply<Value> {
     let mut given = match given {
         Value::Null => Map::new(),
         Value::Object(given) => given,
@@ -111,7 +111,7 @@ pub fn checked(name: &str, given: Value) -> Outcome<Value> {
     kinds(name, &given)?;
     for argument in needed(name, &given) {
         if given.get(argument).is_none() {
-            let said = messages::missing(name, argument, Kind::of(argument).words());
+            let said = messages::missing(name, argument, ArgumentKind::of(argument).words());
             return Err(Failure::usage(said).hint(taken(name)));
         }
     }
@@ -122,9 +122,9 @@ pub fn checked(name: &str, given: Value) -> Outcome<Value> {
     Ok(given)
 }
 
-fn kinds(name: &str, given: &Value) -> Outcome<()> {
+fn kinds(name: &str, given: &Value) -> Reply<()> {
     for (argument, value) in given.as_object().into_iter().flatten() {
-        let kind = Kind::of(argument);
+        let kind = ArgumentKind::of(argument);
         if !kind.takes(value) {
             let said = messages::wrong(name, argument, kind.words(), &shown(value));
             return Err(Failure::usage(said).hint(taken(name)));
@@ -133,7 +133,7 @@ fn kinds(name: &str, given: &Value) -> Outcome<()> {
     Ok(())
 }
 
-fn one_of(name: &str, given: &Value, all: &[&str], needed: bool) -> Outcome<()> {
+fn one_of(name: &str, given: &Value, all: &[&str], needed: bool) -> Reply<()> {
     let is_given = |argument: &&&str| given.get(**argument).is_some_and(|value| value != false);
     let named: Vec<&str> = all.iter().filter(is_given).copied().collect();
     match named.len() {

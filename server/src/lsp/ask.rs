@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use tower_lsp::gen_lsp_types::{MessageActionItem, MessageType};
 
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, Reply};
 use super::messages::refusal;
 use super::progress::called_off;
-use super::session::Session;
+use super::session::ServerState;
 
 /// A person may think; one who went home is not waited for.
 const PATIENCE: Duration = Duration::from_mins(10);
 
 /// The answer that was chosen; None where none was.
 pub async fn ask(
-    session: &Session,
+    session: &ServerState,
     kind: MessageType,
     question: &str,
     answers: &[&str],
@@ -28,11 +28,11 @@ pub async fn ask(
 
 /// The same for who cannot go on without: an editor that does not ask is a failure, with the way round it.
 pub async fn must_ask(
-    session: &Session,
+    session: &ServerState,
     kind: MessageType,
     question: &str,
     answers: &[&str],
-) -> Outcome<Option<String>> {
+) -> Reply<Option<String>> {
     let actions = answers.iter().map(|title| MessageActionItem {
         title: (*title).to_owned(),
         ..MessageActionItem::default()

@@ -23,13 +23,13 @@ use tower_lsp::jsonrpc::Result;
 use tower_lsp::{LanguageServer, LspService, LspServiceBuilder};
 
 use super::blame_groups::author_of;
-use super::client_capabilities::Abilities;
-use super::failure::{Failure, Outcome};
+use super::client_capabilities::ClientFeatures;
+use super::failure::{Failure, Reply};
 use super::messages::{Now, arguments as messages, refusal};
 use super::outgoing::Outgoing;
 use super::position::Encoding;
 use super::progress::{self, CALLED_OFF};
-use super::session::Session;
+use super::session::ServerState;
 use super::{
     actions, buffers, commands, editor_agents, from_proto, hover, lenses, requests, uri, views,
 };
@@ -37,7 +37,7 @@ use crate::to_protocol;
 
 #[derive(Debug)]
 pub struct Backend {
-    pub session: Arc<Session>,
+    pub session: Arc<ServerState>,
     /// Answers that are large.
     pub outgoing: Arc<Outgoing>,
 }
@@ -67,7 +67,7 @@ pub fn methods(builder: LspServiceBuilder<Backend>) -> LspServiceBuilder<Backend
 }
 
 pub fn service(
-    session: impl FnOnce(tower_lsp::Client) -> Arc<Session>,
+    session: impl FnOnce(tower_lsp::Client) -> Arc<ServerState>,
 ) -> (LspService<Backend>, tower_lsp::ClientSocket) {
     let builder = LspService::build_with_lifecycle_methods(|client| Backend {
         session: session(client),
@@ -78,7 +78,7 @@ pub fn service(
 
 impl LanguageServer for Backend {
     async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
-        let abilities = Abilities::of(&params);
+        let abilities = ClientFeatures::of(&params);
         let options = params.initialization_options.as_ref();
         if let Some(options) = options.and_then(|options| options.get("backstitch")) {
             self.session.configure(|own| own.begin(options));
@@ -101,8 +101,8 @@ impl LanguageServer for Backend {
     }
 
     async fn shutdown(&self) -> Result<()> {
-        for room in self.session.rooms() {
-            buffers::keep_all(&self.session, &room, false).await;
+        for handle in self.session.handles() {
+            buffers::keep_all(&self.session, &handle, false).await;
         }
         self.session.shuts_down();
         Ok(())
@@ -185,7 +185,7 @@ impl Backend {
             return Ok(Value::Null);
         };
         let place = document.place.as_ref();
-        let which = place.map(|place| self.session.config(&place.room).lenses());
+        let which = place.map(|place| self.session.config(&place.handle).lenses());
         let which = which.unwrap_or_default();
         let lenses = lenses::of(&uri, &document, &known, which, Now::read());
         Ok(self.outgoing.answer(&lenses))
@@ -237,7 +237,7 @@ impl Backend {
         let text = document.text.get_line(line).map(|line| line.to_string());
         let text = text.unwrap_or_default();
         let markdown = self.session.abilities().markdown;
-        let told = place.room.ask(move |engine| {
+        let told = place.handle.ask(move |engine| {
             let line = text.trim_end_matches(['\r', '\n']);
             hover::text(engine, &author, &place.path, line, Now::read(), markdown)
         });
@@ -279,7 +279,7 @@ impl Backend {
     }
 
     /// A client of ours shows failures itself; another hears of them in a message.
-    fn told(&self, outcome: Outcome<Value>) -> Result<Option<Value>> {
+    fn told(&self, outcome: Reply<Value>) -> Result<Option<Value>> {
         match outcome {
             Ok(answer) => Ok(Some(answer)),
             Err(failure) if self.session.abilities().own.notifications => Err(failure.into()),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use backstitch_core::{Author, Blame, By, Work};
+use backstitch_core::{AgentWork, Author, Blame, By};
 use ropey::Rope;
 
 /// Neighbouring lines of one turn.
@@ -16,7 +16,7 @@ pub struct Group {
 }
 
 impl Group {
-    pub fn work(&self) -> Option<&Work> {
+    pub fn work(&self) -> Option<&AgentWork> {
         work(&self.author)
     }
 
@@ -34,7 +34,7 @@ impl Group {
     }
 }
 
-pub fn work(author: &Author) -> Option<&Work> {
+pub fn work(author: &Author) -> Option<&AgentWork> {
     match &author.by {
         By::Agent(work) => Some(work),
         _ => None,
@@ -43,7 +43,7 @@ pub fn work(author: &Author) -> Option<&Work> {
 
 /// The groups of a text, from its blame.
 pub fn groups(blame: &Blame, text: &Rope) -> Vec<Group> {
-    let place = Lines::of(blame, text);
+    let place = LineMap::of(blame, text);
     let mut groups: Vec<Group> = Vec::new();
     for run in &blame.runs {
         if work(&run.author).is_none() {
@@ -69,7 +69,7 @@ pub fn groups(blame: &Blame, text: &Rope) -> Vec<Group> {
 
 /// The author of a line, as the protocol counts it.
 pub fn author_of<'b>(blame: &'b Blame, text: &Rope, line: usize) -> Option<&'b Arc<Author>> {
-    let place = Lines::of(blame, text);
+    let place = LineMap::of(blame, text);
     let mut runs = blame.runs.iter();
     let run = runs.find(|run| line < place.line(run.start - 1 + run.count))?;
     (place.line(run.start - 1) <= line).then_some(&run.author)
@@ -80,15 +80,15 @@ fn same(a: &Author, b: &Author) -> bool {
     let (Some(x), Some(y)) = (work(a), work(b)) else {
         return false;
     };
-    let turns = |work: &Work| work.turn.as_ref().map(|turn| turn.number);
+    let turns = |work: &AgentWork| work.turn.as_ref().map(|turn| turn.number);
     x.session.id == y.session.id && turns(x) == turns(y) && (x.turn.is_some() || a.node == b.node)
 }
 
 /// From lines as the engine counts them, which end with `\n`, to those of the protocol, which a lone `\r`
 /// ends, too.
-struct Lines(Option<Vec<usize>>);
+struct LineMap(Option<Vec<usize>>);
 
-impl Lines {
+impl LineMap {
     fn of(blame: &Blame, text: &Rope) -> Self {
         let lone = |at: usize| blame.text.get(at + 1) != Some(&b'\n');
         let mut returns = blame.text.iter().enumerate();

@@ -11,11 +11,11 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::time::Instant;
 use tower_lsp::gen_lsp_types::MessageType;
 
-use super::document::{self, Document, Place};
+use super::document::{self, Document, DocumentPath};
 use super::messages::notice;
 use super::pending_saves;
-use super::session::{SavedText, Session, Touched};
-use super::workspace::{Acting, Room};
+use super::session::{DocumentEvent, SavedText, ServerState};
+use super::workspace::{WorkspaceHandle, WriteAccess};
 
 /// After the last key.
 const QUIET: Duration = Duration::from_millis(150);
@@ -27,7 +27,7 @@ const AGAIN: Duration = Duration::from_secs(5);
 const REOPENS: Duration = Duration::from_millis(400);
 
 /// Runs until the server ends.
-pub async fn record(session: Arc<Session>, mut touched: UnboundedReceiver<Touched>) {
+pub async fn record(session: Arc<ServerState>, mut touched: UnboundedReceiver<DocumentEvent>) {
     let mut waiting: BTreeSet<String> = BTreeSet::new();
     let mut first: Option<Instant> = None;
     loop {
@@ -47,18 +47,18 @@ pub async fn record(session: Arc<Session>, mut touched: UnboundedReceiver<Touche
         };
         match next {
             None => return,
-            Some(Touched::Changed(uri)) => {
+            Some(DocumentEvent::Changed(uri)) => {
                 waiting.insert(uri);
                 first.get_or_insert_with(Instant::now);
             }
-            Some(Touched::Saved(uri, saved)) => {
+            Some(DocumentEvent::Saved(uri, saved)) => {
                 waiting.remove(&uri);
                 keep(&session, &uri, SAVED).await;
                 if let Some(saved) = saved {
                     users(&session, &uri, saved).await;
                 }
             }
-            Some(Touched::Closed(uri, document)) => {
+            Some(DocumentEvent::Closed(uri, document)) => {
                 waiting.remove(&uri);
                 let session = session.clone();
                 tokio::spawn(async move {
@@ -75,20 +75,20 @@ pub async fn record(session: Arc<Session>, mut touched: UnboundedReceiver<Touche
 }
 
 /// Has the store hold what all documents of a workspace have, now. `begins`: makes it where there is none.
-pub async fn keep_all(session: &Session, room: &Room, begins: bool) {
-    for (uri, _) in session.documents.of(room) {
+pub async fn keep_all(session: &ServerState, handle: &WorkspaceHandle, begins: bool) {
+    for (uri, _) in session.documents.of(handle) {
         keep(session, &uri, Why { begins, ..TYPED }).await;
     }
 }
 
 /// Somebody may have written to a file just what its document holds and was not saved.
-pub async fn written_below(session: &Session, room: &Room) {
+pub async fn written_below(session: &ServerState, handle: &WorkspaceHandle) {
     let dirty = |document: &Document| document.text != document.saved;
-    for (uri, document) in session.documents.of(room) {
+    for (uri, document) in session.documents.of(handle) {
         let Some(place) = document.place.as_ref().filter(|_| dirty(&document)) else {
             continue;
         };
-        let file = document::read(&room.root().join(place.path.to_path()));
+        let file = document::read(&handle.root().join(place.path.to_path()));
         if file.is_some() && file == document.as_saved() {
             keep(session, &uri, TYPED).await;
         }
@@ -97,9 +97,9 @@ pub async fn written_below(session: &Session, room: &Room) {
 
 /// Before the server ends in order: what was typed last is recorded, and the editor's place is given up. What the
 /// user did not save is gone then by the user's will, but for what checkpoints have of it.
-pub async fn leave(session: &Session) {
-    for room in session.rooms() {
-        room.leave().await;
+pub async fn leave(session: &ServerState) {
+    for handle in session.handles() {
+        handle.leave().await;
     }
 }
 
@@ -123,7 +123,7 @@ const SAVED: Why = Why {
 
 /// Has the store hold what a document has and its file does not. Text that is not saved begins the history of a
 /// workspace that shows by itself that it is one: the first prompt finds it there.
-async fn keep(session: &Session, uri: &str, why: Why) {
+async fn keep(session: &ServerState, uri: &str, why: Why) {
     let Some(document) = session.documents.get(uri).filter(Document::has_lines) else {
         return;
     };
@@ -140,16 +140,16 @@ async fn keep(session: &Session, uri: &str, why: Why) {
     let plain = || is_typed.then(|| document.bytes());
     let text = document.as_saved().or_else(plain);
     let (base, version) = (document.base(), i64::from(document.version));
-    let (room, path, edition) = (place.room, place.path, document.edition);
+    let (handle, path, edition) = (place.handle, place.path, document.edition);
     let place_name = path.display();
-    let file = document::read(&room.root().join(path.to_path()));
+    let file = document::read(&handle.root().join(path.to_path()));
     let shown = file.filter(|file| document.shows(file));
     let kept = match text {
         Some(text)
             if shown.is_none() && !session.will_reload(&document) && !document.is_nothing() =>
         {
-            let begins = why.begins || room.workspace().is_marked();
-            let put = move |Acting { engine, lease }: Acting<'_>| {
+            let begins = why.begins || handle.workspace().is_marked();
+            let put = move |WriteAccess { engine, lease }: WriteAccess<'_>| {
                 let open = OpenText {
                     path,
                     text,
@@ -162,16 +162,16 @@ async fn keep(session: &Session, uri: &str, why: Why) {
                 }
                 engine.put_buffer(&lease, &open).map(|_| ())
             };
-            room.act(begins, put).await
+            handle.act(begins, put).await
         }
         _ => {
             // it showed what a restore had given it, and does not any more
             let was_given = document.given.is_some() || document.taken_back;
             let taken_back = was_given && shown.is_some();
-            let clean = move |Acting { engine, lease }: Acting<'_>| {
+            let clean = move |WriteAccess { engine, lease }: WriteAccess<'_>| {
                 engine.clean_buffer(&lease, &path, why.saved || taken_back)
             };
-            room.act(false, clean).await
+            handle.act(false, clean).await
         }
     };
     match kept {
@@ -198,13 +198,13 @@ async fn keep(session: &Session, uri: &str, why: Why) {
 }
 
 /// What the user saved while an agent may be writing is the user's.
-async fn users(session: &Session, uri: &str, saved: SavedText) {
+async fn users(session: &ServerState, uri: &str, saved: SavedText) {
     let document = session.documents.get(uri);
-    let Some(Place { room, path }) = document.and_then(|document| document.place) else {
+    let Some(DocumentPath { handle, path }) = document.and_then(|document| document.place) else {
         return;
     };
     let SavedText { base, file } = saved;
-    let saved = room.act(false, move |Acting { engine, .. }| {
+    let saved = handle.act(false, move |WriteAccess { engine, .. }| {
         engine.saved_in_editor(&path, base.as_deref(), &file)
     });
     match saved.await {
@@ -214,19 +214,19 @@ async fn users(session: &Session, uri: &str, saved: SavedText) {
 }
 
 /// Has a document that could not be recorded be looked at once more.
-fn again(touched: UnboundedSender<Touched>, uri: String) {
+fn again(touched: UnboundedSender<DocumentEvent>, uri: String) {
     tokio::spawn(async move {
         tokio::time::sleep(AGAIN).await;
-        touched.send(Touched::Changed(uri)).ok();
+        touched.send(DocumentEvent::Changed(uri)).ok();
     });
 }
 
 /// A document was left.
-async fn closed(session: &Arc<Session>, document: &Document) {
+async fn closed(session: &Arc<ServerState>, document: &Document) {
     let Some(place) = document.place.clone() else {
         return;
     };
-    let Place { room, path } = place.clone();
+    let DocumentPath { handle, path } = place.clone();
     if let Some(other) = session.documents.other_at(&place, "") {
         // it is still open under another name
         keep(session, &other, TYPED).await;
@@ -234,7 +234,7 @@ async fn closed(session: &Arc<Session>, document: &Document) {
     }
     let text = document.as_saved();
     let left: RelPath = path.clone();
-    let waits = room.act(false, move |Acting { engine, lease }| {
+    let waits = handle.act(false, move |WriteAccess { engine, lease }| {
         engine.drop_buffer(&lease, &left)?;
         engine.still_waits(&left)
     });
@@ -243,7 +243,7 @@ async fn closed(session: &Arc<Session>, document: &Document) {
             // what it had when it was closed, with what was typed since
             let changed = |text: &Vec<u8>| Some(ContentId::of(text)) != save.disk.content();
             let text = text.filter(changed);
-            pending_saves::closed(session, &room, &save, text).await;
+            pending_saves::closed(session, &handle, &save, text).await;
         }
         Ok(None) | Err(Error::NoStore(_)) => {}
         Err(error) => tracing::warn!("{}: {error}", path.display()),

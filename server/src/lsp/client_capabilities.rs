@@ -10,7 +10,7 @@ use super::position::Encoding;
     clippy::struct_excessive_bools,
     reason = "a client can do each of these or not"
 )]
-pub struct Abilities {
+pub struct ClientFeatures {
     pub encoding: Encoding,
     /// The editor's name, as people know it.
     pub name: String,
@@ -29,19 +29,19 @@ pub struct Abilities {
     /// Actions may be more than a command.
     pub actions: bool,
     pub markdown: bool,
-    pub own: Own,
+    pub own: PluginCapabilities,
 }
 
 /// `initializationOptions.backstitch`: what Backstitch's own plugins say. Who says nothing gets plain LSP.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Own {
+pub struct PluginCapabilities {
     /// A clean document is read anew when its file changed on disk.
     pub reloads_from_disk: bool,
     /// Wants the notifications of `backstitch/`, and failures as errors.
     pub notifications: bool,
 }
 
-impl Abilities {
+impl ClientFeatures {
     pub fn of(params: &InitializeParams) -> Self {
         let all = &params.capabilities;
         let workspace = all.workspace.as_ref();
@@ -78,7 +78,7 @@ impl Abilities {
                 .unwrap_or_default(),
             actions: has_literals(all),
             markdown: reads_markdown(all),
-            own: Own {
+            own: PluginCapabilities {
                 reloads_from_disk: says("reloadsFromDisk"),
                 notifications: says("notifications"),
             },

@@ -19,12 +19,12 @@ use tower_lsp::gen_lsp_types::MessageType;
 use super::arguments;
 use super::ask::must_ask;
 use super::buffers;
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, Reply};
 use super::messages::{self, Now, arguments as wrong, choice, refusal};
-use super::restore::{self, Job, Verb};
-use super::session::Session;
+use super::restore::{self, RestoreCommand, Verb};
+use super::session::ServerState;
 use super::views;
-use super::workspace::Room;
+use super::workspace::WorkspaceHandle;
 use super::{document, mutations, uri};
 use crate::to_protocol;
 
@@ -46,21 +46,22 @@ pub const COMMANDS: [&str; 11] = [
 /// Turns that a question offers.
 const OFFERED: usize = 6;
 
-pub async fn run(session: &Arc<Session>, name: &str, arguments: Value) -> Outcome<Value> {
+pub async fn run(session: &Arc<ServerState>, name: &str, arguments: Value) -> Reply<Value> {
     if !COMMANDS.contains(&name) {
         return Err(Failure::usage(refusal::no_command(name)).hint(refusal::there_are(&COMMANDS)));
     }
     let arguments = arguments::checked(name, arguments)?;
     let here: Where = read(name, &arguments)?;
-    let room = meant(session, &here).await?;
+    let handle = meant(session, &here).await?;
     let answer = match name {
         "backstitch.rewind" => {
             let typed: RewindParams = read(name, &arguments)?;
             let rev = match typed.rev {
                 Some(rev) => rev,
-                None => a_turn(session, &room, messages::WHICH_REWIND).await?,
+                None => a_turn(session, &handle, messages::WHICH_REWIND).await?,
             };
-            let mut job = Job::new(session, room, Verb::Rewind, Some(rev), &typed.choices)?;
+            let mut job =
+                RestoreCommand::new(session, handle, Verb::Rewind, Some(rev), &typed.choices)?;
             if let (Some(uri), Some((first, end))) = (&here.uri, typed.lines) {
                 job = job.at_lines(session, uri, first..end).await?;
             }
@@ -70,40 +71,44 @@ pub async fn run(session: &Arc<Session>, name: &str, arguments: Value) -> Outcom
             let typed: RevertParams = read(name, &arguments)?;
             let rev = match typed.turn.or(typed.step) {
                 Some(rev) => rev,
-                None => a_turn(session, &room, messages::WHICH_REVERT).await?,
+                None => a_turn(session, &handle, messages::WHICH_REVERT).await?,
             };
-            restored(session, room, Verb::Revert, Some(rev), &typed.choices).await?
+            restored(session, handle, Verb::Revert, Some(rev), &typed.choices).await?
         }
         "backstitch.undo" => {
             let typed: UndoParams = read(name, &arguments)?;
-            restored(session, room, Verb::Undo, typed.op, &typed.choices).await?
+            restored(session, handle, Verb::Undo, typed.op, &typed.choices).await?
         }
         "backstitch.redo" => {
             let typed: RedoParams = read(name, &arguments)?;
-            restored(session, room, Verb::Redo, None, &typed.choices).await?
+            restored(session, handle, Verb::Redo, None, &typed.choices).await?
         }
         "backstitch.switch" => {
             let typed: SwitchParams = read(name, &arguments)?;
             let branch = match typed.branch {
                 Some(branch) => branch,
-                None => a_branch(session, &room).await?,
+                None => a_branch(session, &handle).await?,
             };
             let verb = Verb::Switch { carry: typed.carry };
-            restored(session, room, verb, Some(branch), &typed.choices).await?
+            restored(session, handle, verb, Some(branch), &typed.choices).await?
         }
         "backstitch.fork" => {
-            to_protocol::value(&fork(session, room, read(name, &arguments)?).await?)
+            to_protocol::value(&fork(session, handle, read(name, &arguments)?).await?)
         }
-        "backstitch.tag" => to_protocol::value(&tag(session, room, read(name, &arguments)?).await?),
-        "backstitch.pin" => to_protocol::value(&pin(session, room, read(name, &arguments)?).await?),
+        "backstitch.tag" => {
+            to_protocol::value(&tag(session, handle, read(name, &arguments)?).await?)
+        }
+        "backstitch.pin" => {
+            to_protocol::value(&pin(session, handle, read(name, &arguments)?).await?)
+        }
         "backstitch.checkpoint" => {
-            to_protocol::value(&checkpoint(session, room, read(name, &arguments)?).await?)
+            to_protocol::value(&checkpoint(session, handle, read(name, &arguments)?).await?)
         }
         "backstitch.diff" => {
-            to_protocol::value(&views::diff(session, room, read(name, &arguments)?).await?)
+            to_protocol::value(&views::diff(session, handle, read(name, &arguments)?).await?)
         }
         "backstitch.timeline" => {
-            to_protocol::value(&views::timeline(session, room, here.uri.as_deref()).await?)
+            to_protocol::value(&views::timeline(session, handle, here.uri.as_deref()).await?)
         }
         _ => return Err(Failure::usage(refusal::no_command(name))),
     };
@@ -111,13 +116,13 @@ pub async fn run(session: &Arc<Session>, name: &str, arguments: Value) -> Outcom
 }
 
 async fn restored(
-    session: &Arc<Session>,
-    room: Arc<Room>,
+    session: &Arc<ServerState>,
+    handle: Arc<WorkspaceHandle>,
     verb: Verb,
     rev: Option<String>,
     choices: &Choices,
-) -> Outcome<Value> {
-    let job = Job::new(session, room, verb, rev, choices)?;
+) -> Reply<Value> {
+    let job = RestoreCommand::new(session, handle, verb, rev, choices)?;
     Ok(to_protocol::value(&restore::run(session, job).await?))
 }
 
@@ -183,7 +188,7 @@ pub fn keys(name: &str) -> Option<[&'static [&'static str]; 2]> {
 }
 
 /// Refuses what nobody would look at: a word written wrong is not to mean everything.
-pub fn only(name: &str, arguments: &Value, keys: &[&[&str]; 2]) -> Outcome<()> {
+pub fn only(name: &str, arguments: &Value, keys: &[&[&str]; 2]) -> Reply<()> {
     let known: Vec<&str> = keys.concat().into_iter().chain(WHERE).collect();
     let given = arguments.as_object().into_iter().flat_map(|all| all.keys());
     let unknown = given.filter(|key| !known.contains(&key.as_str()));
@@ -194,7 +199,7 @@ pub fn only(name: &str, arguments: &Value, keys: &[&[&str]; 2]) -> Outcome<()> {
     Err(Failure::usage(wrong::not_taken(name, &unknown)).hint(wrong::takes(&known)))
 }
 
-pub fn read<T: DeserializeOwned>(name: &str, arguments: &Value) -> Outcome<T> {
+pub fn read<T: DeserializeOwned>(name: &str, arguments: &Value) -> Reply<T> {
     T::deserialize(arguments).map_err(|error| {
         tracing::info!("{name}: {error}");
         Failure::usage(wrong::unreadable(name)).hint(wrong::UNREADABLE_HINT)
@@ -202,10 +207,10 @@ pub fn read<T: DeserializeOwned>(name: &str, arguments: &Value) -> Outcome<T> {
 }
 
 /// The workspace that is meant: of the document, as named, or the only one.
-pub fn room(session: &Session, here: &Where) -> Outcome<Arc<Room>> {
+pub fn handle(session: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>> {
     if let Some(uri) = &here.uri {
         if let Some(place) = session.documents.get(uri).and_then(|d| d.place) {
-            return Ok(place.room);
+            return Ok(place.handle);
         }
         if let Some(document) = uri::Virtual::parse(uri) {
             return Ok(session.room_of(&document.root)?);
@@ -226,7 +231,7 @@ pub fn room(session: &Session, here: &Where) -> Outcome<Arc<Room>> {
         return Ok(session.room_of(&path)?);
     }
     match likely(session).as_slice() {
-        [room] => Ok(room.clone()),
+        [handle] => Ok(handle.clone()),
         [] => Err(Failure::usage(refusal::NO_WORKSPACE).hint(refusal::NO_WORKSPACE_HINT)),
         _ => {
             Err(Failure::usage(refusal::SEVERAL_WORKSPACES).hint(refusal::SEVERAL_WORKSPACES_HINT))
@@ -235,36 +240,37 @@ pub fn room(session: &Session, here: &Where) -> Outcome<Arc<Room>> {
 }
 
 /// The workspaces that may be meant where none is named: those with a history, if there are any.
-fn likely(session: &Session) -> Vec<Arc<Room>> {
-    let rooms = session.rooms();
-    let recorded = |room: &&Arc<Room>| room.has_history();
-    let with_history: Vec<Arc<Room>> = rooms.iter().filter(recorded).cloned().collect();
+fn likely(session: &ServerState) -> Vec<Arc<WorkspaceHandle>> {
+    let handles = session.handles();
+    let recorded = |handle: &&Arc<WorkspaceHandle>| handle.has_history();
+    let with_history: Vec<Arc<WorkspaceHandle>> =
+        handles.iter().filter(recorded).cloned().collect();
     if with_history.is_empty() {
-        rooms
+        handles
     } else {
         with_history
     }
 }
 
 /// The same for a command, which asks where several may be meant.
-async fn meant(session: &Session, here: &Where) -> Outcome<Arc<Room>> {
+async fn meant(session: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>> {
     let likely = likely(session);
     if here.uri.is_some() || here.workspace.is_some() || likely.len() < 2 {
-        return room(session, here);
+        return handle(session, here);
     }
     let offered = likely.iter().take(OFFERED);
-    let offered = offered.map(|room| {
-        let root = room.root().display().to_string();
+    let offered = offered.map(|handle| {
+        let root = handle.root().display().to_string();
         (root.clone(), root)
     });
     let chosen = one_of(session, messages::WHICH_WORKSPACE, offered.collect()).await?;
     let chosen = Path::new(&chosen);
-    let mut found = likely.into_iter().filter(|room| room.root() == chosen);
+    let mut found = likely.into_iter().filter(|handle| handle.root() == chosen);
     found.next().ok_or_else(Failure::cancelled)
 }
 
 /// A path as commands name it: a URI, or counted from the root.
-pub fn path(room: &Room, typed: &str) -> Outcome<RelPath> {
+pub fn path(handle: &WorkspaceHandle, typed: &str) -> Reply<RelPath> {
     let found = match uri::to_path(typed) {
         Some(full) => {
             // a document is the file that its link leads to
@@ -272,16 +278,16 @@ pub fn path(room: &Room, typed: &str) -> Outcome<RelPath> {
             let inside = real
                 .iter()
                 .chain([&full])
-                .find_map(|p| p.strip_prefix(room.root()).ok());
+                .find_map(|p| p.strip_prefix(handle.root()).ok());
             inside.and_then(RelPath::from_path)
         }
         None => RelPath::new(typed),
     };
-    found.ok_or_else(|| Failure::usage(refusal::no_path(typed, room.root())))
+    found.ok_or_else(|| Failure::usage(refusal::no_path(typed, handle.root())))
 }
 
 /// A request without its goal, as typed.
-pub fn request(room: &Room, typed: &Choices) -> Outcome<Request> {
+pub fn request(handle: &WorkspaceHandle, typed: &Choices) -> Reply<Request> {
     if let Some(scope) = typed.scope.as_deref().filter(|scope| *scope != "code") {
         return Err(
             Failure::new(FailureKind::Refused, refusal::scope(scope)).hint(refusal::SCOPE_HINT)
@@ -290,8 +296,8 @@ pub fn request(room: &Room, typed: &Choices) -> Outcome<Request> {
     let mut request = Request::new(Goal::Redo);
     request.session.clone_from(&typed.session);
     request.hunks.clone_from(&typed.hunks);
-    let paths = typed.paths.iter().map(|typed| path(room, typed));
-    request.paths = paths.collect::<Outcome<_>>()?;
+    let paths = typed.paths.iter().map(|typed| path(handle, typed));
+    request.paths = paths.collect::<Reply<_>>()?;
     request.take_uncertain = match typed.uncertain.as_deref() {
         None | Some("keep") => false,
         Some("take") => true,
@@ -312,8 +318,8 @@ pub fn request(room: &Room, typed: &Choices) -> Outcome<Request> {
 }
 
 /// Has the user choose one of the newest turns.
-async fn a_turn(session: &Session, room: &Room, question: &str) -> Outcome<String> {
-    let turns = room
+async fn a_turn(session: &ServerState, handle: &WorkspaceHandle, question: &str) -> Reply<String> {
+    let turns = handle
         .ask(|engine| {
             engine.log(&LogFilter {
                 kind: Some(Kind::Turn),
@@ -335,8 +341,8 @@ async fn a_turn(session: &Session, room: &Room, question: &str) -> Outcome<Strin
     one_of(session, question, offered).await
 }
 
-async fn a_branch(session: &Session, room: &Room) -> Outcome<String> {
-    let branches = room.ask(|engine| engine.branches()).await?;
+async fn a_branch(session: &ServerState, handle: &WorkspaceHandle) -> Reply<String> {
+    let branches = handle.ask(|engine| engine.branches()).await?;
     let others = branches.iter().filter(|b| !b.current && !b.deleted);
     let offered: Vec<(String, String)> = others
         .map(|branch| (branch.name.clone(), branch.name.clone()))
@@ -350,10 +356,10 @@ async fn a_branch(session: &Session, room: &Room) -> Outcome<String> {
 }
 
 async fn one_of(
-    session: &Session,
+    session: &ServerState,
     question: &str,
     offered: Vec<(String, String)>,
-) -> Outcome<String> {
+) -> Reply<String> {
     let mut titles: Vec<&str> = offered.iter().map(|(title, _)| title.as_str()).collect();
     titles.push(choice::CANCEL);
     let chosen = must_ask(session, MessageType::Info, question, &titles).await?;
@@ -362,10 +368,14 @@ async fn one_of(
     found.map(|(_, value)| value).ok_or_else(Failure::cancelled)
 }
 
-async fn fork(session: &Arc<Session>, room: Arc<Room>, typed: ForkParams) -> Outcome<ForkResult> {
+async fn fork(
+    session: &Arc<ServerState>,
+    handle: Arc<WorkspaceHandle>,
+    typed: ForkParams,
+) -> Reply<ForkResult> {
     let rev = match typed.rev {
         Some(rev) => rev,
-        None => a_turn(session, &room, messages::WHICH_FORK).await?,
+        None => a_turn(session, &handle, messages::WHICH_FORK).await?,
     };
     let mut switch = typed.switch;
     if typed.name.is_none() && typed.into.is_none() && typed.confirm.unwrap_or(true) {
@@ -379,8 +389,8 @@ async fn fork(session: &Arc<Session>, room: Arc<Room>, typed: ForkParams) -> Out
         }
     }
     let into = typed.into.map(std::path::PathBuf::from);
-    buffers::keep_all(session, &room, false).await;
-    let forked = mutations::fork(&room, rev, typed.name, into, session).await?;
+    buffers::keep_all(session, &handle, false).await;
+    let forked = mutations::fork(&handle, rev, typed.name, into, session).await?;
     let name = &forked.branch.name;
     let said = match forked.into.as_ref().and_then(Text::plain) {
         Some(into) => messages::forked_into(name, into),
@@ -389,15 +399,15 @@ async fn fork(session: &Arc<Session>, room: Arc<Room>, typed: ForkParams) -> Out
     session.report(said);
     if switch {
         let (branch, verb) = (name.clone(), Verb::Switch { carry: false });
-        let job = Job::new(session, room, verb, Some(branch), &Choices::default())?;
+        let job = RestoreCommand::new(session, handle, verb, Some(branch), &Choices::default())?;
         restore::run(session, job).await?;
     }
     Ok(forked)
 }
 
 /// A name for a tag: LSP cannot ask for a text, so that some are offered.
-async fn a_tag(session: &Session, room: &Room) -> Outcome<String> {
-    let taken = room.ask(|engine| engine.tags()).await?;
+async fn a_tag(session: &ServerState, handle: &WorkspaceHandle) -> Reply<String> {
+    let taken = handle.ask(|engine| engine.tags()).await?;
     let free = |base: &str| {
         let numbered = (2_u32..).map(|number| format!("{base}-{number}"));
         let mut names = std::iter::once(base.to_owned()).chain(numbered);
@@ -408,14 +418,18 @@ async fn a_tag(session: &Session, room: &Room) -> Outcome<String> {
     one_of(session, messages::WHICH_TAG, offered).await
 }
 
-async fn tag(session: &Session, room: Arc<Room>, typed: TagParams) -> Outcome<TagResult> {
+async fn tag(
+    session: &ServerState,
+    handle: Arc<WorkspaceHandle>,
+    typed: TagParams,
+) -> Reply<TagResult> {
     let name = match typed.name {
         Some(name) => name,
-        None => a_tag(session, &room).await?,
+        None => a_tag(session, &handle).await?,
     };
     let rev = typed.rev.unwrap_or_else(|| "@".into());
-    buffers::keep_all(session, &room, false).await;
-    let tagged = mutations::tag(&room, rev, name.clone()).await?;
+    buffers::keep_all(session, &handle, false).await;
+    let tagged = mutations::tag(&handle, rev, name.clone()).await?;
     session.report(messages::tagged(&tagged, &name));
     Ok(TagResult {
         tag: name,
@@ -423,23 +437,27 @@ async fn tag(session: &Session, room: Arc<Room>, typed: TagParams) -> Outcome<Ta
     })
 }
 
-async fn pin(session: &Session, room: Arc<Room>, typed: PinParams) -> Outcome<PinResult> {
+async fn pin(
+    session: &ServerState,
+    handle: Arc<WorkspaceHandle>,
+    typed: PinParams,
+) -> Reply<PinResult> {
     let rev = typed.rev.unwrap_or_else(|| "@".into());
     let pinned = typed.pinned.unwrap_or(true);
-    buffers::keep_all(session, &room, false).await;
-    let checkpoint = mutations::pin(&room, rev, pinned).await?;
+    buffers::keep_all(session, &handle, false).await;
+    let checkpoint = mutations::pin(&handle, rev, pinned).await?;
     session.report(messages::pinned(&checkpoint, pinned));
     Ok(PinResult { checkpoint, pinned })
 }
 
 async fn checkpoint(
-    session: &Session,
-    room: Arc<Room>,
+    session: &ServerState,
+    handle: Arc<WorkspaceHandle>,
     typed: NewCheckpointParams,
-) -> Outcome<Checkpoint> {
+) -> Reply<Checkpoint> {
     // what was typed until this moment is part of it
-    buffers::keep_all(session, &room, true).await;
-    let entry = mutations::checkpoint(&room, typed.label, typed.description).await?;
+    buffers::keep_all(session, &handle, true).await;
+    let entry = mutations::checkpoint(&handle, typed.label, typed.description).await?;
     let age = messages::Now::read().ago(entry.node.time);
     session.report(messages::checkpoint_made(entry.node.id, &age));
     Ok(to_protocol::checkpoint(&entry))

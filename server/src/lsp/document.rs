@@ -13,15 +13,15 @@ use ropey::Rope;
 use tower_lsp::gen_lsp_types::TextDocumentContentChangeEvent as Change;
 
 use super::position::Encoding;
-use super::text_format::Form;
-use super::workspace::Room;
+use super::text_format::TextFormat;
+use super::workspace::WorkspaceHandle;
 
 /// Above this a document has no lenses: nobody reads it by eye, and every key would cost.
 pub const MOST_BYTES: usize = 10 << 20;
 
 /// How a document came to what counts as saved.
 #[derive(Clone, Debug)]
-pub enum Loaded {
+pub enum LoadResult {
     /// From the file, whoever wrote that.
     Read,
     /// There was no file, and nothing was saved since.
@@ -49,7 +49,7 @@ pub struct Document {
     /// Shared with its clones: taking a snapshot copies nothing.
     pub text: Rope,
     /// The file that it is; None for an untitled one, or one outside every workspace.
-    pub place: Option<Place>,
+    pub place: Option<DocumentPath>,
     /// What was opened or last saved.
     pub saved: Rope,
     /// What it goes on from instead, where a restore gave it that and it was not saved since.
@@ -57,8 +57,8 @@ pub struct Document {
     /// It showed what a restore had given it, and shows its file again.
     pub taken_back: bool,
     /// Where `saved` comes from, as far as that says who wrote it.
-    pub loaded: Loaded,
-    pub form: Form,
+    pub loaded: LoadResult,
+    pub form: TextFormat,
     /// A change of it could not be read: what the client has is not known until it tells the whole text.
     pub lost: bool,
     /// It is so large that its text was not even taken; then it is lost, too.
@@ -74,8 +74,8 @@ pub enum LeftAlone {
 
 /// A file of a workspace.
 #[derive(Clone, Debug)]
-pub struct Place {
-    pub room: Arc<Room>,
+pub struct DocumentPath {
+    pub handle: Arc<WorkspaceHandle>,
     pub path: RelPath,
 }
 
@@ -89,10 +89,10 @@ impl Document {
             saved: text.clone(),
             given: None,
             taken_back: false,
-            loaded: Loaded::Read,
+            loaded: LoadResult::Read,
             text,
             place: None,
-            form: Form::default(),
+            form: TextFormat::default(),
             lost: huge,
             huge,
         }
@@ -100,7 +100,7 @@ impl Document {
 
     /// A file that is not open, as an editor would open it that shows plain newlines. None: it is no text.
     pub fn of_file(content: &[u8]) -> Option<Self> {
-        let (form, text) = Form::of_file(content)?;
+        let (form, text) = TextFormat::of_file(content)?;
         let mut document = Self::opened(0, &text);
         document.form = form;
         Some(document)
@@ -108,17 +108,17 @@ impl Document {
 
     /// It is this file. `content`: what is on disk; an editor may open a document with what it kept from the
     /// last time.
-    pub fn stands_at(&mut self, place: Option<Place>, content: Option<&[u8]>) {
+    pub fn stands_at(&mut self, place: Option<DocumentPath>, content: Option<&[u8]>) {
         let no_file = place.is_some() && content.is_none() && self.saved.len_bytes() == 0;
         self.loaded = if no_file {
-            Loaded::Nothing
+            LoadResult::Nothing
         } else {
-            Loaded::Read
+            LoadResult::Read
         };
         self.place = place;
         self.given = None;
         if let Some(content) = content {
-            self.form = Form::between(content, &self.saved);
+            self.form = TextFormat::between(content, &self.saved);
             if let Some(on_disk) = self.form.text_of(content)
                 && self.saved != on_disk.as_str()
             {
@@ -151,7 +151,7 @@ impl Document {
 
     /// Of a file that is not there yet, and nothing was typed.
     pub fn is_nothing(&self) -> bool {
-        matches!(self.loaded, Loaded::Nothing) && self.text.len_bytes() == 0
+        matches!(self.loaded, LoadResult::Nothing) && self.text.len_bytes() == 0
     }
 
     /// As `shows`, but for what an editor adds or takes away at the end when it writes.
@@ -170,7 +170,7 @@ impl Document {
 
     /// What it goes on from: what was loaded or last saved, as it stood in the file, or what a restore gave it.
     pub fn base(&self) -> Option<ContentId> {
-        if self.given.is_some() || matches!(self.loaded, Loaded::Nothing) {
+        if self.given.is_some() || matches!(self.loaded, LoadResult::Nothing) {
             return self.given;
         }
         Some(ContentId::of(&self.form.in_file(&self.saved)?))
@@ -180,10 +180,10 @@ impl Document {
     pub fn base_bytes(&self) -> Option<Vec<u8>> {
         let known = self.given.is_none() && !self.lost;
         let own = match &self.loaded {
-            Loaded::Own | Loaded::Nothing => true,
-            Loaded::Written { own, .. } => *own,
-            Loaded::Anew { own, when, .. } => *own && when.elapsed() < AT_ONCE,
-            Loaded::Read => false,
+            LoadResult::Own | LoadResult::Nothing => true,
+            LoadResult::Written { own, .. } => *own,
+            LoadResult::Anew { own, when, .. } => *own && when.elapsed() < AT_ONCE,
+            LoadResult::Read => false,
         };
         (known && !own)
             .then(|| self.form.in_file(self.base_rope()))
@@ -193,9 +193,9 @@ impl Document {
     /// What it went on from when what is saved by now was typed.
     fn base_rope(&self) -> &Rope {
         match &self.loaded {
-            Loaded::Written { before, .. } => before,
+            LoadResult::Written { before, .. } => before,
             // Eglot tells what was typed last when it has saved that: then it was not read anew, but written
-            Loaded::Anew { before, when, .. } if when.elapsed() < AT_ONCE => before,
+            LoadResult::Anew { before, when, .. } if when.elapsed() < AT_ONCE => before,
             _ => &self.saved,
         }
     }
@@ -203,13 +203,13 @@ impl Document {
     /// Its file holds what it holds, since the client wrote that and has not said so yet.
     pub fn written(&mut self, file: &[u8]) {
         let before = self.base_rope().clone();
-        let own = matches!(self.loaded, Loaded::Own | Loaded::Nothing);
+        let own = matches!(self.loaded, LoadResult::Own | LoadResult::Nothing);
         let typed = self.text != self.saved;
         let loaded = self.loaded.clone();
         self.taken_back = false;
         self.saved(Some(file));
         self.loaded = if typed {
-            Loaded::Written { before, own }
+            LoadResult::Written { before, own }
         } else {
             loaded
         };
@@ -261,7 +261,7 @@ impl Document {
     /// that. `was_clean`: nothing was typed into it before.
     pub fn may_be_read_anew(&mut self, was_clean: bool) {
         let Some(place) = &self.place else { return };
-        let file = place.room.root().join(place.path.to_path());
+        let file = place.handle.root().join(place.path.to_path());
         // most often a key was pressed: then the sizes tell, or the file would be read for every one
         let may_be = match self.form.size_of(&self.text) {
             Some(size) => std::fs::metadata(&file).is_ok_and(|meta| meta.len() == size as u64),
@@ -272,10 +272,10 @@ impl Document {
         }
         if let Some(file) = read(&file).filter(|file| self.shows(file)) {
             let before = self.base_rope().clone();
-            let own = matches!(self.loaded, Loaded::Own | Loaded::Nothing);
+            let own = matches!(self.loaded, LoadResult::Own | LoadResult::Nothing);
             self.taken_back |= self.given.is_some();
             self.saved(Some(&file));
-            self.loaded = Loaded::Anew {
+            self.loaded = LoadResult::Anew {
                 before,
                 own,
                 when: Instant::now(),
@@ -301,9 +301,9 @@ impl Document {
         }
         self.saved = self.text.clone();
         self.given = None;
-        self.loaded = Loaded::Read;
+        self.loaded = LoadResult::Read;
         if let Some(file) = file {
-            let form = Form::between(file, &self.text);
+            let form = TextFormat::between(file, &self.text);
             if form.in_file(&self.text).is_some_and(|text| text == file) {
                 self.form = form;
             }
@@ -355,9 +355,9 @@ pub fn edit(text: &mut Rope, change: &Change, encoding: Encoding) {
     }
 }
 
-impl PartialEq for Place {
+impl PartialEq for DocumentPath {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.room, &other.room) && self.path == other.path
+        Arc::ptr_eq(&self.handle, &other.handle) && self.path == other.path
     }
 }
 
@@ -389,7 +389,7 @@ impl Documents {
 
     /// Another document of the same file than the one with this URI: under another name, which leads to it. One with
     /// text that is not saved, if there is one.
-    pub fn other_at(&self, place: &Place, uri: &str) -> Option<String> {
+    pub fn other_at(&self, place: &DocumentPath, uri: &str) -> Option<String> {
         let same = |document: &Document| document.place.as_ref() == Some(place);
         let others = self.0.iter().filter(|e| e.key() != uri && same(e));
         let others = others.map(|e| (e.text != e.saved, e.key().clone()));
@@ -397,7 +397,7 @@ impl Documents {
     }
 
     /// Whether another document of the same file has text that is not saved.
-    pub fn dirty_at(&self, place: &Place, uri: &str) -> bool {
+    pub fn dirty_at(&self, place: &DocumentPath, uri: &str) -> bool {
         let other = self.other_at(place, uri);
         let other = other.and_then(|other| self.get(&other));
         other.is_some_and(|other| other.text != other.saved)
@@ -405,21 +405,21 @@ impl Documents {
 
     /// Whether any is a file of this workspace.
     pub fn any_of(&self, root: &Path) -> bool {
-        let at = |place: &Place| place.room.root() == root;
+        let at = |place: &DocumentPath| place.handle.root() == root;
         self.0
             .iter()
             .any(|entry| entry.place.as_ref().is_some_and(at))
     }
 
     /// Snapshots of all that are files of this workspace.
-    pub fn of(&self, room: &Room) -> Vec<(String, Document)> {
+    pub fn of(&self, handle: &WorkspaceHandle) -> Vec<(String, Document)> {
         let all = self.0.iter();
         let mut found: Vec<(String, Document)> = all
             .filter(|entry| {
                 entry
                     .place
                     .as_ref()
-                    .is_some_and(|p| p.room.root() == room.root())
+                    .is_some_and(|p| p.handle.root() == handle.root())
             })
             .map(|entry| (entry.key().clone(), entry.value().clone()))
             .collect();

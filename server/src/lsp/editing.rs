@@ -1,4 +1,4 @@
-//! Open documents in a restore: what the engine is told of them, and how their new text gets into the editor.
+//! OpenDocuments documents in a restore: what the engine is told of them, and how their new text gets into the editor.
 //! What counts is what the client then sends, not that it said yes.
 
 use std::path::Path;
@@ -11,12 +11,12 @@ use backstitch_core::restore::OpenDoc;
 use serde_json::{Value, json};
 use tower_lsp::gen_lsp_types::{MessageType, TextEdit, WorkspaceEdit};
 
-use super::client_capabilities::Abilities;
+use super::client_capabilities::ClientFeatures;
 use super::document::{self, Document};
 use super::edits;
 use super::messages;
-use super::session::{ANSWER, Session, Touched};
-use super::workspace::Room;
+use super::session::{ANSWER, DocumentEvent, ServerState};
+use super::workspace::WorkspaceHandle;
 
 /// How often to try while the user types into the document.
 const TRIES: usize = 3;
@@ -28,7 +28,7 @@ const ECHO: Duration = Duration::from_secs(5);
 
 /// The open documents of a workspace, as they are at one moment.
 #[derive(Clone, Debug)]
-pub struct Open {
+pub struct OpenDocuments {
     documents: Vec<Document>,
     reloads: bool,
 }
@@ -45,9 +45,9 @@ pub struct NewText {
     pub base: Option<ContentId>,
 }
 
-impl Open {
-    pub fn of(session: &Session, room: &Room) -> Self {
-        let documents = session.documents.of(room).into_iter();
+impl OpenDocuments {
+    pub fn of(session: &ServerState, handle: &WorkspaceHandle) -> Self {
+        let documents = session.documents.of(handle).into_iter();
         Self {
             documents: documents.map(|(_, document)| document).collect(),
             reloads: session.abilities().own.reloads_from_disk,
@@ -89,15 +89,15 @@ impl Open {
 
 /// Documents whose new text has not been seen to arrive. They wait for a save all the same.
 #[derive(Clone, Debug, Default)]
-pub struct Unseen {
+pub struct UnconfirmedEdits {
     /// Closed, refused, or typed into meanwhile.
     pub not_taken: Vec<RelPath>,
-    /// Taken, as the client says, which has not told of the change yet.
+    /// EditFate, as the client says, which has not told of the change yet.
     pub awaited: Vec<RelPath>,
 }
 
 /// What became of one edit.
-enum Taken {
+enum EditFate {
     /// Of the document with this URI.
     Seen(String),
     No,
@@ -106,7 +106,7 @@ enum Taken {
 }
 
 /// An edit that the client says it has done.
-struct Said {
+struct ClientAnswer {
     path: RelPath,
     uri: String,
     version: i32,
@@ -115,7 +115,7 @@ struct Said {
 
 /// Who waits for documents to change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum For {
+pub enum EditWait {
     /// A command of the client, which may tell of changes only after its answer.
     Command,
     /// Another process.
@@ -125,37 +125,37 @@ pub enum For {
 /// Puts new texts into their documents, all at once. The user is told of those that do not take theirs, now or
 /// later.
 pub async fn apply(
-    session: &Arc<Session>,
-    room: &Arc<Room>,
+    session: &Arc<ServerState>,
+    handle: &Arc<WorkspaceHandle>,
     texts: Vec<NewText>,
-    waits: For,
-) -> Unseen {
+    waits: EditWait,
+) -> UnconfirmedEdits {
     let patience = match waits {
-        For::Command => PROMPT,
-        For::Another => ECHO,
+        EditWait::Command => PROMPT,
+        EditWait::Another => ECHO,
     };
-    let mut unseen = Unseen::default();
-    let mut said: Vec<Said> = Vec::new();
+    let mut unseen = UnconfirmedEdits::default();
+    let mut said: Vec<ClientAnswer> = Vec::new();
     let mut under_way = Vec::new();
     for text in texts {
         let (path, base) = (text.path.clone(), text.base);
-        let (session, room) = (session.clone(), room.clone());
-        let one = async move { one(&session, &room, &text, patience).await };
+        let (session, handle) = (session.clone(), handle.clone());
+        let one = async move { one(&session, &handle, &text, patience).await };
         under_way.push((path, base, tokio::spawn(one)));
     }
     for (path, base, one) in under_way {
         match one.await {
-            Ok(Taken::Seen(uri)) => goes_on(session, &uri, base),
-            Ok(Taken::Said(uri, version)) => {
+            Ok(EditFate::Seen(uri)) => goes_on(session, &uri, base),
+            Ok(EditFate::Said(uri, version)) => {
                 unseen.awaited.push(path.clone());
-                said.push(Said {
+                said.push(ClientAnswer {
                     path,
                     uri,
                     version,
                     base,
                 });
             }
-            Ok(Taken::No) | Err(_) => unseen.not_taken.push(path),
+            Ok(EditFate::No) | Err(_) => unseen.not_taken.push(path),
         }
     }
     warn(session, &unseen.not_taken);
@@ -167,15 +167,19 @@ pub async fn apply(
 
 /// Has a document that still shows what a file held show what was written to it, where its editor does not by
 /// itself.
-pub async fn follow_disk(session: &Arc<Session>, room: &Arc<Room>, save: &PendingSave) {
+pub async fn follow_disk(
+    session: &Arc<ServerState>,
+    handle: &Arc<WorkspaceHandle>,
+    save: &PendingSave,
+) {
     let (Some(from), false) = (
         save.disk.content(),
         session.abilities().own.reloads_from_disk,
     ) else {
         return;
     };
-    let shows = find(session, room, &save.path).and_then(|(_, document)| document.as_saved());
-    let file = document::read(&room.root().join(save.path.to_path()));
+    let shows = find(session, handle, &save.path).and_then(|(_, document)| document.as_saved());
+    let file = document::read(&handle.root().join(save.path.to_path()));
     if let (Some(content), true) = (file, shows.is_some_and(|text| ContentId::of(&text) == from)) {
         let path = save.path.clone();
         let base = Some(ContentId::of(&content));
@@ -185,22 +189,22 @@ pub async fn follow_disk(session: &Arc<Session>, room: &Arc<Room>, save: &Pendin
             content,
             base,
         };
-        apply(session, room, vec![new], For::Another).await;
+        apply(session, handle, vec![new], EditWait::Another).await;
     }
 }
 
 /// From now on what is not saved of a document counts from what a restore gave it.
-fn goes_on(session: &Session, uri: &str, base: Option<ContentId>) {
+fn goes_on(session: &ServerState, uri: &str, base: Option<ContentId>) {
     session
         .documents
         .with(uri, |document| document.goes_on_from(base));
-    session.touch(Touched::Changed(uri.to_owned()));
+    session.touch(DocumentEvent::Changed(uri.to_owned()));
 }
 
 /// Waits for changes that are on their way.
-async fn follow_up(session: Arc<Session>, said: Vec<Said>) {
+async fn follow_up(session: Arc<ServerState>, said: Vec<ClientAnswer>) {
     let mut left = Vec::new();
-    for Said {
+    for ClientAnswer {
         path,
         uri,
         version,
@@ -217,33 +221,38 @@ async fn follow_up(session: Arc<Session>, said: Vec<Said>) {
     warn(&session, &left);
 }
 
-fn warn(session: &Session, left: &[RelPath]) {
+fn warn(session: &ServerState, left: &[RelPath]) {
     if left.is_empty() {
         return;
     }
     session.say(MessageType::Warning, messages::notice::not_taken(left));
 }
 
-async fn one(session: &Session, room: &Room, new: &NewText, patience: Duration) -> Taken {
+async fn one(
+    session: &ServerState,
+    handle: &WorkspaceHandle,
+    new: &NewText,
+    patience: Duration,
+) -> EditFate {
     for _ in 0..TRIES {
-        let Some((uri, document)) = find(session, room, &new.path) else {
+        let Some((uri, document)) = find(session, handle, &new.path) else {
             // closed meanwhile: whoever hears of that asks what is to be written
-            return Taken::No;
+            return EditFate::No;
         };
         let Some(target) = document.text_of(&new.content) else {
-            return Taken::No;
+            return EditFate::No;
         };
         if document.text == target.as_str() {
-            return Taken::Seen(uri);
+            return EditFate::Seen(uri);
         }
         if !document.is(new.from) {
             // typed since it was planned
-            return Taken::No;
+            return EditFate::No;
         }
         let edits = edits::between(&document.text, &target, session.abilities().encoding);
         let edit = change(session.abilities(), &uri, document.version, &edits);
         let Ok(edit) = serde_json::from_value::<WorkspaceEdit>(edit) else {
-            return Taken::No;
+            return EditFate::No;
         };
         let asked = tokio::time::timeout(ANSWER, session.client.apply_edit(edit));
         let refused = match asked.await {
@@ -260,21 +269,21 @@ async fn one(session: &Session, room: &Room, new: &NewText, patience: Duration) 
         let patience = if refused { PROMPT } else { patience };
         let is_target = |document: &Document| document.text == target.as_str();
         if session.comes_to(&uri, patience, is_target).await {
-            return Taken::Seen(uri);
+            return EditFate::Seen(uri);
         }
         let now = session.documents.get(&uri);
         let is_same = now.is_some_and(|now| now.version == document.version);
         if !refused && is_same {
             // Perhaps it is done and not told yet: the same edit once more would then fall on other text.
-            return Taken::Said(uri, document.version);
+            return EditFate::Said(uri, document.version);
         }
         tracing::info!("{uri}: the edit was refused, or something was typed");
     }
-    Taken::No
+    EditFate::No
 }
 
 /// The edits of a document, in the words that the client knows.
-fn change(abilities: &Abilities, uri: &str, version: i32, edits: &[TextEdit]) -> Value {
+fn change(abilities: &ClientFeatures, uri: &str, version: i32, edits: &[TextEdit]) -> Value {
     if !abilities.versioned_edits {
         return json!({ "changes": { uri: edits } });
     }
@@ -296,8 +305,12 @@ fn change(abilities: &Abilities, uri: &str, version: i32, edits: &[TextEdit]) ->
 }
 
 /// The document of a file: of two under different names, the one with text that is not saved.
-fn find(session: &Session, room: &Room, path: &RelPath) -> Option<(String, Document)> {
-    let all = session.documents.of(room).into_iter();
+fn find(
+    session: &ServerState,
+    handle: &WorkspaceHandle,
+    path: &RelPath,
+) -> Option<(String, Document)> {
+    let all = session.documents.of(handle).into_iter();
     let of_it =
         all.filter(|(_, document)| document.place.as_ref().is_some_and(|p| p.path == *path));
     of_it.max_by_key(|(_, document)| document.text != document.saved)

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use backstitch_core::capture::{AgentEvent, Effect, EventKind, Told, ToolCall};
+use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport};
 use backstitch_core::model::RelPath;
 use backstitch_core::{Engine, InEditor};
 use backstitch_protocol::{
@@ -17,11 +17,11 @@ use tower_lsp::gen_lsp_types::WorkspaceEdit;
 
 use super::commands;
 use super::document::Document;
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, Reply};
 use super::messages::{arguments, refusal::agent as messages};
-use super::session::{ANSWER, Session};
-use super::workspace::{Acting, Room};
-use super::workspace_edit::{OnItsWay, Parts};
+use super::session::{ANSWER, ServerState};
+use super::workspace::{WorkspaceHandle, WriteAccess};
+use super::workspace_edit::{EditParts, InFlightEdit};
 
 /// How long the client may take to send what an edit came to.
 const ECHO: std::time::Duration = std::time::Duration::from_secs(5);
@@ -30,22 +30,22 @@ const SETTLE: std::time::Duration = std::time::Duration::from_millis(300);
 
 /// The agent at work in this editor, from one turn's begin to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AtWork {
+pub struct ActiveAgent {
     pub agent: String,
     pub session: String,
 }
 
-pub async fn turn_begin(session: &Session, turn: TurnBeginParams) -> Outcome<TurnResult> {
-    let room = commands::room(session, &turn.place)?;
+pub async fn turn_begin(session: &ServerState, turn: TurnBeginParams) -> Reply<TurnResult> {
+    let handle = commands::handle(session, &turn.place)?;
     let (Some(agent), Some(id)) = (turn.agent, turn.session) else {
         return Err(Failure::usage(messages::UNNAMED));
     };
-    let at_work = AtWork { agent, session: id };
+    let at_work = ActiveAgent { agent, session: id };
     session.begins(at_work.clone());
     // what is typed by now belongs to the state before the turn
-    super::buffers::keep_all(session, &room, true).await;
+    super::buffers::keep_all(session, &handle, true).await;
     let event = event(
-        &room,
+        &handle,
         &at_work,
         "turnBegin",
         EventKind::Prompt {
@@ -53,23 +53,27 @@ pub async fn turn_begin(session: &Session, turn: TurnBeginParams) -> Outcome<Tur
             synthetic: false,
         },
     );
-    let made = room.act(true, move |Acting { engine, .. }| recorded(engine, &event));
+    let made = handle.act(true, move |WriteAccess { engine, .. }| {
+        recorded(engine, &event)
+    });
     Ok(TurnResult {
         checkpoint: made.await?,
     })
 }
 
-pub async fn turn_end(session: &Session, turn: TurnEndParams) -> Outcome<TurnResult> {
-    let room = commands::room(session, &turn.place)?;
+pub async fn turn_end(session: &ServerState, turn: TurnEndParams) -> Reply<TurnResult> {
+    let handle = commands::handle(session, &turn.place)?;
     let at_work = meant(session, turn.agent, turn.session)?;
     session.ends(&at_work);
     let event = event(
-        &room,
+        &handle,
         &at_work,
         "turnEnd",
         EventKind::Stop { background: false },
     );
-    let made = room.act(true, move |Acting { engine, .. }| recorded(engine, &event));
+    let made = handle.act(true, move |WriteAccess { engine, .. }| {
+        recorded(engine, &event)
+    });
     Ok(TurnResult {
         checkpoint: made.await?,
     })
@@ -77,12 +81,12 @@ pub async fn turn_end(session: &Session, turn: TurnEndParams) -> Outcome<TurnRes
 
 /// The agent that is meant: as named, or the one at work of which nothing else is said. It is never guessed among
 /// several.
-fn meant(session: &Session, agent: Option<String>, id: Option<String>) -> Outcome<AtWork> {
+fn meant(session: &ServerState, agent: Option<String>, id: Option<String>) -> Reply<ActiveAgent> {
     if let (Some(agent), Some(session)) = (&agent, &id) {
         let (agent, session) = (agent.clone(), session.clone());
-        return Ok(AtWork { agent, session });
+        return Ok(ActiveAgent { agent, session });
     }
-    let is_meant = |at_work: &AtWork| {
+    let is_meant = |at_work: &ActiveAgent| {
         agent.as_ref().is_none_or(|agent| *agent == at_work.agent)
             && id.as_ref().is_none_or(|id| *id == at_work.session)
     };
@@ -99,14 +103,19 @@ fn meant(session: &Session, agent: Option<String>, id: Option<String>) -> Outcom
     })
 }
 
-fn event(room: &Room, at_work: &AtWork, name: &str, kind: EventKind) -> AgentEvent {
+fn event(
+    handle: &WorkspaceHandle,
+    at_work: &ActiveAgent,
+    name: &str,
+    kind: EventKind,
+) -> AgentEvent {
     AgentEvent {
         agent: at_work.agent.clone(),
         session: at_work.session.clone(),
         transcript: None,
         prompt_id: None,
         subagent: None,
-        cwd: Some(room.root().to_path_buf()),
+        cwd: Some(handle.root().to_path_buf()),
         name: name.to_owned(),
         kind,
     }
@@ -119,13 +128,13 @@ fn recorded(engine: &mut Engine, event: &AgentEvent) -> backstitch_core::Result<
 
 /// Applies an agent's edit, in the editor where a document is open and on disk elsewhere, and records what it came
 /// to as the agent's.
-pub async fn apply_edit(session: &Session, asked: ApplyEditParams) -> Outcome<ApplyEditResult> {
+pub async fn apply_edit(session: &ServerState, asked: ApplyEditParams) -> Reply<ApplyEditResult> {
     let at_work = meant(session, asked.agent, asked.session)?;
     let edit = WorkspaceEdit::deserialize(&asked.edit.0).map_err(|error| {
         tracing::info!("an agent's edit: {error}");
         Failure::usage(arguments::edit_unreadable()).hint(arguments::EDIT_HINT)
     })?;
-    let mut parts = Parts::of(session, &edit)?;
+    let mut parts = EditParts::of(session, &edit)?;
     let label = asked.label.unwrap_or_else(|| "applyEdit".to_owned());
     let calls = begin(&mut parts, &at_work, &label).await?;
     let applying = session.applying();
@@ -134,33 +143,35 @@ pub async fn apply_edit(session: &Session, asked: ApplyEditParams) -> Outcome<Ap
         failed => failed,
     };
     let mut checkpoints = Vec::new();
-    for (room, call) in calls {
+    for (handle, call) in calls {
         let kind = EventKind::After {
             call,
-            told: Told::default(),
+            told: ToolReport::default(),
             failed: done.is_err(),
         };
-        let event = event(&room, &at_work, "applyEdit", kind);
-        let made = room.act(true, move |Acting { engine, .. }| recorded(engine, &event));
+        let event = event(&handle, &at_work, "applyEdit", kind);
+        let made = handle.act(true, move |WriteAccess { engine, .. }| {
+            recorded(engine, &event)
+        });
         checkpoints.extend(made.await?);
-        session.changed(&room);
+        session.changed(&handle);
     }
     drop(applying);
     done?;
     let (edits, not_taken) = arrived(session, parts.documents).await;
-    for (room, edits) in edits.into_values() {
+    for (handle, edits) in edits.into_values() {
         let call = ToolCall {
             id: None,
             tool: label.clone(),
             input: Vec::new(),
             effect: Effect::Names(edits.iter().map(|e| e.path.to_path()).collect()),
         };
-        let event = event(&room, &at_work, "applyEdit", EventKind::Other);
-        let made = room.act(true, move |Acting { engine, lease }| {
+        let event = event(&handle, &at_work, "applyEdit", EventKind::Other);
+        let made = handle.act(true, move |WriteAccess { engine, lease }| {
             engine.record_in_editor(&lease, &event, &call, &edits)
         });
         checkpoints.extend(made.await?.map(|node| node.to_string()));
-        session.changed(&room);
+        session.changed(&handle);
     }
     Ok(ApplyEditResult {
         applied: not_taken.is_empty(),
@@ -171,20 +182,20 @@ pub async fn apply_edit(session: &Session, asked: ApplyEditParams) -> Outcome<Ap
 
 /// Begins a call in each workspace whose files change on disk, once it is sure that nothing is lost by it.
 async fn begin(
-    parts: &mut Parts,
-    at_work: &AtWork,
+    parts: &mut EditParts,
+    at_work: &ActiveAgent,
     label: &str,
-) -> Outcome<Vec<(Arc<Room>, ToolCall)>> {
+) -> Reply<Vec<(Arc<WorkspaceHandle>, ToolCall)>> {
     static LAST: AtomicU64 = AtomicU64::new(0);
     for files in parts.files.values_mut() {
         let doomed: Vec<RelPath> = std::mem::take(&mut files.doomed).into_iter().collect();
-        let kept = move |Acting { engine, .. }: Acting<'_>| engine.can_be_kept(&doomed);
-        files.room.act(true, kept).await?;
+        let kept = move |WriteAccess { engine, .. }: WriteAccess<'_>| engine.can_be_kept(&doomed);
+        files.handle.act(true, kept).await?;
     }
     name_moved(parts).await?;
     let mut calls = Vec::new();
     for files in parts.files.values() {
-        let room = &files.room;
+        let handle = &files.handle;
         let number = LAST.fetch_add(1, Ordering::Relaxed);
         let call = ToolCall {
             id: Some(format!("applyEdit-{}-{number}", std::process::id())),
@@ -192,25 +203,34 @@ async fn begin(
             input: Vec::new(),
             effect: Effect::Names(files.named.iter().cloned().collect()),
         };
-        let event = event(room, at_work, "applyEdit", EventKind::Before(call.clone()));
-        let begun = room.act(true, move |Acting { engine, .. }| recorded(engine, &event));
+        let event = event(
+            handle,
+            at_work,
+            "applyEdit",
+            EventKind::Before(call.clone()),
+        );
+        let begun = handle.act(true, move |WriteAccess { engine, .. }| {
+            recorded(engine, &event)
+        });
         begun.await?;
-        calls.push((room.clone(), call));
+        calls.push((handle.clone(), call));
     }
     Ok(calls)
 }
 
 /// What moves with its directory is named as far as it belongs to the history; of the rest nothing is lost.
-async fn name_moved(parts: &mut Parts) -> Outcome<()> {
+async fn name_moved(parts: &mut EditParts) -> Reply<()> {
     let moved = parts.files.values_mut();
-    let moved = moved.map(|files| (files.room.clone(), std::mem::take(&mut files.moved)));
-    for (room, mut moved) in moved.collect::<Vec<_>>() {
+    let moved = moved.map(|files| (files.handle.clone(), std::mem::take(&mut files.moved)));
+    for (handle, mut moved) in moved.collect::<Vec<_>>() {
         let from: Vec<RelPath> = moved.keys().cloned().collect();
-        let belonging = room.act(true, move |Acting { engine, .. }| engine.belonging(from));
+        let belonging = handle.act(true, move |WriteAccess { engine, .. }| {
+            engine.belonging(from)
+        });
         for from in belonging.await? {
             if let Some(to) = moved.remove(&from) {
-                parts.name(&room, room.root().join(from.to_path()));
-                parts.name(&to.room, to.room.root().join(to.path.to_path()));
+                parts.name(&handle, handle.root().join(from.to_path()));
+                parts.name(&to.handle, to.handle.root().join(to.path.to_path()));
             }
         }
     }
@@ -218,7 +238,7 @@ async fn name_moved(parts: &mut Parts) -> Outcome<()> {
 }
 
 /// Has the client do its part.
-async fn in_client(session: &Session, edit: Option<&WorkspaceEdit>) -> Outcome<()> {
+async fn in_client(session: &ServerState, edit: Option<&WorkspaceEdit>) -> Reply<()> {
     let Some(edit) = edit else { return Ok(()) };
     let answer = tokio::time::timeout(ANSWER, session.client.apply_edit(edit.clone())).await;
     let refused = match answer {
@@ -235,20 +255,20 @@ async fn in_client(session: &Session, edit: Option<&WorkspaceEdit>) -> Outcome<(
     ))
 }
 
-type ByRoom = BTreeMap<PathBuf, (Arc<Room>, Vec<InEditor>)>;
+type ByRoom = BTreeMap<PathBuf, (Arc<WorkspaceHandle>, Vec<InEditor>)>;
 
 /// What came of the edit in each document, by workspace, and the documents in which it did not arrive. What
 /// counts is what the client then has; what was typed meanwhile is not the agent's.
 async fn arrived(
-    session: &Session,
+    session: &ServerState,
     documents: BTreeMap<String, (Document, Document)>,
 ) -> (ByRoom, Vec<String>) {
-    let (mut rooms, mut not_taken) = (ByRoom::new(), Vec::new());
+    let (mut handles, mut not_taken) = (ByRoom::new(), Vec::new());
     for (uri, (before, after)) in documents {
         if before.text == after.text {
             continue;
         }
-        let way = OnItsWay { before, after };
+        let way = InFlightEdit { before, after };
         let is_there = |now: &Document| way.typed(now).is_some();
         let came = |now: &Document| is_there(now) || way.collides(now);
         if !session.comes_to(&uri, ECHO, came).await {
@@ -269,15 +289,15 @@ async fn arrived(
         else {
             continue;
         };
-        let root = place.room.root().to_path_buf();
-        let (_, edits) = rooms
+        let root = place.handle.root().to_path_buf();
+        let (_, edits) = handles
             .entry(root)
-            .or_insert_with(|| (place.room.clone(), Vec::new()));
+            .or_insert_with(|| (place.handle.clone(), Vec::new()));
         edits.push(InEditor {
             path: place.path.clone(),
             before: old,
             after: new,
         });
     }
-    (rooms, not_taken)
+    (handles, not_taken)
 }

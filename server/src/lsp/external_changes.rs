@@ -9,10 +9,10 @@ use backstitch_core::{Engine, Entry, Followed, OpenText, Result};
 use tower_lsp::gen_lsp_types::MessageType;
 
 use super::document::Document;
-use super::editing::{self, For, NewText};
+use super::editing::{self, EditWait, NewText};
 use super::messages::notice;
-use super::session::Session;
-use super::workspace::{Acting, Room};
+use super::session::ServerState;
+use super::workspace::{WorkspaceHandle, WriteAccess};
 
 /// Which documents are concerned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,8 +57,13 @@ pub fn done_since(engine: &Engine, seen: Option<OpId>) -> Result<(Option<OpId>, 
 }
 
 /// Has the documents follow; a restore of this server's own is done with them by then.
-pub async fn follow(session: Arc<Session>, room: Arc<Room>, which: Which, node: Option<NodeId>) {
-    let _alone = (room.restoring.lock().await, room.serving.lock().await);
+pub async fn follow(
+    session: Arc<ServerState>,
+    handle: Arc<WorkspaceHandle>,
+    which: Which,
+    node: Option<NodeId>,
+) {
+    let _alone = (handle.restoring.lock().await, handle.serving.lock().await);
     let concerned = |document: &Document| {
         let place = document.place.as_ref().filter(|p| which.has(&p.path))?;
         if session.will_reload(document) || !document.form.is_utf8() {
@@ -71,12 +76,12 @@ pub async fn follow(session: Arc<Session>, room: Arc<Room>, which: Which, node: 
             version: i64::from(document.version),
         })
     };
-    let documents = session.documents.of(&room);
+    let documents = session.documents.of(&handle);
     let open: Vec<OpenText> = documents.iter().filter_map(|(_, d)| concerned(d)).collect();
     if open.is_empty() {
         return;
     }
-    let asked = room.act(false, move |Acting { engine, lease }| {
+    let asked = handle.act(false, move |WriteAccess { engine, lease }| {
         let mut followed = Vec::new();
         for text in open {
             let becomes = engine.follow(&text)?;
@@ -94,7 +99,7 @@ pub async fn follow(session: Arc<Session>, room: Arc<Room>, which: Which, node: 
     let followed = match asked.await {
         Ok(followed) => followed,
         Err(error) => {
-            tracing::warn!("{}: {error}", room.root().display());
+            tracing::warn!("{}: {error}", handle.root().display());
             return;
         }
     };
@@ -112,7 +117,7 @@ pub async fn follow(session: Arc<Session>, room: Arc<Room>, which: Which, node: 
         }
     }
     if !texts.is_empty() {
-        editing::apply(&session, &room, texts, For::Another).await;
+        editing::apply(&session, &handle, texts, EditWait::Another).await;
     }
     if !collide.is_empty() {
         session.say(MessageType::Warning, notice::collides(&collide));

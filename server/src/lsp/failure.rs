@@ -17,7 +17,7 @@ pub struct Failure {
     pub answer: Option<Plan>,
 }
 
-pub type Outcome<T> = Result<T, Box<Failure>>;
+pub type Reply<T> = Result<T, Box<Failure>>;
 
 impl Failure {
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Box<Self> {

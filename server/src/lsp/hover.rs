@@ -6,7 +6,7 @@ use backstitch_core::{Author, Delta, Engine, Result};
 use backstitch_protocol::{Hunk, Text};
 
 use super::messages::{self, Now};
-use crate::file_changes::Changed;
+use crate::file_changes::FileChange;
 
 /// Lines of the change that are shown.
 const LINES: usize = 16;
@@ -47,7 +47,7 @@ fn change(engine: &Engine, author: &Author, path: &RelPath, line: &str) -> Resul
         tracing::debug!("{path:?}: {node} does not have change {change:?}");
         return Ok(None);
     };
-    let changed = Changed::load(
+    let changed = FileChange::load(
         engine,
         &Delta {
             old: found.change.before.clone(),

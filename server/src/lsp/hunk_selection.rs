@@ -9,7 +9,7 @@ use backstitch_core::{Engine, Result};
 use ropey::Rope;
 
 use super::document::Document;
-use crate::file_changes::Changed;
+use crate::file_changes::FileChange;
 
 /// The ids of the hunks that a plan changes at these lines. `document`: what is open there; without it the lines are
 /// those of the file.
@@ -24,7 +24,7 @@ pub fn hunks(
     let Some(action) = actions.find(|a| a.from.as_ref().unwrap_or(&a.path) == path) else {
         return Ok(Vec::new());
     };
-    let changed = Changed::planned(engine, plan, action)?;
+    let changed = FileChange::planned(engine, plan, action)?;
     let lines = match document {
         Some(document) => {
             let held = document.as_saved().unwrap_or_else(|| document.bytes());

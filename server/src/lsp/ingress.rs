@@ -27,12 +27,12 @@ use super::frames::UNREADABLE;
 use super::from_proto;
 use super::messages::refusal;
 use super::progress::{CALLED_OFF, Carried};
-use super::session::Session;
+use super::session::ServerState;
 
 #[derive(Debug)]
 pub struct Ingress {
     inner: LspService<Backend>,
-    session: Arc<Session>,
+    session: Arc<ServerState>,
 }
 
 impl Ingress {
@@ -42,12 +42,12 @@ impl Ingress {
     }
 }
 
-type Answer<E> = Pin<Box<dyn Future<Output = Result<Option<Response>, E>> + Send>>;
+type ResponseFuture<E> = Pin<Box<dyn Future<Output = Result<Option<Response>, E>> + Send>>;
 
 impl Service<Request> for Ingress {
     type Response = Option<Response>;
     type Error = <LspService<Backend> as Service<Request>>::Error;
-    type Future = Answer<Self::Error>;
+    type Future = ResponseFuture<Self::Error>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
         self.inner.poll_ready(context)
@@ -113,7 +113,7 @@ const CARRIED: [&str; 4] = [
 ];
 
 /// Whether this cancels a request that ends by itself. The library would answer that nothing was done.
-fn is_carried_through(session: &Session, request: &Request) -> bool {
+fn is_carried_through(session: &ServerState, request: &Request) -> bool {
     if request.method() != "$/cancelRequest" {
         return false;
     }
@@ -174,7 +174,7 @@ fn is_told(method: &str) -> bool {
     STATE.contains(&method) || method == UNREADABLE || is_optional
 }
 
-fn take_up(session: &Arc<Session>, request: Request) {
+fn take_up(session: &Arc<ServerState>, request: Request) {
     let (method, _, params) = request.into_parts();
     let params = params.unwrap_or_default();
     let taken = catch_unwind(AssertUnwindSafe(|| change(session, &method, params)));
@@ -199,7 +199,7 @@ fn edits(params: Value) -> serde_json::Result<DidChangeTextDocumentParams> {
     Ok(params)
 }
 
-fn change(session: &Arc<Session>, method: &str, params: Value) -> serde_json::Result<()> {
+fn change(session: &Arc<ServerState>, method: &str, params: Value) -> serde_json::Result<()> {
     match method {
         "textDocument/didOpen" => {
             let document = from_value::<DidOpenTextDocumentParams>(params)?.text_document;

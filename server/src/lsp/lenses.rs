@@ -10,9 +10,9 @@ use super::blame_groups::{self, Group};
 use super::document::Document;
 use super::messages::{self, Now};
 use super::position::line_start;
-use super::session::Known;
+use super::session::DocumentHistory;
 use super::settings::Lenses;
-use backstitch_core::Work;
+use backstitch_core::AgentWork;
 
 /// As LSP has it; written without a tree of values between, since there may be thousands.
 #[derive(Debug, Serialize)]
@@ -38,7 +38,7 @@ struct Arguments<'a> {
 pub fn of<'a>(
     uri: &'a str,
     document: &Document,
-    known: &Known,
+    known: &DocumentHistory,
     which: Lenses,
     now: Now,
 ) -> Vec<Lens<'a>> {
@@ -88,8 +88,8 @@ fn lens<'a>(
     }
 }
 
-fn wanted(group: &Group, known: &Known, which: Lenses) -> bool {
-    let of = |work: &Work| (work.session.id, work.turn.as_ref().map(|turn| turn.number));
+fn wanted(group: &Group, known: &DocumentHistory, which: Lenses) -> bool {
+    let of = |work: &AgentWork| (work.session.id, work.turn.as_ref().map(|turn| turn.number));
     let (own, last) = (group.work().map(of), known.latest);
     match which {
         Lenses::All => true,

@@ -12,7 +12,7 @@ use std::fmt::Write as _;
 
 use backstitch_core::model::Certainty;
 use backstitch_core::model::Turn;
-use backstitch_core::{Author, By, Work};
+use backstitch_core::{AgentWork, Author, By};
 
 use super::blame_groups::Group;
 use crate::render::{self, Paint};
@@ -40,7 +40,7 @@ impl Now {
 }
 
 /// `turn 4 “refactor auth” · 2 min ago`.
-pub fn turn(author: &Author, work: &Work, now: Now) -> String {
+pub fn turn(author: &Author, work: &AgentWork, now: Now) -> String {
     let mut text = match &work.turn {
         Some(turn) => {
             let prompt = render::cut(&render::clean(&turn.prompt), PROMPT);
@@ -64,7 +64,7 @@ pub fn turn(author: &Author, work: &Work, now: Now) -> String {
 }
 
 /// `turn 4`; the agent where the turn is not known.
-pub fn name(work: &Work) -> String {
+pub fn name(work: &AgentWork) -> String {
     match &work.turn {
         Some(turn) => format!("turn {}", turn.number),
         None => render::clean(&work.session.agent),

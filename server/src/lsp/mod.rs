@@ -52,8 +52,8 @@ use tokio::sync::mpsc::unbounded_channel;
 use tower_lsp::Server;
 
 use ingress::Ingress;
-use outgoing::Written;
-use session::Session;
+use outgoing::ResponseWriter;
+use session::ServerState;
 
 /// Requests that may be open at once. What is above waits in the pipe; none of ours waits for the client.
 const AT_ONCE: usize = 256;
@@ -101,7 +101,7 @@ fn can_be_written(dir: &Path) -> std::io::Result<()> {
     tempfile::tempfile_in(there.unwrap_or(&dir)).map(|_| ())
 }
 
-async fn serve(options: &Options) -> Arc<Session> {
+async fn serve(options: &Options) -> Arc<ServerState> {
     let (stdin, stdout) = (tokio::io::stdin(), tokio::io::stdout());
     let (session, serving) = start(options.store_dir.clone(), stdin, stdout);
     serving.await;
@@ -113,7 +113,7 @@ fn start<I, O>(
     store_dir: Option<PathBuf>,
     from: I,
     to: O,
-) -> (Arc<Session>, impl Future<Output = ()>)
+) -> (Arc<ServerState>, impl Future<Output = ()>)
 where
     I: AsyncRead + Unpin + Send + 'static,
     O: AsyncWrite + Unpin,
@@ -122,10 +122,10 @@ where
     let (touched, touching) = unbounded_channel();
     let (opened, opening) = unbounded_channel();
     let (service, socket) = backend::service(|client| {
-        Arc::new(Session::new(client, store_dir, heard, touched, opened))
+        Arc::new(ServerState::new(client, store_dir, heard, touched, opened))
     });
     let session = service.inner().session.clone();
-    let to = Written::new(to, service.inner().outgoing.clone());
+    let to = ResponseWriter::new(to, service.inner().outgoing.clone());
     tokio::spawn(buffers::record(session.clone(), touching));
     tokio::spawn(notifications::follow(session.clone(), hearing));
     tokio::spawn(pending_saves::follow(session.clone(), opening));

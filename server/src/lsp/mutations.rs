@@ -6,26 +6,26 @@ use std::sync::Arc;
 use backstitch_core::Entry;
 use backstitch_protocol::ForkResult;
 
-use super::failure::Outcome;
-use super::session::Session;
+use super::failure::Reply;
+use super::session::ServerState;
 use super::uri;
-use super::workspace::{Acting, Room};
+use super::workspace::{WorkspaceHandle, WriteAccess};
 use crate::to_protocol;
 
 /// A branch at a revision; one without a name gets one.
 pub async fn fork(
-    room: &Arc<Room>,
+    handle: &Arc<WorkspaceHandle>,
     rev: String,
     name: Option<String>,
     into: Option<PathBuf>,
-    session: &Arc<Session>,
-) -> Outcome<ForkResult> {
-    let root = room.root().to_path_buf();
+    session: &Arc<ServerState>,
+) -> Reply<ForkResult> {
+    let root = handle.root().to_path_buf();
     let into = into.map(|dir| {
         let named = dir.to_str().and_then(uri::to_path);
         root.join(named.unwrap_or(dir))
     });
-    let forked = room.act(false, move |Acting { engine, .. }| {
+    let forked = handle.act(false, move |WriteAccess { engine, .. }| {
         let from = engine.resolve(&rev)?;
         let name = match name {
             Some(name) => name,
@@ -54,7 +54,7 @@ pub async fn fork(
         }
     });
     let forked = forked.await?;
-    session.changed(room);
+    session.changed(handle);
     Ok(forked)
 }
 
@@ -73,8 +73,8 @@ fn free_name(engine: &backstitch_core::Engine, rev: &str) -> backstitch_core::Re
 }
 
 /// The checkpoint that was tagged.
-pub async fn tag(room: &Room, rev: String, name: String) -> Outcome<String> {
-    let tagged = room.act(false, move |Acting { engine, .. }| {
+pub async fn tag(handle: &WorkspaceHandle, rev: String, name: String) -> Reply<String> {
+    let tagged = handle.act(false, move |WriteAccess { engine, .. }| {
         let node = engine.resolve(&rev)?;
         engine.tag(&name, node)?;
         Ok(node.to_string())
@@ -83,8 +83,8 @@ pub async fn tag(room: &Room, rev: String, name: String) -> Outcome<String> {
 }
 
 /// The checkpoint that is kept for good from now on, or no longer.
-pub async fn pin(room: &Room, rev: String, pinned: bool) -> Outcome<String> {
-    let done = room.act(false, move |Acting { engine, .. }| {
+pub async fn pin(handle: &WorkspaceHandle, rev: String, pinned: bool) -> Reply<String> {
+    let done = handle.act(false, move |WriteAccess { engine, .. }| {
         let node = engine.resolve(&rev)?;
         engine.pin(node, pinned)?;
         Ok(node.to_string())
@@ -94,11 +94,11 @@ pub async fn pin(room: &Room, rev: String, pinned: bool) -> Outcome<String> {
 
 /// The state now, by hand. Begins the history where there is none.
 pub async fn checkpoint(
-    room: &Room,
+    handle: &WorkspaceHandle,
     label: Option<String>,
     description: Option<String>,
-) -> Outcome<Entry> {
-    let made = room.act(true, move |Acting { engine, .. }| {
+) -> Reply<Entry> {
+    let made = handle.act(true, move |WriteAccess { engine, .. }| {
         let node = engine.checkpoint_about(label.as_deref(), description.as_deref())?;
         engine.entry(node)
     });

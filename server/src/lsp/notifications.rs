@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use backstitch_core::model::{Change, ContentId, Kind, NodeId, OpId, RelPath};
-use backstitch_core::{Answer, Entry, Error, LogFilter, OpenText, Result, Standing};
+use backstitch_core::{Entry, Error, LogFilter, OpenText, RequestOutcome, Result, Standing};
 use backstitch_protocol::{DidCheckpoint, DidRewind, Recorder, Status, TimelineChanged};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -17,62 +17,62 @@ use tower_lsp::gen_lsp_types::{
 
 use super::buffers;
 use super::document::{self, Document};
-use super::editing::{self, For, Open};
+use super::editing::{self, EditWait, OpenDocuments};
 use super::external_changes;
 use super::messages::notice;
 use super::restore;
-use super::session::Session;
-use super::store_watcher::Heard;
-use super::workspace::{Acting, Room};
+use super::session::ServerState;
+use super::store_watcher::StoreNews;
+use super::workspace::{WorkspaceHandle, WriteAccess};
 use crate::to_protocol;
 
 /// Checkpoints told one by one; where more were made meanwhile, the timeline is to be read anew.
 const TOLD: usize = 50;
 
 /// Runs until the server ends.
-pub async fn follow(session: Arc<Session>, mut heard: UnboundedReceiver<Heard>) {
-    let mut last: HashMap<PathBuf, Seen> = HashMap::new();
+pub async fn follow(session: Arc<ServerState>, mut heard: UnboundedReceiver<StoreNews>) {
+    let mut last: HashMap<PathBuf, SeenHistory> = HashMap::new();
     while let Some(heard) = heard.recv().await {
-        let (Heard::Opened(root) | Heard::Rang(root)) = &heard;
-        let (root, Some(room)) = (root.clone(), session.room_at(root)) else {
+        let (StoreNews::Opened(root) | StoreNews::Rang(root)) = &heard;
+        let (root, Some(handle)) = (root.clone(), session.room_at(root)) else {
             continue;
         };
-        session.heed_settings(&room);
-        if let Heard::Opened(_) = heard {
+        session.heed_settings(&handle);
+        if let StoreNews::Opened(_) = heard {
             // what comes after this is news
-            if let Ok(news) = news(&room, None).await {
+            if let Ok(news) = news(&handle, None).await {
                 last.insert(root, news.seen);
             }
             continue;
         }
-        session.changed(&room);
-        tokio::spawn(serve(session.clone(), room.clone()));
+        session.changed(&handle);
+        tokio::spawn(serve(session.clone(), handle.clone()));
         let since = last.get(&root).copied();
         if since.is_none() {
             // a store has appeared, perhaps: what was typed before it is taken up
-            buffers::keep_all(&session, &room, false).await;
+            buffers::keep_all(&session, &handle, false).await;
         } else {
-            buffers::written_below(&session, &room).await;
+            buffers::written_below(&session, &handle).await;
         }
-        match news(&room, since).await {
+        match news(&handle, since).await {
             Ok(news) => {
                 if since.is_some_and(|since| news.seen.head < since.head) {
                     // another history: what is not saved is not in it yet
-                    buffers::keep_all(&session, &room, false).await;
+                    buffers::keep_all(&session, &handle, false).await;
                 }
                 last.insert(root, news.seen);
-                tell(&session, &room, &news.entries).await;
+                tell(&session, &handle, &news.entries).await;
                 if let Some((which, node)) =
                     external_changes::restored(&news.entries, news.switched)
                 {
-                    let followed = external_changes::follow(session.clone(), room, which, node);
+                    let followed = external_changes::follow(session.clone(), handle, which, node);
                     tokio::spawn(followed);
                 }
             }
             Err(Error::NoStore(_)) => {
                 // cleared: what is typed begins another
                 last.remove(&root);
-                buffers::keep_all(&session, &room, false).await;
+                buffers::keep_all(&session, &handle, false).await;
             }
             Err(error) => tracing::info!("{}: {error}", root.display()),
         }
@@ -80,14 +80,14 @@ pub async fn follow(session: Arc<Session>, mut heard: UnboundedReceiver<Heard>) 
 }
 
 /// Tells whether the files of a workspace are watched, and each time that this changes.
-pub async fn standing(session: Arc<Session>, room: Arc<Room>) {
+pub async fn standing(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
     session.begun().await;
     if !session.abilities().own.notifications {
         return;
     }
-    let mut standing = room.standing();
-    let root = room.root().to_path_buf();
-    drop(room);
+    let mut standing = handle.standing();
+    let root = handle.root().to_path_buf();
+    drop(handle);
     loop {
         let recorder = match &*standing.borrow_and_update() {
             Standing::Waiting => Recorder::Waiting,
@@ -111,22 +111,22 @@ pub async fn standing(session: Arc<Session>, room: Arc<Room>) {
 
 /// What of a store's history was seen.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct SeenHistory {
     head: NodeId,
     operation: Option<OpId>,
 }
 
 /// What happened since something was seen.
-struct Happened {
-    seen: Seen,
+struct Since {
+    seen: SeenHistory,
     /// Oldest first; none where nothing was seen before.
     entries: Vec<Entry>,
     /// Somebody went to another branch.
     switched: bool,
 }
 
-async fn news(room: &Room, since: Option<Seen>) -> Result<Happened> {
-    let asked = room.ask(move |engine| {
+async fn news(handle: &WorkspaceHandle, since: Option<SeenHistory>) -> Result<Since> {
+    let asked = handle.ask(move |engine| {
         let newest = engine.log(&LogFilter {
             limit: Some(if since.is_some() { TOLD } else { 1 }),
             all_branches: true,
@@ -139,8 +139,8 @@ async fn news(room: &Room, since: Option<Seen>) -> Result<Happened> {
         entries.reverse();
         let seen = since.and_then(|seen| seen.operation);
         let (operation, switched) = external_changes::done_since(engine, seen)?;
-        Ok(Happened {
-            seen: Seen { head, operation },
+        Ok(Since {
+            seen: SeenHistory { head, operation },
             entries,
             switched: switched && since.is_some(),
         })
@@ -148,11 +148,11 @@ async fn news(room: &Room, since: Option<Seen>) -> Result<Happened> {
     asked.await
 }
 
-async fn tell(session: &Arc<Session>, room: &Arc<Room>, entries: &[Entry]) {
+async fn tell(session: &Arc<ServerState>, handle: &Arc<WorkspaceHandle>, entries: &[Entry]) {
     let wants = session.abilities().own.notifications;
-    let workspace = to_protocol::path(room.root());
+    let workspace = to_protocol::path(handle.root());
     for entry in entries {
-        under(session, room, entry).await;
+        under(session, handle, entry).await;
         if wants {
             let made = DidCheckpoint {
                 workspace: workspace.clone(),
@@ -176,13 +176,13 @@ async fn tell(session: &Arc<Session>, room: &Arc<Room>, entries: &[Entry]) {
 }
 
 /// An agent wrote to files whose documents have text that is not saved: it is kept at that checkpoint, and said.
-async fn under(session: &Arc<Session>, room: &Arc<Room>, entry: &Entry) {
+async fn under(session: &Arc<ServerState>, handle: &Arc<WorkspaceHandle>, entry: &Entry) {
     if entry.node.kind != Kind::Step {
         return;
     }
     let mut kept: Vec<(RelPath, Document)> = Vec::new();
     let mut done: Vec<String> = Vec::new();
-    for (_, document) in session.documents.of(room) {
+    for (_, document) in session.documents.of(handle) {
         let Some(place) = &document.place else {
             continue;
         };
@@ -190,7 +190,7 @@ async fn under(session: &Arc<Session>, room: &Arc<Room>, entry: &Entry) {
         let Some(change) = changes.find(|c| touches(c, &place.path)) else {
             continue;
         };
-        if is_typed(&document, change, room.root()) {
+        if is_typed(&document, change, handle.root()) {
             done.push(notice::what_was_done(change));
             kept.push((place.path.clone(), document.clone()));
         }
@@ -205,7 +205,7 @@ async fn under(session: &Arc<Session>, room: &Arc<Room>, entry: &Entry) {
         version: i64::from(document.version),
     });
     let (texts, node): (Vec<OpenText>, NodeId) = (texts.collect(), entry.node.id);
-    let keeping = room.act(false, move |Acting { engine, lease }| {
+    let keeping = handle.act(false, move |WriteAccess { engine, lease }| {
         engine.keep_buffers(&lease, node, &texts)
     });
     let kept = keeping.await.map(|()| node);
@@ -235,37 +235,37 @@ fn is_typed(document: &Document, change: &Change, root: &Path) -> bool {
 }
 
 /// Carries out what another process asks of this editor.
-async fn serve(session: Arc<Session>, room: Arc<Room>) {
-    let _one_by_one = room.serving.lock().await;
-    let (session, room) = (&session, &room);
-    let taken = room.act(false, |Acting { engine, lease }| {
+async fn serve(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
+    let _one_by_one = handle.serving.lock().await;
+    let (session, handle) = (&session, &handle);
+    let taken = handle.act(false, |WriteAccess { engine, lease }| {
         engine.take_requests(&lease)
     });
     for mut handed in taken.await.unwrap_or_default() {
-        let open = Open::of(session, room);
+        let open = OpenDocuments::of(session, handle);
         let id = handed.id;
-        handed.request.unreadable = open.unreadable(room.root());
-        let done = room.act(false, move |Acting { engine, .. }| {
+        handed.request.unreadable = open.unreadable(handle.root());
+        let done = handle.act(false, move |WriteAccess { engine, .. }| {
             let open = open.documents(engine.root());
             let outcome = engine.serve(&handed, open, &mut |_| {});
             let texts = match &outcome {
                 Ok(applied) => restore::texts(engine, &applied.plan)?,
                 Err(_) => Vec::new(),
             };
-            Ok((Answer::of(&outcome), texts))
+            Ok((RequestOutcome::of(&outcome), texts))
         });
         let Ok((mut answer, texts)) = done.await else {
             continue;
         };
-        let unseen = editing::apply(session, room, texts, For::Another).await;
+        let unseen = editing::apply(session, handle, texts, EditWait::Another).await;
         (answer.not_taken, answer.awaited) = (unseen.not_taken, unseen.awaited);
-        let answered = room.act(false, move |Acting { engine, .. }| {
+        let answered = handle.act(false, move |WriteAccess { engine, .. }| {
             engine.answer_request(id, &answer)
         });
         if let Err(error) = answered.await {
             tracing::warn!("a request of another process: {error}");
         }
-        session.changed(room);
+        session.changed(handle);
     }
 }
 

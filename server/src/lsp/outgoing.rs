@@ -56,7 +56,7 @@ impl Outgoing {
 
 /// What the transport writes to.
 #[derive(Debug)]
-pub struct Written<W> {
+pub struct ResponseWriter<W> {
     to: W,
     outgoing: Arc<Outgoing>,
     /// The start of a message whose end has not come yet.
@@ -66,7 +66,7 @@ pub struct Written<W> {
     gone: usize,
 }
 
-impl<W: AsyncWrite + Unpin> Written<W> {
+impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
     pub fn new(to: W, outgoing: Arc<Outgoing>) -> Self {
         Self {
             to,
@@ -104,7 +104,7 @@ impl<W: AsyncWrite + Unpin> Written<W> {
     }
 }
 
-impl<W: AsyncWrite + Unpin> AsyncWrite for Written<W> {
+impl<W: AsyncWrite + Unpin> AsyncWrite for ResponseWriter<W> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -174,7 +174,7 @@ mod tests {
             format!("Content-Length: {}\r\n\r\n{body}", body.len())
         });
         let framed: String = framed.collect();
-        let mut written = Written::new(Vec::new(), outgoing.clone());
+        let mut written = ResponseWriter::new(Vec::new(), outgoing.clone());
         let runtime = tokio::runtime::Builder::new_current_thread().build();
         runtime.expect("a runtime").block_on(async {
             for part in framed.as_bytes().chunks(cut) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use backstitch_core::model::ContentId;
-use backstitch_core::{Orphan, PendingSave, Result, Settle};
+use backstitch_core::{Orphan, PendingChoice, PendingSave, Result};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tower_lsp::gen_lsp_types::MessageType;
 
@@ -11,33 +11,33 @@ use super::document;
 use super::editing;
 use super::messages::{choice, notice};
 use super::notifications;
-use super::session::Session;
+use super::session::ServerState;
 use super::views;
-use super::workspace::{Acting, Room};
+use super::workspace::{WorkspaceHandle, WriteAccess};
 
 /// A document was closed that shows what a rewind did. `text`: what it had, with what was typed since.
 pub async fn closed(
-    session: &Arc<Session>,
-    room: &Arc<Room>,
+    session: &Arc<ServerState>,
+    handle: &Arc<WorkspaceHandle>,
     save: &PendingSave,
     text: Option<Vec<u8>>,
 ) {
     if let Some(write) = ask(session, &notice::closed(save)).await {
         let path = save.path.clone();
-        let settled = room.act(false, move |Acting { engine, .. }| {
+        let settled = handle.act(false, move |WriteAccess { engine, .. }| {
             let how = if write {
-                Settle::WriteNow(text)
+                PendingChoice::WriteNow(text)
             } else {
-                Settle::Forget
+                PendingChoice::Forget
             };
             engine.settle_pending(&path, &how).map(|_| ())
         });
-        told(session, room, save, settled.await);
+        told(session, handle, save, settled.await);
     }
 }
 
 /// Whether it is to be written. Without an answer it goes on waiting, and `status` says so.
-async fn ask(session: &Arc<Session>, question: &str) -> Option<bool> {
+async fn ask(session: &Arc<ServerState>, question: &str) -> Option<bool> {
     let answers = [choice::WRITE, choice::FORGET];
     let chosen = super::ask::ask(session, MessageType::Warning, question, &answers).await;
     match chosen.as_deref() {
@@ -47,33 +47,36 @@ async fn ask(session: &Arc<Session>, question: &str) -> Option<bool> {
     }
 }
 
-fn told(session: &Session, room: &Room, save: &PendingSave, settled: Result<()>) {
+fn told(session: &ServerState, handle: &WorkspaceHandle, save: &PendingSave, settled: Result<()>) {
     if let Err(error) = settled {
         session.say(
             MessageType::Error,
             format!("{}: {error}", save.path.display()),
         );
     }
-    session.changed(room);
+    session.changed(handle);
 }
 
 /// For each workspace that is opened, until the server ends.
-pub async fn follow(session: Arc<Session>, mut opened: UnboundedReceiver<Arc<Room>>) {
-    while let Some(room) = opened.recv().await {
-        tokio::spawn(notifications::standing(session.clone(), room.clone()));
-        tokio::spawn(left(session.clone(), room));
+pub async fn follow(
+    session: Arc<ServerState>,
+    mut opened: UnboundedReceiver<Arc<WorkspaceHandle>>,
+) {
+    while let Some(handle) = opened.recv().await {
+        tokio::spawn(notifications::standing(session.clone(), handle.clone()));
+        tokio::spawn(left(session.clone(), handle));
     }
 }
 
 /// What an editor that is gone had not saved is shown to who opens the workspace next.
-async fn left(session: Arc<Session>, room: Arc<Room>) {
+async fn left(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
     session.begun().await;
-    let waiting = room.ask(|engine| engine.left_waiting()).await;
+    let waiting = handle.ask(|engine| engine.left_waiting()).await;
     for save in waiting.unwrap_or_default() {
-        left_waiting(&session, &room, &save).await;
+        left_waiting(&session, &handle, &save).await;
     }
     // what was asked about as a file that waits, and not answered, is not asked about as text, too
-    let found = room.ask(|engine| {
+    let found = handle.ask(|engine| {
         let waits = engine.left_waiting()?;
         let is_outcome = |o: &Orphan| {
             let outcome =
@@ -100,7 +103,7 @@ async fn left(session: Arc<Session>, room: Arc<Room>) {
         let outcome = match chosen.as_deref() {
             Some(choice::SHOW_TEXT) => {
                 // with a checkpoint it stays in the history, whatever becomes of the view
-                let taken = room.act(false, move |Acting { engine, .. }| {
+                let taken = handle.act(false, move |WriteAccess { engine, .. }| {
                     engine.keep_orphan(&orphan, notice::LEFT_TEXT)
                 });
                 match taken.await {
@@ -110,8 +113,9 @@ async fn left(session: Arc<Session>, room: Arc<Room>) {
                 }
             }
             Some(choice::FORGET_TEXT) => {
-                let forgotten =
-                    room.act(false, move |Acting { engine, .. }| engine.forget(&orphan));
+                let forgotten = handle.act(false, move |WriteAccess { engine, .. }| {
+                    engine.forget(&orphan)
+                });
                 forgotten.await.map_err(Into::into)
             }
             // asked again next time
@@ -125,21 +129,25 @@ async fn left(session: Arc<Session>, room: Arc<Room>) {
 
 /// What a rewind did to a document whose editor is gone. What was typed into it since goes with it, where it is
 /// written.
-async fn left_waiting(session: &Arc<Session>, room: &Arc<Room>, save: &PendingSave) {
+async fn left_waiting(
+    session: &Arc<ServerState>,
+    handle: &Arc<WorkspaceHandle>,
+    save: &PendingSave,
+) {
     let Some(write) = ask(session, &notice::left_waiting(save)).await else {
         return;
     };
     let waits = save.clone();
-    let settled = room.act(false, move |Acting { engine, .. }| {
+    let settled = handle.act(false, move |WriteAccess { engine, .. }| {
         let left = engine.orphan_buffers()?;
         let orphan = left.into_iter().find(|orphan| orphan.path == waits.path);
         if write {
             // whatever becomes of it in the file, what was typed is in the history
             let kept = orphan.map(|orphan| engine.keep_orphan(&orphan, notice::LEFT_TEXT));
             let text = kept.transpose()?.flatten().map(|open| open.text);
-            engine.settle_pending(&waits.path, &Settle::WriteNow(text))?;
+            engine.settle_pending(&waits.path, &PendingChoice::WriteNow(text))?;
         } else {
-            engine.settle_pending(&waits.path, &Settle::Forget)?;
+            engine.settle_pending(&waits.path, &PendingChoice::Forget)?;
             // nothing was typed into it: it is the outcome that is not wanted
             if let Some(orphan) = orphan.filter(|o| Some(o.content) == waits.wanted.content()) {
                 engine.forget(&orphan)?;
@@ -147,8 +155,8 @@ async fn left_waiting(session: &Arc<Session>, room: &Arc<Room>, save: &PendingSa
         }
         Ok(())
     });
-    told(session, room, save, settled.await);
+    told(session, handle, save, settled.await);
     if write {
-        editing::follow_disk(session, room, save).await;
+        editing::follow_disk(session, handle, save).await;
     }
 }

@@ -16,7 +16,7 @@ use tower_lsp::gen_lsp_types::{
 use tower_lsp::jsonrpc::Id;
 
 use super::messages::progress as messages;
-use super::session::Session;
+use super::session::ServerState;
 
 /// What is done within this is not worth a word.
 const AFTER: Duration = Duration::from_millis(500);
@@ -25,19 +25,19 @@ const STEP: Duration = Duration::from_millis(200);
 
 tokio::task_local! {
     /// Of the request behind what is done.
-    pub static CALLED_OFF: Arc<CalledOff>;
+    pub static CALLED_OFF: Arc<Cancellation>;
 }
 
 /// Whether a request was cancelled: looked at before anything is done, and by who waits for an answer.
 #[derive(Debug, Default)]
-pub struct CalledOff {
+pub struct Cancellation {
     /// Also set where its progress was called off.
     off: Arc<AtomicBool>,
     cancelled: AtomicBool,
     told: Notify,
 }
 
-impl CalledOff {
+impl Cancellation {
     fn call(&self) {
         self.off.store(true, Ordering::Relaxed);
         self.cancelled.store(true, Ordering::Relaxed);
@@ -71,14 +71,14 @@ pub async fn called_off() {
 /// A request that answers what was done, also where it was cancelled too late.
 #[derive(Debug)]
 pub struct Carried {
-    session: Arc<Session>,
+    session: Arc<ServerState>,
     id: Id,
-    pub off: Arc<CalledOff>,
+    pub off: Arc<Cancellation>,
 }
 
 impl Carried {
-    pub fn begin(session: &Arc<Session>, id: Id) -> Self {
-        let off = Arc::<CalledOff>::default();
+    pub fn begin(session: &Arc<ServerState>, id: Id) -> Self {
+        let off = Arc::<Cancellation>::default();
         session.running.requests.insert(id.clone(), off.clone());
         let session = session.clone();
         Self { session, id, off }
@@ -98,7 +98,7 @@ impl Drop for Carried {
 pub struct Running {
     count: AtomicU32,
     off: DashMap<String, Arc<AtomicBool>>,
-    requests: DashMap<Id, Arc<CalledOff>>,
+    requests: DashMap<Id, Arc<Cancellation>>,
 }
 
 impl Running {
@@ -125,20 +125,20 @@ fn name(token: &ProgressToken) -> String {
 
 /// A piece of work as the engine tells of it.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct WorkDone {
     far: Arc<watch::Sender<Option<Progress>>>,
     off: Arc<AtomicBool>,
 }
 
-impl Shown {
+impl WorkDone {
     /// Has an engine tell how far it is, and end when it is called off, until the guard is dropped.
-    pub fn tell<'e>(&self, engine: &'e mut Engine) -> Telling<'e> {
+    pub fn tell<'e>(&self, engine: &'e mut Engine) -> ReportingEngine<'e> {
         let far = self.far.clone();
         engine.on_progress(move |progress| {
             far.send_replace(Some(progress));
         });
         engine.call_off_with(self.off.clone());
-        Telling(engine)
+        ReportingEngine(engine)
     }
 
     pub fn far(&self, progress: Progress) {
@@ -148,22 +148,22 @@ impl Shown {
 
 /// An engine that tells.
 #[derive(Debug)]
-pub struct Telling<'e>(&'e mut Engine);
+pub struct ReportingEngine<'e>(&'e mut Engine);
 
-impl std::ops::Deref for Telling<'_> {
+impl std::ops::Deref for ReportingEngine<'_> {
     type Target = Engine;
     fn deref(&self) -> &Engine {
         self.0
     }
 }
 
-impl std::ops::DerefMut for Telling<'_> {
+impl std::ops::DerefMut for ReportingEngine<'_> {
     fn deref_mut(&mut self) -> &mut Engine {
         self.0
     }
 }
 
-impl Drop for Telling<'_> {
+impl Drop for ReportingEngine<'_> {
     fn drop(&mut self) {
         self.0.tell_nobody();
     }
@@ -171,13 +171,13 @@ impl Drop for Telling<'_> {
 
 /// Runs a piece of work, and shows it where it takes long. `off`: set by whoever else may call it off.
 pub async fn with<T, W: Future<Output = T>>(
-    session: &Arc<Session>,
+    session: &Arc<ServerState>,
     title: String,
     off: Arc<AtomicBool>,
-    work: impl FnOnce(Shown) -> W,
+    work: impl FnOnce(WorkDone) -> W,
 ) -> T {
     let (far, heard) = watch::channel(None);
-    let shown = Shown {
+    let shown = WorkDone {
         far: Arc::new(far),
         off: off.clone(),
     };
@@ -193,7 +193,7 @@ pub async fn with<T, W: Future<Output = T>>(
 }
 
 async fn tell(
-    session: Arc<Session>,
+    session: Arc<ServerState>,
     title: String,
     off: Arc<AtomicBool>,
     mut far: watch::Receiver<Option<Progress>>,
@@ -220,7 +220,10 @@ async fn tell(
     ) {
         let say = async |value: Value| {
             let params = json!({ "token": name(&token), "value": value });
-            session.client.send_notification::<Said>(params).await;
+            session
+                .client
+                .send_notification::<ProgressNotification>(params)
+                .await;
         };
         say(json!({ "kind": "begin", "title": title, "cancellable": true })).await;
         while !over(&mut far, STEP).await {
@@ -244,9 +247,9 @@ async fn tell(
 
 /// `$/progress`, whose value has three forms.
 #[derive(Debug)]
-struct Said;
+struct ProgressNotification;
 
-impl Notification for Said {
+impl Notification for ProgressNotification {
     type Params = Value;
     const METHOD: LspNotificationMethod<'static> = LspNotificationMethod::Custom("$/progress");
     const MESSAGE_DIRECTION: MessageDirection = MessageDirection::ServerToClient;

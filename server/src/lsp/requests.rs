@@ -14,14 +14,14 @@ use serde_json::Value;
 
 use super::blame_groups;
 use super::commands;
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, Reply};
 use super::messages::refusal;
 use super::position::Encoding;
-use super::restore::{self, Job, Verb};
-use super::session::Session;
-use super::workspace::Acting;
+use super::restore::{self, RestoreCommand, Verb};
+use super::session::ServerState;
+use super::workspace::WriteAccess;
 use super::{spans, views};
-use crate::file_changes::Changed;
+use crate::file_changes::FileChange;
 use crate::to_protocol;
 
 /// Rows of a page, where none are asked for.
@@ -29,13 +29,13 @@ const PAGE: usize = 200;
 /// However many are asked for.
 const MOST: usize = 100_000;
 
-pub async fn timeline(session: &Session, asked: TimelineParams) -> Outcome<TimelineResult> {
-    let room = commands::room(session, &asked.place)?;
+pub async fn timeline(session: &ServerState, asked: TimelineParams) -> Reply<TimelineResult> {
+    let handle = commands::handle(session, &asked.place)?;
     let path = asked
         .place
         .uri
         .as_deref()
-        .map(|uri| commands::path(&room, uri));
+        .map(|uri| commands::path(&handle, uri));
     let path = path.transpose()?;
     let kind = asked.kind.as_deref().map(|name| {
         let mut all = Kind::ALL.into_iter();
@@ -43,9 +43,9 @@ pub async fn timeline(session: &Session, asked: TimelineParams) -> Outcome<Timel
             .ok_or_else(|| Failure::usage(refusal::no_kind(name)))
     });
     let kind = kind.transpose()?;
-    let root = to_protocol::text(room.root().as_os_str().as_encoded_bytes());
+    let root = to_protocol::text(handle.root().as_os_str().as_encoded_bytes());
     let workspace = root.clone();
-    let answered = room.ask(move |engine| {
+    let answered = handle.ask(move |engine| {
         let before = asked.before.as_deref().map(|rev| engine.resolve(rev));
         let limit = asked.limit.unwrap_or(PAGE).min(MOST);
         let mut entries = engine.log(&LogFilter {
@@ -84,9 +84,9 @@ pub async fn timeline(session: &Session, asked: TimelineParams) -> Outcome<Timel
     }
 }
 
-pub async fn checkpoint(session: &Session, asked: CheckpointParams) -> Outcome<CheckpointResult> {
-    let room = commands::room(session, &asked.place)?;
-    let answered = room.ask(move |engine| {
+pub async fn checkpoint(session: &ServerState, asked: CheckpointParams) -> Reply<CheckpointResult> {
+    let handle = commands::handle(session, &asked.place)?;
+    let answered = handle.ask(move |engine| {
         let node = engine.resolve(&asked.rev)?;
         let checkpoint = to_protocol::checkpoint(&engine.entry(node)?);
         let steps = engine.turn_steps(node)?.into_iter();
@@ -100,21 +100,21 @@ pub async fn checkpoint(session: &Session, asked: CheckpointParams) -> Outcome<C
 }
 
 /// Hunks with line ranges on both sides, and the words that differ in them.
-pub async fn diff(session: &Session, asked: DiffParams) -> Outcome<DiffResult> {
-    let room = commands::room(session, &asked.place)?;
+pub async fn diff(session: &ServerState, asked: DiffParams) -> Reply<DiffResult> {
+    let handle = commands::handle(session, &asked.place)?;
     let path = asked
         .place
         .uri
         .as_deref()
-        .map(|uri| commands::path(&room, uri));
+        .map(|uri| commands::path(&handle, uri));
     let path = path.transpose()?;
     let (from, until) = (
         asked.from.clone(),
-        views::Until::read(asked.to.as_deref(), session, &room),
+        views::Until::read(asked.to.as_deref(), session, &handle),
     );
     let to = until.name();
     let encoding = session.abilities().encoding;
-    let answered = room.act(false, move |Acting { engine, .. }| {
+    let answered = handle.act(false, move |WriteAccess { engine, .. }| {
         let files = views::changed(engine, &asked.from, &until, path.as_ref())?;
         Ok(files
             .iter()
@@ -128,7 +128,7 @@ pub async fn diff(session: &Session, asked: DiffParams) -> Outcome<DiffResult> {
     })
 }
 
-fn with_words(file: &Changed, encoding: Encoding) -> ChangedFile {
+fn with_words(file: &FileChange, encoding: Encoding) -> ChangedFile {
     let mut file = file.shape();
     for hunk in &mut file.hunks {
         let plain = |line| Text::plain(line).unwrap_or_default();
@@ -141,9 +141,9 @@ fn with_words(file: &Changed, encoding: Encoding) -> ChangedFile {
 }
 
 /// The dry run of a restore.
-pub async fn plan(session: &Arc<Session>, asked: &Value) -> Outcome<PlanResult> {
+pub async fn plan(session: &Arc<ServerState>, asked: &Value) -> Reply<PlanResult> {
     let typed: PlanParams = commands::read("backstitch/plan", asked)?;
-    let room = commands::room(session, &typed.place)?;
+    let handle = commands::handle(session, &typed.place)?;
     let (verb, rev) = if let Some(branch) = typed.branch {
         let verb = Verb::Switch { carry: typed.carry };
         (verb, Some(branch))
@@ -157,12 +157,13 @@ pub async fn plan(session: &Arc<Session>, asked: &Value) -> Outcome<PlanResult> 
         // `undo`, or `op`: the arguments were checked
         (Verb::Undo, typed.op)
     };
-    let job = Job::new(session, room.clone(), verb, rev, &typed.choices)?;
+    let job = RestoreCommand::new(session, handle.clone(), verb, rev, &typed.choices)?;
     let shown = restore::plan(session, &job).await?;
     let texts = if typed.texts.unwrap_or_default() {
         let plan = shown.plan.clone();
         Some(
-            room.ask(move |engine| Ok(views::planned(engine, &plan)))
+            handle
+                .ask(move |engine| Ok(views::planned(engine, &plan)))
                 .await?,
         )
     } else {
@@ -178,7 +179,7 @@ pub async fn plan(session: &Arc<Session>, asked: &Value) -> Outcome<PlanResult> 
 }
 
 /// Who wrote each line of an open document, unsaved text included.
-pub async fn blame(session: &Session, uri: &str) -> Outcome<BlameResult> {
+pub async fn blame(session: &ServerState, uri: &str) -> Reply<BlameResult> {
     let Some((document, known)) = session.known(uri).await? else {
         return Ok(BlameResult {
             version: None,
@@ -221,9 +222,9 @@ fn lines(run: &backstitch_core::BlameRun) -> BlameRun {
 }
 
 /// The sessions of the newest turns, newest first.
-pub async fn sessions(session: &Session, here: &Where) -> Outcome<SessionsResult> {
-    let room = commands::room(session, here)?;
-    let entries = room.ask(|engine| {
+pub async fn sessions(session: &ServerState, here: &Where) -> Reply<SessionsResult> {
+    let handle = commands::handle(session, here)?;
+    let entries = handle.ask(|engine| {
         engine.log(&LogFilter {
             kind: Some(Kind::Turn),
             all_branches: true,

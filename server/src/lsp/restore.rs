@@ -12,14 +12,14 @@ use tower_lsp::gen_lsp_types::MessageType;
 
 use super::ask::must_ask;
 use super::commands::{path, request};
-use super::editing::{self, For, NewText, Open};
-use super::failure::{Failure, Outcome};
+use super::editing::{self, EditWait, NewText, OpenDocuments};
+use super::failure::{Failure, Reply};
 use super::hunk_selection;
 use super::messages::{choice, plan as messages, refusal};
 use super::progress::{self, off};
-use super::session::Session;
+use super::session::ServerState;
 use super::views;
-use super::workspace::{Acting, Room};
+use super::workspace::{WorkspaceHandle, WriteAccess};
 use crate::to_protocol;
 
 fn is_called_off() -> bool {
@@ -41,8 +41,8 @@ pub enum Verb {
 
 /// A restore as asked for.
 #[derive(Clone, Debug)]
-pub struct Job {
-    room: Arc<Room>,
+pub struct RestoreCommand {
+    handle: Arc<WorkspaceHandle>,
     request: Request,
     verb: Verb,
     /// What was named.
@@ -52,22 +52,22 @@ pub struct Job {
     shown: Option<String>,
 }
 
-impl Job {
+impl RestoreCommand {
     pub fn new(
-        session: &Session,
-        room: Arc<Room>,
+        session: &ServerState,
+        handle: Arc<WorkspaceHandle>,
         verb: Verb,
         rev: Option<String>,
         typed: &Choices,
-    ) -> Outcome<Self> {
-        let by_default = || verb == Verb::Rewind && session.config(&room).rewinds_exactly();
+    ) -> Reply<Self> {
+        let by_default = || verb == Verb::Rewind && session.config(&handle).rewinds_exactly();
         let request = Request {
             exact: typed.exact.unwrap_or_else(by_default),
-            ..request(&room, typed)?
+            ..request(&handle, typed)?
         };
         Ok(Self {
             request,
-            room,
+            handle,
             verb,
             rev,
             confirm: typed.confirm.unwrap_or(typed.plan.is_none()),
@@ -83,23 +83,25 @@ impl Job {
     /// written from here on moves lines, but no hunk.
     pub async fn at_lines(
         mut self,
-        session: &Session,
+        session: &ServerState,
         uri: &str,
         lines: Range<usize>,
-    ) -> Outcome<Self> {
-        let path = path(&self.room, uri)?;
+    ) -> Reply<Self> {
+        let path = path(&self.handle, uri)?;
         self.request.paths = vec![path.clone()];
         let mut whole = self.clone();
         if whole.request.on_conflict == OnConflict::Fail {
             // what collides elsewhere in the file is not in the way
             whole.request.on_conflict = OnConflict::Current;
         }
-        let open = Open::of(session, &self.room);
+        let open = OpenDocuments::of(session, &self.handle);
         let document = session.documents.get(uri);
-        let chosen = self.room.act(false, move |Acting { engine, lease }| {
-            let plan = engine.plan(&whole.request(engine, &lease, &open)?)?;
-            hunk_selection::hunks(engine, &plan, &path, document.as_ref(), &lines)
-        });
+        let chosen = self
+            .handle
+            .act(false, move |WriteAccess { engine, lease }| {
+                let plan = engine.plan(&whole.request(engine, &lease, &open)?)?;
+                hunk_selection::hunks(engine, &plan, &path, document.as_ref(), &lines)
+            });
         self.request.hunks = chosen.await?;
         if self.request.hunks.is_empty() {
             let title = messages::doing(self.verb, self.rev.as_deref());
@@ -115,7 +117,7 @@ impl Job {
         &self,
         engine: &Engine,
         lease: &EditorLease,
-        open: &Open,
+        open: &OpenDocuments,
     ) -> backstitch_core::Result<Request> {
         let mut request = self.request.clone();
         request.editor = Some(lease.id());
@@ -138,7 +140,7 @@ impl Job {
 
 /// A plan as it is shown.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct ShownPlan {
     pub plan: Plan,
     pub document: protocol::Plan,
     /// `rewind to t4`.
@@ -146,12 +148,12 @@ pub struct Shown {
 }
 
 /// The dry run.
-pub async fn plan(session: &Arc<Session>, job: &Job) -> Outcome<Shown> {
+pub async fn plan(session: &Arc<ServerState>, job: &RestoreCommand) -> Reply<ShownPlan> {
     let mine = job.clone();
-    let open = Open::of(session, &job.room);
+    let open = OpenDocuments::of(session, &job.handle);
     let title = messages::looking(job.verb, job.rev.as_deref());
-    let work = |shown: progress::Shown| {
-        job.room.act(false, move |Acting { engine, lease }| {
+    let work = |shown: progress::WorkDone| {
+        job.handle.act(false, move |WriteAccess { engine, lease }| {
             planned(&mut shown.tell(engine), &mine, &lease, &open)
         })
     };
@@ -160,13 +162,13 @@ pub async fn plan(session: &Arc<Session>, job: &Job) -> Outcome<Shown> {
 
 fn planned(
     engine: &mut Engine,
-    mine: &Job,
+    mine: &RestoreCommand,
     lease: &EditorLease,
-    open: &Open,
-) -> backstitch_core::Result<Shown> {
+    open: &OpenDocuments,
+) -> backstitch_core::Result<ShownPlan> {
     let request = mine.request(engine, lease, open)?;
     let plan = engine.plan(&request)?;
-    Ok(Shown {
+    Ok(ShownPlan {
         title: messages::title(mine.verb, mine.rev.as_deref().unwrap_or(&plan.target)),
         document: to_protocol::plan(&plan, mine.rev.as_deref(), "code"),
         plan,
@@ -174,7 +176,7 @@ fn planned(
 }
 
 /// Plans, asks where somebody is to be asked, does it, and says what was done.
-pub async fn run(session: &Arc<Session>, mut job: Job) -> Outcome<RestoreResult> {
+pub async fn run(session: &Arc<ServerState>, mut job: RestoreCommand) -> Reply<RestoreResult> {
     for _ in 0..TRIES {
         let shown = plan(session, &job).await?;
         if shown.plan.is_empty() && shown.plan.open_conflicts() == 0 {
@@ -213,7 +215,7 @@ pub async fn run(session: &Arc<Session>, mut job: Job) -> Outcome<RestoreResult>
         .hint(refusal::KEPT_CHANGING_HINT))
 }
 
-fn conflict(shown: &Shown) -> Box<Failure> {
+fn conflict(shown: &ShownPlan) -> Box<Failure> {
     let files = shown.plan.open_conflicts();
     Failure::new(FailureKind::Conflict, messages::conflict(files))
         .hint(refusal::CONFLICT_HINT)
@@ -221,7 +223,11 @@ fn conflict(shown: &Shown) -> Box<Failure> {
 }
 
 /// Has the user decide what collides.
-async fn decide(session: &Arc<Session>, job: &mut Job, shown: &Shown) -> Outcome<()> {
+async fn decide(
+    session: &Arc<ServerState>,
+    job: &mut RestoreCommand,
+    shown: &ShownPlan,
+) -> Reply<()> {
     let question = messages::question(&shown.title, &shown.plan, job.request.on_conflict);
     let answers = [
         choice::CURRENT,
@@ -237,7 +243,7 @@ async fn decide(session: &Arc<Session>, job: &mut Job, shown: &Shown) -> Outcome
             Some(choice::TARGET) => OnConflict::Target,
             Some(choice::MARKERS) => OnConflict::Markers,
             Some(choice::SHOW) => {
-                views::plan(session, &job.room, shown).await?;
+                views::plan(session, &job.handle, shown).await?;
                 continue;
             }
             _ => return Err(Failure::cancelled()),
@@ -247,7 +253,7 @@ async fn decide(session: &Arc<Session>, job: &mut Job, shown: &Shown) -> Outcome
     }
 }
 
-async fn confirm(session: &Arc<Session>, job: &Job, shown: &Shown) -> Outcome<()> {
+async fn confirm(session: &Arc<ServerState>, job: &RestoreCommand, shown: &ShownPlan) -> Reply<()> {
     let question = messages::question(&shown.title, &shown.plan, job.request.on_conflict);
     let yes = messages::yes(job.verb);
     loop {
@@ -255,7 +261,7 @@ async fn confirm(session: &Arc<Session>, job: &Job, shown: &Shown) -> Outcome<()
         let chosen = must_ask(session, MessageType::Info, &question, &answers).await?;
         match chosen.as_deref() {
             Some(answer) if answer == yes => return Ok(()),
-            Some(choice::SHOW) => views::plan(session, &job.room, shown).await?,
+            Some(choice::SHOW) => views::plan(session, &job.handle, shown).await?,
             _ => return Err(Failure::cancelled()),
         }
     }
@@ -263,16 +269,16 @@ async fn confirm(session: &Arc<Session>, job: &Job, shown: &Shown) -> Outcome<()
 
 /// Carries it out: files on disk first, then what is open in the editor.
 async fn apply(
-    session: &Arc<Session>,
-    job: &Job,
+    session: &Arc<ServerState>,
+    job: &RestoreCommand,
     fingerprint: Option<String>,
-) -> Outcome<protocol::Applied> {
+) -> Reply<protocol::Applied> {
     let mine = job.clone();
-    let _alone = job.room.restoring.lock().await;
-    let open = Open::of(session, &job.room);
+    let _alone = job.handle.restoring.lock().await;
+    let open = OpenDocuments::of(session, &job.handle);
     let title = messages::doing(job.verb, job.rev.as_deref());
-    let work = |shown: progress::Shown| {
-        job.room.act(false, move |Acting { engine, lease }| {
+    let work = |shown: progress::WorkDone| {
+        job.handle.act(false, move |WriteAccess { engine, lease }| {
             let mut engine = shown.tell(engine);
             let request = mine.request(&engine, &lease, &open)?;
             let applied = engine.apply(&request, fingerprint.as_deref(), &mut |far| {
@@ -289,9 +295,9 @@ async fn apply(
     };
     let worked = progress::with(session, title, off(), work);
     let (applied, texts, mut document) = worked.await?;
-    session.changed(&job.room);
+    session.changed(&job.handle);
     let unsaved: Vec<_> = texts.iter().map(|text| text.path.clone()).collect();
-    let unseen = editing::apply(session, &job.room, texts, For::Command).await;
+    let unseen = editing::apply(session, &job.handle, texts, EditWait::Command).await;
     document.not_taken = to_protocol::paths(&unseen.not_taken);
     document.awaited = to_protocol::paths(&unseen.awaited);
     let said = messages::done(job.verb, job.rev.as_deref(), &applied, &unsaved);

@@ -18,25 +18,25 @@ use tokio::sync::{Notify, watch};
 use tower_lsp::Client;
 use tower_lsp::gen_lsp_types::{MessageType, TextDocumentContentChangeEvent as Change};
 
-use super::client_capabilities::Abilities;
-use super::document::{self, Document, Documents, Loaded, Place};
-use super::editor_agents::AtWork;
+use super::client_capabilities::ClientFeatures;
+use super::document::{self, Document, DocumentPath, Documents, LoadResult};
+use super::editor_agents::ActiveAgent;
 use super::progress::Running;
-use super::settings::{Lenses, Settings};
+use super::settings::{ClientSettings, Lenses};
 use super::store_watcher;
 use super::views::Views;
-use super::workspace::{Acting, Room};
+use super::workspace::{WorkspaceHandle, WriteAccess};
 use super::{messages, uri};
 
 #[derive(Debug)]
-pub struct Session {
+pub struct ServerState {
     pub client: Client,
     pub documents: Documents,
-    pub settings: RwLock<Settings>,
-    abilities: OnceLock<Abilities>,
+    pub settings: RwLock<ClientSettings>,
+    abilities: OnceLock<ClientFeatures>,
     store_dir: Option<PathBuf>,
     folders: RwLock<Vec<PathBuf>>,
-    rooms: DashMap<PathBuf, Arc<Room>>,
+    handles: DashMap<PathBuf, Arc<WorkspaceHandle>>,
     blames: DashMap<String, Blamed>,
     /// Counts what may have changed the answer to a blame, apart from the text itself.
     epoch: AtomicU64,
@@ -48,13 +48,13 @@ pub struct Session {
     pub unkept: DashSet<String>,
     /// Documents that are left alone, of which the user was told.
     left_alone: DashSet<String>,
-    heard: UnboundedSender<store_watcher::Heard>,
-    touched: UnboundedSender<Touched>,
+    heard: UnboundedSender<store_watcher::StoreNews>,
+    touched: UnboundedSender<DocumentEvent>,
     /// Workspaces that were opened just now.
-    opened: UnboundedSender<Arc<Room>>,
+    opened: UnboundedSender<Arc<WorkspaceHandle>>,
     /// Wakes who waits for a change of a document.
     told: Notify,
-    at_work: RwLock<Vec<AtWork>>,
+    at_work: RwLock<Vec<ActiveAgent>>,
     /// What takes long and can be called off.
     pub running: Running,
     pub views: Views,
@@ -72,7 +72,7 @@ pub struct Session {
 
 /// What happened to a document, for who records buffers.
 #[derive(Clone, Debug)]
-pub enum Touched {
+pub enum DocumentEvent {
     Changed(String),
     Saved(String, Option<SavedText>),
     Closed(String, Box<Document>),
@@ -90,12 +90,12 @@ pub struct SavedText {
 struct Blamed {
     edition: u64,
     epoch: u64,
-    known: Arc<Known>,
+    known: Arc<DocumentHistory>,
 }
 
 /// What the history knows of a document as it stands.
 #[derive(Clone, Debug)]
-pub struct Known {
+pub struct DocumentHistory {
     pub blame: Blame,
     /// The checkpoints that changed the file: how many, as far as they were counted.
     pub checkpoints: usize,
@@ -142,13 +142,13 @@ pub const VERSION_CONTROL: [&str; 3] = [".git", ".jj", ".hg"];
 /// Up to so many checkpoints of a file are counted.
 const COUNTED: usize = 100;
 
-impl Session {
+impl ServerState {
     pub fn new(
         client: Client,
         store_dir: Option<PathBuf>,
-        heard: UnboundedSender<store_watcher::Heard>,
-        touched: UnboundedSender<Touched>,
-        opened: UnboundedSender<Arc<Room>>,
+        heard: UnboundedSender<store_watcher::StoreNews>,
+        touched: UnboundedSender<DocumentEvent>,
+        opened: UnboundedSender<Arc<WorkspaceHandle>>,
     ) -> Self {
         Self {
             client,
@@ -157,7 +157,7 @@ impl Session {
             abilities: OnceLock::new(),
             store_dir,
             folders: RwLock::default(),
-            rooms: DashMap::new(),
+            handles: DashMap::new(),
             blames: DashMap::new(),
             epoch: AtomicU64::new(0),
             applying: AtomicUsize::new(0),
@@ -180,7 +180,7 @@ impl Session {
     }
 
     /// Called once, by `initialize`.
-    pub fn begin(&self, abilities: Abilities, folders: Vec<PathBuf>) {
+    pub fn begin(&self, abilities: ClientFeatures, folders: Vec<PathBuf>) {
         self.abilities.set(abilities).ok();
         if let Ok(mut own) = self.folders.write() {
             *own = folders;
@@ -190,11 +190,11 @@ impl Session {
         }
     }
 
-    pub fn abilities(&self) -> &Abilities {
-        static NONE: OnceLock<Abilities> = OnceLock::new();
+    pub fn abilities(&self) -> &ClientFeatures {
+        static NONE: OnceLock<ClientFeatures> = OnceLock::new();
         self.abilities
             .get()
-            .unwrap_or_else(|| NONE.get_or_init(Abilities::default))
+            .unwrap_or_else(|| NONE.get_or_init(ClientFeatures::default))
     }
 
     pub fn folders(&self) -> Vec<PathBuf> {
@@ -219,7 +219,7 @@ impl Session {
     pub fn open(&self, uri: &str, version: i32, text: &str) {
         self.documents.open(uri, Document::opened(version, text));
         self.find_place(uri);
-        self.touch(Touched::Changed(uri.to_owned()));
+        self.touch(DocumentEvent::Changed(uri.to_owned()));
         if let Some(document) = self.documents.get(uri)
             && let (Some(place), Some(why)) = (&document.place, document.left_alone())
             && self.left_alone.insert(uri.to_owned())
@@ -248,7 +248,7 @@ impl Session {
         let (moved, left) = moved.unwrap_or_default();
         if moved {
             self.blames.remove(uri);
-            self.touch(Touched::Changed(uri.to_owned()));
+            self.touch(DocumentEvent::Changed(uri.to_owned()));
         }
         if left {
             self.leave_rooms();
@@ -266,7 +266,7 @@ impl Session {
             document.may_be_read_anew(was_clean);
         });
         if known.is_some() {
-            self.touch(Touched::Changed(uri.to_owned()));
+            self.touch(DocumentEvent::Changed(uri.to_owned()));
         } else {
             tracing::warn!("{uri}: changed, but it was not opened; left alone");
         }
@@ -291,18 +291,18 @@ impl Session {
         let saved = self.documents.with(uri, |document| {
             let base = document.base_bytes();
             document.saved(file.as_deref());
-            document.loaded = Loaded::Own;
+            document.loaded = LoadResult::Own;
             let file = file.filter(|file| document.nearly_shows(file))?;
             Some(SavedText { base, file })
         });
         self.forget_blames();
-        self.touch(Touched::Saved(uri.to_owned(), saved.flatten()));
+        self.touch(DocumentEvent::Saved(uri.to_owned(), saved.flatten()));
     }
 
     pub fn close(&self, uri: &str) {
         self.blames.remove(uri);
         if let Some(document) = self.documents.close(uri) {
-            self.touch(Touched::Closed(uri.to_owned(), Box::new(document)));
+            self.touch(DocumentEvent::Closed(uri.to_owned(), Box::new(document)));
         }
     }
 
@@ -315,13 +315,13 @@ impl Session {
         let place = |uri| uri::to_path(uri).and_then(|path| self.place(&path));
         let (from, to) = (place(old), place(new));
         match (from, to) {
-            (Some(from), Some(to)) if Arc::ptr_eq(&from.room, &to.room) => {
+            (Some(from), Some(to)) if Arc::ptr_eq(&from.handle, &to.handle) => {
                 let (old, new) = (from.path, to.path);
-                self.look(from.room, move |engine| engine.renamed(&old, &new));
+                self.look(from.handle, move |engine| engine.renamed(&old, &new));
             }
             (from, to) => {
                 for place in [from, to].into_iter().flatten() {
-                    self.look(place.room, |engine| engine.look().map(|_| ()));
+                    self.look(place.handle, |engine| engine.look().map(|_| ()));
                 }
             }
         }
@@ -333,11 +333,11 @@ impl Session {
             return;
         }
         let places = uris.filter_map(|uri| self.place(&uri::to_path(uri)?));
-        let rooms: BTreeMap<PathBuf, Arc<Room>> = places
-            .map(|place| (place.room.root().to_path_buf(), place.room))
+        let handles: BTreeMap<PathBuf, Arc<WorkspaceHandle>> = places
+            .map(|place| (place.handle.root().to_path_buf(), place.handle))
             .collect();
-        for room in rooms.into_values() {
-            self.look(room, |engine| engine.look().map(|_| ()));
+        for handle in handles.into_values() {
+            self.look(handle, |engine| engine.look().map(|_| ()));
         }
     }
 
@@ -355,16 +355,16 @@ impl Session {
     /// Takes in what is on disk now, which nobody waits for.
     fn look(
         self: &Arc<Self>,
-        room: Arc<Room>,
+        handle: Arc<WorkspaceHandle>,
         look: impl FnOnce(&mut Engine) -> Result<()> + Send + 'static,
     ) {
         let session = self.clone();
         tokio::spawn(async move {
-            let looked = room.act(false, move |Acting { engine, .. }| look(engine));
+            let looked = handle.act(false, move |WriteAccess { engine, .. }| look(engine));
             match looked.await {
-                Ok(()) => session.changed(&room),
+                Ok(()) => session.changed(&handle),
                 Err(Error::NoStore(_)) => {}
-                Err(error) => tracing::warn!("{}: {error}", room.root().display()),
+                Err(error) => tracing::warn!("{}: {error}", handle.root().display()),
             }
         });
     }
@@ -403,21 +403,21 @@ impl Session {
     }
 
     /// The agents whose turns have begun in this editor, oldest first.
-    pub fn at_work(&self) -> Vec<AtWork> {
+    pub fn at_work(&self) -> Vec<ActiveAgent> {
         self.at_work
             .read()
             .map(|all| all.clone())
             .unwrap_or_default()
     }
 
-    pub fn begins(&self, at_work: AtWork) {
+    pub fn begins(&self, at_work: ActiveAgent) {
         if let Ok(mut all) = self.at_work.write() {
             all.retain(|known| *known != at_work);
             all.push(at_work);
         }
     }
 
-    pub fn ends(&self, at_work: &AtWork) {
+    pub fn ends(&self, at_work: &ActiveAgent) {
         if let Ok(mut all) = self.at_work.write() {
             all.retain(|known| known != at_work);
         }
@@ -437,8 +437,8 @@ impl Session {
     }
 
     /// Something was written through this server.
-    pub fn changed(&self, room: &Room) {
-        tracing::debug!("{}: written", room.root().display());
+    pub fn changed(&self, handle: &WorkspaceHandle) {
+        tracing::debug!("{}: written", handle.root().display());
         self.forget_blames();
         self.refresh_lenses();
     }
@@ -477,11 +477,11 @@ impl Session {
     }
 
     /// For who touches documents later.
-    pub fn touches(&self) -> UnboundedSender<Touched> {
+    pub fn touches(&self) -> UnboundedSender<DocumentEvent> {
         self.touched.clone()
     }
 
-    pub fn touch(&self, touched: Touched) {
+    pub fn touch(&self, touched: DocumentEvent) {
         self.told.notify_waiters();
         self.touched.send(touched).ok();
     }
@@ -492,23 +492,27 @@ impl Session {
     }
 
     /// The workspaces that are open, by their roots.
-    pub fn rooms(&self) -> Vec<Arc<Room>> {
-        let mut rooms: Vec<Arc<Room>> = self.rooms.iter().map(|r| r.value().clone()).collect();
-        rooms.sort_by(|a, b| a.root().cmp(b.root()));
-        rooms
+    pub fn handles(&self) -> Vec<Arc<WorkspaceHandle>> {
+        let mut handles: Vec<Arc<WorkspaceHandle>> =
+            self.handles.iter().map(|r| r.value().clone()).collect();
+        handles.sort_by(|a, b| a.root().cmp(b.root()));
+        handles
     }
 
-    pub fn room_at(&self, root: &Path) -> Option<Arc<Room>> {
-        self.rooms.get(root).map(|room| room.clone())
+    pub fn room_at(&self, root: &Path) -> Option<Arc<WorkspaceHandle>> {
+        self.handles.get(root).map(|handle| handle.clone())
     }
 
     /// The workspace of a directory, for as long as the answer is held. One that no folder and no document
     /// opened is not listened to.
-    pub fn room_of(&self, dir: &Path) -> Result<Arc<Room>> {
+    pub fn room_of(&self, dir: &Path) -> Result<Arc<WorkspaceHandle>> {
         let workspace = self.workspace_of(dir)?;
         match self.room_at(&workspace.root) {
-            Some(room) => Ok(room),
-            None => Ok(Arc::new(Room::open(workspace, &self.abilities().name)?)),
+            Some(handle) => Ok(handle),
+            None => Ok(Arc::new(WorkspaceHandle::open(
+                workspace,
+                &self.abilities().name,
+            )?)),
         }
     }
 
@@ -521,19 +525,20 @@ impl Session {
     }
 
     /// Opens a workspace, and listens to it until `leave_rooms` finds that nothing needs it.
-    fn enter(&self, workspace: Workspace) -> Result<Arc<Room>> {
-        if let Some(room) = self.room_at(&workspace.root) {
-            return Ok(room);
+    fn enter(&self, workspace: Workspace) -> Result<Arc<WorkspaceHandle>> {
+        if let Some(handle) = self.room_at(&workspace.root) {
+            return Ok(handle);
         }
-        let room = Arc::new(Room::open(workspace, &self.abilities().name)?);
-        if let Err(error) = store_watcher::listen(&room, self.heard.clone()) {
-            tracing::warn!("no news of {}: {error}", room.root().display());
+        let handle = Arc::new(WorkspaceHandle::open(workspace, &self.abilities().name)?);
+        if let Err(error) = store_watcher::listen(&handle, self.heard.clone()) {
+            tracing::warn!("no news of {}: {error}", handle.root().display());
         }
-        self.rooms.insert(room.root().to_path_buf(), room.clone());
-        self.keep_settings(&room);
-        self.heed_settings(&room);
-        self.opened.send(room.clone()).ok();
-        Ok(room)
+        self.handles
+            .insert(handle.root().to_path_buf(), handle.clone());
+        self.keep_settings(&handle);
+        self.heed_settings(&handle);
+        self.opened.send(handle.clone()).ok();
+        Ok(handle)
     }
 
     /// So that news of it are heard before a file of it is opened.
@@ -549,13 +554,13 @@ impl Session {
         let folders = self.folders();
         let of_folders = folders.iter().filter_map(|f| self.workspace_of(f).ok());
         let of_folders: Vec<PathBuf> = of_folders.map(|workspace| workspace.root).collect();
-        self.rooms
+        self.handles
             .retain(|root, _| of_folders.contains(root) || self.documents.any_of(root));
     }
 
     /// The file of an open workspace that a path names; None where nobody cares for it. A workspace is open
     /// when a folder in it is, or around it; without folders, when a document of it is.
-    pub fn place(&self, path: &Path) -> Option<Place> {
+    pub fn place(&self, path: &Path) -> Option<DocumentPath> {
         let full = document::real(path)?;
         let dir = full.ancestors().skip(1).find(|dir| dir.is_dir())?;
         let workspace = self.workspace_of(dir).ok()?;
@@ -571,21 +576,21 @@ impl Session {
         if !folders.is_empty() && !folders.iter().any(opens) {
             return None;
         }
-        let room = self.enter(workspace).ok()?;
-        let inside = full.strip_prefix(room.root()).ok()?;
+        let handle = self.enter(workspace).ok()?;
+        let inside = full.strip_prefix(handle.root()).ok()?;
         // what a version control system keeps for itself, such as the message of a commit
         let is_its_own = |part: &OsStr| VERSION_CONTROL.iter().any(|dir| part == *dir);
         if inside.iter().any(is_its_own) {
             return None;
         }
         let path = RelPath::from_path(inside)?;
-        Some(Place { room, path })
+        Some(DocumentPath { handle, path })
     }
 
     /// A document that may have come to be a file of a workspace with a history since it was opened.
     fn placed(&self, uri: &str) -> Option<Document> {
         let waits = |document: &Document| match &document.place {
-            Some(place) => !place.room.has_history(),
+            Some(place) => !place.handle.has_history(),
             None => true,
         };
         if self.documents.get(uri).is_some_and(|d| waits(&d)) {
@@ -595,14 +600,14 @@ impl Session {
     }
 
     /// Who wrote each line of a document as it stands now, and that document. None where nothing is known.
-    pub async fn known(&self, uri: &str) -> Result<Option<(Document, Arc<Known>)>> {
+    pub async fn known(&self, uri: &str) -> Result<Option<(Document, Arc<DocumentHistory>)>> {
         let Some(document) = self.placed(uri).filter(Document::has_lines) else {
             return Ok(None);
         };
         let Some(place) = document.place.clone() else {
             return Ok(None);
         };
-        let lenses = self.heed_settings(&place.room);
+        let lenses = self.heed_settings(&place.handle);
         let epoch = self.epoch.load(Ordering::Relaxed);
         let fresh = |b: &Blamed| b.edition == document.edition && b.epoch == epoch;
         if let Some(blamed) = self.blames.get(uri).filter(|blamed| fresh(blamed)) {
@@ -612,7 +617,7 @@ impl Session {
         let bytes = document.as_saved().unwrap_or_else(|| document.bytes());
         let path = place.path.clone();
         let of_latest = matches!(lenses, Lenses::Session | Lenses::LatestTurn);
-        let asked = place.room.ask(move |engine| {
+        let asked = place.handle.ask(move |engine| {
             let blame = match engine.blame(&path, Against::Text(&bytes)) {
                 // one without lines
                 Err(Error::Refused { reason, .. }) => {
@@ -623,7 +628,7 @@ impl Session {
             };
             let latest = of_latest.then(|| latest(engine)).transpose()?.flatten();
             let checkpoints = engine.checkpoints_of(&path, COUNTED)?;
-            Ok(Some(Known {
+            Ok(Some(DocumentHistory {
                 blame,
                 latest,
                 checkpoints: checkpoints.count,

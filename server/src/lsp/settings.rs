@@ -4,20 +4,20 @@
 mod tests;
 
 pub use backstitch_core::config::Lenses;
-use backstitch_core::config::{Key, Said, Setting, unknown};
+use backstitch_core::config::{Key, Setting, SourceValues, unknown};
 use serde_json::{Map, Value};
 
 use super::messages::notice::setting as messages;
 
 /// By how it was said. What was said later is nearer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Settings {
+pub struct ClientSettings {
     /// At the start, for good.
-    initial: Said,
+    initial: SourceValues,
     /// Unasked, key by key.
-    told: Said,
+    told: SourceValues,
     /// When it was asked: all that there is.
-    answered: Said,
+    answered: SourceValues,
 }
 
 /// What a client may say of itself beside the settings, in `initializationOptions.backstitch`.
@@ -33,9 +33,9 @@ pub const SECTION: &str = "backstitch";
 /// Keys with their settings; None: it is not set any more. Err: it has a value that is none.
 type Read = Vec<(Key, Result<Option<Setting>, ()>)>;
 
-impl Settings {
+impl ClientSettings {
     /// What the client says.
-    pub fn said(&self) -> Said {
+    pub fn said(&self) -> SourceValues {
         self.answered.or(&self.told).or(&self.initial)
     }
 

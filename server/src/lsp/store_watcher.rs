@@ -11,11 +11,11 @@ use notify::{RecursiveMode, Watcher};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::messages::refusal;
-use super::workspace::Room;
+use super::workspace::WorkspaceHandle;
 
 /// Of the workspace with this root.
 #[derive(Clone, Debug)]
-pub enum Heard {
+pub enum StoreNews {
     /// From here on its bell is listened to.
     Opened(PathBuf),
     Rang(PathBuf),
@@ -25,12 +25,12 @@ pub enum Heard {
 const LOOK: Duration = Duration::from_millis(250);
 
 /// Sends the workspace's root each time that its bell has rung, until nobody listens or the workspace is left.
-pub fn listen(room: &Arc<Room>, heard: UnboundedSender<Heard>) -> Result<()> {
-    let (bell, root) = (room.workspace().bell(), room.root().to_path_buf());
-    let room = Arc::downgrade(room);
+pub fn listen(handle: &Arc<WorkspaceHandle>, heard: UnboundedSender<StoreNews>) -> Result<()> {
+    let (bell, root) = (handle.workspace().bell(), handle.root().to_path_buf());
+    let handle = Arc::downgrade(handle);
     let thread = std::thread::Builder::new().name("backstitch news".into());
     let spawned = thread.spawn(move || {
-        let is_over = || heard.is_closed() || room.strong_count() == 0;
+        let is_over = || heard.is_closed() || handle.strong_count() == 0;
         follow(&bell, &root, &heard, &is_over);
     });
     spawned.map(|_| ()).map_err(|source| Error::Io {
@@ -39,7 +39,12 @@ pub fn listen(room: &Arc<Room>, heard: UnboundedSender<Heard>) -> Result<()> {
     })
 }
 
-fn follow(bell: &Path, root: &Path, heard: &UnboundedSender<Heard>, is_over: &dyn Fn() -> bool) {
+fn follow(
+    bell: &Path,
+    root: &Path,
+    heard: &UnboundedSender<StoreNews>,
+    is_over: &dyn Fn() -> bool,
+) {
     let (rings, ringing) = channel();
     let name = bell.file_name().map(ToOwned::to_owned);
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
@@ -55,7 +60,7 @@ fn follow(bell: &Path, root: &Path, heard: &UnboundedSender<Heard>, is_over: &dy
     .ok();
     let mut watched = false;
     let mut last = std::fs::read(bell).ok();
-    heard.send(Heard::Opened(root.to_path_buf())).ok();
+    heard.send(StoreNews::Opened(root.to_path_buf())).ok();
     while !is_over() {
         if let (false, Some(watcher), Some(dir)) = (watched, &mut watcher, bell.parent()) {
             // there may be no store yet
@@ -70,7 +75,7 @@ fn follow(bell: &Path, root: &Path, heard: &UnboundedSender<Heard>, is_over: &dy
         // written anew in two steps: an empty bell is one that is about to ring
         if now != last && now.as_ref().is_none_or(|text| !text.is_empty()) {
             last = now;
-            if heard.send(Heard::Rang(root.to_path_buf())).is_err() {
+            if heard.send(StoreNews::Rang(root.to_path_buf())).is_err() {
                 return;
             }
         }

@@ -9,16 +9,16 @@ use ropey::Rope;
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum TextFormat {
     /// As it is, but for what the editor keeps to itself.
-    Text(Kept),
+    Text(FileFormat),
     /// In an unknown encoding, or not as text: it cannot be known what a save would write.
     Foreign,
 }
 
 /// What the file has and the text does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Kept {
+pub struct FileFormat {
     charset: Charset,
     /// It begins with a byte order mark.
     mark: bool,
@@ -46,22 +46,22 @@ enum LineEnd {
     Cr,
 }
 
-impl Default for Form {
+impl Default for TextFormat {
     fn default() -> Self {
-        Self::Text(Kept::default())
+        Self::Text(FileFormat::default())
     }
 }
 
-impl Form {
+impl TextFormat {
     /// How this text stands in this file, which it was loaded from or saved as.
     pub fn between(file: &[u8], text: &Rope) -> Self {
         let charset = Charset::of(file);
         let shown = text.get_char(0) == Some('\u{feff}');
         let mark = charset == Charset::Utf8 && file.starts_with(MARK) && !shown;
-        let mut kept = Kept {
+        let mut kept = FileFormat {
             charset,
             mark,
-            ..Kept::default()
+            ..FileFormat::default()
         };
         let Some(content) = kept.decoded(file) else {
             return Self::Foreign;
@@ -73,7 +73,7 @@ impl Form {
         if !text.chars().any(|c| c == '\r') {
             kept.end = LineEnd::of(content);
         }
-        let open = Kept {
+        let open = FileFormat {
             open_end: true,
             ..kept
         };
@@ -95,13 +95,13 @@ impl Form {
             return None;
         }
         let charset = Charset::of(file);
-        let bare = Kept {
+        let bare = FileFormat {
             charset,
             mark: charset == Charset::Utf8 && file.starts_with(MARK),
-            ..Kept::default()
+            ..FileFormat::default()
         };
         let content = bare.decoded(file)?;
-        let kept = Kept {
+        let kept = FileFormat {
             end: LineEnd::of(&content),
             ..bare
         };
@@ -138,7 +138,7 @@ impl Form {
     }
 }
 
-impl Kept {
+impl FileFormat {
     /// A content without its byte order mark.
     fn decoded(self, content: &[u8]) -> Option<Cow<'_, str>> {
         let plain = content.strip_prefix(MARK).filter(|_| self.mark);
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     fn in_file(file: &str, text: &str, new: &str) -> String {
-        let form = Form::between(file.as_bytes(), &Rope::from_str(text));
+        let form = TextFormat::between(file.as_bytes(), &Rope::from_str(text));
         let bytes = form.in_file(&Rope::from_str(new)).expect("text");
         String::from_utf8(bytes).expect("text")
     }
@@ -282,14 +282,14 @@ mod tests {
         assert_eq!(in_file("a\r\nb\n", "a\nb\n", "a\nc\n"), "a\nc\n");
         // typed, and not kept by the editor: the text is not that of the file but for its end
         assert_eq!(in_file("a", "a\nb\n", "a\nb\n"), "a\nb\n");
-        let form = Form::between(b"\x83\x41", &Rope::from_str("ア"));
-        assert_eq!(form, Form::Foreign);
+        let form = TextFormat::between(b"\x83\x41", &Rope::from_str("ア"));
+        assert_eq!(form, TextFormat::Foreign);
         assert_eq!(form.text_of(b"a"), None);
     }
 
     #[test]
     fn other_encodings() {
-        let form = Form::between(b"\xe9\r\n", &Rope::from_str("é\n"));
+        let form = TextFormat::between(b"\xe9\r\n", &Rope::from_str("é\n"));
         let typed = form.in_file(&Rope::from_str("éa\n"));
         assert_eq!(typed.as_deref(), Some(&b"\xe9a\r\n"[..]));
         assert_eq!(form.in_file(&Rope::from_str("€\n")), None);
@@ -299,14 +299,14 @@ mod tests {
             (&b"\xff\xfea\0"[..], &b"\xff\xfeb\0"[..]),
             (b"\xfe\xff\0a", b"\xfe\xff\0b"),
         ] {
-            let form = Form::between(file, &Rope::from_str("a"));
+            let form = TextFormat::between(file, &Rope::from_str("a"));
             assert_eq!(form.in_file(&Rope::from_str("b")).as_deref(), Some(new));
             assert_eq!(form.text_of(new).as_deref(), Some("b"));
         }
         // half a character
         assert_eq!(
-            Form::between(b"\xff\xfea", &Rope::from_str("a")),
-            Form::Foreign
+            TextFormat::between(b"\xff\xfea", &Rope::from_str("a")),
+            TextFormat::Foreign
         );
     }
 
@@ -330,7 +330,7 @@ mod tests {
             if marked {
                 file.insert(0, '\u{feff}');
             }
-            let form = Form::between(file.as_bytes(), &Rope::from_str(&text));
+            let form = TextFormat::between(file.as_bytes(), &Rope::from_str(&text));
             prop_assert_eq!(form.in_file(&Rope::from_str(&text)), Some(file.clone().into_bytes()));
             prop_assert_eq!(form.text_of(file.as_bytes()), Some(text));
         }

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use backstitch_core::model::{FileId, FileState, NodeId, Placed, RelPath};
+use backstitch_core::model::{FileId, FileVersion, NodeId, Placed, RelPath};
 use backstitch_core::restore::{ActionKind, Plan};
 use backstitch_core::{Delta, Engine, LogFilter};
 use backstitch_protocol::{
@@ -15,39 +15,42 @@ use tempfile::TempDir;
 use tower_lsp::gen_lsp_types::{MessageType, ShowDocumentParams, Uri};
 
 use super::commands;
-use super::failure::{Failure, Outcome};
+use super::failure::{Failure, Reply};
 use super::messages::{self, Now, refusal, view};
-use super::restore::Shown;
-use super::session::{ANSWER, Session};
+use super::restore::ShownPlan;
+use super::session::{ANSWER, ServerState};
 use super::uri;
-use super::workspace::{Acting, Room};
-use crate::file_changes::{Changed, difference};
+use super::workspace::{WorkspaceHandle, WriteAccess};
+use crate::file_changes::{FileChange, difference};
 use crate::to_protocol;
 
 /// Shows what changed since a revision, between two, or by one turn alone; in one file where one is named.
 pub async fn diff(
-    session: &Arc<Session>,
-    room: Arc<Room>,
+    session: &Arc<ServerState>,
+    handle: Arc<WorkspaceHandle>,
     typed: ShowDiffParams,
-) -> Outcome<DiffResult> {
+) -> Reply<DiffResult> {
     let path = typed.place.uri.as_deref().and_then(uri::to_path);
     let path = path
-        .map(|p| commands::path(&room, &uri::of_path(&p)))
+        .map(|p| commands::path(&handle, &uri::of_path(&p)))
         .transpose()?;
     if let Some(turn) = typed.turn {
-        return diff_of(session, &room, turn, path).await;
+        return diff_of(session, &handle, turn, path).await;
     }
     let from = typed.rev.clone().unwrap_or_else(|| "@".into());
     let (rev, only) = (from.clone(), path.clone());
     let until = match typed.rev2 {
         Some(rev) => Until::Rev(rev),
-        None => Until::now(session, &room),
+        None => Until::now(session, &handle),
     };
     let to = until.name();
-    let patch = room.act(false, move |Acting { engine, .. }| {
+    let patch = handle.act(false, move |WriteAccess { engine, .. }| {
         let files = changed(engine, &rev, &until, only.as_ref())?;
-        let patch: Vec<u8> = files.iter().flat_map(Changed::patch).collect();
-        Ok((patch, files.iter().map(Changed::shape).collect::<Vec<_>>()))
+        let patch: Vec<u8> = files.iter().flat_map(FileChange::patch).collect();
+        Ok((
+            patch,
+            files.iter().map(FileChange::shape).collect::<Vec<_>>(),
+        ))
     });
     let (patch, files) = patch.await?;
     if patch.is_empty() {
@@ -62,18 +65,18 @@ pub async fn diff(
 
 /// What a turn changed, and nobody else.
 async fn diff_of(
-    session: &Arc<Session>,
-    room: &Room,
+    session: &Arc<ServerState>,
+    handle: &WorkspaceHandle,
     turn: String,
     path: Option<RelPath>,
-) -> Outcome<DiffResult> {
+) -> Reply<DiffResult> {
     let (rev, only) = (turn.clone(), path.clone());
-    let shown = room.ask(move |engine| {
+    let shown = handle.ask(move |engine| {
         let steps = engine.turn_steps(engine.resolve(&rev)?)?;
         let last = steps.last().map_or(rev, ToString::to_string);
         let files = changed_by(engine, &steps, only.as_ref())?;
-        let patch: Vec<u8> = files.iter().flat_map(Changed::patch).collect();
-        let files: Vec<_> = files.iter().map(Changed::shape).collect();
+        let patch: Vec<u8> = files.iter().flat_map(FileChange::patch).collect();
+        let files: Vec<_> = files.iter().map(FileChange::shape).collect();
         Ok((last, patch, files))
     });
     let (to, patch, files) = shown.await?;
@@ -95,18 +98,18 @@ const ROWS: usize = 200;
 
 /// Shows the timeline, newest first; of one file where one is named.
 pub async fn timeline(
-    session: &Arc<Session>,
-    room: Arc<Room>,
+    session: &Arc<ServerState>,
+    handle: Arc<WorkspaceHandle>,
     uri: Option<&str>,
-) -> Outcome<ShowTimelineResult> {
+) -> Reply<ShowTimelineResult> {
     let path = uri.and_then(uri::to_path);
     let path = path
-        .map(|p| commands::path(&room, &uri::of_path(&p)))
+        .map(|p| commands::path(&handle, &uri::of_path(&p)))
         .transpose()?;
     let file = path.as_ref().map(base_name);
     let name = view::timeline_name(file.as_deref());
     let of_file = path.is_some();
-    let entries = room.ask(move |engine| {
+    let entries = handle.ask(move |engine| {
         engine.log(&LogFilter {
             limit: Some(ROWS),
             path,
@@ -133,7 +136,7 @@ pub fn changed(
     from: &str,
     until: &Until,
     only: Option<&RelPath>,
-) -> backstitch_core::Result<Vec<Changed>> {
+) -> backstitch_core::Result<Vec<FileChange>> {
     let from = engine.resolve(from)?;
     let mut deltas = match until {
         Until::Rev(to) => {
@@ -167,7 +170,7 @@ pub fn changed(
     let mut all = Vec::new();
     for delta in deltas.iter().filter(wanted) {
         let text = texts.iter().find(|(path, _)| is_at(&delta.new, path));
-        let mut file = Changed::load(engine, delta)?;
+        let mut file = FileChange::load(engine, delta)?;
         if text.is_none_or(|(_, text)| file.becomes(text.clone())) {
             all.push(file);
         }
@@ -181,7 +184,7 @@ fn changed_by(
     engine: &Engine,
     steps: &[NodeId],
     only: Option<&RelPath>,
-) -> backstitch_core::Result<Vec<Changed>> {
+) -> backstitch_core::Result<Vec<FileChange>> {
     let mut runs: Vec<(FileId, Delta)> = Vec::new();
     for step in steps {
         for change in engine.entry(*step)?.changes {
@@ -200,7 +203,7 @@ fn changed_by(
         });
     }
     let runs = runs.iter().filter(|(_, run)| run.old != run.new);
-    let files = runs.map(|(_, run)| Changed::load(engine, run));
+    let files = runs.map(|(_, run)| FileChange::load(engine, run));
     let mut files = files.collect::<backstitch_core::Result<Vec<_>>>()?;
     files.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(files)
@@ -218,7 +221,7 @@ fn file_at(engine: &Engine, path: &RelPath) -> backstitch_core::Result<Option<Fi
     Ok(found.map(|change| change.change.file))
 }
 
-fn is_at(state: &FileState, path: &RelPath) -> bool {
+fn is_at(state: &FileVersion, path: &RelPath) -> bool {
     state.as_ref().is_some_and(|placed| placed.path == *path)
 }
 
@@ -233,17 +236,17 @@ pub enum Until {
 
 impl Until {
     /// As typed: a revision, `disk` (which nothing means, too), `buffer`.
-    pub fn read(typed: Option<&str>, session: &Session, room: &Room) -> Self {
+    pub fn read(typed: Option<&str>, session: &ServerState, handle: &WorkspaceHandle) -> Self {
         match typed {
             None | Some("disk") => Self::Disk,
-            Some("buffer") => Self::Buffers(unsaved_of(session, room)),
+            Some("buffer") => Self::Buffers(unsaved_of(session, handle)),
             Some(rev) => Self::Rev(rev.to_owned()),
         }
     }
 
     /// What the user looks at.
-    fn now(session: &Session, room: &Room) -> Self {
-        let texts = unsaved_of(session, room);
+    fn now(session: &ServerState, handle: &WorkspaceHandle) -> Self {
+        let texts = unsaved_of(session, handle);
         if texts.is_empty() {
             Self::Disk
         } else {
@@ -260,8 +263,8 @@ impl Until {
     }
 }
 
-fn unsaved_of(session: &Session, room: &Room) -> Vec<(RelPath, Vec<u8>)> {
-    let documents = session.documents.of(room).into_iter();
+fn unsaved_of(session: &ServerState, handle: &WorkspaceHandle) -> Vec<(RelPath, Vec<u8>)> {
+    let documents = session.documents.of(handle).into_iter();
     let dirty = documents.filter(|(_, document)| document.text != document.saved);
     let text = |(_, document): (String, super::document::Document)| {
         let text = document.as_saved()?;
@@ -271,9 +274,13 @@ fn unsaved_of(session: &Session, room: &Room) -> Vec<(RelPath, Vec<u8>)> {
 }
 
 /// Shows a plan, path by path.
-pub async fn plan(session: &Arc<Session>, room: &Arc<Room>, shown: &Shown) -> Outcome<()> {
+pub async fn plan(
+    session: &Arc<ServerState>,
+    handle: &Arc<WorkspaceHandle>,
+    shown: &ShownPlan,
+) -> Reply<()> {
     let (plan, title) = (shown.plan.clone(), shown.title.clone());
-    let text = room.ask(move |engine| {
+    let text = handle.ask(move |engine| {
         let mut text = format!("{title}\n\n");
         for action in &plan.actions {
             text.push_str(&view::action(action, difference(engine, &plan, action)));
@@ -294,23 +301,23 @@ const IN_ALL: usize = 1000;
 /// What a plan does, line by line, as far as anybody would read it.
 fn patches(engine: &Engine, plan: &Plan) -> String {
     let mut actions = plan.actions.iter().filter(|a| a.kind != ActionKind::Skip);
-    let (mut text, mut room) = (String::new(), IN_ALL);
+    let (mut text, mut handle) = (String::new(), IN_ALL);
     while let Some(action) = actions.next() {
-        if room == 0 {
+        if handle == 0 {
             text.push('\n');
             text.push_str(&messages::more_files(1 + actions.count()));
             text.push('\n');
             break;
         }
-        let Ok(file) = Changed::planned_in_editor(engine, plan, action) else {
+        let Ok(file) = FileChange::planned_in_editor(engine, plan, action) else {
             continue;
         };
         let patch = file.patch();
         let patch = String::from_utf8_lossy(&patch);
-        let most = room.min(OF_FILE);
+        let most = handle.min(OF_FILE);
         let shown: String = patch.split_inclusive('\n').take(most).collect();
         let all = patch.lines().count();
-        room -= all.min(most);
+        handle -= all.min(most);
         text.push('\n');
         text.push_str(&shown);
         if all > most {
@@ -328,15 +335,15 @@ const TEXT_IN_ALL: usize = 16 << 20;
 /// The texts of what a plan changes.
 pub fn planned(engine: &Engine, plan: &Plan) -> Vec<PlannedText> {
     let actions = plan.actions.iter().filter(|a| a.kind != ActionKind::Skip);
-    let (mut texts, mut room) = (Vec::new(), TEXT_IN_ALL);
+    let (mut texts, mut handle) = (Vec::new(), TEXT_IN_ALL);
     for action in actions {
-        let Ok(file) = Changed::planned_in_editor(engine, plan, action) else {
+        let Ok(file) = FileChange::planned_in_editor(engine, plan, action) else {
             continue;
         };
-        let Some([now, then]) = file.texts(TEXT_OF_FILE.min(room)) else {
+        let Some([now, then]) = file.texts(TEXT_OF_FILE.min(handle)) else {
             continue;
         };
-        room -= [&now, &then]
+        handle -= [&now, &then]
             .map(|t| t.as_ref().map_or(0, String::len))
             .iter()
             .sum::<usize>();
@@ -351,7 +358,7 @@ pub fn planned(engine: &Engine, plan: &Plan) -> Vec<PlannedText> {
 }
 
 /// Shows text that was not saved.
-pub async fn unsaved(session: &Arc<Session>, path: &RelPath, text: &[u8]) -> Outcome<()> {
+pub async fn unsaved(session: &Arc<ServerState>, path: &RelPath, text: &[u8]) -> Reply<()> {
     show(session, &view::unsaved_name(&base_name(path)), text).await
 }
 
@@ -361,7 +368,7 @@ fn base_name(path: &RelPath) -> String {
 }
 
 /// Opens a text beside what the user looks at.
-async fn show(session: &Arc<Session>, name: &str, content: &[u8]) -> Outcome<()> {
+async fn show(session: &Arc<ServerState>, name: &str, content: &[u8]) -> Reply<()> {
     if session.abilities().virtual_documents {
         let uri = session.views.keep(name, content);
         if shown(session, uri).await {
@@ -382,7 +389,7 @@ async fn show(session: &Arc<Session>, name: &str, content: &[u8]) -> Outcome<()>
 }
 
 /// Whether the client has opened it.
-async fn shown(session: &Session, uri: String) -> bool {
+async fn shown(session: &ServerState, uri: String) -> bool {
     let params = ShowDocumentParams {
         uri: Uri::from(uri),
         external: Some(false),
@@ -470,7 +477,7 @@ pub fn clear() {
 }
 
 /// The content of a `backstitch:` document.
-pub async fn content(session: &Session, uri: &str) -> Outcome<String> {
+pub async fn content(session: &ServerState, uri: &str) -> Reply<String> {
     if let Some(text) = session.views.get(uri) {
         return Ok(text.as_ref().to_owned());
     }
@@ -481,15 +488,15 @@ pub async fn content(session: &Session, uri: &str) -> Outcome<String> {
         return Err(Failure::usage(refusal::no_document(uri)).hint(refusal::NO_DOCUMENT_HINT));
     };
     // some clients write the workspace's part in small letters, as if it named a host
-    let known = session.rooms().into_iter().find(|room| {
-        let (root, meant) = (room.root().as_os_str(), document.root.as_os_str());
+    let known = session.handles().into_iter().find(|handle| {
+        let (root, meant) = (handle.root().as_os_str(), document.root.as_os_str());
         root.eq_ignore_ascii_case(meant) && !document.root.exists()
     });
-    let room = match known {
-        Some(room) => room,
+    let handle = match known {
+        Some(handle) => handle,
         None => session.room_of(&document.root)?,
     };
-    let bytes = room
+    let bytes = handle
         .ask(move |engine| {
             let node = engine.resolve(&document.rev)?;
             let image = engine.image_at(node, &document.path)?;

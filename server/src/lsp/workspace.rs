@@ -14,41 +14,41 @@ use tokio::sync::{oneshot, watch};
 
 use super::messages::refusal;
 
-type Job = Box<dyn FnOnce(&mut Desk) + Send>;
+type EngineJob = Box<dyn FnOnce(&mut EngineWorker) + Send>;
 
 #[derive(Debug)]
-pub struct Room {
+pub struct WorkspaceHandle {
     workspace: Workspace,
     /// Held while something is carried out that another process asked for.
     pub serving: tokio::sync::Mutex<()>,
     /// Held while one of our own is, until its documents have their texts. Nobody who holds the other waits for this.
     pub restoring: tokio::sync::Mutex<()>,
-    asks: Sender<Job>,
-    acts: Sender<Job>,
+    asks: Sender<EngineJob>,
+    acts: Sender<EngineJob>,
     /// Held, not used: it watches the files as long as the workspace is open.
     _recorder: Recorder,
     standing: watch::Receiver<Standing>,
 }
 
 /// What one thread works with: the engine, once there is a store.
-struct Desk {
+struct EngineWorker {
     workspace: Workspace,
-    engine: Option<(Engine, Option<Identity>)>,
+    engine: Option<(Engine, Option<StoreIdentity>)>,
     /// The editor's name and its hold on the store, for the one that acts.
     editor: Option<(String, Option<Arc<EditorLease>>)>,
 }
 
 /// What a job that acts works with.
 #[derive(Debug)]
-pub struct Acting<'a> {
+pub struct WriteAccess<'a> {
     pub engine: &'a mut Engine,
     pub lease: Arc<EditorLease>,
 }
 
 /// Tells a store from one that has taken its place.
-type Identity = (u64, u64);
+type StoreIdentity = (u64, u64);
 
-impl Room {
+impl WorkspaceHandle {
     /// `editor`: its name, as people know it.
     pub fn open(workspace: Workspace, editor: &str) -> Result<Self> {
         let asks = spawn(workspace.clone(), None, "asks")?;
@@ -94,36 +94,36 @@ impl Room {
         T: Send + 'static,
         F: FnOnce(&mut Engine) -> Result<T> + Send + 'static,
     {
-        hand(&self.asks, move |desk| question(desk.engine(false)?)).await
+        hand(&self.asks, move |worker| question(worker.engine(false)?)).await
     }
 
     /// Something that writes, one after the other. `begins`: makes the store where there is none.
     pub async fn act<T, F>(&self, begins: bool, work: F) -> Result<T>
     where
         T: Send + 'static,
-        F: FnOnce(Acting<'_>) -> Result<T> + Send + 'static,
+        F: FnOnce(WriteAccess<'_>) -> Result<T> + Send + 'static,
     {
-        hand(&self.acts, move |desk| work(desk.acting(begins)?)).await
+        hand(&self.acts, move |worker| work(worker.acting(begins)?)).await
     }
 
     /// Gives up the editor's place, once all that was asked before is done. Nothing acts any more after it.
     pub async fn leave(&self) {
-        let left = hand(&self.acts, |desk| {
-            desk.editor = None;
+        let left = hand(&self.acts, |worker| {
+            worker.editor = None;
             Ok(())
         });
         left.await.ok();
     }
 }
 
-fn spawn(workspace: Workspace, editor: Option<String>, what: &str) -> Result<Sender<Job>> {
-    let (sender, receiver) = channel::<Job>();
-    let desk = Desk {
+fn spawn(workspace: Workspace, editor: Option<String>, what: &str) -> Result<Sender<EngineJob>> {
+    let (sender, receiver) = channel::<EngineJob>();
+    let worker = EngineWorker {
         workspace,
         engine: None,
         editor: editor.map(|name| (name, None)),
     };
-    let work = move || serve(desk, &receiver);
+    let work = move || serve(worker, &receiver);
     let thread = std::thread::Builder::new().name(format!("backstitch {what}"));
     let spawned = thread.spawn(work);
     spawned.map(|_| sender).map_err(|source| Error::Io {
@@ -132,25 +132,25 @@ fn spawn(workspace: Workspace, editor: Option<String>, what: &str) -> Result<Sen
     })
 }
 
-fn serve(mut desk: Desk, jobs: &Receiver<Job>) {
+fn serve(mut worker: EngineWorker, jobs: &Receiver<EngineJob>) {
     while let Ok(job) = jobs.recv() {
-        if catch_unwind(AssertUnwindSafe(|| job(&mut desk))).is_err() {
+        if catch_unwind(AssertUnwindSafe(|| job(&mut worker))).is_err() {
             // what the engine was about is not known any more; its store is whole all the same
-            desk.close();
-        } else if let Some((engine, _)) = &mut desk.engine {
+            worker.close();
+        } else if let Some((engine, _)) = &mut worker.engine {
             engine.tidy();
         }
     }
 }
 
-async fn hand<T, F>(to: &Sender<Job>, work: F) -> Result<T>
+async fn hand<T, F>(to: &Sender<EngineJob>, work: F) -> Result<T>
 where
     T: Send + 'static,
-    F: FnOnce(&mut Desk) -> Result<T> + Send + 'static,
+    F: FnOnce(&mut EngineWorker) -> Result<T> + Send + 'static,
 {
     let (answer, answered) = oneshot::channel();
-    let job: Job = Box::new(move |desk| {
-        let outcome = work(desk);
+    let job: EngineJob = Box::new(move |worker| {
+        let outcome = work(worker);
         // nobody may be waiting any more
         answer.send(outcome).ok();
     });
@@ -162,7 +162,7 @@ where
     answered.await.map_err(|_| failed(refusal::PANIC))?
 }
 
-impl Desk {
+impl EngineWorker {
     fn close(&mut self) {
         self.engine = None;
         if let Some((_, lease)) = &mut self.editor {
@@ -171,7 +171,7 @@ impl Desk {
     }
 
     /// The engine with this editor at it.
-    fn acting(&mut self, begins: bool) -> Result<Acting<'_>> {
+    fn acting(&mut self, begins: bool) -> Result<WriteAccess<'_>> {
         self.engine(begins)?;
         let (Some((engine, _)), Some((name, lease))) = (&mut self.engine, &mut self.editor) else {
             return Err(Error::NoStore(self.workspace.root.clone()));
@@ -180,13 +180,13 @@ impl Desk {
             Some(lease) => lease.clone(),
             None => lease.insert(Arc::new(engine.attach_editor(name)?)).clone(),
         };
-        Ok(Acting { engine, lease })
+        Ok(WriteAccess { engine, lease })
     }
 
     /// The engine, up to date with what other processes did.
     fn engine(&mut self, begins: bool) -> Result<&mut Engine> {
         let there = identity(&self.workspace);
-        let stale = |known: &(Engine, Option<Identity>)| known.1 != there;
+        let stale = |known: &(Engine, Option<StoreIdentity>)| known.1 != there;
         if self.engine.as_ref().is_some_and(stale) {
             self.close();
         }
@@ -209,13 +209,13 @@ impl Desk {
 }
 
 #[cfg(unix)]
-fn identity(workspace: &Workspace) -> Option<Identity> {
+fn identity(workspace: &Workspace) -> Option<StoreIdentity> {
     use std::os::unix::fs::MetadataExt as _;
     let meta = std::fs::metadata(workspace.store_dir.join("store.db")).ok()?;
     Some((meta.dev(), meta.ino()))
 }
 
 #[cfg(not(unix))]
-fn identity(_: &Workspace) -> Option<Identity> {
+fn identity(_: &Workspace) -> Option<StoreIdentity> {
     None
 }

@@ -16,25 +16,25 @@ use tower_lsp::gen_lsp_types::{
     TextDocumentContentChangePartial, TextEdit, WorkspaceEdit,
 };
 
-use super::document::{self, Document, Place, edit};
-use super::failure::{Failure, Outcome};
+use super::document::{self, Document, DocumentPath, edit};
+use super::failure::{Failure, Reply};
 use super::messages::refusal::agent as messages;
 use super::position::Encoding;
-use super::session::{Session, VERSION_CONTROL};
+use super::session::{ServerState, VERSION_CONTROL};
 use super::uri;
-use super::workspace::Room;
+use super::workspace::WorkspaceHandle;
 
 /// An agent's edit, checked and ready to be done.
 #[derive(Debug, Default)]
-pub struct Parts {
+pub struct EditParts {
     /// What each open document is and is to become, by URI.
     pub documents: BTreeMap<String, (Document, Document)>,
     /// What the client is to do; None: nothing.
     pub client: Option<WorkspaceEdit>,
     /// What is done on disk.
-    disk: Vec<Work>,
+    disk: Vec<EditTarget>,
     /// The files that change on disk, whoever does it, by the root of their workspace.
-    pub files: BTreeMap<PathBuf, Files>,
+    pub files: BTreeMap<PathBuf, WorkspaceFiles>,
     /// Texts of files by now, as far as the edit got.
     texts: BTreeMap<PathBuf, Option<Document>>,
     /// Where what stands at a path by now has come from.
@@ -45,17 +45,17 @@ pub struct Parts {
 
 /// The files of one workspace.
 #[derive(Debug)]
-pub struct Files {
-    pub room: Arc<Room>,
+pub struct WorkspaceFiles {
+    pub handle: Arc<WorkspaceHandle>,
     pub named: BTreeSet<PathBuf>,
     /// Those of them whose content is written over or deleted.
     pub doomed: BTreeSet<RelPath>,
     /// What moves with its directory, and where to.
-    pub moved: BTreeMap<RelPath, Place>,
+    pub moved: BTreeMap<RelPath, DocumentPath>,
 }
 
 #[derive(Debug)]
-enum Work {
+enum EditTarget {
     Write(PathBuf, Vec<u8>),
     Rename(PathBuf, PathBuf),
     Delete(PathBuf),
@@ -63,8 +63,8 @@ enum Work {
     DeleteDir(PathBuf),
 }
 
-impl Parts {
-    pub fn of(session: &Session, asked: &WorkspaceEdit) -> Outcome<Self> {
+impl EditParts {
+    pub fn of(session: &ServerState, asked: &WorkspaceEdit) -> Reply<Self> {
         let mut parts = Self::default();
         let mut client = asked.clone();
         if let Some(changes) = &mut client.changes {
@@ -93,11 +93,11 @@ impl Parts {
     }
 
     /// Whether it is the client's.
-    fn change(&mut self, session: &Session, change: &DocumentChange) -> Outcome<bool> {
+    fn change(&mut self, session: &ServerState, change: &DocumentChange) -> Reply<bool> {
         let flag = |flag: Option<bool>| flag.unwrap_or_default();
         match change {
             DocumentChange::TextDocumentEdit(change) => {
-                let edits = change.edits.iter().map(plain).collect::<Outcome<_>>()?;
+                let edits = change.edits.iter().map(plain).collect::<Reply<_>>()?;
                 let uri = &change.text_document.text_document_identifier.uri;
                 self.edit(session, uri.as_ref(), edits)
             }
@@ -125,7 +125,7 @@ impl Parts {
         }
     }
 
-    fn edit(&mut self, session: &Session, uri: &str, edits: Vec<TextEdit>) -> Outcome<bool> {
+    fn edit(&mut self, session: &ServerState, uri: &str, edits: Vec<TextEdit>) -> Reply<bool> {
         let encoding = session.abilities().encoding;
         if !self.documents.contains_key(uri)
             && let Some(open) = session.documents.get(uri)
@@ -155,11 +155,11 @@ impl Parts {
 
     fn create(
         &mut self,
-        session: &Session,
+        session: &ServerState,
         uri: &str,
         replaces: bool,
         ignores: bool,
-    ) -> Outcome<bool> {
+    ) -> Reply<bool> {
         let path = self.file(session, uri)?;
         if self.is_theirs(session, uri) {
             no_directory(&path, uri)?;
@@ -176,11 +176,11 @@ impl Parts {
 
     fn rename(
         &mut self,
-        session: &Session,
+        session: &ServerState,
         (old, new): (&str, &str),
         replaces: bool,
         ignores: bool,
-    ) -> Outcome<bool> {
+    ) -> Reply<bool> {
         let (from, to) = (self.file(session, old)?, self.file(session, new)?);
         if !self.exists(&from) {
             return Err(missing(old));
@@ -209,11 +209,17 @@ impl Parts {
             self.texts.insert(to.clone(), text);
         }
         self.texts.insert(from.clone(), None);
-        self.disk.push(Work::Rename(from, to));
+        self.disk.push(EditTarget::Rename(from, to));
         Ok(false)
     }
 
-    fn delete(&mut self, session: &Session, uri: &str, deep: bool, ignores: bool) -> Outcome<bool> {
+    fn delete(
+        &mut self,
+        session: &ServerState,
+        uri: &str,
+        deep: bool,
+        ignores: bool,
+    ) -> Reply<bool> {
         let path = self.file(session, uri)?;
         if !self.exists(&path) {
             return if ignores {
@@ -238,7 +244,7 @@ impl Parts {
     }
 
     /// Whether only the client can do it: a document of it is open, or it is about what the client did before.
-    fn is_theirs(&self, session: &Session, uri: &str) -> bool {
+    fn is_theirs(&self, session: &ServerState, uri: &str) -> bool {
         let below = format!("{}/", uri.trim_end_matches('/'));
         let open = session.documents.uris();
         self.theirs.contains(uri)
@@ -249,7 +255,7 @@ impl Parts {
 
     /// The file that a URI names, which is among those that change from here on. Nothing outside of the open
     /// workspaces is written, and nothing through a link.
-    fn file(&mut self, session: &Session, uri: &str) -> Outcome<PathBuf> {
+    fn file(&mut self, session: &ServerState, uri: &str) -> Reply<PathBuf> {
         let path = uri::to_path(uri).ok_or_else(|| Failure::usage(messages::no_file(uri)))?;
         if path.components().any(|part| is_vcs(part.as_os_str())) {
             return Err(
@@ -263,42 +269,47 @@ impl Parts {
         if path.is_symlink() {
             return Err(Failure::usage(messages::link(uri)).hint(messages::LINK_HINT));
         }
-        self.name(&place.room, real.clone());
+        self.name(&place.handle, real.clone());
         Ok(real)
     }
 
-    fn files(&mut self, room: &Arc<Room>) -> &mut Files {
-        let root = room.root().to_path_buf();
-        self.files.entry(root).or_insert_with(|| Files {
-            room: room.clone(),
+    fn files(&mut self, handle: &Arc<WorkspaceHandle>) -> &mut WorkspaceFiles {
+        let root = handle.root().to_path_buf();
+        self.files.entry(root).or_insert_with(|| WorkspaceFiles {
+            handle: handle.clone(),
             named: BTreeSet::new(),
             doomed: BTreeSet::new(),
             moved: BTreeMap::new(),
         })
     }
 
-    pub fn name(&mut self, room: &Arc<Room>, path: PathBuf) {
-        self.files(room).named.insert(path);
+    pub fn name(&mut self, handle: &Arc<WorkspaceHandle>, path: PathBuf) {
+        self.files(handle).named.insert(path);
     }
 
     /// What stands at a path by now is written over or deleted.
-    fn doom(&mut self, session: &Session, path: &Path) -> Outcome<()> {
+    fn doom(&mut self, session: &ServerState, path: &Path) -> Reply<()> {
         let origin = self.origins.get(path).map_or(path, PathBuf::as_path);
         let origin = origin.to_path_buf();
         let Some(place) = session.place(&origin) else {
             let said = messages::recorded_nowhere(&origin);
             return Err(Failure::new(FailureKind::Refused, said).hint(messages::BY_HAND));
         };
-        self.name(&place.room, origin);
-        self.files(&place.room).doomed.insert(place.path);
+        self.name(&place.handle, origin);
+        self.files(&place.handle).doomed.insert(place.path);
         Ok(())
     }
 
     /// A directory is deleted file by file: what came into it since it was looked at stays.
-    fn doom_below(&mut self, session: &Session, path: &Path, work: &mut Vec<Work>) -> Outcome<()> {
+    fn doom_below(
+        &mut self,
+        session: &ServerState,
+        path: &Path,
+        work: &mut Vec<EditTarget>,
+    ) -> Reply<()> {
         if path.is_symlink() || !path.is_dir() {
             self.doom(session, path)?;
-            work.push(Work::Delete(path.to_path_buf()));
+            work.push(EditTarget::Delete(path.to_path_buf()));
             return Ok(());
         }
         for inside in inside(path)? {
@@ -306,20 +317,20 @@ impl Parts {
         }
         let made = self.texts.iter().filter(|(_, text)| text.is_some());
         let made = made.filter(|(made, _)| made.parent() == Some(path) && !made.exists());
-        work.extend(made.map(|(made, _)| Work::Delete(made.clone())));
-        work.push(Work::DeleteDir(path.to_path_buf()));
+        work.extend(made.map(|(made, _)| EditTarget::Delete(made.clone())));
+        work.push(EditTarget::DeleteDir(path.to_path_buf()));
         Ok(())
     }
 
     /// The files of a directory move with it.
-    fn move_below(&mut self, session: &Session, dir: &Path, to: &Path) -> Outcome<()> {
+    fn move_below(&mut self, session: &ServerState, dir: &Path, to: &Path) -> Reply<()> {
         if dir.is_symlink() || !dir.is_dir() {
             return Ok(());
         }
         for path in inside(dir)? {
             let to = to.join(path.file_name().unwrap_or_default());
             if let (Some(from), Some(to)) = (session.place(&path), session.place(&to)) {
-                self.files(&from.room).moved.insert(from.path, to);
+                self.files(&from.handle).moved.insert(from.path, to);
             }
             self.move_below(session, &path, &to)?;
         }
@@ -331,36 +342,36 @@ impl Parts {
         text.unwrap_or_else(|| path.exists())
     }
 
-    fn text(&self, path: &Path) -> Outcome<Option<Document>> {
+    fn text(&self, path: &Path) -> Reply<Option<Document>> {
         match self.texts.get(path) {
             Some(text) => Ok(text.clone()),
             None => read(path),
         }
     }
 
-    fn write(&mut self, session: &Session, path: PathBuf, text: Document) -> Outcome<()> {
+    fn write(&mut self, session: &ServerState, path: PathBuf, text: Document) -> Reply<()> {
         let bytes = text.as_saved();
         let bytes = bytes.ok_or_else(|| Failure::usage(messages::encoding(&path)))?;
         self.doom(session, &path)?;
         self.texts.insert(path.clone(), Some(text));
-        self.disk.push(Work::Write(path, bytes));
+        self.disk.push(EditTarget::Write(path, bytes));
         Ok(())
     }
 
     /// Does what is to be done on disk. What fails leaves what came before it done.
-    pub fn on_disk(&self) -> Outcome<()> {
+    pub fn on_disk(&self) -> Reply<()> {
         for work in &self.disk {
             let (path, done) = match work {
-                Work::Write(path, bytes) => {
+                EditTarget::Write(path, bytes) => {
                     let made = path.parent().map_or(Ok(()), std::fs::create_dir_all);
                     (path, made.and_then(|()| std::fs::write(path, bytes)))
                 }
-                Work::Rename(from, to) => {
+                EditTarget::Rename(from, to) => {
                     let made = to.parent().map_or(Ok(()), std::fs::create_dir_all);
                     (to, made.and_then(|()| std::fs::rename(from, to)))
                 }
-                Work::Delete(path) => (path, std::fs::remove_file(path)),
-                Work::DeleteDir(path) => (path, std::fs::remove_dir(path)),
+                EditTarget::Delete(path) => (path, std::fs::remove_file(path)),
+                EditTarget::DeleteDir(path) => (path, std::fs::remove_dir(path)),
             };
             done.map_err(|error| failed(path, &error))?;
         }
@@ -369,7 +380,7 @@ impl Parts {
 }
 
 /// What a directory holds. One that holds a repository is another's to delete or move.
-fn inside(dir: &Path) -> Outcome<Vec<PathBuf>> {
+fn inside(dir: &Path) -> Reply<Vec<PathBuf>> {
     let entries = std::fs::read_dir(dir).map_err(|error| failed(dir, &error))?;
     let paths = entries.map(|entry| Ok(entry?.path()));
     let paths: std::io::Result<Vec<PathBuf>> = paths.collect();
@@ -385,7 +396,7 @@ fn is_vcs(name: &OsStr) -> bool {
     VERSION_CONTROL.iter().any(|dir| name == *dir)
 }
 
-fn no_directory(path: &Path, uri: &str) -> Outcome<()> {
+fn no_directory(path: &Path, uri: &str) -> Reply<()> {
     if path.is_dir() {
         return Err(Failure::usage(messages::directory(uri)).hint(messages::DIRECTORY_HINT));
     }
@@ -405,7 +416,7 @@ fn failed(path: &Path, error: &std::io::Error) -> Box<Failure> {
 }
 
 /// A file as a client would open it; None: there is none.
-fn read(path: &Path) -> Outcome<Option<Document>> {
+fn read(path: &Path) -> Reply<Option<Document>> {
     if !path.exists() {
         return Ok(None);
     }
@@ -415,7 +426,7 @@ fn read(path: &Path) -> Outcome<Option<Document>> {
     Ok(Some(text))
 }
 
-fn plain(edit: &Edit) -> Outcome<TextEdit> {
+fn plain(edit: &Edit) -> Reply<TextEdit> {
     match edit {
         Edit::TextEdit(edit) => Ok(edit.clone()),
         Edit::AnnotatedTextEdit(edit) => Ok(edit.text_edit.clone()),
@@ -442,12 +453,12 @@ fn apply(document: &mut Document, mut edits: Vec<TextEdit>, encoding: Encoding) 
 
 /// An agent's edit in a document that the user may have typed into while it was on its way.
 #[derive(Clone, Debug)]
-pub struct OnItsWay {
+pub struct InFlightEdit {
     pub before: Document,
     pub after: Document,
 }
 
-impl OnItsWay {
+impl InFlightEdit {
     /// What the document would have without the edit: what the user typed. None: the edit is not in it, or
     /// cannot be told from what was typed.
     pub fn typed(&self, now: &Document) -> Option<Document> {

@@ -14,14 +14,14 @@ use super::json;
 
 /// A file as it was found.
 #[derive(Clone, Debug)]
-pub struct File {
+pub struct SettingsFile {
     /// The file itself, behind any link.
     pub path: PathBuf,
     /// None where there is no file.
     pub text: Option<String>,
 }
 
-impl File {
+impl SettingsFile {
     pub fn read(path: &Path) -> Result<Self> {
         let path = behind_links(path);
         let text = match fs::read_to_string(&path) {
@@ -85,14 +85,14 @@ impl File {
 
 /// A file of JSON.
 #[derive(Clone, Debug)]
-pub struct Settings {
-    pub file: File,
+pub struct JsonSettings {
+    pub file: SettingsFile,
     pub value: Value,
 }
 
-impl Settings {
+impl JsonSettings {
     pub fn read(path: &Path) -> Result<Self> {
-        let file = File::read(path)?;
+        let file = SettingsFile::read(path)?;
         let value = match file.text.as_deref() {
             None => Value::Object(serde_json::Map::new()),
             Some(text) => parse(text).with_context(|| {
@@ -109,7 +109,7 @@ impl Settings {
     pub fn blank(path: &Path) -> Self {
         let path = behind_links(path);
         Self {
-            file: File { path, text: None },
+            file: SettingsFile { path, text: None },
             value: Value::Object(serde_json::Map::new()),
         }
     }
@@ -212,9 +212,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.json");
         fs::write(&path, "{\n\t\"a\": 1\n}").unwrap();
-        let settings = Settings::read(&path).unwrap();
+        let settings = JsonSettings::read(&path).unwrap();
         assert_eq!(settings.text_of(&settings.value), "{\n\t\"a\": 1\n}");
-        let missing = Settings::read(&dir.path().join("none")).unwrap();
+        let missing = JsonSettings::read(&dir.path().join("none")).unwrap();
         assert_eq!(
             missing.text_of(&serde_json::json!({ "a": 1 })),
             "{\n  \"a\": 1\n}\n"
@@ -227,7 +227,7 @@ mod tests {
         let path = dir.path().join("s.json");
         let text = "{\n  \"a\": 123456789012345678901234567890,\n  \"b\": 1.10\n}\n";
         fs::write(&path, text).unwrap();
-        let settings = Settings::read(&path).unwrap();
+        let settings = JsonSettings::read(&path).unwrap();
         assert_eq!(settings.text_of(&settings.value), text);
     }
 
@@ -236,12 +236,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.json");
         fs::write(&path, "{}").unwrap();
-        let first = Settings::read(&path).unwrap();
+        let first = JsonSettings::read(&path).unwrap();
         let backup = first
             .write(&serde_json::json!({ "a": 1 }))
             .unwrap()
             .unwrap();
-        let second = Settings::read(&path).unwrap();
+        let second = JsonSettings::read(&path).unwrap();
         assert_eq!(second.write(&serde_json::json!({ "a": 2 })).unwrap(), None);
         assert_eq!(fs::read_to_string(backup).unwrap(), "{}");
     }

@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::agents;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Request<'a> {
+pub struct SetupRequest<'a> {
     /// For one project: its root. None: for all projects of the user.
     pub project: Option<&'a Path>,
     pub uninstall: bool,
@@ -25,12 +25,12 @@ pub struct Request<'a> {
 
 /// What became of one agent's settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Done {
+pub struct SetupResult {
     pub agent: &'static str,
     /// How the agent was found; None where it was named.
     pub found: Option<String>,
     pub settings: PathBuf,
-    pub outcome: Outcome,
+    pub outcome: SetupOutcome,
     pub events: &'static [&'static str],
     /// Made by this call.
     pub backup: Option<PathBuf>,
@@ -41,7 +41,7 @@ pub struct Done {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum SetupOutcome {
     Written,
     /// It was as it should be.
     Unchanged,
@@ -53,13 +53,13 @@ pub enum Outcome {
     ByHand,
 }
 
-impl Outcome {
+impl SetupOutcome {
     pub fn is_printed(self) -> bool {
         matches!(self, Self::Printed | Self::PrintedAlone | Self::ByHand)
     }
 }
 
-impl Done {
+impl SetupResult {
     pub fn is_editor(&self) -> bool {
         editors::is_known(self.agent)
     }
@@ -108,19 +108,19 @@ pub fn hooks_in(path: &Path) -> Result<Vec<(String, String)>> {
     if !path.exists() {
         return Ok(Vec::new());
     }
-    Ok(claude_code::ours(&file::Settings::read(path)?.value))
+    Ok(claude_code::ours(&file::JsonSettings::read(path)?.value))
 }
 
 /// Whether it says that no hooks are to be run.
 pub fn is_switched_off(path: &Path) -> bool {
-    let settings = path.exists().then(|| file::Settings::read(path));
+    let settings = path.exists().then(|| file::JsonSettings::read(path));
     settings.is_some_and(|read| {
         read.is_ok_and(|settings| settings.value["disableAllHooks"] == Value::Bool(true))
     })
 }
 
 /// Sets up one agent.
-pub fn run(agent: &str, found: Option<String>, request: Request) -> Result<Done> {
+pub fn run(agent: &str, found: Option<String>, request: SetupRequest) -> Result<SetupResult> {
     if editors::is_known(agent) {
         return editors::run(agent, request);
     }
@@ -134,9 +134,9 @@ pub fn run(agent: &str, found: Option<String>, request: Request) -> Result<Done>
         }
     };
     let path = dir.join("settings.json");
-    let (settings, alone) = match file::Settings::read(&path) {
+    let (settings, alone) = match file::JsonSettings::read(&path) {
         Err(error) if request.print && !request.uninstall && is_no_json(&error) => {
-            (file::Settings::blank(&path), true)
+            (file::JsonSettings::blank(&path), true)
         }
         settings => (settings?, false),
     };
@@ -150,21 +150,21 @@ pub fn run(agent: &str, found: Option<String>, request: Request) -> Result<Done>
     let text = settings.text_of(&value);
     let same = value == settings.value;
     let (outcome, backup) = match (request.print, same) {
-        (true, _) if alone => (Outcome::PrintedAlone, None),
-        (true, _) => (Outcome::Printed, None),
-        (false, true) => (Outcome::Unchanged, None),
+        (true, _) if alone => (SetupOutcome::PrintedAlone, None),
+        (true, _) => (SetupOutcome::Printed, None),
+        (false, true) => (SetupOutcome::Unchanged, None),
         (false, false) if request.uninstall => {
             settings.restore(&value, claude_code::without_empties)?;
             if request.project.is_some() && !path.exists() {
                 // Setup made it for its file; with anything else in it, it stays.
                 let _ = std::fs::remove_dir(&dir);
             }
-            (Outcome::Written, None)
+            (SetupOutcome::Written, None)
         }
-        (false, false) => (Outcome::Written, settings.write(&value)?),
+        (false, false) => (SetupOutcome::Written, settings.write(&value)?),
     };
     let events = claude_code::EVENTS;
-    Ok(Done {
+    Ok(SetupResult {
         agent: agent.name,
         found,
         settings: settings.file.path,
@@ -226,15 +226,15 @@ fn on_path(program: &str) -> Option<PathBuf> {
 }
 
 /// The facts, for JSON.
-pub fn facts(done: &Done) -> Value {
+pub fn facts(done: &SetupResult) -> Value {
     serde_json::json!({
         "agent": done.agent,
         "found": done.found,
         "settings": done.settings.to_string_lossy(),
         "outcome": match done.outcome {
-            Outcome::Written => "written",
-            Outcome::Unchanged => "unchanged",
-            Outcome::Printed | Outcome::PrintedAlone | Outcome::ByHand => "printed",
+            SetupOutcome::Written => "written",
+            SetupOutcome::Unchanged => "unchanged",
+            SetupOutcome::Printed | SetupOutcome::PrintedAlone | SetupOutcome::ByHand => "printed",
         },
         "kind": if done.is_editor() { "editor" } else { "agent" },
         "note": done.note,
@@ -258,8 +258,8 @@ mod tests {
         }
     }
 
-    fn project(root: &Path) -> Request<'_> {
-        Request {
+    fn project(root: &Path) -> SetupRequest<'_> {
+        SetupRequest {
             project: Some(root),
             uninstall: false,
             print: false,
@@ -271,20 +271,20 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let install = project(root.path());
         let done = run("claude-code", None, install).unwrap();
-        assert_eq!(done.outcome, Outcome::Written);
+        assert_eq!(done.outcome, SetupOutcome::Written);
         assert_eq!(done.backup, None, "there was nothing to keep");
         assert!(done.settings.ends_with(".claude/settings.json"));
         assert_eq!(
             run("claude-code", None, install).unwrap().outcome,
-            Outcome::Unchanged
+            SetupOutcome::Unchanged
         );
-        let uninstall = Request {
+        let uninstall = SetupRequest {
             uninstall: true,
             ..install
         };
         assert_eq!(
             run("claude-code", None, uninstall).unwrap().outcome,
-            Outcome::Written
+            SetupOutcome::Written
         );
         assert!(
             !done.settings.exists(),
@@ -309,7 +309,7 @@ mod tests {
         run(
             "claude-code",
             None,
-            Request {
+            SetupRequest {
                 uninstall: true,
                 ..project(root.path())
             },
@@ -324,7 +324,7 @@ mod tests {
         let done = run(
             "claude-code",
             None,
-            Request {
+            SetupRequest {
                 print: true,
                 ..project(root.path())
             },
@@ -359,12 +359,12 @@ mod tests {
             run("claude-code", None, project(root.path())).unwrap_err()
         );
         assert!(error.contains("line 3"), "{error}");
-        let print = Request {
+        let print = SetupRequest {
             print: true,
             ..project(root.path())
         };
         let done = run("claude-code", None, print).unwrap();
-        assert_eq!(done.outcome, Outcome::PrintedAlone);
+        assert_eq!(done.outcome, SetupOutcome::PrintedAlone);
         assert!(done.text.contains("hook claude-code"));
     }
 

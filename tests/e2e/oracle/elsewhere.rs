@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use backstitch_core::capture::{AgentEvent, Effect, EventKind, Told, ToolCall};
+use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport};
 use backstitch_core::restore::{Goal, Request};
 use backstitch_core::{Engine, ErrorKind, Locate, Workspace};
 
@@ -101,7 +101,7 @@ impl World {
                     let line = format!("elsewhere {}\n", self.counter);
                     fs::write(&full, [line.as_bytes(), &old].concat()).expect("a write");
                 }
-                let told = Told::default();
+                let told = ToolReport::default();
                 let after = EventKind::After {
                     call,
                     told,

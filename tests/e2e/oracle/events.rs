@@ -3,7 +3,7 @@
 use std::fs;
 
 use backstitch_core::Engine;
-use backstitch_core::capture::{AgentEvent, Effect, EventKind, Told, ToolCall, Wrote};
+use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport, Wrote};
 use backstitch_core::model::NodeId;
 
 use super::model::{Entry, Sure, Who, hides};
@@ -96,7 +96,7 @@ impl World {
     }
 
     /// A call reports its end.
-    fn close(&mut self, call: &Call, told: Told, failed: bool) -> Checked {
+    fn close(&mut self, call: &Call, told: ToolReport, failed: bool) -> Checked {
         let kind = EventKind::After {
             call: self.tool(call),
             told,
@@ -178,11 +178,11 @@ impl World {
                     .and_then(Entry::text)
                     .map(str::to_owned);
                 let told = match (told, wrote) {
-                    (true, Some(wrote)) => Told {
+                    (true, Some(wrote)) => ToolReport {
                         found,
                         wrote: Some(Wrote::Whole(wrote)),
                     },
-                    _ => Told::default(),
+                    _ => ToolReport::default(),
                 };
                 self.close(&call, told, false)
             }
@@ -191,7 +191,7 @@ impl World {
                 for edit in edits {
                     self.edit(edit, *who, Some(&call));
                 }
-                self.close(&call, Told::default(), false)
+                self.close(&call, ToolReport::default(), false)
             }
             Op::Open { who, edit } => {
                 let names = match edit {
@@ -218,7 +218,7 @@ impl World {
                 Ok(())
             }
             Op::Close { call, failed } => match self.nth_call(*call) {
-                Some(call) => self.close(&call, Told::default(), *failed),
+                Some(call) => self.close(&call, ToolReport::default(), *failed),
                 None => Ok(()),
             },
             Op::Prompt(who) => {
@@ -300,7 +300,7 @@ impl World {
         let names = (!shell).then(|| path.to_owned());
         let call = self.open(who, names)?;
         self.write(path, text.as_bytes());
-        self.close(&call, Told::default(), false)
+        self.close(&call, ToolReport::default(), false)
     }
 
     /// Changes lines inside one region of `file.txt`, by its owner's usual way.
@@ -331,7 +331,7 @@ impl World {
         lines.splice(from..to, new);
         self.write(FILE, lines.concat().as_bytes());
         match call {
-            Some(call) => self.close(&call, Told::default(), false),
+            Some(call) => self.close(&call, ToolReport::default(), false),
             None => Ok(()),
         }
     }

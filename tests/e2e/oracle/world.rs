@@ -409,7 +409,7 @@ impl World {
             .compare(last, node)
             .map_err(|e| format!("compare: {e}"))?;
         for delta in deltas {
-            let lines = |files: &Files, state: &backstitch_core::model::FileState| {
+            let lines = |files: &Files, state: &backstitch_core::model::FileVersion| {
                 let path = state.as_ref().map(|p| p.path.display());
                 let entry = path.and_then(|p| files.get(&p).cloned());
                 let text = entry.as_ref().and_then(Entry::text).unwrap_or_default();

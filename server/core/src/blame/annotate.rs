@@ -15,8 +15,8 @@ use super::runs::{Owner, Runs, Unsettled};
 use crate::diff::{self, count_lines, line_changes};
 use crate::error::Result;
 use crate::history::{self, Ancestry, SetHash};
-use crate::model::{Change, ChangeId, ContentId, FileId, FileState, Image, Role};
-use crate::store::{Reader, Store};
+use crate::model::{Change, ChangeId, ContentId, FileId, FileVersion, Image, Role};
+use crate::store::{ContentReader, Store};
 
 /// The owners of every so many states are kept, at the least, and about so many of them in all.
 const MILESTONE: usize = 64;
@@ -27,7 +27,7 @@ const HELD: usize = 1 << 20;
 
 /// What a state's text is. What is no file with a kept content has none.
 #[derive(Clone, Copy)]
-struct Text {
+struct StateText {
     content: Option<ContentId>,
     /// Something stood there, but its content was not kept.
     opaque: bool,
@@ -36,7 +36,7 @@ struct Text {
 /// Annotates states of one file.
 pub(super) struct Annotator<'s> {
     store: &'s Store,
-    reader: RefCell<Reader<'s>>,
+    reader: RefCell<ContentReader<'s>>,
     /// The last few texts.
     recent: RefCell<VecDeque<(ContentId, Rc<[u8]>)>>,
     ancestry: Ancestry<'s>,
@@ -47,11 +47,11 @@ pub(super) struct Annotator<'s> {
     made_by: HashMap<SetHash, usize>,
     cached: HashMap<SetHash, Vec<u8>>,
     use_cache: bool,
-    done: RefCell<Done>,
+    done: RefCell<Annotated>,
 }
 
 #[derive(Default)]
-struct Done {
+struct Annotated {
     runs: HashMap<SetHash, Rc<Runs>>,
     held: usize,
     /// To be written to the cache.
@@ -129,7 +129,7 @@ impl<'s> Annotator<'s> {
         }
         Ok(Self {
             store,
-            reader: RefCell::new(Reader::new(conn, &store.dir)),
+            reader: RefCell::new(ContentReader::new(conn, &store.dir)),
             recent: RefCell::default(),
             ancestry: Ancestry::new(conn),
             file,
@@ -182,26 +182,26 @@ impl<'s> Annotator<'s> {
         wanted.max(MILESTONE)
     }
 
-    fn state(&self, set: SetHash) -> Result<FileState> {
+    fn state(&self, set: SetHash) -> Result<FileVersion> {
         match self.made_by.get(&set) {
             Some(at) => Ok(self.changes[*at].0.after.clone()),
             None => Ok(history::version(&self.store.conn, self.file, set)?.flatten()),
         }
     }
 
-    fn text(&self, set: SetHash) -> Result<Text> {
+    fn text(&self, set: SetHash) -> Result<StateText> {
         let image = self.state(set)?.map_or(Image::Absent, |p| p.image);
         let content = match image {
             Image::File { content, .. } => Some(content),
             Image::Absent | Image::InGit { .. } | Image::Symlink { .. } | Image::Opaque(_) => None,
         };
-        Ok(Text {
+        Ok(StateText {
             content,
             opaque: matches!(image, Image::Opaque(_)),
         })
     }
 
-    fn bytes(&self, text: Text) -> Result<Rc<[u8]>> {
+    fn bytes(&self, text: StateText) -> Result<Rc<[u8]>> {
         text.content
             .map_or_else(|| Ok(Rc::default()), |content| self.content(content))
     }
@@ -271,7 +271,7 @@ impl<'s> Annotator<'s> {
         Ok(Runs::decode(row, content, lines).map(Rc::new))
     }
 
-    fn done(&self, by: usize, runs: &Rc<Runs>, text: Text) {
+    fn done(&self, by: usize, runs: &Rc<Runs>, text: StateText) {
         let set = self.changes[by].1;
         let mut done = self.done.borrow_mut();
         if by.is_multiple_of(self.step())
@@ -301,7 +301,13 @@ impl<'s> Annotator<'s> {
     }
 
     /// The owners after one change.
-    fn step_over(&self, by: usize, before: Text, runs: &Runs, after: Text) -> Result<Runs> {
+    fn step_over(
+        &self,
+        by: usize,
+        before: StateText,
+        runs: &Runs,
+        after: StateText,
+    ) -> Result<Runs> {
         let (change, _) = &self.changes[by];
         let own = Owner::Change(change.id);
         if before.opaque {
@@ -358,9 +364,9 @@ impl<'s> Annotator<'s> {
     fn hunks(
         &self,
         change: ChangeId,
-        (before, lines): (Text, usize),
-        after: Text,
-    ) -> Result<Vec<diff::Change>> {
+        (before, lines): (StateText, usize),
+        after: StateText,
+    ) -> Result<Vec<diff::LineChange>> {
         if self.use_cache
             && let Some(hunks) = Hunks::read(&self.store.conn, change, lines)?
         {

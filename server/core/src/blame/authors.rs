@@ -6,8 +6,8 @@ use std::sync::Arc;
 use rusqlite::{Connection, Row};
 
 use super::runs::{Owner, Runs};
-use super::{Author, By, IN_EDITOR, ON_DISK, Work};
-use crate::capture::calls::{self, Found as Situation, Writers};
+use super::{AgentWork, Author, By, IN_EDITOR, ON_DISK};
+use crate::capture::calls::{self, Observation, Writers};
 use crate::capture::record_scan::by_open_edit;
 use crate::engine::Engine;
 use crate::error::Result;
@@ -26,7 +26,10 @@ impl Engine {
         let mut authors = HashMap::new();
         if wanted.contains(&ON_DISK) {
             let origin = self.who_may_have(path)?;
-            let call = origin.call.map(|id| Call::find(conn, id)).transpose()?;
+            let call = origin
+                .call
+                .map(|id| CallAuthor::find(conn, id))
+                .transpose()?;
             let by = people.by(origin, call, None)?;
             authors.insert(ON_DISK, Arc::new(Author::unrecorded(by)));
         }
@@ -55,7 +58,7 @@ impl Engine {
                     step_certainty: row.get(5)?,
                 };
             }
-            let call = origin.call.map(|_| Call::read(row, 8)).transpose()?;
+            let call = origin.call.map(|_| CallAuthor::read(row, 8)).transpose()?;
             let author = Author {
                 by: people.by(origin, call, row.get(7)?)?,
                 change: Some(change),
@@ -74,7 +77,7 @@ impl Engine {
             return Ok(by_open_edit(writer).origin);
         }
         let writers = Writers::since(conn, self.here.root, calls::last_event(conn)?)?;
-        Ok(writers.judge(Situation::Between).origin)
+        Ok(writers.attribute(Observation::Between).origin)
     }
 }
 
@@ -90,14 +93,14 @@ impl Author {
 }
 
 /// What is said of a tool call.
-struct Call {
+struct CallAuthor {
     tool: String,
     iteration: i64,
     subagent: Option<String>,
     turn: Option<TurnId>,
 }
 
-impl Call {
+impl CallAuthor {
     /// From the columns `at` and on: tool, iteration, subagent, turn.
     fn read(row: &Row<'_>, at: usize) -> rusqlite::Result<Self> {
         Ok(Self {
@@ -150,7 +153,7 @@ impl<'c> People<'c> {
     }
 
     /// `turn`: that of the node, for a change of which no call is known.
-    fn by(&mut self, origin: Origin, call: Option<Call>, turn: Option<TurnId>) -> Result<By> {
+    fn by(&mut self, origin: Origin, call: Option<CallAuthor>, turn: Option<TurnId>) -> Result<By> {
         let Some(id) = origin.session else {
             return Ok(if origin.is_uncertain() {
                 By::Unknown
@@ -164,7 +167,7 @@ impl<'c> People<'c> {
             (Some(call.tool), Some(call.iteration), call.subagent)
         });
         let turn = turn.map(|id| self.turn(id)).transpose()?;
-        Ok(By::Agent(Work {
+        Ok(By::Agent(AgentWork {
             session,
             session_certainty: origin.session_certainty,
             step_certainty: origin.step_certainty,

@@ -6,10 +6,10 @@ use std::path::Path;
 use rusqlite::{Connection, params};
 
 use super::runs::{number, read_number};
-use crate::diff::{Change, count_lines, line_changes};
+use crate::diff::{LineChange, count_lines, line_changes};
 use crate::error::Result;
 use crate::merge::is_text;
-use crate::model::{ChangeId, FileState, Image};
+use crate::model::{ChangeId, FileVersion, Image};
 use crate::store;
 
 /// Which version of the encoding it is.
@@ -24,7 +24,7 @@ const FAR: usize = 4000;
 pub(super) struct Hunks {
     before: usize,
     after: usize,
-    pub changes: Vec<Change>,
+    pub changes: Vec<LineChange>,
 }
 
 impl Hunks {
@@ -42,7 +42,7 @@ impl Hunks {
         put(self.before);
         put(self.after);
         let mut at = 0;
-        for Change { old, new } in &self.changes {
+        for LineChange { old, new } in &self.changes {
             put(old.start - at);
             put(old.len());
             put(new.len());
@@ -66,7 +66,7 @@ impl Hunks {
             old = old.checked_add(kept)?;
             new = new.checked_add(kept)?;
             let (old_end, new_end) = (old.checked_add(removed)?, new.checked_add(added)?);
-            hunks.changes.push(Change {
+            hunks.changes.push(LineChange {
                 old: old..old_end,
                 new: new..new_end,
             });
@@ -97,10 +97,10 @@ pub(crate) fn note(
     conn: &Connection,
     dir: &Path,
     change: ChangeId,
-    before: &FileState,
-    after: &FileState,
+    before: &FileVersion,
+    after: &FileVersion,
 ) -> Result<()> {
-    let text = |state: &FileState| match state.as_ref().map(|placed| placed.image) {
+    let text = |state: &FileVersion| match state.as_ref().map(|placed| placed.image) {
         None | Some(Image::Absent) => Some(Vec::new()),
         // what cannot be read is `verify`'s to name
         Some(Image::File { content, size, .. }) if size <= LARGE => {

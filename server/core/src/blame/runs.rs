@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::diff::Change;
+use crate::diff::LineChange;
 use crate::model::{ChangeId, ContentId};
 
 /// To whom a line goes back.
@@ -50,9 +50,9 @@ impl Runs {
     }
 
     /// The owners after `changes`, of which `owner` wrote what is new.
-    pub fn carried(&self, changes: &[Change], owner: Owner) -> Self {
+    pub fn carried(&self, changes: &[LineChange], owner: Owner) -> Self {
         let mut after = Self::default();
-        let mut from = Cursor::of(self);
+        let mut from = RunCursor::of(self);
         for change in changes {
             from.take_until(change.old.start, |lines, old| after.push(lines, old));
             from.take_until(change.old.end, |_, _| {});
@@ -104,14 +104,14 @@ impl Runs {
 }
 
 /// Goes through runs once.
-struct Cursor<'r> {
+struct RunCursor<'r> {
     rest: std::slice::Iter<'r, (usize, Owner)>,
     /// What is left of the run it stands in.
     run: Option<(usize, Owner)>,
     at: usize,
 }
 
-impl<'r> Cursor<'r> {
+impl<'r> RunCursor<'r> {
     fn of(runs: &'r Runs) -> Self {
         Self {
             rest: runs.0.iter(),
@@ -144,7 +144,7 @@ impl Unsettled {
     /// From the state before the restore: what is unchanged keeps its owner, if that one still holds.
     pub fn carried(
         before: &Runs,
-        changes: &[Change],
+        changes: &[LineChange],
         lines: usize,
         holds: impl Fn(Owner) -> bool,
     ) -> Self {
@@ -162,8 +162,8 @@ impl Unsettled {
 
     /// Lines that another state has, too, have the owners that they have there, if those hold here.
     /// `changes` lead from that state to this.
-    pub fn settle(&mut self, other: &Runs, changes: &[Change], holds: impl Fn(Owner) -> bool) {
-        let mut from = Cursor::of(other);
+    pub fn settle(&mut self, other: &Runs, changes: &[LineChange], holds: impl Fn(Owner) -> bool) {
+        let mut from = RunCursor::of(other);
         let mut at = 0;
         let end = self.owners.len();
         for (old, new) in changes
@@ -244,7 +244,7 @@ mod tests {
         lines.chars().flat_map(|c| [c as u8, b'\n']).collect()
     }
 
-    fn diff(old: &str, new: &str) -> Vec<Change> {
+    fn diff(old: &str, new: &str) -> Vec<LineChange> {
         line_changes(&text(old), &text(new))
     }
 

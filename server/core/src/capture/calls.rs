@@ -35,7 +35,7 @@ pub(crate) struct Writers {
 
 /// In which situation a change was found.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Found {
+pub(crate) enum Observation {
     /// At the end of this call.
     AtEndOf(Writer),
     /// When a session went on without reporting the end of calls of its own.
@@ -48,13 +48,13 @@ pub(crate) enum Found {
 
 /// Who made it, as far as that can be told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Verdict {
+pub(crate) struct Attribution {
     pub origin: Origin,
     /// Sure as soon as the call reports its end.
     pub provisional: bool,
 }
 
-impl Verdict {
+impl Attribution {
     /// The user's, for certain.
     pub const USER: Self = Self {
         origin: Origin::USER,
@@ -94,9 +94,9 @@ impl Writers {
         !self.calls.is_empty() || !self.background.is_empty()
     }
 
-    pub(crate) fn judge(&self, found: Found) -> Verdict {
+    pub(crate) fn attribute(&self, found: Observation) -> Attribution {
         use Certainty::{Certain, Group, Uncertain};
-        let origin = |session, call, session_certainty, step_certainty| Verdict {
+        let origin = |session, call, session_certainty, step_certainty| Attribution {
             origin: Origin {
                 session,
                 call,
@@ -106,7 +106,7 @@ impl Writers {
             provisional: false,
         };
         match found {
-            Found::AtEndOf(own) => {
+            Observation::AtEndOf(own) => {
                 let mut others = self
                     .calls
                     .iter()
@@ -124,9 +124,9 @@ impl Writers {
                     origin(Some(own.session), Some(own.call), Certain, step)
                 }
             }
-            Found::Unreported(session) => origin(Some(session), None, Uncertain, Uncertain),
-            Found::Late(session) => origin(session, None, Uncertain, Uncertain),
-            Found::Between => {
+            Observation::Unreported(session) => origin(Some(session), None, Uncertain, Uncertain),
+            Observation::Late(session) => origin(session, None, Uncertain, Uncertain),
+            Observation::Between => {
                 let mut sessions = self
                     .calls
                     .iter()
@@ -135,11 +135,13 @@ impl Writers {
                 let calls_alone = self.background.is_empty();
                 sessions.extend(&self.background);
                 match (sessions.first(), self.calls.first()) {
-                    (None, _) => Verdict::USER,
-                    (Some(session), Some(call)) if sessions.len() == 1 && calls_alone => Verdict {
-                        provisional: true,
-                        ..origin(Some(*session), Some(call.call), Uncertain, Uncertain)
-                    },
+                    (None, _) => Attribution::USER,
+                    (Some(session), Some(call)) if sessions.len() == 1 && calls_alone => {
+                        Attribution {
+                            provisional: true,
+                            ..origin(Some(*session), Some(call.call), Uncertain, Uncertain)
+                        }
+                    }
                     (Some(session), _) if sessions.len() == 1 => {
                         origin(Some(*session), None, Uncertain, Uncertain)
                     }
@@ -234,7 +236,7 @@ pub(crate) fn last_event(conn: &Connection) -> Result<i64> {
 
 /// A call as the table has it.
 #[derive(Clone, Debug)]
-pub(crate) struct Row {
+pub(crate) struct CallRow {
     pub id: CallId,
     pub session: SessionId,
     pub turn: Option<TurnId>,
@@ -248,8 +250,8 @@ pub(crate) struct Row {
 const ROW: &str =
     "id, session, turn, effect, opened_seq, closed IS NOT NULL, COALESCE(outcome, 0) = 2";
 
-fn row(r: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
-    Ok(Row {
+fn row(r: &rusqlite::Row<'_>) -> rusqlite::Result<CallRow> {
+    Ok(CallRow {
         id: r.get(0)?,
         session: r.get(1)?,
         turn: r.get(2)?,
@@ -267,7 +269,7 @@ pub(crate) fn find(
     native: Option<&str>,
     subagent: Option<&str>,
     tool: &str,
-) -> Result<Option<Row>> {
+) -> Result<Option<CallRow>> {
     let found = match native {
         Some(native) => conn
             .prepare_cached(&format!(
@@ -297,7 +299,7 @@ pub(crate) fn open_of(
     root: RootId,
     session: SessionId,
     threads: Threads<'_>,
-) -> Result<Vec<Row>> {
+) -> Result<Vec<CallRow>> {
     let (all, one) = match threads {
         Threads::All => (true, None),
         Threads::One(thread) => (false, thread),
@@ -362,17 +364,17 @@ pub(crate) fn open(conn: &Connection, o: &Opening<'_>) -> Result<CallId> {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
+pub(crate) enum ToolOutcome {
     Done,
     Failed,
     Presumed,
 }
 
-pub(crate) fn close(conn: &Connection, call: CallId, seq: i64, outcome: Outcome) -> Result<()> {
+pub(crate) fn close(conn: &Connection, call: CallId, seq: i64, outcome: ToolOutcome) -> Result<()> {
     let outcome = match outcome {
-        Outcome::Done => 0,
-        Outcome::Failed => 1,
-        Outcome::Presumed => 2,
+        ToolOutcome::Done => 0,
+        ToolOutcome::Failed => 1,
+        ToolOutcome::Presumed => 2,
     };
     conn.prepare_cached(
         "UPDATE call SET closed = ?2, closed_seq = ?3, outcome = ?4 WHERE id = ?1",
@@ -420,7 +422,7 @@ pub(crate) fn reserved(conn: &Connection, root: RootId, path: &RelPath) -> Resul
 pub(crate) fn rivals(
     conn: &Connection,
     root: RootId,
-    call: &Row,
+    call: &CallRow,
     path: &RelPath,
 ) -> Result<BTreeSet<SessionId>> {
     let mut select = conn.prepare_cached(

@@ -7,9 +7,9 @@ use std::time::Instant;
 
 use rusqlite::{Connection, params};
 
-use super::calls::{self, Found as Situation, Verdict, Writer, Writers};
-use super::event::{AgentEvent, Told, ToolCall, Wrote};
-use super::record_scan::{self, AFTER, BEFORE, Cause, Desk, NO_STAT, Step};
+use super::calls::{self, Attribution, Observation, Writer, Writers};
+use super::event::{AgentEvent, ToolCall, ToolReport, Wrote};
+use super::record_scan::{self, AFTER, BEFORE, NO_STAT, ScanContext, Transition, WriteTxn};
 use super::renames::follow_renames;
 use super::{Recorded, open, outcome, reported};
 use crate::documents::pending;
@@ -20,13 +20,13 @@ use crate::model::{
     Certainty, ContentId, Coverage, Image, Kind, NodeId, Opaque, Placed, Reason, RelPath, RootId,
 };
 use crate::store;
-use crate::worktree::disk::{Look, Root, Stat};
+use crate::worktree::disk::{DiskEntry, Root, Stat};
 use crate::worktree::file_state;
 use crate::worktree::ignore_rules::{Excluding, Rules, was_ignored};
-use crate::worktree::scan::{Known, KnownTree};
+use crate::worktree::scan::{FileState, FileStates};
 
 /// Where the paths that a tool names lie.
-enum Named {
+enum NamedPath {
     Inside(RelPath),
     Outside(Vec<u8>, &'static str),
     /// The settings exclude it, and nothing is recorded of it.
@@ -49,8 +49,8 @@ impl Engine {
             // the very first event: there is no start yet to stand on
             let scanned = self.scan(deadline)?;
             pending = scanned.findings.partial;
-            self.settle(BEFORE, scanned, |desk, scanned| {
-                desk.take_in(scanned, &Cause::between())
+            self.settle(BEFORE, scanned, |txn, scanned| {
+                txn.take_in(scanned, &ScanContext::between())
             })?;
         }
         let mut looks = Vec::new();
@@ -59,7 +59,7 @@ impl Engine {
         for path in paths {
             for named in self.named(e, path, excluding.as_ref())? {
                 match named {
-                    Named::Inside(path) => {
+                    NamedPath::Inside(path) => {
                         let look = self.look_ahead(&path)?;
                         let missing = if look.image.is_absent() {
                             self.root.missing_parents(&path)
@@ -68,31 +68,31 @@ impl Engine {
                         };
                         looks.push((path, look, missing));
                     }
-                    Named::Outside(path, why) => coverage.note(&path, Reason::Outside, why),
-                    Named::Excluded(path) => {
+                    NamedPath::Outside(path, why) => coverage.note(&path, Reason::Outside, why),
+                    NamedPath::Excluded(path) => {
                         coverage.note(path.bytes(), Reason::Excluded, EXCLUDED);
                     }
                 }
             }
         }
-        self.settle(BEFORE, looks, |desk, looks| {
+        self.settle(BEFORE, looks, |txn, looks| {
             let like = looks
                 .iter()
                 .find_map(|(_, look, _)| look.image.content());
-            let Some((session, id)) = open(desk.conn, desk.dir, desk.here.root, e, call, like)? else {
+            let Some((session, id)) = open(txn.conn, txn.dir, txn.here.root, e, call, like)? else {
                 return Ok(Recorded { node: None, pending });
             };
             if !coverage.items.is_empty() {
-                let turn = calls::turn(desk.conn, session, e.prompt_id.as_deref())?;
-                desk.node(Kind::Step, Some(session), turn, Some(id), None, &coverage)?;
+                let turn = calls::turn(txn.conn, session, e.prompt_id.as_deref())?;
+                txn.node(Kind::Step, Some(session), turn, Some(id), None, &coverage)?;
             }
-            let writers = Writers::since(desk.conn, desk.here.root, calls::last_event(desk.conn)?)?;
+            let writers = Writers::since(txn.conn, txn.here.root, calls::last_event(txn.conn)?)?;
             let mut node = None;
             for (path, look, missing) in looks {
-                let look = still(desk, &path, look)?;
-                let verdict = writers.judge(desk.situation(Situation::Between)?);
-                node = bring_up_to_date(desk, &path, &look, verdict, missing)?.or(node);
-                desk.conn
+                let look = still(txn, &path, look)?;
+                let attribution = writers.attribute(txn.situation(Observation::Between)?);
+                node = bring_up_to_date(txn, &path, &look, attribution, missing)?.or(node);
+                txn.conn
                     .prepare_cached("INSERT OR IGNORE INTO reserved (call, path, image, made_dirs) VALUES (?1,?2,?3,?4)")?
                     .execute(params![id, path, look.image, missing])?;
             }
@@ -101,19 +101,19 @@ impl Engine {
     }
 
     /// What stands at a path, over what is recorded of it.
-    pub(crate) fn look_known(&self, path: &RelPath) -> Result<Look> {
+    pub(crate) fn look_known(&self, path: &RelPath) -> Result<DiskEntry> {
         look_at(&self.store.conn, self.here.root, &self.root, path)
     }
 
     /// The same for who needs its text: that of a large file is held, too, unless it is too long to be compared.
-    pub(crate) fn look_held(&self, path: &RelPath) -> Result<Look> {
+    pub(crate) fn look_held(&self, path: &RelPath) -> Result<DiskEntry> {
         let row = file_state::get(&self.store.conn, self.here.root, path)?;
         let before = row.map_or(Image::Absent, |row| row.image);
         self.root.look_with(path, &before, LONGEST)
     }
 
     /// The same of one that is to be recorded: a large content is stored then, before anybody waits for that.
-    pub(crate) fn look_ahead(&self, path: &RelPath) -> Result<Look> {
+    pub(crate) fn look_ahead(&self, path: &RelPath) -> Result<DiskEntry> {
         let row = file_state::get(&self.store.conn, self.here.root, path)?;
         let before = row.map_or(Image::Absent, |row| row.image);
         let mut look = self.root.look_over(path, &before)?;
@@ -132,17 +132,17 @@ impl Engine {
         e: &AgentEvent,
         path: &Path,
         excluding: Option<&Excluding>,
-    ) -> Result<Vec<Named>> {
+    ) -> Result<Vec<NamedPath>> {
         let mut all = named(&self.root.path, e.cwd.as_deref(), path);
         let Some(excluding) = excluding else {
             return Ok(all);
         };
         for named in &mut all {
-            if let Named::Inside(path) = named
+            if let NamedPath::Inside(path) = named
                 && excluding.holds(path)
                 && file_state::row(&self.store.conn, self.here.root, path)?.is_none()
             {
-                *named = Named::Excluded(path.clone());
+                *named = NamedPath::Excluded(path.clone());
             }
         }
         Ok(all)
@@ -153,7 +153,7 @@ impl Engine {
         e: &AgentEvent,
         call: &ToolCall,
         paths: &[PathBuf],
-        told: &Told,
+        told: &ToolReport,
         failed: bool,
     ) -> Result<Recorded> {
         let mut looks = BTreeMap::new();
@@ -162,18 +162,20 @@ impl Engine {
         for path in paths {
             for named in self.named(e, path, excluding.as_ref())? {
                 match named {
-                    Named::Inside(path) => {
+                    NamedPath::Inside(path) => {
                         let look = self.look_ahead(&path)?;
                         looks.insert(path, look);
                     }
-                    Named::Outside(path, why) => missed.note(&path, Reason::Outside, why),
-                    Named::Excluded(path) => missed.note(path.bytes(), Reason::Excluded, EXCLUDED),
+                    NamedPath::Outside(path, why) => missed.note(&path, Reason::Outside, why),
+                    NamedPath::Excluded(path) => {
+                        missed.note(path.bytes(), Reason::Excluded, EXCLUDED)
+                    }
                 }
             }
         }
-        self.settle(AFTER, looks, |desk, mut looks| {
-            let conn = desk.conn;
-            let (row, opened_now) = reported(desk, e, call)?;
+        self.settle(AFTER, looks, |txn, mut looks| {
+            let conn = txn.conn;
+            let (row, opened_now) = reported(txn, e, call)?;
             let Some(row) = row else {
                 return Ok(Recorded::default());
             };
@@ -190,10 +192,7 @@ impl Engine {
             while let Some(r) = rows.next()? {
                 let path: RelPath = r.get(0)?;
                 if !looks.contains_key(&path) {
-                    looks.insert(
-                        path.clone(),
-                        look_at(conn, desk.here.root, desk.root, &path)?,
-                    );
+                    looks.insert(path.clone(), look_at(conn, txn.here.root, txn.root, &path)?);
                 }
                 reserved.insert(
                     path,
@@ -207,25 +206,25 @@ impl Engine {
             let session = row.session;
             let mut steps = Vec::new();
             let mut others = Vec::new();
-            let mut names = KnownTree::default();
+            let mut names = FileStates::default();
             let mut coverage = outside.clone();
             for (path, look) in looks {
-                let look = still(desk, &path, look)?;
-                if let Some(row) = file_state::get(conn, desk.here.root, &path)? {
+                let look = still(txn, &path, look)?;
+                if let Some(row) = file_state::get(conn, txn.here.root, &path)? {
                     names.insert(path.clone(), row);
                 }
                 let before = reserved.get(&path).copied();
-                let work = Work {
+                let work = ReportedEdit {
                     row: &row,
                     opened_now,
                     told,
                     failed,
                     reserved: before,
                 };
-                match work.step(desk, &path, &look, &mut coverage)? {
-                    Done::Nothing => {}
-                    Done::All(step) => steps.push(step),
-                    Done::Part(step) => {
+                match work.step(txn, &path, &look, &mut coverage)? {
+                    EditOutcome::Nothing => {}
+                    EditOutcome::All(step) => steps.push(step),
+                    EditOutcome::Part(step) => {
                         steps.extend(step);
                         others.push((path, look));
                     }
@@ -236,24 +235,24 @@ impl Engine {
                 call: row.id,
                 session: row.session,
             };
-            let cause = Cause {
-                situation: Situation::AtEndOf(own),
-                ..Cause::between()
+            let cause = ScanContext {
+                situation: Observation::AtEndOf(own),
+                ..ScanContext::between()
             };
             follow_renames(&mut steps, &names);
-            let generation = file_state::next_generation(conn, desk.here.root)?;
+            let generation = file_state::next_generation(conn, txn.here.root)?;
             let news = !coverage.items.is_empty();
-            let node = desk.record(&steps, &cause, &coverage, news, generation)?;
+            let node = txn.record(&steps, &cause, &coverage, news, generation)?;
             // what stands there beyond the tool's own words is somebody's: nobody can say whose
             for (path, look) in others {
-                let row = file_state::get(conn, desk.here.root, &path)?;
+                let row = file_state::get(conn, txn.here.root, &path)?;
                 let writers = calls::Writers::default();
-                let verdict = writers.judge(Situation::Unreported(session));
+                let attribution = writers.attribute(Observation::Unreported(session));
                 let image = seen(row.as_ref().map_or(Image::Absent, |r| r.image), look.image);
-                let step = transition(&path, row.as_ref(), image, &look, verdict, 0);
-                desk.record(
+                let step = transition(&path, row.as_ref(), image, &look, attribution, 0);
+                txn.record(
                     &[step],
-                    &Cause::between(),
+                    &ScanContext::between(),
                     &Coverage::default(),
                     false,
                     generation,
@@ -267,26 +266,26 @@ impl Engine {
     }
 }
 
-fn look_at(conn: &Connection, root: RootId, disk: &Root, path: &RelPath) -> Result<Look> {
+fn look_at(conn: &Connection, root: RootId, disk: &Root, path: &RelPath) -> Result<DiskEntry> {
     let row = file_state::get(conn, root, path)?;
     disk.look_over(path, &row.map_or(Image::Absent, |row| row.image))
 }
 
 /// What was seen before this transaction, if it is there still: else what is there now.
-fn still(desk: &Desk<'_>, path: &RelPath, look: Look) -> Result<Look> {
-    if desk.stands(path, &look.image, look.stat) {
+fn still(txn: &WriteTxn<'_>, path: &RelPath, look: DiskEntry) -> Result<DiskEntry> {
+    if txn.stands(path, &look.image, look.stat) {
         return Ok(look);
     }
-    look_at(desk.conn, desk.here.root, desk.root, path)
+    look_at(txn.conn, txn.here.root, txn.root, path)
 }
 
 /// What an edit call did at a path.
-enum Done {
+enum EditOutcome {
     Nothing,
     /// The whole difference is its work.
-    All(Step),
+    All(Transition),
     /// Its work, if any; the rest of the difference is not.
-    Part(Option<Step>),
+    Part(Option<Transition>),
 }
 
 /// What a named path stands for: the file itself and, through a link, what it leads to.
@@ -323,9 +322,9 @@ pub(super) fn places(root: &Path, cwd: Option<&Path>, path: &Path) -> Vec<PathBu
 }
 
 /// Where they lie.
-fn named(root: &Path, cwd: Option<&Path>, path: &Path) -> Vec<Named> {
+fn named(root: &Path, cwd: Option<&Path>, path: &Path) -> Vec<NamedPath> {
     let inside = |place: &PathBuf| {
-        let outside = |why| Named::Outside(crate::model::os_bytes(place.as_os_str()), why);
+        let outside = |why| NamedPath::Outside(crate::model::os_bytes(place.as_os_str()), why);
         match place.strip_prefix(root).ok().and_then(RelPath::from_path) {
             Some(path) => {
                 let vcs = path
@@ -335,7 +334,7 @@ fn named(root: &Path, cwd: Option<&Path>, path: &Path) -> Vec<Named> {
                 if vcs {
                     outside("inside a version-control folder")
                 } else {
-                    Named::Inside(path)
+                    NamedPath::Inside(path)
                 }
             }
             None => outside("outside the workspace"),
@@ -346,51 +345,50 @@ fn named(root: &Path, cwd: Option<&Path>, path: &Path) -> Vec<Named> {
 
 /// Makes the record of one path equal to what was just seen there, before a call goes on from it.
 fn bring_up_to_date(
-    desk: &Desk<'_>,
+    txn: &WriteTxn<'_>,
     path: &RelPath,
-    look: &Look,
-    verdict: Verdict,
+    look: &DiskEntry,
+    attribution: Attribution,
     made_dirs: u32,
 ) -> Result<Option<NodeId>> {
-    let row = file_state::get(desk.conn, desk.here.root, path)?;
+    let row = file_state::get(txn.conn, txn.here.root, path)?;
     let before = row.as_ref().map_or(Image::Absent, |r| r.image);
     let image = seen(before, look.image);
     if before == image {
-        if let Some(p) = desk.pending.get(path).filter(|p| p.wanted == look.image) {
-            pending::saved(desk.conn, p.id)?;
+        if let Some(p) = txn.pending.get(path).filter(|p| p.wanted == look.image) {
+            pending::saved(txn.conn, p.id)?;
         }
         return Ok(None);
     }
-    if calls::reserved(desk.conn, desk.here.root, path)?.is_some() {
+    if calls::reserved(txn.conn, txn.here.root, path)?.is_some() {
         return Ok(None);
     }
-    let waits = desk.pending.get(path).zip(row.as_ref());
+    let waits = txn.pending.get(path).zip(row.as_ref());
     if let Some((p, row)) = waits.filter(|(p, row)| p.disk == image && p.wanted == row.image) {
         // the call goes on from what the disk holds, and not from what was never saved
-        let (node, _) = desk.take_back(row, p, look.stat)?;
+        let (node, _) = txn.take_back(row, p, look.stat)?;
         return Ok(Some(node));
     }
-    if !desk.keep_seen(path, look, &before)? {
+    if !txn.keep_seen(path, look, &before)? {
         return Ok(None);
     }
     let revealed = row
         .as_ref()
         .filter(|row| row.is_revealed(image, look.stat.as_ref()));
-    if revealed.is_some_and(|row| row.file.is_none()) || row.is_none() && out_of_sight(desk, path)?
-    {
+    if revealed.is_some_and(|row| row.file.is_none()) || row.is_none() && out_of_sight(txn, path)? {
         // its earlier state is not known, and this is not a change
-        adopt(desk, path, image, look.stat)?;
+        adopt(txn, path, image, look.stat)?;
         return Ok(None);
     }
-    let verdict = match revealed {
-        Some(_) => Verdict::USER,
-        None => verdict,
+    let attribution = match revealed {
+        Some(_) => Attribution::USER,
+        None => attribution,
     };
-    let generation = file_state::next_generation(desk.conn, desk.here.root)?;
-    let step = transition(path, row.as_ref(), image, look, verdict, made_dirs);
-    desk.record(
+    let generation = file_state::next_generation(txn.conn, txn.here.root)?;
+    let step = transition(path, row.as_ref(), image, look, attribution, made_dirs);
+    txn.record(
         &[step],
-        &Cause::between(),
+        &ScanContext::between(),
         &Coverage::default(),
         false,
         generation,
@@ -398,20 +396,20 @@ fn bring_up_to_date(
 }
 
 /// Takes up a file whose earlier state is not known: no change of anybody's.
-fn adopt(desk: &Desk<'_>, path: &RelPath, image: Image, stat: Option<Stat>) -> Result<()> {
-    let known = Known {
+fn adopt(txn: &WriteTxn<'_>, path: &RelPath, image: Image, stat: Option<Stat>) -> Result<()> {
+    let known = FileState {
         image,
         file: None,
-        since: desk.own_head()?,
-        generation: file_state::next_generation(desk.conn, desk.here.root)?,
+        since: txn.own_head()?,
+        generation: file_state::next_generation(txn.conn, txn.here.root)?,
         stat: stat.unwrap_or(NO_STAT),
     };
     file_state::put(
-        desk.conn,
-        desk.here.root,
+        txn.conn,
+        txn.here.root,
         path,
         &known,
-        file_state::Met::ByName,
+        file_state::Observed::ByName,
     )
 }
 
@@ -423,59 +421,59 @@ fn seen(before: Image, now: Image) -> Image {
     }
 }
 
-fn out_of_sight(desk: &Desk<'_>, path: &RelPath) -> Result<bool> {
-    let scanned: Option<i64> = desk.conn.query_row(
+fn out_of_sight(txn: &WriteTxn<'_>, path: &RelPath) -> Result<bool> {
+    let scanned: Option<i64> = txn.conn.query_row(
         "SELECT scanned FROM root WHERE id = ?1",
-        [desk.here.root],
+        [txn.here.root],
         |r| r.get(0),
     )?;
     if scanned.is_none() {
         return Ok(true);
     }
-    let then = file_state::excludes(desk.conn, desk.here.root)?.unwrap_or_default();
+    let then = file_state::excludes(txn.conn, txn.here.root)?.unwrap_or_default();
     let mut text = |file: &RelPath| {
         let recorded = || {
-            let row = file_state::get(desk.conn, desk.here.root, file).ok()??;
+            let row = file_state::get(txn.conn, txn.here.root, file).ok()??;
             row.image.content()
         };
         let content = then.went_by(file, recorded)?;
-        store::get(desk.conn, desk.dir, &content).ok()
+        store::get(txn.conn, txn.dir, &content).ok()
     };
     Ok(was_ignored(&Rules::base(&then), path, &mut text))
 }
 
 pub(crate) fn transition(
     path: &RelPath,
-    row: Option<&Known>,
+    row: Option<&FileState>,
     image: Image,
-    look: &Look,
-    verdict: Verdict,
+    look: &DiskEntry,
+    attribution: Attribution,
     made_dirs: u32,
-) -> Step {
+) -> Transition {
     let placed = |image: Image| {
         (!image.is_absent()).then(|| Placed {
             path: path.clone(),
             image,
         })
     };
-    Step {
+    Transition {
         file: row.and_then(|r| r.file),
         since: row.and_then(|r| r.since),
         before: placed(row.map_or(Image::Absent, |r| r.image)),
         after: placed(image),
         stat: look.stat,
-        verdict,
+        attribution,
         made_dirs: if row.is_some() { 0 } else { made_dirs },
-        met: file_state::Met::ByName,
+        met: file_state::Observed::ByName,
     }
 }
 
 /// A reported edit call at its end.
-struct Work<'a> {
-    row: &'a calls::Row,
+struct ReportedEdit<'a> {
+    row: &'a calls::CallRow,
     /// Its "before" event never came.
     opened_now: bool,
-    told: &'a Told,
+    told: &'a ToolReport,
     failed: bool,
     reserved: Option<Reserved>,
 }
@@ -487,36 +485,36 @@ struct Reserved {
     made_dirs: u32,
 }
 
-impl Work<'_> {
+impl ReportedEdit<'_> {
     /// What the call did at one path, if anything.
     fn step(
         &self,
-        desk: &Desk<'_>,
+        txn: &WriteTxn<'_>,
         path: &RelPath,
-        look: &Look,
+        look: &DiskEntry,
         coverage: &mut Coverage,
-    ) -> Result<Done> {
-        let conn = desk.conn;
-        let root = desk.here.root;
+    ) -> Result<EditOutcome> {
+        let conn = txn.conn;
+        let root = txn.here.root;
         let mut row = file_state::get(conn, root, path)?;
-        if let Some(p) = desk.pending.get(path) {
+        if let Some(p) = txn.pending.get(path) {
             if look.image == p.disk {
-                return Ok(Done::Nothing);
+                return Ok(EditOutcome::Nothing);
             }
             if look.image == p.wanted {
                 pending::saved(conn, p.id)?;
             } else {
-                row = desk.not_saved(path, row)?;
+                row = txn.not_saved(path, row)?;
             }
         }
         if let Image::Opaque(why) = look.image {
             coverage.note(path.bytes(), crate::worktree::scan::reason(why), "named");
         }
-        if let Some(found) = self.found(desk, row.as_ref(), look)? {
+        if let Some(found) = self.found(txn, row.as_ref(), look)? {
             // somebody wrote the file between the look before and the tool's own: not the tool's doing
             let content = store::put(
                 conn,
-                desk.dir,
+                txn.dir,
                 found.as_bytes(),
                 row.as_ref().and_then(|r| r.image.content()),
             )?;
@@ -529,21 +527,21 @@ impl Work<'_> {
                 content,
                 size: found.len() as u64,
             };
-            let verdict = Verdict::USER;
-            let between = Look {
+            let attribution = Attribution::USER;
+            let between = DiskEntry {
                 image,
                 stat: None,
                 bytes: None,
                 is_dir: false,
             };
             if row.is_none() && self.opened_now {
-                adopt(desk, path, image, None)?;
+                adopt(txn, path, image, None)?;
             } else {
                 let generation = file_state::next_generation(conn, root)?;
-                let step = transition(path, row.as_ref(), image, &between, verdict, 0);
-                desk.record(
+                let step = transition(path, row.as_ref(), image, &between, attribution, 0);
+                txn.record(
                     &[step],
-                    &Cause::between(),
+                    &ScanContext::between(),
                     &Coverage::default(),
                     false,
                     generation,
@@ -557,24 +555,24 @@ impl Work<'_> {
             // taken in early by somebody else's look; sure only if it is just what the tool says it wrote
             if let Some(was) = self.reserved.filter(|r| r.image != before)
                 && self
-                    .left(desk, &was.image, look)?
+                    .left(txn, &was.image, look)?
                     .is_some_and(|left| look.holds(&left))
             {
                 calls::confirm(conn, self.row.id)?;
             }
-            return Ok(Done::Nothing);
+            return Ok(EditOutcome::Nothing);
         }
-        let left = self.left(desk, &before, look)?;
+        let left = self.left(txn, &before, look)?;
         let exact = left.as_ref().is_some_and(|left| look.holds(left));
-        if !desk.keep_seen(path, look, &before)? {
-            return Ok(Done::Nothing);
+        if !txn.keep_seen(path, look, &before)? {
+            return Ok(EditOutcome::Nothing);
         }
         // named at the end alone, or excluded until now: what it was before is not known
         let unseen = self.reserved.is_none() && !self.opened_now;
         let may_be_older = unseen || self.opened_now && !exact;
-        if row.is_none() && may_be_older && out_of_sight(desk, path)? {
-            adopt(desk, path, image, look.stat)?;
-            return Ok(Done::Nothing);
+        if row.is_none() && may_be_older && out_of_sight(txn, path)? {
+            adopt(txn, path, image, look.stat)?;
+            return Ok(EditOutcome::Nothing);
         }
         let session = self.row.session;
         let made_dirs = self.reserved.map_or(0, |r| r.made_dirs);
@@ -585,13 +583,13 @@ impl Work<'_> {
                 (Image::File { mode, .. }, _) | (_, Image::File { mode, .. }) => mode,
                 _ => 0o644,
             };
-            let content = store::put(conn, desk.dir, left, before.content())?;
+            let content = store::put(conn, txn.dir, left, before.content())?;
             let image = Image::File {
                 mode,
                 content,
                 size: left.len() as u64,
             };
-            let then = Look {
+            let then = DiskEntry {
                 image,
                 stat: None,
                 bytes: None,
@@ -600,9 +598,9 @@ impl Work<'_> {
             let sure =
                 record_scan::by_call(session, self.row.id, Certainty::Certain, Certainty::Certain);
             let own = transition(path, row.as_ref(), image, &then, sure, made_dirs);
-            return Ok(Done::Part((image != before).then_some(own)));
+            return Ok(EditOutcome::Part((image != before).then_some(own)));
         }
-        let verdict = if exact {
+        let attribution = if exact {
             record_scan::by_call(session, self.row.id, Certainty::Certain, Certainty::Certain)
         } else if self.failed || self.opened_now || self.row.presumed {
             record_scan::by_call(
@@ -612,7 +610,7 @@ impl Work<'_> {
                 Certainty::Uncertain,
             )
         } else {
-            let rivals = calls::rivals(conn, desk.here.root, self.row, path)?;
+            let rivals = calls::rivals(conn, txn.here.root, self.row, path)?;
             let (s, t) = if rivals.iter().any(|r| *r != session) {
                 (Certainty::Uncertain, Certainty::Uncertain)
             } else if rivals.contains(&session) {
@@ -622,19 +620,24 @@ impl Work<'_> {
             };
             record_scan::by_call(session, self.row.id, s, t)
         };
-        Ok(Done::All(transition(
+        Ok(EditOutcome::All(transition(
             path,
             row.as_ref(),
             image,
             look,
-            verdict,
+            attribution,
             made_dirs,
         )))
     }
 
-    /// The text that the tool found, where it differs from the record. Told in LF whatever the file has,
+    /// The text that the tool found, where it differs from the record. ToolReport in LF whatever the file has,
     /// so a file with other line endings says nothing here.
-    fn found(&self, desk: &Desk<'_>, row: Option<&Known>, look: &Look) -> Result<Option<String>> {
+    fn found(
+        &self,
+        txn: &WriteTxn<'_>,
+        row: Option<&FileState>,
+        look: &DiskEntry,
+    ) -> Result<Option<String>> {
         let Some(found) = self.told.found.as_ref().filter(|_| !self.failed) else {
             return Ok(None);
         };
@@ -650,7 +653,7 @@ impl Work<'_> {
         let recorded = match (row.map(|r| r.image), look.image) {
             (_, Image::Symlink { .. }) => return Ok(None),
             (Some(image), now) if image.is_too_long() || now.is_too_long() => return Ok(None),
-            (Some(Image::File { content, .. }), _) => recorded(desk, &content)?,
+            (Some(Image::File { content, .. }), _) => recorded(txn, &content)?,
             (None, _) if self.opened_now => return Ok(Some(found.clone())),
             _ => return Ok(None),
         };
@@ -665,7 +668,12 @@ impl Work<'_> {
 
     /// What the tool says it left in the file, where it says so. It tells its texts in LF; a file that
     /// keeps another style gets them in that.
-    fn left(&self, desk: &Desk<'_>, before: &Image, look: &Look) -> Result<Option<Vec<u8>>> {
+    fn left(
+        &self,
+        txn: &WriteTxn<'_>,
+        before: &Image,
+        look: &DiskEntry,
+    ) -> Result<Option<Vec<u8>>> {
         let (Some(wrote), false) = (&self.told.wrote, self.failed) else {
             return Ok(None);
         };
@@ -683,7 +691,7 @@ impl Work<'_> {
             Wrote::Whole(text) => Ok(Some(in_style_of(now, text))),
             Wrote::Replace { old, new, all } => {
                 let was = match before.content() {
-                    Some(content) => recorded(desk, &content)?,
+                    Some(content) => recorded(txn, &content)?,
                     None => Some(Vec::new()),
                 };
                 let plain = was.filter(|was| is_plain(was));
@@ -716,8 +724,8 @@ impl Work<'_> {
 }
 
 /// A recorded content. None where it is damaged: that costs the comparison with it, not the event.
-fn recorded(desk: &Desk<'_>, content: &ContentId) -> Result<Option<Vec<u8>>> {
-    match store::get(desk.conn, desk.dir, content) {
+fn recorded(txn: &WriteTxn<'_>, content: &ContentId) -> Result<Option<Vec<u8>>> {
+    match store::get(txn.conn, txn.dir, content) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(Error::Blob { .. }) => Ok(None),
         Err(e) => Err(e),

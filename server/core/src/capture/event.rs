@@ -35,7 +35,7 @@ pub enum EventKind {
     After {
         call: ToolCall,
         /// What the agent says it found and did.
-        told: Told,
+        told: ToolReport,
         failed: bool,
     },
     /// All calls of the thread so far are over.
@@ -77,7 +77,7 @@ pub enum Effect {
 
 /// What an edit tool says of its own work: the most exact source there is.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct ToolReport {
     /// The text it found, where it says so.
     pub found: Option<String>,
     pub wrote: Option<Wrote>,

@@ -26,9 +26,9 @@ use crate::model::Reason;
 use crate::model::{CallId, ContentId, Coverage, Kind, NodeId, RelPath, RootId, SessionId, TurnId};
 use crate::store;
 
-use calls::{Found as Situation, Outcome, Threads, Writer};
-pub use event::{AgentEvent, Effect, EventKind, Told, ToolCall, Wrote};
-use record_scan::{AFTER, BEFORE, Cause, Desk};
+use calls::{Observation, Threads, ToolOutcome, Writer};
+pub use event::{AgentEvent, Effect, EventKind, ToolCall, ToolReport, Wrote};
+use record_scan::{AFTER, BEFORE, ScanContext, WriteTxn};
 
 /// How long a hook may look at the tree before the rest goes on without it.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(2);
@@ -152,35 +152,35 @@ impl Engine {
     ) -> Result<Recorded> {
         let scanned = self.scan(deadline)?;
         let pending = scanned.findings.partial;
-        self.settle(BEFORE, scanned, |desk, scanned| {
-            let session = calls::session(desk.conn, desk.here.root, e)?;
+        self.settle(BEFORE, scanned, |txn, scanned| {
+            let session = calls::session(txn.conn, txn.here.root, e)?;
             if let Some(prompt) = &e.prompt_id {
-                let told: Option<TurnId> = desk
+                let told: Option<TurnId> = txn
                     .conn
                     .prepare_cached("SELECT turn FROM prompt WHERE session = ?1 AND native = ?2")?
                     .query_row(params![session, prompt], |r| r.get(0))
                     .optional()?;
                 if let Some(turn) = told {
-                    calls::record_event(desk.conn, e, session, Some(turn), None)?;
+                    calls::record_event(txn.conn, e, session, Some(turn), None)?;
                     return Ok(Recorded {
                         node: None,
                         pending,
                     });
                 }
             }
-            let seq = calls::record_event(desk.conn, e, session, None, None)?;
-            let cause = presume(desk, session, Threads::One(None), seq)?;
+            let seq = calls::record_event(txn.conn, e, session, None, None)?;
+            let cause = close_unreported(txn, session, Threads::One(None), seq)?;
             let coverage = Coverage {
                 pending,
                 ..scanned.findings.coverage.clone()
             };
-            desk.take_in(scanned, &cause)?;
-            let conn = desk.conn;
+            txn.take_in(scanned, &cause)?;
+            let conn = txn.conn;
             let number: i64 =
                 conn.query_row("SELECT COALESCE(MAX(number), 0) + 1 FROM turn", [], |r| {
                     r.get(0)
                 })?;
-            let node = desk.node(Kind::Turn, Some(session), None, None, None, &coverage)?;
+            let node = txn.node(Kind::Turn, Some(session), None, None, None, &coverage)?;
             conn.prepare_cached(
                 "INSERT INTO turn (number, session, prompt, node, started) VALUES (?1,?2,?3,?4,?5)",
             )?
@@ -201,14 +201,14 @@ impl Engine {
     fn before_compaction(&mut self, e: &AgentEvent, deadline: Option<Instant>) -> Result<Recorded> {
         let scanned = self.scan(deadline)?;
         let pending = scanned.findings.partial;
-        self.settle(BEFORE, scanned, |desk, scanned| {
-            let session = calls::session(desk.conn, desk.here.root, e)?;
-            let turn = calls::turn(desk.conn, session, e.prompt_id.as_deref())?;
-            calls::record_event(desk.conn, e, session, turn, None)?;
+        self.settle(BEFORE, scanned, |txn, scanned| {
+            let session = calls::session(txn.conn, txn.here.root, e)?;
+            let turn = calls::turn(txn.conn, session, e.prompt_id.as_deref())?;
+            calls::record_event(txn.conn, e, session, turn, None)?;
             let coverage = scanned.findings.coverage.clone();
-            desk.take_in(scanned, &Cause::between())?;
+            txn.take_in(scanned, &ScanContext::between())?;
             let label = Some("before compaction");
-            let node = desk.node(Kind::Manual, Some(session), turn, None, label, &coverage)?;
+            let node = txn.node(Kind::Manual, Some(session), turn, None, label, &coverage)?;
             Ok(Recorded {
                 node: Some(node),
                 pending,
@@ -233,9 +233,9 @@ impl Engine {
     ) -> Result<Recorded> {
         let scanned = self.scan(deadline)?;
         let pending = scanned.findings.partial;
-        self.settle(BEFORE, scanned, |desk, scanned| {
-            let node = desk.take_in(scanned, &Cause::between())?;
-            open(desk.conn, desk.dir, desk.here.root, e, call, None)?;
+        self.settle(BEFORE, scanned, |txn, scanned| {
+            let node = txn.take_in(scanned, &ScanContext::between())?;
+            open(txn.conn, txn.dir, txn.here.root, e, call, None)?;
             Ok(Recorded { node, pending })
         })
     }
@@ -244,7 +244,7 @@ impl Engine {
         &mut self,
         e: &AgentEvent,
         call: &ToolCall,
-        told: &Told,
+        told: &ToolReport,
         failed: bool,
         deadline: Option<Instant>,
     ) -> Result<Recorded> {
@@ -270,9 +270,9 @@ impl Engine {
             Effect::Any { background } => {
                 let scanned = self.scan(deadline)?;
                 let pending = scanned.findings.partial;
-                self.settle(AFTER, scanned, |desk, scanned| {
-                    let conn = desk.conn;
-                    let (row, opened_now) = reported(desk, e, call)?;
+                self.settle(AFTER, scanned, |txn, scanned| {
+                    let conn = txn.conn;
+                    let (row, opened_now) = reported(txn, e, call)?;
                     let Some(row) = row else {
                         return Ok(Recorded {
                             node: None,
@@ -285,12 +285,12 @@ impl Engine {
                         session: row.session,
                     };
                     let situation = if opened_now {
-                        Situation::Unreported(row.session)
+                        Observation::Unreported(row.session)
                     } else {
-                        Situation::AtEndOf(own)
+                        Observation::AtEndOf(own)
                     };
                     let mut coverage = Coverage::default();
-                    if let Some(cwd) = outside(&desk.root.path, e.cwd.as_deref()) {
+                    if let Some(cwd) = outside(&txn.root.path, e.cwd.as_deref()) {
                         let place = crate::model::os_bytes(cwd.as_os_str());
                         coverage.note(
                             &place,
@@ -298,12 +298,12 @@ impl Engine {
                             "a command ran outside the workspace",
                         );
                     }
-                    let cause = Cause {
+                    let cause = ScanContext {
                         situation,
                         coverage,
-                        ..Cause::between()
+                        ..ScanContext::between()
                     };
-                    let node = desk.take_in(scanned, &cause)?;
+                    let node = txn.take_in(scanned, &cause)?;
                     calls::confirm(conn, row.id)?;
                     calls::close(conn, row.id, seq, outcome(failed))?;
                     if *background {
@@ -356,7 +356,7 @@ impl Engine {
                 let turn = calls::turn(conn, session, e.prompt_id.as_deref())?;
                 let seq = calls::record_event(conn, e, session, turn, None)?;
                 for call in &open {
-                    calls::close(conn, call.id, seq, Outcome::Presumed)?;
+                    calls::close(conn, call.id, seq, ToolOutcome::Presumed)?;
                 }
                 also(conn, session)
             })?;
@@ -364,13 +364,13 @@ impl Engine {
         }
         let scanned = self.scan(deadline)?;
         let pending = scanned.findings.partial;
-        self.settle(BEFORE, scanned, |desk, scanned| {
-            let session = calls::session(desk.conn, desk.here.root, e)?;
-            let turn = calls::turn(desk.conn, session, e.prompt_id.as_deref())?;
-            let seq = calls::record_event(desk.conn, e, session, turn, None)?;
-            let cause = presume(desk, session, threads, seq)?;
-            let node = desk.take_in(scanned, &cause)?;
-            also(desk.conn, session)?;
+        self.settle(BEFORE, scanned, |txn, scanned| {
+            let session = calls::session(txn.conn, txn.here.root, e)?;
+            let turn = calls::turn(txn.conn, session, e.prompt_id.as_deref())?;
+            let seq = calls::record_event(txn.conn, e, session, turn, None)?;
+            let cause = close_unreported(txn, session, threads, seq)?;
+            let node = txn.take_in(scanned, &cause)?;
+            also(txn.conn, session)?;
             Ok(Recorded { node, pending })
         })
     }
@@ -382,11 +382,11 @@ fn outside(root: &Path, cwd: Option<&Path>) -> Option<std::path::PathBuf> {
     (!real.starts_with(root)).then_some(real)
 }
 
-fn outcome(failed: bool) -> Outcome {
+fn outcome(failed: bool) -> ToolOutcome {
     if failed {
-        Outcome::Failed
+        ToolOutcome::Failed
     } else {
-        Outcome::Done
+        ToolOutcome::Done
     }
 }
 
@@ -397,19 +397,24 @@ fn set_background(conn: &Connection, session: SessionId, running: i64) -> Result
 }
 
 /// Closes calls that never reported; the cause under which what they left is settled.
-fn presume(desk: &Desk<'_>, session: SessionId, threads: Threads<'_>, seq: i64) -> Result<Cause> {
-    let mut cause = Cause::between();
-    for call in calls::open_of(desk.conn, desk.here.root, session, threads)? {
-        let mut select = desk
+fn close_unreported(
+    txn: &WriteTxn<'_>,
+    session: SessionId,
+    threads: Threads<'_>,
+    seq: i64,
+) -> Result<ScanContext> {
+    let mut cause = ScanContext::between();
+    for call in calls::open_of(txn.conn, txn.here.root, session, threads)? {
+        let mut select = txn
             .conn
             .prepare_cached("SELECT path FROM reserved WHERE call = ?1")?;
         for path in select.query_map([call.id], |r| r.get::<_, RelPath>(0))? {
             cause.unreported.insert(path?, session);
         }
         if call.effect == 2 {
-            cause.situation = Situation::Unreported(session);
+            cause.situation = Observation::Unreported(session);
         }
-        calls::close(desk.conn, call.id, seq, Outcome::Presumed)?;
+        calls::close(txn.conn, call.id, seq, ToolOutcome::Presumed)?;
     }
     Ok(cause)
 }
@@ -470,14 +475,14 @@ fn open(
 /// The call that an "after" event reports on. One never heard of is opened now (`true`); one that has
 /// reported already is None: the event was told twice.
 pub(crate) fn reported(
-    desk: &Desk<'_>,
+    txn: &WriteTxn<'_>,
     e: &AgentEvent,
     call: &ToolCall,
-) -> Result<(Option<calls::Row>, bool)> {
-    let session = calls::session(desk.conn, desk.here.root, e)?;
+) -> Result<(Option<calls::CallRow>, bool)> {
+    let session = calls::session(txn.conn, txn.here.root, e)?;
     let find = || {
         calls::find(
-            desk.conn,
+            txn.conn,
             session,
             call.id.as_deref(),
             e.subagent.as_deref(),
@@ -488,7 +493,7 @@ pub(crate) fn reported(
         Some(row) if !row.closed || row.presumed => Ok((Some(row), false)),
         Some(_) => Ok((None, false)),
         None => {
-            open(desk.conn, desk.dir, desk.here.root, e, call, None)?;
+            open(txn.conn, txn.dir, txn.here.root, e, call, None)?;
             Ok((find()?, true))
         }
     }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::calls;
-use super::record_scan::{AFTER, BEFORE, Cause, Desk};
-use super::snapshot::{self, Glance, Scanned};
+use super::record_scan::{AFTER, BEFORE, ScanContext, WriteTxn};
+use super::snapshot::{self, ScanRequest, Scanned};
 use crate::documents::pending::Pending;
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, Result};
@@ -16,7 +16,7 @@ use crate::store::{self, Durable};
 use crate::worktree::dir_cache;
 use crate::worktree::file_state;
 use crate::worktree::ignore_rules;
-use crate::worktree::recorder::{self, Extent, Touched};
+use crate::worktree::recorder::{self, ChangedPaths, Extent};
 use crate::worktree::scan::Findings;
 
 /// Of more paths than these that are to be looked at each time, a walk makes an end.
@@ -46,8 +46,8 @@ impl Engine {
 
     fn scan_to_the_end(&mut self) -> Result<()> {
         let only = self.unlike_last_walk(None)?;
-        self.unhurried(only.as_ref(), |desk, scanned| {
-            desk.take_in(scanned, &Cause::between())?;
+        self.unhurried(only.as_ref(), |txn, scanned| {
+            txn.take_in(scanned, &ScanContext::between())?;
             Ok(())
         })
     }
@@ -55,8 +55,8 @@ impl Engine {
     /// A scan that may take long, and for which no rewind is to wait.
     fn unhurried(
         &mut self,
-        only: Option<&Touched>,
-        settle: impl Fn(&Desk<'_>, Scanned) -> Result<()>,
+        only: Option<&ChangedPaths>,
+        settle: impl Fn(&WriteTxn<'_>, Scanned) -> Result<()>,
     ) -> Result<()> {
         loop {
             let newest = {
@@ -84,16 +84,16 @@ impl Engine {
             }
         } else if record && !calls::any_writes(conn, self.here.root)? {
             let only = self.nothing_else(extent)?;
-            self.unhurried(only.as_ref(), |desk, scanned| {
-                if !calls::any_writes(desk.conn, desk.here.root)? {
-                    desk.take_in(scanned, &Cause::between())?;
+            self.unhurried(only.as_ref(), |txn, scanned| {
+                if !calls::any_writes(txn.conn, txn.here.root)? {
+                    txn.take_in(scanned, &ScanContext::between())?;
                 }
                 Ok(())
             })?;
         }
         let only = self.nothing_else(extent)?;
-        let off = self.told.off();
-        let glance = Glance {
+        let off = self.progress.off();
+        let glance = ScanRequest {
             only: only.as_ref(),
             deadline: None,
             off: off.as_deref(),
@@ -103,12 +103,12 @@ impl Engine {
 
     /// What is to be looked at where a recorder says that nothing else was touched. None: everything, since the
     /// rules are not those of the last walk, or that did not come to its end.
-    fn nothing_else(&self, extent: &Extent) -> Result<Option<Touched>> {
+    fn nothing_else(&self, extent: &Extent) -> Result<Option<ChangedPaths>> {
         let Extent::Only(touched) = extent else {
             return Ok(None);
         };
         let conn = &self.store.conn;
-        let Some(strays) = file_state::strays(conn, self.here.root)? else {
+        let Some(strays) = file_state::unverified(conn, self.here.root)? else {
             return Ok(None);
         };
         if strays.len() > STRAYS {
@@ -171,7 +171,7 @@ impl Engine {
 
     /// Has every plan begin with a look at the whole tree.
     pub fn be_thorough(&mut self) {
-        self.thorough = true;
+        self.always_scan = true;
     }
 
     /// Looks at the disk; what has changed becomes a node.
@@ -183,13 +183,11 @@ impl Engine {
     pub(crate) fn look_unlocked(&mut self) -> Result<Coverage> {
         let scanned = self.scan(None)?;
         let coverage = scanned.findings.coverage.clone();
-        let cause = Cause {
+        let cause = ScanContext {
             reserved_stay: false,
-            ..Cause::between()
+            ..ScanContext::between()
         };
-        self.settle_found(BEFORE, scanned, |desk, scanned| {
-            desk.take_in(scanned, &cause)
-        })?;
+        self.settle_found(BEFORE, scanned, |txn, scanned| txn.take_in(scanned, &cause))?;
         Ok(coverage)
     }
 
@@ -206,16 +204,16 @@ impl Engine {
     ) -> Result<NodeId> {
         let _lock = self.capture_lock()?;
         let scanned = self.scan(None)?;
-        let cause = Cause {
+        let cause = ScanContext {
             reserved_stay: false,
-            ..Cause::between()
+            ..ScanContext::between()
         };
-        self.settle(BEFORE, scanned, |desk, scanned| {
+        self.settle(BEFORE, scanned, |txn, scanned| {
             let coverage = scanned.findings.coverage.clone();
-            desk.take_in(scanned, &cause)?;
-            let node = desk.node(Kind::Manual, None, None, None, label, &coverage)?;
+            txn.take_in(scanned, &cause)?;
+            let node = txn.node(Kind::Manual, None, None, None, label, &coverage)?;
             if let Some(description) = description {
-                history::describe(desk.conn, node, description)?;
+                history::describe(txn.conn, node, description)?;
             }
             Ok(node)
         })
@@ -233,11 +231,11 @@ impl Engine {
     /// Looks at the whole tree, or where a recorder proves that the rest is as it was, at what was touched.
     pub(super) fn scan(&mut self, deadline: Option<Instant>) -> Result<Scanned> {
         let begun = Instant::now();
-        let told = recorder::ask(&self.store.dir, self.here.root, self.patience);
+        let told = recorder::ask(&self.store.dir, self.here.root, self.recorder_timeout);
         let only = match told {
             Some(touched) => {
                 let only = self.nothing_else(&Extent::Only(touched))?;
-                self.spared += u64::from(only.is_some());
+                self.walks_avoided += u64::from(only.is_some());
                 only
             }
             None => self.unlike_last_walk(deadline)?,
@@ -248,7 +246,7 @@ impl Engine {
     }
 
     /// What is not as the last walk over the whole tree saw it. None: all is to be walked.
-    fn unlike_last_walk(&self, deadline: Option<Instant>) -> Result<Option<Touched>> {
+    fn unlike_last_walk(&self, deadline: Option<Instant>) -> Result<Option<ChangedPaths>> {
         let (conn, dir) = (&self.store.conn, &self.store.dir);
         match dir_cache::touched(conn, dir, &self.root, self.here, deadline)? {
             Some(touched) => self.nothing_else(&Extent::Only(touched)),
@@ -256,14 +254,18 @@ impl Engine {
         }
     }
 
-    fn scan_these(&mut self, only: Option<&Touched>, deadline: Option<Instant>) -> Result<Scanned> {
-        let off = self.told.off();
-        let glance = Glance {
+    fn scan_these(
+        &mut self,
+        only: Option<&ChangedPaths>,
+        deadline: Option<Instant>,
+    ) -> Result<Scanned> {
+        let off = self.progress.off();
+        let glance = ScanRequest {
             only,
             deadline,
             off: off.as_deref(),
         };
-        let told = &mut self.told;
+        let told = &mut self.progress;
         let mut tick = |done| {
             told.call(Progress {
                 what: "looking at files",
@@ -275,16 +277,16 @@ impl Engine {
         snapshot::scan(store, root, self.here, glance, &mut tick)
     }
 
-    /// One write transaction at the desk; gaps that hooks left behind are taken in with the next node.
+    /// One write transaction at the txn; gaps that hooks left behind are taken in with the next node.
     pub(crate) fn settle<S, T>(
         &mut self,
         durable: Durable,
         with: S,
-        f: impl FnOnce(&Desk<'_>, S) -> Result<T>,
+        f: impl FnOnce(&WriteTxn<'_>, S) -> Result<T>,
     ) -> Result<T> {
-        self.settle_found(durable, with, |desk, with| {
-            desk.news.set(true);
-            f(desk, with)
+        self.settle_found(durable, with, |txn, with| {
+            txn.news.set(true);
+            f(txn, with)
         })
     }
 
@@ -293,31 +295,31 @@ impl Engine {
         &mut self,
         durable: Durable,
         with: S,
-        f: impl FnOnce(&Desk<'_>, S) -> Result<T>,
+        f: impl FnOnce(&WriteTxn<'_>, S) -> Result<T>,
     ) -> Result<T> {
         let git = crate::worktree::git::head(&self.root.path);
         let (dir, root, here) = (self.store.dir.clone(), &self.root, self.here);
         let mut gaps = None;
-        let (book, news) = (RefCell::new(None), Cell::new(false));
+        let (dir_cache_bytes, news) = (RefCell::new(None), Cell::new(false));
         let value = self.store.write_telling(durable, |conn| {
-            let desk = Desk {
+            let txn = WriteTxn {
                 conn,
                 dir: &dir,
                 root,
                 here,
                 git: &git,
                 pending: Pending::of(conn, here.root)?,
-                book: &book,
+                dir_cache_bytes: &dir_cache_bytes,
                 news: &news,
             };
             // a gap is older than what is recorded now, but a history begins with its start
-            let first = desk.head()?.is_some();
+            let first = txn.head()?.is_some();
             if first {
-                gaps = desk.take_in_gaps()?;
+                gaps = txn.take_in_gaps()?;
             }
-            let value = f(&desk, with)?;
-            if !first && desk.head()?.is_some() {
-                gaps = desk.take_in_gaps()?;
+            let value = f(&txn, with)?;
+            if !first && txn.head()?.is_some() {
+                gaps = txn.take_in_gaps()?;
             }
             Ok((value, news.get() || gaps.is_some()))
         })?;
@@ -325,10 +327,16 @@ impl Engine {
             crate::fault::point("gaps taken in");
             gaps.done();
         }
-        if let Some(book) = book.take() {
+        if let Some(dir_cache_bytes) = dir_cache_bytes.take() {
             crate::fault::point("walk taken in");
             // it only spares work
-            dir_cache::keep(&self.store.conn, &self.store.dir, self.here, &book).ok();
+            dir_cache::save(
+                &self.store.conn,
+                &self.store.dir,
+                self.here,
+                &dir_cache_bytes,
+            )
+            .ok();
         }
         Ok(value)
     }

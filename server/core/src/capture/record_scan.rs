@@ -6,29 +6,29 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, params};
 
-use super::calls::{self, Found as Situation, Verdict, Writer, Writers};
+use super::calls::{self, Attribution, Observation, Writer, Writers};
 use super::renames::follow_renames;
 use super::snapshot::Scanned;
-use super::visibility::Sight;
+use super::visibility::Visibility;
 use crate::blame::hunks;
 use crate::documents;
 use crate::documents::pending::{self, Pending};
 use crate::error::{Error, Result};
 use crate::history::{self, Here, NewChange, NewNode};
 use crate::model::{
-    CallId, Certainty, ChangeId, Coverage, CoverageItem, FileId, FileState, GitHead, Image, Kind,
+    CallId, Certainty, ChangeId, Coverage, CoverageItem, FileId, FileVersion, GitHead, Image, Kind,
     NodeId, Origin, Placed, Reason, RelPath, SessionId, TurnId,
 };
 use crate::store::{self, Durable};
-use crate::worktree::disk::{Look, Root, Stat};
+use crate::worktree::disk::{DiskEntry, Root, Stat};
 use crate::worktree::file_state;
-use crate::worktree::scan::{Findings, Found, Known, Owned};
+use crate::worktree::scan::{FileState, Findings, Found, Materialized};
 
 /// Of so many changes of one node it is noted at once which lines they are of.
 const NOTED: usize = 32;
 
 /// What settling needs beside the findings.
-pub(crate) struct Desk<'a> {
+pub(crate) struct WriteTxn<'a> {
     pub conn: &'a Connection,
     pub dir: &'a std::path::Path,
     pub root: &'a Root,
@@ -37,15 +37,15 @@ pub(crate) struct Desk<'a> {
     /// Files that wait for a save.
     pub pending: Pending,
     /// What a walk over the whole tree saw that is taken in here.
-    pub book: &'a RefCell<Option<Vec<u8>>>,
+    pub dir_cache_bytes: &'a RefCell<Option<Vec<u8>>>,
     /// Whether anybody would want to hear of what is done here.
     pub news: &'a Cell<bool>,
 }
 
 /// The node that takes up what is found.
 #[derive(Clone, Debug)]
-pub(crate) struct Cause {
-    pub situation: Situation,
+pub(crate) struct ScanContext {
+    pub situation: Observation,
     /// Paths that calls of this session named and never reported on.
     pub unreported: BTreeMap<RelPath, SessionId>,
     pub coverage: Coverage,
@@ -53,10 +53,10 @@ pub(crate) struct Cause {
     pub reserved_stay: bool,
 }
 
-impl Cause {
+impl ScanContext {
     pub(crate) fn between() -> Self {
         Self {
-            situation: Situation::Between,
+            situation: Observation::Between,
             unreported: BTreeMap::new(),
             coverage: Coverage::default(),
             reserved_stay: true,
@@ -65,18 +65,18 @@ impl Cause {
 }
 
 /// One path's transition, ready to be recorded.
-pub(crate) struct Step {
+pub(crate) struct Transition {
     pub file: Option<FileId>,
-    pub before: FileState,
-    pub after: FileState,
+    pub before: FileVersion,
+    pub after: FileVersion,
     pub stat: Option<Stat>,
     pub since: Option<NodeId>,
-    pub verdict: Verdict,
+    pub attribution: Attribution,
     pub made_dirs: u32,
-    pub met: file_state::Met,
+    pub met: file_state::Observed,
 }
 
-impl Desk<'_> {
+impl WriteTxn<'_> {
     pub(crate) fn head(&self) -> Result<Option<NodeId>> {
         history::head(self.conn, self.here.branch)
     }
@@ -102,14 +102,14 @@ impl Desk<'_> {
 
     /// In which situation something is found: another than at first sight where a scan did not come to its
     /// end before, or hooks could not record.
-    pub(crate) fn situation(&self, at_first_sight: Situation) -> Result<Situation> {
+    pub(crate) fn situation(&self, at_first_sight: Observation) -> Result<Observation> {
         let late: i64 = self
             .conn
             .prepare_cached("SELECT pending FROM root WHERE id = ?1")?
             .query_row([self.here.root], |r| r.get(0))?;
         Ok(match late {
             0 => at_first_sight,
-            session => Situation::Late((session > 0).then_some(SessionId(session))),
+            session => Observation::Late((session > 0).then_some(SessionId(session))),
         })
     }
 
@@ -131,7 +131,7 @@ impl Desk<'_> {
     }
 
     /// The same with what a look saw.
-    pub(crate) fn keep_seen(&self, path: &RelPath, look: &Look, like: &Image) -> Result<bool> {
+    pub(crate) fn keep_seen(&self, path: &RelPath, look: &DiskEntry, like: &Image) -> Result<bool> {
         self.keep_bytes(path, look.image, look.bytes.as_deref(), Some(like))
     }
 
@@ -167,15 +167,15 @@ impl Desk<'_> {
     }
 
     /// What git had of a file is the store's from now on: unless somebody else saw to that, or the file is another.
-    fn take_over(&self, owned: &Owned) -> Result<()> {
+    fn take_over(&self, owned: &Materialized) -> Result<()> {
         if let Some(bytes) = &owned.bytes {
             store::put(self.conn, self.dir, bytes, None)?;
         }
-        file_state::own(self.conn, &owned.path, &owned.lent, &owned.own)
+        file_state::set_materialized(self.conn, &owned.path, &owned.lent, &owned.own)
     }
 
     /// Takes in a scan. The node made, if any.
-    pub(crate) fn take_in(&self, scanned: Scanned, cause: &Cause) -> Result<Option<NodeId>> {
+    pub(crate) fn take_in(&self, scanned: Scanned, cause: &ScanContext) -> Result<Option<NodeId>> {
         let Scanned {
             findings,
             known,
@@ -188,7 +188,7 @@ impl Desk<'_> {
         let Findings {
             found,
             owned,
-            restated,
+            stat_updates,
             unmet,
             linked: _,
             saved,
@@ -196,7 +196,7 @@ impl Desk<'_> {
             coverage,
             partial,
             bare_dirs,
-            book,
+            dir_cache_bytes,
         } = findings;
         if let Some(pack) = &pack {
             pack.insert(self.conn)?;
@@ -212,13 +212,13 @@ impl Desk<'_> {
         let writers = Writers::since(self.conn, self.here.root, since)?;
         // the list of what the last walk saw has not what comes later
         let met = if some {
-            file_state::Met::ByName
+            file_state::Observed::ByName
         } else {
-            file_state::Met::ByWalk
+            file_state::Observed::ByWalk
         };
         let mut steps = Vec::new();
         let mut adopted = Vec::new();
-        let look = Sight::new(self, &known, &excludes, &found)?;
+        let look = Visibility::new(self, &known, &excludes, &found)?;
         // of a first look nothing is asked path by path
         let is_new = known.is_empty() && !file_state::any(self.conn, self.here.root)?;
         let any_reserved = calls::any_reserved(self.conn)?;
@@ -272,11 +272,11 @@ impl Desk<'_> {
                         excludes.note(&found.path, found.image.content());
                     }
                 }
-                file_state::doubt(self.conn, self.here.root, &found.path)?;
+                file_state::mark_unverified(self.conn, self.here.root, &found.path)?;
                 continue;
             }
             if !self.keep(&found, Some(&before))? {
-                file_state::doubt(self.conn, self.here.root, &found.path)?;
+                file_state::mark_unverified(self.conn, self.here.root, &found.path)?;
                 continue;
             }
             let revealed = row
@@ -292,25 +292,26 @@ impl Desk<'_> {
             } else {
                 0
             };
-            let verdict = match (reserved, cause.unreported.get(&found.path)) {
+            let attribution = match (reserved, cause.unreported.get(&found.path)) {
                 // only the limit was raised
-                _ if revealed.is_some() => Verdict::USER,
+                _ if revealed.is_some() => Attribution::USER,
                 (Some(by), _) => by_open_edit(by),
-                (None, Some(session)) => writers.judge(Situation::Unreported(*session)),
-                (None, None) => writers.judge(overall),
+                (None, Some(session)) => writers.attribute(Observation::Unreported(*session)),
+                (None, None) => writers.attribute(overall),
             };
             let waits = row.as_ref().zip(self.pending.get(&found.path));
             if let Some((known, p)) = waits.filter(|(known, p)| p.wanted == known.image)
-                && (verdict.origin.session.is_some() || self.goes_on_from_disk(p, found.image)?)
+                && (attribution.origin.session.is_some()
+                    || self.goes_on_from_disk(p, found.image)?)
             {
                 // an agent, and who took the outcome back, began with what the disk held
                 let (_, began) = self.take_back(known, p, None)?;
                 if found.image != p.disk {
-                    steps.push(step(found, Some(began), verdict, made_dirs, met));
+                    steps.push(step(found, Some(began), attribution, made_dirs, met));
                 }
                 continue;
             }
-            steps.push(step(found, row, verdict, made_dirs, met));
+            steps.push(step(found, row, attribution, made_dirs, met));
         }
         // files that come into sight, and waits that end, make no node
         let is_seen = !adopted.is_empty() || !saved.is_empty();
@@ -319,9 +320,9 @@ impl Desk<'_> {
         }
         follow_renames(&mut steps, &known);
         let generation = file_state::next_generation(self.conn, self.here.root)?;
-        for (path, stat) in &restated {
+        for (path, stat) in &stat_updates {
             let then = known.get(path).map_or(0, |k| k.generation);
-            file_state::restate(self.conn, self.here.root, path, then, stat)?;
+            file_state::update_stat(self.conn, self.here.root, path, then, stat)?;
         }
         let mut whole = coverage;
         whole.items.extend(cause.coverage.items.iter().cloned());
@@ -340,7 +341,7 @@ impl Desk<'_> {
         for found in adopted {
             // before the first whole scan is done, the start's state is what the scan finds
             // a file of its own: what stood here once was seen to go, and this was not seen to come
-            let row = Known {
+            let row = FileState {
                 image: found.image,
                 file: None,
                 since: since_node,
@@ -351,7 +352,7 @@ impl Desk<'_> {
         }
         if !partial && !some {
             file_state::walked(self.conn, self.here.root, began, &unmet, generation)?;
-            self.book.replace(Some(book));
+            self.dir_cache_bytes.replace(Some(dir_cache_bytes));
         }
         crate::fault::point("found taken in");
         let done = (!partial).then(store::now);
@@ -383,7 +384,7 @@ impl Desk<'_> {
     }
 
     /// Takes in what hooks could not record, as a node of its own.
-    pub(crate) fn take_in_gaps(&self) -> Result<Option<store::gaps::Taken>> {
+    pub(crate) fn take_in_gaps(&self) -> Result<Option<store::gaps::TakenGaps>> {
         let Some(gaps) = store::gaps::take(self.conn, self.dir)? else {
             return Ok(None);
         };
@@ -433,8 +434,8 @@ impl Desk<'_> {
     }
 
     /// Whether the newest checkpoint says just that of what a look between calls could not capture.
-    fn was_said(&self, cause: &Cause, coverage: &Coverage) -> Result<bool> {
-        if !matches!(cause.situation, Situation::Between) {
+    fn was_said(&self, cause: &ScanContext, coverage: &Coverage) -> Result<bool> {
+        if !matches!(cause.situation, Observation::Between) {
             return Ok(false);
         }
         let Some(head) = self.head()? else {
@@ -446,8 +447,8 @@ impl Desk<'_> {
     /// Records transitions as one node; the rows of what is known follow.
     pub(crate) fn record(
         &self,
-        steps: &[Step],
-        cause: &Cause,
+        steps: &[Transition],
+        cause: &ScanContext,
         coverage: &Coverage,
         news: bool,
         generation: i64,
@@ -458,9 +459,9 @@ impl Desk<'_> {
         // changes of the call that ends are its step; others stand before it, in a node of their own
         let mut last = None;
         let owners: BTreeSet<Option<CallId>> =
-            steps.iter().map(|s| s.verdict.origin.call).collect();
+            steps.iter().map(|s| s.attribution.origin.call).collect();
         let end_of = match cause.situation {
-            Situation::AtEndOf(writer) => Some(writer.call),
+            Observation::AtEndOf(writer) => Some(writer.call),
             _ => None,
         };
         let ordered = owners
@@ -480,9 +481,9 @@ impl Desk<'_> {
         };
         let whole = ordered.len() - 1;
         for (at, owner) in ordered.into_iter().enumerate() {
-            let mine: Vec<&Step> = steps
+            let mine: Vec<&Transition> = steps
                 .iter()
-                .filter(|s| s.verdict.origin.call == owner)
+                .filter(|s| s.attribution.origin.call == owner)
                 .collect();
             let head = self.head()?;
             let (kind, session, turn, call) = if let Some(call) = owner {
@@ -512,8 +513,8 @@ impl Desk<'_> {
     }
 
     /// Whose work finds of an unknown writer may be: the one session that all of them point to.
-    fn likely(&self, mine: &[&Step]) -> Result<(Option<SessionId>, Option<TurnId>)> {
-        let mut sessions = mine.iter().map(|s| s.verdict.origin.session);
+    fn likely(&self, mine: &[&Transition]) -> Result<(Option<SessionId>, Option<TurnId>)> {
+        let mut sessions = mine.iter().map(|s| s.attribution.origin.session);
         let Some(Some(session)) = sessions.next() else {
             return Ok((None, None));
         };
@@ -527,11 +528,11 @@ impl Desk<'_> {
         &self,
         node: NodeId,
         head: Option<NodeId>,
-        step: &Step,
+        step: &Transition,
         generation: i64,
     ) -> Result<ChangeId> {
         let root = self.here.root;
-        let path = |state: &FileState| state.as_ref().map(|p| p.path.clone());
+        let path = |state: &FileVersion| state.as_ref().map(|p| p.path.clone());
         let (from, to) = (path(&step.before), path(&step.after));
         let file = match (step.file, from.as_ref().or(to.as_ref())) {
             (Some(file), _) => file,
@@ -547,8 +548,8 @@ impl Desk<'_> {
             file,
             before: &step.before,
             after: &step.after,
-            origin: step.verdict.origin,
-            provisional: step.verdict.provisional,
+            origin: step.attribution.origin,
+            provisional: step.attribution.provisional,
             made_dirs: step.made_dirs,
         };
         let change = history::insert_edit(self.conn, head, &change)?;
@@ -564,7 +565,7 @@ impl Desk<'_> {
         }
         match &step.after {
             Some(placed) => {
-                let row = Known {
+                let row = FileState {
                     image: placed.image,
                     file: Some(file),
                     since: step.since,
@@ -581,17 +582,17 @@ impl Desk<'_> {
 }
 
 /// To whom what a scan missed will be put down, if for sure to nobody else: a session, or -1.
-fn pending_for(cause: &Cause) -> i64 {
+fn pending_for(cause: &ScanContext) -> i64 {
     match cause.situation {
-        Situation::AtEndOf(writer) => writer.session.0,
-        Situation::Unreported(session) | Situation::Late(Some(session)) => session.0,
-        Situation::Between | Situation::Late(None) => -1,
+        Observation::AtEndOf(writer) => writer.session.0,
+        Observation::Unreported(session) | Observation::Late(Some(session)) => session.0,
+        Observation::Between | Observation::Late(None) => -1,
     }
 }
 
 /// A find at a path that an edit call has reserved and not reported on yet.
-pub(crate) fn by_open_edit(by: Writer) -> Verdict {
-    Verdict {
+pub(crate) fn by_open_edit(by: Writer) -> Attribution {
+    Attribution {
         provisional: true,
         ..by_call(
             by.session,
@@ -620,11 +621,11 @@ fn has_news(coverage: &Coverage) -> bool {
 
 fn step(
     found: Found,
-    row: Option<Known>,
-    verdict: Verdict,
+    row: Option<FileState>,
+    attribution: Attribution,
     made_dirs: u32,
-    met: file_state::Met,
-) -> Step {
+    met: file_state::Observed,
+) -> Transition {
     let Found {
         path, image, stat, ..
     } = found;
@@ -634,13 +635,13 @@ fn step(
             image,
         })
     };
-    Step {
+    Transition {
         file: row.as_ref().and_then(|r| r.file),
         since: row.as_ref().and_then(|r| r.since),
         before: placed(row.map_or(Image::Absent, |r| r.image)),
         after: placed(image),
         stat,
-        verdict,
+        attribution,
         made_dirs,
         met,
     }
@@ -665,8 +666,8 @@ pub(crate) fn by_call(
     call: CallId,
     session_c: Certainty,
     step_c: Certainty,
-) -> Verdict {
-    Verdict {
+) -> Attribution {
+    Attribution {
         origin: Origin {
             session: Some(session),
             call: Some(call),

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::record_scan::Step;
+use super::record_scan::Transition;
 use crate::model::{ContentId, Image};
 use crate::worktree::disk::Stat;
-use crate::worktree::scan::KnownTree;
+use crate::worktree::scan::FileStates;
 
 /// Joins a deletion and a creation of one step into a rename: the same inode born at the same time,
 /// or the same non-empty content with exactly one candidate on each side.
-pub(super) fn follow_renames(steps: &mut Vec<Step>, known: &KnownTree) {
+pub(super) fn follow_renames(steps: &mut Vec<Transition>, known: &FileStates) {
     let born = |s: &Stat| (s.dev, s.inode, s.btime);
     let size = |i: &Image| matches!(i, Image::File { size, .. } if *size > 0);
     let mut by_inode: HashMap<(i64, i64, i64), usize> = HashMap::new();
@@ -56,7 +56,7 @@ pub(super) fn follow_renames(steps: &mut Vec<Step>, known: &KnownTree) {
     let mut drop = BTreeSet::new();
     for (from, to) in pairs {
         // only what one writer did is one rename
-        if steps[from].verdict != steps[to].verdict {
+        if steps[from].attribution != steps[to].attribution {
             continue;
         }
         let before = steps[from].before.clone();

@@ -10,19 +10,19 @@ use crate::error::Result;
 use crate::history::Here;
 use crate::model::{Coverage, CoverageItem, Image, Opaque, Reason, RelPath};
 use crate::store::Store;
-use crate::worktree::disk::{Look, Root};
+use crate::worktree::disk::{DiskEntry, Root};
 use crate::worktree::file_state;
 use crate::worktree::git::backed_content;
-use crate::worktree::git::clean_index::Lender;
+use crate::worktree::git::clean_index::CleanIndex;
 use crate::worktree::ignore_rules::Excludes;
-use crate::worktree::recorder::Touched;
-use crate::worktree::scan::{Findings, Found, KnownTree};
+use crate::worktree::recorder::ChangedPaths;
+use crate::worktree::scan::{FileStates, Findings, Found};
 
 /// A look at the disk.
 #[derive(Clone, Copy)]
-pub(crate) struct Glance<'a> {
+pub(crate) struct ScanRequest<'a> {
     /// What alone can have changed; None: the whole tree is walked.
-    pub only: Option<&'a Touched>,
+    pub only: Option<&'a ChangedPaths>,
     pub deadline: Option<std::time::Instant>,
     /// Set when nobody wants it any more.
     pub off: Option<&'a std::sync::atomic::AtomicBool>,
@@ -31,7 +31,7 @@ pub(crate) struct Glance<'a> {
 /// A scan's result with what it was compared against.
 pub(crate) struct Scanned {
     pub findings: Findings,
-    pub known: KnownTree,
+    pub known: FileStates,
     pub excludes: Excludes,
     /// The newest event when it began.
     pub since: i64,
@@ -48,7 +48,7 @@ pub(crate) fn scan(
     store: &Store,
     root: &Root,
     here: Here,
-    glance: Glance<'_>,
+    glance: ScanRequest<'_>,
     tick: &mut dyn FnMut(u64),
 ) -> Result<Scanned> {
     look(store, root, here, glance, true, tick)
@@ -59,7 +59,7 @@ pub(crate) fn differences(
     store: &Store,
     root: &Root,
     here: Here,
-    glance: Glance<'_>,
+    glance: ScanRequest<'_>,
 ) -> Result<Findings> {
     Ok(look(store, root, here, glance, false, &mut |_| {})?.findings)
 }
@@ -68,11 +68,11 @@ fn look(
     store: &Store,
     root: &Root,
     here: Here,
-    glance: Glance<'_>,
+    glance: ScanRequest<'_>,
     keep: bool,
     tick: &mut dyn FnMut(u64),
 ) -> Result<Scanned> {
-    let Glance {
+    let ScanRequest {
         only,
         deadline,
         off,
@@ -83,41 +83,43 @@ fn look(
     // also where no repository is left: another root may have a file still
     let places = backed_content::lenders(conn, here.root)?;
     let repositories = backed_content::repositories(&places);
-    let recalled = backed_content::recalled(conn, here.root, &repositories)?;
+    let stale_entries = backed_content::stale_entries(conn, here.root, &repositories)?;
     // what git may lose is read while it is there
-    let more = only.filter(|_| !recalled.paths.is_empty()).map(|only| {
-        let mut more = only.clone();
-        more.paths.extend(recalled.paths.iter().cloned());
-        more
-    });
+    let more = only
+        .filter(|_| !stale_entries.paths.is_empty())
+        .map(|only| {
+            let mut more = only.clone();
+            more.paths.extend(stale_entries.paths.iter().cloned());
+            more
+        });
     let only = more.as_ref().or(only);
     let known = match only {
         None => file_state::all(conn, here.root)?,
         Some(touched) => file_state::some(conn, here.root, touched)?,
     };
     let lender = if only.is_none() && file_state::is_first_look(conn, here.root)? {
-        Lender::of(&root.path)
+        CleanIndex::of(&root.path)
     } else {
         None
     };
     let index = match &lender {
         Some(lender) => Some(lender.signature.clone()),
-        None => recalled.index,
+        None => stale_entries.index,
     };
     let excludes = root.excludes();
     let pending = Pending::of(conn, here.root)?;
     let others = crate::roots::below(conn, &root.path)?;
-    let against = crate::worktree::scan::Against {
+    let against = crate::worktree::scan::Baseline {
         known: &known,
         pending: &pending,
         excludes: &excludes,
         others: &others,
         only,
         keep,
-        lender: lender.as_ref(),
+        clean_index: lender.as_ref(),
         repositories: &repositories,
         places: &places,
-        recalled: &recalled.paths,
+        stale_entries: &stale_entries.paths,
         off,
     };
     let mut findings = crate::worktree::scan::scan(root, &store.dir, &against, deadline, tick)?;
@@ -143,7 +145,7 @@ fn look(
 fn keep_ahead(
     store: &Store,
     root: &Root,
-    known: &KnownTree,
+    known: &FileStates,
     deadline: Option<std::time::Instant>,
     findings: &mut Findings,
 ) -> Result<()> {
@@ -157,7 +159,7 @@ fn keep_ahead(
         }
         let row = known.get(&found.path);
         let before = row.map_or(Image::Absent, |row| row.image);
-        let mut look = Look {
+        let mut look = DiskEntry {
             image: found.image,
             stat: found.stat,
             bytes: None,
@@ -184,7 +186,7 @@ fn keep_ahead(
         findings
             .found
             .retain(|f| !left.contains(&f.path) && !restless.contains(&f.path));
-        findings.book.clear();
+        findings.dir_cache_bytes.clear();
     }
     Ok(())
 }
@@ -194,7 +196,7 @@ fn complete(
     conn: &Connection,
     root: &Root,
     here: Here,
-    touched: &Touched,
+    touched: &ChangedPaths,
     findings: &mut Findings,
 ) -> Result<()> {
     let (coverage, bare): (String, Option<Vec<u8>>) = conn
@@ -243,7 +245,7 @@ fn bare_dirs(
     conn: &Connection,
     root: &Root,
     here: Here,
-    touched: &Touched,
+    touched: &ChangedPaths,
     findings: &Findings,
     before: &[u8],
 ) -> Result<Vec<u8>> {

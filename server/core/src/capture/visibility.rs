@@ -5,42 +5,42 @@ use std::sync::Arc;
 
 use rusqlite::OptionalExtension;
 
-use super::record_scan::Desk;
+use super::record_scan::WriteTxn;
 use crate::error::Result;
 use crate::model::{Coverage, Reason, RelPath};
 use crate::store;
 use crate::worktree::file_state;
 use crate::worktree::ignore_rules::{Excludes, Rules, was_ignored};
-use crate::worktree::scan::{Found, KnownTree};
+use crate::worktree::scan::{FileStates, Found};
 
-pub(super) struct Sight<'a> {
-    desk: &'a Desk<'a>,
-    known: &'a KnownTree,
+pub(super) struct Visibility<'a> {
+    txn: &'a WriteTxn<'a>,
+    known: &'a FileStates,
     /// The rules of then, where they were others than now.
     then: Option<(Arc<Rules>, Excludes)>,
     unreadable: Vec<Vec<u8>>,
     bare: BTreeSet<Vec<u8>>,
 }
 
-impl<'a> Sight<'a> {
+impl<'a> Visibility<'a> {
     pub(super) fn new(
-        desk: &'a Desk<'a>,
-        known: &'a KnownTree,
+        txn: &'a WriteTxn<'a>,
+        known: &'a FileStates,
         now: &Excludes,
         found: &[Found],
     ) -> Result<Self> {
-        let (coverage, bare): (String, Option<Vec<u8>>) = desk
+        let (coverage, bare): (String, Option<Vec<u8>>) = txn
             .conn
             .prepare_cached("SELECT coverage, bare_dirs FROM root WHERE id = ?1")?
-            .query_row([desk.here.root], |r| Ok((r.get(0)?, r.get(1)?)))
+            .query_row([txn.here.root], |r| Ok((r.get(0)?, r.get(1)?)))
             .optional()?
             .unwrap_or_default();
-        let then = file_state::excludes(desk.conn, desk.here.root)?.unwrap_or_default();
+        let then = file_state::excludes(txn.conn, txn.here.root)?.unwrap_or_default();
         let rule_file = |f: &Found| f.path.split().1 == crate::worktree::ignore_rules::FILE;
         let changed = then != *now || found.iter().any(rule_file);
         let coverage: Coverage = serde_json::from_str(&coverage).unwrap_or_default();
         Ok(Self {
-            desk,
+            txn,
             known,
             then: changed.then(|| (Rules::base(&then), then)),
             unreadable: coverage
@@ -65,10 +65,10 @@ impl<'a> Sight<'a> {
         let Some((rules, then)) = &self.then else {
             return false;
         };
-        let (desk, known) = (self.desk, self.known);
+        let (txn, known) = (self.txn, self.known);
         let mut text = |file: &RelPath| {
             let content = then.went_by(file, || known.get(file)?.image.content())?;
-            store::get(desk.conn, desk.dir, &content).ok()
+            store::get(txn.conn, txn.dir, &content).ok()
         };
         was_ignored(rules, path, &mut text)
     }
@@ -79,7 +79,7 @@ impl<'a> Sight<'a> {
         let mut dir = path.parent();
         while let Some(at) = dir {
             if self.bare.contains(at.bytes())
-                || file_state::directory_known(self.desk.conn, self.desk.here.root, &at)?
+                || file_state::directory_known(self.txn.conn, self.txn.here.root, &at)?
             {
                 break;
             }

@@ -6,14 +6,14 @@ use serde_json::Value;
 use toml_edit::{Document, Item, Key as Name, TableLike};
 
 use super::key::unknown;
-use super::{Entry, Fault, Key, Said};
+use super::{Fault, Key, SourceValues, ValueAt};
 
 /// Longer values are cut where they are shown.
 const SHOWN: usize = 60;
 
 /// Reads a file; `base`: where its relative paths begin. What is wrong costs that key alone, unless the text is no
 /// TOML.
-pub(super) fn parse(text: &str, base: &Path) -> (Said, Vec<Fault>) {
+pub(super) fn parse(text: &str, base: &Path) -> (SourceValues, Vec<Fault>) {
     let document = match Document::parse(text) {
         Ok(document) => document,
         Err(error) => {
@@ -24,27 +24,27 @@ pub(super) fn parse(text: &str, base: &Path) -> (Said, Vec<Fault>) {
                 key: None,
                 said: format!("this is no TOML: {why}; nothing of the file counts"),
             };
-            return (Said::default(), vec![fault]);
+            return (SourceValues::default(), vec![fault]);
         }
     };
-    let mut reader = Reader {
+    let mut reader = TomlReader {
         text,
         base,
-        said: Said::default(),
+        said: SourceValues::default(),
         faults: Vec::new(),
     };
     reader.table("", document.as_table());
     (reader.said, reader.faults)
 }
 
-struct Reader<'t> {
+struct TomlReader<'t> {
     text: &'t str,
     base: &'t Path,
-    said: Said,
+    said: SourceValues,
     faults: Vec<Fault>,
 }
 
-impl Reader<'_> {
+impl TomlReader<'_> {
     fn table(&mut self, group: &str, table: &dyn TableLike) {
         let names: Vec<&str> = table.iter().map(|(name, _)| name).collect();
         for name in names {
@@ -78,7 +78,7 @@ impl Reader<'_> {
         };
         match key.read(&json(item), &shown, Some(self.base)) {
             Ok(setting) => {
-                self.said.0.insert(key, Entry { setting, line });
+                self.said.0.insert(key, ValueAt { setting, line });
             }
             Err(why) => self.wrong(line, Some(key), name, &why),
         }

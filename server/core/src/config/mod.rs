@@ -18,22 +18,22 @@ pub use sources::{keep_editor, read_once};
 
 /// What one source says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said(BTreeMap<Key, Entry>);
+pub struct SourceValues(BTreeMap<Key, ValueAt>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Entry {
+struct ValueAt {
     setting: Setting,
     /// From 1; 0 where it stands in no file.
     line: usize,
 }
 
-impl Said {
+impl SourceValues {
     pub fn get(&self, key: Key) -> Option<&Setting> {
         self.0.get(&key).map(|entry| &entry.setting)
     }
 
     pub fn set(&mut self, key: Key, setting: Setting) {
-        self.0.insert(key, Entry { setting, line: 0 });
+        self.0.insert(key, ValueAt { setting, line: 0 });
     }
 
     pub fn remove(&mut self, key: Key) {
@@ -71,13 +71,13 @@ struct Fault {
 struct Layer {
     /// None: it is the editor's.
     file: Option<PathBuf>,
-    said: Said,
+    said: SourceValues,
     faults: Vec<(PathBuf, Fault)>,
 }
 
 /// A file of settings: what it says, and what is wrong in it, each with its line.
 #[cfg(any(test, fuzzing))]
-pub(crate) fn parse(text: &str, base: &Path) -> (Said, Vec<(usize, String)>) {
+pub(crate) fn parse(text: &str, base: &Path) -> (SourceValues, Vec<(usize, String)>) {
     let (said, faults) = file::parse(text, base);
     let faults = faults.into_iter().map(|fault| (fault.line, fault.said));
     (said, faults.collect())
@@ -114,7 +114,7 @@ impl Config {
 
     /// The same where this editor is asked, and not what another has left.
     #[must_use]
-    pub fn with_editor(mut self, said: &Said) -> Self {
+    pub fn with_editor(mut self, said: &SourceValues) -> Self {
         self.layers[EDITOR] = Layer {
             said: said.clone(),
             ..Layer::default()

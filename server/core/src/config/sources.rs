@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rustix::fs::{Mode, OFlags};
 
-use super::{Config, EDITOR, Fault, Key, Layer, Said, Setting, file};
+use super::{Config, EDITOR, Fault, Key, Layer, Setting, SourceValues, file};
 use crate::error::{Context, Result};
 use crate::store;
 use crate::workspace::{MARK, Workspace, config_dir};
@@ -26,7 +26,7 @@ pub fn read_once() {
 }
 
 /// A file's bytes; None where there is none. Err: why it cannot be read.
-type Text = std::result::Result<Option<Vec<u8>>, String>;
+type FileBytes = std::result::Result<Option<Vec<u8>>, String>;
 
 /// The files of settings of a workspace, nearest first.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub(crate) struct Sources {
 
 #[derive(Debug)]
 struct Last {
-    texts: [Text; 3],
+    texts: [FileBytes; 3],
     config: Arc<Config>,
 }
 
@@ -83,7 +83,7 @@ impl Sources {
         config
     }
 
-    fn parse(&self, texts: &[Text; 3]) -> Config {
+    fn parse(&self, texts: &[FileBytes; 3]) -> Config {
         let mut config = Config::default();
         for (at, layer) in config.layers.iter_mut().enumerate() {
             let Some(place) = &self.places[at] else {
@@ -105,7 +105,7 @@ impl Sources {
     }
 }
 
-fn read_layer(place: &Path, text: &Text) -> Layer {
+fn read_layer(place: &Path, text: &FileBytes) -> Layer {
     let base = place.parent().unwrap_or(place);
     let fault = |why: &str| {
         let said = format!("{why}; it is as if the file were not there");
@@ -117,10 +117,10 @@ fn read_layer(place: &Path, text: &Text) -> Layer {
     };
     let (said, faults) = match text {
         Ok(None) => return Layer::default(),
-        Err(why) => (Said::default(), vec![fault(why)]),
+        Err(why) => (SourceValues::default(), vec![fault(why)]),
         Ok(Some(bytes)) => match std::str::from_utf8(bytes) {
             Ok(text) => file::parse(text.trim_start_matches('\u{feff}'), base),
-            Err(_) => (Said::default(), vec![fault("this is no UTF-8")]),
+            Err(_) => (SourceValues::default(), vec![fault("this is no UTF-8")]),
         },
     };
     Layer {
@@ -134,7 +134,7 @@ fn read_layer(place: &Path, text: &Text) -> Layer {
 }
 
 /// Not a fifo that would never end.
-fn read(path: &Path) -> Text {
+fn read(path: &Path) -> FileBytes {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = rustix::fs::open(path, flags, Mode::empty());
     let file = match opened.map_err(std::io::Error::from) {
@@ -199,7 +199,7 @@ pub(crate) fn said_store_dir(root: Option<&Path>) -> Option<PathBuf> {
 
 /// Keeps what an editor says of the settings for other processes, as far as it concerns them, or takes it away where
 /// it says nothing and has said what there is.
-pub fn keep_editor(workspace: &Workspace, editor: &str, said: &Said) -> Result<()> {
+pub fn keep_editor(workspace: &Workspace, editor: &str, said: &SourceValues) -> Result<()> {
     let path = workspace.store_dir.join(EDITOR_FILE);
     let name: String = editor.chars().filter(|c| !c.is_control()).collect();
     let head = format!("# Said by {name}, whose language server writes this file.\n");

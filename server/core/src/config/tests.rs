@@ -3,10 +3,10 @@ use std::path::Path;
 use serde_json::json;
 
 use super::file::parse;
-use super::{Config, Fault, Key, Layer, Lenses, Restoring, Said, Setting, Source};
+use super::{Config, Fault, Key, Layer, Lenses, Restoring, Setting, Source, SourceValues};
 
 /// What a file says, and what is wrong with it, with lines.
-fn read(text: &str) -> (Said, Vec<String>) {
+fn read(text: &str) -> (SourceValues, Vec<String>) {
     let (said, faults) = parse(text, Path::new("/w"));
     let shown = |fault: &Fault| format!("{}: {}", fault.line, fault.said);
     (said, faults.iter().map(shown).collect())
@@ -187,7 +187,7 @@ fn the_nearest_source_wins_key_by_key() {
     ] {
         assert_eq!(config.get(key), (setting, source), "{}", key.name());
     }
-    let mut own = Said::default();
+    let mut own = SourceValues::default();
     own.set(Key::CodeLens, Setting::Lenses(Lenses::All));
     let config = config.with_editor(&own);
     assert_eq!(config.lenses(), Lenses::All);

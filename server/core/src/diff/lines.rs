@@ -17,12 +17,12 @@ pub fn lines(bytes: &[u8]) -> Vec<&[u8]> {
 
 /// One maximal changed region: `old` was replaced by `new` (0-based, one of them may be empty).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Change {
+pub(crate) struct LineChange {
     pub old: Range<usize>,
     pub new: Range<usize>,
 }
 
-impl Change {
+impl LineChange {
     fn is_pure(&self) -> bool {
         self.old.is_empty() || self.new.is_empty()
     }
@@ -61,7 +61,7 @@ impl<'t> Interner<'t> {
 }
 
 /// What turns `old` into `new`, in order; no two changes touch.
-pub(crate) fn changes(old: &[u32], new: &[u32]) -> Vec<Change> {
+pub(crate) fn changes(old: &[u32], new: &[u32]) -> Vec<LineChange> {
     let prefix = common(old.iter(), new.iter());
     let suffix = common(old[prefix..].iter().rev(), new[prefix..].iter().rev());
     let (old_end, new_end) = (old.len() - suffix, new.len() - suffix);
@@ -81,7 +81,7 @@ pub(crate) fn changes(old: &[u32], new: &[u32]) -> Vec<Change> {
     let mut at = (prefix, prefix);
     let mut gap_until = |old_at: usize, new_at: usize, len: usize| {
         if at != (old_at, new_at) {
-            changes.push(Change {
+            changes.push(LineChange {
                 old: at.0..old_at,
                 new: at.1..new_at,
             });
@@ -109,9 +109,9 @@ fn common<'a>(a: impl Iterator<Item = &'a u32>, b: impl Iterator<Item = &'a u32>
 /// Puts every insertion or deletion that could sit in several places as far down as it goes.
 ///
 /// Two texts with the same edit then agree on where it is, whatever else they changed.
-fn slide_down(changes: Vec<Change>, old: &[u32], new: &[u32]) -> Vec<Change> {
+fn slide_down(changes: Vec<LineChange>, old: &[u32], new: &[u32]) -> Vec<LineChange> {
     // From the last change to the first, for each one is bounded by the one below it.
-    let mut settled: Vec<Change> = Vec::with_capacity(changes.len());
+    let mut settled: Vec<LineChange> = Vec::with_capacity(changes.len());
     for mut change in changes.into_iter().rev() {
         loop {
             let floor = settled.last().map_or(old.len(), |next| next.old.start);
@@ -135,7 +135,7 @@ fn slide_down(changes: Vec<Change>, old: &[u32], new: &[u32]) -> Vec<Change> {
     settled
 }
 
-fn slides(change: &Change, old: &[u32], new: &[u32]) -> bool {
+fn slides(change: &LineChange, old: &[u32], new: &[u32]) -> bool {
     if change.old.is_empty() {
         new[change.new.start] == new[change.new.end]
     } else {

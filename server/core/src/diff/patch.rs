@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{Change, Comparison, FileDiff, Side, binary, is_binary};
+use super::{Comparison, FileDiff, LineChange, Side, binary, is_binary};
 
 /// Exactly what `git apply` takes; empty if nothing changed. A file that became a symlink, or the
 /// other way round, is deleted and created.
@@ -156,7 +156,10 @@ pub fn quoted(prefix: &[u8], path: &[u8]) -> Vec<u8> {
 }
 
 /// The runs of changes whose contexts meet, in order.
-pub(super) fn groups(changes: &[Change], context: usize) -> impl Iterator<Item = &[Change]> {
+pub(super) fn groups(
+    changes: &[LineChange],
+    context: usize,
+) -> impl Iterator<Item = &[LineChange]> {
     changes
         .chunk_by(move |above, below| below.old.start - above.old.end <= context.saturating_mul(2))
 }
@@ -164,7 +167,7 @@ pub(super) fn groups(changes: &[Change], context: usize) -> impl Iterator<Item =
 /// The lines of both sides that a group shows, with its context.
 pub(super) fn shown(
     comparison: &Comparison,
-    group: &[Change],
+    group: &[LineChange],
     context: usize,
 ) -> (Range<usize>, Range<usize>) {
     let (Some(first), Some(last)) = (group.first(), group.last()) else {
@@ -188,7 +191,7 @@ pub(super) fn push_range_line(out: &mut Vec<u8>, old: &Range<usize>, new: &Range
     out.extend_from_slice(format!("@@ -{} +{} @@\n", place(old), place(new)).as_bytes());
 }
 
-fn push_hunk(out: &mut Vec<u8>, comparison: &Comparison, group: &[Change], context: usize) {
+fn push_hunk(out: &mut Vec<u8>, comparison: &Comparison, group: &[LineChange], context: usize) {
     let (old, new) = shown(comparison, group, context);
     push_range_line(out, &old, &new);
     let mut at = old.start;

@@ -1,11 +1,11 @@
 //! Owns the comparison of two texts that are mostly equal: their equal ends are passed over as bytes, so a
 //! small change of a large text costs little. Lines count as equal whatever their terminators.
 
-use super::lines::{Change, Interner, changes};
+use super::lines::{Interner, LineChange, changes};
 
 /// What turns the lines of `old` into those of `new`, in order; no two changes touch. A line that only got
 /// or lost its terminator, or another one, is not changed.
-pub(crate) fn line_changes(old: &[u8], new: &[u8]) -> Vec<Change> {
+pub(crate) fn line_changes(old: &[u8], new: &[u8]) -> Vec<LineChange> {
     let (above, below) = equal_ends(old, new);
     if above + below == old.len() && old.len() == new.len() {
         return Vec::new();
@@ -16,10 +16,10 @@ pub(crate) fn line_changes(old: &[u8], new: &[u8]) -> Vec<Change> {
     let mut interner = Interner::default();
     let (old_ids, new_ids) = (interner.intern(&old_lines), interner.intern(&new_lines));
     // in an order of their own, as hunks are: the algorithm alone is not the same both ways
-    let mut found: Vec<Change> = if new < old {
+    let mut found: Vec<LineChange> = if new < old {
         changes(&new_ids, &old_ids)
             .into_iter()
-            .map(Change::swapped)
+            .map(LineChange::swapped)
             .collect()
     } else {
         changes(&old_ids, &new_ids)
@@ -122,12 +122,15 @@ mod tests {
     use super::super::lines::lines;
     use super::*;
 
-    fn whole(old: &[u8], new: &[u8]) -> Vec<Change> {
+    fn whole(old: &[u8], new: &[u8]) -> Vec<LineChange> {
         let (old_lines, new_lines) = (keys(old), keys(new));
         let mut interner = Interner::default();
         let (a, b) = (interner.intern(&old_lines), interner.intern(&new_lines));
         if new < old {
-            changes(&b, &a).into_iter().map(Change::swapped).collect()
+            changes(&b, &a)
+                .into_iter()
+                .map(LineChange::swapped)
+                .collect()
         } else {
             changes(&a, &b)
         }
@@ -139,7 +142,7 @@ mod tests {
         let appended = line_changes(b"a\nb", b"a\nb\nc\n");
         assert_eq!(
             appended,
-            [Change {
+            [LineChange {
                 old: 2..2,
                 new: 2..3
             }]
@@ -153,7 +156,7 @@ mod tests {
         let changed = line_changes(b"p\nq\ns\nz\n", b"P\nq\ns\nt\ns\nz\n");
         assert_eq!(
             changed[1],
-            Change {
+            LineChange {
                 old: 3..3,
                 new: 3..5
             }
@@ -174,7 +177,7 @@ mod tests {
             let mut interner = Interner::default();
             let (a, b) = (interner.intern(&a), interner.intern(&b));
             let all = if new < old { changes(&b, &a) } else { changes(&a, &b) };
-            let total = |side: fn(&Change) -> usize| -> usize { all.iter().map(side).sum() };
+            let total = |side: fn(&LineChange) -> usize| -> usize { all.iter().map(side).sum() };
             let sides = (total(|c| c.old.len()), total(|c| c.new.len()));
             let (added, removed, _) = super::super::count(&old, &new);
             let counted = if new < old { (added, removed) } else { (removed, added) };

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{EditorInfo, EditorLease, Settle, ensure, is_alive, row};
+use super::{EditorInfo, EditorLease, PendingChoice, ensure, is_alive, row};
 use crate::config::Setting;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -64,7 +64,7 @@ pub struct Orphan {
 
 /// One row of unsaved text, its text aside.
 #[derive(Clone, Debug)]
-pub(crate) struct Held {
+pub(crate) struct BufferRow {
     pub editor: EditorInfo,
     pub path: RelPath,
     pub hash: ContentId,
@@ -149,7 +149,7 @@ impl Engine {
             return Ok(());
         }
         if saved || held.is_some_and(|time| time > waits.time) {
-            self.settle_pending(path, &Settle::Forget)?;
+            self.settle_pending(path, &PendingChoice::Forget)?;
         }
         Ok(())
     }
@@ -259,10 +259,10 @@ impl<'a> Alive<'a> {
 }
 
 /// The unsaved text of a root, alive or not.
-fn held(conn: &Connection, root: RootId) -> Result<Vec<Held>> {
+fn held(conn: &Connection, root: RootId) -> Result<Vec<BufferRow>> {
     let mut select = conn.prepare_cached(HELD)?;
     let rows = select.query_map([root], |r| {
-        Ok(Held {
+        Ok(BufferRow {
             path: r.get(0)?,
             hash: r.get(1)?,
             base: r.get(2)?,
@@ -279,7 +279,7 @@ fn held(conn: &Connection, root: RootId) -> Result<Vec<Held>> {
 }
 
 /// Unsaved text that editors at work have.
-pub(crate) fn alive(conn: &Connection, dir: &Path, root: RootId) -> Result<Vec<Held>> {
+pub(crate) fn alive(conn: &Connection, dir: &Path, root: RootId) -> Result<Vec<BufferRow>> {
     let mut all = held(conn, root)?;
     let mut alive = Alive::new(dir);
     all.retain(|held| alive.is(held.editor.id));
@@ -340,7 +340,7 @@ pub(crate) fn attach(
     }
     for held in alive(conn, dir, root)? {
         if store::has(conn, &held.hash)? {
-            let kept = Kept {
+            let kept = KeptBuffer {
                 path: &held.path,
                 editor: &held.editor.name,
                 pid: held.editor.pid,
@@ -368,7 +368,7 @@ fn keep(
     editor: &EditorInfo,
     open: &OpenText,
 ) -> Result<()> {
-    let kept = Kept {
+    let kept = KeptBuffer {
         path: &open.path,
         editor: &editor.name,
         pid: editor.pid,
@@ -381,7 +381,7 @@ fn keep(
 
 /// Text that was not saved, as it is attached to a node.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Kept<'a> {
+pub(crate) struct KeptBuffer<'a> {
     pub path: &'a RelPath,
     pub editor: &'a str,
     pub pid: u32,
@@ -393,7 +393,7 @@ pub(crate) struct Kept<'a> {
 }
 
 /// Attaches a content of the store to a node.
-fn note(conn: &Connection, node: NodeId, kept: &Kept<'_>) -> Result<()> {
+fn note(conn: &Connection, node: NodeId, kept: &KeptBuffer<'_>) -> Result<()> {
     conn.prepare_cached(
         "INSERT INTO node_text (node, path, editor, pid, content, base, made) VALUES (?1,?2,?3,?4,?5,?6,?7)
          ON CONFLICT DO UPDATE SET base = excluded.base, made = COALESCE(excluded.made, made)",
@@ -411,7 +411,7 @@ fn note(conn: &Connection, node: NodeId, kept: &Kept<'_>) -> Result<()> {
 }
 
 /// The same of what a restore found in a document, which is newer than what its editor had put.
-pub(crate) fn note_made(conn: &Connection, node: NodeId, kept: &Kept<'_>) -> Result<()> {
+pub(crate) fn note_made(conn: &Connection, node: NodeId, kept: &KeptBuffer<'_>) -> Result<()> {
     conn.prepare_cached(
         "DELETE FROM node_text WHERE node = ?1 AND path = ?2 AND editor = ?3 AND pid = ?4",
     )?

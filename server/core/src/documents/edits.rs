@@ -3,17 +3,17 @@
 
 use super::EditorLease;
 use super::pending::{self, NewPending};
-use crate::capture::calls::{self, Outcome, Verdict, Writer};
+use crate::capture::calls::{self, Attribution, ToolOutcome, Writer};
 use crate::capture::edit_call::{EXCLUDED, transition};
-use crate::capture::record_scan::{self, AFTER, Cause, Desk, Step};
+use crate::capture::record_scan::{self, AFTER, ScanContext, Transition, WriteTxn};
 use crate::capture::{AgentEvent, DEADLINE, ToolCall, reported};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{Certainty, Coverage, Image, NodeId, Opaque, Reason, RelPath};
 use crate::store;
-use crate::worktree::disk::Look;
+use crate::worktree::disk::DiskEntry;
 use crate::worktree::file_state;
-use crate::worktree::scan::Known;
+use crate::worktree::scan::FileState;
 
 /// What an agent did to one open document.
 #[derive(Clone, Debug)]
@@ -99,11 +99,11 @@ impl Engine {
         }
         let (edits, excluded) = self.apart(edits)?;
         let looks = edits.iter().map(|edit| self.look_known(&edit.path));
-        let looks = looks.collect::<Result<Vec<Look>>>()?;
-        let node = self.settle(AFTER, looks, |desk, looks| {
-            let (row, _) = reported(desk, e, call)?;
+        let looks = looks.collect::<Result<Vec<DiskEntry>>>()?;
+        let node = self.settle(AFTER, looks, |txn, looks| {
+            let (row, _) = reported(txn, e, call)?;
             let Some(row) = row else { return Ok(None) };
-            let seq = calls::record_event(desk.conn, e, row.session, row.turn, Some(row.id))?;
+            let seq = calls::record_event(txn.conn, e, row.session, row.turn, Some(row.id))?;
             let sure =
                 record_scan::by_call(row.session, row.id, Certainty::Certain, Certainty::Certain);
             let (mut steps, mut places) = (Vec::new(), Vec::new());
@@ -112,7 +112,7 @@ impl Engine {
                 coverage.note(path.bytes(), Reason::Excluded, EXCLUDED);
             }
             for (edit, look) in edits.iter().zip(&looks) {
-                match desk.in_editor(edit, look, sure)? {
+                match txn.in_editor(edit, look, sure)? {
                     Some(step) => {
                         steps.push(step);
                         places.push((&edit.path, look.image));
@@ -124,22 +124,22 @@ impl Engine {
                     ),
                 }
             }
-            calls::close(desk.conn, row.id, seq, Outcome::Done)?;
+            calls::close(txn.conn, row.id, seq, ToolOutcome::Done)?;
             let own = Writer {
                 call: row.id,
                 session: row.session,
             };
-            let cause = Cause {
-                situation: calls::Found::AtEndOf(own),
-                ..Cause::between()
+            let cause = ScanContext {
+                situation: calls::Observation::AtEndOf(own),
+                ..ScanContext::between()
             };
-            let generation = file_state::next_generation(desk.conn, desk.here.root)?;
+            let generation = file_state::next_generation(txn.conn, txn.here.root)?;
             let news = !coverage.items.is_empty();
-            let node = desk.record(&steps, &cause, &coverage, news, generation)?;
+            let node = txn.record(&steps, &cause, &coverage, news, generation)?;
             for (step, (path, disk)) in steps.iter().zip(places) {
                 let Some(after) = &step.after else { continue };
                 if after.image == disk {
-                    pending::done(desk.conn, desk.here.root, path)?;
+                    pending::done(txn.conn, txn.here.root, path)?;
                     continue;
                 }
                 let new = NewPending {
@@ -150,7 +150,7 @@ impl Engine {
                     editor: &lease.info.name,
                     pid: lease.info.pid,
                 };
-                pending::put(desk.conn, desk.here.root, &new)?;
+                pending::put(txn.conn, txn.here.root, &new)?;
             }
             Ok(node)
         })?;
@@ -159,9 +159,14 @@ impl Engine {
     }
 }
 
-impl Desk<'_> {
+impl WriteTxn<'_> {
     /// The agent's part of what became of a document, once the record has what was there before it.
-    fn in_editor(&self, edit: &InEditor, look: &Look, sure: Verdict) -> Result<Option<Step>> {
+    fn in_editor(
+        &self,
+        edit: &InEditor,
+        look: &DiskEntry,
+        sure: Attribution,
+    ) -> Result<Option<Transition>> {
         let Image::File { mode, .. } = look.image else {
             return Ok(None);
         };
@@ -171,7 +176,13 @@ impl Desk<'_> {
         let waits = waits.is_some_and(|(row, p)| p.wanted == row.image && p.disk == look.image);
         let known = row.as_ref().map_or(Image::Absent, |row| row.image);
         if !waits && known != look.image && self.keep_seen(&edit.path, look, &known)? {
-            self.between(&edit.path, row.as_ref(), look.image, look, Verdict::USER)?;
+            self.between(
+                &edit.path,
+                row.as_ref(),
+                look.image,
+                look,
+                Attribution::USER,
+            )?;
         }
         let row = file_state::get(self.conn, root, &edit.path)?;
         let before = self.image(mode, &edit.before, row.as_ref())?;
@@ -179,7 +190,7 @@ impl Desk<'_> {
         let again = again.map(|row| self.put_back(&edit.path, row, before));
         let row = again.transpose()?.flatten().or(row);
         if row.as_ref().is_none_or(|row| row.image != before) {
-            self.between(&edit.path, row.as_ref(), before, look, Verdict::USER)?;
+            self.between(&edit.path, row.as_ref(), before, look, Attribution::USER)?;
         }
         let row = file_state::get(self.conn, root, &edit.path)?;
         let after = self.image(mode, &edit.after, row.as_ref())?;
@@ -193,7 +204,7 @@ impl Desk<'_> {
         )))
     }
 
-    fn image(&self, mode: u32, text: &[u8], like: Option<&Known>) -> Result<Image> {
+    fn image(&self, mode: u32, text: &[u8], like: Option<&FileState>) -> Result<Image> {
         let like = like.and_then(|row| row.image.content());
         Ok(Image::File {
             mode,

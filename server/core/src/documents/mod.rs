@@ -18,13 +18,15 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-pub(crate) use buffers::{Kept, alive, attach, editor, kept_of, node_rows, note_made, text_of};
+pub(crate) use buffers::{
+    KeptBuffer, alive, attach, editor, kept_of, node_rows, note_made, text_of,
+};
 pub use buffers::{OpenText, Orphan, Unsaved};
 pub use edits::InEditor;
 pub use follow::Followed;
-pub use pending::{PendingSave, Settle, Settled};
-pub use requests::{Answer, Handed};
+pub use pending::{PendingChoice, PendingOutcome, PendingSave};
 pub(crate) use requests::{HAND_OVER, in_the_way, named, only_one};
+pub use requests::{Handed, RequestOutcome};
 
 use crate::engine::Engine;
 use crate::error::{Context, Error, Result};

@@ -6,20 +6,20 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, params};
 use rustc_hash::FxHashMap;
 
-use crate::capture::calls::{self, Verdict};
-use crate::capture::record_scan::{AFTER, BEFORE, Desk, NO_STAT};
+use crate::capture::calls::{self, Attribution};
+use crate::capture::record_scan::{AFTER, BEFORE, NO_STAT, WriteTxn};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::history::{self, Ancestry, NewChange, SetHash};
 use crate::merge::{Favor, merge3};
 use crate::model::{
-    ChangeId, ContentId, Coverage, FileId, FileState, Image, Kind, NodeId, OpId, Origin, Placed,
+    ChangeId, ContentId, Coverage, FileId, FileVersion, Image, Kind, NodeId, OpId, Origin, Placed,
     RelPath, RootId,
 };
-use crate::worktree::disk::{Look, Stat};
+use crate::worktree::disk::{DiskEntry, Stat};
 use crate::worktree::file_state;
-use crate::worktree::scan::Known;
+use crate::worktree::scan::FileState;
 
 /// A file that waits for a save.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub struct PendingSave {
 
 /// What is to become of a file that waits for a save and will not be saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Settle {
+pub enum PendingChoice {
     /// Write the outcome to the disk after all; or this text, which is the user's edit of it.
     WriteNow(Option<Vec<u8>>),
     /// The user does not want it: the disk stays as it is, and what the restore had moved is as it was.
@@ -51,7 +51,7 @@ pub enum Settle {
 
 /// What became of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Settled {
+pub enum PendingOutcome {
     /// Nothing waits there: it was saved or written over meanwhile.
     Nothing,
     Done {
@@ -81,7 +81,7 @@ impl Pending {
 
     /// What a look shows to who compares it with the record: while the disk waits for a save, that it was
     /// saved. The one place where what is on disk is taken for something else.
-    pub(crate) fn overlay(&self, path: &RelPath, known: Image, look: &mut Look) -> bool {
+    pub(crate) fn overlay(&self, path: &RelPath, known: Image, look: &mut DiskEntry) -> bool {
         let waits = self
             .get(path)
             .is_some_and(|p| p.wanted == known && p.disk == look.image);
@@ -156,15 +156,15 @@ pub(crate) fn saved(conn: &Connection, id: i64) -> Result<()> {
     Ok(())
 }
 
-impl Desk<'_> {
+impl WriteTxn<'_> {
     /// Records that the outcome at a path was never saved: what the disk holds is in force again, as it was, and
     /// its lines are whose they were. The node of it, and the row as it is by then.
     pub(crate) fn take_back(
         &self,
-        row: &Known,
+        row: &FileState,
         p: &PendingSave,
         stat: Option<Stat>,
-    ) -> Result<(NodeId, Known)> {
+    ) -> Result<(NodeId, FileState)> {
         let (conn, root) = (self.conn, self.here.root);
         let head = self.head()?.ok_or_else(nothing_recorded)?;
         let file = match row.file {
@@ -196,20 +196,20 @@ impl Desk<'_> {
             None => history::insert_edit(conn, Some(head), &change)?,
         };
         saved(conn, p.id)?;
-        let row = Known {
+        let row = FileState {
             image: p.disk,
             file: Some(file),
             since: row.since,
             generation: file_state::next_generation(conn, root)?,
             stat: stat.unwrap_or(NO_STAT),
         };
-        file_state::put(conn, root, &p.path, &row, file_state::Met::ByName)?;
+        file_state::put(conn, root, &p.path, &row, file_state::Observed::ByName)?;
         file_state::note_identity(conn, root, file, None)?;
         Ok((node, row))
     }
 
     /// An editor says that it saved a file that waits for that: it holds the outcome, or what the user made of it.
-    fn saved_by_user(&self, path: &RelPath, look: &Look) -> Result<()> {
+    fn saved_by_user(&self, path: &RelPath, look: &DiskEntry) -> Result<()> {
         let (conn, root) = (self.conn, self.here.root);
         let row = file_state::get(conn, root, path)?;
         let waits = row.as_ref().zip(self.pending.get(path));
@@ -231,7 +231,7 @@ impl Desk<'_> {
         if self.goes_on_from_disk(p, look.image)? {
             known = self.take_back(&known, p, None)?.1;
         }
-        self.between(path, Some(&known), look.image, look, Verdict::USER)?;
+        self.between(path, Some(&known), look.image, look, Attribution::USER)?;
         Ok(())
     }
 
@@ -253,7 +253,11 @@ impl Desk<'_> {
 
     /// Before somebody's work on what the disk held: that the outcome of a restore was never saved is recorded,
     /// so that the work begins where it began. The row as it is by then.
-    pub(crate) fn not_saved(&self, path: &RelPath, row: Option<Known>) -> Result<Option<Known>> {
+    pub(crate) fn not_saved(
+        &self,
+        path: &RelPath,
+        row: Option<FileState>,
+    ) -> Result<Option<FileState>> {
         let waits = row.as_ref().zip(self.pending.get(path));
         let Some((known, p)) = waits.filter(|(known, p)| p.wanted == known.image) else {
             return Ok(row);
@@ -271,7 +275,7 @@ fn moved_back(
     p: &PendingSave,
 ) -> Result<Option<(Vec<ChangeId>, Vec<ChangeId>)>> {
     let ancestry = Ancestry::new(conn);
-    let on_disk = |state: &FileState| {
+    let on_disk = |state: &FileVersion| {
         let same = |placed: &Placed| placed.path == p.path && placed.image == p.disk;
         state.as_ref().is_some_and(same)
     };
@@ -302,7 +306,7 @@ impl Engine {
     }
 
     /// A look at a path as the record sees it: over what waits for a save.
-    pub(crate) fn look_at(&self, path: &RelPath) -> Result<Look> {
+    pub(crate) fn look_at(&self, path: &RelPath) -> Result<DiskEntry> {
         let mut look = self.look_held(path)?;
         let pending = Pending::of(&self.store.conn, self.here.root)?;
         if let Some(p) = pending.get(path)
@@ -323,7 +327,7 @@ impl Engine {
         let lock = self.quiet_lock(Self::RESTORE_WAIT)?;
         let _lock = lock.ok_or_else(busy)?;
         let look = self.look_known(path)?;
-        self.settle_found(BEFORE, look, |desk, look| desk.saved_by_user(path, &look))?;
+        self.settle_found(BEFORE, look, |txn, look| txn.saved_by_user(path, &look))?;
         self.waiting(path)
     }
 
@@ -336,24 +340,28 @@ impl Engine {
     }
 
     /// Ends the wait for a save that will not come: the document was closed, or its editor died.
-    pub fn settle_pending(&mut self, path: &RelPath, how: &Settle) -> Result<Settled> {
+    pub fn settle_pending(
+        &mut self,
+        path: &RelPath,
+        how: &PendingChoice,
+    ) -> Result<PendingOutcome> {
         match how {
-            Settle::WriteNow(text) => self.write_pending(path, text.as_deref()),
-            Settle::Forget => self.forget_pending(path),
+            PendingChoice::WriteNow(text) => self.write_pending(path, text.as_deref()),
+            PendingChoice::Forget => self.forget_pending(path),
         }
     }
 
-    fn forget_pending(&mut self, path: &RelPath) -> Result<Settled> {
+    fn forget_pending(&mut self, path: &RelPath) -> Result<PendingOutcome> {
         let lock = self.quiet_lock(Self::RESTORE_WAIT)?;
         let _lock = lock.ok_or_else(busy)?;
         let look = self.look_known(path)?;
-        let node = self.settle(BEFORE, look, |desk, look| {
-            let waits = desk.pending.get(path).filter(|p| p.disk == look.image);
-            let row = file_state::get(desk.conn, desk.here.root, path)?;
+        let node = self.settle(BEFORE, look, |txn, look| {
+            let waits = txn.pending.get(path).filter(|p| p.disk == look.image);
+            let row = file_state::get(txn.conn, txn.here.root, path)?;
             let Some((p, row)) = waits.zip(row).filter(|(p, row)| p.wanted == row.image) else {
                 return Ok(None);
             };
-            let (node, _) = desk.take_back(&row, p, look.stat)?;
+            let (node, _) = txn.take_back(&row, p, look.stat)?;
             Ok(Some(node))
         })?;
         if node.is_none() {
@@ -361,8 +369,8 @@ impl Engine {
             self.look_if_waiting(path)?;
         }
         Ok(match node {
-            Some(_) => Settled::Done { node },
-            None => Settled::Nothing,
+            Some(_) => PendingOutcome::Done { node },
+            None => PendingOutcome::Nothing,
         })
     }
 
@@ -379,14 +387,14 @@ impl Engine {
         Ok(all.get(path).cloned())
     }
 
-    fn write_pending(&mut self, path: &RelPath, text: Option<&[u8]>) -> Result<Settled> {
+    fn write_pending(&mut self, path: &RelPath, text: Option<&[u8]>) -> Result<PendingOutcome> {
         let lock = self.store.restore_lock(true, Self::RESTORE_WAIT)?;
         let _lock = lock.ok_or_else(busy)?;
         self.refresh()?;
         self.recover_locked()?;
         self.look_unlocked()?;
         let Some(p) = self.waiting(path)? else {
-            return Ok(Settled::Nothing);
+            return Ok(PendingOutcome::Nothing);
         };
         let before = self.head()?;
         let text = text.map(|text| self.with_outcome(&p, text)).transpose()?;
@@ -400,7 +408,7 @@ impl Engine {
                 (id, text.len() as u64)
             }
             (None, Image::File { content, size, .. }) => (content, size),
-            (None, _) => return Ok(Settled::Nothing),
+            (None, _) => return Ok(PendingOutcome::Nothing),
         };
         let mode = match p.disk {
             Image::File { mode, .. } => mode,
@@ -414,7 +422,7 @@ impl Engine {
         self.save_now(&p, to)?;
         self.look_unlocked()?;
         let node = self.head()?.filter(|head| before != Some(*head));
-        Ok(Settled::Done { node })
+        Ok(PendingOutcome::Done { node })
     }
 }
 
@@ -455,7 +463,7 @@ pub(super) fn busy() -> Error {
 pub(crate) fn written(conn: &Connection, root: RootId, path: &RelPath) -> Result<()> {
     let row = file_state::get(conn, root, path)?;
     if let Some(row) = row {
-        file_state::restate(conn, root, path, row.generation, &NO_STAT)?;
+        file_state::update_stat(conn, root, path, row.generation, &NO_STAT)?;
     }
     done(conn, root, path)
 }

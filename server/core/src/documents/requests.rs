@@ -32,7 +32,7 @@ pub struct Handed {
 
 /// What became of it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct Answer {
+pub struct RequestOutcome {
     pub node: Option<NodeId>,
     pub operation: Option<OpId>,
     #[serde(default)]
@@ -52,7 +52,7 @@ pub struct Answer {
     pub refused: Option<(String, Option<Hint>)>,
 }
 
-impl Answer {
+impl RequestOutcome {
     pub fn of(outcome: &Result<Applied>) -> Self {
         match outcome {
             Ok(applied) => Self {
@@ -136,7 +136,7 @@ impl Engine {
     }
 
     /// Answers a request that was taken. `false`: nobody waits for it any more.
-    pub fn answer_request(&mut self, id: i64, answer: &Answer) -> Result<bool> {
+    pub fn answer_request(&mut self, id: i64, answer: &RequestOutcome) -> Result<bool> {
         let answer = serde_json::to_string(answer).unwrap_or_default();
         let heard = self.store.write(Durable::Process, |conn| {
             Ok(conn.execute(
@@ -155,7 +155,7 @@ impl Engine {
         (fingerprint, paths): (&str, &str),
         limit: Duration,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<Answer> {
+    ) -> Result<RequestOutcome> {
         let args = serde_json::to_string(request).unwrap_or_default();
         let now = store::now();
         let expires = now + i64::try_from(limit.as_micros()).unwrap_or(i64::MAX);

@@ -2,17 +2,17 @@
 
 use super::pending::Pending;
 use crate::capture::DEADLINE;
-use crate::capture::calls::{self, Found, Verdict, Writers};
+use crate::capture::calls::{self, Attribution, Observation, Writers};
 use crate::capture::edit_call::transition;
-use crate::capture::record_scan::{BEFORE, Cause, Desk};
+use crate::capture::record_scan::{BEFORE, ScanContext, WriteTxn};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::history;
 use crate::model::{ContentId, Coverage, Image, NodeId, RelPath};
 use crate::store;
-use crate::worktree::disk::Look;
+use crate::worktree::disk::DiskEntry;
 use crate::worktree::file_state;
-use crate::worktree::scan::Known;
+use crate::worktree::scan::FileState;
 
 impl Engine {
     /// An editor has saved a document, and its file holds just this text. While somebody else may be writing, what
@@ -40,12 +40,17 @@ impl Engine {
         if !look.holds(text) {
             return Ok(None);
         }
-        self.settle(BEFORE, look, |desk, look| desk.saved(path, base, &look))
+        self.settle(BEFORE, look, |txn, look| txn.saved(path, base, &look))
     }
 }
 
-impl Desk<'_> {
-    fn saved(&self, path: &RelPath, base: Option<&[u8]>, look: &Look) -> Result<Option<NodeId>> {
+impl WriteTxn<'_> {
+    fn saved(
+        &self,
+        path: &RelPath,
+        base: Option<&[u8]>,
+        look: &DiskEntry,
+    ) -> Result<Option<NodeId>> {
         let (conn, root) = (self.conn, self.here.root);
         let row = file_state::get(conn, root, path)?;
         let Image::File { mode, .. } = look.image else {
@@ -78,7 +83,7 @@ impl Desk<'_> {
                     row.as_ref(),
                     read,
                     look,
-                    writers.judge(Found::Between),
+                    writers.attribute(Observation::Between),
                 )?;
             }
         }
@@ -86,11 +91,11 @@ impl Desk<'_> {
             return Ok(None);
         }
         let row = file_state::get(conn, root, path)?;
-        self.between(path, row.as_ref(), look.image, look, Verdict::USER)
+        self.between(path, row.as_ref(), look.image, look, Attribution::USER)
     }
 
     /// Whether this was once the content of the file, as far as the history knows.
-    fn was_recorded(&self, row: Option<&Known>, content: ContentId) -> Result<bool> {
+    fn was_recorded(&self, row: Option<&FileState>, content: ContentId) -> Result<bool> {
         let file = row.and_then(|row| row.file);
         file.map_or(Ok(false), |file| {
             history::was_content(self.conn, file, content)
@@ -101,14 +106,14 @@ impl Desk<'_> {
     pub(super) fn between(
         &self,
         path: &RelPath,
-        row: Option<&Known>,
+        row: Option<&FileState>,
         to: Image,
-        look: &Look,
-        by: Verdict,
+        look: &DiskEntry,
+        by: Attribution,
     ) -> Result<Option<NodeId>> {
         let step = transition(path, row, to, look, by, 0);
         let generation = file_state::next_generation(self.conn, self.here.root)?;
         let none = Coverage::default();
-        self.record(&[step], &Cause::between(), &none, false, generation)
+        self.record(&[step], &ScanContext::between(), &none, false, generation)
     }
 }

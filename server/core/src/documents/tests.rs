@@ -5,8 +5,8 @@ mod waiting;
 
 use std::time::Duration;
 
-use super::{Answer, EditorLease, OpenText, Settle, Settled};
-use crate::capture::{Effect, EventKind, Told, ToolCall};
+use super::{EditorLease, OpenText, PendingChoice, PendingOutcome, RequestOutcome};
+use crate::capture::{Effect, EventKind, ToolCall, ToolReport};
 use crate::model::{ContentId, NodeId, RelPath};
 use crate::restore::tests::Scene;
 use crate::restore::{Applied, GapKind, Goal, OnConflict, OpenDoc, Request};
@@ -100,7 +100,7 @@ fn newest(s: &Scene) -> (NodeId, String, String, bool) {
     let changed = entries.iter().find(|e| !e.changes.is_empty());
     let entry = changed.expect("a change");
     let change = &entry.changes[0].change;
-    let text = |state: &crate::model::FileState| {
+    let text = |state: &crate::model::FileVersion| {
         let content = state.as_ref().and_then(|p| p.image.content());
         let bytes = content.map(|c| s.engine.content(&c).expect("read"));
         String::from_utf8(bytes.unwrap_or_default()).expect("text")

@@ -1,14 +1,14 @@
 //! What an editor says that the user did to files: renames, taken in before anybody else finds them, so that a file
 //! that waits for a save goes on waiting under its new name.
 
-use crate::capture::calls::Verdict;
-use crate::capture::record_scan::{BEFORE, Cause, Step};
+use crate::capture::calls::Attribution;
+use crate::capture::record_scan::{BEFORE, ScanContext, Transition};
 use crate::documents::pending::{self, NewPending, PendingSave};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{Coverage, Placed, RelPath};
 use crate::worktree::file_state;
-use crate::worktree::scan::Known;
+use crate::worktree::scan::FileState;
 
 impl Engine {
     /// Takes in that the user renamed a file or a directory.
@@ -32,10 +32,10 @@ impl Engine {
     /// The record has the outcome at the new path, as it had it at the old one.
     fn waits_at(&mut self, save: &PendingSave, path: &RelPath) -> Result<()> {
         let look = self.look_known(path)?;
-        self.settle(BEFORE, look, |desk, look| {
-            let (conn, root) = (desk.conn, desk.here.root);
+        self.settle(BEFORE, look, |txn, look| {
+            let (conn, root) = (txn.conn, txn.here.root);
             let row = file_state::get(conn, root, &save.path)?;
-            let waits = |row: &Known| row.image == save.wanted && look.image == save.disk;
+            let waits = |row: &FileState| row.image == save.wanted && look.image == save.disk;
             let Some(row) = row.filter(waits) else {
                 return Ok(());
             };
@@ -45,19 +45,19 @@ impl Engine {
                     image: row.image,
                 })
             };
-            let step = Step {
+            let step = Transition {
                 file: row.file,
                 since: row.since,
                 before: placed(&save.path),
                 after: placed(path),
                 stat: None,
-                verdict: Verdict::USER,
+                attribution: Attribution::USER,
                 made_dirs: 0,
-                met: file_state::Met::ByName,
+                met: file_state::Observed::ByName,
             };
             let generation = file_state::next_generation(conn, root)?;
             let none = Coverage::default();
-            desk.record(&[step], &Cause::between(), &none, false, generation)?;
+            txn.record(&[step], &ScanContext::between(), &none, false, generation)?;
             pending::done(conn, root, &save.path)?;
             let new = NewPending {
                 path,

@@ -3,18 +3,18 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::capture::calls::Verdict;
-use crate::capture::record_scan::{BEFORE, Desk, NO_STAT};
+use crate::capture::calls::Attribution;
+use crate::capture::record_scan::{BEFORE, NO_STAT, WriteTxn};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::history::{self, Ancestry, NewChange};
 use crate::merge::{Favor, merge3};
 use crate::model::{
-    ChangeId, Coverage, FileId, FileState, Image, Kind, NodeId, Origin, Placed, RelPath,
+    ChangeId, Coverage, FileId, FileVersion, Image, Kind, NodeId, Origin, Placed, RelPath,
 };
-use crate::worktree::disk::Look;
+use crate::worktree::disk::DiskEntry;
 use crate::worktree::file_state;
-use crate::worktree::scan::Known;
+use crate::worktree::scan::FileState;
 
 /// The label of the node that withdraws.
 pub(super) const NOT_SAVED: &str = "not saved";
@@ -25,8 +25,8 @@ struct Withdrawn {
     taken_out: Vec<ChangeId>,
     put_back: Vec<ChangeId>,
     /// The file before, and after.
-    with: FileState,
-    without: FileState,
+    with: FileVersion,
+    without: FileVersion,
 }
 
 impl Engine {
@@ -47,12 +47,12 @@ impl Engine {
         }
         let lock = self.quiet_lock(Self::RESTORE_WAIT)?;
         let _lock = lock.ok_or_else(super::pending::busy)?;
-        self.settle(BEFORE, look, |desk, look| desk.saved_again(path, &look))
+        self.settle(BEFORE, look, |txn, look| txn.saved_again(path, &look))
     }
 }
 
-impl Desk<'_> {
-    fn saved_again(&self, path: &RelPath, look: &Look) -> Result<()> {
+impl WriteTxn<'_> {
+    fn saved_again(&self, path: &RelPath, look: &DiskEntry) -> Result<()> {
         let Some(row) = file_state::get(self.conn, self.here.root, path)? else {
             return Ok(());
         };
@@ -66,7 +66,7 @@ impl Desk<'_> {
             return Ok(());
         };
         if row.image == look.image {
-            let seen = Known {
+            let seen = FileState {
                 stat: look.stat.unwrap_or(NO_STAT),
                 ..row
             };
@@ -75,10 +75,10 @@ impl Desk<'_> {
                 self.here.root,
                 path,
                 &seen,
-                file_state::Met::ByName,
+                file_state::Observed::ByName,
             );
         }
-        self.between(path, Some(&row), look.image, look, Verdict::USER)?;
+        self.between(path, Some(&row), look.image, look, Attribution::USER)?;
         Ok(())
     }
 
@@ -87,9 +87,9 @@ impl Desk<'_> {
     pub(super) fn put_back(
         &self,
         path: &RelPath,
-        row: &Known,
+        row: &FileState,
         text: Image,
-    ) -> Result<Option<Known>> {
+    ) -> Result<Option<FileState>> {
         let (Some(file), Some(head)) = (row.file, self.head()?) else {
             return Ok(None);
         };
@@ -122,7 +122,7 @@ impl Desk<'_> {
         };
         let (back, out) = (&withdrawn.taken_out, &withdrawn.put_back);
         history::insert_restore(self.conn, head, &change, out, back)?;
-        let row = Known {
+        let row = FileState {
             image: merged,
             stat: NO_STAT,
             generation: file_state::next_generation(self.conn, self.here.root)?,
@@ -133,7 +133,7 @@ impl Desk<'_> {
             self.here.root,
             path,
             &row,
-            file_state::Met::ByName,
+            file_state::Observed::ByName,
         )?;
         file_state::note_identity(self.conn, self.here.root, file, None)?;
         Ok(Some(row))
@@ -164,7 +164,8 @@ impl Desk<'_> {
         let Image::File { mode, .. } = now else {
             return Ok(None);
         };
-        let content = |state: &FileState| state.as_ref().and_then(|placed| placed.image.content());
+        let content =
+            |state: &FileVersion| state.as_ref().and_then(|placed| placed.image.content());
         let (Some(with), Some(without), Some(now)) = (
             content(&withdrawn.with),
             content(&withdrawn.without),

@@ -9,7 +9,7 @@ use std::time::Duration;
 use rusqlite::{Connection, OptionalExtension, params};
 use rustix::fs::{CWD, RenameFlags};
 
-use super::target::Target;
+use super::target::ForkTarget;
 use crate::error::{Context, Error, Result};
 use crate::model::{BranchId, ContentId, RootId, bytes_path, os_bytes};
 use crate::store::{self, Durable, Lock, Store};
@@ -38,7 +38,7 @@ pub(super) struct Making {
 }
 
 impl Making {
-    pub(super) fn begin(store: &Path, target: &Target, shared: Shares) -> Result<Self> {
+    pub(super) fn begin(store: &Path, target: &ForkTarget, shared: Shares) -> Result<Self> {
         let dir = store.join(NOTES);
         store::make_private_dir(&dir)?;
         let seed = format!("{}-{}", store::now(), std::process::id());

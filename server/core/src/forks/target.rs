@@ -9,14 +9,14 @@ use crate::workspace::Workspace;
 
 /// A directory that is empty or not there yet.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct ForkTarget {
     pub path: PathBuf,
     /// It, or the outermost directory above it that must be made, too.
     pub top: PathBuf,
     pub exists: bool,
 }
 
-impl Target {
+impl ForkTarget {
     /// Makes nothing.
     fn find(into: &Path) -> Result<Self> {
         let full = std::path::absolute(into).at("find", into)?;
@@ -71,8 +71,8 @@ pub(super) fn not_empty(into: &Path) -> Error {
 
 impl Engine {
     /// An empty or new directory that is in no directory of this history.
-    pub(super) fn target(&self, into: &Path) -> Result<Target> {
-        let target = Target::find(into);
+    pub(super) fn target(&self, into: &Path) -> Result<ForkTarget> {
+        let target = ForkTarget::find(into);
         // where it would be, also where it cannot
         let place = if let Ok(target) = &target {
             target.path.clone()
@@ -102,7 +102,7 @@ impl Engine {
     }
 
     /// The same for a directory that is to have a history: it may be in no other workspace either.
-    pub(super) fn target_of_fork(&self, into: &Path) -> Result<Target> {
+    pub(super) fn target_of_fork(&self, into: &Path) -> Result<ForkTarget> {
         let target = self.target(into)?;
         match Workspace::enclosing(&target.path, &self.store.dir) {
             Some(other) => Err(inside(

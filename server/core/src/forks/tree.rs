@@ -10,20 +10,20 @@ use crate::model::{FileId, Image, NodeId, Opaque, RelPath};
 use crate::restore::{Gap, gap_of};
 use crate::worktree::disk::{Content, Root};
 use crate::worktree::file_state;
-use crate::worktree::scan::Known;
+use crate::worktree::scan::FileState;
 
 /// From so many files on, the whole file system is synced rather than each of them.
 const SYNC_ALL: usize = 2000;
 
 /// A tree written elsewhere.
 #[derive(Clone, Debug, Default)]
-pub struct Written {
+pub struct WrittenTree {
     pub files: u64,
     /// What is not in it, though it was there: contents that are not kept.
     pub gaps: Vec<Gap>,
 }
 
-impl Written {
+impl WrittenTree {
     pub(super) fn left_out(&self) -> BTreeSet<&[u8]> {
         self.gaps.iter().filter_map(|g| g.path.as_deref()).collect()
     }
@@ -37,13 +37,13 @@ impl Engine {
         node: NodeId,
         target: &Root,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<Written> {
+    ) -> Result<WrittenTree> {
         let into = &target.path;
         let current = self.head()? == Some(node);
         let tree = self.tree_at(node)?;
         let total = Some(tree.len() as u64);
         let one_by_one = tree.len() < SYNC_ALL;
-        let mut out = Written::default();
+        let mut out = WrittenTree::default();
         for (done, (path, image)) in (1..).zip(&tree) {
             let written = if let Image::Opaque(why) = image {
                 let copied = if current && *why == Opaque::TooLarge {
@@ -121,7 +121,7 @@ impl Engine {
     }
 
     /// What is known to be on disk where the tree of a node was just written.
-    pub(super) fn rows_at(&self, node: NodeId) -> Result<Vec<(RelPath, Known)>> {
+    pub(super) fn rows_at(&self, node: NodeId) -> Result<Vec<(RelPath, FileState)>> {
         let conn = &self.store.conn;
         let mut rows = Vec::new();
         for (path, (image, file)) in self.placed_at(node)? {
@@ -129,7 +129,7 @@ impl Engine {
                 Some(file) => history::since(conn, file)?,
                 None => file_state::row(conn, self.here.root, &path)?.and_then(|row| row.since),
             };
-            let row = Known {
+            let row = FileState {
                 image,
                 file,
                 since,
@@ -145,7 +145,7 @@ impl Engine {
     pub(super) fn gone_at(
         &self,
         node: NodeId,
-        rows: &[(RelPath, Known)],
+        rows: &[(RelPath, FileState)],
     ) -> Result<Vec<(RelPath, FileId)>> {
         let conn = &self.store.conn;
         let there: BTreeSet<FileId> = rows.iter().filter_map(|(_, row)| row.file).collect();

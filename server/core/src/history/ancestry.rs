@@ -12,16 +12,16 @@ use crate::model::{BranchId, NodeId};
 
 /// The nodes of a branch up to this one.
 #[derive(Clone, Copy, Debug)]
-struct Stretch {
+struct BranchSegment {
     branch: BranchId,
     upto: NodeId,
 }
 
 /// A node and everything above it: its own branch first, then that from which it was forked, and so on.
 #[derive(Clone, Debug)]
-pub(crate) struct Line(Rc<[Stretch]>);
+pub(crate) struct Lineage(Rc<[BranchSegment]>);
 
-impl Line {
+impl Lineage {
     /// Whether this node, made on this branch, is one of them.
     pub(crate) fn has(&self, branch: BranchId, node: NodeId) -> bool {
         let stretch = self.0.iter().find(|s| s.branch == branch);
@@ -37,7 +37,7 @@ impl Line {
 /// Answers questions of ancestry, remembering what it has read.
 pub(crate) struct Ancestry<'c> {
     conn: &'c Connection,
-    lines: RefCell<HashMap<NodeId, Line>>,
+    lines: RefCell<HashMap<NodeId, Lineage>>,
 }
 
 impl<'c> Ancestry<'c> {
@@ -60,7 +60,7 @@ impl<'c> Ancestry<'c> {
             .ok_or_else(|| Error::NoRevision(id.to_string()))
     }
 
-    pub(crate) fn line(&self, of: NodeId) -> Result<Line> {
+    pub(crate) fn line(&self, of: NodeId) -> Result<Lineage> {
         if let Some(line) = self.lines.borrow().get(&of) {
             return Ok(line.clone());
         }
@@ -68,7 +68,7 @@ impl<'c> Ancestry<'c> {
         let mut at = Some(of);
         while let Some(upto) = at {
             let branch = self.branch(upto)?;
-            stretches.push(Stretch { branch, upto });
+            stretches.push(BranchSegment { branch, upto });
             let (fork, parent): (Option<NodeId>, Option<NodeId>) = self
                 .conn
                 .prepare_cached(
@@ -82,7 +82,7 @@ impl<'c> Ancestry<'c> {
             }
             at = fork;
         }
-        let line = Line(stretches.into());
+        let line = Lineage(stretches.into());
         self.lines.borrow_mut().insert(of, line.clone());
         Ok(line)
     }

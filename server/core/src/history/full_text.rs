@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::error::{Error, Result};
 use crate::model::{ContentId, NodeId};
-use crate::store::{Reader, Store};
+use crate::store::{ContentReader, Store};
 
 /// Nodes taken up in one transaction: other writers wait that long.
 const AT_ONCE: i64 = 500;
@@ -29,7 +29,7 @@ pub(crate) fn follow(store: &Store, tell: &mut dyn FnMut(u64, u64)) -> Result<()
             // another process may have been first
             let done = watermark(conn)?;
             let upto = newest.min(done + AT_ONCE);
-            let mut reader = Reader::new(conn, &store.dir);
+            let mut reader = ContentReader::new(conn, &store.dir);
             let mut insert =
                 conn.prepare_cached("INSERT INTO words (rowid, body) VALUES (?1, ?2)")?;
             for (node, body) in bodies(conn, &mut reader, done, upto)? {
@@ -53,7 +53,7 @@ fn watermark(conn: &Connection) -> Result<i64> {
 /// What the nodes after one, up to another, are found by.
 fn bodies(
     conn: &Connection,
-    reader: &mut Reader<'_>,
+    reader: &mut ContentReader<'_>,
     after: i64,
     upto: i64,
 ) -> Result<Vec<(NodeId, String)>> {

@@ -4,7 +4,7 @@
 use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 
-use super::ancestry::Line;
+use super::ancestry::Lineage;
 use super::rows::{NewCounts, Rows};
 use super::timeline::Entry;
 use super::{Ancestry, Here, branches, full_text, head};
@@ -151,7 +151,7 @@ fn find(conn: &Connection, here: Here, filter: &LogFilter) -> Result<Vec<NodeId>
     if let (Some(path), None) = (&filter.path, &few) {
         terms.add(&format!("EXISTS ({OF_NODE})"), span(path));
     }
-    let mut page = Page {
+    let mut page = LogPage {
         conn,
         limit: filter.limit.unwrap_or(usize::MAX),
         line: line.as_ref(),
@@ -200,15 +200,15 @@ fn find(conn: &Connection, here: Here, filter: &LogFilter) -> Result<Vec<NodeId>
 }
 
 /// Nodes found so far, newest first.
-struct Page<'a> {
+struct LogPage<'a> {
     conn: &'a Connection,
     limit: usize,
     /// Only what stands on this.
-    line: Option<&'a Line>,
+    line: Option<&'a Lineage>,
     nodes: Vec<NodeId>,
 }
 
-impl Page<'_> {
+impl LogPage<'_> {
     fn take(
         &mut self,
         from: &str,

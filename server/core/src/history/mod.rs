@@ -16,8 +16,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use crate::error::{Error, Result};
 use crate::model::Reason;
 use crate::model::{
-    BranchId, Change, ChangeId, ContentId, Coverage, FileId, FileState, GitHead, Image, Kind, Node,
-    NodeId, Origin, Placed, RelPath, Role, RootId,
+    BranchId, Change, ChangeId, ContentId, Coverage, FileId, FileVersion, GitHead, Image, Kind,
+    Node, NodeId, Origin, Placed, RelPath, Role, RootId,
 };
 use crate::store::{now, state_columns, state_from};
 use crate::worktree::git::backed_content;
@@ -119,8 +119,8 @@ pub(crate) fn insert_node(conn: &Connection, here: Here, new: &NewNode<'_>) -> R
 pub(crate) struct NewChange<'a> {
     pub node: NodeId,
     pub file: FileId,
-    pub before: &'a FileState,
-    pub after: &'a FileState,
+    pub before: &'a FileVersion,
+    pub after: &'a FileVersion,
     pub origin: Origin,
     pub provisional: bool,
     pub made_dirs: u32,
@@ -166,7 +166,7 @@ pub(crate) fn note_state(
     conn: &Connection,
     file: FileId,
     set: SetHash,
-    state: &FileState,
+    state: &FileVersion,
 ) -> Result<()> {
     sets::remember(conn, file, set, state)
 }

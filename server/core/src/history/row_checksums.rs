@@ -3,7 +3,7 @@
 use rusqlite::Row;
 
 use super::SetHash;
-use crate::model::{FileId, FileState, NodeId};
+use crate::model::{FileId, FileVersion, NodeId};
 use crate::store::state_from;
 
 /// What of a change has a sum.
@@ -11,8 +11,8 @@ pub(super) struct Summed<'a> {
     pub node: NodeId,
     pub file: FileId,
     pub role: i64,
-    pub before: &'a FileState,
-    pub after: &'a FileState,
+    pub before: &'a FileVersion,
+    pub after: &'a FileVersion,
     pub set: SetHash,
 }
 
@@ -30,7 +30,7 @@ impl Summed<'_> {
 }
 
 /// The sum of a state that a file has with a set.
-pub(super) fn of_version(file: FileId, set: SetHash, state: &FileState) -> i32 {
+pub(super) fn of_version(file: FileId, set: SetHash, state: &FileVersion) -> i32 {
     let mut sum = crc32fast::Hasher::new();
     sum.update(&file.0.to_le_bytes());
     sum.update(&set.0);
@@ -38,7 +38,7 @@ pub(super) fn of_version(file: FileId, set: SetHash, state: &FileState) -> i32 {
     sum.finalize().cast_signed()
 }
 
-fn add_state(sum: &mut crc32fast::Hasher, state: &FileState) {
+fn add_state(sum: &mut crc32fast::Hasher, state: &FileVersion) {
     let Some(placed) = state else {
         sum.update(&[0]);
         return;
@@ -59,8 +59,8 @@ pub(super) struct Sound {
     pub node: NodeId,
     pub file: FileId,
     pub role: i64,
-    pub before: FileState,
-    pub after: FileState,
+    pub before: FileVersion,
+    pub after: FileVersion,
     pub set: SetHash,
 }
 
@@ -88,7 +88,7 @@ pub(super) fn read(row: &Row<'_>, at: usize) -> rusqlite::Result<Sound> {
         set: sound.set,
     };
     check(row.get(at + 8)?, now.sum(), || {
-        let path = |state: &FileState| state.as_ref().map(|p| p.path.display());
+        let path = |state: &FileVersion| state.as_ref().map(|p| p.path.display());
         let path = path(&sound.after).or_else(|| path(&sound.before));
         let path = path.unwrap_or_else(|| format!("file {}", sound.file.0));
         format!("a change of {path} at {}", sound.node)

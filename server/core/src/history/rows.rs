@@ -6,28 +6,28 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::ancestry::Line;
+use super::ancestry::Lineage;
 use super::timeline::{self, Entry, EntryChange};
 use super::{Ancestry, Here, branches, head, node, shown_changes};
 use crate::documents::{self, Unsaved};
 use crate::error::Result;
 use crate::model::{
-    BranchId, Change, ChangeId, ContentId, FileState, Kind, Node, NodeId, OpId, Role, Session,
+    BranchId, Change, ChangeId, ContentId, FileVersion, Kind, Node, NodeId, OpId, Role, Session,
     SessionId, Turn, TurnId,
 };
-use crate::store::{Reader, Store};
+use crate::store::{ContentReader, Store};
 
 /// Lines added and removed by one change.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct LineCounts {
     added: usize,
     removed: usize,
     binary: bool,
 }
 
-/// Counts that were not in the store yet.
+/// LineCounts that were not in the store yet.
 #[derive(Debug, Default)]
-pub(crate) struct NewCounts(Vec<(ChangeId, Counts)>);
+pub(crate) struct NewCounts(Vec<(ChangeId, LineCounts)>);
 
 impl NewCounts {
     /// Keeps them for the next look. If that cannot be, they are counted again.
@@ -52,15 +52,15 @@ impl NewCounts {
 pub(crate) struct Rows<'a> {
     conn: &'a Connection,
     /// What stands above the head that one is on.
-    head: Option<Line>,
+    head: Option<Lineage>,
     /// The same for other branches, as they were asked for.
-    heads: HashMap<BranchId, Option<Line>>,
+    heads: HashMap<BranchId, Option<Lineage>>,
     branches: HashMap<BranchId, String>,
     tags: HashMap<NodeId, Vec<String>>,
     pins: HashSet<NodeId>,
     sessions: HashMap<SessionId, Session>,
     turns: HashMap<TurnId, Turn>,
-    reader: Reader<'a>,
+    reader: ContentReader<'a>,
     /// Whether text was ever unsaved when a node was made.
     any_unsaved: bool,
     pub(crate) new: NewCounts,
@@ -82,7 +82,7 @@ impl<'a> Rows<'a> {
             pins: branches::pins(conn)?,
             sessions: HashMap::new(),
             turns: HashMap::new(),
-            reader: Reader::new(conn, &store.dir),
+            reader: ContentReader::new(conn, &store.dir),
             any_unsaved: conn
                 .prepare_cached("SELECT 1 FROM node_text LIMIT 1")?
                 .exists([])?,
@@ -204,17 +204,17 @@ impl<'a> Rows<'a> {
     }
 
     /// How many lines a change added and removed: counted when first asked for.
-    pub(crate) fn counts(&mut self, change: &Change) -> Counts {
-        let content = |state: &FileState| state.as_ref().and_then(|p| p.image.content());
+    pub(crate) fn counts(&mut self, change: &Change) -> LineCounts {
+        let content = |state: &FileVersion| state.as_ref().and_then(|p| p.image.content());
         let (before, after) = (content(&change.before), content(&change.after));
         if before == after {
-            return Counts::default();
+            return LineCounts::default();
         }
-        let long = |state: &FileState| state.as_ref().is_some_and(|p| p.image.is_too_long());
+        let long = |state: &FileVersion| state.as_ref().is_some_and(|p| p.image.is_too_long());
         if long(&change.before) || long(&change.after) {
-            return Counts {
+            return LineCounts {
                 binary: true,
-                ..Counts::default()
+                ..LineCounts::default()
             };
         }
         let known = self
@@ -222,7 +222,7 @@ impl<'a> Rows<'a> {
             .prepare_cached("SELECT added, removed, binary FROM counted WHERE change = ?1")
             .and_then(|mut select| {
                 select.query_row([change.id], |r| {
-                    Ok(Counts {
+                    Ok(LineCounts {
                         added: r.get(0)?,
                         removed: r.get(1)?,
                         binary: r.get(2)?,
@@ -240,7 +240,7 @@ impl<'a> Rows<'a> {
         match (bytes(before), bytes(after)) {
             (Ok(old), Ok(new)) => {
                 let (added, removed, binary) = crate::diff::count(&old, &new);
-                let counts = Counts {
+                let counts = LineCounts {
                     added,
                     removed,
                     binary,
@@ -248,15 +248,15 @@ impl<'a> Rows<'a> {
                 self.new.0.push((change.id, counts));
                 counts
             }
-            _ => Counts {
+            _ => LineCounts {
                 binary: true,
-                ..Counts::default()
+                ..LineCounts::default()
             },
         }
     }
 }
 
-fn line_of(conn: &Connection, branch: BranchId) -> Result<Option<Line>> {
+fn line_of(conn: &Connection, branch: BranchId) -> Result<Option<Lineage>> {
     let head = head(conn, branch)?;
     head.map(|head| Ancestry::new(conn).line(head)).transpose()
 }
@@ -275,7 +275,7 @@ fn steps_edits(conn: &Connection, turn: TurnId) -> Result<Vec<(ChangeId, NodeId)
 /// moved it decides, else whether it was made on the line.
 fn stands(
     conn: &Connection,
-    line: &Line,
+    line: &Lineage,
     branch: BranchId,
     (edit, made_at): (ChangeId, NodeId),
 ) -> Result<bool> {

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{Ancestry, CHANGE, row_checksums};
 use crate::error::Result;
-use crate::model::{Change, ChangeId, FileId, FileState, NodeId, Origin};
+use crate::model::{Change, ChangeId, FileId, FileVersion, NodeId, Origin};
 use crate::store::{state_columns, state_from};
 
 /// Identifies a set of edits whatever the order it came about in: the exclusive or of its members' hashes.
@@ -63,7 +63,7 @@ pub(super) fn remember(
     conn: &Connection,
     file: FileId,
     set: SetHash,
-    state: &FileState,
+    state: &FileVersion,
 ) -> Result<()> {
     let (path, image) = state_columns(state);
     conn.prepare_cached(
@@ -80,7 +80,11 @@ pub(super) fn remember(
 }
 
 /// The recorded state of the file with exactly this set, if there ever was one.
-pub(crate) fn version(conn: &Connection, file: FileId, set: SetHash) -> Result<Option<FileState>> {
+pub(crate) fn version(
+    conn: &Connection,
+    file: FileId,
+    set: SetHash,
+) -> Result<Option<FileVersion>> {
     let read = |r: &rusqlite::Row<'_>| {
         let state = state_from(r, 0)?;
         let what = || format!("a state of file {}", file.0);
@@ -214,7 +218,7 @@ pub(crate) fn in_force(
 }
 
 /// The file's state at a node: after its newest change on the chain, else as it was before the first.
-pub(crate) fn state_at(ancestry: &Ancestry<'_>, file: FileId, node: NodeId) -> Result<FileState> {
+pub(crate) fn state_at(ancestry: &Ancestry<'_>, file: FileId, node: NodeId) -> Result<FileVersion> {
     let line = ancestry.line(node)?;
     let mut select = ancestry.conn().prepare_cached(&of_file("DESC"))?;
     let mut rows = select.query([file])?;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::{ConflictHunk, ConflictKind, Sides};
-use crate::diff::Change;
+use crate::diff::LineChange;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Take {
@@ -46,16 +46,16 @@ impl Region {
 }
 
 /// One side: its lines, and its changes that are not yet in a region.
-struct Cursor<'c> {
+struct SideCursor<'c> {
     text: &'c [u32],
-    changes: &'c [Change],
+    changes: &'c [LineChange],
     /// The side's line that stands where the base's line `base` is.
     line: usize,
     base: usize,
 }
 
-impl<'c> Cursor<'c> {
-    fn new(text: &'c [u32], changes: &'c [Change]) -> Self {
+impl<'c> SideCursor<'c> {
+    fn new(text: &'c [u32], changes: &'c [LineChange]) -> Self {
         Self {
             text,
             changes,
@@ -70,7 +70,7 @@ impl<'c> Cursor<'c> {
     }
 
     /// Takes the next `count` changes, all inside `base`: they, and the side's lines for `base`.
-    fn take(&mut self, count: usize, base: &Range<usize>) -> (&'c [Change], Range<usize>) {
+    fn take(&mut self, count: usize, base: &Range<usize>) -> (&'c [LineChange], Range<usize>) {
         let (taken, rest) = self.changes.split_at(count);
         let start = self.line + (base.start - self.base);
         let end = taken.last().map_or(start + base.len(), |last| {
@@ -88,11 +88,11 @@ impl<'c> Cursor<'c> {
 /// what the other replaces, or if both insert at one point. Those that merely touch stay apart,
 /// in base order, so what was inserted at an end of a replaced block stays on its side of it;
 /// except if both inserted the same lines where they touch (see [`Twice`]).
-pub(super) fn regions(sides: &Sides, ours: &[Change], theirs: &[Change]) -> Vec<Region> {
+pub(super) fn regions(sides: &Sides, ours: &[LineChange], theirs: &[LineChange]) -> Vec<Region> {
     let mut regions = Vec::with_capacity(ours.len() + theirs.len());
     let mut cursors = [
-        Cursor::new(&sides.ours, ours),
-        Cursor::new(&sides.theirs, theirs),
+        SideCursor::new(&sides.ours, ours),
+        SideCursor::new(&sides.theirs, theirs),
     ];
     loop {
         let first = (0..2).filter_map(|side| Some((cursors[side].key()?, side)));
@@ -173,11 +173,11 @@ enum Twice {
 
 fn twice(
     sides: &Sides,
-    (above, above_text): (&Change, &[u32]),
-    (below, below_text): (&Change, &[u32]),
+    (above, above_text): (&LineChange, &[u32]),
+    (below, below_text): (&LineChange, &[u32]),
 ) -> Option<Twice> {
     // Only lines beyond those replaced were added; `x x` for `a b` is one `x` from each side.
-    let added = |change: &Change| change.new.len().saturating_sub(change.old.len());
+    let added = |change: &LineChange| change.new.len().saturating_sub(change.old.len());
     let most = added(above).min(added(below));
     let tail = &above_text[above.new.end - most..above.new.end];
     let head = &below_text[below.new.start..below.new.start + most];
@@ -186,7 +186,7 @@ fn twice(
     if !head[..common].iter().any(|&id| sides.is_telling(id)) {
         return None;
     }
-    let whole = |change: &Change| change.old.is_empty() && change.new.len() == common;
+    let whole = |change: &LineChange| change.old.is_empty() && change.new.len() == common;
     Some(if whole(above) || whole(below) {
         Twice::Whole
     } else {

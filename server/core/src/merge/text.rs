@@ -20,13 +20,13 @@ impl Ending {
 /// A text whose terminators all agree, taken apart. `None` is "has no opinion": an empty text has
 /// none at all, and one line without a terminator has none on line endings.
 #[derive(Debug)]
-pub(super) struct Text<'t> {
+pub(super) struct UniformText<'t> {
     pub lines: Vec<&'t [u8]>,
     pub ending: Option<Ending>,
     pub final_newline: Option<bool>,
 }
 
-impl<'t> Text<'t> {
+impl<'t> UniformText<'t> {
     /// `None` if the terminators are mixed, or a `\r` next to one makes them ambiguous.
     pub fn unmixed(bytes: &'t [u8]) -> Option<Self> {
         let mut text = Self {

@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::exchange::{Exchange, Step, remove_temps};
-use super::journal::{self, Begin, Line, Phase};
+use super::exchange::{Exchange, ExchangeStep, remove_temps};
+use super::journal::{self, Begin, JournalEntry, Phase};
 use super::types::{Applied, Plan, Request};
 use crate::documents::pending::Pending;
 use crate::documents::{self, PendingSave};
@@ -16,7 +16,7 @@ use crate::model::{Image, NodeId, OpId, RelPath};
 use crate::store::{self, Durable};
 
 /// What came of a request in this process.
-enum Outcome {
+enum ApplyOutcome {
     Done(Box<Applied>),
     /// Nothing was touched: another editor has text in the way that is not saved.
     Elsewhere(Box<Plan>),
@@ -40,8 +40,8 @@ impl Engine {
     ) -> Result<Applied> {
         let shown = |plan: &Plan| fingerprint.is_none_or(|f| f == plan.fingerprint);
         match self.apply_here(r, &shown, progress)? {
-            Outcome::Done(applied) => Ok(*applied),
-            Outcome::Elsewhere(plan) => self.apply_elsewhere(r, *plan, progress),
+            ApplyOutcome::Done(applied) => Ok(*applied),
+            ApplyOutcome::Elsewhere(plan) => self.apply_elsewhere(r, *plan, progress),
         }
     }
 
@@ -54,8 +54,8 @@ impl Engine {
     ) -> Result<Applied> {
         let shown = |plan: &Plan| plan.about_files == about_files;
         match self.apply_here(r, &shown, progress)? {
-            Outcome::Done(applied) => Ok(*applied),
-            Outcome::Elsewhere(plan) => Err(documents::in_the_way(&plan.held)),
+            ApplyOutcome::Done(applied) => Ok(*applied),
+            ApplyOutcome::Elsewhere(plan) => Err(documents::in_the_way(&plan.held)),
         }
     }
 
@@ -64,12 +64,12 @@ impl Engine {
         r: &Request,
         shown: &dyn Fn(&Plan) -> bool,
         progress: &mut dyn FnMut(Progress),
-    ) -> Result<Outcome> {
+    ) -> Result<ApplyOutcome> {
         let lock = self.store.restore_lock(true, Self::RESTORE_WAIT)?;
         let _lock = lock.ok_or_else(busy)?;
         self.refresh()?;
         self.recover_locked()?;
-        let undisturbed = if self.thorough {
+        let undisturbed = if self.always_scan {
             None
         } else {
             self.plan_undisturbed(r)?
@@ -91,7 +91,7 @@ impl Engine {
             return Err(Error::Conflicts { open });
         }
         if !plan.held.is_empty() {
-            return Ok(Outcome::Elsewhere(Box::new(plan)));
+            return Ok(ApplyOutcome::Elsewhere(Box::new(plan)));
         }
         let mut done = Applied {
             plan,
@@ -103,7 +103,7 @@ impl Engine {
             not_taken: Vec::new(),
             awaited: Vec::new(),
         };
-        if self.told.is_off() {
+        if self.progress.is_off() {
             return Err(Error::CalledOff);
         }
         if !done.plan.is_empty() {
@@ -113,7 +113,7 @@ impl Engine {
             done.operation = Some(op);
             (done.incomplete, done.saved) = self.clean_up(op)?;
         }
-        Ok(Outcome::Done(Box::new(done)))
+        Ok(ApplyOutcome::Done(Box::new(done)))
     }
 
     /// Has the editor that holds unsaved text in the way do it. No lock is held meanwhile: it needs that.
@@ -221,7 +221,7 @@ impl Engine {
                 (_, true) => self.dirs_made_with(plan, &path)?,
                 _ => 0,
             };
-            lines.push(Line {
+            lines.push(JournalEntry {
                 path,
                 before,
                 after,
@@ -271,7 +271,7 @@ impl Engine {
     pub(crate) fn save_now(&mut self, p: &PendingSave, to: Image) -> Result<()> {
         let (here, line) = (
             self.here,
-            Line {
+            JournalEntry {
                 path: p.path.clone(),
                 before: p.disk,
                 after: to,
@@ -317,7 +317,7 @@ impl Engine {
             return Ok(0);
         };
         let changes = history::changes_of_file(&self.store.conn, part.file)?;
-        let at = |s: &crate::model::FileState| s.as_ref().map(|p| p.path.clone());
+        let at = |s: &crate::model::FileVersion| s.as_ref().map(|p| p.path.clone());
         Ok(changes
             .iter()
             .rev()
@@ -360,14 +360,14 @@ impl Engine {
             .run();
             crate::fault::point("after exchange");
             match outcome {
-                Ok(Step::Done) => {}
-                Ok(Step::Already) => not_ours.push(&line.path),
-                Ok(Step::Surprise(why)) if recovering => {
+                Ok(ExchangeStep::Done) => {}
+                Ok(ExchangeStep::Already) => not_ours.push(&line.path),
+                Ok(ExchangeStep::Surprise(why)) if recovering => {
                     self.store.write(Durable::Power, |conn| {
                         journal::leave(conn, op, &line.path, &why)
                     })?;
                 }
-                Ok(Step::Surprise(why)) => {
+                Ok(ExchangeStep::Surprise(why)) => {
                     // swapped back already, or never touched
                     not_ours.push(&line.path);
                     let whole = history::operation(&self.store.conn, op)?
@@ -462,8 +462,10 @@ impl Engine {
             };
             crate::fault::point("before exchanging back");
             match back.run() {
-                Ok(Step::Done | Step::Already) => {}
-                Ok(Step::Surprise(why)) => left.push(format!("{}: {why}", line.path.display())),
+                Ok(ExchangeStep::Done | ExchangeStep::Already) => {}
+                Ok(ExchangeStep::Surprise(why)) => {
+                    left.push(format!("{}: {why}", line.path.display()))
+                }
                 Err(e) => left.push(e.to_string()),
             }
         }

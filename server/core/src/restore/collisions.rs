@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::plan::Draft;
+use super::plan::PlanBuilder;
 use super::types::{Conflict, FilePlan, GapKind, OnConflict, Resolution};
 use crate::error::Result;
 use crate::model::RelPath;
@@ -18,7 +18,7 @@ enum Obstacle {
     Tracked,
 }
 
-impl Draft<'_> {
+impl PlanBuilder<'_> {
     /// What is in the way: another file at the path, a file where a directory is needed, a directory
     /// where a file goes, something untracked, a link on the way out of the root.
     pub(super) fn collisions(&mut self) -> Result<()> {

@@ -4,15 +4,15 @@
 use crate::error::Result;
 use crate::model::{Image, RelPath};
 use crate::store::Store;
-use crate::worktree::disk::{Place, Root};
+use crate::worktree::disk::{PathHandle, Root};
 
-use super::journal::Line;
+use super::journal::JournalEntry;
 
 /// A foreign content that turned up under one of our own names gets this name beside the file.
 const SAVED: &str = ".backstitch-saved-";
 
 /// How one path's exchange came out.
-pub(super) enum Step {
+pub(super) enum ExchangeStep {
     Done,
     /// It was so already, by somebody else's hand unless an earlier run was cut off here.
     Already,
@@ -34,13 +34,13 @@ fn aside(temp: &[u8]) -> Vec<u8> {
 pub(super) struct Exchange<'a> {
     pub root: &'a Root,
     pub store: &'a Store,
-    pub line: &'a Line,
+    pub line: &'a JournalEntry,
     pub from: Image,
     pub to: Image,
 }
 
 impl Exchange<'_> {
-    pub(super) fn run(&self) -> Result<Step> {
+    pub(super) fn run(&self) -> Result<ExchangeStep> {
         let path = &self.line.path;
         if let Some((temp, place)) = self.temp()?.zip(self.root.place(path)?) {
             temp.mend(&place, &temp.sibling(&self.aside())?)?;
@@ -56,7 +56,7 @@ impl Exchange<'_> {
             return self.already_there();
         }
         if was_there.image != self.from {
-            return Ok(Step::Surprise(
+            return Ok(ExchangeStep::Surprise(
                 "was changed by someone else meanwhile".into(),
             ));
         }
@@ -64,40 +64,40 @@ impl Exchange<'_> {
             self.root.make_parents(path)?;
         }
         let Some(place) = self.root.place(path)? else {
-            return Ok(Step::Done);
+            return Ok(ExchangeStep::Done);
         };
         let Some(temp) = self.temp()? else {
-            return Ok(Step::Done);
+            return Ok(ExchangeStep::Done);
         };
         if was_there.is_dir {
             // only what is empty by now is in the way: whatever held something was a conflict
             remove_empty(&self.root.path.join(path.to_path()));
         }
         if !self.to.is_absent() && !self.stage(&temp)? {
-            return Ok(Step::Surprise(
+            return Ok(ExchangeStep::Surprise(
                 "has something unknown beside it, under a name of Backstitch".into(),
             ));
         }
         match (self.from.is_absent(), self.to.is_absent()) {
-            (true, true) => Ok(Step::Done),
+            (true, true) => Ok(ExchangeStep::Done),
             (true, false) => Ok(if temp.rename_to_free(&place)? {
-                Step::Done
+                ExchangeStep::Done
             } else {
                 temp.remove()?;
-                Step::Surprise("was created by someone else meanwhile".into())
+                ExchangeStep::Surprise("was created by someone else meanwhile".into())
             }),
             (false, true) => {
                 if !place.rename_to_free(&temp)? {
-                    return Ok(Step::Surprise(
+                    return Ok(ExchangeStep::Surprise(
                         "was removed by someone else meanwhile".into(),
                     ));
                 }
                 crate::fault::point("displaced");
                 if temp.look()?.image == self.from {
-                    return Ok(Step::Done);
+                    return Ok(ExchangeStep::Done);
                 }
                 temp.rename_to_free(&place)?;
-                Ok(Step::Surprise(
+                Ok(ExchangeStep::Surprise(
                     "was changed by someone else meanwhile".into(),
                 ))
             }
@@ -106,7 +106,7 @@ impl Exchange<'_> {
                     Ok(()) => {}
                     Err(_) if !place.exists() => {
                         temp.remove()?;
-                        return Ok(Step::Surprise(
+                        return Ok(ExchangeStep::Surprise(
                             "was removed by someone else meanwhile".into(),
                         ));
                     }
@@ -114,10 +114,10 @@ impl Exchange<'_> {
                 }
                 crate::fault::point("displaced");
                 if temp.look()?.image == self.from {
-                    return Ok(Step::Done);
+                    return Ok(ExchangeStep::Done);
                 }
                 temp.exchange(&place, &temp.sibling(&self.aside())?)?;
-                Ok(Step::Surprise(
+                Ok(ExchangeStep::Surprise(
                     "was changed by someone else meanwhile".into(),
                 ))
             }
@@ -126,32 +126,32 @@ impl Exchange<'_> {
 
     /// The path is what it is to be, by an earlier run of this. If that run was cut off before it looked
     /// at what it displaced, that is looked at now.
-    fn already_there(&self) -> Result<Step> {
+    fn already_there(&self) -> Result<ExchangeStep> {
         let Some(temp) = self.temp()? else {
-            return Ok(Step::Already);
+            return Ok(ExchangeStep::Already);
         };
         let displaced = temp.look()?.image;
         if displaced.is_absent() {
-            return Ok(Step::Already);
+            return Ok(ExchangeStep::Already);
         }
         if displaced == self.from || displaced == self.to {
-            return Ok(Step::Done);
+            return Ok(ExchangeStep::Done);
         }
         let Some(place) = self.root.place(&self.line.path)? else {
-            return Ok(Step::Done);
+            return Ok(ExchangeStep::Done);
         };
         if self.to.is_absent() {
             temp.rename_to_free(&place)?;
         } else {
             temp.exchange(&place, &temp.sibling(&self.aside())?)?;
         }
-        Ok(Step::Surprise(
+        Ok(ExchangeStep::Surprise(
             "was changed by someone else meanwhile".into(),
         ))
     }
 
     /// Our name for it, if the directory for that is there.
-    fn temp(&self) -> Result<Option<Place<'_>>> {
+    fn temp(&self) -> Result<Option<PathHandle<'_>>> {
         match &self.line.temp {
             Some(temp) => self.root.place(temp),
             None => Ok(None),
@@ -165,7 +165,7 @@ impl Exchange<'_> {
 
     /// Puts the new content beside the target, whole or not at all under its name. `false`: something else
     /// has that name.
-    fn stage(&self, temp: &Place<'_>) -> Result<bool> {
+    fn stage(&self, temp: &PathHandle<'_>) -> Result<bool> {
         let there = temp.look()?.image;
         if there == self.to {
             return Ok(true);
@@ -201,7 +201,7 @@ fn remove_empty(dir: &std::path::Path) {
 }
 
 /// Removes our names beside a path. What another writer left under them was saved as the paths returned.
-pub(super) fn remove_temps(root: &Root, line: &Line, expected: Image) -> Vec<RelPath> {
+pub(super) fn remove_temps(root: &Root, line: &JournalEntry, expected: Image) -> Vec<RelPath> {
     let temp = line.temp.as_ref();
     let aside = temp.and_then(|t| t.sibling(&aside(t.split().1)));
     [temp.cloned(), aside]
@@ -213,7 +213,12 @@ pub(super) fn remove_temps(root: &Root, line: &Line, expected: Image) -> Vec<Rel
 
 /// Removes what lies under our name, unless it is a content that nobody has recorded: that one is
 /// given a name that shows, which is returned.
-fn remove_temp(root: &Root, line: &Line, path: &RelPath, expected: Image) -> Option<RelPath> {
+fn remove_temp(
+    root: &Root,
+    line: &JournalEntry,
+    path: &RelPath,
+    expected: Image,
+) -> Option<RelPath> {
     let gone = || -> Result<Option<RelPath>> {
         let Some(temp) = root.place(path)? else {
             return Ok(None);

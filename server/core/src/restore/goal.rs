@@ -14,13 +14,13 @@ use crate::model::{BranchId, Change, ChangeId, FileId, Kind, NodeId, OpId, Role,
 
 /// The edits of one file to move.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Moves {
+pub(super) struct SetDelta {
     pub take_out: BTreeSet<ChangeId>,
     pub put_back: BTreeSet<ChangeId>,
 }
 
 /// A goal, understood.
-pub(super) struct Aim {
+pub(super) struct EditPlan {
     /// For people and scripts: `c12`, `op3`.
     pub target: String,
     /// For the timeline: what to write beside the node.
@@ -28,24 +28,24 @@ pub(super) struct Aim {
     pub of: Option<OpId>,
     /// The node whose git position and gaps matter.
     pub node: Option<NodeId>,
-    pub moves: BTreeMap<FileId, Moves>,
+    pub moves: BTreeMap<FileId, SetDelta>,
     pub gaps: Vec<Gap>,
     /// Why no edit is moved, where that is known.
     pub nothing: Option<String>,
 }
 
 /// Edits by what becomes of them: taken out (true), or put back.
-type Effect = BTreeMap<ChangeId, (FileId, bool)>;
+type MovedEdits = BTreeMap<ChangeId, (FileId, bool)>;
 
 /// What somebody wants taken out: a turn, a step with its group, or a node.
-struct Named {
+struct RevertUnit {
     /// `t4`, `c12`
     name: String,
     id: NodeId,
     nodes: Vec<NodeId>,
 }
 
-impl Named {
+impl RevertUnit {
     fn find(conn: &Connection, id: NodeId) -> Result<Self> {
         let node = history::node(conn, id)?;
         let mut name = id.to_string();
@@ -69,7 +69,7 @@ impl Named {
     fn why_nothing(
         &self,
         ancestry: &Ancestry<'_>,
-        effect: &Effect,
+        effect: &MovedEdits,
         session: Option<&str>,
         head: NodeId,
     ) -> Result<String> {
@@ -104,12 +104,13 @@ impl Named {
 
 /// One of them would take out what the other would put back.
 fn against_each_other(
-    before: &[(Named, Effect)],
-    one: &Named,
+    before: &[(RevertUnit, MovedEdits)],
+    one: &RevertUnit,
     member: ChangeId,
     out: bool,
 ) -> Error {
-    let has = |(_, effect): &&(Named, Effect)| effect.get(&member).is_some_and(|e| e.1 != out);
+    let has =
+        |(_, effect): &&(RevertUnit, MovedEdits)| effect.get(&member).is_some_and(|e| e.1 != out);
     let other = before
         .iter()
         .find(has)
@@ -120,14 +121,14 @@ fn against_each_other(
     ))
 }
 
-/// Whose edits a rewind moves.
-enum Whose {
+/// AuthorFilter edits a rewind moves.
+enum AuthorFilter {
     Session(SessionId),
     Agents,
     Everyone,
 }
 
-impl Whose {
+impl AuthorFilter {
     /// Some(false): an edit of theirs, but not for sure.
     fn has(&self, change: &Change) -> Option<bool> {
         let sure = !change.origin.is_uncertain();
@@ -144,13 +145,13 @@ impl Whose {
 }
 
 /// What a request comes to: moving edits, or moving to another branch.
-pub(super) enum Course {
-    Edits(Aim),
-    Switch(Turnout),
+pub(super) enum Resolved {
+    Edits(EditPlan),
+    Switch(SwitchTarget),
 }
 
 /// A switch, understood.
-pub(super) struct Turnout {
+pub(super) struct SwitchTarget {
     pub target: String,
     pub to: BranchId,
     pub carry: bool,
@@ -159,14 +160,14 @@ pub(super) struct Turnout {
 }
 
 impl Engine {
-    pub(super) fn course(&self, r: &Request, head: NodeId) -> Result<Course> {
+    pub(super) fn course(&self, r: &Request, head: NodeId) -> Result<Resolved> {
         let conn = &self.store.conn;
         let ancestry = Ancestry::new(conn);
         let edits = match &r.goal {
             Goal::Rewind(target) => self.aim_rewind(r, &ancestry, *target, head),
             Goal::Revert(nodes) => self.aim_revert(r, &ancestry, nodes, head),
             Goal::Switch { branch, carry } => {
-                return Ok(Course::Switch(Turnout {
+                return Ok(Resolved::Switch(SwitchTarget {
                     target: branch.clone(),
                     to: branches::find(conn, branch)?,
                     carry: *carry,
@@ -204,7 +205,7 @@ impl Engine {
                 }
                 if done.to_branch.is_some() {
                     let turnout = self.again(&done, done.branch, OpKind::Undo)?;
-                    return Ok(Course::Switch(turnout));
+                    return Ok(Resolved::Switch(turnout));
                 }
                 self.aim_operation(&ancestry, op, head, OpKind::Undo)
             }
@@ -212,12 +213,12 @@ impl Engine {
                 let op = newest_to_redo(conn, self.here)?;
                 let done = history::operation(conn, op)?;
                 if let Some(to) = done.to_branch {
-                    return Ok(Course::Switch(self.again(&done, to, OpKind::Redo)?));
+                    return Ok(Resolved::Switch(self.again(&done, to, OpKind::Redo)?));
                 }
                 self.aim_operation(&ancestry, op, head, OpKind::Redo)
             }
         };
-        edits.map(Course::Edits)
+        edits.map(Resolved::Edits)
     }
 
     fn aim_rewind(
@@ -226,7 +227,7 @@ impl Engine {
         ancestry: &Ancestry<'_>,
         target: NodeId,
         head: NodeId,
-    ) -> Result<Aim> {
+    ) -> Result<EditPlan> {
         let conn = &self.store.conn;
         let node = history::node(conn, target)?;
         if !r.exact && r.session.is_none() && !ancestry.is_ancestor(target, head)? {
@@ -238,10 +239,10 @@ impl Engine {
             ));
         }
         let whose = match (&r.session, r.exact, node.kind, node.session) {
-            (Some(name), ..) => Whose::Session(find_session(conn, name)?),
-            (None, true, ..) => Whose::Everyone,
-            (None, false, Kind::Turn | Kind::Step, Some(session)) => Whose::Session(session),
-            _ => Whose::Agents,
+            (Some(name), ..) => AuthorFilter::Session(find_session(conn, name)?),
+            (None, true, ..) => AuthorFilter::Everyone,
+            (None, false, Kind::Turn | Kind::Step, Some(session)) => AuthorFilter::Session(session),
+            _ => AuthorFilter::Agents,
         };
         let mut moves = BTreeMap::new();
         let mut gaps = Vec::new();
@@ -260,7 +261,7 @@ impl Engine {
             }
             let now = history::in_force(ancestry, file, head)?;
             let then = history::in_force(ancestry, file, target)?;
-            let mut m = Moves::default();
+            let mut m = SetDelta::default();
             for (from, other, into) in [(&now, &then, true), (&then, &now, false)] {
                 for id in from.difference(other) {
                     let change = history::change(conn, *id)?;
@@ -288,7 +289,7 @@ impl Engine {
             }
             moves.insert(file, m);
         }
-        Ok(Aim {
+        Ok(EditPlan {
             target: target.to_string(),
             kind: OpKind::Rewind,
             of: None,
@@ -305,17 +306,17 @@ impl Engine {
         ancestry: &Ancestry<'_>,
         nodes: &[NodeId],
         head: NodeId,
-    ) -> Result<Aim> {
+    ) -> Result<EditPlan> {
         let conn = &self.store.conn;
         let whose = match &r.session {
-            Some(name) => Whose::Session(find_session(conn, name)?),
-            None => Whose::Everyone,
+            Some(name) => AuthorFilter::Session(find_session(conn, name)?),
+            None => AuthorFilter::Everyone,
         };
-        let mut moves: BTreeMap<FileId, Moves> = BTreeMap::new();
+        let mut moves: BTreeMap<FileId, SetDelta> = BTreeMap::new();
         let mut gaps = Vec::new();
         let mut named = Vec::new();
         for id in nodes {
-            let named_one = Named::find(conn, *id)?;
+            let named_one = RevertUnit::find(conn, *id)?;
             let mut of_it = BTreeMap::new();
             for id in &named_one.nodes {
                 for change in history::changes_of_node(conn, *id)? {
@@ -363,7 +364,7 @@ impl Engine {
                 nothing.push(one.why_nothing(ancestry, of_it, r.session.as_deref(), head)?);
             }
         }
-        Ok(Aim {
+        Ok(EditPlan {
             target: nodes
                 .iter()
                 .map(ToString::to_string)
@@ -384,10 +385,10 @@ impl Engine {
         op: OpId,
         head: NodeId,
         kind: OpKind,
-    ) -> Result<Aim> {
+    ) -> Result<EditPlan> {
         let conn = &self.store.conn;
         let done = history::operation(conn, op)?;
-        let mut moves: BTreeMap<FileId, Moves> = BTreeMap::new();
+        let mut moves: BTreeMap<FileId, SetDelta> = BTreeMap::new();
         let nothing = || {
             Error::refused(
                 format!("{op} changed nothing"),
@@ -414,7 +415,7 @@ impl Engine {
             }
         }
         only_what_moves(ancestry, &mut moves, head)?;
-        Ok(Aim {
+        Ok(EditPlan {
             target: op.to_string(),
             kind,
             of: Some(op),
@@ -426,7 +427,7 @@ impl Engine {
     }
 
     /// A switch there or back, once more; where that branch still is one.
-    fn again(&self, done: &Operation, to: BranchId, kind: OpKind) -> Result<Turnout> {
+    fn again(&self, done: &Operation, to: BranchId, kind: OpKind) -> Result<SwitchTarget> {
         let there = branches::info(&self.store.conn, self.here, to)?;
         if there.deleted {
             let (name, head) = (&there.name, there.head.unwrap_or(NodeId(1)));
@@ -442,7 +443,7 @@ impl Engine {
                 },
             ));
         }
-        Ok(Turnout {
+        Ok(SwitchTarget {
             target: done.id.to_string(),
             to,
             carry: false,
@@ -463,7 +464,7 @@ impl Engine {
             return Ok(false);
         }
         let aim = self.aim_operation(ancestry, op.id, head, OpKind::Undo)?;
-        let still = |m: &Moves| m.take_out.is_empty() && m.put_back.is_empty();
+        let still = |m: &SetDelta| m.take_out.is_empty() && m.put_back.is_empty();
         Ok(!aim.moves.is_empty() && aim.moves.values().all(still))
     }
 
@@ -508,7 +509,7 @@ impl Engine {
 /// Leaves only edits that are in force to take out, and others to put back.
 fn only_what_moves(
     ancestry: &Ancestry<'_>,
-    moves: &mut BTreeMap<FileId, Moves>,
+    moves: &mut BTreeMap<FileId, SetDelta>,
     head: NodeId,
 ) -> Result<()> {
     for (file, m) in moves {

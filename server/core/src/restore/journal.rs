@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::types::{Document, FilePlan};
+use super::types::{FilePlan, PlannedDocument};
 use crate::error::Result;
 use crate::history::{Here, OpKind};
-use crate::model::{BranchId, ChangeId, ContentId, FileId, FileState, Image, OpId, RelPath};
+use crate::model::{BranchId, ChangeId, ContentId, FileId, FileVersion, Image, OpId, RelPath};
 use crate::store::{now, state_columns, state_from};
 
 const FILES: &str = "journal_file";
@@ -16,7 +16,7 @@ const LEFT: &str = "journal_left";
 
 /// One path of a restore.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
+pub(super) struct JournalEntry {
     pub path: RelPath,
     pub before: Image,
     pub after: Image,
@@ -58,8 +58,8 @@ pub(super) struct Begin<'a> {
     pub files: &'a [FilePlan],
     /// What changes on the branch that is left, and not on disk.
     pub left: &'a [FilePlan],
-    pub lines: &'a [Line],
-    pub documents: &'a [Document],
+    pub lines: &'a [JournalEntry],
+    pub documents: &'a [PlannedDocument],
 }
 
 /// Writes the whole journal. `temp` names are made from the operation's number.
@@ -143,14 +143,14 @@ pub(super) fn begin(conn: &Connection, here: Here, b: &Begin<'_>) -> Result<OpId
     Ok(op)
 }
 
-pub(super) fn lines(conn: &Connection, op: OpId) -> Result<Vec<Line>> {
+pub(super) fn lines(conn: &Connection, op: OpId) -> Result<Vec<JournalEntry>> {
     let mut select = conn.prepare_cached(
         "SELECT path, before, after, made_dirs, temp, state, detail FROM journal WHERE operation = ?1 ORDER BY path",
     )?;
     let mut temps = Vec::new();
     let rows = select.query_map([op], |r| {
         temps.push(r.get::<_, String>(4)?);
-        Ok(Line {
+        Ok(JournalEntry {
             path: r.get(0)?,
             before: r.get(1)?,
             after: r.get(2)?,
@@ -160,7 +160,7 @@ pub(super) fn lines(conn: &Connection, op: OpId) -> Result<Vec<Line>> {
             detail: r.get(6)?,
         })
     })?;
-    let mut lines = rows.collect::<rusqlite::Result<Vec<Line>>>()?;
+    let mut lines = rows.collect::<rusqlite::Result<Vec<JournalEntry>>>()?;
     let paths: BTreeSet<RelPath> = lines.iter().map(|l| l.path.clone()).collect();
     for (line, name) in lines.iter_mut().zip(temps) {
         let mut beside = &line.path;
@@ -211,8 +211,8 @@ pub(super) fn edits(conn: &Connection, op: OpId) -> Result<Vec<JournalEdit>> {
 #[derive(Clone, Debug)]
 pub(super) struct JournalFile {
     pub file: FileId,
-    pub before: FileState,
-    pub after: FileState,
+    pub before: FileVersion,
+    pub after: FileVersion,
     pub as_user: bool,
     pub taken_out: Vec<ChangeId>,
     pub put_back: Vec<ChangeId>,

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::goal::{Aim, Course, Moves};
-use super::replay::{Outcome, Replay};
+use super::goal::{EditPlan, Resolved, SetDelta};
+use super::replay::{MergeOutcome, Replay};
 use super::types::{
     Action, ActionKind, BufferEdit, Conflict, FilePlan, Gap, GapKind, Goal, OnConflict, Plan,
     Request, Resolution,
@@ -14,7 +14,8 @@ use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::history::{self, Ancestry};
 use crate::model::{
-    ChangeId, ContentId, FileId, FileState, GitHead, Image, NodeId, Opaque, Placed, Reason, RelPath,
+    ChangeId, ContentId, FileId, FileVersion, GitHead, Image, NodeId, Opaque, Placed, Reason,
+    RelPath,
 };
 use crate::worktree::file_state;
 
@@ -24,7 +25,7 @@ const STRANGERS: usize = 50;
 impl Engine {
     /// What the request would do. The disk is looked at first, so that nothing is unrecorded of what it concerns.
     pub fn plan(&mut self, r: &Request) -> Result<Plan> {
-        if !self.thorough
+        if !self.always_scan
             && let Some(plan) = self.plan_undisturbed(r)?
         {
             return Ok(plan);
@@ -66,7 +67,7 @@ impl Engine {
             .ok_or_else(|| Error::refused("there is no checkpoint yet", Hint::First))?;
         let course = self.course(r, head)?;
         let plan = self.draft(r, head, &course, BTreeMap::new())?;
-        let is_switch = matches!(course, Course::Switch(_));
+        let is_switch = matches!(course, Resolved::Switch(_));
         if plan.held.is_empty() || is_switch || plan.other_editor(r).is_some() {
             return Ok(plan);
         }
@@ -82,18 +83,18 @@ impl Engine {
         &self,
         r: &Request,
         head: NodeId,
-        course: &Course,
+        course: &Resolved,
         left: BTreeMap<RelPath, String>,
     ) -> Result<Plan> {
         let (target, kind, of, to_branch) = match course {
-            Course::Edits(aim) => (&aim.target, aim.kind, aim.of, None),
-            Course::Switch(turnout) => {
+            Resolved::Edits(aim) => (&aim.target, aim.kind, aim.of, None),
+            Resolved::Switch(turnout) => {
                 let moves = turnout.to != self.here.branch;
                 let to = moves.then_some(turnout.to);
                 (&turnout.target, turnout.kind, turnout.of, to)
             }
         };
-        let mut draft = Draft {
+        let mut draft = PlanBuilder {
             engine: self,
             r,
             head,
@@ -121,14 +122,14 @@ impl Engine {
             left,
         };
         match course {
-            Course::Edits(aim) => draft.fill(aim)?,
-            Course::Switch(turnout) => draft.switch(turnout)?,
+            Resolved::Edits(aim) => draft.fill(aim)?,
+            Resolved::Switch(turnout) => draft.switch(turnout)?,
         }
         Ok(draft.plan)
     }
 }
 
-pub(super) struct Draft<'a> {
+pub(super) struct PlanBuilder<'a> {
     pub engine: &'a Engine,
     pub r: &'a Request,
     pub head: NodeId,
@@ -140,8 +141,8 @@ pub(super) struct Draft<'a> {
     left: BTreeMap<RelPath, String>,
 }
 
-impl Draft<'_> {
-    fn fill(&mut self, aim: &Aim) -> Result<()> {
+impl PlanBuilder<'_> {
+    fn fill(&mut self, aim: &EditPlan) -> Result<()> {
         let conn = &self.engine.store.conn;
         let ancestry = Ancestry::new(conn);
         self.plan.gaps.clone_from(&aim.gaps);
@@ -216,7 +217,7 @@ impl Draft<'_> {
         self.plan.conflicts.retain(|c| !left.contains_key(&c.path));
     }
 
-    fn within_scope(&self, states: &[&FileState]) -> bool {
+    fn within_scope(&self, states: &[&FileVersion]) -> bool {
         let mut placed = states.iter().filter_map(|s| s.as_ref());
         self.r.paths.is_empty() || placed.any(|p| self.is_in_scope(&p.path))
     }
@@ -229,9 +230,9 @@ impl Draft<'_> {
     fn file(
         &mut self,
         ancestry: &Ancestry<'_>,
-        aim: &Aim,
+        aim: &EditPlan,
         file: FileId,
-        moves: &Moves,
+        moves: &SetDelta,
     ) -> Result<()> {
         let current = self.engine.state_known(ancestry, file, self.head)?;
         let now = history::in_force(ancestry, file, self.head)?;
@@ -249,7 +250,7 @@ impl Draft<'_> {
         // it came into sight on another branch: without an edit of it, nothing of it belongs here
         let elsewhere = wanted.is_empty() && !self.engine.seen_at(ancestry, file, self.head)?;
         let mut outcome = if elsewhere {
-            Outcome::default()
+            MergeOutcome::default()
         } else {
             replay.run()?
         };
@@ -277,7 +278,7 @@ impl Draft<'_> {
             }
             return Ok(());
         }
-        let Outcome {
+        let MergeOutcome {
             state,
             merged,
             content,
@@ -334,12 +335,12 @@ impl Draft<'_> {
 
     /// Narrows a file's outcome to the chosen hunks. `false`: none of them is in it.
     fn pick(&mut self, part: &mut FilePlan) -> Result<bool> {
-        let long = |state: &FileState| state.as_ref().is_some_and(|p| p.image.is_too_long());
+        let long = |state: &FileVersion| state.as_ref().is_some_and(|p| p.image.is_too_long());
         if long(&part.before) || long(&part.after) {
             return Ok(false);
         }
         let store = &self.engine.store;
-        let bytes = |state: &FileState| -> Result<Vec<u8>> {
+        let bytes = |state: &FileVersion| -> Result<Vec<u8>> {
             match state.as_ref().and_then(|p| p.image.content()) {
                 Some(content) => store.content(&content),
                 None => Ok(Vec::new()),
@@ -350,7 +351,7 @@ impl Draft<'_> {
             Some(content) => content.clone(),
             None => bytes(&part.after)?,
         };
-        let side = |state: &'_ FileState| state.as_ref().map(|p| p.path.bytes().to_vec());
+        let side = |state: &'_ FileVersion| state.as_ref().map(|p| p.path.bytes().to_vec());
         let path = match (side(&part.before), side(&part.after)) {
             (Some(a), Some(b)) => a.min(b),
             (Some(a), None) | (None, Some(a)) => a,
@@ -541,7 +542,7 @@ impl Draft<'_> {
 
     fn actions(&mut self) {
         for part in &self.plan.files {
-            let image = |s: &FileState| s.as_ref().map_or(Image::Absent, |p| p.image);
+            let image = |s: &FileVersion| s.as_ref().map_or(Image::Absent, |p| p.image);
             let (before, after) = (image(&part.before), image(&part.after));
             let kind = match (&part.before, &part.after) {
                 (a, b) if a == b => continue,
@@ -630,14 +631,14 @@ impl Draft<'_> {
     }
 }
 
-fn mode_of(state: &FileState) -> Option<u32> {
+fn mode_of(state: &FileVersion) -> Option<u32> {
     match state.as_ref()?.image {
         Image::File { mode, .. } => Some(mode),
         _ => None,
     }
 }
 
-pub(super) fn opaque(state: &FileState) -> Option<Opaque> {
+pub(super) fn opaque(state: &FileVersion) -> Option<Opaque> {
     match state.as_ref()?.image {
         Image::Opaque(why) => Some(why),
         _ => None,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use rusqlite::params;
 
-use super::journal::{self, JournalEdit, JournalFile, Line, Phase};
+use super::journal::{self, JournalEdit, JournalEntry, JournalFile, Phase};
 use crate::capture::record_scan::NO_STAT;
 use crate::documents;
 use crate::documents::pending::{self, NewPending};
@@ -16,7 +16,7 @@ use crate::model::{Coverage, Kind, NodeId, OpId, Origin, Placed, RelPath};
 use crate::store::Durable;
 use crate::worktree::disk::Stat;
 use crate::worktree::file_state;
-use crate::worktree::scan::Known;
+use crate::worktree::scan::FileState;
 
 impl Engine {
     /// Records what an operation did, by its journal. The node that the head is at by then.
@@ -60,7 +60,8 @@ impl Engine {
             .chain(edits.iter().map(|e| &e.path))
             .filter_map(|path| Some((path, root.stat(path)?)))
             .collect();
-        let by_path: HashMap<&RelPath, &Line> = lines.iter().map(|l| (&l.path, l)).collect();
+        let by_path: HashMap<&RelPath, &JournalEntry> =
+            lines.iter().map(|l| (&l.path, l)).collect();
         let node = self.store.write(Durable::Power, |conn| {
             let head = history::head(conn, here.branch)?.ok_or_else(|| {
                 Error::refused(
@@ -131,7 +132,7 @@ impl Engine {
             for part in &whole {
                 let since = history::since(conn, part.file)?;
                 if let Some(to) = &part.after {
-                    let row = Known {
+                    let row = FileState {
                         image: to.image,
                         file: Some(part.file),
                         since,
@@ -141,7 +142,13 @@ impl Engine {
                             .get(&to.path)
                             .map_or(NO_STAT, |s| Stat { racy: true, ..*s }),
                     };
-                    file_state::put(conn, here.root, &to.path, &row, file_state::Met::ByName)?;
+                    file_state::put(
+                        conn,
+                        here.root,
+                        &to.path,
+                        &row,
+                        file_state::Observed::ByName,
+                    )?;
                     file_state::note_identity(conn, here.root, part.file, None)?;
                 } else {
                     let from = part.before.as_ref().map(|p| &p.path);
@@ -176,7 +183,7 @@ pub(super) fn record_documents(
 ) -> Result<()> {
     for e in edits {
         if let (Some(node), Some((text, base))) = (node, e.text) {
-            let kept = documents::Kept {
+            let kept = documents::KeptBuffer {
                 path: &e.path,
                 editor: &e.editor,
                 pid: e.pid,

@@ -7,13 +7,13 @@ use super::types::{Conflict, ConflictSpan, OnConflict};
 use crate::error::Result;
 use crate::history::{self, SetHash};
 use crate::merge::{ConflictKind, Favor, merge3};
-use crate::model::{Change, ChangeId, ContentId, FileId, FileState, Image, Opaque, Placed};
+use crate::model::{Change, ChangeId, ContentId, FileId, FileVersion, Image, Opaque, Placed};
 use crate::store::Store;
 
 /// What a wanted set comes to.
 #[derive(Debug, Default)]
-pub(super) struct Outcome {
-    pub state: FileState,
+pub(super) struct MergeOutcome {
+    pub state: FileVersion,
     pub merged: bool,
     /// The content of `state`, where the store does not have it.
     pub content: Option<Vec<u8>>,
@@ -26,7 +26,7 @@ pub(super) struct Outcome {
 pub(super) struct Replay<'a> {
     pub store: &'a Store,
     pub file: FileId,
-    pub current: &'a FileState,
+    pub current: &'a FileVersion,
     /// In force now.
     pub now: &'a BTreeSet<ChangeId>,
     /// To be in force, oldest first.
@@ -38,17 +38,17 @@ pub(super) struct Replay<'a> {
 
 /// A state under construction, with its content at hand once it is merged.
 #[derive(Clone)]
-struct Built {
-    state: FileState,
+struct Draft {
+    state: FileVersion,
     bytes: Option<Vec<u8>>,
 }
 
-enum Met {
-    Clean(Built),
+enum MergeStep {
+    Clean(Draft),
     /// The two sides collide; the first is what the resolution makes of it.
-    Conflict(Built, Conflict),
+    Conflict(Draft, Conflict),
     /// They collide in a way that only leaving the file alone resolves.
-    Stuck(Conflict),
+    Unresolvable(Conflict),
 }
 
 /// What two sides did, for people.
@@ -66,9 +66,9 @@ pub(super) fn words(kind: ConflictKind) -> &'static str {
 const TOO_LONG: &str = "it is too large to be merged by lines";
 
 impl Replay<'_> {
-    pub(super) fn run(&self) -> Result<Outcome> {
+    pub(super) fn run(&self) -> Result<MergeOutcome> {
         let conn = &self.store.conn;
-        let done = |state: FileState| Outcome {
+        let done = |state: FileVersion| MergeOutcome {
             opaque: opaque(&state),
             state,
             merged: false,
@@ -110,12 +110,12 @@ impl Replay<'_> {
             .chain([&state])
             .find_map(opaque);
         if let Some(why) = unkept {
-            return Ok(Outcome {
+            return Ok(MergeOutcome {
                 opaque: Some(why),
                 ..done(state)
             });
         }
-        let mut built = Built { state, bytes: None };
+        let mut built = Draft { state, bytes: None };
         let mut conflicts = Vec::new();
         let mut at = 0;
         while at < rest.len() {
@@ -125,15 +125,15 @@ impl Replay<'_> {
             }
             let run = &rest[at..=end];
             let returning = run.iter().all(|c| !self.now.contains(&c.id));
-            match self.join(built, &run[0].before, &run[run.len() - 1].after, returning)? {
-                Met::Clean(next) => built = next,
-                Met::Conflict(next, conflict) => {
+            match self.merge_run(built, &run[0].before, &run[run.len() - 1].after, returning)? {
+                MergeStep::Clean(next) => built = next,
+                MergeStep::Conflict(next, conflict) => {
                     built = next;
                     conflicts.push(conflict);
                 }
-                Met::Stuck(conflict) => {
+                MergeStep::Unresolvable(conflict) => {
                     conflicts.push(conflict);
-                    return Ok(Outcome {
+                    return Ok(MergeOutcome {
                         conflicts,
                         ..done(self.current.clone())
                     });
@@ -146,13 +146,13 @@ impl Replay<'_> {
         {
             conflicts.push(conflict);
             if self.on_conflict != OnConflict::Target {
-                return Ok(Outcome {
+                return Ok(MergeOutcome {
                     conflicts,
                     ..done(self.current.clone())
                 });
             }
         }
-        Ok(Outcome {
+        Ok(MergeOutcome {
             merged: true,
             content: built.bytes,
             conflicts,
@@ -160,7 +160,7 @@ impl Replay<'_> {
         })
     }
 
-    fn bytes(&self, built: &Built) -> Result<Vec<u8>> {
+    fn bytes(&self, built: &Draft) -> Result<Vec<u8>> {
         match (
             &built.bytes,
             built.state.as_ref().and_then(|p| p.image.content()),
@@ -173,21 +173,21 @@ impl Replay<'_> {
 
     /// Merges what led from `base` to `edit` onto what is built so far. `returning`: the edit is one
     /// that is put back, so it stands on the target's side.
-    fn join(
+    fn merge_run(
         &self,
-        built: Built,
-        base: &FileState,
-        edit: &FileState,
+        built: Draft,
+        base: &FileVersion,
+        edit: &FileVersion,
         returning: bool,
-    ) -> Result<Met> {
+    ) -> Result<MergeStep> {
         if built.state == *base {
-            return Ok(Met::Clean(Built {
+            return Ok(MergeStep::Clean(Draft {
                 state: edit.clone(),
                 bytes: None,
             }));
         }
         if built.state == *edit || base == edit {
-            return Ok(Met::Clean(built));
+            return Ok(MergeStep::Clean(built));
         }
         let named = self
             .current
@@ -196,7 +196,7 @@ impl Replay<'_> {
             .or(edit.as_ref())
             .or(base.as_ref());
         let Some(path) = named.map(|p| p.path.clone()) else {
-            return Ok(Met::Clean(built));
+            return Ok(MergeStep::Clean(built));
         };
         let conflict = |reason: &str, hunks| Conflict {
             path: path.clone(),
@@ -205,11 +205,11 @@ impl Replay<'_> {
             resolution: None,
         };
         match (&built.state, base, edit) {
-            (None, None, Some(_)) => Ok(Met::Clean(Built {
+            (None, None, Some(_)) => Ok(MergeStep::Clean(Draft {
                 state: edit.clone(),
                 bytes: None,
             })),
-            (_, _, None) if built.state.is_none() => Ok(Met::Clean(built)),
+            (_, _, None) if built.state.is_none() => Ok(MergeStep::Clean(built)),
             (Some(_), _, None) => {
                 let c = conflict(
                     "its deletion would come back over edits it never saw",
@@ -218,7 +218,7 @@ impl Replay<'_> {
                 Ok(self.choose(
                     c,
                     built,
-                    Built {
+                    Draft {
                         state: None,
                         bytes: None,
                     },
@@ -233,7 +233,7 @@ impl Replay<'_> {
                 Ok(self.choose(
                     c,
                     built,
-                    Built {
+                    Draft {
                         state: edit.clone(),
                         bytes: None,
                     },
@@ -248,7 +248,7 @@ impl Replay<'_> {
                     _ if ours.path == theirs.path => ours.path.clone(),
                     _ => {
                         let c = conflict("it was renamed in two ways", Vec::new());
-                        let other = Built {
+                        let other = Draft {
                             state: edit.clone(),
                             bytes: None,
                         };
@@ -263,13 +263,13 @@ impl Replay<'_> {
                     })
                 };
                 if theirs.image == was {
-                    return Ok(Met::Clean(Built {
+                    return Ok(MergeStep::Clean(Draft {
                         state: place(ours.image),
                         bytes: built.bytes,
                     }));
                 }
                 if ours.image == was || ours.image == theirs.image {
-                    return Ok(Met::Clean(Built {
+                    return Ok(MergeStep::Clean(Draft {
                         state: place(theirs.image),
                         bytes: None,
                     }));
@@ -285,7 +285,7 @@ impl Replay<'_> {
                         "it became two different things: a link and a file, or two links",
                         Vec::new(),
                     );
-                    let other = Built {
+                    let other = Draft {
                         state: edit.clone(),
                         bytes: None,
                     };
@@ -295,7 +295,7 @@ impl Replay<'_> {
                     .iter()
                     .any(Image::is_too_long)
                 {
-                    let other = Built {
+                    let other = Draft {
                         state: edit.clone(),
                         bytes: None,
                     };
@@ -317,7 +317,7 @@ impl Replay<'_> {
                     _ => Vec::new(),
                 };
                 let our_bytes = self.bytes(&built)?;
-                let their_bytes = self.bytes(&Built {
+                let their_bytes = self.bytes(&Draft {
                     state: edit.clone(),
                     bytes: None,
                 })?;
@@ -343,12 +343,12 @@ impl Replay<'_> {
                     content: ContentId::of(&merge.bytes),
                     size: merge.bytes.len() as u64,
                 };
-                let next = Built {
+                let next = Draft {
                     state: place(image),
                     bytes: Some(merge.bytes),
                 };
                 if merge.conflicts.is_empty() && mode.is_some() {
-                    return Ok(Met::Clean(next));
+                    return Ok(MergeStep::Clean(next));
                 }
                 let reason = match merge.conflicts.first().map(|c| c.kind) {
                     _ if origin.is_none() => "both sides created it, with different content",
@@ -376,29 +376,33 @@ impl Replay<'_> {
                     .iter()
                     .any(|c| c.kind == ConflictKind::Binary);
                 if binary && self.on_conflict == OnConflict::Markers {
-                    return Ok(Met::Stuck(conflict));
+                    return Ok(MergeStep::Unresolvable(conflict));
                 }
-                Ok(Met::Conflict(next, conflict))
+                Ok(MergeStep::Conflict(next, conflict))
             }
-            _ => Ok(Met::Clean(built)),
+            _ => Ok(MergeStep::Clean(built)),
         }
     }
 
     /// A collision without lines: one side as a whole.
-    fn choose(&self, conflict: Conflict, built: Built, edit: Built, returning: bool) -> Met {
+    fn choose(&self, conflict: Conflict, built: Draft, edit: Draft, returning: bool) -> MergeStep {
         match self.on_conflict {
-            OnConflict::Target => Met::Conflict(if returning { edit } else { built }, conflict),
-            OnConflict::Fail | OnConflict::Markers | OnConflict::Current => Met::Stuck(conflict),
+            OnConflict::Target => {
+                MergeStep::Conflict(if returning { edit } else { built }, conflict)
+            }
+            OnConflict::Fail | OnConflict::Markers | OnConflict::Current => {
+                MergeStep::Unresolvable(conflict)
+            }
         }
     }
 
     /// The last look before a merge is offered: no line that only taken-out edits wrote may remain, and
     /// no line of the present that only kept edits wrote may be lost.
-    fn check(&self, wanted: &[Change], built: &Built) -> Result<Option<Conflict>> {
+    fn check(&self, wanted: &[Change], built: &Draft) -> Result<Option<Conflict>> {
         let (Some(result), Some(_)) = (&built.state, self.current) else {
             return Ok(None);
         };
-        let state_is_long = |state: &FileState| {
+        let state_is_long = |state: &FileVersion| {
             let image = state.as_ref().map(|placed| placed.image);
             image.is_some_and(|image| image.is_too_long())
         };
@@ -419,24 +423,24 @@ impl Replay<'_> {
             }));
         }
         let result_bytes = self.bytes(built)?;
-        let current_bytes = self.bytes(&Built {
+        let current_bytes = self.bytes(&Draft {
             state: self.current.clone(),
             bytes: None,
         })?;
-        let after = Lines::of(&result_bytes);
-        let present = Lines::of(&current_bytes);
-        let state_bytes = |state: &FileState| {
+        let after = LineBag::of(&result_bytes);
+        let present = LineBag::of(&current_bytes);
+        let state_bytes = |state: &FileVersion| {
             if state_is_long(state) {
                 return Ok(Vec::new());
             }
-            self.bytes(&Built {
+            self.bytes(&Draft {
                 state: state.clone(),
                 bytes: None,
             })
         };
         let start =
             state_bytes(&history::version(&self.store.conn, self.file, SetHash::EMPTY)?.flatten())?;
-        let mut kept_has = Lines::of(&start).owned();
+        let mut kept_has = LineBag::of(&start).owned();
         let mut gone_has: BTreeSet<Vec<u8>> = BTreeSet::new();
         let mut removed_again: BTreeSet<Vec<u8>> = BTreeSet::new();
         let taken: Vec<Change> = self
@@ -450,7 +454,7 @@ impl Replay<'_> {
             .chain(taken.iter().map(|c| (c, false)))
         {
             let (before, edited) = (state_bytes(&change.before)?, state_bytes(&change.after)?);
-            let (before, edited) = (Lines::of(&before), Lines::of(&edited));
+            let (before, edited) = (LineBag::of(&before), LineBag::of(&edited));
             for (line, count) in &edited.0 {
                 if *count > before.count(line) {
                     if kept {
@@ -509,9 +513,9 @@ impl Replay<'_> {
 }
 
 /// How often each line that says something stands in a text.
-struct Lines<'a>(BTreeMap<&'a [u8], usize>);
+struct LineBag<'a>(BTreeMap<&'a [u8], usize>);
 
-impl<'a> Lines<'a> {
+impl<'a> LineBag<'a> {
     fn of(bytes: &'a [u8]) -> Self {
         let mut counts = BTreeMap::new();
         for line in bytes.split(|b| *b == b'\n') {
@@ -542,7 +546,7 @@ fn three_way(base: u32, ours: u32, theirs: u32) -> Option<u32> {
     }
 }
 
-fn opaque(state: &FileState) -> Option<Opaque> {
+fn opaque(state: &FileVersion) -> Option<Opaque> {
     match state.as_ref()?.image {
         Image::Opaque(why) => Some(why),
         _ => None,

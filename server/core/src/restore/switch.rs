@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use rusqlite::params;
 
-use super::goal::Turnout;
-use super::journal::{self, Line, Phase};
-use super::plan::{Draft, gap_of, opaque};
+use super::goal::SwitchTarget;
+use super::journal::{self, JournalEntry, Phase};
+use super::plan::{PlanBuilder, gap_of, opaque};
 use super::record::record_documents;
 use super::replay::Replay;
 use super::types::{Conflict, FilePlan, OnConflict, Resolution};
@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::history::{self, Ancestry, Here, NewChange, NewNode, OpKind, Operation, branches};
 use crate::model::{
-    BranchId, ChangeId, Coverage, FileId, FileState, GitHead, Image, Kind, NodeId, OpId, Origin,
+    BranchId, ChangeId, Coverage, FileId, FileVersion, GitHead, Image, Kind, NodeId, OpId, Origin,
     RelPath, Role,
 };
 use crate::store::{self, Durable};
@@ -26,10 +26,10 @@ use crate::worktree::disk::Stat;
 use crate::worktree::file_state;
 use crate::worktree::git::backed_content;
 use crate::worktree::ignore_rules::{Rules, was_ignored};
-use crate::worktree::scan::Known;
+use crate::worktree::scan::FileState;
 
-impl Draft<'_> {
-    pub(super) fn switch(&mut self, turnout: &Turnout) -> Result<()> {
+impl PlanBuilder<'_> {
+    pub(super) fn switch(&mut self, turnout: &SwitchTarget) -> Result<()> {
         let engine = self.engine;
         let conn = &engine.store.conn;
         let there = branches::info(conn, engine.here, turnout.to)?;
@@ -56,7 +56,7 @@ impl Draft<'_> {
         let carried = match (&done, turnout.kind) {
             (Some(done), OpKind::Redo) => engine.carried_by(done)?,
             _ if turnout.carry => engine.users_edits(&ancestry, self.head)?,
-            _ => Edits::new(),
+            _ => EditsByFile::new(),
         };
         if let (Some(done), OpKind::Undo) = (&done, turnout.kind) {
             self.uncarry(&ancestry, done)?;
@@ -227,7 +227,7 @@ impl Draft<'_> {
     fn carry(
         &mut self,
         ancestry: &Ancestry<'_>,
-        turnout: &Turnout,
+        turnout: &SwitchTarget,
         to: NodeId,
         edits: &BTreeSet<ChangeId>,
         part: &mut FilePlan,
@@ -276,24 +276,24 @@ impl Draft<'_> {
     }
 }
 
-/// Edits by the files that they are of.
-type Edits = BTreeMap<FileId, BTreeSet<ChangeId>>;
+/// EditsByFile by the files that they are of.
+type EditsByFile = BTreeMap<FileId, BTreeSet<ChangeId>>;
 
 /// A file's way from one branch to the other.
-struct Way {
+struct BranchPath {
     file: FileId,
-    before: FileState,
+    before: FileVersion,
     /// None: not known there.
-    after: Option<FileState>,
+    after: Option<FileVersion>,
 }
 
 impl Engine {
     /// The user's edits that a switch carries: recorded on this branch since this root came to it, with nothing
     /// but such edits after them.
-    fn users_edits(&self, ancestry: &Ancestry<'_>, head: NodeId) -> Result<Edits> {
+    fn users_edits(&self, ancestry: &Ancestry<'_>, head: NodeId) -> Result<EditsByFile> {
         let conn = &self.store.conn;
         let came = self.came_here_at()?;
-        let mut edits = Edits::new();
+        let mut edits = EditsByFile::new();
         let mut at = Some(head);
         while let Some(id) = at.filter(|id| Some(*id) > came) {
             let node = history::node(conn, id)?;
@@ -335,9 +335,9 @@ impl Engine {
     }
 
     /// The edits that a switch, done again or not, has made of what it carried.
-    fn carried_by(&self, done: &Operation) -> Result<Edits> {
+    fn carried_by(&self, done: &Operation) -> Result<EditsByFile> {
         let conn = &self.store.conn;
-        let mut edits = Edits::new();
+        let mut edits = EditsByFile::new();
         for op in history::operations(conn)? {
             let again = op.kind == OpKind::Redo && op.of == Some(done.id);
             if (op.id != done.id && !again) || !op.is_finished() {
@@ -364,15 +364,15 @@ impl Engine {
     }
 
     /// The files whose record a switch moves.
-    fn ways(&self, from: NodeId, to: NodeId) -> Result<Vec<Way>> {
+    fn ways(&self, from: NodeId, to: NodeId) -> Result<Vec<BranchPath>> {
         let _moment = self.store.reading()?;
         let ancestry = Ancestry::new(&self.store.conn);
         let mut files = self.files_between(&ancestry, from, to)?;
         files.extend(self.adopted_between(&ancestry, from, to)?);
-        let way = |file: FileId| -> Result<Way> {
+        let way = |file: FileId| -> Result<BranchPath> {
             let known = |node| self.known_at(&ancestry, file, node);
             let state = |node| history::state_at(&ancestry, file, node);
-            Ok(Way {
+            Ok(BranchPath {
                 file,
                 before: if known(from)? { state(from)? } else { None },
                 after: known(to)?.then(|| state(to)).transpose()?,
@@ -401,7 +401,7 @@ impl Engine {
         // the lock is held: nothing of this moves before it is written
         let ways = self.ways(from, target)?;
         let ancestry = Ancestry::new(conn);
-        let mut only_here: Vec<(RelPath, Known)> = Vec::new();
+        let mut only_here: Vec<(RelPath, FileState)> = Vec::new();
         for (path, row) in file_state::all(conn, here.root)? {
             if let (None, Some(since)) = (row.file, row.since)
                 && !ancestry.is_ancestor(since, target)?
@@ -411,7 +411,7 @@ impl Engine {
         }
         let mut stats: HashMap<RelPath, Stat> = HashMap::new();
         let mut incomplete = false;
-        for Line { path, left, .. } in &lines {
+        for JournalEntry { path, left, .. } in &lines {
             incomplete |= left;
             if let Some(stat) = root.stat(path).filter(|_| !left) {
                 stats.insert(path.clone(), Stat { racy: true, ..stat });
@@ -459,7 +459,7 @@ impl Engine {
             let mut strangers: Vec<(RelPath, Image)> = Vec::new();
             for (path, row) in &mut only_here {
                 // within the transaction: what is named from now on is in the store
-                row.image = backed_content::own(conn, here.root, path, row.image)?;
+                row.image = backed_content::materialize(conn, here.root, path, row.image)?;
                 let file = file_state::identify(conn, path, row.since)?;
                 history::note_base(conn, file, path, row.image)?;
                 file_state::remove(conn, here.root, path)?;
@@ -519,14 +519,14 @@ impl Engine {
                     records.place(part.file, before, &part.after)?;
                 }
                 for (path, image) in seen {
-                    let row = Known {
+                    let row = FileState {
                         image,
                         file: None,
                         since: Some(node),
                         generation,
                         stat: NO_STAT,
                     };
-                    file_state::put(conn, here.root, &path, &row, file_state::Met::ByName)?;
+                    file_state::put(conn, here.root, &path, &row, file_state::Observed::ByName)?;
                 }
             }
             conn.execute(
@@ -556,7 +556,7 @@ struct Records<'a> {
 }
 
 impl Records<'_> {
-    fn place(&self, file: FileId, before: &FileState, after: &FileState) -> Result<()> {
+    fn place(&self, file: FileId, before: &FileVersion, after: &FileVersion) -> Result<()> {
         let Some(after) = after else {
             let left = before.as_ref().map(|p| &p.path);
             return match left {
@@ -564,7 +564,7 @@ impl Records<'_> {
                 None => Ok(()),
             };
         };
-        let row = Known {
+        let row = FileState {
             image: after.image,
             file: Some(file),
             since: history::since(self.conn, file)?,
@@ -577,7 +577,7 @@ impl Records<'_> {
             self.here.root,
             &after.path,
             &row,
-            file_state::Met::ByName,
+            file_state::Observed::ByName,
         )?;
         file_state::note_identity(self.conn, self.here.root, file, None)
     }
@@ -607,8 +607,8 @@ fn seen_there(
 fn change_of<'a>(
     node: NodeId,
     file: FileId,
-    before: &'a FileState,
-    after: &'a FileState,
+    before: &'a FileVersion,
+    after: &'a FileVersion,
 ) -> NewChange<'a> {
     NewChange {
         node,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::capture::{AgentEvent, Effect, EventKind, Told, ToolCall};
+use crate::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolReport};
 use crate::restore::{Goal, OnConflict, Request};
 use crate::{Engine, Error, ErrorKind, Workspace};
 
@@ -81,7 +81,7 @@ impl Scene {
         work(&self.root);
         self.tell(EventKind::After {
             call,
-            told: Told::default(),
+            told: ToolReport::default(),
             failed: false,
         });
     }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::documents::EditorInfo;
 use crate::history::OpKind;
 use crate::model::{
-    BranchId, ChangeId, ContentId, EditorId, FileId, FileState, GitHead, NodeId, OpId, RelPath,
+    BranchId, ChangeId, ContentId, EditorId, FileId, FileVersion, GitHead, NodeId, OpId, RelPath,
 };
 
 /// What to restore.
@@ -124,7 +124,7 @@ pub struct Plan {
     pub(crate) about_files: String,
     /// Unsaved text of other editors that is in its way.
     pub(crate) held: Vec<(EditorInfo, RelPath)>,
-    pub(crate) documents: Vec<Document>,
+    pub(crate) documents: Vec<PlannedDocument>,
 }
 
 /// A text that an open document is to get. The file's new content is recorded as if it were written; the disk
@@ -146,7 +146,7 @@ pub struct BufferEdit {
 
 /// What a restore finds in a document that it concerns.
 #[derive(Clone, Debug)]
-pub(crate) struct Document {
+pub(crate) struct PlannedDocument {
     pub path: RelPath,
     pub editor: EditorInfo,
     /// Unsaved text, and what it was loaded from.
@@ -184,7 +184,7 @@ impl Plan {
     /// The editor that can do all of this for who asked: the only one that has unsaved text in its way, where no
     /// document of the asker's own is to be changed.
     pub(crate) fn other_editor(&self, r: &Request) -> Option<&EditorInfo> {
-        let own = |d: &Document| d.edit.is_some() && Some(d.editor.id) == r.editor;
+        let own = |d: &PlannedDocument| d.edit.is_some() && Some(d.editor.id) == r.editor;
         let editor = crate::documents::only_one(&self.held)?;
         (!self.documents.iter().any(own)).then_some(editor)
     }
@@ -200,7 +200,7 @@ impl Plan {
 
     /// Documents whose text that is not saved makes way for the target's.
     pub fn replaced(&self) -> Vec<&RelPath> {
-        let replaced = |d: &&Document| d.edit.as_ref().is_some_and(|e| e.replaces);
+        let replaced = |d: &&PlannedDocument| d.edit.as_ref().is_some_and(|e| e.replaces);
         let documents = self.documents.iter().filter(replaced);
         documents.map(|d| &d.path).collect()
     }
@@ -370,8 +370,8 @@ impl GapKind {
 #[derive(Clone, Debug)]
 pub(crate) struct FilePlan {
     pub file: FileId,
-    pub before: FileState,
-    pub after: FileState,
+    pub before: FileVersion,
+    pub after: FileVersion,
     pub taken_out: Vec<ChangeId>,
     pub put_back: Vec<ChangeId>,
     /// The outcome was decided by the user (a conflict resolved, chosen hunks): the sets stay, and the

@@ -3,27 +3,27 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::plan::Draft;
+use super::plan::PlanBuilder;
 use super::replay::words;
 use super::types::{
-    BufferEdit, Conflict, ConflictSpan, Document, DocumentEdit, FilePlan, Gap, GapKind, OnConflict,
-    OpenDoc, Resolution,
+    BufferEdit, Conflict, ConflictSpan, DocumentEdit, FilePlan, Gap, GapKind, OnConflict, OpenDoc,
+    PlannedDocument, Resolution,
 };
 use crate::documents::pending::Pending;
 use crate::documents::{self, EditorInfo};
 use crate::error::Result;
 use crate::history::{self, OpKind};
 use crate::merge::{Favor, merge3};
-use crate::model::{ContentId, FileState, Image, RelPath};
+use crate::model::{ContentId, FileVersion, Image, RelPath};
 
 /// An open document that the plan concerns.
-struct Open {
+struct ConcernedDocument {
     editor: EditorInfo,
     text: Option<Vec<u8>>,
     base: Option<ContentId>,
 }
 
-impl Draft<'_> {
+impl PlanBuilder<'_> {
     /// Leaves out the files whose documents hold text that nothing can be merged with.
     pub(super) fn unreadable(&mut self) -> Result<()> {
         const WHY: &str = "open in the editor with text that cannot be mapped to its bytes";
@@ -101,7 +101,7 @@ impl Draft<'_> {
 
     /// The documents at these paths that need more than a file that is written: those of the editor that
     /// carries this out, and what others have not saved.
-    fn open(&mut self, touched: &[RelPath]) -> Result<BTreeMap<RelPath, Open>> {
+    fn open(&mut self, touched: &[RelPath]) -> Result<BTreeMap<RelPath, ConcernedDocument>> {
         let engine = self.engine;
         let (conn, root) = (&engine.store.conn, engine.here.root);
         let mut open = BTreeMap::new();
@@ -121,7 +121,7 @@ impl Draft<'_> {
             }
             let text = documents::text_of(conn, root, held.editor.id, &held.path)?;
             if let Some(text) = text {
-                let doc = Open {
+                let doc = ConcernedDocument {
                     editor: held.editor,
                     text: Some(text.text),
                     base: text.base,
@@ -153,7 +153,7 @@ impl Draft<'_> {
             // another's unsaved text is what counts beside a document that only shows the disk
             let shows_disk = text.is_none() && (*on_disk || open.contains_key(path));
             if touched.contains(path) && !shows_disk {
-                let doc = Open {
+                let doc = ConcernedDocument {
                     editor: own.clone(),
                     text: text.clone(),
                     base: *base,
@@ -168,11 +168,11 @@ impl Draft<'_> {
     fn document(
         &mut self,
         path: RelPath,
-        open: Open,
+        open: ConcernedDocument,
         part: Option<&FilePlan>,
         pending: &Pending,
     ) -> Result<()> {
-        let Open { editor, text, base } = open;
+        let ConcernedDocument { editor, text, base } = open;
         let outcome = part.map(|part| self.outcome(part)).transpose()?.flatten();
         let Some((known, wanted, bytes)) = outcome else {
             // the disk is changed as usual; a document without unsaved text follows, or shows that it is gone
@@ -185,7 +185,7 @@ impl Draft<'_> {
                         editor.name
                     ),
                 });
-                self.plan.documents.push(Document {
+                self.plan.documents.push(PlannedDocument {
                     path,
                     editor,
                     text: Some((text, base)),
@@ -219,7 +219,7 @@ impl Draft<'_> {
         let goes_home = wanted.content().is_some_and(|w| w == to || Some(w) == base);
         if from == to && goes_home {
             // the file becomes what the document goes on from, or holds: that is written under it
-            self.plan.documents.push(Document {
+            self.plan.documents.push(PlannedDocument {
                 path,
                 editor,
                 text: text.map(|text| (text, base)),
@@ -235,7 +235,7 @@ impl Draft<'_> {
             // a document cannot change the mode of its file: that is written as usual
             pending: disk != wanted && part.is_some_and(keeps_mode),
         };
-        self.plan.documents.push(Document {
+        self.plan.documents.push(PlannedDocument {
             path,
             editor,
             text: text.map(|text| (text, base)),
@@ -358,7 +358,7 @@ impl Draft<'_> {
 
 /// Whether a part of a plan changes what is at this path.
 fn moves(part: &FilePlan, path: &RelPath) -> bool {
-    let is_at = |s: &FileState| s.as_ref().is_some_and(|placed| placed.path == *path);
+    let is_at = |s: &FileVersion| s.as_ref().is_some_and(|placed| placed.path == *path);
     part.before != part.after && (is_at(&part.before) || is_at(&part.after))
 }
 
@@ -385,7 +385,7 @@ fn contents(part: &FilePlan, path: &RelPath) -> Option<(ContentId, ContentId)> {
 }
 
 fn keeps_mode(part: &FilePlan) -> bool {
-    let mode = |state: &FileState| match state.as_ref()?.image {
+    let mode = |state: &FileVersion| match state.as_ref()?.image {
         Image::File { mode, .. } => Some(mode),
         _ => None,
     };

@@ -22,7 +22,7 @@ use crate::store::{self, Durable};
 use crate::workspace::Workspace;
 use crate::{capture, history};
 use copy::Copy;
-use plan::{Facts, Stretch};
+use plan::{Facts, SquashRange};
 
 const DAY: i64 = 24 * 3600 * 1_000_000;
 /// So often where the store is near its limit, in microseconds.
@@ -135,8 +135,8 @@ impl Engine {
         drop(lock);
         // each row that goes would be looked for in tables that have no index by it
         self.store.conn.execute_batch("PRAGMA foreign_keys=OFF")?;
-        let place = Place::Store(self);
-        let done = Gc::new(place, progress).and_then(|gc| gc.run(limits));
+        let place = CollectIn::Store(self);
+        let done = Collector::new(place, progress).and_then(|gc| gc.run(limits));
         self.store.conn.execute_batch("PRAGMA foreign_keys=ON")?;
         let done = done?;
         // packs that were replaced at an earlier time
@@ -153,7 +153,7 @@ impl Engine {
         copy::remove_left(&self.store.dir);
         refuse_beside_restores(&self.store.conn)?;
         let copy = Copy::of(&self.store)?;
-        Gc::new(Place::Copy(&copy, self), progress)?.run(limits)
+        Collector::new(CollectIn::Copy(&copy, self), progress)?.run(limits)
     }
 
     fn gc_alone(&self) -> Result<store::Lock> {
@@ -241,14 +241,14 @@ fn refuse_beside_restores(conn: &Connection) -> Result<()> {
 }
 
 /// Where it is done.
-enum Place<'a> {
+enum CollectIn<'a> {
     Store(&'a mut Engine),
     /// Of the store, to see what would happen.
     Copy(&'a Copy, &'a Engine),
 }
 
-struct Gc<'a> {
-    place: Place<'a>,
+struct Collector<'a> {
+    place: CollectIn<'a>,
     progress: &'a mut dyn FnMut(Progress),
     /// Checkpoints of stretches that could not become one.
     stuck: BTreeSet<NodeId>,
@@ -258,11 +258,11 @@ struct Gc<'a> {
     more: u64,
 }
 
-impl<'a> Gc<'a> {
-    fn new(place: Place<'a>, progress: &'a mut dyn FnMut(Progress)) -> Result<Self> {
+impl<'a> Collector<'a> {
+    fn new(place: CollectIn<'a>, progress: &'a mut dyn FnMut(Progress)) -> Result<Self> {
         let more = match &place {
-            Place::Store(_) => 0,
-            Place::Copy(copy, engine) => engine
+            CollectIn::Store(_) => 0,
+            CollectIn::Copy(copy, engine) => engine
                 .live_bytes()?
                 .saturating_sub(sweep::size(&copy.conn)?),
         };
@@ -278,15 +278,15 @@ impl<'a> Gc<'a> {
 
     fn engine(&self) -> &Engine {
         match &self.place {
-            Place::Store(engine) => engine,
-            Place::Copy(_, engine) => engine,
+            CollectIn::Store(engine) => engine,
+            CollectIn::Copy(_, engine) => engine,
         }
     }
 
     fn conn(&self) -> &Connection {
         match &self.place {
-            Place::Store(engine) => &engine.store.conn,
-            Place::Copy(copy, _) => &copy.conn,
+            CollectIn::Store(engine) => &engine.store.conn,
+            CollectIn::Copy(copy, _) => &copy.conn,
         }
     }
 
@@ -309,13 +309,13 @@ impl<'a> Gc<'a> {
     /// One step of it: what follows finds it whole. Captures and restores come between two of them.
     fn step<T>(&mut self, f: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let engine = match &mut self.place {
-            Place::Copy(copy, _) => {
+            CollectIn::Copy(copy, _) => {
                 let tx = copy.conn.unchecked_transaction()?;
                 let done = f(&tx)?;
                 tx.commit()?;
                 return Ok(done);
             }
-            Place::Store(engine) => engine,
+            CollectIn::Store(engine) => engine,
         };
         let lock = engine.store.restore_lock(false, Engine::RESTORE_WAIT)?;
         let lock = lock.ok_or_else(under_way)?;
@@ -436,7 +436,7 @@ impl<'a> Gc<'a> {
         }
     }
 
-    fn make_one(&mut self, facts: &Facts, stretch: &Stretch) -> Result<Made> {
+    fn make_one(&mut self, facts: &Facts, stretch: &SquashRange) -> Result<Made> {
         self.step(|conn| {
             if !facts.hold_still(conn)? {
                 return Ok(Made::Overtaken);
@@ -484,7 +484,7 @@ impl<'a> Gc<'a> {
             }
             known = Some(next);
         }
-        if matches!(self.place, Place::Store(_)) {
+        if matches!(self.place, CollectIn::Store(_)) {
             while let Some(pack) = sweep::repacked(self.conn(), &dir)? {
                 self.step(|conn| pack.take_over(conn))?;
                 pack.let_old_go(&dir);

@@ -161,7 +161,7 @@ impl Facts {
 
     /// Checkpoints that may become one, oldest first: of those that are wanted, as `is_wanted` says, where they stand
     /// beside each other on a branch and nothing that stays needs one of them. Turns go whole or not at all.
-    pub(super) fn stretches(&self, is_wanted: impl Fn(&Mark) -> bool) -> Vec<Stretch> {
+    pub(super) fn stretches(&self, is_wanted: impl Fn(&Mark) -> bool) -> Vec<SquashRange> {
         let mut stays: HashSet<NodeId> = self.held.clone();
         stays.extend(self.nodes.iter().filter(|n| !is_wanted(n)).map(|n| n.id));
         let mut turns: HashMap<TurnId, Vec<NodeId>> = HashMap::new();
@@ -216,7 +216,7 @@ impl Facts {
         stretch_of
     }
 
-    fn gathered(&self, stretch_of: &HashMap<NodeId, usize>) -> Vec<Stretch> {
+    fn gathered(&self, stretch_of: &HashMap<NodeId, usize>) -> Vec<SquashRange> {
         let mut gathered: BTreeMap<usize, Vec<Mark>> = BTreeMap::new();
         for node in &self.nodes {
             if let Some(stretch) = stretch_of.get(&node.id) {
@@ -233,7 +233,7 @@ impl Facts {
 
     /// Of a long stretch its older part, so that nobody waits long for it: where no restore reaches from the one part
     /// into the other.
-    fn first_part(&self, nodes: &[Mark]) -> Stretch {
+    fn first_part(&self, nodes: &[Mark]) -> SquashRange {
         let at: HashMap<NodeId, usize> = nodes.iter().enumerate().map(|(i, n)| (n.id, i)).collect();
         // until where a cut behind this position would cut something in two
         let mut reaches: Vec<usize> = (0..nodes.len()).collect();
@@ -251,7 +251,7 @@ impl Facts {
                 break;
             }
         }
-        Stretch {
+        SquashRange {
             nodes: nodes[..end].iter().map(|n| n.id).collect(),
         }
     }
@@ -262,7 +262,7 @@ const AT_ONCE: usize = 300;
 
 /// Checkpoints beside each other on one branch, oldest first.
 #[derive(Debug)]
-pub(super) struct Stretch {
+pub(super) struct SquashRange {
     pub nodes: Vec<NodeId>,
 }
 

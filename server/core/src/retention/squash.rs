@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet};
 use rusqlite::{Connection, params};
 
 use super::Made;
-use super::plan::Stretch;
+use super::plan::SquashRange;
 use crate::error::Result;
 use crate::history::{self, Ancestry, SetHash};
 use crate::model::{
@@ -17,7 +17,7 @@ use crate::store::state_columns;
 
 /// What is not made one is to be rolled back: something of it is not as it must be, or an agent heard of after `alive`
 /// has begun a call that belongs to it.
-pub(super) fn squash(conn: &Connection, stretch: &Stretch, alive: i64) -> Result<Made> {
+pub(super) fn squash(conn: &Connection, stretch: &SquashRange, alive: i64) -> Result<Made> {
     let Some((into, gone)) = stretch.nodes.split_last() else {
         return Ok(Made::Left);
     };
@@ -52,7 +52,7 @@ pub(super) fn squash(conn: &Connection, stretch: &Stretch, alive: i64) -> Result
 const GAPS: usize = 500;
 
 /// What they come to in numbers, and what of them was not captured.
-fn summary(conn: &Connection, stretch: &Stretch) -> Result<(Squashed, Coverage)> {
+fn summary(conn: &Connection, stretch: &SquashRange) -> Result<(Squashed, Coverage)> {
     let mut out = Squashed::default();
     let (mut coverage, mut known, mut more) = (Coverage::default(), HashSet::new(), 0_usize);
     let mut turns = BTreeSet::new();

@@ -20,7 +20,7 @@ use super::pieces;
 /// few edits on average.
 const CHAIN: i64 = 256;
 
-struct Row {
+struct ContentRow {
     n: i64,
     size: usize,
     coding: i64,
@@ -31,7 +31,7 @@ struct Row {
     place: Option<(String, u64, usize)>,
 }
 
-fn row(conn: &Connection, column: &str, key: &dyn rusqlite::ToSql) -> Result<Option<Row>> {
+fn row(conn: &Connection, column: &str, key: &dyn rusqlite::ToSql) -> Result<Option<ContentRow>> {
     let sql = format!(
         "SELECT n, size, coding, base, pos, data, pack, at, len FROM blob WHERE {column} = ?1"
     );
@@ -39,7 +39,7 @@ fn row(conn: &Connection, column: &str, key: &dyn rusqlite::ToSql) -> Result<Opt
         .prepare_cached(&sql)?
         .query_row([key], |r| {
             let pack: Option<String> = r.get(6)?;
-            Ok(Row {
+            Ok(ContentRow {
                 n: r.get(0)?,
                 size: usize::try_from(r.get::<_, i64>(1)?).unwrap_or(0),
                 coding: r.get(2)?,
@@ -124,7 +124,7 @@ pub(super) fn put_piece(
 }
 
 /// The place of the version after `previous`, and the version to store it against.
-fn next_in_chain(conn: &Connection, previous: Row) -> Result<Option<(i64, Row)>> {
+fn next_in_chain(conn: &Connection, previous: ContentRow) -> Result<Option<(i64, ContentRow)>> {
     let pos = previous.pos + 1;
     if pos >= CHAIN {
         return Ok(None);
@@ -182,7 +182,7 @@ pub(crate) fn get(conn: &Connection, dir: &Path, id: &ContentId) -> Result<Vec<u
     }
 }
 
-fn read(conn: &Connection, dir: &Path, row: &Row) -> Result<Vec<u8>> {
+fn read(conn: &Connection, dir: &Path, row: &ContentRow) -> Result<Vec<u8>> {
     if row.coding == PIECES {
         return join(conn, dir, row);
     }
@@ -207,7 +207,7 @@ pub(crate) fn pieces_of(conn: &Connection, id: &ContentId) -> Result<Option<Vec<
     })
 }
 
-fn join(conn: &Connection, dir: &Path, row: &Row) -> Result<Vec<u8>> {
+fn join(conn: &Connection, dir: &Path, row: &ContentRow) -> Result<Vec<u8>> {
     let named = row.data.as_deref().and_then(pieces::named);
     let mut whole = Vec::new();
     for piece in named.ok_or_else(|| broken(row, "does not name its pieces"))? {
@@ -219,7 +219,7 @@ fn join(conn: &Connection, dir: &Path, row: &Row) -> Result<Vec<u8>> {
     Ok(whole)
 }
 
-fn broken(row: &Row, reason: &str) -> Error {
+fn broken(row: &ContentRow, reason: &str) -> Error {
     Error::Blob {
         hash: format!("row {}", row.n),
         reason: reason.into(),
@@ -227,7 +227,7 @@ fn broken(row: &Row, reason: &str) -> Error {
 }
 
 /// The content that this one is stored against.
-fn base_of(conn: &Connection, row: &Row) -> Result<Option<Row>> {
+fn base_of(conn: &Connection, row: &ContentRow) -> Result<Option<ContentRow>> {
     if row.coding != DELTA {
         return Ok(None);
     }
@@ -239,7 +239,7 @@ fn base_of(conn: &Connection, row: &Row) -> Result<Option<Row>> {
     Ok(Some(base))
 }
 
-fn decode(dir: &Path, row: &Row, base: &[u8]) -> Result<Vec<u8>> {
+fn decode(dir: &Path, row: &ContentRow, base: &[u8]) -> Result<Vec<u8>> {
     let packed;
     let data: &[u8] = match (&row.data, &row.place) {
         (Some(data), _) => data,
@@ -264,14 +264,14 @@ fn decode(dir: &Path, row: &Row, base: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// Reads contents of which many are versions of each other: what was decoded stays at hand, within bounds.
-pub(crate) struct Reader<'a> {
+pub(crate) struct ContentReader<'a> {
     conn: &'a Connection,
     dir: &'a Path,
     decoded: HashMap<i64, Rc<[u8]>>,
     held: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ContentReader<'a> {
     const MOST: usize = 32 << 20;
 
     pub(crate) fn new(conn: &'a Connection, dir: &'a Path) -> Self {
@@ -298,7 +298,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn read(&mut self, row: &Row) -> Result<Rc<[u8]>> {
+    fn read(&mut self, row: &ContentRow) -> Result<Rc<[u8]>> {
         if let Some(bytes) = self.decoded.get(&row.n) {
             return Ok(Rc::clone(bytes));
         }

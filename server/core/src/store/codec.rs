@@ -3,7 +3,7 @@
 use gix_hash::ObjectId;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, Value, ValueRef};
 
-use crate::model::{Certainty, ContentId, FileState, Image, Kind, Opaque, Placed, RelPath};
+use crate::model::{Certainty, ContentId, FileVersion, Image, Kind, Opaque, Placed, RelPath};
 
 impl Image {
     pub(crate) fn encode(&self) -> Vec<u8> {
@@ -180,7 +180,7 @@ impl FromSql for Certainty {
 }
 
 /// The two columns of a file's state.
-pub(crate) fn state_columns(state: &FileState) -> (Option<&RelPath>, Option<&Image>) {
+pub(crate) fn state_columns(state: &FileVersion) -> (Option<&RelPath>, Option<&Image>) {
     (
         state.as_ref().map(|p| &p.path),
         state.as_ref().map(|p| &p.image),
@@ -188,7 +188,7 @@ pub(crate) fn state_columns(state: &FileState) -> (Option<&RelPath>, Option<&Ima
 }
 
 /// Reads a file's state from the columns `at` and `at + 1`.
-pub(crate) fn state_from(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<FileState> {
+pub(crate) fn state_from(row: &rusqlite::Row<'_>, at: usize) -> rusqlite::Result<FileVersion> {
     let path: Option<RelPath> = row.get(at)?;
     let image: Option<Image> = row.get(at + 1)?;
     Ok(path.zip(image).map(|(path, image)| Placed { path, image }))

@@ -136,7 +136,7 @@ const TAKEN: &str = "gaps taken";
 /// that a gap written meanwhile is in one or the other; `done`, after the commit, removes what was read.
 /// Where that never comes, since the process died, the transaction's note of what it took keeps the next
 /// one from taking it twice.
-pub(crate) fn take(conn: &Connection, dir: &Path) -> Result<Option<Taken>> {
+pub(crate) fn take(conn: &Connection, dir: &Path) -> Result<Option<TakenGaps>> {
     if !log(dir).exists() && aside(dir).is_empty() && reserved(dir).is_empty() {
         return Ok(None);
     }
@@ -169,7 +169,7 @@ pub(crate) fn take(conn: &Connection, dir: &Path) -> Result<Option<Taken>> {
     source(&spare(dir), &reserved);
     conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)")?
         .execute((TAKEN, serde_json::to_string(&taken).unwrap_or_default()))?;
-    Ok(Some(Taken {
+    Ok(Some(TakenGaps {
         gaps,
         files,
         reserved: (dir.to_path_buf(), reserved.len()),
@@ -185,14 +185,14 @@ pub(crate) fn peek(dir: &Path) -> Vec<String> {
     gaps
 }
 
-pub(crate) struct Taken {
+pub(crate) struct TakenGaps {
     pub gaps: Vec<String>,
     files: Vec<PathBuf>,
     /// The store's directory, and how much of its reserve this is.
     reserved: (PathBuf, usize),
 }
 
-impl Taken {
+impl TakenGaps {
     pub(crate) fn done(self) {
         for file in self.files {
             std::fs::remove_file(file).ok();

@@ -18,7 +18,8 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 pub(crate) use blobs::{
-    PackWriter, Packed, Reader, Repacked, SealedPack, get, has, number, packs, put, put_alone,
+    ContentReader, PackWriter, Packed, Repacked, SealedPack, get, has, number, packs, put,
+    put_alone,
 };
 pub(crate) use codec::{state_columns, state_from};
 pub(crate) use pieces::{LARGE, named as pieces, put_stream, read};
@@ -301,7 +302,7 @@ impl Store {
     /// After everything was removed: gives the space back, as far as nobody else looks at it.
     pub(crate) fn shrink(&mut self) {
         std::fs::remove_dir_all(blobs::packs(&self.dir)).ok();
-        crate::worktree::dir_cache::forget(&self.dir);
+        crate::worktree::dir_cache::remove(&self.dir);
         self.hasty.store(true, Ordering::Relaxed);
         self.conn.execute_batch("VACUUM").ok();
         self.conn

@@ -14,24 +14,24 @@ use crate::capture::record_scan::NO_STAT;
 use crate::error::{Context, Result};
 use crate::history::Here;
 use crate::model::{OpId, RelPath, RootId, bytes_path};
-use crate::worktree::disk::{Listed, Root, Stat, TEMP_PREFIX, stat_in};
+use crate::worktree::disk::{DirListing, Root, Stat, TEMP_PREFIX, stat_in};
 use crate::worktree::file_state;
-use crate::worktree::recorder::{Touched, WALK};
+use crate::worktree::recorder::{ChangedPaths, WALK};
 use crate::worktree::scan::VCS;
 
 const MAGIC: &[u8; 8] = b"bsseen1\n";
-/// Of so many changes a walk makes less work, and a new list.
+/// CacheKey so many changes a walk makes less work, and a new list.
 const MOST: usize = 500;
 
 /// Which walk it was of, and what has moved since without a trace on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Of {
+struct CacheKey {
     walk: i64,
     branch: i64,
     operation: i64,
 }
 
-impl Of {
+impl CacheKey {
     /// The last walk that was taken in. None: none.
     fn now(conn: &Connection, here: Here) -> Result<Option<Self>> {
         let newest: Option<OpId> =
@@ -56,11 +56,11 @@ fn file(store: &Path, root: RootId) -> PathBuf {
 
 /// One directory of a walk, being written.
 #[derive(Debug)]
-pub(crate) struct Page {
+pub(crate) struct DirRecord {
     out: Vec<u8>,
 }
 
-impl Page {
+impl DirRecord {
     /// `stat`: of before it was listed. None: it is to be listed whatever it looks like.
     pub(crate) fn new(path: &[u8], stat: Option<&Stat>) -> Self {
         let mut out = vec![0; 4];
@@ -76,10 +76,10 @@ impl Page {
     }
 
     /// Puts it behind the others.
-    pub(crate) fn end(mut self, book: &mut Vec<u8>) {
+    pub(crate) fn end(mut self, dir_cache_bytes: &mut Vec<u8>) {
         let len = u32::try_from(self.out.len() - 4).unwrap_or(0);
         self.out[..4].copy_from_slice(&len.to_le_bytes());
-        book.extend_from_slice(&self.out);
+        dir_cache_bytes.extend_from_slice(&self.out);
     }
 }
 
@@ -99,14 +99,19 @@ fn push_stat(out: &mut Vec<u8>, stat: Option<&Stat>) {
 }
 
 /// Writes down a walk that has just been taken in.
-pub(crate) fn keep(conn: &Connection, store: &Path, here: Here, book: &[u8]) -> Result<()> {
-    let Some(of) = Of::now(conn, here)? else {
+pub(crate) fn save(
+    conn: &Connection,
+    store: &Path,
+    here: Here,
+    dir_cache_bytes: &[u8],
+) -> Result<()> {
+    let Some(of) = CacheKey::now(conn, here)? else {
         return Ok(());
     };
-    let mut out = Vec::with_capacity(book.len() + 64);
+    let mut out = Vec::with_capacity(dir_cache_bytes.len() + 64);
     out.extend_from_slice(MAGIC);
     of.write(&mut out);
-    out.extend_from_slice(book);
+    out.extend_from_slice(dir_cache_bytes);
     let hash = blake3::hash(&out);
     out.extend_from_slice(hash.as_bytes());
     let path = file(store, here.root);
@@ -123,7 +128,7 @@ pub(crate) fn keep(conn: &Connection, store: &Path, here: Here, book: &[u8]) -> 
 }
 
 /// What is known is forgotten, and so is what was seen.
-pub(crate) fn forget(store: &Path) {
+pub(crate) fn remove(store: &Path) {
     let entries = std::fs::read_dir(store).into_iter().flatten().flatten();
     for entry in entries {
         if entry.file_name().as_encoded_bytes().starts_with(b"seen-") {
@@ -139,8 +144,8 @@ pub(crate) fn touched(
     root: &Root,
     here: Here,
     deadline: Option<Instant>,
-) -> Result<Option<Touched>> {
-    let (Some(of), true) = (Of::now(conn, here)?, root.tells_of_changes()) else {
+) -> Result<Option<ChangedPaths>> {
+    let (Some(of), true) = (CacheKey::now(conn, here)?, root.tells_of_changes()) else {
         return Ok(None);
     };
     let path = file(store, here.root);
@@ -153,28 +158,28 @@ pub(crate) fn touched(
 }
 
 /// A directory as it was seen.
-struct Dir<'a> {
+struct CachedDir<'a> {
     path: &'a [u8],
     stat: Stat,
-    files: Reader<'a>,
+    files: CacheReader<'a>,
 }
 
-/// The directories of a book; None if it is not of this walk, or damaged.
-fn pages(bytes: &[u8], of: Of) -> Option<Vec<Dir<'_>>> {
-    let (book, hash) = bytes.split_last_chunk::<32>()?;
+/// The directories of a dir_cache_bytes; None if it is not of this walk, or damaged.
+fn pages(bytes: &[u8], of: CacheKey) -> Option<Vec<CachedDir<'_>>> {
+    let (dir_cache_bytes, hash) = bytes.split_last_chunk::<32>()?;
     let mut expected = MAGIC.to_vec();
     of.write(&mut expected);
-    let mut rest = Reader(book.strip_prefix(expected.as_slice())?);
-    if blake3::hash(book).as_bytes() != hash {
+    let mut rest = CacheReader(dir_cache_bytes.strip_prefix(expected.as_slice())?);
+    if blake3::hash(dir_cache_bytes).as_bytes() != hash {
         return None;
     }
     let mut dirs = Vec::new();
     while !rest.0.is_empty() {
         let len = u32::from_le_bytes(*rest.chunk()?);
-        let mut page = Reader(rest.take(usize::try_from(len).ok()?)?);
+        let mut page = CacheReader(rest.take(usize::try_from(len).ok()?)?);
         let path = page.bytes()?;
         let stat = page.stat()?;
-        dirs.push(Dir {
+        dirs.push(CachedDir {
             path,
             stat,
             files: page,
@@ -185,9 +190,9 @@ fn pages(bytes: &[u8], of: Of) -> Option<Vec<Dir<'_>>> {
 }
 
 #[derive(Clone, Copy)]
-struct Reader<'a>(&'a [u8]);
+struct CacheReader<'a>(&'a [u8]);
 
-impl<'a> Reader<'a> {
+impl<'a> CacheReader<'a> {
     fn take(&mut self, len: usize) -> Option<&'a [u8]> {
         let (taken, rest) = self.0.split_at_checked(len)?;
         self.0 = rest;
@@ -227,7 +232,7 @@ impl<'a> Reader<'a> {
 }
 
 /// Looks at all that was seen, on two threads.
-fn compare(root: &Root, dirs: &[Dir<'_>], deadline: Option<Instant>) -> Option<Touched> {
+fn compare(root: &Root, dirs: &[CachedDir<'_>], deadline: Option<Instant>) -> Option<ChangedPaths> {
     let known: HashSet<&[u8], rustc_hash::FxBuildHasher> =
         dirs.iter().map(|dir| dir.path).collect();
     let half = dirs.len().div_ceil(2);
@@ -237,7 +242,7 @@ fn compare(root: &Root, dirs: &[Dir<'_>], deadline: Option<Instant>) -> Option<T
         let first = look(root, first, &known, deadline);
         (
             first,
-            second.map_or(Some(Touched::default()), |t| t.join().ok()?),
+            second.map_or(Some(ChangedPaths::default()), |t| t.join().ok()?),
         )
     });
     let (mut first, second) = (first?, second?);
@@ -248,11 +253,11 @@ fn compare(root: &Root, dirs: &[Dir<'_>], deadline: Option<Instant>) -> Option<T
 
 fn look(
     root: &Root,
-    dirs: &[Dir<'_>],
+    dirs: &[CachedDir<'_>],
     known: &HashSet<&[u8], rustc_hash::FxBuildHasher>,
     deadline: Option<Instant>,
-) -> Option<Touched> {
-    let mut touched = Touched::default();
+) -> Option<ChangedPaths> {
+    let mut touched = ChangedPaths::default();
     for dir in dirs {
         let now = root.stat_at(dir.path);
         if !now.is_some_and(|now| dir.stat.proves(&now)) && !relist(root, dir, known, &mut touched)
@@ -289,14 +294,14 @@ fn look(
 /// Notes what is in a directory that was not seen there. `false`: there is none any more.
 fn relist(
     root: &Root,
-    dir: &Dir<'_>,
+    dir: &CachedDir<'_>,
     known: &HashSet<&[u8], rustc_hash::FxBuildHasher>,
-    touched: &mut Touched,
+    touched: &mut ChangedPaths,
 ) -> bool {
     if !root.is_dir(dir.path) {
         return false;
     }
-    let Ok(listed) = Listed::read(&root.path.join(bytes_path(dir.path))) else {
+    let Ok(listed) = DirListing::read(&root.path.join(bytes_path(dir.path))) else {
         return false;
     };
     let mut there = HashSet::new();
@@ -330,17 +335,17 @@ fn relist(
 /// A book of these pages, which may be anything.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn exercise(pages_of_it: &[u8]) {
-    let of = Of {
+    let of = CacheKey {
         walk: 1,
         branch: 1,
         operation: 1,
     };
-    let mut book = MAGIC.to_vec();
-    of.write(&mut book);
-    book.extend_from_slice(pages_of_it);
-    let hash = blake3::hash(&book);
-    book.extend_from_slice(hash.as_bytes());
-    for mut dir in pages(&book, of).into_iter().flatten() {
+    let mut dir_cache_bytes = MAGIC.to_vec();
+    of.write(&mut dir_cache_bytes);
+    dir_cache_bytes.extend_from_slice(pages_of_it);
+    let hash = blake3::hash(&dir_cache_bytes);
+    dir_cache_bytes.extend_from_slice(hash.as_bytes());
+    for mut dir in pages(&dir_cache_bytes, of).into_iter().flatten() {
         while dir.files.bytes().is_some() && dir.files.stat().is_some() {}
     }
 }

@@ -21,7 +21,7 @@ use crate::store::{self, LARGE, Store};
 use crate::worktree::ignore_rules::{Excludes, Excluding};
 pub(crate) use place::Content;
 use stat::WANTED;
-pub(crate) use stat::{Identity, Stat, stat_in};
+pub(crate) use stat::{DirIdentity, Stat, stat_in};
 
 /// No file of rules is larger.
 const SMALL: u64 = 10 << 20;
@@ -30,7 +30,7 @@ pub(crate) const TEMP_PREFIX: &[u8] = b".backstitch-tmp-";
 
 /// A path looked at: None where nothing is, or a directory.
 #[derive(Clone, Debug)]
-pub(crate) struct Look {
+pub(crate) struct DiskEntry {
     pub image: Image,
     pub stat: Option<Stat>,
     /// The content, where the image has one and it is not large.
@@ -38,7 +38,7 @@ pub(crate) struct Look {
     pub is_dir: bool,
 }
 
-impl Look {
+impl DiskEntry {
     const NOTHING: Self = Self {
         image: Image::Absent,
         stat: None,
@@ -66,7 +66,7 @@ pub(crate) struct Root {
 }
 
 /// A directory below the root, and a name in it.
-pub(crate) struct Place<'p> {
+pub(crate) struct PathHandle<'p> {
     dir: OwnedFd,
     name: &'p [u8],
     shown: PathBuf,
@@ -119,9 +119,9 @@ impl Root {
         }
     }
 
-    pub(crate) fn identity(&self) -> Option<Identity> {
+    pub(crate) fn identity(&self) -> Option<DirIdentity> {
         let stat = rustix::fs::statx(&self.fd, "", AtFlags::EMPTY_PATH, WANTED).ok()?;
-        Identity::from(&Stat::new(&stat))
+        DirIdentity::from(&Stat::new(&stat))
     }
 
     /// Makes all that was written below durable.
@@ -136,11 +136,11 @@ impl Root {
     }
 
     /// None where a directory on the way is missing; an error where a link or a file is in the way.
-    pub(crate) fn place<'p>(&self, rel: &'p RelPath) -> Result<Option<Place<'p>>> {
+    pub(crate) fn place<'p>(&self, rel: &'p RelPath) -> Result<Option<PathHandle<'p>>> {
         let (dir, name) = rel.split();
         let shown = self.path.join(rel.to_path());
         match self.dir(dir) {
-            Ok(dir) => Ok(Some(Place { dir, name, shown })),
+            Ok(dir) => Ok(Some(PathHandle { dir, name, shown })),
             Err(Errno::NOENT) => Ok(None),
             Err(e) => Err(Error::Io {
                 what: format!("reach {}", shown.display()),
@@ -240,12 +240,12 @@ impl Root {
 
     /// Looks at a path and reads it whole. What cannot be reached for a link or file on the way is
     /// absent: nothing of the workspace is there.
-    pub(crate) fn look(&self, rel: &RelPath) -> Result<Look> {
+    pub(crate) fn look(&self, rel: &RelPath) -> Result<DiskEntry> {
         self.look_over(rel, &Image::Absent)
     }
 
     /// The same where this is what is recorded of it.
-    pub(crate) fn look_over(&self, rel: &RelPath, recorded: &Image) -> Result<Look> {
+    pub(crate) fn look_over(&self, rel: &RelPath, recorded: &Image) -> Result<DiskEntry> {
         self.look_with(rel, recorded, LARGE)
     }
 
@@ -255,7 +255,7 @@ impl Root {
         &self,
         store: &Store,
         rel: &RelPath,
-        look: &mut Look,
+        look: &mut DiskEntry,
         like: &Image,
     ) -> Result<bool> {
         for _ in 0..5 {
@@ -299,17 +299,22 @@ impl Root {
     }
 
     /// The same for whoever needs the text: below this size it is held.
-    pub(crate) fn look_with(&self, rel: &RelPath, recorded: &Image, held: u64) -> Result<Look> {
+    pub(crate) fn look_with(
+        &self,
+        rel: &RelPath,
+        recorded: &Image,
+        held: u64,
+    ) -> Result<DiskEntry> {
         match self.place(rel) {
             Ok(Some(place)) => place.look_up_to(self.limit(recorded), held),
-            Ok(None) => Ok(Look::NOTHING),
+            Ok(None) => Ok(DiskEntry::NOTHING),
             Err(Error::Io { source, .. })
                 if matches!(
                     Errno::from_io_error(&source),
                     Some(Errno::NOTDIR | Errno::LOOP | Errno::NAMETOOLONG)
                 ) =>
             {
-                Ok(Look::NOTHING)
+                Ok(DiskEntry::NOTHING)
             }
             Err(e) => Err(e),
         }
@@ -385,7 +390,7 @@ impl Root {
 }
 
 /// A directory as the walk sees it: its entries, and itself held open to look at them.
-pub(crate) struct Listed {
+pub(crate) struct DirListing {
     dir: OwnedFd,
     path: PathBuf,
     /// What the directory was before its names were read.
@@ -393,7 +398,7 @@ pub(crate) struct Listed {
     pub entries: Vec<(Vec<u8>, FileType)>,
 }
 
-impl Listed {
+impl DirListing {
     pub(crate) fn read(path: &Path) -> Result<Self, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let dir = rustix::fs::open(path, flags, Mode::empty())?;
@@ -423,10 +428,10 @@ impl Listed {
             .map(|s| Stat::new(&s))
     }
 
-    pub(crate) fn look(&self, name: &[u8], limit: u64) -> Result<Look> {
+    pub(crate) fn look(&self, name: &[u8], limit: u64) -> Result<DiskEntry> {
         let shown = self.path.join(bytes_path(name));
         let dir = self.dir.try_clone().at("open the directory of", &shown)?;
-        Place { dir, name, shown }.look_up_to(limit, LARGE)
+        PathHandle { dir, name, shown }.look_up_to(limit, LARGE)
     }
 }
 

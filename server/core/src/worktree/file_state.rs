@@ -8,16 +8,16 @@ use crate::model::{Coverage, FileId, Image, NodeId, RelPath, RootId};
 use crate::worktree::disk::Stat;
 use crate::worktree::git::backed_content;
 use crate::worktree::ignore_rules::{self, Excludes};
-use crate::worktree::recorder::Touched;
-use crate::worktree::scan::{Known, KnownTree};
+use crate::worktree::recorder::ChangedPaths;
+use crate::worktree::scan::{FileState, FileStates};
 
 const COLUMNS: &str =
     "path, image, file, since, generation, size, mtime, ctime, btime, dev, inode, mode, racy";
 
-fn read(r: &Row<'_>) -> rusqlite::Result<(RelPath, Known)> {
+fn read(r: &Row<'_>) -> rusqlite::Result<(RelPath, FileState)> {
     Ok((
         r.get(0)?,
-        Known {
+        FileState {
             image: r.get(1)?,
             file: r.get(2)?,
             since: r.get(3)?,
@@ -37,7 +37,7 @@ fn read(r: &Row<'_>) -> rusqlite::Result<(RelPath, Known)> {
     ))
 }
 
-pub(crate) fn all(conn: &Connection, root: RootId) -> Result<KnownTree> {
+pub(crate) fn all(conn: &Connection, root: RootId) -> Result<FileStates> {
     let sql = format!("SELECT {COLUMNS} FROM file_state WHERE root = ?1");
     let mut select = conn.prepare_cached(&sql)?;
     let rows = select.query_map([root], read)?;
@@ -45,16 +45,16 @@ pub(crate) fn all(conn: &Connection, root: RootId) -> Result<KnownTree> {
 }
 
 /// What is known of a path. A content that is git's becomes the store's own first, as far as this may write.
-pub(crate) fn get(conn: &Connection, root: RootId, path: &RelPath) -> Result<Option<Known>> {
+pub(crate) fn get(conn: &Connection, root: RootId, path: &RelPath) -> Result<Option<FileState>> {
     let Some(mut known) = row(conn, root, path)? else {
         return Ok(None);
     };
-    known.image = backed_content::own(conn, root, path, known.image)?;
+    known.image = backed_content::materialize(conn, root, path, known.image)?;
     Ok(Some(known))
 }
 
 /// The same as it stands, with git's contents left to git.
-pub(crate) fn row(conn: &Connection, root: RootId, path: &RelPath) -> Result<Option<Known>> {
+pub(crate) fn row(conn: &Connection, root: RootId, path: &RelPath) -> Result<Option<FileState>> {
     let sql = format!("SELECT {COLUMNS} FROM file_state WHERE root = ?1 AND path = ?2");
     let mut select = conn.prepare_cached(&sql)?;
     Ok(select
@@ -64,7 +64,12 @@ pub(crate) fn row(conn: &Connection, root: RootId, path: &RelPath) -> Result<Opt
 }
 
 /// Replaces what git has by what the store has, in every root that knows it: the same.
-pub(crate) fn own(conn: &Connection, path: &RelPath, lent: &Image, own: &Image) -> Result<()> {
+pub(crate) fn set_materialized(
+    conn: &Connection,
+    path: &RelPath,
+    lent: &Image,
+    own: &Image,
+) -> Result<()> {
     conn.prepare_cached(
         "UPDATE file_state SET image = ?3 WHERE root IN (SELECT id FROM root) AND path = ?1
            AND image = ?2",
@@ -137,7 +142,7 @@ pub(crate) fn path_of(conn: &Connection, root: RootId, s: &Stat) -> Result<Optio
 
 /// How it came to a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Met {
+pub(crate) enum Observed {
     /// A walk over the tree came by the path.
     ByWalk,
     /// Somebody named it, or looked at it alone: no walk came by yet, or ever may.
@@ -148,8 +153,8 @@ pub(crate) fn put(
     conn: &Connection,
     root: RootId,
     path: &RelPath,
-    known: &Known,
-    met: Met,
+    known: &FileState,
+    met: Observed,
 ) -> Result<()> {
     keep_rules(conn, root, path)?;
     let new = || -> Result<bool> {
@@ -157,8 +162,8 @@ pub(crate) fn put(
             conn.prepare_cached("SELECT 1 FROM file_state WHERE root = ?1 AND path = ?2")?;
         Ok(!there.exists(params![root, path])?)
     };
-    if known.stat.size < 0 || met == Met::ByName && new()? {
-        stray(conn, root, path, known.generation)?;
+    if known.stat.size < 0 || met == Observed::ByName && new()? {
+        insert_unverified(conn, root, path, known.generation)?;
     }
     let s = &known.stat;
     conn.prepare_cached(
@@ -189,7 +194,7 @@ pub(crate) fn remove(conn: &Connection, root: RootId, path: &RelPath) -> Result<
     conn.prepare_cached("DELETE FROM file_state WHERE root = ?1 AND path = ?2")?
         .execute(params![root, path])?;
     // a directory that is moved away and back leaves what is in it as it was seen before
-    doubt(conn, root, path)
+    mark_unverified(conn, root, path)
 }
 
 /// Before the record of a .gitignore moves on: the last scan went by the old one, which says later what
@@ -231,7 +236,7 @@ pub(crate) fn excludes(conn: &Connection, root: RootId) -> Result<Option<Exclude
 }
 
 /// Notes a new stat of an unchanged image, unless the row moved on meanwhile.
-pub(crate) fn restate(
+pub(crate) fn update_stat(
     conn: &Connection,
     root: RootId,
     path: &RelPath,
@@ -239,7 +244,7 @@ pub(crate) fn restate(
     s: &Stat,
 ) -> Result<()> {
     if s.size < 0 {
-        doubt(conn, root, path)?;
+        mark_unverified(conn, root, path)?;
     }
     conn.prepare_cached(
         "UPDATE file_state SET size=?4, mtime=?5, ctime=?6, btime=?7, dev=?8, inode=?9, mode=?10, racy=?11
@@ -252,19 +257,24 @@ pub(crate) fn restate(
 }
 
 /// Has everybody who comes look at this path; a walk that is under way may have come by it already.
-pub(crate) fn doubt(conn: &Connection, root: RootId, path: &RelPath) -> Result<()> {
-    stray(conn, root, path, generation(conn, root)? + 1)
+pub(crate) fn mark_unverified(conn: &Connection, root: RootId, path: &RelPath) -> Result<()> {
+    insert_unverified(conn, root, path, generation(conn, root)? + 1)
 }
 
 /// Notes a path that is to be looked at by whoever does not walk the tree.
-fn stray(conn: &Connection, root: RootId, path: &RelPath, generation: i64) -> Result<()> {
+fn insert_unverified(
+    conn: &Connection,
+    root: RootId,
+    path: &RelPath,
+    generation: i64,
+) -> Result<()> {
     conn.prepare_cached("INSERT OR REPLACE INTO stray (root, path, generation) VALUES (?1,?2,?3)")?
         .execute(params![root, path, generation])?;
     Ok(())
 }
 
 /// Paths that are to be looked at by whoever does not walk the tree. None: a walk has yet to tell.
-pub(crate) fn strays(conn: &Connection, root: RootId) -> Result<Option<Vec<RelPath>>> {
+pub(crate) fn unverified(conn: &Connection, root: RootId) -> Result<Option<Vec<RelPath>>> {
     let whole: bool = conn
         .prepare_cached("SELECT strays FROM root WHERE id = ?1")?
         .query_row([root], |r| r.get(0))?;
@@ -287,7 +297,7 @@ pub(crate) fn walked(
     conn.prepare_cached("DELETE FROM stray WHERE root = ?1 AND generation <= ?2")?
         .execute(params![root, since])?;
     for path in unmet {
-        stray(conn, root, path, generation)?;
+        insert_unverified(conn, root, path, generation)?;
     }
     conn.prepare_cached("UPDATE root SET strays = 1, walked = ?2 WHERE id = ?1")?
         .execute(params![root, generation])?;
@@ -311,8 +321,8 @@ pub(crate) fn next_generation(conn: &Connection, root: RootId) -> Result<i64> {
 }
 
 /// The rows of paths that may have changed.
-pub(crate) fn some(conn: &Connection, root: RootId, touched: &Touched) -> Result<KnownTree> {
-    let mut rows = KnownTree::default();
+pub(crate) fn some(conn: &Connection, root: RootId, touched: &ChangedPaths) -> Result<FileStates> {
+    let mut rows = FileStates::default();
     for dir in touched.tops() {
         rows.extend(below(conn, root, dir.bytes())?);
     }
@@ -335,7 +345,7 @@ pub(crate) fn count_below(conn: &Connection, root: RootId, dir: &RelPath) -> Res
 }
 
 /// The known paths in a directory, at any depth.
-fn below(conn: &Connection, root: RootId, dir: &[u8]) -> Result<KnownTree> {
+fn below(conn: &Connection, root: RootId, dir: &[u8]) -> Result<FileStates> {
     let (from, to) = ([dir, b"/"].concat(), [dir, b"0"].concat());
     let sql =
         format!("SELECT {COLUMNS} FROM file_state WHERE root = ?1 AND path > ?2 AND path < ?3");
@@ -402,7 +412,7 @@ pub(crate) fn identify(conn: &Connection, path: &RelPath, since: Option<NodeId>)
 }
 
 /// Files that came into sight in other roots, never changed since.
-pub(crate) fn seen_elsewhere(conn: &Connection, root: RootId) -> Result<Vec<(RelPath, Known)>> {
+pub(crate) fn seen_elsewhere(conn: &Connection, root: RootId) -> Result<Vec<(RelPath, FileState)>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM file_state INDEXED BY file_state_since
          WHERE root IN (SELECT id FROM root WHERE id <> ?1) AND file IS NULL AND since IS NOT NULL"

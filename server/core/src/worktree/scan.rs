@@ -19,20 +19,20 @@ use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::model::{Coverage, FileId, Image, NodeId, Opaque, Reason, RelPath, bytes_path};
 use crate::store::{PackWriter, Packed, SealedPack};
-use crate::worktree::dir_cache::Page;
-use crate::worktree::disk::{Listed, Look, Root, Stat, TEMP_PREFIX, read_small};
-use crate::worktree::git::clean_index::Lender;
+use crate::worktree::dir_cache::DirRecord;
+use crate::worktree::disk::{DirListing, DiskEntry, Root, Stat, TEMP_PREFIX, read_small};
+use crate::worktree::git::clean_index::CleanIndex;
 use crate::worktree::git::index::ATTRIBUTES;
 use crate::worktree::git::objects::Repository;
 use crate::worktree::ignore_rules::{self, Excludes, Rules};
-use crate::worktree::recorder::Touched;
+use crate::worktree::recorder::ChangedPaths;
 use gathered::{Gathered, LARGE, LARGE_TOTAL};
 
 pub(crate) const VCS: [&[u8]; 3] = [b".git", b".jj", b".hg"];
 
 /// What is known of a path.
 #[derive(Clone, Debug)]
-pub(crate) struct Known {
+pub(crate) struct FileState {
     pub image: Image,
     pub file: Option<FileId>,
     pub since: Option<NodeId>,
@@ -40,9 +40,9 @@ pub(crate) struct Known {
     pub stat: Stat,
 }
 
-pub(crate) type KnownTree = FxHashMap<RelPath, Known>;
+pub(crate) type FileStates = FxHashMap<RelPath, FileState>;
 
-impl Known {
+impl FileState {
     /// Whether a content that was too large to be kept is known by now, and the file is as it was.
     pub(crate) fn is_revealed(&self, image: Image, stat: Option<&Stat>) -> bool {
         self.image == Image::Opaque(Opaque::TooLarge)
@@ -63,7 +63,7 @@ pub(crate) struct Found {
 
 /// A content that was git's, as the store's own.
 #[derive(Debug)]
-pub(crate) struct Owned {
+pub(crate) struct Materialized {
     pub path: RelPath,
     pub lent: Image,
     /// Unreadable where git has it no more.
@@ -76,10 +76,10 @@ pub(crate) struct Owned {
 pub(crate) struct Findings {
     pub found: Vec<Found>,
     /// What git is not to be relied on for any more.
-    pub owned: Vec<Owned>,
+    pub owned: Vec<Materialized>,
     /// The image is the known one, but the stat is not: to be noted, so that it is not read again.
-    pub restated: Vec<(RelPath, Stat)>,
-    /// Known paths that stand on disk and that the walk did not come by: ignored, and still tracked.
+    pub stat_updates: Vec<(RelPath, Stat)>,
+    /// FileState paths that stand on disk and that the walk did not come by: ignored, and still tracked.
     pub unmet: Vec<RelPath>,
     /// Files that have other names, through which they may be written unseen.
     pub linked: Vec<RelPath>,
@@ -88,7 +88,7 @@ pub(crate) struct Findings {
     pub pack: Option<SealedPack>,
     pub coverage: Coverage,
     /// What the walk over the whole tree saw, for `seen`.
-    pub book: Vec<u8>,
+    pub dir_cache_bytes: Vec<u8>,
     /// Directories in which no file was seen at any depth, NUL-separated.
     pub bare_dirs: Vec<u8>,
     /// The deadline came first: what was not found says nothing.
@@ -97,24 +97,24 @@ pub(crate) struct Findings {
 
 /// What a scan compares the disk with: what the store knew when it began.
 #[derive(Clone, Copy)]
-pub(crate) struct Against<'a> {
-    pub known: &'a KnownTree,
+pub(crate) struct Baseline<'a> {
+    pub known: &'a FileStates,
     pub pending: &'a Pending,
     pub excludes: &'a Excludes,
     /// Directories in the root that have a history of their own: not scanned.
     pub others: &'a [RelPath],
     /// All that is looked at, where somebody knows that nothing else has changed; `known` has the rows of these.
-    pub only: Option<&'a Touched>,
+    pub only: Option<&'a ChangedPaths>,
     /// Whether to keep what is found: else it is only said where something is.
     pub keep: bool,
     /// Who vouches for files that were never looked at before.
-    pub lender: Option<&'a Lender>,
+    pub clean_index: Option<&'a CleanIndex>,
     /// Who may have what some files were.
     pub repositories: &'a [Repository],
     /// Directories that may have it on disk.
     pub places: &'a [PathBuf],
     /// Files that git may not have much longer.
-    pub recalled: &'a FxHashSet<RelPath>,
+    pub stale_entries: &'a FxHashSet<RelPath>,
     /// Set when nobody wants it any more.
     pub off: Option<&'a AtomicBool>,
 }
@@ -123,21 +123,21 @@ pub(crate) struct Against<'a> {
 pub(crate) fn scan(
     root: &Root,
     store: &Path,
-    against: &Against<'_>,
+    against: &Baseline<'_>,
     deadline: Option<Instant>,
     tick: &mut dyn FnMut(u64),
 ) -> Result<Findings> {
-    let Against {
+    let Baseline {
         known,
         pending,
         excludes,
         others,
         only,
         keep,
-        lender,
+        clean_index,
         repositories,
         places,
-        recalled,
+        stale_entries,
         off,
     } = *against;
     if !root.is_there() {
@@ -158,8 +158,8 @@ pub(crate) fn scan(
         keep,
         whole: only.is_none(),
         dev: root.stat_at(b"").map_or(0, |stat| stat.dev),
-        lender,
-        recalled,
+        clean_index,
+        stale_entries,
         gathered: Mutex::new(Gathered::default()),
         spilling: AtomicBool::new(false),
         large: AtomicUsize::new(0),
@@ -171,9 +171,9 @@ pub(crate) fn scan(
         expired: AtomicBool::new(false),
         files: AtomicU64::new(0),
     };
-    let mut ways = Ways::new(root, excludes);
+    let mut ways = PathRules::new(root, excludes);
     let dirs = match only {
-        None => vec![Dir {
+        None => vec![WalkDir {
             path: Vec::new(),
             rules: Arc::clone(&ways.base),
         }],
@@ -200,8 +200,8 @@ pub(crate) fn scan(
         scan.work(&late, tick);
     });
 
-    if let Some(lender) = lender {
-        scan.borrow(lender, deadline, threads, &late);
+    if let Some(clean_index) = clean_index {
+        scan.borrow(clean_index, deadline, threads, &late);
     }
     let (met, dirs) = {
         let mut all = scan.gather();
@@ -250,7 +250,7 @@ pub(crate) fn scan(
     let mut out = gathered.out;
     out.found.extend(gathered.large);
     if gathered.unsure {
-        out.book.clear();
+        out.dir_cache_bytes.clear();
     }
     out.partial = scan.expired.load(Ordering::Relaxed);
     out.pack = gathered.pack.map(PackWriter::seal).transpose()?;
@@ -280,14 +280,14 @@ fn bare(dirs: Vec<(Vec<u8>, bool)>) -> BTreeSet<Vec<u8>> {
 }
 
 /// The rules on the way to paths that no walk leads to.
-struct Ways<'a> {
+struct PathRules<'a> {
     root: &'a Root,
     base: Arc<Rules>,
     /// The .gitignore files that were read.
     read: FxHashMap<RelPath, Option<Vec<u8>>>,
 }
 
-impl<'a> Ways<'a> {
+impl<'a> PathRules<'a> {
     fn new(root: &'a Root, excludes: &Excludes) -> Self {
         Self {
             root,
@@ -297,11 +297,11 @@ impl<'a> Ways<'a> {
     }
 
     /// A directory to walk; None where there is none, or it is ignored.
-    fn to(&mut self, dir: &RelPath) -> Option<Dir> {
+    fn to(&mut self, dir: &RelPath) -> Option<WalkDir> {
         let (root, read) = (self.root, &mut self.read);
         let mut text = |file: &RelPath| Self::text(root, read, file);
         let rules = ignore_rules::down_to(&self.base, dir.bytes(), &mut text)?;
-        root.is_dir(dir.bytes()).then(|| Dir {
+        root.is_dir(dir.bytes()).then(|| WalkDir {
             path: dir.bytes().to_vec(),
             rules,
         })
@@ -323,13 +323,13 @@ impl<'a> Ways<'a> {
     }
 }
 
-struct Dir {
+struct WalkDir {
     path: Vec<u8>,
     rules: Arc<Rules>,
 }
 
 struct Queue {
-    dirs: Vec<Dir>,
+    dirs: Vec<WalkDir>,
     /// Threads that may still add directories.
     busy: usize,
 }
@@ -337,7 +337,7 @@ struct Queue {
 struct Scan<'a> {
     root: &'a Root,
     store: &'a Path,
-    known: &'a KnownTree,
+    known: &'a FileStates,
     pending: &'a Pending,
     others: &'a [RelPath],
     keep: bool,
@@ -345,8 +345,8 @@ struct Scan<'a> {
     whole: bool,
     /// The device of the root.
     dev: i64,
-    lender: Option<&'a Lender>,
-    recalled: &'a FxHashSet<RelPath>,
+    clean_index: Option<&'a CleanIndex>,
+    stale_entries: &'a FxHashSet<RelPath>,
     gathered: Mutex<Gathered<'a>>,
     /// Contents go to the pack by now: compress them outside the lock.
     spilling: AtomicBool,
@@ -393,9 +393,9 @@ impl<'a> Scan<'a> {
     }
 
     /// Examines the files of one directory; gives the directories in it.
-    fn list(&self, dir: &Dir, late: &(dyn Fn() -> bool + Sync)) -> Vec<Dir> {
+    fn list(&self, dir: &WalkDir, late: &(dyn Fn() -> bool + Sync)) -> Vec<WalkDir> {
         let full = self.root.path.join(bytes_path(&dir.path));
-        let listed = match Listed::read(&full) {
+        let listed = match DirListing::read(&full) {
             Ok(listed) => listed,
             // gone between listing and looking: the next scan sees it right
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Vec::new(),
@@ -404,7 +404,7 @@ impl<'a> Scan<'a> {
                 let mut all = self.gather();
                 all.out.coverage.note(&dir.path, Reason::Unreadable, said);
                 // to be tried again whenever somebody looks
-                Page::new(&dir.path, None).end(&mut all.out.book);
+                DirRecord::new(&dir.path, None).end(&mut all.out.dir_cache_bytes);
                 return Vec::new();
             }
         };
@@ -417,14 +417,14 @@ impl<'a> Scan<'a> {
             .then(|| read_small(&full.join(bytes_path(ignore_rules::FILE)), false))
             .flatten();
         let rules = dir.rules.below(&dir.path, own.as_deref());
-        if self.lender.is_some() && listed.entries.iter().any(|(name, _)| name == ATTRIBUTES) {
+        if self.clean_index.is_some() && listed.entries.iter().any(|(name, _)| name == ATTRIBUTES) {
             self.note_attributes(&full, &dir.path, &listed);
         }
         // of what is mounted below nobody knows whether its directories tell of changes
         let sure = listed
             .before
             .filter(|stat| !stat.racy && stat.dev == self.dev);
-        let mut page = (self.whole && self.keep).then(|| Page::new(&dir.path, sure.as_ref()));
+        let mut page = (self.whole && self.keep).then(|| DirRecord::new(&dir.path, sure.as_ref()));
         let mut below = Vec::new();
         let mut ignored = 0;
         let mut files = 0;
@@ -451,7 +451,7 @@ impl<'a> Scan<'a> {
             }
             if is_dir {
                 match rules.enter(&path) {
-                    Some(rules) => below.push(Dir { path, rules }),
+                    Some(rules) => below.push(WalkDir { path, rules }),
                     None => ignored += 1,
                 }
             } else if rules.hides(&path) {
@@ -485,14 +485,14 @@ impl<'a> Scan<'a> {
         all.dirs.push((dir.path.clone(), files > 0));
         all.met.extend(met);
         if let Some(page) = page {
-            page.end(&mut all.out.book);
+            page.end(&mut all.out.dir_cache_bytes);
         }
         drop(all);
         below
     }
 
     /// Whether a file was too large for a limit that was raised since.
-    fn fits_by_now(&self, was: &Known, stat: &Stat) -> bool {
+    fn fits_by_now(&self, was: &FileState, stat: &Stat) -> bool {
         let size = u64::try_from(stat.size).unwrap_or(u64::MAX);
         was.image == Image::Opaque(Opaque::TooLarge) && size <= self.root.limit(&was.image)
     }
@@ -503,7 +503,7 @@ impl<'a> Scan<'a> {
         &self,
         path: RelPath,
         stat: Option<Stat>,
-        look: &dyn Fn(&Image) -> Result<Look>,
+        look: &dyn Fn(&Image) -> Result<DiskEntry>,
     ) -> Option<Stat> {
         let was = self.known.get(&path);
         if stat.is_some_and(|stat| stat.linked && stat.kind() == FileType::RegularFile) {
@@ -512,7 +512,7 @@ impl<'a> Scan<'a> {
         if let (Some(was), Some(now)) = (was, &stat)
             && was.stat.proves(now)
             && !self.fits_by_now(was, now)
-            && !self.recalled.contains(&path)
+            && !self.stale_entries.contains(&path)
         {
             if let Image::Opaque(why) = was.image {
                 self.gather()
@@ -523,11 +523,11 @@ impl<'a> Scan<'a> {
             return stat;
         }
         if was.is_none()
-            && let (Some(lender), Some(now)) = (self.lender, &stat)
+            && let (Some(clean_index), Some(now)) = (self.clean_index, &stat)
             && u64::try_from(now.size).is_ok_and(|size| size <= self.root.limit(&Image::Absent))
             // rules are asked for again and again
             && path.split().1 != ignore_rules::FILE
-            && let Some(candidate) = lender.candidate(&path, now)
+            && let Some(candidate) = clean_index.candidate(&path, now)
         {
             self.gather().candidates.push(candidate);
             return stat;
@@ -536,7 +536,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Looks at a path, and notes where it is not what it was. What it looked like then.
-    fn compare(&self, path: RelPath, look: &dyn Fn(&Image) -> Result<Look>) -> Option<Stat> {
+    fn compare(&self, path: RelPath, look: &dyn Fn(&Image) -> Result<DiskEntry>) -> Option<Stat> {
         let was = self.known.get(&path);
         let before = was.map_or(Image::Absent, |k| k.image);
         let look = match look(&before) {
@@ -591,7 +591,9 @@ impl<'a> Scan<'a> {
             }
         }
         if look.image == before {
-            all.out.restated.extend(look.stat.map(|stat| (path, stat)));
+            all.out
+                .stat_updates
+                .extend(look.stat.map(|stat| (path, stat)));
             return None;
         }
         let stat = look.stat.filter(|stat| !stat.racy);
@@ -607,7 +609,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Whether this content is large and there is room to hold it, which is taken.
-    fn has_room(&self, look: &Look) -> bool {
+    fn has_room(&self, look: &DiskEntry) -> bool {
         let size = look.bytes.as_ref().map_or(0, Vec::len);
         let room = |held: usize| (held + size <= LARGE_TOTAL).then_some(held + size);
         let order = Ordering::Relaxed;

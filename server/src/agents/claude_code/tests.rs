@@ -21,7 +21,7 @@ fn before(event: AgentEvent) -> ToolCall {
     }
 }
 
-fn after(event: AgentEvent) -> (ToolCall, Told, bool) {
+fn after(event: AgentEvent) -> (ToolCall, ToolReport, bool) {
     match event.kind {
         EventKind::After { call, told, failed } => (call, told, failed),
         other => panic!("not an after event: {other:?}"),

@@ -1,7 +1,7 @@
 //! The timeline's look, over made-up entries.
 
 use backstitch_core::model::{
-    BranchId, Call, CallId, Certainty, Change, ChangeId, ContentId, FileId, FileState, GitHead,
+    BranchId, Call, CallId, Certainty, Change, ChangeId, ContentId, FileId, FileVersion, GitHead,
     Image, Node, NodeId, Origin, Placed, Reason, RelPath, Session, SessionId, Turn, TurnId,
 };
 
@@ -77,7 +77,7 @@ fn step(id: i64, tool: &str, changes: Vec<EntryChange>) -> Entry {
 }
 
 #[expect(clippy::unnecessary_wraps, reason = "a file's state may also be none")]
-fn state(path: &str) -> FileState {
+fn state(path: &str) -> FileVersion {
     let image = Image::File {
         mode: 0o644,
         content: ContentId::of(path.as_bytes()),
@@ -89,7 +89,7 @@ fn state(path: &str) -> FileState {
     })
 }
 
-fn change(before: FileState, after: FileState, added: usize, removed: usize) -> EntryChange {
+fn change(before: FileVersion, after: FileVersion, added: usize, removed: usize) -> EntryChange {
     EntryChange {
         change: Change {
             id: ChangeId(1),

@@ -13,7 +13,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexS
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::world::World;
-use crate::lsp::session::Session;
+use crate::lsp::session::ServerState;
 
 /// Nothing of what is asked takes as long, also on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -230,11 +230,11 @@ async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
 }
 
 /// Lets every workspace finish what was handed to it; each still takes work.
-async fn settle(session: &Session) {
-    for room in session.rooms() {
+async fn settle(session: &ServerState) {
+    for handle in session.handles() {
         for outcome in [
-            room.ask(|_| Ok(())).await,
-            room.act(false, |_| Ok(())).await,
+            handle.ask(|_| Ok(())).await,
+            handle.act(false, |_| Ok(())).await,
         ] {
             if let Err(error) = outcome {
                 let text = error.to_string();

@@ -116,7 +116,7 @@ pub fn row(entry: &Entry, now: Now, whole: bool) -> String {
     );
     for change in &entry.changes {
         let (path, from) = render::place(&change.change.before, &change.change.after);
-        let what = render::What::of(&change.change.before, &change.change.after);
+        let what = render::PathChange::of(&change.change.before, &change.change.after);
         let from = from.map(|from| format!("{} → ", render::path(from)));
         writeln!(
             text,

@@ -8,27 +8,27 @@ use backstitch_core::config::{Config, keep_editor};
 use serde_json::Value;
 use tower_lsp::gen_lsp_types::{ConfigurationItem, MessageType};
 
-use super::{ANSWER, Session};
+use super::{ANSWER, ServerState};
 use crate::lsp::messages;
-use crate::lsp::settings::{Lenses, SECTION, Settings};
-use crate::lsp::workspace::Room;
+use crate::lsp::settings::{ClientSettings, Lenses, SECTION};
+use crate::lsp::workspace::WorkspaceHandle;
 
-impl Session {
-    pub fn settings(&self) -> Settings {
+impl ServerState {
+    pub fn settings(&self) -> ClientSettings {
         self.settings.read().map(|s| s.clone()).unwrap_or_default()
     }
 
     /// The settings of a workspace, with what this client says of them.
-    pub fn config(&self, room: &Room) -> Config {
-        Config::read(room.workspace()).with_editor(&self.settings().said())
+    pub fn config(&self, handle: &WorkspaceHandle) -> Config {
+        Config::read(handle.workspace()).with_editor(&self.settings().said())
     }
 
     /// The settings of a workspace may be others by now: what is wrong in its files is said once, and lenses follow.
     /// Which there are.
-    pub fn heed_settings(&self, room: &Room) -> Lenses {
-        let config = self.config(room);
+    pub fn heed_settings(&self, handle: &WorkspaceHandle) -> Lenses {
+        let config = self.config(handle);
         let (problems, lenses) = (config.problems(), config.lenses());
-        let root = room.root().to_path_buf();
+        let root = handle.root().to_path_buf();
         let before = self.heeded.insert(root, (problems.clone(), lenses));
         let said = before.as_ref().map(|(said, _)| said.as_slice());
         for problem in problems {
@@ -46,18 +46,18 @@ impl Session {
     /// All that the client has to say of the settings at the start was said.
     pub fn has_settings(&self) {
         self.has_settings.store(true, Ordering::Relaxed);
-        for room in self.rooms() {
-            self.keep_settings(&room);
+        for handle in self.handles() {
+            self.keep_settings(&handle);
         }
     }
 
     /// Has other processes work by what the client says.
-    pub(super) fn keep_settings(&self, room: &Room) {
+    pub(super) fn keep_settings(&self, handle: &WorkspaceHandle) {
         if !self.has_settings.load(Ordering::Relaxed) {
             return;
         }
         let said = self.settings().said();
-        let kept = keep_editor(room.workspace(), &self.abilities().name, &said);
+        let kept = keep_editor(handle.workspace(), &self.abilities().name, &said);
         if let Err(error) = kept {
             self.say(
                 MessageType::Warning,
@@ -73,7 +73,7 @@ impl Session {
     }
 
     /// Changes the settings. What was wrong is said.
-    pub fn configure(&self, change: impl FnOnce(&mut Settings) -> Vec<String>) {
+    pub fn configure(&self, change: impl FnOnce(&mut ClientSettings) -> Vec<String>) {
         let wrong = self.settings.write().map(|mut own| {
             let before = own.clone();
             let wrong = change(&mut own);
@@ -84,8 +84,8 @@ impl Session {
             self.say(MessageType::Warning, wrong);
         }
         if changed {
-            for room in self.rooms() {
-                self.keep_settings(&room);
+            for handle in self.handles() {
+                self.keep_settings(&handle);
             }
             self.forget_blames();
             self.refresh_lenses();

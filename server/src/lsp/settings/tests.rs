@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-fn lenses(settings: &Settings) -> Option<Lenses> {
+fn lenses(settings: &ClientSettings) -> Option<Lenses> {
     match settings.said().get(Key::CodeLens) {
         Some(Setting::Lenses(lenses)) => Some(*lenses),
         _ => None,
@@ -16,7 +16,7 @@ fn what_is_not_named_stays_as_it_is() {
         json!({ "backstitch.codeLens": "off" }),
         json!({ "codeLens": "off" }),
     ] {
-        let mut settings = Settings::default();
+        let mut settings = ClientSettings::default();
         assert_eq!(settings.update(&off), Vec::<String>::new());
         assert_eq!(lenses(&settings), Some(Lenses::Off), "{off}");
         for nothing in [
@@ -34,7 +34,7 @@ fn what_is_not_named_stays_as_it_is() {
 
 #[test]
 fn what_is_wrong_is_said() {
-    let wrong = |told: Value| Settings::default().update(&told);
+    let wrong = |told: Value| ClientSettings::default().update(&told);
     let keys = "there is no such setting; there are capture.exclude, capture.include, \
                 capture.maxFileSize, codeLens, restore.default, store.dir, store.keepDays, store.maxBytes, checkpoints.max";
     for (told, said) in [
@@ -63,7 +63,7 @@ fn what_is_wrong_is_said() {
     ] {
         assert_eq!(wrong(told), [format!("{SECTION}.{said}")]);
     }
-    let mut settings = Settings::default();
+    let mut settings = ClientSettings::default();
     settings.update(&json!({ "codeLens": "off" }));
     assert_eq!(
         settings.update(&json!({ "codeLens": true })),
@@ -72,14 +72,14 @@ fn what_is_wrong_is_said() {
         )]
     );
     assert_eq!(
-        Settings::default().begin(&json!({ "reloadsFromDisk": "yes", "panels": true })),
+        ClientSettings::default().begin(&json!({ "reloadsFromDisk": "yes", "panels": true })),
         [
             "initializationOptions.backstitch.reloadsFromDisk: \"yes\" is neither true nor false; false holds"
         ]
     );
 }
 
-fn exclude(settings: &Settings) -> Option<String> {
+fn exclude(settings: &ClientSettings) -> Option<String> {
     settings.said().get(Key::Exclude).map(ToString::to_string)
 }
 
@@ -93,7 +93,7 @@ fn keys_are_read_in_both_forms() {
         json!({ "capture": { "exclude": ["x"] } }),
         json!({ "capture.exclude": ["x"] }),
     ] {
-        let mut settings = Settings::default();
+        let mut settings = ClientSettings::default();
         assert_eq!(settings.update(&told), Vec::<String>::new(), "{told}");
         assert_eq!(exclude(&settings).as_deref(), Some(r#"["x"]"#), "{told}");
     }
@@ -101,8 +101,8 @@ fn keys_are_read_in_both_forms() {
 
 #[test]
 fn what_is_answered_is_all_that_is_set() {
-    let mut settings = Settings::default();
-    let answer = |settings: &mut Settings, section: Value| {
+    let mut settings = ClientSettings::default();
+    let answer = |settings: &mut ClientSettings, section: Value| {
         settings.answer(section.as_object().expect("a section"))
     };
     settings.begin(&json!({ "capture": { "exclude": ["start"] } }));
@@ -125,7 +125,7 @@ fn what_is_answered_is_all_that_is_set() {
 
 #[test]
 fn a_store_is_named_at_the_start() {
-    let mut settings = Settings::default();
+    let mut settings = ClientSettings::default();
     assert_eq!(
         settings.begin(&json!({ "store": { "dir": "/s" } })),
         Vec::<String>::new()

@@ -9,22 +9,22 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::file::File;
-use super::{Done, Outcome, Request, binary, home};
+use super::file::SettingsFile;
+use super::{SetupOutcome, SetupRequest, SetupResult, binary, home};
 
 /// An editor that can be set up.
 #[derive(Debug)]
-struct Editor {
+struct EditorSetup {
     name: &'static str,
     other_names: &'static [&'static str],
     /// Below the directory of settings.
     place: &'static str,
-    way: Way,
+    way: SetupMethod,
     note: &'static str,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Way {
+enum SetupMethod {
     Helix,
     /// A file of our own, that the editor finds by itself.
     Own(fn(&str) -> String),
@@ -34,54 +34,54 @@ enum Way {
     Zed,
 }
 
-const EDITORS: &[Editor] = &[
-    Editor {
+const EDITORS: &[EditorSetup] = &[
+    EditorSetup {
         name: "helix",
         other_names: &["hx"],
         place: "helix/languages.toml",
-        way: Way::Helix,
+        way: SetupMethod::Helix,
         note: "Helix names the servers of each language: another language is another entry like these.",
     },
-    Editor {
+    EditorSetup {
         name: "neovim",
         other_names: &["nvim"],
         place: "nvim/plugin/backstitch.lua",
-        way: Way::Own(text::neovim),
+        way: SetupMethod::Own(text::neovim),
         note: "Neovim reads it when it starts (0.11 or newer; lenses without more from 0.12). `grx` runs a lens.",
     },
-    Editor {
+    EditorSetup {
         name: "emacs",
         other_names: &["eglot"],
         place: "emacs/init.el",
-        way: Way::ByHand(text::emacs),
+        way: SetupMethod::ByHand(text::emacs),
         note: "`M-x eglot`, then `M-x eglot-code-actions` on a line. Eglot has one server for a buffer.",
     },
-    Editor {
+    EditorSetup {
         name: "kakoune",
         other_names: &["kak"],
         place: "kak/kakrc",
-        way: Way::ByHand(text::kakoune),
+        way: SetupMethod::ByHand(text::kakoune),
         note: "It needs kakoune-lsp. `lsp-code-actions` offers what there is.",
     },
-    Editor {
+    EditorSetup {
         name: "sublime",
         other_names: &["sublime-text"],
         place: "sublime-text/Packages/User/LSP.sublime-settings",
-        way: Way::ByHand(text::sublime),
+        way: SetupMethod::ByHand(text::sublime),
         note: "It needs the package LSP. `LSP: Code Action` offers what there is.",
     },
-    Editor {
+    EditorSetup {
         name: "vscode",
         other_names: &["code"],
         place: "Code/User/settings.json",
-        way: Way::ByHand(text::vscode),
+        way: SetupMethod::ByHand(text::vscode),
         note: "It needs the extension: `npm ci && npm run package` in vscode-extension, then `code --install-extension\nbackstitch.vsix`. Where `backstitch` is on the PATH, nothing has to be set.",
     },
-    Editor {
+    EditorSetup {
         name: "zed",
         other_names: &[],
         place: "backstitch/zed",
-        way: Way::Zed,
+        way: SetupMethod::Zed,
         note: "In Zed: `zed: install dev extension`, and choose that directory. Zed builds it, which needs Rust by rustup.\n`\"code_lens\": \"on\"` in Zed's settings shows the lenses; `editor: toggle code actions` offers the same.",
     },
 ];
@@ -94,61 +94,66 @@ pub fn is_known(name: &str) -> bool {
     editor(name).is_some()
 }
 
-fn editor(name: &str) -> Option<&'static Editor> {
+fn editor(name: &str) -> Option<&'static EditorSetup> {
     EDITORS
         .iter()
         .find(|editor| editor.name == name || editor.other_names.contains(&name))
 }
 
 /// Sets up one editor.
-pub fn run(name: &str, request: Request) -> Result<Done> {
+pub fn run(name: &str, request: SetupRequest) -> Result<SetupResult> {
     let Some(editor) = editor(name) else {
         bail!("there is nothing to set up for `{name}`")
     };
     let path = place(editor, request.project)?;
     let binary = binary()?;
     let (file, text) = match editor.way {
-        Way::Helix => return helix(editor, &path, &binary, request),
-        Way::Zed => {
+        SetupMethod::Helix => return helix(editor, &path, &binary, request),
+        SetupMethod::Zed => {
             let (outcome, text) = zed::run(&path, &binary, request)?;
             return Ok(done(editor, path, outcome, None, text));
         }
-        Way::Own(text) => (File::read(&path)?, text(&binary)),
-        Way::ByHand(text) => (File::read(&path)?, text(&binary)),
+        SetupMethod::Own(text) => (SettingsFile::read(&path)?, text(&binary)),
+        SetupMethod::ByHand(text) => (SettingsFile::read(&path)?, text(&binary)),
     };
     let ours = |text: &str| text.starts_with(text::OURS);
     let outcome = match editor.way {
-        _ if request.print => Outcome::Printed,
-        Way::ByHand(_) => Outcome::ByHand,
+        _ if request.print => SetupOutcome::Printed,
+        SetupMethod::ByHand(_) => SetupOutcome::ByHand,
         _ if request.uninstall => match file.text.as_deref() {
             Some(found) if ours(found) => {
                 file.remove()?;
-                Outcome::Written
+                SetupOutcome::Written
             }
-            _ => Outcome::Unchanged,
+            _ => SetupOutcome::Unchanged,
         },
         _ => match file.text.as_deref() {
-            Some(found) if found == text => Outcome::Unchanged,
+            Some(found) if found == text => SetupOutcome::Unchanged,
             Some(found) if !ours(found) => bail!(
                 "{} is there and not ours; it was not changed",
                 file.path.display()
             ),
             _ => {
                 // whatever is replaced is ours: nothing to keep
-                File {
+                SettingsFile {
                     text: None,
                     ..file.clone()
                 }
                 .write(&text)?;
-                Outcome::Written
+                SetupOutcome::Written
             }
         },
     };
     Ok(done(editor, file.path, outcome, None, text))
 }
 
-fn helix(editor: &Editor, path: &Path, binary: &str, request: Request) -> Result<Done> {
-    let file = File::read(path)?;
+fn helix(
+    editor: &EditorSetup,
+    path: &Path,
+    binary: &str,
+    request: SetupRequest,
+) -> Result<SetupResult> {
+    let file = SettingsFile::read(path)?;
     let before = file.text.as_deref().unwrap_or_default();
     let doing = || format!("{} was not changed", file.path.display());
     let original = file.kept().unwrap_or_default();
@@ -159,34 +164,34 @@ fn helix(editor: &Editor, path: &Path, binary: &str, request: Request) -> Result
     }
     .with_context(doing)?;
     let (outcome, backup) = if request.print {
-        (Outcome::Printed, None)
+        (SetupOutcome::Printed, None)
     } else if text == before {
-        (Outcome::Unchanged, None)
+        (SetupOutcome::Unchanged, None)
     } else if request.uninstall {
         let same = |before: &str| {
             let bare = |text: &str| text.split_whitespace().collect::<String>();
             bare(before) == bare(&text)
         };
         file.restore(&text, text.trim().is_empty(), same)?;
-        (Outcome::Written, None)
+        (SetupOutcome::Written, None)
     } else {
         if !helix::is_there(before) {
             // an older backup is not what this set-up begins from
             file.forget_kept();
         }
-        (Outcome::Written, file.write(&text)?)
+        (SetupOutcome::Written, file.write(&text)?)
     };
     Ok(done(editor, file.path, outcome, backup, text))
 }
 
 fn done(
-    editor: &Editor,
+    editor: &EditorSetup,
     settings: PathBuf,
-    outcome: Outcome,
+    outcome: SetupOutcome,
     backup: Option<PathBuf>,
     text: String,
-) -> Done {
-    Done {
+) -> SetupResult {
+    SetupResult {
         agent: editor.name,
         found: None,
         settings,
@@ -199,17 +204,17 @@ fn done(
 }
 
 /// The file that is read by the editor, for all projects or for one.
-fn place(editor: &Editor, project: Option<&Path>) -> Result<PathBuf> {
+fn place(editor: &EditorSetup, project: Option<&Path>) -> Result<PathBuf> {
     if let Some(root) = project {
         return match editor.way {
-            Way::Helix => Ok(root.join(".helix/languages.toml")),
+            SetupMethod::Helix => Ok(root.join(".helix/languages.toml")),
             _ => bail!(
                 "{} has no settings for one project that could start a server; leave out --scope project",
                 editor.name
             ),
         };
     }
-    if let Way::Zed = editor.way {
+    if let SetupMethod::Zed = editor.way {
         return zed::place().context("the home directory is unknown");
     }
     let config = config_dir().context("the home directory is unknown")?;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
-use super::super::file::File;
-use super::super::{Outcome, Request};
+use super::super::file::SettingsFile;
+use super::super::{SetupOutcome, SetupRequest};
 
 /// The first words of the manifest, by which the directory is known as ours.
 const OURS: &str = "# Written by `backstitch setup zed`";
@@ -29,10 +29,10 @@ fn files(binary: &str) -> [(&'static str, String); 4] {
 }
 
 /// What became of the directory, and all of its text.
-pub fn run(dir: &Path, binary: &str, request: Request) -> Result<(Outcome, String)> {
+pub fn run(dir: &Path, binary: &str, request: SetupRequest) -> Result<(SetupOutcome, String)> {
     let files = files(binary);
     let outcome = if request.print {
-        Outcome::Printed
+        SetupOutcome::Printed
     } else if request.uninstall {
         remove(dir, &files)?
     } else {
@@ -42,33 +42,33 @@ pub fn run(dir: &Path, binary: &str, request: Request) -> Result<(Outcome, Strin
     Ok((outcome, text.join("\n")))
 }
 
-fn write(dir: &Path, files: &[(&str, String)]) -> Result<Outcome> {
+fn write(dir: &Path, files: &[(&str, String)]) -> Result<SetupOutcome> {
     if dir.exists() && !is_ours(dir)? && fs::read_dir(dir)?.next().is_some() {
         bail!(
             "{} is there and not ours; it was not changed",
             dir.display()
         )
     }
-    let mut outcome = Outcome::Unchanged;
+    let mut outcome = SetupOutcome::Unchanged;
     for (name, text) in files {
         let path = dir.join(name);
-        let found = File::read(&path)?;
+        let found = SettingsFile::read(&path)?;
         if found.text.as_deref() != Some(text) {
             // whatever is replaced is ours: nothing to keep
-            File {
+            SettingsFile {
                 text: None,
                 ..found
             }
             .write(text)?;
-            outcome = Outcome::Written;
+            outcome = SetupOutcome::Written;
         }
     }
     Ok(outcome)
 }
 
-fn remove(dir: &Path, files: &[(&str, String)]) -> Result<Outcome> {
+fn remove(dir: &Path, files: &[(&str, String)]) -> Result<SetupOutcome> {
     if !is_ours(dir)? {
-        return Ok(Outcome::Unchanged);
+        return Ok(SetupOutcome::Unchanged);
     }
     let names = files.iter().map(|(name, _)| *name);
     // the manifest last: while it is there, another run goes on
@@ -79,7 +79,7 @@ fn remove(dir: &Path, files: &[(&str, String)]) -> Result<Outcome> {
     // what the user put there keeps its directory
     let _ = fs::remove_dir(dir.join("src"));
     let _ = fs::remove_dir(dir);
-    Ok(Outcome::Written)
+    Ok(SetupOutcome::Written)
 }
 
 fn gone(path: &Path) -> Result<()> {
@@ -97,7 +97,7 @@ fn gone(path: &Path) -> Result<()> {
 }
 
 fn is_ours(dir: &Path) -> Result<bool> {
-    let manifest = File::read(&dir.join(MANIFEST))?;
+    let manifest = SettingsFile::read(&dir.join(MANIFEST))?;
     Ok(manifest.text.is_some_and(|text| text.starts_with(OURS)))
 }
 

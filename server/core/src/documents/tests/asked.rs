@@ -44,7 +44,7 @@ fn a_command_asks_the_editor_that_holds_unsaved_text() {
     let outcome = server.serve(&handed, open, &mut |_| {});
     assert!(
         server
-            .answer_request(handed.id, &Answer::of(&outcome))
+            .answer_request(handed.id, &RequestOutcome::of(&outcome))
             .expect("answered")
     );
     let applied = asked.join().expect("no panic").expect("applied");
@@ -57,7 +57,7 @@ fn a_command_asks_the_editor_that_holds_unsaved_text() {
     );
     assert!(
         !server
-            .answer_request(handed.id, &Answer::default())
+            .answer_request(handed.id, &RequestOutcome::default())
             .expect("asked")
     );
 }

@@ -153,7 +153,7 @@ fn a_call_whose_before_was_never_told_begins_there_too() {
             input: b"{}".to_vec(),
             effect: Effect::Names(vec![s.root.join("a.txt")]),
         },
-        told: Told::default(),
+        told: ToolReport::default(),
         failed: false,
     });
     let (_, before, after, _) = newest(&s);
@@ -184,8 +184,11 @@ fn closing_without_saving_writes_it_after_all() {
     let op = apply(&mut s, &r).operation.expect("one");
     let settled = s
         .engine
-        .settle_pending(&path("a.txt"), &Settle::WriteNow(None));
-    assert_eq!(settled.expect("settled"), Settled::Done { node: None });
+        .settle_pending(&path("a.txt"), &PendingChoice::WriteNow(None));
+    assert_eq!(
+        settled.expect("settled"),
+        PendingOutcome::Done { node: None }
+    );
     assert_eq!(
         (recorded(&s).as_str(), s.text("a.txt").as_deref()),
         (BASE, Some(BASE))
@@ -193,8 +196,8 @@ fn closing_without_saving_writes_it_after_all() {
     assert_eq!(s.engine.pending_saves().expect("read"), []);
     let again = s
         .engine
-        .settle_pending(&path("a.txt"), &Settle::WriteNow(None));
-    assert_eq!(again.expect("settled"), Settled::Nothing);
+        .settle_pending(&path("a.txt"), &PendingChoice::WriteNow(None));
+    assert_eq!(again.expect("settled"), PendingOutcome::Nothing);
     let newest = s.engine.operations().expect("read").remove(0);
     assert_eq!(
         (newest.kind.name(), newest.target),
@@ -215,13 +218,13 @@ fn closing_without_saving_may_keep_what_was_typed() {
     let (mut s, lease) = scene();
     let r = rewind(&s, &lease, vec![dirty(TYPED, AGENT)]);
     apply(&mut s, &r);
-    let how = Settle::WriteNow(Some(MERGED.into()));
+    let how = PendingChoice::WriteNow(Some(MERGED.into()));
     let settled = s
         .engine
         .settle_pending(&path("a.txt"), &how)
         .expect("settled");
     let (node, before, after, users) = newest(&s);
-    assert_eq!(settled, Settled::Done { node: Some(node) });
+    assert_eq!(settled, PendingOutcome::Done { node: Some(node) });
     assert_eq!(
         (before.as_str(), after.as_str(), users),
         (BASE, MERGED, true)
@@ -237,17 +240,19 @@ fn closing_without_saving_may_be_meant() {
     apply(&mut s, &r);
     let settled = s
         .engine
-        .settle_pending(&path("a.txt"), &Settle::Forget)
+        .settle_pending(&path("a.txt"), &PendingChoice::Forget)
         .expect("settled");
     let (node, before, after, users) = newest(&s);
-    assert_eq!(settled, Settled::Done { node: Some(node) });
+    assert_eq!(settled, PendingOutcome::Done { node: Some(node) });
     assert_eq!(
         (before.as_str(), after.as_str(), users),
         (BASE, AGENT, true)
     );
     assert_eq!(s.text("a.txt").as_deref(), Some(AGENT));
-    let again = s.engine.settle_pending(&path("a.txt"), &Settle::Forget);
-    assert_eq!(again.expect("settled"), Settled::Nothing);
+    let again = s
+        .engine
+        .settle_pending(&path("a.txt"), &PendingChoice::Forget);
+    assert_eq!(again.expect("settled"), PendingOutcome::Nothing);
     whole(&s);
 }
 
@@ -321,7 +326,7 @@ fn what_was_not_saved_is_whose_it_was() {
     apply(&mut s, &r);
     assert_eq!(recorded(&s), BASE);
     s.engine
-        .settle_pending(&path("a.txt"), &Settle::Forget)
+        .settle_pending(&path("a.txt"), &PendingChoice::Forget)
         .expect("settled");
     assert_eq!(recorded(&s), disk);
     let newest = s.engine.log(&crate::LogFilter::default()).expect("read");

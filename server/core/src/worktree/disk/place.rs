@@ -6,7 +6,7 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::stat::WANTED;
-use super::{Look, Place, Stat, TEMP_PREFIX};
+use super::{DiskEntry, PathHandle, Stat, TEMP_PREFIX};
 use crate::config::MOST;
 use crate::error::{Context as _, Result};
 use crate::model::{ContentId, Image, Opaque, bytes_path};
@@ -15,25 +15,25 @@ use crate::store::LARGE;
 /// Gives a content to who takes it, in one part or several.
 pub(crate) type Content<'a> = &'a dyn Fn(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>;
 
-impl Place<'_> {
+impl PathHandle<'_> {
     pub(super) fn stat(&self) -> Result<Stat, Errno> {
         let flags = AtFlags::SYMLINK_NOFOLLOW;
         rustix::fs::statx(&self.dir, self.name, flags, WANTED).map(|s| Stat::new(&s))
     }
 
     /// Reads what is there, whatever limit there is by now.
-    pub(crate) fn look(&self) -> Result<Look> {
+    pub(crate) fn look(&self) -> Result<DiskEntry> {
         self.look_up_to(MOST, LARGE)
     }
 
-    pub(super) fn look_up_to(&self, limit: u64, held: u64) -> Result<Look> {
+    pub(super) fn look_up_to(&self, limit: u64, held: u64) -> Result<DiskEntry> {
         // a file that changes under the reader is read again; one that never rests is taken as it was last
         let mut last = None;
         for _ in 0..5 {
             let stat = match self.stat() {
                 Ok(stat) => stat,
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => {
-                    return Ok(Look::NOTHING);
+                    return Ok(DiskEntry::NOTHING);
                 }
                 Err(e) => return Err(e).at("look at", &self.shown),
             };
@@ -50,7 +50,7 @@ impl Place<'_> {
                 _ => last = Some(look),
             }
         }
-        Ok(last.map_or(Look::NOTHING, |mut look| {
+        Ok(last.map_or(DiskEntry::NOTHING, |mut look| {
             if let Some(stat) = &mut look.stat {
                 stat.racy = true;
             }
@@ -58,23 +58,23 @@ impl Place<'_> {
         }))
     }
 
-    fn read(&self, stat: Stat, limit: u64, held: u64) -> Look {
-        let opaque = |why| Look {
+    fn read(&self, stat: Stat, limit: u64, held: u64) -> DiskEntry {
+        let opaque = |why| DiskEntry {
             image: Image::Opaque(why),
             stat: Some(stat),
             bytes: None,
             is_dir: false,
         };
         match stat.kind() {
-            FileType::Directory => Look {
+            FileType::Directory => DiskEntry {
                 is_dir: true,
                 stat: Some(stat),
-                ..Look::NOTHING
+                ..DiskEntry::NOTHING
             },
             FileType::Symlink => match rustix::fs::readlinkat(&self.dir, self.name, Vec::new()) {
                 Ok(target) => {
                     let bytes = target.into_bytes();
-                    Look {
+                    DiskEntry {
                         image: Image::Symlink {
                             content: ContentId::of(&bytes),
                         },
@@ -83,7 +83,7 @@ impl Place<'_> {
                         is_dir: false,
                     }
                 }
-                Err(Errno::NOENT | Errno::INVAL) => Look::NOTHING,
+                Err(Errno::NOENT | Errno::INVAL) => DiskEntry::NOTHING,
                 Err(_) => opaque(Opaque::Unreadable),
             },
             FileType::RegularFile if u64::try_from(stat.size).unwrap_or(0) > limit => {
@@ -93,7 +93,7 @@ impl Place<'_> {
                 let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
                 match rustix::fs::openat(&self.dir, self.name, flags, Mode::empty()) {
                     Ok(fd) => read_whole(fd.into(), stat, limit, held),
-                    Err(Errno::NOENT | Errno::LOOP) => Look::NOTHING,
+                    Err(Errno::NOENT | Errno::LOOP) => DiskEntry::NOTHING,
                     Err(_) => opaque(Opaque::Unreadable),
                 }
             }
@@ -115,7 +115,7 @@ impl Place<'_> {
         &self,
         image: &Image,
         content: Content<'_>,
-        like: Option<&Place<'_>>,
+        like: Option<&PathHandle<'_>>,
     ) -> Result<Option<std::fs::File>> {
         match image {
             Image::Symlink { .. } => {
@@ -162,7 +162,7 @@ impl Place<'_> {
     /// no file: the other is not what it was when it was looked at, or changes meanwhile.
     pub(crate) fn copy_unsynced(
         &self,
-        other: &Place<'_>,
+        other: &PathHandle<'_>,
         was: &Stat,
     ) -> Result<Option<std::fs::File>> {
         let unchanged = || {
@@ -205,12 +205,12 @@ impl Place<'_> {
     }
 
     /// The same directory, another name.
-    pub(crate) fn sibling<'n>(&self, name: &'n [u8]) -> Result<Place<'n>> {
+    pub(crate) fn sibling<'n>(&self, name: &'n [u8]) -> Result<PathHandle<'n>> {
         let dir = self
             .dir
             .try_clone()
             .at("open the directory of", &self.shown)?;
-        Ok(Place {
+        Ok(PathHandle {
             dir,
             name,
             shown: self.shown.with_file_name(bytes_path(name)),
@@ -220,7 +220,7 @@ impl Place<'_> {
     /// Swaps a name of ours (`self`) and another, as one step where the file system can. Elsewhere the
     /// other is absent for a moment and lies under `aside`, a third name that is ours and free; a process
     /// that dies then leaves it to `mend`.
-    pub(crate) fn exchange(&self, other: &Place<'_>, aside: &Place<'_>) -> Result<()> {
+    pub(crate) fn exchange(&self, other: &PathHandle<'_>, aside: &PathHandle<'_>) -> Result<()> {
         // in this direction the other name is told to have gone and come; in the other one it is told to have come
         // and gone, and an editor that watches takes the file for deleted, or for nothing that happened
         match other.rename_with(self, RenameFlags::EXCHANGE) {
@@ -241,7 +241,7 @@ impl Place<'_> {
     }
 
     /// Brings an exchange in several steps that was cut off to what it was before it, or is after it.
-    pub(crate) fn mend(&self, other: &Place<'_>, aside: &Place<'_>) -> Result<()> {
+    pub(crate) fn mend(&self, other: &PathHandle<'_>, aside: &PathHandle<'_>) -> Result<()> {
         if !aside.exists() {
             return Ok(());
         }
@@ -263,7 +263,7 @@ impl Place<'_> {
     }
 
     /// Gives this file another name that must be free. `false`: it is not, or this one is gone.
-    pub(crate) fn rename_to_free(&self, other: &Place<'_>) -> Result<bool> {
+    pub(crate) fn rename_to_free(&self, other: &PathHandle<'_>) -> Result<bool> {
         let mut renamed = self.rename_with(other, RenameFlags::NOREPLACE);
         if renamed.is_err_and(unsupported) {
             renamed = self.rename_in_steps(other);
@@ -275,7 +275,7 @@ impl Place<'_> {
         }
     }
 
-    fn rename_in_steps(&self, other: &Place<'_>) -> Result<(), Errno> {
+    fn rename_in_steps(&self, other: &PathHandle<'_>) -> Result<(), Errno> {
         // a name of ours is nobody else's to take
         if !other.name.starts_with(TEMP_PREFIX) {
             let flags = AtFlags::empty();
@@ -295,11 +295,11 @@ impl Place<'_> {
         self.rename(other)
     }
 
-    fn rename(&self, other: &Place<'_>) -> Result<(), Errno> {
+    fn rename(&self, other: &PathHandle<'_>) -> Result<(), Errno> {
         rustix::fs::renameat(&self.dir, self.name, &other.dir, other.name)
     }
 
-    fn rename_with(&self, other: &Place<'_>, flags: RenameFlags) -> Result<(), Errno> {
+    fn rename_with(&self, other: &PathHandle<'_>, flags: RenameFlags) -> Result<(), Errno> {
         if crate::fault::no_exchange() {
             return Err(Errno::INVAL);
         }
@@ -316,7 +316,7 @@ fn unsupported(e: Errno) -> bool {
     [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP].contains(&e)
 }
 
-fn read_whole(file: std::fs::File, stat: Stat, limit: u64, held: u64) -> Look {
+fn read_whole(file: std::fs::File, stat: Stat, limit: u64, held: u64) -> DiskEntry {
     let size = u64::try_from(stat.size).unwrap_or(0);
     if size >= held {
         return read_through(file, stat, limit);
@@ -324,13 +324,13 @@ fn read_whole(file: std::fs::File, stat: Stat, limit: u64, held: u64) -> Look {
     let mut bytes = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0) + 1);
     // it may have grown since; a little above the limit tells
     match file.take(limit + 1).read_to_end(&mut bytes) {
-        Ok(_) if bytes.len() as u64 > limit => Look {
+        Ok(_) if bytes.len() as u64 > limit => DiskEntry {
             image: Image::Opaque(Opaque::TooLarge),
             stat: Some(stat),
             bytes: None,
             is_dir: false,
         },
-        Ok(_) => Look {
+        Ok(_) => DiskEntry {
             image: Image::File {
                 mode: u32::try_from(stat.mode).unwrap_or(0o644) & 0o7777,
                 content: ContentId::of(&bytes),
@@ -340,7 +340,7 @@ fn read_whole(file: std::fs::File, stat: Stat, limit: u64, held: u64) -> Look {
             bytes: Some(bytes),
             is_dir: false,
         },
-        Err(_) => Look {
+        Err(_) => DiskEntry {
             image: Image::Opaque(Opaque::Unreadable),
             stat: Some(stat),
             bytes: None,
@@ -350,7 +350,7 @@ fn read_whole(file: std::fs::File, stat: Stat, limit: u64, held: u64) -> Look {
 }
 
 /// The same, and nothing of it is held.
-fn read_through(mut file: std::fs::File, stat: Stat, limit: u64) -> Look {
+fn read_through(mut file: std::fs::File, stat: Stat, limit: u64) -> DiskEntry {
     let mut hasher = blake3::Hasher::new();
     let image = match hasher.update_reader((&file).take(limit + 1)).map(|_| ()) {
         Ok(()) if hasher.count() > limit => Image::Opaque(Opaque::TooLarge),
@@ -365,7 +365,7 @@ fn read_through(mut file: std::fs::File, stat: Stat, limit: u64) -> Look {
         },
         Err(_) => Image::Opaque(Opaque::Unreadable),
     };
-    Look {
+    DiskEntry {
         image,
         stat: Some(stat),
         bytes: None,
@@ -376,7 +376,7 @@ fn read_through(mut file: std::fs::File, stat: Stat, limit: u64) -> Look {
 /// Makes a new file share the blocks of another that holds just these bytes. `false`: it does not, or the
 /// file system cannot.
 #[cfg(target_os = "linux")]
-fn shares(file: &mut std::fs::File, like: &Place<'_>, content: &ContentId) -> bool {
+fn shares(file: &mut std::fs::File, like: &PathHandle<'_>, content: &ContentId) -> bool {
     let Some(other) = like.open() else {
         return false;
     };
@@ -402,6 +402,6 @@ fn clones(_: &std::fs::File, _: &std::fs::File) -> bool {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn shares(_: &mut std::fs::File, _: &Place<'_>, _: &ContentId) -> bool {
+fn shares(_: &mut std::fs::File, _: &PathHandle<'_>, _: &ContentId) -> bool {
     false
 }

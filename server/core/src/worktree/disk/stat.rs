@@ -87,12 +87,12 @@ pub(super) const WANTED: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::
 /// A directory, whatever its name: inodes are used again, but not with the same birth. Devices are numbered
 /// anew with every start of the system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Identity {
+pub(crate) struct DirIdentity {
     pub inode: i64,
     pub btime: i64,
 }
 
-impl Identity {
+impl DirIdentity {
     /// None where there is no directory, or the file system does not tell.
     pub(crate) fn of(dir: &Path) -> Option<Self> {
         let stat = rustix::fs::statx(rustix::fs::CWD, dir, AtFlags::empty(), WANTED).ok()?;

@@ -16,10 +16,10 @@ use crate::worktree::git::objects::{self, Repository};
 use crate::{roots, store};
 
 /// Where contents are that a reader asked for who must not write.
-static SEEN: Mutex<Option<FxHashMap<ContentId, Seen>>> = Mutex::new(None);
+static ASKED_FOR: Mutex<Option<FxHashMap<ContentId, GitBacked>>> = Mutex::new(None);
 
 #[derive(Clone)]
-struct Seen {
+struct GitBacked {
     path: RelPath,
     object: ObjectId,
     size: u64,
@@ -29,11 +29,16 @@ struct Seen {
 
 /// What stands at a path, with a content of the store's: the same where it is none of git's. What git had and has no
 /// more is unreadable.
-pub(crate) fn own(conn: &Connection, root: RootId, path: &RelPath, image: Image) -> Result<Image> {
+pub(crate) fn materialize(
+    conn: &Connection,
+    root: RootId,
+    path: &RelPath,
+    image: Image,
+) -> Result<Image> {
     let Image::InGit { mode, object, size } = image else {
         return Ok(image);
     };
-    let seen = Seen {
+    let seen = GitBacked {
         path: path.clone(),
         object,
         size,
@@ -50,9 +55,9 @@ pub(crate) fn own(conn: &Connection, root: RootId, path: &RelPath, image: Image)
     if conn.transaction_state(None::<&str>)? == TransactionState::Write {
         // stored by itself: the folder of what it might be stored against does not matter
         store::put(conn, Path::new(""), &bytes, None)?;
-        file_state::own(conn, path, &image, &own)?;
+        file_state::set_materialized(conn, path, &image, &own)?;
     } else if let Some(content) = own.content() {
-        let mut all = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = ASKED_FOR.lock().unwrap_or_else(PoisonError::into_inner);
         all.get_or_insert_default().insert(content, seen);
     }
     Ok(own)
@@ -61,7 +66,7 @@ pub(crate) fn own(conn: &Connection, root: RootId, path: &RelPath, image: Image)
 /// A content that is git's still, and that somebody asked about.
 pub(crate) fn content(id: &ContentId) -> Option<Vec<u8>> {
     let seen = {
-        let all = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = ASKED_FOR.lock().unwrap_or_else(PoisonError::into_inner);
         all.as_ref()?.get(id)?.clone()
     };
     let bytes = seen.read().ok()??;
@@ -74,7 +79,7 @@ pub(crate) fn keep(conn: &Connection, image: &Image) -> Result<()> {
         return Ok(());
     };
     let is_seen = {
-        let all = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = ASKED_FOR.lock().unwrap_or_else(PoisonError::into_inner);
         all.as_ref().is_some_and(|all| all.contains_key(&id))
     };
     if is_seen
@@ -86,7 +91,7 @@ pub(crate) fn keep(conn: &Connection, image: &Image) -> Result<()> {
     Ok(())
 }
 
-impl Seen {
+impl GitBacked {
     fn read(&self) -> Result<Option<Vec<u8>>> {
         let found = on_disk(&self.places, &self.path, &self.object, self.size);
         if found.is_some() {
@@ -154,7 +159,7 @@ pub(crate) fn repositories(places: &[PathBuf]) -> Vec<Repository> {
 
 /// What git may not keep much longer.
 #[derive(Debug, Default)]
-pub(crate) struct Recalled {
+pub(crate) struct StaleEntries {
     /// Paths to be read, as long as they are what they were.
     pub paths: FxHashSet<RelPath>,
     /// The index that was asked. None: it was so before.
@@ -162,18 +167,18 @@ pub(crate) struct Recalled {
 }
 
 /// Files that git's index does not have any more as they are known: it is what keeps a blob from git's own `gc`.
-pub(crate) fn recalled(
+pub(crate) fn stale_entries(
     conn: &Connection,
     root: RootId,
     repositories: &[Repository],
-) -> Result<Recalled> {
+) -> Result<StaleEntries> {
     let Some(then) = file_state::index(conn, root)? else {
-        return Ok(Recalled::default());
+        return Ok(StaleEntries::default());
     };
     let repository = repositories.first();
     let now = repository.map_or_else(String::new, index::signature);
     if !now.is_empty() && now == then {
-        return Ok(Recalled::default());
+        return Ok(StaleEntries::default());
     }
     let index = repository.and_then(Index::read);
     let kept = |path: &RelPath, image: &Image| match (&index, image) {
@@ -181,7 +186,7 @@ pub(crate) fn recalled(
         _ => false,
     };
     let lent = file_state::all_lent(conn, root)?.into_iter();
-    Ok(Recalled {
+    Ok(StaleEntries {
         paths: lent
             .filter(|(path, image)| !kept(path, image))
             .map(|(path, _)| path)

@@ -48,7 +48,7 @@ pub(crate) struct Attributes {
 
 /// What git says of its repository, asked for while the tree is walked.
 #[derive(Debug)]
-struct Said {
+struct AttributeState {
     /// Of each blob of the index.
     sizes: Vec<Option<u64>>,
     /// Attributes from outside the tree.
@@ -58,15 +58,15 @@ struct Said {
 }
 
 #[derive(Debug)]
-pub(crate) struct Lender {
+pub(crate) struct CleanIndex {
     repository: Repository,
     index: Index,
     /// What tells its index from others.
     pub signature: String,
-    said: Mutex<Receiver<Result<Said>>>,
+    said: Mutex<Receiver<Result<AttributeState>>>,
 }
 
-impl Lender {
+impl CleanIndex {
     /// None where nothing is to be had of git: everything is read.
     pub(crate) fn of(root: &Path) -> Option<Self> {
         let repository = Repository::of(root).filter(|r| !r.is_partial())?;
@@ -141,7 +141,7 @@ impl Lender {
     }
 
     /// Directories whose attributes are not those of the index: files may have been written by others.
-    fn unsure(&self, root: &Root, said: &Said) -> Vec<&[u8]> {
+    fn unsure(&self, root: &Root, said: &AttributeState) -> Vec<&[u8]> {
         let is_sure = |path: &[u8]| {
             let path = RelPath::new(path)?;
             let stat = root.stat(&path)?;
@@ -164,7 +164,7 @@ impl Lender {
         &self,
         candidates: &[Candidate],
         attributes: &[Attributes],
-        said: &Said,
+        said: &AttributeState,
     ) -> Result<Option<FxHashSet<Vec<u8>>>> {
         let texts = attributes.iter().map(|a| &a.text).chain(&said.outside);
         if !texts.into_iter().any(|text| converts(text)) {
@@ -200,7 +200,7 @@ fn converts(text: &[u8]) -> bool {
     words().any(|word| CONVERTING.contains(&word)) || text.contains("[attr]")
 }
 
-fn ask(repository: &Repository, objects: &[ObjectId]) -> Result<Said> {
+fn ask(repository: &Repository, objects: &[ObjectId]) -> Result<AttributeState> {
     let pattern = r"^(core\.attributesfile|filter\..*)$";
     let settings = || repository.say(&["config", "-z", "--get-regexp", pattern], Vec::new());
     let (sizes, config) = std::thread::scope(|s| {
@@ -224,7 +224,7 @@ fn ask(repository: &Repository, objects: &[ObjectId]) -> Result<Said> {
     outside.extend(SYSTEM.map(PathBuf::from));
     outside.extend(personal(place.as_deref()));
     let outside = outside.iter().filter_map(|path| read_small(path, true));
-    Ok(Said {
+    Ok(AttributeState {
         sizes,
         outside: outside.collect(),
         filters,

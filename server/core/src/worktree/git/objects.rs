@@ -116,9 +116,9 @@ impl Repository {
                 |out| {
                     for object in &objects[before..] {
                         let blob = match next_blob(out)? {
-                            Answer::Blob(bytes) => Some(bytes),
-                            Answer::Missing => None,
-                            Answer::End => break,
+                            BatchReply::Blob(bytes) => Some(bytes),
+                            BatchReply::Missing => None,
+                            BatchReply::End => break,
                         };
                         if let Err(e) = each(heard, blob.filter(|bytes| is(object, bytes))) {
                             failed = Some(e);
@@ -221,7 +221,7 @@ fn names(objects: &[ObjectId]) -> Vec<u8> {
 }
 
 /// What `cat-file --batch` says of an object.
-enum Answer {
+enum BatchReply {
     Blob(Vec<u8>),
     /// No blob, or not here.
     Missing,
@@ -229,10 +229,10 @@ enum Answer {
     End,
 }
 
-fn next_blob(out: &mut impl BufRead) -> std::io::Result<Answer> {
+fn next_blob(out: &mut impl BufRead) -> std::io::Result<BatchReply> {
     let mut line = String::new();
     if out.read_line(&mut line)? == 0 {
-        return Ok(Answer::End);
+        return Ok(BatchReply::End);
     }
     // NAME TYPE SIZE, or NAME missing
     let size = line
@@ -240,17 +240,17 @@ fn next_blob(out: &mut impl BufRead) -> std::io::Result<Answer> {
         .rsplit_once(' ')
         .and_then(|(_, size)| size.parse::<usize>().ok());
     let Some(size) = size else {
-        return Ok(Answer::Missing);
+        return Ok(BatchReply::Missing);
     };
     let mut bytes = Vec::new();
     out.take(size as u64 + 1).read_to_end(&mut bytes)?;
     if bytes.len() != size + 1 {
-        return Ok(Answer::End);
+        return Ok(BatchReply::End);
     }
     bytes.pop();
     Ok(if line.contains(" blob ") {
-        Answer::Blob(bytes)
+        BatchReply::Blob(bytes)
     } else {
-        Answer::Missing
+        BatchReply::Missing
     })
 }

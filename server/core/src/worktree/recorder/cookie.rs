@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::dirty::Extent;
-use super::touched::Touched;
+use super::touched::ChangedPaths;
 use crate::model::RootId;
 use crate::store;
 
@@ -34,7 +34,7 @@ pub(super) fn dir(store: &Path, root: RootId) -> PathBuf {
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// Asks the recorder of this root, if there is one. None: nothing is proved.
-pub(crate) fn ask(store: &Path, root: RootId, patience: Duration) -> Option<Touched> {
+pub(crate) fn ask(store: &Path, root: RootId, patience: Duration) -> Option<ChangedPaths> {
     if !is_held(&lease(store, root)) {
         return None;
     }
@@ -57,7 +57,7 @@ pub(crate) fn ask(store: &Path, root: RootId, patience: Duration) -> Option<Touc
     };
     fs::remove_file(&question).ok();
     fs::remove_file(&answer).ok();
-    Touched::read(said?.strip_prefix(SOME)?)
+    ChangedPaths::read(said?.strip_prefix(SOME)?)
 }
 
 /// Whether a process holds the lease. It is freed with the process, however that ends.

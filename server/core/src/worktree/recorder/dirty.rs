@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::touched::Touched;
+use super::touched::ChangedPaths;
 use crate::model::RelPath;
 
 /// More than this is as good as everything: a walk is quicker.
@@ -23,7 +23,7 @@ pub(super) struct Dirty {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
     All,
-    Only(Touched),
+    Only(ChangedPaths),
 }
 
 impl Dirty {
@@ -74,7 +74,7 @@ impl Dirty {
         if self.all.is_some() {
             return Extent::All;
         }
-        Extent::Only(Touched {
+        Extent::Only(ChangedPaths {
             paths: self.paths.keys().cloned().collect(),
             trees: self.trees.keys().cloned().collect(),
         })

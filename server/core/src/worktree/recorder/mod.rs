@@ -13,7 +13,7 @@ mod watch;
 
 pub(crate) use cookie::{PATIENCE, ask};
 pub(crate) use dirty::Extent;
-pub(crate) use touched::Touched;
+pub(crate) use touched::ChangedPaths;
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -85,12 +85,12 @@ pub struct Recorder {
 #[derive(Debug)]
 struct Shared {
     stop: Arc<AtomicBool>,
-    state: Mutex<State>,
+    state: Mutex<RecorderState>,
     news: Condvar,
 }
 
 #[derive(Debug)]
-struct State {
+struct RecorderState {
     dirty: Dirty,
     /// Files with several names, which may be written through another.
     linked: BTreeSet<RelPath>,
@@ -122,7 +122,7 @@ enum Whole {
     Recorded,
 }
 
-impl State {
+impl RecorderState {
     fn new() -> Self {
         Self {
             dirty: Dirty::all(),
@@ -161,7 +161,7 @@ impl State {
 }
 
 impl Shared {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, RecorderState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -179,7 +179,7 @@ impl Recorder {
     ) -> Result<Self> {
         let shared = Arc::new(Shared {
             stop: Arc::default(),
-            state: Mutex::new(State::new()),
+            state: Mutex::new(RecorderState::new()),
             news: Condvar::new(),
         });
         let (of_thread, workspace) = (Arc::clone(&shared), workspace.clone());
@@ -230,7 +230,7 @@ fn keep_on(
     while !shared.ends() {
         match begin(workspace, &shared.stop) {
             Ok(Some(begun)) => {
-                *shared.state() = State::new();
+                *shared.state() = RecorderState::new();
                 if let Err(error) = begun.run(shared, recording, tell) {
                     tell(Standing::Failed(error.to_string()));
                     wait(shared, AFTER_FAILURE);
@@ -251,7 +251,7 @@ fn keep_on(
 /// Until the end, or so long.
 fn wait(shared: &Shared, limit: Duration) {
     let state = shared.state();
-    let ended = |_: &mut State| !shared.ends();
+    let ended = |_: &mut RecorderState| !shared.ends();
     drop(shared.news.wait_timeout_while(state, limit, ended));
 }
 
@@ -422,7 +422,7 @@ fn look_after(
 ) {
     let mut said = None;
     let mut pace = Pace::new(recording.quiet);
-    while let Some(Look {
+    while let Some(PendingScan {
         moment,
         extent,
         directories,
@@ -489,7 +489,7 @@ fn look_after(
 }
 
 /// What is to be looked at.
-struct Look {
+struct PendingScan {
     moment: u64,
     extent: Extent,
     directories: usize,
@@ -497,8 +497,8 @@ struct Look {
     at_once: bool,
 }
 
-impl Look {
-    fn now(state: &mut State) -> Self {
+impl PendingScan {
+    fn now(state: &mut RecorderState) -> Self {
         let extent = match std::mem::take(&mut state.whole) {
             Whole::Recorded => state.extent(),
             Whole::Unseen | Whole::Seen => Extent::All,
@@ -513,7 +513,7 @@ impl Look {
 }
 
 /// Waits until there is something to look at. None: the end.
-fn next(shared: &Shared, quiet: Duration, pace: &Pace) -> Option<Look> {
+fn next(shared: &Shared, quiet: Duration, pace: &Pace) -> Option<PendingScan> {
     let mut state = shared.state();
     loop {
         if shared.ends() || state.over {
@@ -521,7 +521,7 @@ fn next(shared: &Shared, quiet: Duration, pace: &Pace) -> Option<Look> {
         }
         if state.set && state.whole == Whole::Unseen {
             state.whole = Whole::Seen;
-            return Some(Look {
+            return Some(PendingScan {
                 moment: state.dirty.moment(),
                 extent: Extent::All,
                 directories: state.directories,
@@ -537,7 +537,7 @@ fn next(shared: &Shared, quiet: Duration, pace: &Pace) -> Option<Look> {
         match due {
             Some(due) if due <= now && state.set => {
                 state.since = None;
-                return Some(Look::now(&mut state));
+                return Some(PendingScan::now(&mut state));
             }
             Some(due) => {
                 let left = due
@@ -548,7 +548,7 @@ fn next(shared: &Shared, quiet: Duration, pace: &Pace) -> Option<Look> {
                 let (then, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
                 state = then;
                 if again && timeout.timed_out() && state.since.is_none() && state.set {
-                    return Some(Look::now(&mut state));
+                    return Some(PendingScan::now(&mut state));
                 }
             }
             None => {

@@ -1,8 +1,8 @@
 //! What a recorder's look does, and what it leaves to others.
 
 use super::Extent;
-use super::touched::Touched;
-use crate::capture::{Effect, EventKind, Told, ToolCall};
+use super::touched::ChangedPaths;
+use crate::capture::{Effect, EventKind, ToolCall, ToolReport};
 use crate::engine::Engine;
 use crate::model::{Kind, RelPath};
 use crate::restore::tests::Scene;
@@ -13,7 +13,7 @@ fn path(p: &str) -> RelPath {
 
 fn touched(paths: &[&str], trees: &[&str]) -> Extent {
     let all = |of: &[&str]| of.iter().map(|p| path(p)).collect();
-    Extent::Only(Touched {
+    Extent::Only(ChangedPaths {
         paths: all(paths),
         trees: all(trees),
     })
@@ -46,7 +46,7 @@ fn what_a_command_writes_is_left_to_its_end() {
     assert_eq!(s.engine.head().expect("a head"), before);
     s.tell(EventKind::After {
         call,
-        told: Told::default(),
+        told: ToolReport::default(),
         failed: false,
     });
     let head = s.engine.head().expect("a head").expect("a node");
@@ -133,7 +133,7 @@ fn what_others_are_about_to_record_is_waited_for() {
                     here.root,
                     &path("gone.txt"),
                     &row,
-                    file_state::Met::ByWalk,
+                    file_state::Observed::ByWalk,
                 )?;
                 seen.send(()).expect("somebody hears");
                 // so much time has who does not wait

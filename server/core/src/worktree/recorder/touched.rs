@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use crate::model::RelPath;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Touched {
+pub(crate) struct ChangedPaths {
     pub paths: BTreeSet<RelPath>,
     pub trees: BTreeSet<RelPath>,
 }
 
-impl Touched {
+impl ChangedPaths {
     /// A path, whatever is there.
     pub(crate) fn add(&mut self, path: RelPath) {
         self.trees.insert(path.clone());
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn directories_cover_what_is_below_them() {
-        let touched = Touched {
+        let touched = ChangedPaths {
             paths: set(&["x"]),
             trees: set(&["a/b", "a/b/c", "ab"]),
         };
@@ -89,16 +89,16 @@ mod tests {
 
     #[test]
     fn comes_back_as_it_was_written() {
-        let touched = Touched {
+        let touched = ChangedPaths {
             paths: set(&["a b", "new\nline", "\u{fc}"]),
             trees: set(&["d", "d/e"]),
         };
         let mut bytes = Vec::new();
         touched.write(&mut bytes);
-        assert_eq!(Touched::read(&bytes), Some(touched));
-        assert_eq!(Touched::read(b""), Some(Touched::default()));
-        assert_eq!(Touched::read(b"pcut off"), None);
-        assert_eq!(Touched::read(b"x?\0"), None);
-        assert_eq!(Touched::read(b"p../out\0"), None);
+        assert_eq!(ChangedPaths::read(&bytes), Some(touched));
+        assert_eq!(ChangedPaths::read(b""), Some(ChangedPaths::default()));
+        assert_eq!(ChangedPaths::read(b"pcut off"), None);
+        assert_eq!(ChangedPaths::read(b"x?\0"), None);
+        assert_eq!(ChangedPaths::read(b"p../out\0"), None);
     }
 }

@@ -21,7 +21,7 @@ use crate::config::Sources;
 use crate::error::{Context, Error, Result};
 use crate::model::{RelPath, bytes_path};
 use crate::workspace::MARK;
-use crate::worktree::disk::{Listed, Root, TEMP_PREFIX, read_small};
+use crate::worktree::disk::{DirListing, Root, TEMP_PREFIX, read_small};
 use crate::worktree::ignore_rules::{self, Excludes, Rules};
 use crate::worktree::scan::VCS;
 
@@ -173,7 +173,7 @@ impl Watch {
                 self.by_path.remove(&was.path);
             }
             self.by_path.insert(path.clone(), wd);
-            let Ok(listed) = Listed::read(&full) else {
+            let Ok(listed) = DirListing::read(&full) else {
                 self.blind.insert(path);
                 continue;
             };

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use super::{Findings, Found, Owned};
+use super::{Findings, Found, Materialized};
 use crate::error::{Error, Result};
 use crate::model::{ContentId, Image, RelPath};
 use crate::store::{PackWriter, Packed};
-use crate::worktree::disk::Look;
+use crate::worktree::disk::DiskEntry;
 use crate::worktree::git::clean_index::{Attributes, Candidate};
 
 /// Contents found up to this size in all go into the database; more goes to a pack file.
@@ -21,7 +21,7 @@ pub(super) const LARGE_TOTAL: usize = 16 << 20;
 #[derive(Default)]
 pub(super) struct Gathered<'k> {
     pub(super) out: Findings,
-    /// Known paths that the walk came by.
+    /// FileState paths that the walk came by.
     pub(super) met: Vec<&'k RelPath>,
     /// Directories, with whether a file was seen in them.
     pub(super) dirs: Vec<(Vec<u8>, bool)>,
@@ -41,8 +41,14 @@ pub(super) struct Gathered<'k> {
 
 impl Gathered<'_> {
     /// Keeps small amounts in memory, spills to a pack file beyond.
-    pub(super) fn take(&mut self, path: RelPath, look: Look, packed: Option<Packed>, store: &Path) {
-        let Look {
+    pub(super) fn take(
+        &mut self,
+        path: RelPath,
+        look: DiskEntry,
+        packed: Option<Packed>,
+        store: &Path,
+    ) {
+        let DiskEntry {
             image, stat, bytes, ..
         } = look;
         self.out.coverage.captured += 1;
@@ -69,7 +75,7 @@ impl Gathered<'_> {
     }
 
     /// The same with a version of a large content.
-    pub(super) fn take_version(&mut self, path: RelPath, look: Look) {
+    pub(super) fn take_version(&mut self, path: RelPath, look: DiskEntry) {
         self.out.coverage.captured += 1;
         self.large.push(Found {
             path,
@@ -100,7 +106,7 @@ impl Gathered<'_> {
     }
 
     /// The same for what was git's.
-    pub(super) fn own(&mut self, mut owned: Owned, store: &Path) -> Result<()> {
+    pub(super) fn own(&mut self, mut owned: Materialized, store: &Path) -> Result<()> {
         self.held += owned.bytes.as_ref().map_or(0, Vec::len);
         let bytes = owned.bytes.take_if(|_| self.pack.is_some());
         let packed = owned.own.content().zip(bytes);

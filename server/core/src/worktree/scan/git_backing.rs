@@ -7,17 +7,17 @@ use std::time::Instant;
 
 use rustc_hash::FxHashSet;
 
-use super::{Found, Owned, Scan};
+use super::{Found, Materialized, Scan};
 use crate::error::{Error, Result};
 use crate::model::{ContentId, Image, Opaque, Reason, RelPath, bytes_path};
-use crate::worktree::disk::{Listed, Look, read_small};
+use crate::worktree::disk::{DirListing, DiskEntry, read_small};
 use crate::worktree::git::backed_content;
-use crate::worktree::git::clean_index::{Attributes, Lender};
+use crate::worktree::git::clean_index::{Attributes, CleanIndex};
 use crate::worktree::git::index::ATTRIBUTES;
 use crate::worktree::git::objects::{self, Repository};
 
 impl Scan<'_> {
-    pub(super) fn note_attributes(&self, full: &Path, dir: &[u8], listed: &Listed) {
+    pub(super) fn note_attributes(&self, full: &Path, dir: &[u8], listed: &DirListing) {
         let path = match dir {
             b"" => ATTRIBUTES.to_vec(),
             dir => [dir, b"/", ATTRIBUTES].concat(),
@@ -33,7 +33,7 @@ impl Scan<'_> {
     /// What git vouches for is known without being read; the rest of what it might have had is read.
     pub(super) fn borrow(
         &self,
-        lender: &Lender,
+        clean_index: &CleanIndex,
         deadline: Option<Instant>,
         threads: usize,
         late: &(dyn Fn() -> bool + Sync),
@@ -43,7 +43,7 @@ impl Scan<'_> {
             let attributes = std::mem::take(&mut all.attributes);
             (std::mem::take(&mut all.candidates), attributes)
         };
-        let confirmed = lender.confirm(candidates, &attributes, self.root, deadline);
+        let confirmed = clean_index.confirm(candidates, &attributes, self.root, deadline);
         let Some((lent, rest)) = confirmed else {
             return self.expired.store(true, Ordering::Relaxed);
         };
@@ -164,7 +164,7 @@ impl Scan<'_> {
             let said = "what it was is not in git any more";
             all.out.coverage.note(path.bytes(), Reason::Failed, said);
         }
-        let owned = Owned {
+        let owned = Materialized {
             path: path.clone(),
             lent,
             own: own.unwrap_or(Image::Opaque(Opaque::Unreadable)),
@@ -174,7 +174,7 @@ impl Scan<'_> {
     }
 
     /// Whether a file is what git has of it: then the look at it needs no more thought.
-    pub(super) fn is_still_lent(&self, path: &RelPath, lent: Image, look: &Look) -> bool {
+    pub(super) fn is_still_lent(&self, path: &RelPath, lent: Image, look: &DiskEntry) -> bool {
         let Image::InGit { mode, object, .. } = lent else {
             return false;
         };
@@ -187,10 +187,10 @@ impl Scan<'_> {
             return false;
         };
         let same_mode = matches!(look.image, Image::File { mode: now, .. } if now == mode);
-        if same_mode && !self.recalled.contains(path) {
+        if same_mode && !self.stale_entries.contains(path) {
             let mut all = self.gather();
             all.out
-                .restated
+                .stat_updates
                 .extend(look.stat.map(|stat| (path.clone(), stat)));
             return true;
         }
