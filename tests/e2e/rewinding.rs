@@ -324,7 +324,9 @@ fn a_file_in_which_much_collides() {
     refused(&world, &["rewind", "t1"], &["collide in 1 file;"]);
     let plan = world.run(["--json", "rewind", "t1", "--dry-run"]).json();
     let conflicts = plan["conflicts"].as_array().expect("conflicts");
-    assert!(conflicts.len() > 1, "{plan:#}");
+    assert_eq!(conflicts.len(), 1, "{plan:#}");
+    assert_eq!(conflicts[0]["path"], "a.txt");
+    assert_eq!(conflicts[0]["hunks"].as_array().map(Vec::len), Some(1));
 }
 
 /// A conflict in another file is not in the way of a chosen hunk; in its own file it is.
@@ -445,6 +447,29 @@ fn collision() -> World {
     world.write("a.txt", world.read("a.txt").replace("1\n", "1 and mine\n"));
     world.ok(["diff"]);
     world
+}
+
+/// U-19: a rewind whose conflict was decided is undone; the next plan names the file once, whatever decides it, and each
+/// decision can be carried out.
+#[test]
+fn a_conflict_can_be_decided_a_second_time() {
+    for how in ["markers", "current", "target"] {
+        let world = collision();
+        world.ok(["rewind", "t1", "--on-conflict", "markers"]);
+        world.write("a.txt", with(&[("one", "1 and mine")]));
+        world.ok(["undo", "--on-conflict", "current"]);
+        for mode in ["fail", how] {
+            let args = ["--json", "rewind", "t1", "--dry-run", "--on-conflict", mode];
+            let plan = world.run(args).json();
+            assert_eq!(conflicts(&plan), ["a.txt"], "{mode}: {plan:#}");
+            let hunks = plan["conflicts"][0]["hunks"].as_array().map(Vec::len);
+            assert_eq!(hunks, Some(1), "{mode}: {plan:#}");
+        }
+        world.ok(["rewind", "t1", "--on-conflict", how]);
+        let text = world.read("a.txt");
+        assert_eq!(text.contains("<<<<<<< "), how == "markers", "{text}");
+        assert_eq!(text.contains("1 and mine"), how != "target", "{text}");
+    }
 }
 
 /// Other collisions: the agent made the file that the user went on with; it deleted one that the user made anew; both

@@ -108,6 +108,44 @@ test('what collides is resolved in the merge editor', async ({ world, agent, cod
   await expect.poll(() => world.read('a.txt')).toBe(TEXT);
 });
 
+for (const how of ['resolve conflicts', 'keep your lines where they collide', 'take the older lines where they collide']) {
+  test(`U-19: what collides is decided a second time: ${how}`, async ({ world, agent, code }) => {
+    world.commit({ 'a.txt': TEXT });
+    agent.start();
+    agent.turn('make it two', () => agent.edit('a.txt', 'two', '2'));
+    const mine = TEXT.replace('two', 'mine');
+    world.write('a.txt', mine);
+    const window = await code.open('a.txt');
+    const { quick, merge, notifications } = window;
+    await window.run('Backstitch: Rewind…');
+    await quick.pick('make it two');
+    await quick.pick('Rewind to t1, and resolve conflicts');
+    await merge.ready();
+    await merge.action('Accept Yours').click();
+    await window.page.keyboard.press('Control+s');
+    await expect.poll(() => world.read('a.txt')).toBe(mine);
+    await window.run('Backstitch: Undo the Last Rewind');
+    await quick.pick(/^\W*Undo/);
+    await expect(notifications.toast('Undone')).toBeVisible();
+
+    await window.run('Backstitch: Rewind…');
+    await quick.pick('make it two');
+    await expect(quick.title).toHaveText('Rewind to t1');
+    await expect(quick.input).toHaveAttribute('placeholder', '0 files, 1 conflict');
+    expect((await quick.labels()).filter((label) => label === 'a.txt')).toHaveLength(1);
+    await quick.pick(`Rewind to t1, and ${how}`);
+    if (how.startsWith('keep')) await expect(notifications.toast('Rewind to t1: nothing to do')).toBeVisible();
+    await expect(notifications.toast('Files changed meanwhile')).toHaveCount(0);
+    if (how === 'resolve conflicts') {
+      await merge.ready();
+      await expect(merge.remaining).toContainText('1 Conflict');
+      await merge.action('Accept Older').click();
+      await window.page.keyboard.press('Control+s');
+    }
+    await expect.poll(() => world.read('a.txt')).toBe(how.startsWith('keep') ? mine : TEXT);
+  });
+}
+
 test('one turn is taken out, and what came later stays', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   agent.start();

@@ -50,32 +50,11 @@ local function ways(verb, arguments, planned)
   return all
 end
 
---- Whether two plans are about the same files, whatever becomes of what collides.
+--- True if two plans that were asked for in the same way say the same. The fingerprint is silent about open conflicts.
 ---@param one backstitch.Plan
 ---@param other backstitch.Plan
-local function same_files(one, other)
-  local function files(all)
-    local colliding, paths = {}, {}
-    for _, conflict in ipairs(all.conflicts) do
-      colliding[words.shown(conflict.path)] = true
-    end
-    for _, action in ipairs(all.actions) do
-      local path = words.shown(action.path)
-      -- as long as nobody decided, a file that collides is written by no action
-      if not colliding[path] then
-        table.insert(paths, path)
-      end
-    end
-    table.sort(paths)
-    local gaps = vim.tbl_map(function(gap)
-      return { path = gap.path, kind = gap.kind }
-    end, all.gaps)
-    local conflicts = vim.tbl_map(function(conflict)
-      return { path = conflict.path, hunks = conflict.hunks }
-    end, all.conflicts)
-    return { paths, gaps, conflicts }
-  end
-  return vim.deep_equal(files(one), files(other))
+local function is_same(one, other)
+  return vim.deep_equal({ one.plan, one.conflicts, one.gaps }, { other.plan, other.conflicts, other.gaps })
 end
 
 --- Lists where there are conflict markers now.
@@ -198,23 +177,31 @@ function M.run(client, verb, arguments, options)
       planned = look(asked)
     else
       local decided = vim.tbl_extend('force', asked, { onConflict = decision.on_conflict })
-      local final = decision.on_conflict == 'fail' and planned or look(decided)
-      local result
-      if same_files(planned, final) then
+      local final, now = planned, planned
+      if decision.on_conflict ~= 'fail' then
+        final = look(decided)
+        -- plans of two ways to decide differ; the one that was shown tells if anything changed since
+        now = look(asked)
+      end
+      if is_same(planned, now) then
         decided.plan = final.plan
         local ok, got = pcall(server.execute, client, command, decided)
         if ok then
-          return told(got --[[@as backstitch.Applied]])
+          local result = got --[[@as backstitch.Applied]]
+          if not words.given(result.operation) then
+            nothing(verb, final)
+          end
+          return told(result)
         end
-        local now = got ~= task.CALLED_OFF and look(asked) or nil
+        local again = got ~= task.CALLED_OFF and look(decided) or nil
         -- refused for another reason than that files changed
-        if not now or now.plan == planned.plan then
+        if not again or again.plan == final.plan then
           error(got, 0)
         end
-        result = now
+        now = look(asked)
       end
       vim.notify('backstitch: files changed meanwhile; here is what would be done now', vim.log.levels.WARN)
-      planned = result or look(asked)
+      planned = now
     end
   end
 end

@@ -170,6 +170,35 @@ fn what_collides_is_the_users_choice() {
     assert_eq!(nvim.lua("vim.fn.getqflist()[1].lnum"), 5);
 }
 
+/// U-19: the same after a decided rewind was undone, which leaves several edits that conflict with the same line.
+#[test]
+fn what_collides_can_be_decided_a_second_time() {
+    for (key, shown) in [("m", "Quickfix"), ("c", "nothing to do"), ("o", "Rewound")] {
+        let world = story();
+        let mine = world.read("src/a.txt").replace("FIVE", "mine");
+        world.write("src/a.txt", &mine);
+        world.ok(["rewind", "t2", "--on-conflict", "markers"]);
+        world.write("src/a.txt", &mine);
+        world.ok(["undo", "--on-conflict", "current"]);
+        let Some(mut nvim) = Neovim::start(&world, "plugin-conflict-again", &["src/a.txt"]) else {
+            return;
+        };
+        nvim.is_attached();
+        nvim.ex("Backstitch rewind t2");
+        nvim.screen.shows("1 conflict");
+        nvim.screen.keys(key);
+        nvim.screen.shows(shown);
+        let text = world.read("src/a.txt");
+        assert_eq!(text.contains("<<<<<<< "), key == "m", "{text}");
+        assert_eq!(text.contains("mine"), key != "o", "{text}");
+        assert!(
+            !nvim.messages().contains("meanwhile"),
+            "{}",
+            nvim.messages()
+        );
+    }
+}
+
 #[test]
 fn commands_and_what_completes_them() {
     let world = story();

@@ -80,11 +80,16 @@ export class Restores {
         continue;
       }
       const { onConflict } = decision;
-      const decided = onConflict === "fail" ? first : await this.plan(verb, { ...asked, onConflict });
       isAsked = false;
-      if (!sameFiles(first, decided)) {
-        first = await this.anew(verb, asked);
-        continue;
+      let decided = first;
+      if (onConflict !== "fail") {
+        decided = await this.plan(verb, { ...asked, onConflict });
+        // plans of two ways to decide differ; the one that was shown tells if anything changed since
+        const now = await this.plan(verb, asked);
+        if (!isSame(first, now)) {
+          first = this.anew(now);
+          continue;
+        }
       }
       const args = { ...asked, plan: decided.plan, onConflict };
       let result: RestoreResult;
@@ -96,8 +101,12 @@ export class Restores {
         const now = isCancelled(error) ? undefined : await this.again(verb, { ...asked, onConflict });
         // refused for another reason than that files changed
         if (now === undefined || now.plan === decided.plan) throw error;
-        first = await this.anew(verb, asked);
+        first = this.anew(await this.plan(verb, asked));
         continue;
+      }
+      if (!("operation" in result) || result.operation === null) {
+        this.nothing(verb, asked, decided);
+        return "nothing to do";
       }
       await this.report(verb, asked, result);
       return result;
@@ -163,11 +172,11 @@ export class Restores {
     return this.plan(verb, typed).catch(() => undefined);
   }
 
-  private anew<V extends Verb>(verb: V, typed: Typed<V>): Promise<PlanResult> {
+  private anew(plan: PlanResult): PlanResult {
     void vscode.window.showInformationMessage(
       vscode.l10n.t("Files changed meanwhile. Here is what would be done now."),
     );
-    return this.plan(verb, typed);
+    return plan;
   }
 
   /** What differs may be the user's own. */
@@ -257,21 +266,10 @@ export class Restores {
   }
 }
 
-/** Whether two plans are about the same files, whatever becomes of what collides. */
-function sameFiles(one: PlanResult, other: PlanResult): boolean {
-  const files = ({ conflicts, gaps, actions }: PlanResult) => {
-    // as long as nobody decided, a file that collides is written by no action
-    const colliding = new Set(conflicts.map(({ path }) => shown(path)));
-    return JSON.stringify([
-      conflicts.map(({ path, hunks }) => [path, hunks]),
-      gaps.map(({ path, kind }) => [path, kind]),
-      actions
-        .map(({ path }) => shown(path))
-        .filter((path) => !colliding.has(path))
-        .sort(),
-    ]);
-  };
-  return files(one) === files(other);
+/** True if two plans that were asked for in the same way say the same. The fingerprint is silent about open conflicts. */
+function isSame(one: PlanResult, other: PlanResult): boolean {
+  const facts = ({ plan, conflicts, gaps }: PlanResult) => JSON.stringify([plan, conflicts, gaps]);
+  return facts(one) === facts(other);
 }
 
 /** The workspace that a command is about. */

@@ -23,8 +23,8 @@ function marked(document: vscode.TextDocument, sizes: readonly Size[]): Promise<
     }, PATIENCE);
     const look = (last: boolean) => {
       const marked = sides(document.getText(), sizes);
-      // the file may have had conflicts before
-      const found = marked && hasAll(marked.conflicts, sizes) ? marked : undefined;
+      // the file may have had conflicts before; where several edits conflict, the markers of one may hold those of another
+      const found = marked && (last || hasAll(marked.conflicts, sizes)) ? marked : undefined;
       if (found === undefined && !last) return;
       heard.dispose();
       clearTimeout(timer);

@@ -586,7 +586,7 @@ impl PlanBuilder<'_> {
             }
             true
         });
-        self.plan.conflicts.sort_by(|a, b| a.path.cmp(&b.path));
+        one_per_file(&mut self.plan.conflicts);
         self.plan
             .gaps
             .sort_by(|a, b| (&a.path, a.kind.name()).cmp(&(&b.path, b.kind.name())));
@@ -629,6 +629,19 @@ impl PlanBuilder<'_> {
         }
         hash.finalize().to_hex()[..16].to_owned()
     }
+}
+
+/// Sorts the conflicts by path and joins those of one file. A file is decided as a whole, and several edits that conflict
+/// with the same lines are one place for the user.
+pub(super) fn one_per_file(conflicts: &mut Vec<Conflict>) {
+    conflicts.sort_by(|a, b| a.path.cmp(&b.path));
+    conflicts.dedup_by(|next, first| {
+        let is_same = next.path == first.path;
+        if is_same {
+            first.join(next);
+        }
+        is_same
+    });
 }
 
 fn mode_of(state: &FileVersion) -> Option<u32> {

@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::types::{Conflict, ConflictSpan, OnConflict};
+use crate::diff::{Interner, changes, lines};
 use crate::error::Result;
 use crate::history::{self, SetHash};
-use crate::merge::{ConflictKind, Favor, merge3};
+use crate::merge::{ConflictHunk, ConflictKind, Favor, is_text, merge3};
 use crate::model::{Change, ChangeId, ContentId, FileId, FileVersion, Image, Opaque, Placed};
 use crate::store::Store;
 
@@ -23,6 +24,7 @@ pub(super) struct MergeOutcome {
     pub opaque: Option<Opaque>,
 }
 
+#[derive(Clone, Copy)]
 pub(super) struct Replay<'a> {
     pub store: &'a Store,
     pub file: FileId,
@@ -51,6 +53,34 @@ enum MergeStep {
     Unresolvable(Conflict),
 }
 
+/// A text from which two others both differ in each region in which they differ from each other.
+fn common(one: &[u8], other: &[u8]) -> Vec<u8> {
+    let (old, new) = (lines(one), lines(other));
+    let mut names = Interner::default();
+    let (old_ids, new_ids) = (names.intern(&old), names.intern(&new));
+    let end: &[u8] = if one.ends_with(b"\r\n") {
+        b"\r\n"
+    } else {
+        b"\n"
+    };
+    let mut gap = b"=======".to_vec();
+    while [one, other]
+        .iter()
+        .any(|text| text.windows(gap.len()).any(|part| part == gap))
+    {
+        gap.push(b'=');
+    }
+    let mut text = Vec::new();
+    let mut at = 0;
+    for change in changes(&old_ids, &new_ids) {
+        text.extend(old[at..change.old.start].concat());
+        text.extend([gap.as_slice(), end].concat());
+        at = change.old.end;
+    }
+    text.extend(old[at..].concat());
+    text
+}
+
 /// What two sides did, for people.
 pub(super) fn words(kind: ConflictKind) -> &'static str {
     match kind {
@@ -67,6 +97,92 @@ const TOO_LONG: &str = "it is too large to be merged by lines";
 
 impl Replay<'_> {
     pub(super) fn run(&self) -> Result<MergeOutcome> {
+        let outcome = self.steps()?;
+        if self.on_conflict == OnConflict::Markers
+            && self.loses_markers(&outcome)?
+            && let Some(asked_again) = self.sides(&outcome)?
+        {
+            return Ok(asked_again);
+        }
+        Ok(outcome)
+    }
+
+    /// True if an edit that came after a conflict took its markers out: the user decided the same conflict before, and that
+    /// rewind was undone.
+    fn loses_markers(&self, outcome: &MergeOutcome) -> Result<bool> {
+        let wanted: usize = outcome.conflicts.iter().map(|c| c.hunks.len()).sum();
+        if wanted == 0 || !outcome.merged || outcome.state.is_none() {
+            return Ok(false);
+        }
+        let bytes = self.bytes(&Draft {
+            state: outcome.state.clone(),
+            bytes: outcome.content.clone(),
+        })?;
+        let begins = [b"<<<<<<< target (".as_slice(), b"<<<<<<< kept"];
+        let is_marker = |line: &&[u8]| begins.iter().any(|begin| line.starts_with(begin));
+        Ok(lines(&bytes).iter().filter(|line| is_marker(line)).count() < wanted)
+    }
+
+    /// Both ways to decide all conflicts, with markers where they differ. None where that cannot be said in lines.
+    fn sides(&self, outcome: &MergeOutcome) -> Result<Option<MergeOutcome>> {
+        let side = |on_conflict| -> Result<Option<(Placed, Vec<u8>)>> {
+            let side = Self {
+                on_conflict,
+                ..*self
+            };
+            let outcome = side.steps()?;
+            let bytes = side.bytes(&Draft {
+                state: outcome.state.clone(),
+                bytes: outcome.content,
+            })?;
+            let placed = outcome
+                .state
+                .filter(|p| matches!(p.image, Image::File { .. }));
+            Ok(placed
+                .filter(|_| is_text(&bytes))
+                .map(|placed| (placed, bytes)))
+        };
+        let (Some((older, target)), Some((mut placed, kept))) =
+            (side(OnConflict::Target)?, side(OnConflict::Current)?)
+        else {
+            return Ok(None);
+        };
+        let (Image::File { mode, .. }, Some(first)) = (placed.image, outcome.conflicts.first())
+        else {
+            return Ok(None);
+        };
+        if older.path != placed.path || target == kept {
+            return Ok(None);
+        }
+        let label = format!("target ({})", self.target);
+        let favor = Favor::Markers {
+            ours: &label,
+            theirs: "kept",
+        };
+        let merge = merge3(&common(&target, &kept), &target, &kept, favor);
+        let span = |c: &ConflictHunk| ConflictSpan {
+            target: (c.ours.start, c.ours.end),
+            kept: (c.theirs.start, c.theirs.end),
+        };
+        placed.image = Image::File {
+            mode,
+            content: ContentId::of(&merge.bytes),
+            size: merge.bytes.len() as u64,
+        };
+        Ok(Some(MergeOutcome {
+            state: Some(placed),
+            merged: true,
+            content: Some(merge.bytes),
+            conflicts: vec![Conflict {
+                hunks: merge.conflicts.iter().map(span).collect(),
+                ..first.clone()
+            }],
+            opaque: None,
+        }))
+    }
+
+    /// One way to decide, edit by edit.
+    fn steps(&self) -> Result<MergeOutcome> {
         let conn = &self.store.conn;
         let done = |state: FileVersion| MergeOutcome {
             opaque: opaque(&state),

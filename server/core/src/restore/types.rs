@@ -286,6 +286,34 @@ pub struct Conflict {
     pub resolution: Option<Resolution>,
 }
 
+impl Conflict {
+    /// Takes in another conflict of the same file. Regions that overlap or touch on the kept side become one.
+    pub(super) fn join(&mut self, other: &mut Self) {
+        if !self.reason.split("; ").any(|reason| reason == other.reason) {
+            self.reason = format!("{}; {}", self.reason, other.reason);
+        }
+        for hunk in other.hunks.drain(..) {
+            let touches =
+                |own: &&mut ConflictSpan| own.kept.0 <= hunk.kept.1 && hunk.kept.0 <= own.kept.1;
+            match self.hunks.iter_mut().find(touches) {
+                Some(own) => {
+                    let union = |a: (usize, usize), b: (usize, usize)| (a.0.min(b.0), a.1.max(b.1));
+                    own.kept = union(own.kept, hunk.kept);
+                    own.target = union(own.target, hunk.target);
+                }
+                None => self.hunks.push(hunk),
+            }
+        }
+        self.hunks.sort_by_key(|hunk| hunk.kept);
+        // one that is open keeps the file open; a file that is left alone has nothing of the others
+        self.resolution = match (self.resolution, other.resolution) {
+            (None, _) | (_, None) => None,
+            (Some(Resolution::Left), _) | (_, Some(Resolution::Left)) => Some(Resolution::Left),
+            (own, _) => own,
+        };
+    }
+}
+
 /// How a conflict is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolution {

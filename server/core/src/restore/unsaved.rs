@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::plan::PlanBuilder;
+use super::plan::{PlanBuilder, one_per_file};
 use super::replay::words;
 use super::types::{
     BufferEdit, Conflict, ConflictSpan, DocumentEdit, FilePlan, Gap, GapKind, OnConflict, OpenDoc,
@@ -83,7 +83,7 @@ impl PlanBuilder<'_> {
         self.plan.edits = documents
             .filter_map(|d| d.edit.as_ref().map(|e| e.edit.clone()))
             .collect();
-        self.plan.conflicts.sort_by(|a, b| a.path.cmp(&b.path));
+        one_per_file(&mut self.plan.conflicts);
         self.plan
             .gaps
             .sort_by(|a, b| (&a.path, a.kind.name()).cmp(&(&b.path, b.kind.name())));
