@@ -1,7 +1,8 @@
-// npm run package [-- --binary FILE [--target TARGET]]: makes the .vsix.
+// npm run package [-- --binary FILE [--target TARGET]] [--version VERSION]: makes the .vsix.
 //
 //   --binary   the program backstitch, which goes along; without it the extension finds one on the PATH
 //   --target   what that program runs on, as VS Code calls it: linux-x64, darwin-arm64, …; this machine, unless said
+//   --version  the version of the package, unless it is that of package.json
 import { execFileSync } from "node:child_process";
 import { accessSync, constants, cpSync, mkdirSync, rmSync } from "node:fs";
 import path from "node:path";
@@ -9,7 +10,12 @@ import { parseArgs } from "node:util";
 
 const here = import.meta.dirname;
 const { values } = parseArgs({
-  options: { binary: { type: "string" }, target: { type: "string" }, out: { type: "string" } },
+  options: {
+    binary: { type: "string" },
+    target: { type: "string" },
+    out: { type: "string" },
+    version: { type: "string" },
+  },
 });
 const { binary } = values;
 if (binary === undefined && values.target !== undefined) {
@@ -22,7 +28,8 @@ const out = path.resolve(
   values.out ?? (binary === undefined ? "backstitch.vsix" : `backstitch-${target}.vsix`),
 );
 const vsce = path.join(here, "node_modules/@vscode/vsce/vsce");
-const args = ["package", "--no-dependencies", "--allow-missing-repository", "--out", out];
+const version = values.version === undefined ? [] : [values.version, "--no-update-package-json"];
+const args = ["package", ...version, "--no-dependencies", "--allow-missing-repository", "--out", out];
 
 rmSync(bin, { recursive: true, force: true });
 try {

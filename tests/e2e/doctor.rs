@@ -90,7 +90,31 @@ fn hooks_that_do_not_work_are_named() {
     let gone = was.replace("backstitch hook", "backstitch-gone hook");
     assert_ne!(gone, was);
     set(&gone);
-    complains(&examine(&world, VERSION), "wrong", "does not work: ");
+    complains(
+        &examine(&world, VERSION),
+        "wrong",
+        "does not work: it runs ",
+    );
+    complains(
+        &examine(&world, VERSION),
+        "wrong",
+        "backstitch-gone, which does not exist",
+    );
+    let folder = world
+        .home
+        .join(".vscode/extensions/backstitch.backstitch-0.1.0/bin");
+    fs::create_dir_all(&folder).expect("a directory");
+    let inside = folder.join("backstitch");
+    let built = world.backstitch().get_program().to_owned();
+    fs::copy(&built, &inside).expect("a program");
+    set(&was.replace(&*built.to_string_lossy(), &inside.display().to_string()));
+    let output = examine(&world, VERSION);
+    let said = "which the next update of the editor's extension deletes";
+    complains(&output, "warning", said);
+    assert!(
+        output.stdout.contains("setup claude-code --repair"),
+        "{output}"
+    );
     let other = world.home.join("backstitch-other");
     fs::write(&other, "#!/bin/sh\ncat > /dev/null\n").expect("written");
     fs::set_permissions(&other, fs::Permissions::from_mode(0o755)).expect("a mode");

@@ -1,11 +1,13 @@
 //! `backstitch setup` over the real binary: it adds its hooks beside what is there, and takes out only its own.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::support::World;
+use crate::support::{Output, World, finish};
 
 const FOREIGN: &str = r#"{
   "model": "opus",
@@ -344,4 +346,239 @@ fn zed_gets_an_extension() {
     world
         .run(["setup", "zed", "--scope", "project"])
         .expect_code(1);
+}
+
+/// The binary in the folder of an extension, as an editor installs it there.
+fn extension(world: &World, version: &str) -> PathBuf {
+    let name = format!("backstitch.backstitch-{version}");
+    let bin = world.home.join(".vscode/extensions").join(name).join("bin");
+    fs::create_dir_all(&bin).expect("a directory");
+    let program = bin.join("backstitch");
+    let built = world.backstitch().get_program().to_owned();
+    fs::hard_link(&built, &program)
+        .or_else(|_| fs::copy(&built, &program).map(drop))
+        .expect("a program");
+    program
+}
+
+fn uninstall(program: &Path) {
+    let folder = program.ancestors().nth(2).expect("a folder");
+    fs::remove_dir_all(folder).expect("removed");
+}
+
+fn with(world: &World, program: &Path, args: &[&str]) -> Output {
+    finish(world.command(program).args(args), b"")
+}
+
+/// What the hooks of the user's settings run: one command.
+fn command(world: &World) -> String {
+    let settings = fs::read(world.home.join(".claude/settings.json")).expect("settings");
+    let all = hooks(&serde_json::from_slice(&settings).expect("JSON"));
+    let (_, first) = all.first().expect("hooks").clone();
+    assert!(all.iter().all(|(_, command)| *command == first), "{all:?}");
+    first
+}
+
+/// The answer of `setup --status` about Claude Code.
+fn status(world: &World) -> Value {
+    let answer = world.json(["setup", "--status"]);
+    answer["agents"][0].clone()
+}
+
+/// Sends an event as the agent does; gives the exit code.
+fn fire(world: &World) -> i32 {
+    let payload = serde_json::json!({
+        "session_id": "s", "hook_event_name": "UserPromptSubmit", "prompt": "go", "cwd": world.root,
+    });
+    let mut shell = world.command("sh");
+    shell.args(["-c", &command(world)]);
+    finish(&mut shell, payload.to_string().as_bytes()).code
+}
+
+fn script(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().expect("a directory")).expect("a directory");
+    fs::write(path, text).expect("written");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("a mode");
+}
+
+/// An update of an editor's extension deletes the folder of the old one; the hooks go on.
+#[test]
+fn hooks_outlive_an_update_of_the_extension() {
+    let world = World::committed(&[("a.txt", "one\n")]);
+    let old = extension(&world, "0.1.0-linux-x64");
+    let print = with(&world, &old, &["setup", "claude-code", "--print"]).expect_code(0);
+    let kept = world.home.join(".local/share/backstitch/bin/backstitch");
+    assert!(
+        print.stdout.contains(&kept.display().to_string()),
+        "{print}"
+    );
+    assert!(!kept.exists(), "--print writes nothing");
+
+    with(&world, &old, &["setup", "claude-code"]).expect_code(0);
+    assert_eq!(
+        command(&world),
+        format!("{} hook claude-code", kept.display())
+    );
+    assert_eq!(status(&world)["recording"], true);
+    uninstall(&old);
+    assert_eq!(fire(&world), 0);
+    assert!(world.ok(["log"]).stdout.contains("go"));
+
+    let mut elsewhere = world.command(extension(&world, "0.1.1"));
+    elsewhere
+        .args(["setup", "claude-code"])
+        .env("XDG_DATA_HOME", world.root.join("data"));
+    finish(&mut elsewhere, b"").expect_code(0);
+    let kept = world.root.join("data/backstitch/bin/backstitch");
+    assert_eq!(
+        command(&world),
+        format!("{} hook claude-code", kept.display())
+    );
+}
+
+/// The copy makes way for a newer version, whole, and never for an older one.
+#[test]
+fn the_programs_copy_is_only_replaced_by_a_newer_one() {
+    let world = World::git();
+    let bundled = extension(&world, "0.1.0");
+    with(&world, &bundled, &["setup", "claude-code"]).expect_code(0);
+    let kept = world.home.join(".local/share/backstitch/bin/backstitch");
+    let built = fs::read(&kept).expect("the copy");
+
+    let newer = "#!/bin/sh\necho backstitch 99.0.0\n";
+    script(&kept, newer);
+    with(&world, &bundled, &["setup", "claude-code"]).expect_code(0);
+    with(&world, &bundled, &["setup", "--repair"]).expect_code(0);
+    assert_eq!(fs::read_to_string(&kept).expect("there"), newer);
+
+    for older in ["backstitch 0.0.9", "backstitch 0.0.1-rc.1", "what?"] {
+        script(&kept, &format!("#!/bin/sh\necho {older}\n"));
+        let before = status(&world);
+        assert_eq!(
+            (&before["recording"], &before["repair"]),
+            (&true.into(), &"automatic".into())
+        );
+        with(&world, &bundled, &["setup", "--repair"]).expect_code(0);
+        assert!(fs::read(&kept).expect("there") == built, "{older}");
+        let mode = fs::metadata(&kept).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o755);
+        assert_eq!(status(&world)["repair"], Value::Null);
+    }
+    let beside = fs::read_dir(kept.parent().expect("a directory")).expect("there");
+    assert_eq!(beside.count(), 1, "nothing is left of a replacement");
+}
+
+/// Hooks that an older version wrote into an extension's folder are repaired, before and after that folder is gone.
+#[test]
+fn hooks_of_an_extension_are_repaired() {
+    for gone in [false, true] {
+        let world = World::committed(&[("a.txt", "one\n")]);
+        world.ok(["setup", "claude-code"]);
+        let old = extension(&world, "0.1.0");
+        let settings = world.home.join(".claude/settings.json");
+        let text = fs::read_to_string(&settings).expect("there");
+        let built = world.backstitch().get_program().display().to_string();
+        fs::write(&settings, text.replace(&built, &old.display().to_string())).expect("written");
+        if gone {
+            uninstall(&old);
+        }
+        let before = status(&world);
+        assert_eq!(before["recording"], !gone, "{before}");
+        assert_eq!(before["repair"], "automatic");
+        let reason = before["reason"].as_str().expect("a reason");
+        assert!(reason.contains(&old.display().to_string()), "{reason}");
+        assert!(
+            before["fix"]
+                .as_str()
+                .expect("a fix")
+                .contains("setup claude-code --repair")
+        );
+        let text = world.ok(["setup", "--status"]).stdout;
+        let word = if gone {
+            "recording is off; "
+        } else {
+            "recording is on; "
+        };
+        assert!(text.contains(word) && text.contains("--repair"), "{text}");
+
+        let new = extension(&world, "0.1.1");
+        with(&world, &new, &["setup", "--repair"]).expect_code(0);
+        assert_eq!(status(&world)["recording"], true);
+        assert_eq!(status(&world)["reason"], Value::Null);
+        uninstall(&new);
+        assert_eq!(fire(&world), 0);
+        let again = world.ok(["setup", "--repair"]);
+        assert!(again.stdout.contains("nothing to repair"), "{again}");
+    }
+}
+
+/// A program that the user put somewhere is missing: nothing is changed without being asked.
+#[test]
+fn hooks_of_a_missing_program_are_named_and_repaired() {
+    let world = World::git();
+    let nothing = world.ok(["setup", "--repair"]);
+    assert!(
+        nothing.stdout.contains("no hooks of Backstitch"),
+        "{nothing}"
+    );
+    assert!(!world.home.join(".claude").exists());
+    for (scope, dir) in [("user", &world.home), ("project", &world.root)] {
+        world.ok(["setup", "claude-code", "--scope", scope]);
+        let settings = dir.join(".claude/settings.json");
+        let text = fs::read_to_string(&settings).expect("there");
+        let built = world.backstitch().get_program().display().to_string();
+        let broken = text.replace(&built, "'/my tools/backstitch'");
+        fs::write(&settings, &broken).expect("written");
+        let before = status(&world);
+        // the user's hooks work as those of the project do not
+        assert_eq!(before["recording"], scope == "project", "{before}");
+        assert_eq!(
+            (&before["repair"], &before["scope"]),
+            (&"ask".into(), &scope.into())
+        );
+        let reason = before["reason"].as_str().expect("a reason");
+        assert!(
+            reason.contains("/my tools/backstitch, which does not exist"),
+            "{reason}"
+        );
+
+        let print = world.ok(["setup", "--repair", "--print", "--scope", scope]);
+        assert!(print.stdout.contains(&built), "{print}");
+        assert_eq!(fs::read_to_string(&settings).expect("there"), broken);
+        let done = world.ok(["setup", "--repair", "--scope", scope]);
+        assert!(done.stdout.contains(&format!("run {built} now")), "{done}");
+        assert_eq!(fs::read_to_string(&settings).expect("there"), text);
+        assert_eq!(status(&world)["reason"], Value::Null);
+    }
+    let both = world.run(["setup", "--status", "--repair"]).expect_code(2);
+    assert!(both.stderr.contains("cannot be used with"), "{both}");
+}
+
+/// An agent that is there and not set up, and one whose hooks are switched off, are not recorded.
+#[test]
+fn what_is_not_recorded_says_why() {
+    let world = World::git();
+    fs::create_dir(world.home.join(".claude")).expect("a directory");
+    let status_of = |world: &World| {
+        let now = status(world);
+        assert_eq!(now["recording"], false, "{now}");
+        (now["reason"].clone(), now["fix"].clone())
+    };
+    let (reason, fix) = status_of(&world);
+    assert_eq!(reason, "it is not set up");
+    assert_eq!(fix, "`backstitch setup claude-code` sets it up");
+    world.ok(["setup", "claude-code"]);
+    world.write(".claude/settings.local.json", "{\"disableAllHooks\": true}");
+    let (reason, fix) = status_of(&world);
+    assert!(
+        reason
+            .as_str()
+            .expect("a text")
+            .contains("switches all hooks off"),
+        "{reason}"
+    );
+    assert!(
+        fix.as_str().expect("a text").contains("disableAllHooks"),
+        "{fix}"
+    );
 }

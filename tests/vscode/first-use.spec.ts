@@ -42,6 +42,32 @@ test.describe(() => {
   });
 });
 
+for (const way of ['toast', 'view'] as const) {
+  test(`hooks that run a missing program are named, and repaired from the ${way}`, async ({ world, code }) => {
+    world.commit({ 'a.txt': TEXT });
+    world.hookProgram("'/my tools/backstitch'");
+    const window = await code.open('a.txt');
+    const toast = 'claude-code is not recorded';
+    await expect(window.notifications.toast(toast)).toContainText('/my tools/backstitch, which does not exist');
+    const item = window.page.locator('[id="backstitch.backstitch.backstitch"]');
+    await expect(item).toHaveAttribute('aria-label', /Recording: off \(claude-code\)/);
+    await window.activity.open('Backstitch');
+    const tree = window.tree('Timeline');
+    await expect(tree.row('Recording: off (claude-code)')).toBeVisible();
+    await look(window.page, 'not-recorded');
+    // nothing of the user's own is changed without being asked
+    expect(world.hookCommand()).toContain('/my tools/backstitch');
+    if (way === 'toast') await window.notifications.action(toast, 'Repair').click();
+    else await tree.row('Recording: off (claude-code)').click();
+    await expect(window.notifications.toast('Recording of claude-code is on again')).toBeVisible();
+    await expect(tree.row(/Recording/)).toHaveCount(0);
+    await expect(tree.welcome).toContainText('Recording: on');
+    expect(world.promptByHook('recorded')).toBe(0);
+    await expect(tree.row('recorded')).toBeVisible();
+    await expect(tree.message).toHaveText('Recording: on (claude-code)');
+  });
+}
+
 test('the status bar counts, says who is at work, and offers what there is', async ({ world, agent, code }) => {
   world.commit({ 'a.txt': TEXT });
   const window = await code.open('a.txt');

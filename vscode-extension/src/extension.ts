@@ -8,6 +8,7 @@ import { QuickDiff } from "./compare/quickdiff.ts";
 import { Review } from "./compare/review.ts";
 import { Ctx } from "./ctx.ts";
 import { Graph } from "./graph/panel.ts";
+import { Recording } from "./recording.ts";
 import { StatusBar } from "./status.ts";
 import { Badges } from "./timeline/badges.ts";
 import { TimelineView } from "./timeline/view.ts";
@@ -17,14 +18,16 @@ let ctx: Ctx | undefined;
 export function activate(context: vscode.ExtensionContext): Api {
   ctx = new Ctx(context);
   context.subscriptions.push(ctx);
+  const recording = ctx.owned(new Recording(ctx));
   const review = ctx.owned(new Review(ctx));
   registerCommands(ctx, {
     review,
     quickDiff: ctx.owned(new QuickDiff(ctx, review)),
-    timeline: ctx.owned(new TimelineView(ctx)),
+    timeline: ctx.owned(new TimelineView(ctx, recording)),
     graph: ctx.owned(new Graph(ctx)),
+    recording,
   });
-  ctx.owned(new StatusBar(ctx));
+  ctx.owned(new StatusBar(ctx, recording));
   ctx.owned(new Badges());
   const started = ctx;
   // nothing that VS Code starts waits for the server, nor for its client to be loaded

@@ -4,6 +4,7 @@ import * as vscode from "vscode";
 
 import { missing } from "./commands/setup.ts";
 import type { Ctx, Standing } from "./ctx.ts";
+import type { Recording } from "./recording.ts";
 import { type Checkpoint, shown } from "./server/protocol.ts";
 import { about, ago } from "./show/words.ts";
 
@@ -30,10 +31,16 @@ export class StatusBar implements vscode.Disposable {
   private timer: NodeJS.Timeout | undefined;
   private pending: NodeJS.Timeout | undefined;
 
-  constructor(private readonly ctx: Ctx) {
+  constructor(
+    private readonly ctx: Ctx,
+    private readonly recording: Recording,
+  ) {
     this.item.name = "Backstitch";
     this.item.command = "backstitch.menu";
     this.heard = [
+      recording.onDidChange(() => {
+        this.show();
+      }),
       ctx.onDidChangeState((state) => {
         this.state(state);
       }),
@@ -133,13 +140,19 @@ export class StatusBar implements vscode.Disposable {
         this.show();
       }, left);
     }
-    const icon = left > 0 ? "$(loading~spin)" : failed === "" ? "$(history)" : "$(warning)";
+    const icon =
+      left > 0
+        ? "$(loading~spin)"
+        : failed === "" && this.recording.broken().length === 0
+          ? "$(history)"
+          : "$(warning)";
     const count = `${this.count}${this.more ? "+" : ""}`;
     const lines = [
       this.count === 1 ? say("1 checkpoint") : say("{0} checkpoints", count),
       newest === undefined ? "" : `${about(newest, say)} · ${ago(newest.time, Date.now(), say)}`,
       left > 0 ? say("{0} is at work", newest?.agent ?? say("an agent")) : "",
       failed === "" ? "" : say("the files are not watched: {0}", failed),
+      this.recording.summary(),
     ];
     this.set(`${icon} ${count}`, lines.filter(Boolean).join("\n"));
   }

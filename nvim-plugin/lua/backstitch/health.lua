@@ -53,6 +53,25 @@ function M.check()
     health.info('does not run: it starts with the first file')
   end
 
+  health.start('Recording')
+  local recordings = vim.system({ binary, '--json', 'setup', '--status' }, { text = true, timeout = 10000 }):wait()
+  local ok, answer = pcall(vim.json.decode, recordings.stdout or '', { luanil = { object = true } })
+  if recordings.code ~= 0 or not ok then
+    health.warn('it is not known: ' .. vim.trim(recordings.stderr or ''))
+  elseif #answer.agents == 0 then
+    health.info('no agent was found on this machine')
+  else
+    for _, agent in ipairs(answer.agents) do
+      local said = ('%s: recording is %s'):format(agent.agent, agent.recording and 'on' or 'off')
+      if not agent.reason then
+        health.ok(said)
+      else
+        local tell = agent.recording and health.warn or health.error
+        tell(said .. ': ' .. agent.reason, agent.fix)
+      end
+    end
+  end
+
   health.start('Workspace')
   local root = server.root(vim.uv.cwd() or '.') or vim.uv.cwd()
   local status = vim.system({ binary, 'status' }, { text = true, timeout = 10000, cwd = root }):wait()

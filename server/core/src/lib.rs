@@ -45,5 +45,5 @@ pub use history::{
 };
 pub use stats::{LineTotals, Sizes, Stats};
 pub use verify::Verified;
-pub use workspace::{Locate, Workspace, state_dir};
+pub use workspace::{Locate, Workspace, data_dir, state_dir};
 pub use worktree::recorder::{Recorder, Recording, Standing};

@@ -373,6 +373,11 @@ pub(crate) fn config_dir() -> Option<PathBuf> {
     user_dir("XDG_CONFIG_HOME", ".config")
 }
 
+/// The user's data of Backstitch: `$XDG_DATA_HOME/backstitch`, or the platform's own place.
+pub fn data_dir() -> Option<PathBuf> {
+    user_dir("XDG_DATA_HOME", ".local/share")
+}
+
 /// `variable` names the directory that ours is in, else `place` in the home directory.
 fn user_dir(variable: &str, place: &str) -> Option<PathBuf> {
     let env = |name: &str| {

@@ -71,6 +71,8 @@ pub enum CliCommand {
         backstitch setup                          set up every agent found\n  \
         backstitch setup claude-code --print      show what would be written\n  \
         backstitch setup claude-code --scope project\n  \
+        backstitch setup --status                 is recording on, and if not, why\n  \
+        backstitch setup --repair                 hooks that run a missing program run this one\n  \
         backstitch setup claude-code --uninstall")]
     Setup(SetupArgs),
     /// The workspace, its store, and what is not captured
@@ -310,6 +312,12 @@ pub struct SetupArgs {
     /// Take out what setup wrote
     #[arg(long)]
     pub uninstall: bool,
+    /// Say if each agent is recorded; if not, why, and what to do; write nothing
+    #[arg(long, conflicts_with_all = ["print", "uninstall", "repair", "scope"])]
+    pub status: bool,
+    /// Have hooks run this program where theirs is missing or will be deleted
+    #[arg(long, conflicts_with = "uninstall")]
+    pub repair: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -6,7 +6,7 @@ use super::args::{self, GlobalArgs, SetupScope};
 use super::context;
 use super::error::{CliError, CliResult};
 use super::out::{self, Out};
-use crate::render::{BOLD, DIM, GREEN};
+use crate::render::{self, BOLD, DIM, GREEN, RED};
 use crate::setup::{self, SetupOutcome, SetupRequest, SetupResult};
 
 pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResult<()> {
@@ -16,6 +16,12 @@ pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResu
             CliError::usage(format!("there is nothing to set up for `{unknown}`"))
                 .hint(format!("known so far: {}", known.join(", "))),
         );
+    }
+    if options.status {
+        return status(options, global, out);
+    }
+    if options.repair {
+        return repair(options, global, out);
     }
     let agents: Vec<(String, Option<String>)> = if options.agents.is_empty() {
         setup::found()
@@ -70,6 +76,86 @@ pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResu
     let recorded = |done: &SetupResult| !done.outcome.is_printed() && !done.is_editor();
     if all.iter().any(recorded) && !options.uninstall {
         out.remark("Sessions started from now on are recorded; `backstitch log` shows them.\n")?;
+    }
+    Ok(())
+}
+
+/// Says if each agent is recorded.
+fn status(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResult<()> {
+    // outside of a workspace the user's settings are all there is
+    let project = context::find(global).ok().map(|workspace| workspace.root);
+    let mut all = setup::recordings(project.as_deref());
+    if !options.agents.is_empty() {
+        all.retain(|recording| options.agents.iter().any(|name| name == recording.agent));
+    }
+    if out.json {
+        let facts: Vec<Value> = all.iter().map(setup::recording_facts).collect();
+        return out::answer(json!({ "agents": facts }));
+    }
+    if all.is_empty() {
+        return out.text("no agent was found on this machine\n");
+    }
+    let paint = out.paint;
+    for recording in &all {
+        let name = paint.on(BOLD, recording.agent);
+        let (word, style) = if recording.on {
+            ("on", GREEN)
+        } else {
+            ("off", RED)
+        };
+        let mut text = format!("{name}: recording is {}", paint.on(style, word));
+        if let Some(reason) = &recording.reason {
+            text.push_str("; ");
+            text.push_str(&render::clean(reason));
+        }
+        text.push('\n');
+        if let Some(fix) = &recording.fix {
+            text.push_str(&paint.on(DIM, &format!("  {fix}\n")));
+        }
+        out.text(&text)?;
+    }
+    Ok(())
+}
+
+/// Has hooks run a program that exists, where theirs does not or will not.
+fn repair(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResult<()> {
+    let project = match options.scope {
+        SetupScope::User => None,
+        SetupScope::Project => Some(context::find(global)?.root),
+    };
+    let request = SetupRequest {
+        project: project.as_deref(),
+        uninstall: false,
+        print: options.print,
+    };
+    let mut all = Vec::new();
+    for agent in crate::agents::AGENTS {
+        let named = options.agents.iter().any(|name| name == agent.name);
+        if named || options.agents.is_empty() {
+            all.extend(setup::repair(agent.name, request).map_err(CliError::from)?);
+        }
+    }
+    if out.json {
+        let facts: Vec<Value> = all.iter().map(setup::facts).collect();
+        return out::answer(json!({ "repair": true, "agents": facts }));
+    }
+    if all.is_empty() {
+        return out.remark("no hooks of Backstitch were found; `backstitch setup` adds them\n");
+    }
+    for done in &all {
+        if done.outcome.is_printed() {
+            say(done, false, out)?;
+            continue;
+        }
+        let settings = done.settings.display();
+        let name = out.paint.on(BOLD, done.agent);
+        let said = match (&done.program, done.outcome) {
+            (Some(program), SetupOutcome::Written) => {
+                format!("the hooks in {settings} run {} now", program.display())
+            }
+            _ => format!("nothing to repair in {settings}"),
+        };
+        out.remark(&format!("{name}: {said}\n"))?;
     }
     Ok(())
 }

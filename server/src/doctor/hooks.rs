@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{CheckState, Finding, shown};
 use crate::agents;
+use crate::render;
 use crate::setup;
 
 /// An agent that does not say its version by then is not asked any longer.
@@ -58,6 +59,29 @@ pub(super) fn examine(root: &Path) -> Vec<Finding> {
         all.push(Finding::of(name, CheckState::Wrong, said, hint.clone()));
     }
     for (command, path) in commands {
+        let trouble = setup::trouble(&command);
+        let of_project = path.starts_with(root.join(".claude"));
+        if let Some(trouble) = &trouble {
+            let (state, begin) = if trouble.stops() {
+                (CheckState::Wrong, "does not work: ")
+            } else {
+                (CheckState::Warning, "needs a repair: ")
+            };
+            let said = trouble.said().replacen("run ", "it runs ", 1);
+            all.push(Finding::of(
+                name,
+                state,
+                format!(
+                    "the hook in {} {begin}{}",
+                    shown(&path),
+                    render::clean(&said)
+                ),
+                setup::fix(name, of_project),
+            ));
+        }
+        if trouble.is_some_and(|trouble| trouble.stops()) {
+            continue;
+        }
         all.push(match fires(&command) {
             Ok(took) => Finding::good(
                 name,

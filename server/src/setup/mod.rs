@@ -1,11 +1,13 @@
 //! `backstitch setup`: lets agents report what they do, and editors show it. Owns which there are, whether they
 //! are found here, and what becomes of their settings; `claude_code` and `editors` own the shapes, `file` the
-//! writing, `json` the way from a value back into its text.
+//! writing, `json` the way from a value back into its text, `program` what hooks run, `recording` if they run anything.
 
 mod claude_code;
 mod editors;
 mod file;
 mod json;
+mod program;
+mod recording;
 
 use std::path::{Path, PathBuf};
 
@@ -13,6 +15,9 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use crate::agents;
+
+pub use program::trouble;
+pub use recording::{facts as recording_facts, fix, recordings, repair};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetupRequest<'a> {
@@ -38,6 +43,8 @@ pub struct SetupResult {
     pub text: String,
     /// What else there is to know.
     pub note: Option<&'static str>,
+    /// The program that the hooks run now.
+    pub program: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,10 +99,15 @@ pub use claude_code::EVENTS;
 /// Where Claude Code's settings may stand: the user's, and those of a project.
 pub fn settings_of_claude_code(project: &Path) -> Vec<PathBuf> {
     let user = claude_dir().map(|dir| dir.join("settings.json"));
-    let own = ["settings.json", "settings.local.json"];
     user.into_iter()
-        .chain(own.map(|name| project.join(".claude").join(name)))
+        .chain(settings_of_project(project))
         .collect()
+}
+
+/// Claude Code's settings of a project alone.
+fn settings_of_project(project: &Path) -> Vec<PathBuf> {
+    let own = ["settings.json", "settings.local.json"];
+    own.map(|name| project.join(".claude").join(name)).into()
 }
 
 /// Claude Code's program.
@@ -141,10 +153,12 @@ pub fn run(agent: &str, found: Option<String>, request: SetupRequest) -> Result<
         settings => (settings?, false),
     };
     let mut value = settings.value.clone();
+    let mut program = None;
     let edit = if request.uninstall {
         claude_code::remove(&mut value)
     } else {
-        claude_code::add(&mut value, &command(agent.name)?)
+        let program = program.insert(hooks_program(request.print)?);
+        claude_code::add(&mut value, &command(agent.name, program)?)
     };
     edit.with_context(|| format!("{} was not changed", settings.file.path.display()))?;
     let text = settings.text_of(&value);
@@ -173,6 +187,7 @@ pub fn run(agent: &str, found: Option<String>, request: SetupRequest) -> Result<
         backup,
         text,
         note: None,
+        program,
     })
 }
 
@@ -181,17 +196,29 @@ pub fn is_no_json(error: &anyhow::Error) -> bool {
     error.root_cause().is::<serde_json::Error>()
 }
 
-/// What the agent is to run: this very binary.
-fn command(agent: &str) -> Result<String> {
-    Ok(format!("{} hook {agent}", quoted(&binary()?)))
+/// The program that hooks are to run. A copy of it is made where that is needed, unless this is for show.
+fn hooks_program(print: bool) -> Result<PathBuf> {
+    if print {
+        program::for_hooks()
+    } else {
+        program::prepared()
+    }
 }
 
+/// The command that the agent is to run at each event.
+fn command(agent: &str, program: &Path) -> Result<String> {
+    Ok(format!("{} hook {agent}", quoted(&text(program)?)))
+}
+
+/// This very program.
 fn binary() -> Result<String> {
-    let binary = std::env::current_exe().context("this program's own path")?;
-    let binary = binary
-        .to_str()
-        .context("this program's own path is not UTF-8")?;
-    Ok(binary.to_owned())
+    text(&std::env::current_exe().context("this program's own path")?)
+}
+
+fn text(program: &Path) -> Result<String> {
+    let text = program.to_str();
+    let text = text.with_context(|| format!("the path {} is not UTF-8", program.display()))?;
+    Ok(text.to_owned())
 }
 
 /// A word for a shell.
@@ -239,6 +266,7 @@ pub fn facts(done: &SetupResult) -> Value {
         "kind": if done.is_editor() { "editor" } else { "agent" },
         "note": done.note,
         "events": done.events,
+        "program": done.program.as_ref().map(|path| path.to_string_lossy()),
         "backup": done.backup.as_ref().map(|path| path.to_string_lossy()),
         "content": done.outcome.is_printed().then(|| {
             serde_json::from_str(&done.text).unwrap_or_else(|_| Value::from(done.text.as_str()))

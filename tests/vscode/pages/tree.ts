@@ -7,6 +7,8 @@ export class Tree {
   readonly rows: Locator;
   /** What is shown instead of rows. */
   readonly welcome: Locator;
+  /** A line above the rows. */
+  readonly message: Locator;
   private readonly page: Page;
 
   constructor(page: Page, view: string) {
@@ -14,6 +16,7 @@ export class Tree {
     this.pane = page.locator('.pane').filter({ has: page.locator(`.pane-header[aria-label^="${view}"]`) });
     this.rows = this.pane.locator('.monaco-list-row[role="treeitem"]');
     this.welcome = this.pane.locator('.welcome-view-content');
+    this.message = this.pane.locator('.tree-explorer-viewlet-tree-view > .message');
   }
 
   /** A row by its label, whole or by a pattern. */

@@ -103,6 +103,34 @@ export class World {
     return JSON.parse(this.run('--json', ...args));
   }
 
+  /** The one command of all hooks in Claude Code's settings of the user. */
+  hookCommand(): string {
+    const { hooks } = JSON.parse(this.read(this.claudeSettings)) as {
+      hooks: Record<string, { hooks: { command: string }[] }[]>;
+    };
+    const all = Object.values(hooks).flatMap((groups) => groups.flatMap((group) => group.hooks));
+    const [command, ...others] = new Set(all.map(({ command }) => command));
+    assert.ok(command !== undefined && others.length === 0, `${command} and ${others.join()}`);
+    return command;
+  }
+
+  get claudeSettings(): string {
+    return path.join(this.home, '.claude/settings.json');
+  }
+
+  /** Has the hooks run this program. */
+  hookProgram(program: string): void {
+    this.run('setup', 'claude-code');
+    const text = this.read(this.claudeSettings);
+    this.write(this.claudeSettings, text.replaceAll(this.hookCommand(), `${program} hook claude-code`));
+  }
+
+  /** Sends a prompt as Claude Code does: what its settings say is run by a shell. Gives the exit status. */
+  promptByHook(prompt: string): number {
+    const payload = { session_id: 's', hook_event_name: 'UserPromptSubmit', prompt, cwd: this.root };
+    return this.spawn('sh', ['-c', this.hookCommand()], { input: JSON.stringify(payload) }).code;
+  }
+
   // ---- files -----------------------------------------------------------------------------------------------------
 
   path(file: string): string {

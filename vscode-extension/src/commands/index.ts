@@ -14,13 +14,20 @@ import type { Checkpoint, Commands, Where } from "../server/protocol.ts";
 import { told } from "../show/errors.ts";
 import * as pick from "../show/pick.ts";
 import { point } from "../show/words.ts";
+import type { Recording } from "../recording.ts";
 import type { TimelineView } from "../timeline/view.ts";
 import { asArguments, filterOf, itself, only, operationOf, pointOf, seenAt, toTakeOut } from "./arguments.ts";
 import * as history from "./history.ts";
 import { Restores, type Verb } from "./restore.ts";
 import * as setup from "./setup.ts";
 
-export type Parts = { review: Review; quickDiff: QuickDiff; timeline: TimelineView; graph: Graph };
+export type Parts = {
+  review: Review;
+  quickDiff: QuickDiff;
+  timeline: TimelineView;
+  graph: Graph;
+  recording: Recording;
+};
 type Run = (...given: unknown[]) => unknown;
 
 export function registerCommands(ctx: Ctx, parts: Parts): void {
@@ -213,7 +220,11 @@ function table(ctx: Ctx, parts: Parts, restores: Restores): Record<string, Run> 
       ctx.log.show();
     },
     "backstitch.server.choose": () => setup.choose(ctx),
-    "backstitch.setup": () => setup.agents(ctx),
+    "backstitch.setup": async () => {
+      await setup.agents(ctx);
+      await parts.recording.check();
+    },
+    "backstitch.repair": () => parts.recording.repair(),
     "backstitch.menu": () => history.menu(ctx),
   };
 }

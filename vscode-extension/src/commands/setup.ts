@@ -1,9 +1,9 @@
 // First use: where the server is, and which agents are to report.
 
-import { execFile } from "node:child_process";
 import * as vscode from "vscode";
 
 import type { Ctx } from "../ctx.ts";
+import { run } from "./run.ts";
 
 const say = vscode.l10n.t;
 
@@ -91,13 +91,4 @@ export async function missing(ctx: Ctx): Promise<void> {
   else if (chosen === settings) {
     await vscode.commands.executeCommand("workbench.action.openSettings", "backstitch.server");
   } else if (chosen === again) await ctx.restart();
-}
-
-function run(program: string, args: string[]): Promise<string> {
-  return new Promise((resolve, reject) => {
-    execFile(program, args, (error, stdout, stderr) => {
-      if (error === null) resolve(stdout);
-      else reject(new Error(stderr.trim().replace(/^error: /, "") || error.message));
-    });
-  });
 }

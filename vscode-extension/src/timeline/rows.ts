@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 
 import * as documents from "../documents/open.ts";
+import type { Agent } from "../recording.ts";
 import {
   type Branch,
   type Change,
@@ -158,6 +159,18 @@ class GapRow extends NoteRow {
       "warning",
       "list.warningForeground",
     );
+  }
+}
+
+/** An agent whose hooks do nothing, with the reason; chosen, it is repaired. */
+export class RecordingRow extends NoteRow {
+  constructor({ agent, reason, fix, repair }: Agent) {
+    const say = vscode.l10n.t;
+    super(say("Recording: off ({0})", agent), reason ?? "", "warning", "list.warningForeground");
+    this.id = `recording:${agent}`;
+    const action = repair === null ? (fix ?? "") : say("Choose this row to repair it.");
+    this.tooltip = [reason ?? "", action].filter(Boolean).join("\n");
+    if (repair !== null) this.command = { command: "backstitch.repair", title: say("Repair") };
   }
 }
 

@@ -11,10 +11,11 @@ import {
   type Where,
   shown,
 } from "../server/protocol.ts";
+import type { Recording } from "../recording.ts";
 import { message } from "../show/errors.ts";
 import { chooseFilter } from "./filter.ts";
 import { type Filter, entries, isEmpty, written } from "./model.ts";
-import { BranchRow, EntryRow, MoreRow, type Row } from "./rows.ts";
+import { BranchRow, EntryRow, MoreRow, RecordingRow, type Row } from "./rows.ts";
 
 const PAGE = 200;
 
@@ -31,12 +32,18 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
   private pending: NodeJS.Timeout | undefined;
   /** What was asked for the rows that are shown, and what was answered. */
   private readonly drawn = new Map<string, string>();
+  /** The agents that have a row of their own, as text. */
+  private broken = "[]";
+  private hasHistory = false;
   /** Ages are to be right as long as they are seen. */
   private readonly ages = setInterval(() => {
     if (this.view.visible) this.refresh();
   }, 60_000);
 
-  constructor(private readonly ctx: Ctx) {
+  constructor(
+    private readonly ctx: Ctx,
+    private readonly recording: Recording,
+  ) {
     this.view = vscode.window.createTreeView("backstitch.timeline", {
       treeDataProvider: this,
       showCollapseAll: true,
@@ -49,6 +56,11 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
       }),
       ctx.onDidChangeState(() => {
         this.refresh();
+      }),
+      recording.onDidChange(() => {
+        // a row that is drawn anew under an open menu is lost to it
+        if (this.broken !== JSON.stringify(recording.broken())) this.refresh();
+        else if (this.hasHistory) this.say(recording.summary() || undefined);
       }),
       vscode.window.onDidChangeActiveTextEditor((editor) => {
         // another folder may be another workspace
@@ -159,11 +171,15 @@ export class TimelineView implements vscode.TreeDataProvider<Row>, vscode.Dispos
     const first = await this.read(this.root());
     this.say(undefined);
     void vscode.commands.executeCommand("setContext", "backstitch.unreadable", false);
-    // the view's own welcome says what to do
-    if (first.head === null) return [];
+    this.broken = JSON.stringify(this.recording.broken());
+    this.hasHistory = first.head !== null;
+    const broken = this.recording.broken().map((agent) => new RecordingRow(agent));
+    // the view's own welcome says what to do; a message would hide it
+    if (first.head === null) return broken;
+    this.say(this.recording.summary() || undefined);
     const branches = first.branches.filter((branch) => !branch.deleted);
     branches.sort((a, b) => Number(b.current) - Number(a.current) || a.name.localeCompare(b.name));
-    return branches.map((branch) => new BranchRow(shown(first.workspace), branch));
+    return [...broken, ...branches.map((branch) => new BranchRow(shown(first.workspace), branch))];
   }
 
   private async entries({ root, branch }: BranchRow): Promise<Row[]> {

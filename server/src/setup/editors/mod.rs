@@ -200,6 +200,7 @@ fn done(
         backup,
         text,
         note: Some(editor.note),
+        program: None,
     }
 }
 
