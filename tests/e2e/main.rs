@@ -21,6 +21,7 @@ mod large;
 mod lent;
 mod lsp;
 mod messages;
+mod moves;
 mod numbers;
 mod nvim;
 mod oracle;

@@ -102,9 +102,10 @@ impl World {
                     .filter(own)
                     .collect(),
             ),
-            Edit::Remove { file } | Edit::Rename { file, .. } => {
-                nth(*file, files.keys().filter(own).collect())
-            }
+            Edit::Remove { file }
+            | Edit::Rename { file, .. }
+            | Edit::Replaced { file, .. }
+            | Edit::Copy { file, .. } => nth(*file, files.keys().filter(own).collect()),
             Edit::Chmod { file, .. } => nth(
                 *file,
                 files
@@ -214,6 +215,31 @@ impl World {
                         && (announced
                             || token.node.is_none() && (token.sure != own || token.who != who))
                     {
+                        token.sure = Sure::No;
+                    }
+                }
+            }
+            Edit::Replaced { to, .. } | Edit::Copy { to, .. } => {
+                let to = super::ops::PATHS[usize::from(*to) % super::ops::PATHS.len()];
+                let target = self.root.join(to);
+                let link = |p: &str| matches!(files.get(p), Some(Entry::Link { .. }));
+                let regular = !link(&path) && !link(to);
+                let free = self.is_free(to, &files) && !target.starts_with(&full);
+                if to == path || !regular || !free {
+                    return;
+                }
+                if let Some(dir) = target.parent() {
+                    fs::create_dir_all(dir).expect("directories");
+                }
+                if matches!(edit, Edit::Replaced { .. }) {
+                    fs::rename(&full, &target).expect("a rename");
+                    fs::copy(&target, &full).expect("a copy");
+                } else {
+                    fs::copy(&full, &target).expect("a copy");
+                }
+                // from now on nobody can say which of the two a line is of
+                for line in text.lines() {
+                    if let Some(token) = self.tokens.get_mut(line) {
                         token.sure = Sure::No;
                     }
                 }

@@ -7,7 +7,7 @@ use backstitch_core::capture::{AgentEvent, Effect, EventKind, ToolCall, ToolRepo
 use backstitch_core::model::NodeId;
 
 use super::model::{Entry, Sure, Who, hides};
-use super::ops::{Edit, Op};
+use super::ops::Op;
 use super::world::{Call, Checked, World};
 
 impl World {
@@ -209,9 +209,7 @@ impl World {
                 };
                 for edit in edits {
                     let subject = self.subject(edit, &self.disk());
-                    if call.names.is_none()
-                        || (call.names == subject && !matches!(edit, Edit::Rename { .. }))
-                    {
+                    if call.names.is_none() || (call.names == subject && !edit.names_another()) {
                         self.edit(edit, call.who, Some(&call));
                     }
                 }

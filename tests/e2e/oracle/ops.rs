@@ -24,7 +24,8 @@ pub const PATHS: [&str; 11] = [
 
 pub const RULES: [&str; 4] = ["", "*.log\n", "gen/\n", "*.log\ngen/\n"];
 
-/// One change on disk.
+/// One change on disk. `Replaced`: a file moves, and an equal one takes its place at once. `Copy`: a file is copied,
+/// maybe to where it was before.
 #[derive(Clone, Debug)]
 pub enum Edit {
     Insert { file: u8, at: u8, lines: u8 },
@@ -34,10 +35,22 @@ pub enum Edit {
     Binary { path: u8 },
     Remove { file: u8 },
     Rename { file: u8, to: u8 },
+    Replaced { file: u8, to: u8 },
+    Copy { file: u8, to: u8 },
     Chmod { file: u8, executable: bool },
     Link { path: u8, target: u8 },
     FinalNewline { file: u8 },
     Rules { rules: u8 },
+}
+
+impl Edit {
+    /// It is about a second path, too.
+    pub fn names_another(&self) -> bool {
+        matches!(
+            self,
+            Self::Rename { .. } | Self::Replaced { .. } | Self::Copy { .. }
+        )
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -244,6 +257,18 @@ fn edit(mix: Mix) -> BoxedStrategy<Edit> {
             2,
             (any::<u8>(), any::<u8>())
                 .prop_map(|(file, to)| Edit::Rename { file, to })
+                .boxed(),
+        ),
+        (
+            1,
+            (any::<u8>(), any::<u8>())
+                .prop_map(|(file, to)| Edit::Replaced { file, to })
+                .boxed(),
+        ),
+        (
+            2,
+            (any::<u8>(), any::<u8>())
+                .prop_map(|(file, to)| Edit::Copy { file, to })
                 .boxed(),
         ),
         (

@@ -65,6 +65,7 @@ impl PlanBuilder<'_> {
         files.extend(engine.adopted_between(&ancestry, self.head, to)?);
         files.extend(carried.keys());
         let mut unknown_there = Vec::new();
+        let mut ways = Vec::new();
         for file in files {
             let before = engine.state_known(&ancestry, file, self.head)?;
             if !engine.known_at(&ancestry, file, to)? {
@@ -72,8 +73,21 @@ impl PlanBuilder<'_> {
                 continue;
             }
             let after = history::state_at(&ancestry, file, to)?;
+            ways.push((file, before, after));
+        }
+        // identity and path are two things: the file at a path may be another one of equal content, which leaves it
+        let left: BTreeSet<RelPath> = ways
+            .iter()
+            .filter_map(|(_, before, after)| {
+                let from = &before.as_ref()?.path;
+                let stays = after.as_ref().is_some_and(|to| to.path == *from);
+                (!stays).then(|| from.clone())
+            })
+            .collect();
+        for (file, before, after) in ways {
             if before.is_none()
                 && let Some(placed) = &after
+                && !left.contains(&placed.path)
                 && engine.root.look_over(&placed.path, &placed.image)?.image == placed.image
             {
                 continue;
