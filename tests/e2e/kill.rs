@@ -7,6 +7,7 @@
 
 mod collected;
 mod packs;
+mod places;
 mod story;
 mod switches;
 

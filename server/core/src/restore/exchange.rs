@@ -52,7 +52,8 @@ impl Exchange<'_> {
         };
         let larger = std::cmp::max_by_key(&self.from, &self.to, |image| size(image));
         let was_there = self.root.look_over(path, larger)?;
-        if was_there.image == self.to && !was_there.is_dir {
+        // a directory may stand where a file has gone: an earlier run that was cut off has begun to fill it
+        if was_there.image == self.to {
             return self.already_there();
         }
         if was_there.image != self.from {
