@@ -3,6 +3,7 @@
 mod disks;
 mod forbidden;
 mod places;
+mod prepared_store;
 mod special;
 
 use std::ffi::OsStr;

@@ -319,7 +319,8 @@ fn what_is_wrong_is_said_and_breaks_nothing() {
     assert_eq!(world.json(["status"])["gaps"], json!([]));
 }
 
-/// Where the histories are: in a file of the user, or of the workspace, and on the command line before all.
+/// Where the histories are: in a file of the user, and on the command line before all; a file of the workspace has no
+/// say.
 #[test]
 fn the_stores_are_where_the_settings_say() {
     let world = World::committed(&[("a.txt", "one\n")]);
@@ -345,12 +346,21 @@ fn the_stores_are_where_the_settings_say() {
     assert_eq!(world.read("a.txt"), "one\n");
 
     // in the tree itself: it is no part of it
-    world.write(FILE, "store = { dir = \"my store\" }\n");
+    let inside = world.path("my store");
+    world.write(FILE, "store = { dir = \"its store\" }\n");
+    let mine = format!("store.dir = {:?}\n", inside.to_str().expect("plain"));
+    user_file(&world, &mine);
+    assert!(
+        world
+            .ok(["status"])
+            .stderr
+            .contains(":1: `store.dir`: a file in a workspace")
+    );
+    world.remove(FILE);
     agent.prompt("go on");
     agent.bash("echo three >> a.txt");
     agent.stop();
     let store = world.json(["status"])["store"].clone();
-    let inside = world.path("my store");
     assert!(
         store
             .as_str()

@@ -18,6 +18,7 @@ use crate::model::{
 };
 use crate::restore::Plan;
 use crate::roots;
+use crate::store::owner::{self, Owner};
 use crate::store::{self, Durable, Store};
 use crate::workspace::Workspace;
 use crate::worktree::disk::Root;
@@ -157,7 +158,11 @@ impl Engine {
                 name: workspace.store_dir.display().to_string(),
             });
         }
+        let owner = owner::check(&workspace.store_dir, &workspace.root)?;
         let store = Store::open(&workspace.store_dir)?;
+        if owner == Owner::Unstamped {
+            store.adopt()?;
+        }
         crate::forks::finish_left(&store, &workspace.root)?;
         let identity = root.identity();
         if !roots::settle(&store, workspace, identity)? {
@@ -625,7 +630,10 @@ impl Engine {
 
 /// Notes a gap where the store itself cannot be used. `false`: not even that was possible.
 pub fn record_gap(workspace: &Workspace, what: &str) -> bool {
-    store::gaps::append(&workspace.store_dir, what)
+    let refused = owner::check(&workspace.store_dir, &workspace.root);
+    // nothing is written to a store that is not the user's; on a full disk there is space set aside
+    !matches!(refused, Err(Error::Refused { .. }))
+        && store::gaps::append(&workspace.store_dir, what)
 }
 
 fn cut_off(workspace: &Workspace) -> Error {

@@ -94,6 +94,24 @@ impl fmt::Debug for ContentId {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RelPath(Vec<u8>);
 
+/// The names under which version control keeps its own things.
+pub(crate) const VCS: [&[u8]; 3] = [b".git", b".jj", b".hg"];
+
+/// True if a file system may take this name for one of `VCS`: some ignore the case, and HFS+ ignores characters that
+/// have no width, as git has them in `next_hfs_char`.
+pub(crate) fn is_vcs(name: &[u8]) -> bool {
+    let folded = |name: &[u8]| VCS.iter().any(|vcs| name.eq_ignore_ascii_case(vcs));
+    if folded(name) || name.is_ascii() {
+        return folded(name);
+    }
+    let without_width = |c: char| !matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
+    let plain: String = String::from_utf8_lossy(name)
+        .chars()
+        .filter(|c| without_width(*c))
+        .collect();
+    folded(plain.as_bytes())
+}
+
 impl RelPath {
     /// None for what is not a plain relative path: absolute, empty, or with `.`, `..` or NUL.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Option<Self> {
@@ -141,6 +159,11 @@ impl RelPath {
             (b"", _) => Self::new(name),
             (dir, _) => Self::new([dir, b"/", name].concat()),
         }
+    }
+
+    /// True if a part of it is a folder, or a file, of version control.
+    pub fn is_in_vcs(&self) -> bool {
+        self.0.split(|b| *b == b'/').any(is_vcs)
     }
 
     /// Whether this is `dir` itself or lies below it.

@@ -7,10 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::config;
 use crate::error::{Context, Error, Result};
 use crate::hint::Hint;
-use crate::model::{ContentId, bytes_path, os_bytes};
+use crate::model::{ContentId, VCS, bytes_path, os_bytes};
 use crate::store;
 use crate::worktree::disk::DirIdentity;
-use crate::worktree::scan::VCS;
 
 /// The file that marks a directory as a workspace, and has its settings.
 pub(crate) const MARK: &str = ".backstitch.toml";
@@ -20,7 +19,7 @@ pub(crate) const MARK: &str = ".backstitch.toml";
 pub struct Locate<'a> {
     /// Named by the user; then nothing is looked for.
     pub workspace: Option<&'a Path>,
-    /// Holds the stores of all workspaces, instead of the user's state directory, whatever the settings say.
+    /// Holds the stores of all workspaces, whatever the settings say.
     pub store_dir: Option<&'a Path>,
     pub cwd: &'a Path,
 }
@@ -106,13 +105,13 @@ impl Workspace {
                 from.display()
             )));
         }
-        let bases = Bases::of(l)?;
-        let known = |root: &Path| Self::known(&bases.of_root(root), root);
+        let base = stores(l)?;
+        let known = |root: &Path| Self::known(&base, root);
         if l.workspace.is_some() {
             return match known(&from) {
                 Some(here) => Ok(here),
                 None if too_wide(&from) => Err(refusal(&from)),
-                None => Ok(Self::at(&bases.of_root(&from), &from)),
+                None => Ok(Self::at(&base, &from)),
             };
         }
         if let Some(known) = from.ancestors().find_map(known) {
@@ -122,25 +121,20 @@ impl Workspace {
         let versioned = || {
             from.ancestors()
                 .filter(|dir| !too_wide(dir))
-                .filter(|dir| {
-                    VCS.iter()
-                        .any(|v| dir.join(crate::model::bytes_path(v)).exists())
-                })
+                .filter(|dir| is_versioned(dir))
                 .last()
         };
         let root = marked.or_else(versioned).unwrap_or(&from);
         if too_wide(root) {
             Err(refusal(root))
         } else {
-            Ok(Self::at(&bases.of_root(root), root))
+            Ok(Self::at(&base, root))
         }
     }
 
     /// Whether the directory shows by itself that it is a workspace: by version control, or its own file.
     pub fn is_marked(&self) -> bool {
-        let vcs = VCS.iter().map(|name| bytes_path(name));
-        let mut marks = vcs.chain([PathBuf::from(MARK)]);
-        marks.any(|mark| self.root.join(mark).exists())
+        is_marked(&self.root)
     }
 
     /// The directory that holds its store and those of others.
@@ -259,7 +253,7 @@ impl Workspace {
                 root.display()
             )));
         }
-        let store_dir = own_dir(&Bases::of(l)?.of_root(&root), &root);
+        let store_dir = own_dir(&stores(l)?, &root);
         if store_dir.join(SHARED).is_file() {
             return Err(Error::refused(
                 format!(
@@ -269,7 +263,7 @@ impl Workspace {
                 Hint::terminal("`backstitch status` there says which"),
             ));
         }
-        store::make_private_dir(&store_dir)?;
+        store::owner::make(&store_dir, &root)?;
         Ok(Self {
             root,
             store_dir,
@@ -396,33 +390,21 @@ fn user_dir(variable: &str, place: &str) -> Option<PathBuf> {
     Some(dir.join("backstitch"))
 }
 
-/// The directories that hold stores, each by its workspace's path.
-struct Bases {
-    /// Of every workspace, whatever its own settings say.
-    told: bool,
-    general: PathBuf,
+/// The directory that holds the stores: the command line names it, else the user's own settings, else it is in the
+/// user's state directory. A file in a workspace has no say: it may come with a clone, and so may a store.
+fn stores(l: &Locate<'_>) -> Result<PathBuf> {
+    match l.store_dir {
+        Some(dir) => std::path::absolute(dir).at("find", dir),
+        None => match config::user_store_dir() {
+            Some(dir) => Ok(dir),
+            None => user_stores(),
+        },
+    }
 }
 
-impl Bases {
-    fn of(l: &Locate<'_>) -> Result<Self> {
-        let general = match l.store_dir {
-            Some(dir) => std::path::absolute(dir).at("find", dir)?,
-            None => match config::said_store_dir(None) {
-                Some(dir) => dir,
-                None => state_dir()?.join("workspaces"),
-            },
-        };
-        Ok(Self {
-            told: l.store_dir.is_some(),
-            general,
-        })
-    }
-
-    fn of_root(&self, root: &Path) -> PathBuf {
-        let own = || config::said_store_dir(Some(root));
-        let own = (!self.told).then(own).flatten();
-        own.unwrap_or_else(|| self.general.clone())
-    }
+/// The directory of stores in the user's state directory.
+pub(crate) fn user_stores() -> Result<PathBuf> {
+    Ok(state_dir()?.join("workspaces"))
 }
 
 /// Readable, and different for every root.
@@ -447,6 +429,22 @@ fn store_name(root: &Path) -> String {
         if name.is_empty() { "root" } else { &name },
         &hash[..16]
     )
+}
+
+/// True if version control has its folder here.
+fn is_versioned(dir: &Path) -> bool {
+    VCS.iter().any(|name| dir.join(bytes_path(name)).exists())
+}
+
+fn is_marked(dir: &Path) -> bool {
+    is_versioned(dir) || dir.join(MARK).exists()
+}
+
+/// True if a place lies in a tree that may have been cloned. The home directory does not count: people keep their
+/// own files there under version control.
+pub(crate) fn is_in_a_clone(place: &Path) -> bool {
+    let mut above = place.ancestors().filter(|dir| !too_wide(dir));
+    above.any(is_marked)
 }
 
 fn too_wide(dir: &Path) -> bool {

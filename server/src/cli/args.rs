@@ -37,7 +37,7 @@ pub struct GlobalArgs {
     /// Work on this workspace [default: the one around the current directory]
     #[arg(long, global = true, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
-    /// Keep the history here [default: `store.dir` of the settings, else the user's state directory]
+    /// Keep the history here [default: `store.dir` of your own settings, else the user's state directory]
     #[arg(long, global = true, value_name = "DIR")]
     pub store_dir: Option<PathBuf>,
     /// Answer with one JSON document

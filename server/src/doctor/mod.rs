@@ -79,7 +79,7 @@ fn place(health: &Health) -> Vec<Finding> {
             STORE,
             CheckState::Warning,
             format!("{dir} is on a network or FUSE file system: it works without a write-ahead log there, and slower"),
-            "a directory on a disk of this machine is faster: set `store.dir`",
+            "a directory on a disk of this machine is faster: set `store.dir` in your own config.toml",
         ));
     }
     if health.read_only {
@@ -87,7 +87,7 @@ fn place(health: &Health) -> Vec<Finding> {
             STORE,
             CheckState::Wrong,
             format!("{dir} cannot be written: nothing is recorded, and gaps cannot be noted"),
-            "look at the permissions and the mount of it, or set `store.dir`",
+            "look at the permissions and the mount of it, or set `store.dir` in your own config.toml",
         ));
     }
     if health.is_nearly_full() {

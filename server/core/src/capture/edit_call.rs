@@ -327,11 +327,7 @@ fn named(root: &Path, cwd: Option<&Path>, path: &Path) -> Vec<NamedPath> {
         let outside = |why| NamedPath::Outside(crate::model::os_bytes(place.as_os_str()), why);
         match place.strip_prefix(root).ok().and_then(RelPath::from_path) {
             Some(path) => {
-                let vcs = path
-                    .bytes()
-                    .split(|b| *b == b'/')
-                    .any(|part| crate::worktree::scan::VCS.contains(&part));
-                if vcs {
+                if path.is_in_vcs() {
                     outside("inside a version-control folder")
                 } else {
                     NamedPath::Inside(path)

@@ -155,6 +155,22 @@ impl Key {
         })
     }
 
+    /// What holds where the workspace's own file says this and `own` holds without it. That file may come with a
+    /// clone, and an agent can write it. Err: why it is not heeded.
+    pub(super) fn heeded(
+        self,
+        _own: Option<&Setting>,
+        said: &Setting,
+    ) -> Result<Setting, &'static str> {
+        match self {
+            Self::StoreDir => Err(
+                "a file in a workspace cannot name the place of histories, for it may come with a clone; set it in \
+                 your own config.toml, or pass --store-dir",
+            ),
+            _ => Ok(said.clone()),
+        }
+    }
+
     /// Reads a value. `shown`: as it is written; `base`: where a relative path begins, if anywhere. Err: what is
     /// wrong with it.
     pub fn read(self, value: &Value, shown: &str, base: Option<&Path>) -> Result<Setting, String> {

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 pub use key::{Key, Lenses, Restoring, Setting, unknown};
 pub(crate) use key::{MAX_FILE, MOST};
-pub(crate) use sources::{Sources, said_store_dir};
+pub(crate) use sources::{Sources, user_store_dir};
 pub use sources::{keep_editor, read_once};
 
 /// What one source says.
@@ -75,6 +75,18 @@ struct Layer {
     faults: Vec<(PathBuf, Fault)>,
 }
 
+impl Layer {
+    fn source(&self, entry: &ValueAt) -> Source {
+        match &self.file {
+            Some(path) => Source::File {
+                path: path.clone(),
+                line: entry.line,
+            },
+            None => Source::Editor,
+        }
+    }
+}
+
 /// A file of settings: what it says, and what is wrong in it, each with its line.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn parse(text: &str, base: &Path) -> (SourceValues, Vec<(usize, String)>) {
@@ -103,6 +115,9 @@ pub struct Config {
     layers: [Layer; 3],
 }
 
+/// The layer of the workspace's own file. It may come with a clone, so it is heeded only as far as
+/// `Key::heeded` allows.
+const WORKSPACE: usize = 0;
 /// Which of the layers is the editor's.
 const EDITOR: usize = 1;
 
@@ -124,18 +139,23 @@ impl Config {
 
     /// What holds, and who says so. None: nobody does, and there is no default.
     pub fn get(&self, key: Key) -> (Option<Setting>, Source) {
-        for layer in &self.layers {
-            let Some(entry) = layer.said.0.get(&key) else {
-                continue;
-            };
-            let source = match &layer.file {
-                Some(path) => Source::File {
-                    path: path.clone(),
-                    line: entry.line,
-                },
-                None => Source::Editor,
-            };
-            return (Some(entry.setting.clone()), source);
+        let (own, source) = self.of_user(key);
+        let layer = &self.layers[WORKSPACE];
+        let Some(entry) = layer.said.0.get(&key) else {
+            return (own, source);
+        };
+        match key.heeded(own.as_ref(), &entry.setting) {
+            Ok(setting) => (Some(setting), layer.source(entry)),
+            Err(_) => (own, source),
+        }
+    }
+
+    /// The same without the workspace's own file.
+    fn of_user(&self, key: Key) -> (Option<Setting>, Source) {
+        for layer in &self.layers[EDITOR..] {
+            if let Some(entry) = layer.said.0.get(&key) {
+                return (Some(entry.setting.clone()), layer.source(entry));
+            }
         }
         (key.default(), Source::Default)
     }
@@ -205,9 +225,32 @@ impl Config {
     /// What is wrong in the files, one line each: the place, the reason, and what holds instead.
     pub fn problems(&self) -> Vec<String> {
         let faults = self.layers.iter().flat_map(|layer| &layer.faults);
+        let unheeded = self.unheeded();
         faults
+            .chain(&unheeded)
             .map(|(file, fault)| self.problem(file, fault))
             .collect()
+    }
+
+    /// What the workspace's own file says and may not.
+    fn unheeded(&self) -> Vec<(PathBuf, Fault)> {
+        let layer = &self.layers[WORKSPACE];
+        let Some(file) = &layer.file else {
+            return Vec::new();
+        };
+        let of = |(key, entry): (&Key, &ValueAt)| {
+            let own = self.of_user(*key).0;
+            let why = key.heeded(own.as_ref(), &entry.setting).err()?;
+            let fault = Fault {
+                line: entry.line,
+                key: Some(*key),
+                said: format!("`{}`: {why}", key.name()),
+            };
+            Some((file.clone(), fault))
+        };
+        let mut faults: Vec<_> = layer.said.0.iter().filter_map(of).collect();
+        faults.sort_by_key(|(_, fault)| fault.line);
+        faults
     }
 
     fn problem(&self, file: &Path, fault: &Fault) -> String {

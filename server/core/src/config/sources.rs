@@ -91,7 +91,7 @@ impl Sources {
             };
             *layer = read_layer(place, &texts[at]);
             if at == EDITOR {
-                // it would lead to the store in which it stands
+                // it would name the place of the store that it is read from
                 layer.said.remove(Key::StoreDir);
                 layer.file = None;
             }
@@ -185,12 +185,9 @@ fn literal(dir: &str) -> String {
     pattern
 }
 
-/// The place of all stores that the settings name for a workspace at this root.
-pub(crate) fn said_store_dir(root: Option<&Path>) -> Option<PathBuf> {
-    let place = match root {
-        Some(root) => root.join(MARK),
-        None => config_dir()?.join("config.toml"),
-    };
+/// The place of all stores that the user's own settings name.
+pub(crate) fn user_store_dir() -> Option<PathBuf> {
+    let place = config_dir()?.join("config.toml");
     match read_layer(&place, &read(&place)).said.get(Key::StoreDir) {
         Some(Setting::Dir(dir)) => std::path::absolute(dir).ok(),
         _ => None,
@@ -217,7 +214,7 @@ pub fn keep_editor(workspace: &Workspace, editor: &str, said: &SourceValues) -> 
     if there == text.as_bytes() || (workspace.shared && !workspace.store_dir.is_dir()) {
         return Ok(());
     }
-    store::make_private_dir(&workspace.store_dir)?;
+    store::owner::check(&workspace.store_dir, &workspace.root)?;
     let part = path.with_extension(format!("{}.part", std::process::id()));
     store::private_file(&part)
         .create(true)

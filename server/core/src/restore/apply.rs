@@ -199,6 +199,15 @@ impl Engine {
                 Phase::Recorded => {
                     self.clean_up(op)?;
                 }
+                Phase::Foreign => {
+                    let why = format!(
+                        "{op} was cut off, and was not begun by you on this machine: it is not carried out, and the \
+                         files stay as they are"
+                    );
+                    self.store
+                        .write(Durable::Power, |conn| journal::disown(conn, op, &why))?;
+                    store::gaps::append(&self.store.dir, &why);
+                }
             }
         }
         Ok(())

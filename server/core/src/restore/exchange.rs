@@ -42,6 +42,7 @@ pub(super) struct Exchange<'a> {
 impl Exchange<'_> {
     pub(super) fn run(&self) -> Result<ExchangeStep> {
         let path = &self.line.path;
+        self.root.may_change(path)?;
         if let Some((temp, place)) = self.temp()?.zip(self.root.place(path)?) {
             temp.mend(&place, &temp.sibling(&self.aside())?)?;
         }
@@ -72,7 +73,7 @@ impl Exchange<'_> {
         };
         if was_there.is_dir {
             // only what is empty by now is in the way: whatever held something was a conflict
-            remove_empty(&self.root.path.join(path.to_path()));
+            place.remove_empty();
         }
         if !self.to.is_absent() && !self.stage(&temp)? {
             return Ok(ExchangeStep::Surprise(
@@ -186,19 +187,6 @@ impl Exchange<'_> {
         crate::fault::point("staged");
         part.rename_to_free(temp)
     }
-}
-
-fn remove_empty(dir: &std::path::Path) {
-    if let Ok(entries) = std::fs::read_dir(dir) {
-        for entry in entries
-            .flatten()
-            .filter(|e| e.file_type().is_ok_and(|t| t.is_dir()))
-        {
-            remove_empty(&entry.path());
-        }
-    }
-    // only ever an empty one
-    std::fs::remove_dir(dir).ok();
 }
 
 /// Removes our names beside a path. What another writer left under them was saved as the paths returned.

@@ -9,7 +9,7 @@ use super::types::{FilePlan, PlannedDocument};
 use crate::error::Result;
 use crate::history::{Here, OpKind};
 use crate::model::{BranchId, ChangeId, ContentId, FileId, FileVersion, Image, OpId, RelPath};
-use crate::store::{now, state_columns, state_from};
+use crate::store::{now, owner, state_columns, state_from};
 
 const FILES: &str = "journal_file";
 const LEFT: &str = "journal_left";
@@ -38,6 +38,8 @@ pub(super) enum Phase {
     Backwards,
     /// The node is recorded; our names beside the files remain to be removed.
     Recorded,
+    /// Begun elsewhere: its journal is not believed.
+    Foreign,
 }
 
 impl Phase {
@@ -46,6 +48,7 @@ impl Phase {
             Self::Open => "open",
             Self::Backwards => "backwards",
             Self::Recorded => "recorded",
+            Self::Foreign => "foreign",
         }
     }
 }
@@ -65,8 +68,8 @@ pub(super) struct Begin<'a> {
 /// Writes the whole journal. `temp` names are made from the operation's number.
 pub(super) fn begin(conn: &Connection, here: Here, b: &Begin<'_>) -> Result<OpId> {
     conn.execute(
-        "INSERT INTO operation (kind, root, branch, of, target, time, to_branch, state)
-         VALUES (?1,?2,?3,?4,?5,?6,?7,'open')",
+        "INSERT INTO operation (kind, root, branch, of, target, time, to_branch, machine, state)
+         VALUES (?1,?2,?3,?4,?5,?6,?7,?8,'open')",
         params![
             b.kind.name(),
             here.root,
@@ -74,7 +77,8 @@ pub(super) fn begin(conn: &Connection, here: Here, b: &Begin<'_>) -> Result<OpId
             b.of,
             b.target,
             now(),
-            b.to_branch
+            b.to_branch,
+            owner::machine()
         ],
     )?;
     let op = OpId(conn.last_insert_rowid());
@@ -251,21 +255,22 @@ fn files_in(conn: &Connection, table: &str, op: OpId) -> Result<Vec<JournalFile>
 
 /// The restore that was cut off, if there is one.
 pub(super) fn open(conn: &Connection, here: Here) -> Result<Option<(OpId, Phase)>> {
-    Ok(conn
+    let found: Option<(OpId, String, Option<String>)> = conn
         .prepare_cached(
-            "SELECT id, state FROM operation WHERE state IN ('open','backwards','recorded') AND root = ?1
-             ORDER BY id LIMIT 1",
+            "SELECT id, state, machine FROM operation
+             WHERE state IN ('open','backwards','recorded') AND root = ?1 ORDER BY id LIMIT 1",
         )?
-        .query_row([here.root], |r| {
-            let state: String = r.get(1)?;
-            let phase = match state.as_str() {
-                "backwards" => Phase::Backwards,
-                "recorded" => Phase::Recorded,
-                _ => Phase::Open,
-            };
-            Ok((r.get(0)?, phase))
-        })
-        .optional()?)
+        .query_row([here.root], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
+        .optional()?;
+    Ok(found.map(|(op, state, machine)| {
+        let phase = match state.as_str() {
+            _ if machine != owner::machine() => Phase::Foreign,
+            "backwards" => Phase::Backwards,
+            "recorded" => Phase::Recorded,
+            _ => Phase::Open,
+        };
+        (op, phase)
+    }))
 }
 
 pub(super) fn leave(conn: &Connection, op: OpId, path: &RelPath, why: &str) -> Result<()> {
@@ -273,6 +278,16 @@ pub(super) fn leave(conn: &Connection, op: OpId, path: &RelPath, why: &str) -> R
         "UPDATE journal SET state = 'left', detail = ?3 WHERE operation = ?1 AND path = ?2",
     )?
     .execute(params![op, path, why])?;
+    Ok(())
+}
+
+/// Ends an operation that was begun elsewhere, without a look at its journal.
+pub(super) fn disown(conn: &Connection, op: OpId, why: &str) -> Result<()> {
+    conn.prepare_cached(
+        "UPDATE operation SET detail = ?2,
+           state = CASE WHEN node IS NULL THEN 'rolled back' ELSE 'incomplete' END WHERE id = ?1",
+    )?
+    .execute(params![op, why])?;
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 
 /// "bkst"
 const APPLICATION_ID: i64 = 0x626b_7374;
-const STEPS: [&str; 12] = [
+const STEPS: [&str; 13] = [
     include_str!("schema/001.sql"),
     include_str!("schema/002.sql"),
     include_str!("schema/003.sql"),
@@ -21,6 +21,7 @@ const STEPS: [&str; 12] = [
     include_str!("schema/010.sql"),
     include_str!("schema/011.sql"),
     include_str!("schema/012.sql"),
+    include_str!("schema/013.sql"),
 ];
 
 /// Brings the database to this version's schema; refuses a newer one and what is none of ours.

@@ -6,6 +6,7 @@ mod codec;
 mod coding;
 pub(crate) mod gaps;
 pub(crate) mod migrate;
+pub(crate) mod owner;
 mod pieces;
 
 use std::fs::{File, OpenOptions};
@@ -166,6 +167,23 @@ impl Store {
             dir: dir.to_path_buf(),
             hasty,
         })
+    }
+
+    /// Takes over a store of the user's that an earlier version made: what was cut off in it is this machine's to
+    /// finish. A store that cannot take the stamp is taken over again the next time.
+    pub(crate) fn adopt(&self) -> Result<()> {
+        let machine = owner::machine();
+        let open = "state IN ('open', 'backwards', 'recorded') AND machine IS NULL";
+        let any = format!("SELECT 1 FROM operation WHERE {open} LIMIT 1");
+        if machine.is_some() && self.conn.prepare_cached(&any)?.exists([])? {
+            self.note(true, |conn| {
+                conn.prepare_cached(&format!("UPDATE operation SET machine = ?1 WHERE {open}"))?
+                    .execute([&machine])?;
+                Ok(())
+            })?;
+        }
+        owner::stamp(&self.dir).ok();
+        Ok(())
     }
 
     /// Everything read while this is held is of one moment, and takes its locks once. None: such a one, or

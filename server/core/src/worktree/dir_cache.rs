@@ -13,11 +13,10 @@ use rustix::fs::FileType;
 use crate::capture::record_scan::NO_STAT;
 use crate::error::{Context, Result};
 use crate::history::Here;
-use crate::model::{OpId, RelPath, RootId, bytes_path};
+use crate::model::{OpId, RelPath, RootId, bytes_path, is_vcs};
 use crate::worktree::disk::{DirListing, Root, Stat, TEMP_PREFIX, stat_in};
 use crate::worktree::file_state;
 use crate::worktree::recorder::{ChangedPaths, WALK};
-use crate::worktree::scan::VCS;
 
 const MAGIC: &[u8; 8] = b"bsseen1\n";
 /// CacheKey so many changes a walk makes less work, and a new list.
@@ -310,7 +309,7 @@ fn relist(
         there.insert(name);
     }
     for (name, kind) in &listed.entries {
-        let ours = VCS.contains(&name.as_slice()) || name.starts_with(TEMP_PREFIX);
+        let ours = is_vcs(name) || name.starts_with(TEMP_PREFIX);
         if ours || there.contains(name.as_slice()) {
             continue;
         }

@@ -16,7 +16,8 @@ use rustix::io::Errno;
 
 use crate::config::{Config, MAX_FILE, Sources};
 use crate::error::{Context, Error, Result};
-use crate::model::{ContentId, Image, RelPath, bytes_path};
+use crate::hint::Hint;
+use crate::model::{ContentId, Image, RelPath, bytes_path, is_vcs};
 use crate::store::{self, LARGE, Store};
 use crate::worktree::ignore_rules::{Excludes, Excluding};
 pub(crate) use place::Content;
@@ -70,6 +71,19 @@ pub(crate) struct PathHandle<'p> {
     dir: OwnedFd,
     name: &'p [u8],
     shown: PathBuf,
+    /// It is version control's, and never changed.
+    forbidden: bool,
+}
+
+/// The refusal to change what is version control's: a hook or a setting there is run.
+fn forbidden(shown: &Path) -> Error {
+    Error::refused(
+        format!(
+            "{} is a file of version control, which Backstitch never changes",
+            shown.display()
+        ),
+        Hint::terminal("`backstitch verify` says whether the history is damaged"),
+    )
 }
 
 impl Root {
@@ -140,7 +154,12 @@ impl Root {
         let (dir, name) = rel.split();
         let shown = self.path.join(rel.to_path());
         match self.dir(dir) {
-            Ok(dir) => Ok(Some(PathHandle { dir, name, shown })),
+            Ok(dir) => Ok(Some(PathHandle {
+                dir,
+                name,
+                shown,
+                forbidden: rel.is_in_vcs(),
+            })),
             Err(Errno::NOENT) => Ok(None),
             Err(e) => Err(Error::Io {
                 what: format!("reach {}", shown.display()),
@@ -186,10 +205,20 @@ impl Root {
         Ok(at)
     }
 
+    /// Checks that a path may be changed: it is not version control's.
+    pub(crate) fn may_change(&self, rel: &RelPath) -> Result<()> {
+        if rel.is_in_vcs() {
+            Err(forbidden(&self.path.join(rel.to_path())))
+        } else {
+            Ok(())
+        }
+    }
+
     /// Makes the directories above `rel`; says how many were made.
     pub(crate) fn make_parents(&self, rel: &RelPath) -> Result<u32> {
         let (dir, _) = rel.split();
         let shown = self.path.join(rel.to_path());
+        self.may_change(rel)?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut at = self
             .fd
@@ -211,6 +240,9 @@ impl Root {
 
     /// Removes up to `count` directories above `rel`, innermost first, as long as they are empty.
     pub(crate) fn remove_parents(&self, rel: &RelPath, count: u32) {
+        if rel.is_in_vcs() {
+            return;
+        }
         let mut dir = rel.parent();
         for _ in 0..count {
             let Some(at) = dir else { return };
@@ -431,7 +463,13 @@ impl DirListing {
     pub(crate) fn look(&self, name: &[u8], limit: u64) -> Result<DiskEntry> {
         let shown = self.path.join(bytes_path(name));
         let dir = self.dir.try_clone().at("open the directory of", &shown)?;
-        PathHandle { dir, name, shown }.look_up_to(limit, LARGE)
+        let place = PathHandle {
+            dir,
+            name,
+            shown,
+            forbidden: is_vcs(name),
+        };
+        place.look_up_to(limit, LARGE)
     }
 }
 

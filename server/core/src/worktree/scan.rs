@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use crate::documents::pending::Pending;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
-use crate::model::{Coverage, FileId, Image, NodeId, Opaque, Reason, RelPath, bytes_path};
+use crate::model::{Coverage, FileId, Image, NodeId, Opaque, Reason, RelPath, bytes_path, is_vcs};
 use crate::store::{PackWriter, Packed, SealedPack};
 use crate::worktree::dir_cache::DirRecord;
 use crate::worktree::disk::{DirListing, DiskEntry, Root, Stat, TEMP_PREFIX, read_small};
@@ -27,8 +27,6 @@ use crate::worktree::git::objects::Repository;
 use crate::worktree::ignore_rules::{self, Excludes, Rules};
 use crate::worktree::recorder::ChangedPaths;
 use gathered::{Gathered, LARGE, LARGE_TOTAL};
-
-pub(crate) const VCS: [&[u8]; 3] = [b".git", b".jj", b".hg"];
 
 /// What is known of a path.
 #[derive(Clone, Debug)]
@@ -430,7 +428,7 @@ impl<'a> Scan<'a> {
         let mut files = 0;
         let mut met = Vec::new();
         for (name, kind) in &listed.entries {
-            if VCS.contains(&name.as_slice()) || name.starts_with(TEMP_PREFIX) {
+            if is_vcs(name) || name.starts_with(TEMP_PREFIX) {
                 continue;
             }
             let path = if dir.path.is_empty() {

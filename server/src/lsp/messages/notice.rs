@@ -161,14 +161,14 @@ pub mod setting {
 
     pub fn late_store_dir(section: &str) -> String {
         format!(
-            "{section}.store.dir: the language server takes it from initializationOptions.{section} at its start; say it there, or in .backstitch.toml"
+            "{section}.store.dir: the language server takes it from initializationOptions.{section} at its start; say it there, or in your own config.toml"
         )
     }
 
     /// A client has said where the stores are.
     pub fn own_stores(section: &str, dir: &Path) -> String {
         format!(
-            "Histories are looked for in {}, since {section}.store.dir says so. Hooks and the command line do not hear of that: have them take --store-dir, or set store.dir in .backstitch.toml.",
+            "Histories are looked for in {}, since {section}.store.dir says so. Hooks and the command line do not hear of that: have them take --store-dir, or set store.dir in your own config.toml.",
             dir.display()
         )
     }

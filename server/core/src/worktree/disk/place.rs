@@ -6,16 +6,25 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::stat::WANTED;
-use super::{DiskEntry, PathHandle, Stat, TEMP_PREFIX};
+use super::{DiskEntry, PathHandle, Stat, TEMP_PREFIX, forbidden};
 use crate::config::MOST;
 use crate::error::{Context as _, Result};
-use crate::model::{ContentId, Image, Opaque, bytes_path};
+use crate::model::{ContentId, Image, Opaque, bytes_path, is_vcs};
 use crate::store::LARGE;
 
 /// Gives a content to who takes it, in one part or several.
 pub(crate) type Content<'a> = &'a dyn Fn(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>;
 
 impl PathHandle<'_> {
+    /// Checks that the name may be changed.
+    pub(crate) fn may_change(&self) -> Result<()> {
+        if self.forbidden {
+            Err(forbidden(&self.shown))
+        } else {
+            Ok(())
+        }
+    }
+
     pub(super) fn stat(&self) -> Result<Stat, Errno> {
         let flags = AtFlags::SYMLINK_NOFOLLOW;
         rustix::fs::statx(&self.dir, self.name, flags, WANTED).map(|s| Stat::new(&s))
@@ -117,6 +126,7 @@ impl PathHandle<'_> {
         content: Content<'_>,
         like: Option<&PathHandle<'_>>,
     ) -> Result<Option<std::fs::File>> {
+        self.may_change()?;
         match image {
             Image::Symlink { .. } => {
                 let mut target = Vec::new();
@@ -165,6 +175,7 @@ impl PathHandle<'_> {
         other: &PathHandle<'_>,
         was: &Stat,
     ) -> Result<Option<std::fs::File>> {
+        self.may_change()?;
         let unchanged = || {
             let now = other.stat();
             now.is_ok_and(|now| now.kind() == FileType::RegularFile && was.is_that_of(&now))
@@ -198,6 +209,7 @@ impl PathHandle<'_> {
     }
 
     pub(crate) fn remove(&self) -> Result<()> {
+        self.may_change()?;
         match rustix::fs::unlinkat(&self.dir, self.name, AtFlags::empty()) {
             Ok(()) | Err(Errno::NOENT) => Ok(()),
             Err(e) => Err(e).at("remove", &self.shown),
@@ -214,6 +226,7 @@ impl PathHandle<'_> {
             dir,
             name,
             shown: self.shown.with_file_name(bytes_path(name)),
+            forbidden: self.forbidden || is_vcs(name),
         })
     }
 
@@ -221,6 +234,8 @@ impl PathHandle<'_> {
     /// other is absent for a moment and lies under `aside`, a third name that is ours and free; a process
     /// that dies then leaves it to `mend`.
     pub(crate) fn exchange(&self, other: &PathHandle<'_>, aside: &PathHandle<'_>) -> Result<()> {
+        self.may_change()?;
+        other.may_change()?;
         // in this direction the other name is told to have gone and come; in the other one it is told to have come
         // and gone, and an editor that watches takes the file for deleted, or for nothing that happened
         match other.rename_with(self, RenameFlags::EXCHANGE) {
@@ -245,6 +260,8 @@ impl PathHandle<'_> {
         if !aside.exists() {
             return Ok(());
         }
+        self.may_change()?;
+        other.may_change()?;
         let there = other.look()?;
         if there.image.is_absent() && !there.is_dir {
             aside.rename_to_free(other)?;
@@ -264,6 +281,8 @@ impl PathHandle<'_> {
 
     /// Gives this file another name that must be free. `false`: it is not, or this one is gone.
     pub(crate) fn rename_to_free(&self, other: &PathHandle<'_>) -> Result<bool> {
+        self.may_change()?;
+        other.may_change()?;
         let mut renamed = self.rename_with(other, RenameFlags::NOREPLACE);
         if renamed.is_err_and(unsupported) {
             renamed = self.rename_in_steps(other);
@@ -304,6 +323,33 @@ impl PathHandle<'_> {
             return Err(Errno::INVAL);
         }
         rustix::fs::renameat_with(&self.dir, self.name, &other.dir, other.name, flags)
+    }
+
+    /// Removes the directory of this name, and those in it, as far as they are empty. No link is followed.
+    pub(crate) fn remove_empty(&self) {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        if self.forbidden {
+            return;
+        }
+        if let Ok(dir) = rustix::fs::openat(&self.dir, self.name, flags, Mode::empty())
+            && let Ok(entries) = rustix::fs::Dir::read_from(&dir)
+        {
+            for entry in entries.flatten() {
+                let name = entry.file_name().to_bytes();
+                let Ok(dir) = dir.try_clone() else { return };
+                if name != b"." && name != b".." {
+                    let inner = PathHandle {
+                        dir,
+                        name,
+                        shown: self.shown.join(bytes_path(name)),
+                        forbidden: is_vcs(name),
+                    };
+                    inner.remove_empty();
+                }
+            }
+        }
+        // only ever an empty one
+        rustix::fs::unlinkat(&self.dir, self.name, AtFlags::REMOVEDIR).ok();
     }
 
     pub(crate) fn exists(&self) -> bool {

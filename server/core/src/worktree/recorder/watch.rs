@@ -19,11 +19,10 @@ use rustix::io::Errno;
 
 use crate::config::Sources;
 use crate::error::{Context, Error, Result};
-use crate::model::{RelPath, bytes_path};
+use crate::model::{RelPath, bytes_path, is_vcs};
 use crate::workspace::MARK;
 use crate::worktree::disk::{DirListing, Root, TEMP_PREFIX, read_small};
 use crate::worktree::ignore_rules::{self, Excludes, Rules};
-use crate::worktree::scan::VCS;
 
 const MASK: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::DELETE)
@@ -334,7 +333,7 @@ impl Watch {
 }
 
 fn is_ours(name: &[u8]) -> bool {
-    VCS.contains(&name) || name.starts_with(TEMP_PREFIX)
+    is_vcs(name) || name.starts_with(TEMP_PREFIX)
 }
 
 fn joined(dir: &[u8], name: &[u8]) -> Vec<u8> {
