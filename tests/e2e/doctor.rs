@@ -163,10 +163,8 @@ fn what_is_wrong_with_a_store_is_named() {
     let private = fs::Permissions::from_mode(0o600);
     fs::set_permissions(store.join("store.db"), private).expect("a mode");
 
-    world.write(
-        ".backstitch.toml",
-        "[store]\nkeepDays = 0\nmaxBytes = \"1 MiB\"\n",
-    );
+    world.write(".backstitch.toml", "[store]\nkeepDays = 0\n");
+    world.configure("[store]\nmaxBytes = \"1 MiB\"\n");
     world.write("noise.bin", Rng::new(5).bytes(1_200_000));
     world.ok(["checkpoint"]);
     let output = examine(&world, VERSION);

@@ -247,10 +247,9 @@ fn it_gets_below_its_limits() {
         agent.stop();
     }
     let most = 1_500_000;
-    world.write(
-        ".backstitch.toml",
-        format!("[store]\nmaxBytes = {most}\n[checkpoints]\nmax = 60\n"),
-    );
+    world.configure(&format!(
+        "[store]\nmaxBytes = {most}\n[checkpoints]\nmax = 60\n"
+    ));
     let status = world.ok(["status"]).stdout;
     assert!(status.contains("comes near its limit"), "{status}");
     let done = world.json(["gc", "--max-bytes", "0"]);
@@ -295,7 +294,7 @@ fn it_runs_by_itself_when_the_limit_is_near() {
     };
     let is_near = || world.ok(["status"]).stdout.contains("comes near its limit");
     let most = size() * 100 / 94;
-    world.write(".backstitch.toml", format!("[store]\nmaxBytes = {most}\n"));
+    world.configure(&format!("[store]\nmaxBytes = {most}\n"));
     assert!(is_near());
     // who asks for it by name is within the limit
     assert_eq!(world.json(["gc"])["gone"], json!(0));
@@ -333,10 +332,7 @@ fn its_settings_are_checked() {
             "{text}: {output}"
         );
     }
-    world.write(
-        ".backstitch.toml",
-        "[store]\nkeepDays = 7\nmaxBytes = \"2 GiB\"\n[checkpoints]\nmax = 500\n",
-    );
+    world.configure("[store]\nkeepDays = 7\nmaxBytes = \"2 GiB\"\n[checkpoints]\nmax = 500\n");
     let text = world.ok(["status", "-v"]).stdout;
     for line in ["store.keepDays", "2 GiB", "500"] {
         assert!(text.contains(line), "{line} in {text}");

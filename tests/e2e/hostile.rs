@@ -2,6 +2,7 @@
 
 mod disks;
 mod forbidden;
+mod limits;
 mod places;
 mod prepared_store;
 mod special;

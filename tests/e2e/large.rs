@@ -20,7 +20,7 @@ const MOST: usize = 64 << 10;
 /// A workspace that keeps files of any size.
 fn world() -> World {
     let world = World::new();
-    world.write(".backstitch.toml", "capture.maxFileSize = \"256 MiB\"\n");
+    world.configure("capture.maxFileSize = \"256 MiB\"\n");
     world
 }
 
@@ -274,7 +274,7 @@ fn who_dies_between_pieces() {
     let mut between = 0;
     for point in 1..60 {
         let world = World::in_memory();
-        world.write(".backstitch.toml", "capture.maxFileSize = \"256 MiB\"\n");
+        world.configure("capture.maxFileSize = \"256 MiB\"\n");
         fill(&world, "big.txt", LARGE);
         let mut scan = world.backstitch();
         scan.arg("scan").env("BACKSTITCH_FAULT", point.to_string());

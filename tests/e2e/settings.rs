@@ -25,12 +25,6 @@ fn changed(world: &World) -> Vec<String> {
     paths
 }
 
-fn user_file(world: &World, text: &str) {
-    let dir = world.config.join("backstitch");
-    std::fs::create_dir_all(&dir).expect("a directory");
-    std::fs::write(dir.join("config.toml"), text).expect("written");
-}
-
 fn user_path(world: &World) -> String {
     let path = world.config.join("backstitch/config.toml");
     path.to_str().expect("a plain path").to_owned()
@@ -58,28 +52,28 @@ fn the_nearest_source_wins() {
         );
     }
     assert_eq!(settings(&world)["store.dir"]["source"], "default");
-    user_file(
-        &world,
-        "codeLens = \"off\"\ncapture.exclude = [\"far\"]\n[capture]\n",
-    );
+    world.configure("codeLens = \"off\"\ncapture.exclude = [\"far\"]\n[capture]\n");
     let wrong = world.ok(["status"]).stderr;
     assert!(
         wrong.contains("config.toml:3: this is no TOML: "),
         "{wrong}"
     );
-    user_file(
-        &world,
-        "codeLens = \"off\"\n[capture]\nexclude = [\"far\"]\nmaxFileSize = \"1 MiB\"\n",
-    );
+    world
+        .configure("codeLens = \"off\"\n[capture]\nexclude = [\"far\"]\nmaxFileSize = \"1 MiB\"\n");
     world.write(FILE, "# ours\n[capture]\nexclude = [\n  \"near\",\n]\n");
     let now = settings(&world);
-    let near = json!({ "value": ["near"], "source": "file", "file": own_path(&world), "line": 3 });
+    // what the user excludes stays excluded
+    let near =
+        json!({ "value": ["near", "far"], "source": "file", "file": own_path(&world), "line": 3 });
     assert_eq!(now["capture.exclude"], near);
     let far = json!({ "value": 1 << 20, "source": "file", "file": user_path(&world), "line": 4 });
     assert_eq!(now["capture.maxFileSize"], far);
     assert_eq!(now["codeLens"]["line"], 1);
     let text = world.ok(["status", "-v"]).stdout;
-    let line = format!("capture.exclude = [\"near\"]  {}:3\n", own_path(&world));
+    let line = format!(
+        "capture.exclude = [\"near\",\"far\"]  {}:3\n",
+        own_path(&world)
+    );
     assert!(text.contains(&line), "{text}");
     assert!(text.contains("capture.maxFileSize = 1 MiB  "), "{text}");
     assert!(
@@ -143,8 +137,7 @@ fn what_is_included_is_recorded_and_rewound() {
         ("a.txt", "one\n"),
         (".gitignore", ".env*\ngen/\nout/\ndist/\n"),
     ]);
-    world.write(
-        FILE,
+    world.configure(
         "[capture]\ninclude = [\".env.local\", \"gen/\", \"/out/*/keep.txt\"]\nexclude = [\"*.tmp\"]\n",
     );
     for path in [
@@ -194,10 +187,11 @@ fn toggling_loses_nothing_and_deletes_nothing() {
         world.write(FILE, "capture.exclude = [\"data/\"]\n");
         world.write("data/y.txt", "y\n");
         agent.bash("echo 2 >> data/y.txt; echo made > data/z.txt; echo 2 >> data/x.txt; echo three >> a.txt");
-        world.write(FILE, "capture.include = [\"hidden/\"]\n");
+        world.remove(FILE);
+        world.configure("capture.include = [\"hidden/\"]\n");
         agent.bash("echo 3 >> hidden/h.txt; echo four >> a.txt");
         agent.bash("echo 4 >> data/y.txt; echo 4 >> hidden/h.txt");
-        world.remove(FILE);
+        world.configure("");
         agent.bash("echo 5 >> data/y.txt; echo 5 >> hidden/h.txt; echo five >> a.txt");
         agent.stop();
         let lines = world.since_start();
@@ -324,7 +318,7 @@ fn what_is_wrong_is_said_and_breaks_nothing() {
 #[test]
 fn the_stores_are_where_the_settings_say() {
     let world = World::committed(&[("a.txt", "one\n")]);
-    user_file(&world, "store.dir = \"~/histories\"\n");
+    world.configure("store.dir = \"~/histories\"\n");
     let mut agent = world.agent();
     agent.session_start();
     agent.prompt("go");
@@ -349,7 +343,7 @@ fn the_stores_are_where_the_settings_say() {
     let inside = world.path("my store");
     world.write(FILE, "store = { dir = \"its store\" }\n");
     let mine = format!("store.dir = {:?}\n", inside.to_str().expect("plain"));
-    user_file(&world, &mine);
+    world.configure(&mine);
     assert!(
         world
             .ok(["status"])
@@ -389,7 +383,7 @@ fn a_rewind_is_exact_where_that_is_the_default() {
     agent.edit("a.txt", "one", "ONE");
     agent.stop();
     world.write("a.txt", "ONE\ntwo\nthree\nmine\n");
-    user_file(&world, "restore.default = \"exact\"\n");
+    world.configure("restore.default = \"exact\"\n");
     world.ok(["rewind", "t1", "--merge"]);
     assert_eq!(world.read("a.txt"), "one\ntwo\nthree\nmine\n");
     world.ok(["undo"]);

@@ -76,7 +76,7 @@ M.OPTIONS = {
     type = 'table',
     default = vim.empty_dict(),
     desc = "The server's settings: `codeLens`, `capture`, `restore`, `store`, as in its `settings.md`. A"
-      .. ' `.backstitch.toml` in the workspace is stronger.',
+      .. ' `.backstitch.toml` in the workspace may have less recorded, and more kept.',
   },
   {
     key = 'diff.signs',

@@ -208,14 +208,15 @@ fn what_the_editor_says_holds_for_all() {
 /// The recorder goes by the file of settings as it is now.
 #[test]
 fn a_change_of_the_file_is_noticed_by_the_recorder() {
-    let world = World::committed(&[("a.txt", "one\n"), (".gitignore", "gen/\n")]);
+    let world = World::committed(&[("a.txt", "one\n")]);
+    world.write(FILE, "capture.exclude = [\"gen/\"]\n");
     world.write("gen/deep/x", "x\n");
     world.ok(["checkpoint"]);
     let own = json!({ "notifications": true });
     let mut client = Client::with(&world, Editor::Vscode, &own);
     client.open("a.txt");
     watches(&mut client);
-    world.write(FILE, "capture.include = [\"gen/\"]\n");
+    world.write(FILE, "capture.exclude = [\"other/\"]\n");
     client.until(|client| recorded(client).contains(&FILE.to_owned()));
     // now it is watched
     world.write("gen/deep/x", "y\n");
@@ -226,6 +227,25 @@ fn a_change_of_the_file_is_noticed_by_the_recorder() {
     world.write("a.txt", "two\n");
     client.until(|client| recorded(client).contains(&"a.txt".to_owned()));
     assert!(!recorded(&client).contains(&"more/x".to_owned()));
+    client.leave();
+}
+
+/// A line of the workspace's file that is not heeded is said.
+#[test]
+fn what_a_workspace_may_not_say_is_said_in_the_editor() {
+    let world = start();
+    world.write(FILE, "store.dir = \".s\"\ncheckpoints.max = 1\n");
+    let own = json!({ "notifications": true });
+    let mut client = Client::with(&world, Editor::Vscode, &own);
+    watches(&mut client);
+    client.open("a.txt");
+    client.lenses("a.txt");
+    heard(&mut client, ":1: `store.dir`: a file in a workspace cannot");
+    heard(
+        &mut client,
+        ":2: `checkpoints.max`: a file in a workspace may",
+    );
+    assert!(!world.exists(".s"));
     client.leave();
 }
 

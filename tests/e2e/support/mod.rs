@@ -302,6 +302,11 @@ impl World {
         fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
     }
 
+    /// Writes the user's own settings.
+    pub fn configure(&self, text: &str) {
+        self.write(self.config.join("backstitch/config.toml"), text);
+    }
+
     /// Whether anything has this name, a dangling link included.
     pub fn exists(&self, path: impl AsRef<Path>) -> bool {
         self.path(path).symlink_metadata().is_ok()

@@ -156,19 +156,64 @@ impl Key {
     }
 
     /// What holds where the workspace's own file says this and `own` holds without it. That file may come with a
-    /// clone, and an agent can write it. Err: why it is not heeded.
+    /// clone, and an agent can write it: it may have less recorded, more kept, and no edit of the user's taken out.
+    /// Err: why it is not heeded.
     pub(super) fn heeded(
         self,
-        _own: Option<&Setting>,
+        own: Option<&Setting>,
         said: &Setting,
     ) -> Result<Setting, &'static str> {
-        match self {
-            Self::StoreDir => Err(
-                "a file in a workspace cannot name the place of histories, for it may come with a clone; set it in \
-                 your own config.toml, or pass --store-dir",
-            ),
-            _ => Ok(said.clone()),
+        use Setting::{Count, Days, Patterns, Quota, Restoring as How, Size};
+        let is_heeded = match (self, own, said) {
+            (Self::StoreDir, ..) => {
+                return Err(
+                    "a file in a workspace cannot name the place of histories, for it may come with a clone; set it in \
+                     your own config.toml, or pass --store-dir",
+                );
+            }
+            (Self::Include, ..) => {
+                return Err(
+                    "a file in a workspace may have less recorded, never more; set it in your own config.toml",
+                );
+            }
+            // of two patterns that match, the later one decides: that is the user's
+            (Self::Exclude, Some(Patterns(own)), Patterns(said)) => {
+                let mut all = said.clone();
+                all.extend(own.iter().cloned());
+                return Ok(Patterns(all));
+            }
+            (_, Some(Size(own)), Size(said)) => said <= own,
+            (_, _, How(how)) => *how == Restoring::Merge || own == Some(said),
+            (_, Some(Days(own)), Days(said)) => said >= own,
+            // 0 is no limit
+            (_, Some(Quota(own) | Count(own)), Quota(said) | Count(said)) => {
+                *said == 0 || *own != 0 && said >= own
+            }
+            (Self::Exclude | Self::CodeLens, ..) => true,
+            (
+                Self::MaxFileSize
+                | Self::Restore
+                | Self::KeepDays
+                | Self::MaxBytes
+                | Self::MaxCheckpoints,
+                ..,
+            ) => false,
+        };
+        if is_heeded {
+            return Ok(said.clone());
         }
+        Err(match self {
+            Self::Restore => {
+                "a file in a workspace cannot have your own edits taken out; set it in your own config.toml, or pass \
+                 --exact"
+            }
+            Self::MaxFileSize => {
+                "a file in a workspace may have less recorded, never more; set it in your own config.toml"
+            }
+            _ => {
+                "a file in a workspace may ask for more to be kept, never for less; set it in your own config.toml"
+            }
+        })
     }
 
     /// Reads a value. `shown`: as it is written; `base`: where a relative path begins, if anywhere. Err: what is

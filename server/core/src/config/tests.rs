@@ -165,7 +165,7 @@ fn the_nearest_source_wins_key_by_key() {
     for (key, setting, source) in [
         (
             Key::Exclude,
-            Some(patterns(&["near"])),
+            Some(patterns(&["near", "editor"])),
             file("/w/.backstitch.toml", 2),
         ),
         (
@@ -221,4 +221,50 @@ fn it_is_said_what_holds_instead() {
         "{ends:?}"
     );
     assert_eq!(ends[3], ("/u/config.toml:2", "all holds"));
+}
+
+/// The file of a workspace has less recorded and more kept, and nothing else.
+#[test]
+fn a_workspace_only_narrows() {
+    for (user, said, heeded) in [
+        ("", "store.dir = \"/x\"", false),
+        ("", "capture.include = [\"x\"]", false),
+        ("", "capture.maxFileSize = \"11 MiB\"", false),
+        ("", "capture.maxFileSize = \"9 MiB\"", true),
+        (
+            "capture.maxFileSize = 5",
+            "capture.maxFileSize = \"9 MiB\"",
+            false,
+        ),
+        ("", "codeLens = \"off\"", true),
+        ("", "restore.default = \"exact\"", false),
+        (
+            "restore.default = \"exact\"",
+            "restore.default = \"merge\"",
+            true,
+        ),
+        (
+            "restore.default = \"exact\"",
+            "restore.default = \"exact\"",
+            true,
+        ),
+        ("", "store.keepDays = 29", false),
+        ("", "store.keepDays = 31", true),
+        ("", "store.maxBytes = \"4 GiB\"", false),
+        ("", "store.maxBytes = \"6 GiB\"", true),
+        ("", "store.maxBytes = 0", true),
+        ("store.maxBytes = 0", "store.maxBytes = \"6 GiB\"", false),
+        ("", "checkpoints.max = 1000000", false),
+        ("checkpoints.max = 9", "checkpoints.max = 8", false),
+        ("checkpoints.max = 9", "checkpoints.max = 0", true),
+    ] {
+        let config = config([said, "", user]);
+        let problems = config.problems();
+        assert_eq!(problems.is_empty(), heeded, "{user} {said}: {problems:?}");
+        let (key, _) = said.split_once(" = ").expect("a key");
+        let key = Key::named(key).expect("a key");
+        let (_, source) = config.get(key);
+        let is_workspaces = matches!(source, Source::File { path, .. } if path.starts_with("/w"));
+        assert_eq!(is_workspaces, heeded, "{user} {said}");
+    }
 }
