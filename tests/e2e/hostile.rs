@@ -1,6 +1,7 @@
 //! Files, names, clocks and repositories that are not as one wishes: each has a clear outcome.
 
 mod disks;
+mod excluded;
 mod forbidden;
 mod limits;
 mod places;

@@ -1,11 +1,16 @@
 //! Whether a store can do its work where it is: its file system and that of the files, its room, its modes. Reads; mends nothing.
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
+use crate::config::{Config, Sources};
 use crate::engine::{Engine, disk_use};
 use crate::error::Result;
+use crate::model::{RelPath, bytes_path, is_vcs, os_bytes};
 use crate::store;
-use crate::workspace::Workspace;
+use crate::workspace::{MARK, Workspace};
+use crate::worktree::disk::read_small;
+use crate::worktree::ignore_rules::{self, Excludes, Excluding, Rules};
 
 /// With less than that free, a capture may fail at any moment.
 const ROOM: u64 = 100 << 20;
@@ -51,6 +56,69 @@ pub fn of(workspace: &Workspace) -> Health {
         open,
         dir,
     }
+}
+
+/// So many files are looked at to tell whether anything is left to record.
+const FILES: usize = 1000;
+
+/// The warning where the workspace's own file of settings excludes all that there is: a clone can bring such a file, and
+/// then nothing is recorded without a word. None: something is recorded, or there is nothing.
+pub fn nothing_recorded(workspace: &Workspace, config: &Config) -> Option<String> {
+    let place = config.narrowed_by_workspace()?;
+    let sources = Sources::of(workspace);
+    let now = Excludes::read(&workspace.root, &sources);
+    // as it would be without that file
+    let user = Excludes {
+        exclude: sources.exclude_of_user(config),
+        limit: None,
+        ..now.clone()
+    };
+    let (excluding, limit) = (Excluding::of(&now.exclude), config.max_file_size());
+    let mut dirs = VecDeque::from([(Vec::new(), Rules::base(&user))]);
+    let mut looked = 0;
+    while let Some((dir, above)) = dirs.pop_front() {
+        let mut text = |file: &RelPath| read_small(&workspace.root.join(file.to_path()), false);
+        let rules = ignore_rules::own(&above, &dir, &mut text);
+        let entries = std::fs::read_dir(workspace.root.join(bytes_path(&dir)));
+        for entry in entries.into_iter().flatten().flatten() {
+            let name = os_bytes(&entry.file_name());
+            let is_ours = [ignore_rules::FILE, MARK.as_bytes()].contains(&name.as_slice());
+            let path = match dir.as_slice() {
+                b"" => RelPath::new(name.as_slice()),
+                dir => RelPath::new([dir, b"/", name.as_slice()].concat()),
+            };
+            let (Some(path), Ok(kind)) = (path, entry.file_type()) else {
+                continue;
+            };
+            if is_ours || is_vcs(&name) {
+                continue;
+            }
+            if kind.is_dir() {
+                let inside = rules.enter(path.bytes());
+                dirs.extend(inside.map(|rules| (path.bytes().to_vec(), rules)));
+                continue;
+            }
+            if rules.hides(path.bytes()) {
+                continue;
+            }
+            looked += 1;
+            let is_excluded = excluding.as_ref().is_some_and(|e| e.holds(&path));
+            let is_large = || entry.metadata().is_ok_and(|meta| meta.len() > limit);
+            if !is_excluded && !is_large() {
+                return None;
+            }
+            if looked == FILES {
+                dirs.clear();
+                break;
+            }
+        }
+    }
+    (looked > 0).then(|| {
+        format!(
+            "{place}: this file of the workspace excludes everything: nothing of what agents do here is recorded, and \
+             nothing can be rewound; take out its `capture` lines if you did not write them"
+        )
+    })
 }
 
 #[cfg(unix)]

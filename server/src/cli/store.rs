@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use backstitch_core::config::Config;
+use backstitch_core::health;
 use backstitch_core::{EditorInfo, Engine, LogFilter, Status, Workspace, retention};
 use serde_json::json;
 
@@ -22,6 +23,9 @@ pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
     let workspace = context::find(global)?;
     let config = Config::read(&workspace);
     context::warn_of_settings(&config, out);
+    if let Some(warning) = health::nothing_recorded(&workspace, &config) {
+        out.note("warning", &warning);
+    }
     let settings = settings::in_force(&config, &workspace, global.store_dir.as_deref());
     let status = match Engine::open_existing(&workspace) {
         Ok(engine) => {

@@ -63,7 +63,7 @@ pub fn examine(workspace: &Workspace, config: &Config) -> Vec<Finding> {
     let mut all = place(&health);
     all.extend(tree(&workspace.root, &health));
     all.extend(store(workspace, config));
-    all.extend(settings(config));
+    all.extend(settings(workspace, config));
     all.extend(hooks::examine(&workspace.root));
     all
 }
@@ -239,9 +239,10 @@ fn store(workspace: &Workspace, config: &Config) -> Vec<Finding> {
     all
 }
 
-fn settings(config: &Config) -> Vec<Finding> {
+fn settings(workspace: &Workspace, config: &Config) -> Vec<Finding> {
     let about = "settings";
-    let problems = config.problems();
+    let mut problems = config.problems();
+    problems.extend(health::nothing_recorded(workspace, config));
     if problems.is_empty() {
         return vec![Finding::good(about, "nothing is wrong in them")];
     }

@@ -230,7 +230,7 @@ fn a_change_of_the_file_is_noticed_by_the_recorder() {
     client.leave();
 }
 
-/// A line of the workspace's file that is not heeded is said.
+/// A line of the workspace's file that is not heeded is said, and so is a file that leaves nothing to record.
 #[test]
 fn what_a_workspace_may_not_say_is_said_in_the_editor() {
     let world = start();
@@ -245,6 +245,8 @@ fn what_a_workspace_may_not_say_is_said_in_the_editor() {
         &mut client,
         ":2: `checkpoints.max`: a file in a workspace may",
     );
+    world.write(FILE, "capture.exclude = [\"*\"]\n");
+    heard(&mut client, "excludes everything");
     assert!(!world.exists(".s"));
     client.leave();
 }

@@ -195,6 +195,29 @@ impl Config {
         }
     }
 
+    /// The place of the first line of the workspace's own file that has less recorded.
+    pub(crate) fn narrowed_by_workspace(&self) -> Option<String> {
+        let layer = &self.layers[WORKSPACE];
+        let narrows = |key: &Key| {
+            let entry = layer.said.0.get(key)?;
+            let own = self.of_user(*key).0;
+            let is_heeded = key.heeded(own.as_ref(), &entry.setting).is_ok();
+            let is_empty = matches!(&entry.setting, Setting::Patterns(all) if all.is_empty());
+            (is_heeded && !is_empty).then_some(entry.line)
+        };
+        let keys = [Key::Exclude, Key::MaxFileSize];
+        let line = keys.iter().filter_map(narrows).min()?;
+        Some(format!("{}:{line}", layer.file.as_ref()?.display()))
+    }
+
+    /// What is excluded without the workspace's own file.
+    pub(crate) fn exclude_of_user(&self) -> Vec<String> {
+        match self.of_user(Key::Exclude).0 {
+            Some(Setting::Patterns(all)) => all,
+            _ => Vec::new(),
+        }
+    }
+
     fn patterns(&self, key: Key) -> Vec<String> {
         match self.setting(key) {
             Some(Setting::Patterns(all)) => all,

@@ -105,6 +105,13 @@ impl Sources {
     }
 }
 
+impl Sources {
+    /// The same without the workspace's own file.
+    pub(crate) fn exclude_of_user(&self, config: &Config) -> Vec<String> {
+        [config.exclude_of_user(), self.own.clone()].concat()
+    }
+}
+
 fn read_layer(place: &Path, text: &FileBytes) -> Layer {
     let base = place.parent().unwrap_or(place);
     let fault = |why: &str| {

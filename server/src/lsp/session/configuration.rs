@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use backstitch_core::config::{Config, keep_editor};
+use backstitch_core::health;
 use serde_json::Value;
 use tower_lsp::gen_lsp_types::{ConfigurationItem, MessageType};
 
@@ -27,7 +28,8 @@ impl ServerState {
     /// Which there are.
     pub fn heed_settings(&self, handle: &WorkspaceHandle) -> Lenses {
         let config = self.config(handle);
-        let (problems, lenses) = (config.problems(), config.lenses());
+        let (mut problems, lenses) = (config.problems(), config.lenses());
+        problems.extend(health::nothing_recorded(handle.workspace(), &config));
         let root = handle.root().to_path_buf();
         let before = self.heeded.insert(root, (problems.clone(), lenses));
         let said = before.as_ref().map(|(said, _)| said.as_slice());
