@@ -3,6 +3,7 @@
 mod busy;
 mod damage;
 mod flips;
+mod lists;
 pub mod stores;
 mod trees;
 

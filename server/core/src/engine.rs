@@ -602,7 +602,7 @@ impl Engine {
                 |r| r.get(0),
             )?,
             last_scan,
-            coverage: serde_json::from_str(&coverage).unwrap_or_default(),
+            coverage: file_state::coverage_from(conn, self.here.root, &coverage)?,
             open_calls: count("SELECT COUNT(*) FROM call WHERE closed IS NULL")?,
             open_operation: conn
                 .query_row(

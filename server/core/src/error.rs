@@ -71,6 +71,7 @@ impl Error {
             | Self::NotFound { .. }
             | Self::NoFile { .. } => ErrorKind::NotFound,
             Self::Damaged { .. } | Self::TooNew { .. } | Self::Blob { .. } => ErrorKind::Store,
+            Self::Sqlite(source) if is_damage(source) => ErrorKind::Store,
             Self::Sqlite(source) => match source.sqlite_error_code() {
                 Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase) => {
                     ErrorKind::Store
@@ -94,6 +95,7 @@ impl Error {
             Self::NoFile { path, .. } => Hint::Whereabouts { path: path.clone() },
             Self::TooNew { .. } => Hint::Newer,
             Self::Damaged { .. } | Self::Blob { .. } => unreadable(),
+            Self::Sqlite(source) if is_damage(source) => unreadable(),
             Self::Sqlite(source) => match source.sqlite_error_code()? {
                 rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase => {
                     unreadable()
@@ -118,6 +120,16 @@ impl Error {
             hint: Some(hint.into()),
         }
     }
+}
+
+/// True if a row holds what no row of ours does.
+fn is_damage(error: &rusqlite::Error) -> bool {
+    matches!(
+        error,
+        rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+            | rusqlite::Error::InvalidColumnType(..)
+    )
 }
 
 /// What to do about a file or directory that cannot be had.

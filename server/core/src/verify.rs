@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use crate::engine::{Engine, Progress};
 use crate::error::Result;
 use crate::history::{self, Ancestry};
-use crate::model::{ContentId, FileId, FileVersion, Image, Kind, NodeId};
+use crate::model::{ChangeId, ContentId, FileId, FileVersion, Image, Kind, NodeId, OpId};
+use crate::store;
 use crate::worktree::file_state;
 use crate::worktree::git::backed_content;
 
@@ -166,6 +167,7 @@ impl Engine {
                 out.nodes += 1;
             }
         }
+        self.verify_lists(out)?;
         let mut select = self.store.conn.prepare(
             "SELECT node, path FROM node_text
              WHERE NOT EXISTS (SELECT 1 FROM blob WHERE blob.hash = node_text.content)",
@@ -191,6 +193,38 @@ impl Engine {
                 out.problems.push(format!(
                     "{id} does not stand on the node before it on its branch"
                 ));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is written as JSON can be read.
+    fn verify_lists(&self, out: &mut Verified) -> Result<()> {
+        let conn = &self.store.conn;
+        let mut select = conn.prepare("SELECT id FROM node ORDER BY id")?;
+        for id in select.query_map([], |r| r.get::<_, NodeId>(0))? {
+            let read = id
+                .map_err(Into::into)
+                .and_then(|id| history::node(conn, id));
+            out.note("a node", read);
+        }
+        let root = self.here.root;
+        out.note("the last look", file_state::coverage(conn, root));
+        out.note("the last look", file_state::excludes(conn, root));
+        for table in ["journal_file", "journal_left"] {
+            let sql =
+                format!("SELECT operation, file, taken_out, put_back FROM {table} ORDER BY 1, 2");
+            let mut select = conn.prepare(&sql)?;
+            let mut rows = select.query([])?;
+            while let Some(row) = rows.next()? {
+                let (op, file): (OpId, FileId) = (row.get(0)?, row.get(1)?);
+                for (at, column) in [(2, "taken_out"), (3, "put_back")] {
+                    let name = || format!("{column} of file {} in {table} of {op}", file.0);
+                    let text: Result<String> = row.get(at).map_err(Into::into);
+                    let read =
+                        text.and_then(|text| store::json::<Vec<ChangeId>>(conn, name, &text));
+                    out.note("an operation", read);
+                }
             }
         }
         Ok(())

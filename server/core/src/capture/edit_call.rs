@@ -427,15 +427,23 @@ fn out_of_sight(txn: &WriteTxn<'_>, path: &RelPath) -> Result<bool> {
         return Ok(true);
     }
     let then = file_state::excludes(txn.conn, txn.here.root)?.unwrap_or_default();
+    let (mut failed, mut is_damaged) = (None, false);
     let mut text = |file: &RelPath| {
-        let recorded = || {
-            let row = file_state::get(txn.conn, txn.here.root, file).ok()??;
-            row.image.content()
+        let recorded = || match file_state::get(txn.conn, txn.here.root, file) {
+            Ok(row) => row?.image.content(),
+            Err(e) => {
+                failed = Some(e);
+                None
+            }
         };
         let content = then.went_by(file, recorded)?;
-        store::get(txn.conn, txn.dir, &content).ok()
+        let read = store::get(txn.conn, txn.dir, &content);
+        is_damaged |= read.is_err();
+        read.ok()
     };
-    Ok(was_ignored(&Rules::base(&then), path, &mut text))
+    let was_ignored = was_ignored(&Rules::base(&then), path, &mut text);
+    // rules that cannot be read may have hidden anything
+    failed.map_or(Ok(was_ignored || is_damaged), Err)
 }
 
 pub(crate) fn transition(

@@ -8,7 +8,7 @@ use super::calls;
 use crate::documents::pending::Pending;
 use crate::error::Result;
 use crate::history::Here;
-use crate::model::{Coverage, CoverageItem, Image, Opaque, Reason, RelPath};
+use crate::model::{CoverageItem, Image, Opaque, Reason, RelPath};
 use crate::store::Store;
 use crate::worktree::disk::{DiskEntry, Root};
 use crate::worktree::file_state;
@@ -202,7 +202,7 @@ fn complete(
     let (coverage, bare): (String, Option<Vec<u8>>) = conn
         .prepare_cached("SELECT coverage, bare_dirs FROM root WHERE id = ?1")?
         .query_row([here.root], |r| Ok((r.get(0)?, r.get(1)?)))?;
-    let before: Coverage = serde_json::from_str(&coverage).unwrap_or_default();
+    let before = file_state::coverage_from(conn, here.root, &coverage)?;
     let looked_at = |path: &[u8]| {
         let path = RelPath::new(path);
         path.is_none_or(|path| touched.paths.contains(&path) || touched.covers(&path))

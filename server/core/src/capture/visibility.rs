@@ -3,11 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use rusqlite::OptionalExtension;
-
 use super::record_scan::WriteTxn;
 use crate::error::Result;
-use crate::model::{Coverage, Reason, RelPath};
+use crate::model::{Reason, RelPath};
 use crate::store;
 use crate::worktree::file_state;
 use crate::worktree::ignore_rules::{Excludes, Rules, was_ignored};
@@ -32,13 +30,11 @@ impl<'a> Visibility<'a> {
         let (coverage, bare): (String, Option<Vec<u8>>) = txn
             .conn
             .prepare_cached("SELECT coverage, bare_dirs FROM root WHERE id = ?1")?
-            .query_row([txn.here.root], |r| Ok((r.get(0)?, r.get(1)?)))
-            .optional()?
-            .unwrap_or_default();
+            .query_row([txn.here.root], |r| Ok((r.get(0)?, r.get(1)?)))?;
         let then = file_state::excludes(txn.conn, txn.here.root)?.unwrap_or_default();
         let rule_file = |f: &Found| f.path.split().1 == crate::worktree::ignore_rules::FILE;
         let changed = then != *now || found.iter().any(rule_file);
-        let coverage: Coverage = serde_json::from_str(&coverage).unwrap_or_default();
+        let coverage = file_state::coverage_from(txn.conn, txn.here.root, &coverage)?;
         Ok(Self {
             txn,
             known,
@@ -66,11 +62,15 @@ impl<'a> Visibility<'a> {
             return false;
         };
         let (txn, known) = (self.txn, self.known);
+        let mut is_damaged = false;
         let mut text = |file: &RelPath| {
             let content = then.went_by(file, || known.get(file)?.image.content())?;
-            store::get(txn.conn, txn.dir, &content).ok()
+            let read = store::get(txn.conn, txn.dir, &content);
+            is_damaged |= read.is_err();
+            read.ok()
         };
-        was_ignored(rules, path, &mut text)
+        // rules that cannot be read may have hidden anything
+        was_ignored(rules, path, &mut text) || is_damaged
     }
 
     /// How many directories above a created path did not exist before it, as far as is known.

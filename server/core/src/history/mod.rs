@@ -19,7 +19,7 @@ use crate::model::{
     BranchId, Change, ChangeId, ContentId, Coverage, FileId, FileVersion, GitHead, Image, Kind,
     Node, NodeId, Origin, Placed, RelPath, Role, RootId,
 };
-use crate::store::{now, state_columns, state_from};
+use crate::store::{self, now, state_columns, state_from};
 use crate::worktree::git::backed_content;
 
 pub(crate) use ancestry::Ancestry;
@@ -379,23 +379,14 @@ pub(crate) fn describe(conn: &Connection, id: NodeId, description: &str) -> Resu
 }
 
 pub(crate) fn node(conn: &Connection, id: NodeId) -> Result<Node> {
-    conn.prepare_cached(
+    type Texts = (Option<String>, Option<String>, Option<i64>);
+    let (mut node, (coverage, squashed, scanned)): (Node, Texts) = conn.prepare_cached(
         "SELECT id, parent, depth, kind, branch, session, turn, call, label, time, git_head, git_branch,
            coverage, (SELECT scanned FROM root WHERE root.id = node.root), description, squashed
          FROM node WHERE id = ?1",
     )?
     .query_row([id], |r| {
-        let coverage: Option<String> = r.get(12)?;
-        let mut coverage: Coverage =
-            coverage.and_then(|c| serde_json::from_str(&c).ok()).unwrap_or_default();
-        let (time, scanned): (i64, Option<i64>) = (r.get(9)?, r.get(13)?);
-        if coverage.pending && scanned.is_some_and(|s| s > time) {
-            // the scan that went on is over; what it found late stands in later nodes
-            coverage.pending = false;
-            let why = "the scan ran out of time: what had changed by then was found later, if at all";
-            coverage.note(b".", Reason::Failed, why);
-        }
-        Ok(Node {
+        let node = Node {
             id: r.get(0)?,
             parent: r.get(1)?,
             depth: r.get(2)?,
@@ -406,14 +397,27 @@ pub(crate) fn node(conn: &Connection, id: NodeId) -> Result<Node> {
             call: r.get(7)?,
             label: r.get(8)?,
             description: r.get(14)?,
-            time,
+            time: r.get(9)?,
             git: GitHead { head: r.get(10)?, branch: r.get(11)? },
-            coverage,
-            squashed: r
-                .get::<_, Option<String>>(15)?
-                .and_then(|text| serde_json::from_str(&text).ok()),
-        })
+            coverage: Coverage::default(),
+            squashed: None,
+        };
+        Ok((node, (r.get(12)?, r.get(15)?, r.get(13)?)))
     })
     .optional()?
-    .ok_or_else(|| Error::NoRevision(id.to_string()))
+    .ok_or_else(|| Error::NoRevision(id.to_string()))?;
+    if let Some(text) = coverage {
+        node.coverage = store::json(conn, || format!("the coverage of {id}"), &text)?;
+    }
+    if let Some(text) = squashed {
+        let row = || format!("what {id} stands for");
+        node.squashed = Some(store::json(conn, row, &text)?);
+    }
+    if node.coverage.pending && scanned.is_some_and(|s| s > node.time) {
+        // the scan that went on is over; what it found late stands in later nodes
+        node.coverage.pending = false;
+        let why = "the scan ran out of time: what had changed by then was found later, if at all";
+        node.coverage.note(b".", Reason::Failed, why);
+    }
+    Ok(node)
 }

@@ -8,8 +8,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::{Ancestry, CHANGE, row_checksums};
 use crate::error::Result;
-use crate::model::{Change, ChangeId, FileId, FileVersion, NodeId, Origin};
-use crate::store::{state_columns, state_from};
+use crate::model::{Change, ChangeId, FileId, FileVersion, NodeId, OpId, Origin};
+use crate::store::{self, state_columns, state_from};
 
 /// Identifies a set of edits whatever the order it came about in: the exclusive or of its members' hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -141,17 +141,25 @@ pub(crate) fn chosen_of(
         return Ok(None);
     }
     let mut select = conn.prepare_cached(
-        "SELECT f.taken_out, f.put_back FROM operation o JOIN journal_file f ON f.operation = o.id
+        "SELECT f.taken_out, f.put_back, o.id FROM operation o JOIN journal_file f ON f.operation = o.id
          WHERE o.node = ?1 AND o.to_branch IS NULL AND f.file = ?2 AND f.as_user <> 0",
     )?;
-    let ids = |r: &rusqlite::Row<'_>, at: usize| -> rusqlite::Result<Vec<ChangeId>> {
-        Ok(serde_json::from_str(&r.get::<_, String>(at)?).unwrap_or_default())
-    };
-    Ok(select
+    let row: Option<(String, String, OpId)> = select
         .query_row(params![edit.node, edit.file], |r| {
-            Ok((ids(r, 0)?, ids(r, 1)?))
+            Ok((r.get(0)?, r.get(1)?, r.get(2)?))
         })
-        .optional()?)
+        .optional()?;
+    let Some((taken_out, put_back, op)) = row else {
+        return Ok(None);
+    };
+    let ids = |column: &str, text: &str| {
+        let row = || format!("{column} of file {} in journal_file of {op}", edit.file.0);
+        store::json(conn, row, text)
+    };
+    Ok(Some((
+        ids("taken_out", &taken_out)?,
+        ids("put_back", &put_back)?,
+    )))
 }
 
 /// The changes of a file, each with the branch and number of its node.

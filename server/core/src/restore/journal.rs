@@ -9,7 +9,7 @@ use super::types::{FilePlan, PlannedDocument};
 use crate::error::Result;
 use crate::history::{Here, OpKind};
 use crate::model::{BranchId, ChangeId, ContentId, FileId, FileVersion, Image, OpId, RelPath};
-use crate::store::{now, owner, state_columns, state_from};
+use crate::store::{self, now, owner, state_columns, state_from};
 
 const FILES: &str = "journal_file";
 const LEFT: &str = "journal_left";
@@ -233,24 +233,28 @@ pub(super) fn left(conn: &Connection, op: OpId) -> Result<Vec<JournalFile>> {
 }
 
 fn files_in(conn: &Connection, table: &str, op: OpId) -> Result<Vec<JournalFile>> {
-    let ids = |r: &Row<'_>, at: usize| -> rusqlite::Result<Vec<ChangeId>> {
-        Ok(serde_json::from_str(&r.get::<_, String>(at)?).unwrap_or_default())
+    let ids = |r: &Row<'_>, at: usize, column: &str| -> Result<Vec<ChangeId>> {
+        let (file, text): (FileId, String) = (r.get(0)?, r.get(at)?);
+        let row = || format!("{column} of file {} in {table} of {op}", file.0);
+        store::json(conn, row, &text)
     };
     let mut select = conn.prepare_cached(&format!(
         "SELECT file, before_path, before_image, after_path, after_image, as_user, taken_out, put_back
          FROM {table} WHERE operation = ?1 ORDER BY file",
     ))?;
-    let rows = select.query_map([op], |r| {
-        Ok(JournalFile {
+    let mut rows = select.query([op])?;
+    let mut files = Vec::new();
+    while let Some(r) = rows.next()? {
+        files.push(JournalFile {
             file: r.get(0)?,
             before: state_from(r, 1)?,
             after: state_from(r, 3)?,
             as_user: r.get(5)?,
-            taken_out: ids(r, 6)?,
-            put_back: ids(r, 7)?,
-        })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+            taken_out: ids(r, 6, "taken_out")?,
+            put_back: ids(r, 7, "put_back")?,
+        });
+    }
+    Ok(files)
 }
 
 /// The restore that was cut off, if there is one.

@@ -503,9 +503,13 @@ impl Engine {
                 params![here.root, to],
             )?;
             // they are on disk still: the other branch takes them up, unless it ignores them
-            strangers
-                .retain(|(path, _)| !matches!(file_state::get(conn, here.root, path), Ok(Some(_))));
-            let mut seen = seen_there(conn, here, &dir, strangers)?;
+            let mut unknown = Vec::new();
+            for (path, image) in strangers {
+                if file_state::get(conn, here.root, &path)?.is_none() {
+                    unknown.push((path, image));
+                }
+            }
+            let mut seen = seen_there(conn, here, &dir, unknown)?;
             seen.retain(|(path, _)| root.stat(path).is_some());
             let mut node = None;
             if !carried.is_empty() || !seen.is_empty() {
@@ -608,14 +612,24 @@ fn seen_there(
         return Ok(paths);
     }
     let rules = Rules::base(&file_state::excludes(conn, here.root)?.unwrap_or_default());
+    let mut failed = None;
     let mut text = |file: &RelPath| {
-        let row = file_state::get(conn, here.root, file).ok()??;
-        store::get(conn, dir, &row.image.content()?).ok()
+        let read = || -> Result<Option<Vec<u8>>> {
+            let row = file_state::get(conn, here.root, file)?;
+            let content = row.and_then(|row| row.image.content());
+            content.map(|id| store::get(conn, dir, &id)).transpose()
+        };
+        read().unwrap_or_else(|e| {
+            failed = Some(e);
+            None
+        })
     };
-    Ok(paths
+    let seen = paths
         .into_iter()
         .filter(|(path, _)| !was_ignored(&rules, path, &mut text))
-        .collect())
+        .collect();
+    // rules that cannot be read may hide anything
+    failed.map_or(Ok(seen), Err)
 }
 
 fn change_of<'a>(

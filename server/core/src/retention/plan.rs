@@ -7,7 +7,8 @@ use rusqlite::Connection;
 
 use crate::capture;
 use crate::error::Result;
-use crate::model::{BranchId, ChangeId, NodeId, TurnId};
+use crate::model::{BranchId, ChangeId, FileId, NodeId, OpId, TurnId};
+use crate::store;
 
 /// A checkpoint, as far as it matters here.
 #[derive(Clone, Copy, Debug)]
@@ -134,16 +135,18 @@ impl Facts {
         )?;
         // a part that the user chose is an edit of the user; what it would have moved stands beside it
         let mut select = conn.prepare_cached(
-            "SELECT o.node, f.taken_out, f.put_back FROM operation o
+            "SELECT o.node, f.taken_out, f.put_back, o.id, f.file FROM operation o
              JOIN journal_file f ON f.operation = o.id WHERE f.as_user <> 0 AND o.node IS NOT NULL",
         )?;
         let mut node_of = conn.prepare_cached("SELECT node FROM change WHERE id = ?1")?;
         let mut rows = select.query([])?;
         while let Some(row) = rows.next()? {
             let by: NodeId = row.get(0)?;
-            for column in [1, 2] {
-                let text: String = row.get(column)?;
-                let members: Vec<ChangeId> = serde_json::from_str(&text).unwrap_or_default();
+            let (op, file): (OpId, FileId) = (row.get(3)?, row.get(4)?);
+            for (at, column) in [(1, "taken_out"), (2, "put_back")] {
+                let text: String = row.get(at)?;
+                let name = || format!("{column} of file {} in journal_file of {op}", file.0);
+                let members: Vec<ChangeId> = store::json(conn, name, &text)?;
                 for member in members {
                     for node in node_of.query_map([member], |r| r.get(0))? {
                         self.moves.push((by, node?));

@@ -3,6 +3,7 @@
 use gix_hash::ObjectId;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, Value, ValueRef};
 
+use crate::error::{Error, Result};
 use crate::model::{Certainty, ContentId, FileVersion, Image, Kind, Opaque, Placed, RelPath};
 
 impl Image {
@@ -177,6 +178,18 @@ impl FromSql for Certainty {
             _ => Err(FromSqlError::InvalidType),
         }
     }
+}
+
+/// Reads a column of JSON; `row` names it. What cannot be read is damage, and not as good as nothing.
+pub(crate) fn json<T: serde::de::DeserializeOwned>(
+    conn: &rusqlite::Connection,
+    row: impl FnOnce() -> String,
+    text: &str,
+) -> Result<T> {
+    serde_json::from_str(text).map_err(|e| Error::Damaged {
+        path: conn.path().unwrap_or("in memory").into(),
+        reason: format!("{} is damaged: {e}", row()),
+    })
 }
 
 /// The two columns of a file's state.

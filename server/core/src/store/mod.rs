@@ -22,7 +22,7 @@ pub(crate) use blobs::{
     ContentReader, PackWriter, Packed, Repacked, SealedPack, get, has, number, packs, put,
     put_alone,
 };
-pub(crate) use codec::{state_columns, state_from};
+pub(crate) use codec::{json, state_columns, state_from};
 pub(crate) use pieces::{LARGE, named as pieces, put_stream, read};
 
 use crate::error::{Context, Error, Result};

@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::error::Result;
 use crate::model::{Coverage, FileId, Image, NodeId, RelPath, RootId};
+use crate::store;
 use crate::worktree::disk::Stat;
 use crate::worktree::git::backed_content;
 use crate::worktree::ignore_rules::{self, Excludes};
@@ -222,9 +223,13 @@ pub(crate) fn coverage(conn: &Connection, root: RootId) -> Result<Coverage> {
         .prepare_cached("SELECT coverage FROM root WHERE id = ?1")?
         .query_row([root], |r| r.get(0))
         .optional()?;
-    Ok(text
-        .and_then(|text| serde_json::from_str(&text).ok())
-        .unwrap_or_default())
+    let read = text.map(|text| coverage_from(conn, root, &text));
+    Ok(read.transpose()?.unwrap_or_default())
+}
+
+/// Reads the column `coverage` of a root.
+pub(crate) fn coverage_from(conn: &Connection, root: RootId, text: &str) -> Result<Coverage> {
+    store::json(conn, || format!("the coverage of root {}", root.0), text)
 }
 
 /// The rules of the last scan; None before the first.
@@ -232,7 +237,8 @@ pub(crate) fn excludes(conn: &Connection, root: RootId) -> Result<Option<Exclude
     let json: Option<String> = conn
         .prepare_cached("SELECT excludes FROM root WHERE id = ?1")?
         .query_row([root], |r| r.get(0))?;
-    Ok(json.and_then(|json| serde_json::from_str(&json).ok()))
+    let row = || format!("the rules of root {}", root.0);
+    json.map(|json| store::json(conn, row, &json)).transpose()
 }
 
 /// Notes a new stat of an unchanged image, unless the row moved on meanwhile.

@@ -1,0 +1,129 @@
+//! Damaged lists in rows: each is an error that names the row, and never as good as an empty list.
+
+use rusqlite::Connection;
+
+use crate::support::tree::assert_same;
+use crate::support::{Output, World, finish};
+
+/// Two turns of an agent and an edit of the user's.
+fn story() -> World {
+    let world = World::committed(&[("a.txt", "one\ntwo\nthree\n")]);
+    let mut agent = world.agent();
+    for (n, line) in [(1, "one"), (2, "two")] {
+        agent.prompt(&format!("turn {n}"));
+        agent.edit("a.txt", line, &format!("{line} {n}"));
+        agent.bash(&format!("echo {n} > {n}.txt"));
+        agent.stop();
+    }
+    world
+}
+
+fn damage(world: &World, sql: &str) {
+    let db = Connection::open(world.store().join("store.db")).expect("the store");
+    let rows = db.execute(sql, []).expect("damaged");
+    assert!(rows > 0, "{sql}");
+}
+
+#[track_caller]
+fn is_named(output: &Output, row: &str) {
+    assert_ne!(output.code, 0, "{output}");
+    let said = format!("{}{}", output.stdout, output.stderr);
+    assert!(said.contains(row), "{row}: {output}");
+    assert!(said.contains("damaged"), "{output}");
+}
+
+/// What a restore that was cut off takes out cannot be read: nothing of it is recorded as if it were nothing, and the
+/// files are as before it.
+#[test]
+fn the_journal_of_a_restore() {
+    let mut seen = 0;
+    for point in 1..40 {
+        for column in ["taken_out", "put_back"] {
+            let world = story();
+            let before = world.tree();
+            let mut rewind = world.backstitch();
+            rewind
+                .args(["rewind", "t1"])
+                .env("BACKSTITCH_FAULT", point.to_string());
+            if finish(&mut rewind, b"").code != 137 {
+                continue;
+            }
+            let db = Connection::open(world.store().join("store.db")).expect("the store");
+            let open = "SELECT EXISTS (SELECT 1 FROM operation WHERE state = 'open')";
+            let is_open: bool = db.query_row(open, [], |r| r.get(0)).expect("a state");
+            drop(db);
+            if !is_open {
+                continue;
+            }
+            seen += 1;
+            damage(
+                &world,
+                &format!("UPDATE journal_file SET {column} = '[1, '"),
+            );
+            let output = world.run(["log"]);
+            is_named(&output, &format!("{column} of file"));
+            assert!(output.stderr.contains("backstitch verify"), "{output}");
+            assert_same(&world.tree(), &before);
+            // it is taken back by now, and named where one looks for it
+            is_named(&world.run(["verify"]), "in journal_file of op1");
+            world.ok(["rewind", "t1"]);
+        }
+        if seen >= 4 {
+            return;
+        }
+    }
+    panic!("{seen} were open");
+}
+
+/// What a user chose of a rewind says which checkpoints belong together: `gc` lets none of them go.
+#[test]
+fn what_a_part_of_a_rewind_moved() {
+    for column in ["taken_out", "put_back"] {
+        let world = story();
+        world.ok(["rewind", "t2"]);
+        damage(
+            &world,
+            &format!("UPDATE journal_file SET as_user = 1, {column} = ''"),
+        );
+        let output = world.run(["gc", "--keep-days", "0"]);
+        is_named(&output, &format!("{column} of file"));
+        assert!(output.stderr.contains("backstitch verify"), "{output}");
+        world.ok(["show", "t1"]);
+        is_named(&world.run(["verify"]), "in journal_file of op1");
+    }
+}
+
+/// What was not captured, the rules of the last look, and what a checkpoint stands for.
+#[test]
+fn what_is_known_of_looks() {
+    for (sql, row, command) in [
+        (
+            "UPDATE node SET coverage = '{' WHERE id = (SELECT MAX(id) FROM node)",
+            "the coverage of c",
+            &["show", "@"][..],
+        ),
+        (
+            "UPDATE root SET coverage = '{'",
+            "the coverage of root 1",
+            &["status"],
+        ),
+        (
+            "UPDATE root SET excludes = '{'",
+            "the rules of root 1",
+            &["checkpoint", "-m", "x"],
+        ),
+        (
+            "UPDATE node SET squashed = '{' WHERE id = (SELECT MAX(id) FROM node)",
+            "stands for",
+            &["show", "@"],
+        ),
+    ] {
+        let world = story();
+        damage(&world, sql);
+        world.write("a.txt", "mine\n");
+        world.write(".gitignore", "x\n");
+        is_named(&world.run(command), row);
+        is_named(&world.run(["verify"]), row);
+        assert_eq!(world.read("a.txt"), "mine\n");
+    }
+}
