@@ -8,7 +8,7 @@ export default defineConfig({
   snapshotPathTemplate: '{testDir}/screens/{testFileName}/{arg}{ext}',
   fullyParallel: true,
   workers: 2,
-  // a whole VS Code per test and two processors: what fails once and passes then is named as flaky
+  // a window and an extension host per test on two processors: what fails once and passes then is named as flaky
   retries: process.env['CI'] ? 1 : 0,
   forbidOnly: !!process.env['CI'],
   timeout: 90_000,
