@@ -78,6 +78,23 @@ export class Server {
     this.log = '';
   }
 
+  /** The inodes that the processes of the file watcher watch. */
+  watched(): Set<number> {
+    const inodes = new Set<number>();
+    for (const { pid, words } of this.group()) {
+      if (!words.includes('--type=fileWatcher')) continue;
+      try {
+        for (const descriptor of fs.readdirSync(`/proc/${pid}/fdinfo`)) {
+          const info = fs.readFileSync(`/proc/${pid}/fdinfo/${descriptor}`, 'utf8');
+          for (const [, inode] of info.matchAll(/^inotify wd:\w+ ino:(\w+)/gm)) inodes.add(parseInt(inode!, 16));
+        }
+      } catch {
+        // it has ended, or has closed this
+      }
+    }
+    return inodes;
+  }
+
   /** Ends the window's extension host, and all that this has started. */
   endWindow(): void {
     for (const { pid, words } of this.group()) {

@@ -99,23 +99,20 @@ export class Code {
     return workbench;
   }
 
-  /**
-   * Waits until VS Code sees what becomes of files: what is written before its watcher runs it never hears of. Files
-   * that git is told to pass over come until the window shows one.
-   */
+  /** Waits until VS Code watches the workspace: it never hears of what is written before. */
   private async watches(): Promise<void> {
-    const name = 'is-it-watching';
-    this.world.write('.git/info/exclude', `/${name}-*\n`);
-    let tries = 0;
-    await expect(async () => {
-      tries++;
-      const row = this.page.locator('.explorer-folders-view .monaco-list-row').filter({ hasText: `${name}-${tries}` });
-      this.world.write(`${name}-${tries}`, '');
-      const came = expect(row).toBeVisible({ timeout: 3_000 });
-      await came.finally(() => this.world.remove(`${name}-${tries}`));
-      // that it came may have been in the first listing; that it went was not
-      await expect(row).toHaveCount(0, { timeout: 3_000 });
-    }).toPass({ timeout: 60_000 });
+    const folders = () => [
+      this.world.root,
+      ...fs
+        .readdirSync(this.world.root, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isDirectory() && !/\/\.git(\/|$)/.test(path.join(entry.parentPath, entry.name)))
+        .map((entry) => path.join(entry.parentPath, entry.name)),
+    ];
+    const missing = () => {
+      const watched = this.server.watched();
+      return folders().filter((folder) => !watched.has(fs.statSync(folder).ino));
+    };
+    await expect.poll(missing, { timeout: 120_000, intervals: [50] }).toEqual([]);
   }
 
   /** Changes these of the user's settings in VS Code: it does not always hear of what others write into them. */

@@ -109,7 +109,7 @@ export class World {
       env: { ...this.env(), ...env },
       input,
       encoding: 'utf8',
-      timeout: 60_000,
+      timeout: 120_000,
       maxBuffer: 1 << 26,
     });
     if (done.error) throw done.error;
