@@ -1,8 +1,8 @@
 //! Measures Backstitch against the least that its work can take, both in turn in the same run.
 //!
-//!     cargo run --release -p backstitch-tests --bin bench -- [--tree DIR]... [--size NAME]... [--runs N] [--json]
+//!     cargo run --profile dist -p backstitch-tests --bin bench -- [--tree DIR]... [--size NAME]... [--runs N] [--json]
 //!
-//! It builds a release binary of Backstitch first, or takes the one that `BACKSTITCH_BIN` names. Trees are made below
+//! It builds Backstitch first, as it is shipped (`--profile dist`), or takes the one that `BACKSTITCH_BIN` names. Trees are made below
 //! `TMPDIR`, which should lie on a disk: in memory a sync costs nothing, and the limits are lower than anywhere else.
 //!
 //! - `--size small|medium|big` makes a tree of 235, 4,300 or 80,000 source files (0.6 GB, minutes), `--size none` none;
@@ -186,7 +186,7 @@ fn programs() -> Result<Programs> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command
-        .args(["build", "--quiet", "--locked", "--release"])
+        .args(["build", "--quiet", "--locked", "--profile", "dist"])
         .args(["--message-format", "json-render-diagnostics"])
         .args(["-p", "backstitch-tests", "--bin", "bench-nothing"])
         .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));

@@ -6,6 +6,7 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 
 use crate::support::World;
+use crate::support::patience::PATIENCE;
 use crate::support::rng::Rng;
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n";
@@ -217,7 +218,7 @@ fn it_runs_by_itself_when_something_is_old() {
     agent.prompt("old things go");
     let stopped = agent.stop();
     assert_eq!((stopped.code, stopped.stderr.as_str()), (0, ""));
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     let is_one = || {
         rows(&world)
             .iter()
@@ -302,7 +303,7 @@ fn it_runs_by_itself_when_the_limit_is_near() {
     agent.prompt("another");
     let stopped = agent.stop();
     assert_eq!((stopped.code, stopped.stderr.as_str()), (0, ""));
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     while kinds("squash") == 0 || is_near() {
         assert!(Instant::now() < until, "it is not smaller");
         std::thread::sleep(Duration::from_millis(20));

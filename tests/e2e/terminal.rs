@@ -7,12 +7,11 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use crate::support::patience::PATIENCE;
 use crate::support::tree::assert_same;
 use crate::support::{World, pty};
 
 const QUESTION: &str = "Change these files? [y/N] ";
-/// Far beyond what any answer takes: who waits longer hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A program whose standard streams are a terminal, and what that shows.
 struct Terminal {

@@ -1,5 +1,5 @@
 -- nvim -l tests/nvim/bench.lua [BINARY] - what the plugin costs in a buffer of 10,000 lines with 300 changes, and at the
--- start, each beside a limit or a rival that is measured in the same run. BINARY: target/release/backstitch, unless said.
+-- start, each beside a limit or a rival that is measured in the same run. BINARY: target/dist/backstitch, unless said.
 local LINES, CHANGES, STARTS = 10000, 300, 21
 
 local here = vim.fs.dirname(vim.fs.abspath(debug.getinfo(1, 'S').source:sub(2)))
@@ -136,8 +136,8 @@ end
 
 -- ---- outside ----------------------------------------------------------------------------------------------------------
 
-local binary = vim.fs.abspath(_G.arg[1] or vim.fs.joinpath(root, 'target/release/backstitch'))
-assert(vim.fn.executable(binary) == 1, binary .. ' is not there: cargo build --release, or name another')
+local binary = vim.fs.abspath(_G.arg[1] or vim.fs.joinpath(root, 'target/dist/backstitch'))
+assert(vim.fn.executable(binary) == 1, binary .. ' is not there: cargo build --profile dist, or name another')
 local place = assert(vim.uv.fs_mkdtemp(vim.fs.joinpath(vim.uv.os_tmpdir(), 'backstitch-bench-XXXXXX')))
 local work = vim.fs.joinpath(place, 'work')
 local env = { PATH = vim.fs.dirname(binary) .. ':' .. vim.env.PATH, HOME = place }

@@ -21,10 +21,10 @@ test.describe(() => {
     const { editor, quick, activity } = window;
     await window.run('Backstitch: Mark Changes Since a Checkpoint…');
     await quick.pick('tidy up');
-    await expect.poll(() => editor.quickDiffs(), { timeout: 30_000 }).toEqual([{ line: 6, kind: 'added' }]);
+    await expect.poll(() => editor.quickDiffs(), { timeout: 120_000 }).toEqual([{ line: 6, kind: 'added' }]);
     await window.run('Backstitch: Mark Changes Since a Checkpoint…');
     await quick.pick('make it two');
-    await expect.poll(() => editor.quickDiffs(), { timeout: 30_000 }).toEqual([
+    await expect.poll(() => editor.quickDiffs(), { timeout: 120_000 }).toEqual([
       { line: 2, kind: 'modified' },
       { line: 6, kind: 'added' },
     ]);

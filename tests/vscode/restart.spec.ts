@@ -11,7 +11,7 @@ test('a server that dies comes back, and what was shown with it', async ({ world
   await expect(window.editor.lens('turn 1')).toBeVisible();
   const [server] = world.json('status').editors;
   process.kill(server.pid, 'SIGKILL');
-  await expect.poll(() => world.json('status').editors[0]?.pid ?? server.pid, { timeout: 30_000 }).not.toBe(server.pid);
+  await expect.poll(() => world.json('status').editors[0]?.pid ?? server.pid, { timeout: 120_000 }).not.toBe(server.pid);
   agent.turn('make it three', () => agent.edit('a.txt', 'three', '3'));
   await expect(window.editor.lens('turn 2')).toBeVisible();
   await window.editor.lens('turn 2').click();

@@ -58,7 +58,7 @@ test('text, edge and peek', async ({ world, code }) => {
   const window = await code.open('src/a.txt');
   const { editor } = window;
   await editor.expectText('one\nTWO\nthree\nfour\nfive\n');
-  await expect.poll(() => editor.quickDiffs(), { timeout: 30_000 }).toEqual([
+  await expect.poll(() => editor.quickDiffs(), { timeout: 120_000 }).toEqual([
     { line: 2, kind: 'modified' },
     { line: 5, kind: 'added' },
   ]);

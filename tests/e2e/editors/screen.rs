@@ -11,12 +11,11 @@ use std::{env, fs};
 
 use vt100::{Callbacks, Color, Parser, Screen};
 
+use crate::support::patience::PATIENCE;
 use crate::support::{World, pty, skip};
 
 const ROWS: u16 = 20;
 const COLUMNS: u16 = 90;
-/// Far beyond what any of it takes: who waits longer hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
 /// With `BACKSTITCH_RENEW_SCREENS`: a screen that stood still for so long is the one that is kept.
 const STILL: Duration = Duration::from_secs(1);
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use super::checkpoints;
-use crate::support::rng::{Rng, number};
+use crate::support::rng::{Rng, cases};
 use crate::support::tree::{Kind, Tree, difference};
 use crate::support::{Output, World};
 
@@ -139,12 +139,12 @@ fn judge(kept: &Kept, output: &Output, expected: &Tree) -> Result<bool, String> 
     (tree == kept.now).then_some(false).ok_or_else(wrong)
 }
 
-fn flips(kept: &Kept, file: &str, default: u64) {
+fn flips(kept: &Kept, file: &str, ordinary: u64, long: u64) {
     let path = kept.store.join(file);
     let whole = kept.files[&path].clone();
     let mut rng = Rng::new(Rng::seed("BACKSTITCH_FLIP_SEED", 5));
     let (mut wrong, mut right, mut refused) = (Vec::new(), 0, 0);
-    for n in 0..number("BACKSTITCH_FLIPS", default) {
+    for n in 0..cases("BACKSTITCH_FLIPS", ordinary, long) {
         let at = rng.below(whole.len());
         let bit = 1 << rng.below(8);
         let (rev, expected) = match rng.below(2) {
@@ -181,7 +181,7 @@ fn flips(kept: &Kept, file: &str, default: u64) {
 #[test]
 fn a_bit_of_the_database() {
     let kept = Kept::begin().settle();
-    flips(&kept, "store.db", 200);
+    flips(&kept, "store.db", 50, 200);
 }
 
 /// S3-026: the newest of the history is in the log beside the database, from which SQLite drops what is damaged.
@@ -189,7 +189,7 @@ fn a_bit_of_the_database() {
 fn a_bit_of_the_log_beside_it() {
     let mut kept = Kept::begin();
     kept.keep();
-    flips(&kept, "store.db-wal", 60);
+    flips(&kept, "store.db-wal", 20, 60);
 
     let path = kept.store.join("store.db-wal");
     let whole = kept.files[&path].clone();
@@ -199,7 +199,7 @@ fn a_bit_of_the_log_beside_it() {
         checkpoints(&kept.world).len()
     };
     let mut lost = 0;
-    for n in 0..number("BACKSTITCH_FLIPS", 40) {
+    for n in 0..cases("BACKSTITCH_FLIPS", 15, 40) {
         let at = rng.below(whole.len());
         let mut bytes = whole.clone();
         bytes[at] ^= 1 << rng.below(8);

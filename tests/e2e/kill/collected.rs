@@ -8,7 +8,7 @@ use std::thread;
 
 use super::{Killer, Kind};
 use crate::support::agent::Agent;
-use crate::support::rng::{Rng, number};
+use crate::support::rng::{Rng, cases};
 use crate::support::{Over, World};
 
 const AGENTS: usize = 8;
@@ -128,11 +128,11 @@ fn run(kind: Kind, kills: u64) {
 /// U-20, S2-R5: at every point where it matters.
 #[test]
 fn gc_killed_at_any_point_beside_agents_loses_nothing() {
-    run(Kind::Points, number("BACKSTITCH_GC_KILLS", 100));
+    run(Kind::Points, cases("BACKSTITCH_GC_KILLS", 25, 100));
 }
 
 /// U-20, S2-R5: at any moment.
 #[test]
 fn gc_killed_at_any_moment_beside_agents_loses_nothing() {
-    run(Kind::Clock, number("BACKSTITCH_GC_KILLS", 100));
+    run(Kind::Clock, cases("BACKSTITCH_GC_KILLS", 25, 100));
 }

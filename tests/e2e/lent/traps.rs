@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt as _;
 
 use super::{files, lent, settle, shell};
 use crate::support::World;
-use crate::support::rng::{Rng, number};
+use crate::support::rng::{Rng, cases};
 use crate::support::tree::{Tree, difference};
 
 /// What makes git's word for a file doubtful.
@@ -396,9 +396,9 @@ fn every_trap_before_the_first_commit() {
 /// Whatever state a repository is in: what was there at the first look comes back to the byte.
 #[test]
 fn whatever_git_did_it_comes_back() {
-    let cases = number("BACKSTITCH_LENT_CASES", 12);
+    let count = cases("BACKSTITCH_LENT_CASES", 4, 12);
     let first = Rng::seed("BACKSTITCH_LENT_SEED", 1);
-    for seed in first..first + cases {
+    for seed in first..first + count {
         let mut rng = Rng::new(seed);
         let kind = *rng.pick(&KINDS);
         let mut traps: Vec<_> = (0..2 + rng.below(3)).map(|_| rng.pick(&TRAPS)).collect();

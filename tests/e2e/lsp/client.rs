@@ -13,9 +13,7 @@ use serde_json::{Value, json};
 
 use super::shapes::Shapes;
 use crate::support::World;
-
-/// Longer than anything takes on a busy machine.
-const PATIENCE: Duration = Duration::from_mins(1);
+use crate::support::patience::PATIENCE;
 
 /// What a real editor told of itself, as recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -678,7 +676,7 @@ impl<'w> Client<'w> {
 
     /// Whether the server was killed; what it was asked for is not answered any more.
     pub fn was_killed(&mut self) -> bool {
-        let deadline = Instant::now() + Duration::from_secs(2);
+        let deadline = Instant::now() + Duration::from_secs(30);
         loop {
             if let Some(status) = self.child.try_wait().expect("a child") {
                 return status.signal() == Some(9);

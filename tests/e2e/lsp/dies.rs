@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::client::{Client, Editor};
 use crate::garbage::Small;
-use crate::support::rng::{Rng, number};
+use crate::support::rng::{Rng, cases};
 use crate::support::{Output, World};
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
@@ -86,7 +86,7 @@ fn dies(client: &mut Client<'_>, story: impl FnOnce(&mut Client<'_>)) -> bool {
 #[test]
 fn killed_in_the_middle_of_a_day() {
     let seed = Rng::seed("BACKSTITCH_SEED", 20_261_121);
-    let wanted = number("BACKSTITCH_KILLS", 500) / 25;
+    let wanted = cases("BACKSTITCH_KILLS", 100, 500) / 25;
     println!("BACKSTITCH_SEED={seed}: {wanted} kills");
     let mut rng = Rng::new(seed);
     let (mut reach, mut kills) = (100, 0);

@@ -6,6 +6,7 @@ use std::{env, fs};
 use serde_json::Value;
 
 use crate::editors::screen::{Editor, installed};
+use crate::support::patience::PATIENCE;
 use crate::support::{World, binary, finish};
 
 const SIZE: (u16, u16) = (30, 110);
@@ -84,7 +85,7 @@ impl<'w> Neovim<'w> {
         // one that asks something answers nothing else
         let mut command = self.world.command("timeout");
         command
-            .arg("60")
+            .arg((PATIENCE.as_secs() + 10).to_string())
             .arg(&self.program)
             .args(["--clean", "--headless", "--server"])
             .arg(&self.socket)
@@ -102,7 +103,8 @@ impl<'w> Neovim<'w> {
     /// Waits until a Lua expression holds.
     #[track_caller]
     pub fn waits(&self, condition: &str) {
-        let wait = format!("vim.wait(20000, function() return {condition} end, 10)");
+        let limit = PATIENCE.as_millis();
+        let wait = format!("vim.wait({limit}, function() return {condition} end, 10)");
         assert_eq!(self.lua(&wait), true, "{condition}");
     }
 

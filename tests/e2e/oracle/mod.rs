@@ -39,6 +39,7 @@ use std::cell::RefCell;
 use proptest::strategy::Strategy;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 
+use crate::support::rng::cases;
 use ops::{Mix, Op};
 use world::{Checked, Counts, World};
 
@@ -63,6 +64,11 @@ fn setting(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
+/// How many histories all properties together take.
+fn histories() -> u64 {
+    cases("BACKSTITCH_ORACLE_CASES", 400, 2000)
+}
+
 /// Runs a property over its share of the histories; the same for the same seed.
 fn check<T: std::fmt::Debug>(
     name: &str,
@@ -70,12 +76,12 @@ fn check<T: std::fmt::Debug>(
     strategy: impl Strategy<Value = Vec<T>>,
     property: impl Fn(&[T]) -> Checked,
 ) {
-    let cases = setting("BACKSTITCH_ORACLE_CASES").unwrap_or(2000) * u64::from(share) / 100;
+    let count = histories() * u64::from(share) / 100;
     let seed = setting("BACKSTITCH_ORACLE_SEED").unwrap_or(0);
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&seed.to_le_bytes());
     let config = Config {
-        cases: u32::try_from(cases.max(1)).unwrap_or(u32::MAX),
+        cases: u32::try_from(count.max(1)).unwrap_or(u32::MAX),
         max_shrink_iters: 3000,
         failure_persistence: None,
         ..Config::default()
@@ -90,7 +96,7 @@ fn check<T: std::fmt::Debug>(
             let lines: Vec<String> = history.iter().map(|op| format!("  {op:?},\n")).collect();
             panic!(
                 "{name}, BACKSTITCH_ORACLE_SEED={seed} BACKSTITCH_ORACLE_CASES={}\n{why}\n{}",
-                cases * 100 / u64::from(share),
+                count * 100 / u64::from(share),
                 lines.concat()
             )
         }
@@ -181,7 +187,7 @@ fn branches_keep_their_own_states() {
     });
     let all = all.into_inner();
     println!("{all:?}");
-    let histories = setting("BACKSTITCH_ORACLE_CASES").unwrap_or(2000) * u64::from(BRANCHES) / 100;
+    let histories = histories() * u64::from(BRANCHES) / 100;
     let enough = usize::try_from(histories / 10).unwrap_or(usize::MAX);
     assert!(all.switches.iter().all(|n| *n > enough), "{all:?}");
 }
@@ -247,7 +253,7 @@ fn what_retention_leaves_is_as_it_was() {
     );
     let all = all.into_inner();
     println!("{all:?}");
-    let histories = setting("BACKSTITCH_ORACLE_CASES").unwrap_or(2000) * u64::from(COLLECTED) / 100;
+    let histories = histories() * u64::from(COLLECTED) / 100;
     let histories = usize::try_from(histories).unwrap_or(usize::MAX);
     assert!(all.collected > 2 * histories, "{all:?}");
 }

@@ -15,6 +15,7 @@ use super::model::{
     Entry, Files, Sure, Token, Who, differences, hides, is_token, tokens_in, unlike,
 };
 use super::ops::Mix;
+use crate::support::patience::PATIENCE;
 
 /// Why a law does not hold.
 pub type Checked<T = ()> = Result<T, String>;
@@ -181,13 +182,13 @@ impl World {
         let recorder = Recorder::start(&self.workspace, recording, tell);
         self.recorder = Some(recorder.map_err(|e| format!("recorder: {e}"))?);
         loop {
-            match hear.recv_timeout(Duration::from_secs(30)) {
+            match hear.recv_timeout(PATIENCE) {
                 Ok(Standing::Waiting) => {}
                 Ok(Standing::Watching { .. }) => break,
                 other => return Err(format!("the recorder: {other:?}")),
             }
         }
-        self.engine.wait_for_recorder(Duration::from_secs(30));
+        self.engine.wait_for_recorder(PATIENCE);
         Ok(())
     }
 

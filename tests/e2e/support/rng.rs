@@ -45,6 +45,13 @@ impl Rng {
     }
 }
 
+/// How many cases a generated test takes: the number in an environment variable, else the second number in a long run
+/// (`tests/run --long`), else the first.
+pub fn cases(variable: &str, ordinary: u64, long: u64) -> u64 {
+    let is_long = std::env::var_os("BACKSTITCH_LONG").is_some();
+    number(variable, if is_long { long } else { ordinary })
+}
+
 /// A number in an environment variable, else the given one.
 pub fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable)

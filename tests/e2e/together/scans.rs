@@ -5,12 +5,13 @@ use std::fs::{self, File};
 use std::process::{Child, Stdio};
 use std::sync::Barrier;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use rusqlite::Connection;
 
 use super::{changes, checkpoints, database};
 use crate::support::World;
+use crate::support::patience::PATIENCE;
 use crate::support::rng::Rng;
 use crate::support::tree;
 
@@ -135,7 +136,7 @@ fn scan_that_waits(world: &World, db: &Connection) -> Child {
         .stderr(Stdio::null());
     let mut child = command.spawn().expect("a scan");
     // it looks under its lock, and the first thing that can be seen of it is a pack
-    let until = Instant::now() + Duration::from_secs(30);
+    let until = Instant::now() + PATIENCE;
     while count() == before {
         let ended = child.try_wait().expect("a child");
         assert!(

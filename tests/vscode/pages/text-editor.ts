@@ -31,7 +31,7 @@ export class TextEditor {
 
   /** Waits until the file of this name is shown. */
   async ready(name: string): Promise<void> {
-    await expect(this.tab).toHaveAttribute('data-resource-name', name, { timeout: 60_000 });
+    await expect(this.tab).toHaveAttribute('data-resource-name', name, { timeout: 120_000 });
     await this.root.locator('.view-line').first().waitFor();
   }
 
@@ -182,7 +182,7 @@ export class TextEditor {
       await this.page.mouse.move(x + 200, y + 200);
       await this.page.mouse.move(x, y, { steps: 3 });
       await this.hoverBox.first().waitFor({ timeout: 3_000 });
-    }).toPass({ timeout: 30_000 });
+    }).toPass({ timeout: 120_000 });
     return this.hoverBox;
   }
 
@@ -192,7 +192,7 @@ export class TextEditor {
     await expect(async () => {
       await this.page.keyboard.press('Control+.');
       await entries.first().waitFor({ timeout: 3_000 });
-    }).toPass({ timeout: 30_000 });
+    }).toPass({ timeout: 120_000 });
     return entries;
   }
 

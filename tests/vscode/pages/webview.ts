@@ -15,7 +15,7 @@ export class Webview {
   /** Waits until the extension's page is shown. */
   async ready(): Promise<void> {
     const active = this.outer.first().contentFrame().locator('iframe#active-frame');
-    await active.waitFor({ timeout: 40_000 });
+    await active.waitFor({ timeout: 120_000 });
   }
 
   locator(selector: string): Locator {

@@ -38,7 +38,7 @@ export class Workbench {
   }
 
   async ready(): Promise<void> {
-    await this.page.locator('.monaco-workbench .part.statusbar').waitFor({ timeout: 60_000 });
+    await this.page.locator('.monaco-workbench .part.statusbar').waitFor({ timeout: 120_000 });
   }
 
   /** Runs a command by the title that the palette shows, category included: `Git: Commit`. */
@@ -50,7 +50,7 @@ export class Workbench {
       await this.page.keyboard.press('F1');
       await quick.type(`>${title}`);
       await quick.item(title).first().waitFor({ timeout: 3_000 });
-    }).toPass({ timeout: 30_000 });
+    }).toPass({ timeout: 120_000 });
     await quick.pick(title);
   }
 
@@ -62,7 +62,7 @@ export class Workbench {
       await this.page.keyboard.press('Control+P');
       await this.quick.type(file);
       await this.quick.item(name).first().waitFor({ timeout: 3_000 });
-    }).toPass({ timeout: 30_000 });
+    }).toPass({ timeout: 120_000 });
     await this.quick.item(name).first().click();
     await this.editor.ready(name);
     return this.editor;

@@ -1,11 +1,13 @@
-// The tests' own `test`: a world, an agent at work in it, and VS Code on it.
+// The tests' own `test`: a world, an agent at work in it, and a window of VS Code on it. Each worker keeps the servers that
+// it has started: a test that wants the same extensions, trust and search path as one before it gets the same server.
 //
 // What VS Code is to start with is said by `test.use({ vscode: { theme: 'light' } })`.
 import { expect, test as base } from '@playwright/test';
 import { Agent } from './agent.ts';
 import { extension } from './places.ts';
+import { Server, type ServerOptions } from './server.ts';
 import { Code, plain, type CodeOptions } from './vscode.ts';
-import { World } from './world.ts';
+import { Place, World } from './world.ts';
 
 export { expect } from '@playwright/test';
 
@@ -20,29 +22,68 @@ interface Fixtures {
   code: Code;
 }
 
-export const test = base.extend<Fixtures>({
+/** How many servers of a worker are up at a time. */
+const MOST = 2;
+
+/** The servers of a worker, all in one place. */
+class Servers {
+  readonly place = new Place();
+  /** By what they were asked to be; the one that was used last is last. */
+  private readonly running = new Map<string, Server>();
+  private started = 0;
+
+  async get(options: ServerOptions): Promise<Server> {
+    const key = JSON.stringify(options);
+    const server = this.running.get(key) ?? new Server(this.place, `vscode-${++this.started}`, options);
+    this.running.delete(key);
+    this.running.set(key, server);
+    for (const [other, unused] of [...this.running].slice(0, -MOST)) {
+      this.running.delete(other);
+      await unused.end();
+    }
+    return server;
+  }
+
+  async end(): Promise<void> {
+    await Promise.all([...this.running.values()].map((server) => server.end()));
+    this.place.end();
+  }
+}
+
+export const test = base.extend<Fixtures, { servers: Servers }>({
   vscode: [{}, { option: true }],
   extension: [extension, { option: true }],
   beside: [[], { option: true }],
 
-  // eslint-disable-next-line no-empty-pattern -- Playwright wants the pattern
-  world: async ({}, use) => {
-    const world = new World();
+  servers: [
+    // eslint-disable-next-line no-empty-pattern -- Playwright wants the pattern
+    async ({}, use) => {
+      const servers = new Servers();
+      await use(servers);
+      await servers.end();
+    },
+    { scope: 'worker' },
+  ],
+
+  world: async ({ servers }, use) => {
+    const world = new World(servers.place);
     await use(world);
     world.end();
   },
 
   agent: async ({ world }, use) => use(new Agent(world)),
 
-  code: async ({ world, page, vscode, extension, beside }, use, info) => {
-    const code = new Code(world, page, [...beside, extension], { ...plain, ...vscode });
+  code: async ({ servers, world, page, vscode, extension, beside }, use, info) => {
+    const options = { ...plain, ...vscode };
+    const { trusted, server } = options;
+    const wanted = { extensions: [...beside, extension], trusted, server };
+    const code = new Code(world, page, await servers.get(wanted), options);
     await use(code);
     if (info.status !== info.expectedStatus) {
       for (const [name, body] of Object.entries(code.logs())) {
         await info.attach(name, { body, contentType: 'text/plain' });
       }
     }
-    await page.close();
     await code.end();
     expect([...code.away], 'hosts that the page asked for').toEqual([]);
   },

@@ -13,22 +13,18 @@ export interface Output {
   stderr: string;
 }
 
-export class World {
-  readonly base: string;
-  /** The workspace: a git repository without commits. */
-  readonly root: string;
-  readonly home: string;
-  /** Counts the agents at work here. */
-  agents = 0;
+/** A directory with a home and an environment; worlds live in it one after the other, and a server as long as it. */
+export class Place {
+  readonly base = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'backstitch-vscode-')));
+  readonly home = this.dir('home');
+  private worlds = 0;
 
-  constructor() {
-    this.base = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'backstitch-vscode-')));
-    this.root = this.dir('work');
-    this.home = this.dir('home');
-    this.git('init', '-q', '-b', 'main');
+  /** A name for the folder of the next world. */
+  next(): string {
+    return `world-${++this.worlds}`;
   }
 
-  /** A folder beside the workspace, made where it is not there. */
+  /** A folder in it, made where it is not there. */
   dir(name: string): string {
     const dir = path.join(this.base, name);
     fs.mkdirSync(dir, { recursive: true });
@@ -61,6 +57,49 @@ export class World {
     };
   }
 
+  /** Empties the home and the folders of the environment; code-server goes on with its own. */
+  clear(): void {
+    for (const name of ['home', 'state', 'config', 'data', 'cache', 'runtime']) {
+      for (const entry of fs.readdirSync(this.dir(name))) {
+        if (!/^(code-server|vscode)/.test(entry)) remove(path.join(this.base, name, entry));
+      }
+    }
+  }
+
+  end(): void {
+    remove(this.base);
+  }
+}
+
+export class World {
+  readonly place: Place;
+  readonly base: string;
+  /** The workspace: a git repository without commits. */
+  readonly root: string;
+  readonly home: string;
+  /** Counts the agents at work here. */
+  agents = 0;
+
+  constructor(place: Place) {
+    this.place = place;
+    this.base = place.dir(place.next());
+    this.root = this.dir('work');
+    this.home = place.home;
+    this.git('init', '-q', '-b', 'main');
+  }
+
+  /** A folder beside the workspace, made where it is not there. */
+  dir(name: string): string {
+    const dir = path.join(this.base, name);
+    fs.mkdirSync(dir, { recursive: true });
+    return dir;
+  }
+
+  /** All of the environment that anything here gets. */
+  env(): Record<string, string> {
+    return this.place.env();
+  }
+
   // ---- running ---------------------------------------------------------------------------------------------------
 
   /** Runs a program in the workspace to its end. */
@@ -70,7 +109,7 @@ export class World {
       env: { ...this.env(), ...env },
       input,
       encoding: 'utf8',
-      timeout: 60_000,
+      timeout: 120_000,
       maxBuffer: 1 << 26,
     });
     if (done.error) throw done.error;
@@ -161,8 +200,13 @@ export class World {
     this.git('commit', '-q', '-m', message);
   }
 
-  /** Removes all of it. */
+  /** Removes all of it, and what it left in its place. */
   end(): void {
-    fs.rmSync(this.base, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+    remove(this.base);
+    this.place.clear();
   }
+}
+
+function remove(path: string): void {
+  fs.rmSync(path, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
 }

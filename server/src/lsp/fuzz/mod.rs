@@ -17,3 +17,13 @@ fn found(target: &str) -> Vec<(std::path::PathBuf, Vec<u8>)> {
         .map(|file| (file.clone(), std::fs::read(file).unwrap()))
         .collect()
 }
+
+/// How many cases a generated test takes: the second number in a long run (`tests/run --long`), else the first.
+#[cfg(test)]
+fn cases(ordinary: u32, long: u32) -> u32 {
+    if std::env::var_os("BACKSTITCH_LONG").is_some() {
+        long
+    } else {
+        ordinary
+    }
+}

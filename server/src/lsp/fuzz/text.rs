@@ -396,7 +396,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(300))]
+        #![proptest_config(ProptestConfig::with_cases(super::super::cases(100, 300)))]
         #[test]
         fn a_document_is_a_string(input in proptest::collection::vec(any::<u8>(), 0..300)) {
             run(&input);

@@ -481,7 +481,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { max_shrink_iters: 200, ..ProptestConfig::with_cases(24) })]
+        #![proptest_config(ProptestConfig { max_shrink_iters: 200, ..ProptestConfig::with_cases(super::super::cases(8, 24)) })]
         #[test]
         fn a_session_with_mistakes_is_served(input in a_session()) {
             calmly(|| whole(&input));
