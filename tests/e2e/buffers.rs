@@ -257,7 +257,7 @@ fn unsaved_text_that_collides_is_decided_first() {
     assert!(
         refused
             .stdout
-            .contains("it collides with unsaved text in Helix"),
+            .contains("it conflicts with unsaved changes in Helix"),
         "{refused}"
     );
     assert_eq!((world.tree(), world.json(["log"])), before);

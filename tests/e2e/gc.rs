@@ -178,7 +178,7 @@ fn what_became_one_and_is_of_two_stays_and_is_said() {
     world.ok(["gc", "--keep-days", "0"]);
     let plan = world.json(["rewind", "start", "--dry-run"]);
     assert_eq!(plan["actions"], json!([]), "{plan}");
-    assert!(plan["gaps"].to_string().contains("not certain"), "{plan}");
+    assert!(plan["gaps"].to_string().contains("is uncertain"), "{plan}");
     world.ok(["rewind", "start", "--uncertain", "take"]);
     assert_eq!(world.read("a.txt"), TEXT.replace("eight", "8"));
 }

@@ -92,7 +92,7 @@ fn why_there_is_nothing_to_do() {
     nothing(&world, &["revert", "c1"], "c1 changed nothing");
     let reverted = world.json(["revert", "t2"])["checkpoint"].clone();
     let reverted = reverted.as_str().expect("an id");
-    let why = format!("what t2 did is taken out already, by {reverted}");
+    let why = format!("the changes of t2 are already taken out, by {reverted}");
     nothing(&world, &["revert", "t2"], &why);
     nothing(&world, &["revert", "t2", "--dry-run"], &why);
     let again = world.json(["revert", reverted])["checkpoint"].clone();
@@ -100,13 +100,13 @@ fn why_there_is_nothing_to_do() {
     nothing(
         &world,
         &["revert", reverted],
-        &format!("what {reverted} did is taken out already, by {again}"),
+        &format!("the changes of {reverted} are already taken out, by {again}"),
     );
     world.ok(["fork", "t1", "idea2", "--switch"]);
     nothing(
         &world,
         &["revert", "t3"],
-        "t3 is not in the history of the current state, and nothing of it is in force here",
+        "t3 is not in the history of the current state, and none of its changes are in force here",
     );
     assert!(conflicts(&world.plan(["revert", "t3"])).is_empty());
 }

@@ -217,11 +217,11 @@ fn u_20_all_or_nothing() {
     };
     let output = limited("trap '' XFSZ;", ["rewind", "t1"]).expect_code(1);
     assert!(output.stderr.contains("m-big"), "{output}");
-    assert!(output.stderr.contains("put back as it was"), "{output}");
+    assert!(output.stderr.contains("as they were before"), "{output}");
     assert_same(&world.tree(), &after);
     world.ok(["fork", "t1", "before"]);
     let output = limited("trap '' XFSZ;", ["switch", "before"]).expect_code(1);
-    assert!(output.stderr.contains("put back as it was"), "{output}");
+    assert!(output.stderr.contains("as they were before"), "{output}");
     assert_same(&world.tree(), &after);
     assert_eq!(world.json(["status"])["branch"], "main");
 

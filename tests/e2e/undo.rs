@@ -23,7 +23,7 @@ fn back_and_forth() {
     }
     refused(&world, &["redo"], &["nothing to redo"]);
     world.ok(["undo", "op1"]);
-    refused(&world, &["undo", "op1"], &["op1 is undone already", "redo"]);
+    refused(&world, &["undo", "op1"], &["op1 is already undone", "redo"]);
     world.run(["undo", "op99"]).expect_code(3);
     world.ok(["verify"]);
 }

@@ -50,7 +50,7 @@ fn a_directory_that_may_not_be_written() {
     let why = "locked/a.txt cannot be restored: ";
     assert!(refused.stderr.contains(why), "{refused}");
     assert!(refused.stderr.contains("Permission denied"), "{refused}");
-    assert!(refused.stderr.contains("put back as it was"), "{refused}");
+    assert!(refused.stderr.contains("as they were before"), "{refused}");
     assert_same(&world.tree(), &after);
     world.ok(["rewind", "t1", "--path", "b.txt"]);
     assert_eq!(
@@ -111,7 +111,7 @@ fn a_file_to_be_restored_that_may_not_be_read() {
     let after = world.tree();
     let refused = world.run(["rewind", "t1"]).expect_code(1);
     assert!(refused.stderr.contains("secret.txt"), "{refused}");
-    assert!(refused.stderr.contains("put back as it was"), "{refused}");
+    assert!(refused.stderr.contains("as they were before"), "{refused}");
     assert_same(&world.tree(), &after);
     world.ok(["rewind", "t1", "--path", "b.txt"]);
     assert_eq!(world.read("b.txt"), "one\n");

@@ -110,7 +110,7 @@ fn something_in_the_place_of_a_file_to_be_restored() {
         for how in [&["rewind", "t1"][..], &["rewind", "t1", "--exact"]] {
             let refused = world.run(how).expect_code(1);
             assert!(refused.stderr.contains("a.txt"), "{kind}: {refused}");
-            assert!(refused.stderr.contains("put back as it was"), "{refused}");
+            assert!(refused.stderr.contains("as they were before"), "{refused}");
             assert_same(&world.tree(), &after);
         }
         world.ok(["rewind", "t1", "--path", "b.txt"]);
