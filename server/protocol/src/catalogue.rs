@@ -1,4 +1,4 @@
-//! Every method by its name, with the types of what goes in and what comes out.
+//! Catalogue of every method, with the types of its parameters and its result.
 
 use std::any::type_name;
 
@@ -16,11 +16,11 @@ use crate::{
     TurnResult, UndoParams, Where,
 };
 
-/// A type by its name.
+/// A protocol type, described by its name, its round trip and, in tests, its schema.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     path: fn() -> &'static str,
-    /// What a value says after it was read and written as this type.
+    /// Deserializes a value as this type and serializes it again.
     again: fn(Value) -> serde_json::Result<Value>,
     #[cfg(test)]
     pub(crate) schema: fn(&mut schemars::SchemaGenerator) -> schemars::Schema,
@@ -33,11 +33,11 @@ pub struct RequestSpec {
     pub result: Shape,
 }
 
-/// Of `workspace/executeCommand`; it may also answer `CommandFailed`.
+/// A command of `workspace/executeCommand`. It may also answer `CommandFailed`.
 #[derive(Clone, Copy, Debug)]
 pub struct CommandSpec {
     pub name: &'static str,
-    /// Its one argument.
+    /// The command's one argument.
     pub params: Shape,
     pub result: Shape,
 }
@@ -72,7 +72,7 @@ impl Shape {
         path.rsplit("::").next().unwrap_or(path)
     }
 
-    /// Whether a value is just this: every field that has to be there, and none beside.
+    /// Checks that a value is exactly this type: no required field is missing and none is unknown.
     pub fn is(self, value: &Value) -> Result<(), String> {
         let again = self.again(value)?;
         if again == *value {
@@ -85,7 +85,7 @@ impl Shape {
         }
     }
 
-    /// Whether a value is this with fields left out.
+    /// Checks that a value is this type, possibly with optional fields left out.
     pub fn takes(self, value: &Value) -> Result<(), String> {
         let again = self.again(value)?;
         if covers(&again, value) {
@@ -104,7 +104,7 @@ impl Shape {
 }
 
 impl CommandSpec {
-    /// Whether a value is an answer of it.
+    /// Checks that a value is an answer to this command: its result, or `CommandFailed`.
     pub fn answers(self, value: &Value) -> Result<(), String> {
         let failed = Shape::of::<CommandFailed>();
         match self.result.is(value) {
@@ -123,7 +123,7 @@ fn covers(all: &Value, some: &Value) -> bool {
     }
 }
 
-/// What an error of any of these carries.
+/// Type of the `data` that an error of any of these methods has.
 pub const fn failure_data() -> Shape {
     Shape::of::<FailureData>()
 }
@@ -151,7 +151,7 @@ const fn notification<P: Wire>(method: &'static str) -> Notification {
     }
 }
 
-/// From the client.
+/// Requests from the client.
 pub const REQUESTS: &[RequestSpec] = &[
     request::<TimelineParams, TimelineResult>("backstitch/timeline"),
     request::<CheckpointParams, CheckpointResult>("backstitch/checkpoint"),
@@ -179,7 +179,7 @@ pub const COMMANDS: &[CommandSpec] = &[
     command::<ShowTimelineParams, ShowTimelineResult>("backstitch.timeline"),
 ];
 
-/// From the server.
+/// Notifications from the server.
 pub const NOTIFICATIONS: &[Notification] = &[
     notification::<DidCheckpoint>("backstitch/didCheckpoint"),
     notification::<DidRewind>("backstitch/didRewind"),

@@ -1,5 +1,5 @@
-//! The types as TypeScript and as `LuaCATS` declarations, for the extensions of editors. Read off their schemas;
-//! exists in tests alone, which hold the files against the types.
+//! TypeScript and `LuaCATS` declarations of the protocol types, for editor extensions. They are generated from the
+//! types' schemas. The module exists only in tests, which compare the generated text with the checked-in files.
 
 mod lua;
 mod typescript;
@@ -15,13 +15,13 @@ use serde_json::Value;
 use crate::catalogue::Shape;
 use crate::{COMMANDS, ClientOptions, CommandFailed, FailureData, NOTIFICATIONS, REQUESTS};
 
-/// A type under its name.
+/// A named type with its documentation.
 struct Declared {
     about: Option<String>,
     what: Type,
 }
 
-/// What a type is, in any language.
+/// A type, independent of the language that it is written in.
 #[derive(Clone, Debug, PartialEq)]
 enum Type {
     Text,
@@ -46,7 +46,7 @@ struct Field {
     needed: bool,
 }
 
-/// All types, by their names.
+/// Returns all types by their names.
 fn declared() -> BTreeMap<String, Declared> {
     let answers = [Shape::of::<FailureData>(), Shape::of::<CommandFailed>()].into_iter();
     let answers = answers
@@ -84,7 +84,7 @@ fn read_off(
     generator.definitions().iter().map(declare).collect()
 }
 
-/// What an answer leaves out is never null.
+/// Removes null from optional fields: an answer leaves such a field out instead.
 fn never_null(declared: &mut Declared) {
     if let Type::Fields(fields) = &mut declared.what {
         for field in fields.iter_mut().filter(|field| !field.needed) {
@@ -132,7 +132,7 @@ fn what(schema: &Value) -> Type {
     }
 }
 
-/// Flat, each once.
+/// Builds a union: flattened, without duplicates.
 fn one_of(some: Vec<Type>) -> Type {
     let mut flat: Vec<Type> = Vec::new();
     for one in some {
@@ -183,7 +183,7 @@ fn fields(schema: &Value) -> Vec<Field> {
     .collect()
 }
 
-/// The file is what the types say; with `BACKSTITCH_RENEW_TYPES=1` it is written.
+/// Checks that the file has the generated text. With `BACKSTITCH_RENEW_TYPES=1` the file is written.
 fn holds(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
@@ -208,7 +208,7 @@ fn typescript_is_what_the_types_say() {
 
 #[test]
 fn lua_is_what_the_types_say() {
-    // with the plugin, so that it is there for who configures Neovim
+    // Shipped with the plugin, so that the types are there when a user configures Neovim.
     holds(
         "nvim-plugin/lua/backstitch/protocol.lua",
         &lua::file(&declared()),

@@ -1,5 +1,5 @@
-//! What our commands and requests are called with: what each argument has to be, which are needed, and which of
-//! them say the same thing. Pure; the types that are read afterwards find nothing wrong any more.
+//! Arguments of our commands and requests: their types, which are required, and which exclude each other. Pure.
+//! Checked arguments always deserialize.
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,7 @@ use super::messages::arguments as messages;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ArgumentKind {
-    /// Names something: never empty.
+    /// Names something; never empty.
     Name,
     Text,
     Flag,
@@ -20,7 +20,7 @@ enum ArgumentKind {
 }
 
 impl ArgumentKind {
-    /// An argument is the same wherever it is taken.
+    /// Returns the kind of an argument, which is the same for every command.
     fn of(argument: &str) -> Self {
         match argument {
             "exact" | "carry" | "pinned" | "switch" | "confirm" | "allBranches" | "undo"
@@ -66,7 +66,7 @@ impl ArgumentKind {
     }
 }
 
-/// What cannot be left out.
+/// Returns the required arguments.
 fn needed(name: &str, given: &Value) -> &'static [&'static str] {
     match name {
         "backstitch.rewind" if given.get("lines").is_some() => &["uri"],
@@ -79,7 +79,7 @@ fn needed(name: &str, given: &Value) -> &'static [&'static str] {
     }
 }
 
-/// Of which only one can be meant, and whether one has to be.
+/// Returns groups of arguments of which at most one may be given, and true if one is required.
 fn alternatives(name: &str) -> (&'static [&'static [&'static str]], bool) {
     match name {
         "backstitch/plan" => (
@@ -93,7 +93,7 @@ fn alternatives(name: &str) -> (&'static [&'static [&'static str]], bool) {
     }
 }
 
-/// What was given, without what is null: that is left out.
+/// Returns the arguments without null values, or the failure if they are wrong.
 pub fn checked(name: &str, given: Value) -> Reply<Value> {
     let mut given = match given {
         Value::Null => Map::new(),
@@ -153,12 +153,12 @@ fn taken(name: &str) -> String {
     messages::takes(&[keys.as_slice(), &["uri", "workspace"]].concat())
 }
 
-/// As it was written, cut where it is long.
+/// Formats a value as it was written, shortened if it is long.
 fn shown(value: &Value) -> String {
     crate::render::cut(&crate::render::clean(&value.to_string()), 40)
 }
 
-/// What the library says of parameters of LSP's own that it cannot read, in words that are not of Rust.
+/// Describes the library's error about parameters of LSP itself, without Rust's type names.
 pub fn unreadable(method: &str, said: &str) -> Box<Failure> {
     Failure::usage(messages::lsp_unreadable(method, said)).hint(messages::LSP_HINT)
 }

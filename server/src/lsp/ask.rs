@@ -1,4 +1,4 @@
-//! Questions to the person at the editor. No handler waits for one: who asks runs on its own.
+//! Questions to the user. No handler waits for an answer; the caller runs in a task of its own.
 
 use std::future::{Future as _, poll_fn};
 use std::pin::pin;
@@ -12,10 +12,10 @@ use super::messages::refusal;
 use super::progress::called_off;
 use super::session::ServerState;
 
-/// A person may think; one who went home is not waited for.
+/// How long to wait for an answer.
 const PATIENCE: Duration = Duration::from_mins(10);
 
-/// The answer that was chosen; None where none was.
+/// Returns the chosen answer; None if there was none.
 pub async fn ask(
     session: &ServerState,
     kind: MessageType,
@@ -26,7 +26,8 @@ pub async fn ask(
     chosen.ok().flatten()
 }
 
-/// The same for who cannot go on without: an editor that does not ask is a failure, with the way round it.
+/// Like `ask`, for callers that need an answer. An editor that cannot ask is a failure, whose hint names a way
+/// without a question.
 pub async fn must_ask(
     session: &ServerState,
     kind: MessageType,

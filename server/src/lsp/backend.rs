@@ -1,5 +1,5 @@
-//! The methods that the server answers, each in a few lines: what it is asked, and who knows. State changing
-//! notifications never come here; `ingress` takes them up.
+//! Handlers of the requests, each of which delegates in a few lines. Notifications that change state never come here:
+//! `ingress` handles them.
 
 use std::sync::Arc;
 
@@ -38,11 +38,11 @@ use crate::to_protocol;
 #[derive(Debug)]
 pub struct Backend {
     pub session: Arc<ServerState>,
-    /// Answers that are large.
+    /// Large answers, which bypass the transport's value tree.
     pub outgoing: Arc<Outgoing>,
 }
 
-/// Everything that is registered beside the life cycle.
+/// Registers every method other than the life cycle.
 pub fn methods(builder: LspServiceBuilder<Backend>) -> LspServiceBuilder<Backend> {
     builder
         .custom_method("textDocument/codeLens", Backend::code_lens)
@@ -109,7 +109,7 @@ impl LanguageServer for Backend {
     }
 }
 
-/// Files and directories alike.
+/// Returns a filter that matches files and directories.
 fn all_files() -> FileOperationRegistrationOptions {
     FileOperationRegistrationOptions {
         filters: vec![FileOperationFilter {
@@ -191,7 +191,7 @@ impl Backend {
         Ok(self.outgoing.answer(&lenses))
     }
 
-    /// They are whole already.
+    /// Returns the lens unchanged: lenses are complete already.
     #[expect(clippy::unused_async, reason = "a handler is")]
     async fn resolve_lens(&self, lens: CodeLens) -> Result<CodeLens> {
         Ok(lens)
@@ -253,8 +253,7 @@ impl Backend {
         }))
     }
 
-    /// The command runs on its own, so that a client that goes on without waiting for it does not stop it
-    /// in the middle.
+    /// Runs the command in a task of its own, so that dropping the request does not stop it in the middle.
     async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<Value>> {
         let session = self.session.clone();
         let arguments = params.arguments.unwrap_or_default();
@@ -278,7 +277,7 @@ impl Backend {
         self.told(outcome)
     }
 
-    /// A client of ours shows failures itself; another hears of them in a message.
+    /// Returns failures as errors to our own clients, and as messages to all others.
     fn told(&self, outcome: Reply<Value>) -> Result<Option<Value>> {
         match outcome {
             Ok(answer) => Ok(Some(answer)),

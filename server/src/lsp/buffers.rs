@@ -1,5 +1,5 @@
-//! Records what is typed and not saved, a moment after the last key: so that a checkpoint of an agent's prompt
-//! holds it, and nothing is lost with the editor. Owns when; what a buffer is belongs to the engine.
+//! Records text that is typed and not saved, a moment after the last key. A checkpoint of an agent's prompt then
+//! includes it, and it is not lost with the editor. Owns the timing; the engine owns the recorded buffers.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,16 +17,16 @@ use super::pending_saves;
 use super::session::{DocumentEvent, SavedText, ServerState};
 use super::workspace::{WorkspaceHandle, WriteAccess};
 
-/// After the last key.
+/// Time without a key after which a buffer is recorded.
 const QUIET: Duration = Duration::from_millis(150);
-/// However long somebody types.
+/// Maximum delay while the user keeps typing.
 const LATEST: Duration = Duration::from_secs(1);
-/// What could not be recorded is tried again after this.
+/// Delay before a failed recording is tried again.
 const AGAIN: Duration = Duration::from_secs(5);
-/// A document that was closed and opens again within this was read anew, not left.
+/// A document that is closed and opened again within this time was reloaded by the editor.
 const REOPENS: Duration = Duration::from_millis(400);
 
-/// Runs until the server ends.
+/// Records the documents of all events. Runs until the server ends.
 pub async fn record(session: Arc<ServerState>, mut touched: UnboundedReceiver<DocumentEvent>) {
     let mut waiting: BTreeSet<String> = BTreeSet::new();
     let mut first: Option<Instant> = None;
@@ -74,14 +74,14 @@ pub async fn record(session: Arc<ServerState>, mut touched: UnboundedReceiver<Do
     }
 }
 
-/// Has the store hold what all documents of a workspace have, now. `begins`: makes it where there is none.
+/// Records the buffers of all documents of a workspace now. `begins`: creates the store if there is none.
 pub async fn keep_all(session: &ServerState, handle: &WorkspaceHandle, begins: bool) {
     for (uri, _) in session.documents.of(handle) {
         keep(session, &uri, Why { begins, ..TYPED }).await;
     }
 }
 
-/// Somebody may have written to a file just what its document holds and was not saved.
+/// Records documents whose file another process wrote with exactly their unsaved text.
 pub async fn written_below(session: &ServerState, handle: &WorkspaceHandle) {
     let dirty = |document: &Document| document.text != document.saved;
     for (uri, document) in session.documents.of(handle) {
@@ -95,20 +95,20 @@ pub async fn written_below(session: &ServerState, handle: &WorkspaceHandle) {
     }
 }
 
-/// Before the server ends in order: what was typed last is recorded, and the editor's place is given up. What the
-/// user did not save is gone then by the user's will, but for what checkpoints have of it.
+/// Closes the workspaces at an orderly exit: the last typed text is recorded, and the editor lease is given up. Text
+/// that the user did not save is then discarded by the user's choice, except what checkpoints hold.
 pub async fn leave(session: &ServerState) {
     for handle in session.handles() {
         handle.leave().await;
     }
 }
 
-/// Why a document is looked at.
+/// Options for recording a document's buffer.
 #[derive(Clone, Copy, Debug)]
 struct Why {
-    /// The editor says that it saved it.
+    /// The editor has saved it.
     saved: bool,
-    /// The store is made where there is none.
+    /// The store is created if there is none.
     begins: bool,
 }
 
@@ -121,8 +121,8 @@ const SAVED: Why = Why {
     begins: false,
 };
 
-/// Has the store hold what a document has and its file does not. Text that is not saved begins the history of a
-/// workspace that shows by itself that it is one: the first prompt finds it there.
+/// Records the text of a document if its file does not have it. Unsaved text starts the history of a workspace that
+/// has a marker, so that the first prompt's checkpoint includes it.
 async fn keep(session: &ServerState, uri: &str, why: Why) {
     let Some(document) = session.documents.get(uri).filter(Document::has_lines) else {
         return;
@@ -130,12 +130,12 @@ async fn keep(session: &ServerState, uri: &str, why: Why) {
     let Some(place) = document.place.clone() else {
         return;
     };
-    // one file under two names: what is typed in the other counts
+    // the file is open under two names: the text typed in the other document counts
     let clean = document.text == document.saved;
     if clean && session.documents.dirty_at(&place, uri) {
         return;
     }
-    // what cannot be put in the file's bytes is kept as the client has it, for people
+    // text that the file's encoding cannot represent is recorded as the client has it, for people to read
     let is_typed = document.text != document.saved;
     let plain = || is_typed.then(|| document.bytes());
     let text = document.as_saved().or_else(plain);
@@ -157,7 +157,7 @@ async fn keep(session: &ServerState, uri: &str, why: Why) {
                     version,
                 };
                 if why.saved {
-                    // the editor made something else of it on the way to the disk
+                    // the editor changed the text while it wrote the file
                     engine.clean_buffer(&lease, &open.path, true)?;
                 }
                 engine.put_buffer(&lease, &open).map(|_| ())
@@ -165,7 +165,7 @@ async fn keep(session: &ServerState, uri: &str, why: Why) {
             handle.act(begins, put).await
         }
         _ => {
-            // it showed what a restore had given it, and does not any more
+            // it showed a restored text, and shows its file again
             let was_given = document.given.is_some() || document.taken_back;
             let taken_back = was_given && shown.is_some();
             let clean = move |WriteAccess { engine, lease }: WriteAccess<'_>| {
@@ -185,7 +185,7 @@ async fn keep(session: &ServerState, uri: &str, why: Why) {
                 });
             }
         }
-        // nothing that comes by itself: too large, or no file at all
+        // trying again does not help: the text is too large, or it is not a file
         Err(error @ Error::Refused { .. }) => tracing::warn!("{uri}: not recorded: {error}"),
         Err(error) => {
             if session.unkept.insert(uri.to_owned()) {
@@ -197,7 +197,7 @@ async fn keep(session: &ServerState, uri: &str, why: Why) {
     }
 }
 
-/// What the user saved while an agent may be writing is the user's.
+/// Attributes text that the user saved to the user, even while an agent may be writing.
 async fn users(session: &ServerState, uri: &str, saved: SavedText) {
     let document = session.documents.get(uri);
     let Some(DocumentPath { handle, path }) = document.and_then(|document| document.place) else {
@@ -213,7 +213,7 @@ async fn users(session: &ServerState, uri: &str, saved: SavedText) {
     }
 }
 
-/// Has a document that could not be recorded be looked at once more.
+/// Schedules another attempt to record a document.
 fn again(touched: UnboundedSender<DocumentEvent>, uri: String) {
     tokio::spawn(async move {
         tokio::time::sleep(AGAIN).await;
@@ -221,7 +221,7 @@ fn again(touched: UnboundedSender<DocumentEvent>, uri: String) {
     });
 }
 
-/// A document was left.
+/// Handles a document that was closed.
 async fn closed(session: &Arc<ServerState>, document: &Document) {
     let Some(place) = document.place.clone() else {
         return;
@@ -240,7 +240,7 @@ async fn closed(session: &Arc<ServerState>, document: &Document) {
     });
     match waits.await {
         Ok(Some(save)) => {
-            // what it had when it was closed, with what was typed since
+            // the text at the time it was closed, including later typing
             let changed = |text: &Vec<u8>| Some(ContentId::of(text)) != save.disk.content();
             let text = text.filter(changed);
             pending_saves::closed(session, &handle, &save, text).await;

@@ -1,5 +1,5 @@
-//! `workspace/executeCommand`: what each command is called with, and who does it. A command called without
-//! arguments asks.
+//! `workspace/executeCommand`: reads the arguments of each command and delegates it. A command without a target asks
+//! the user for one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use super::workspace::WorkspaceHandle;
 use super::{document, mutations, uri};
 use crate::to_protocol;
 
-/// What `executeCommandProvider` lists: some clients run nothing else.
+/// Commands that `executeCommandProvider` lists; some clients run no others.
 pub const COMMANDS: [&str; 11] = [
     "backstitch.rewind",
     "backstitch.undo",
@@ -43,7 +43,7 @@ pub const COMMANDS: [&str; 11] = [
     "backstitch.timeline",
 ];
 
-/// Turns that a question offers.
+/// Maximum number of turns that a question offers.
 const OFFERED: usize = 6;
 
 pub async fn run(session: &Arc<ServerState>, name: &str, arguments: Value) -> Reply<Value> {
@@ -126,7 +126,7 @@ async fn restored(
     Ok(to_protocol::value(&restore::run(session, job).await?))
 }
 
-/// What every restore takes beside what it is to restore.
+/// Arguments of every restore, apart from its target.
 pub const RESTORING: [&str; 9] = [
     "scope",
     "exact",
@@ -138,10 +138,10 @@ pub const RESTORING: [&str; 9] = [
     "plan",
     "confirm",
 ];
-/// What everything takes.
+/// Arguments of every command and request.
 const WHERE: [&str; 2] = ["uri", "workspace"];
 
-/// What a command or a request of ours takes; None: there is none of this name.
+/// Returns the arguments of one of our commands or requests; None if there is none of this name.
 pub fn keys(name: &str) -> Option<[&'static [&'static str]; 2]> {
     let none: &[&str] = &[];
     Some(match name {
@@ -187,7 +187,7 @@ pub fn keys(name: &str) -> Option<[&'static [&'static str]; 2]> {
     })
 }
 
-/// Refuses what nobody would look at: a word written wrong is not to mean everything.
+/// Refuses unknown arguments: a misspelled one must not mean “everything”.
 pub fn only(name: &str, arguments: &Value, keys: &[&[&str]; 2]) -> Reply<()> {
     let known: Vec<&str> = keys.concat().into_iter().chain(WHERE).collect();
     let given = arguments.as_object().into_iter().flat_map(|all| all.keys());
@@ -206,7 +206,7 @@ pub fn read<T: DeserializeOwned>(name: &str, arguments: &Value) -> Reply<T> {
     })
 }
 
-/// The workspace that is meant: of the document, as named, or the only one.
+/// Returns the workspace of the document, the named one, or the only one.
 pub fn handle(session: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>> {
     if let Some(uri) = &here.uri {
         if let Some(place) = session.documents.get(uri).and_then(|d| d.place) {
@@ -216,7 +216,7 @@ pub fn handle(session: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>
             return Ok(session.room_of(&document.root)?);
         }
         if let Some(path) = uri::to_path(uri) {
-            // the directory may be gone with the file
+            // the directory may have been deleted with the file
             let there = path.ancestors().skip(1).find(|dir| dir.is_dir());
             return Ok(session.room_of(there.unwrap_or(&path))?);
         }
@@ -239,7 +239,7 @@ pub fn handle(session: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>
     }
 }
 
-/// The workspaces that may be meant where none is named: those with a history, if there are any.
+/// Returns the candidates if no workspace is named: those with a history, if there are any.
 fn likely(session: &ServerState) -> Vec<Arc<WorkspaceHandle>> {
     let handles = session.handles();
     let recorded = |handle: &&Arc<WorkspaceHandle>| handle.has_history();
@@ -252,7 +252,7 @@ fn likely(session: &ServerState) -> Vec<Arc<WorkspaceHandle>> {
     }
 }
 
-/// The same for a command, which asks where several may be meant.
+/// Like `handle`, for a command: asks the user if several workspaces are possible.
 async fn meant(session: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>> {
     let likely = likely(session);
     if here.uri.is_some() || here.workspace.is_some() || likely.len() < 2 {
@@ -269,11 +269,11 @@ async fn meant(session: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle
     found.next().ok_or_else(Failure::cancelled)
 }
 
-/// A path as commands name it: a URI, or counted from the root.
+/// Reads a path argument: a URI, or a path relative to the root.
 pub fn path(handle: &WorkspaceHandle, typed: &str) -> Reply<RelPath> {
     let found = match uri::to_path(typed) {
         Some(full) => {
-            // a document is the file that its link leads to
+            // a document is the file that its link points to
             let real = document::real(&full);
             let inside = real
                 .iter()
@@ -286,7 +286,7 @@ pub fn path(handle: &WorkspaceHandle, typed: &str) -> Reply<RelPath> {
     found.ok_or_else(|| Failure::usage(refusal::no_path(typed, handle.root())))
 }
 
-/// A request without its goal, as typed.
+/// Reads the options of a restore; the goal is set later.
 pub fn request(handle: &WorkspaceHandle, typed: &Choices) -> Reply<Request> {
     if let Some(scope) = typed.scope.as_deref().filter(|scope| *scope != "code") {
         return Err(
@@ -317,7 +317,7 @@ pub fn request(handle: &WorkspaceHandle, typed: &Choices) -> Reply<Request> {
     Ok(request)
 }
 
-/// Has the user choose one of the newest turns.
+/// Asks the user to choose one of the newest turns.
 async fn a_turn(session: &ServerState, handle: &WorkspaceHandle, question: &str) -> Reply<String> {
     let turns = handle
         .ask(|engine| {
@@ -405,7 +405,7 @@ async fn fork(
     Ok(forked)
 }
 
-/// A name for a tag: LSP cannot ask for a text, so that some are offered.
+/// Asks for a tag's name. LSP has no text input, so some names are offered.
 async fn a_tag(session: &ServerState, handle: &WorkspaceHandle) -> Reply<String> {
     let taken = handle.ask(|engine| engine.tags()).await?;
     let free = |base: &str| {
@@ -455,7 +455,7 @@ async fn checkpoint(
     handle: Arc<WorkspaceHandle>,
     typed: NewCheckpointParams,
 ) -> Reply<Checkpoint> {
-    // what was typed until this moment is part of it
+    // text typed until this moment is part of it
     buffers::keep_all(session, &handle, true).await;
     let entry = mutations::checkpoint(&handle, typed.label, typed.description).await?;
     let age = messages::Now::read().ago(entry.node.time);

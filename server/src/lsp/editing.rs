@@ -1,5 +1,5 @@
-//! OpenDocuments documents in a restore: what the engine is told of them, and how their new text gets into the editor.
-//! What counts is what the client then sends, not that it said yes.
+//! Open documents in a restore: their state for the engine, and the edits that bring their new text into the editor.
+//! Only the changes that the client then sends count, not its confirmation.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,15 +18,15 @@ use super::messages;
 use super::session::{ANSWER, DocumentEvent, ServerState};
 use super::workspace::WorkspaceHandle;
 
-/// How often to try while the user types into the document.
+/// Number of attempts while the user types into the document.
 const TRIES: usize = 3;
-/// How long a command waits for the change that an edit of ours made.
+/// How long a command waits for the change that our edit causes.
 const PROMPT: Duration = Duration::from_millis(300);
-/// How long the client may take to send it. Eglot does so when it is idle, and it is not before the command is
+/// How long the client may take to send the change. Eglot sends it when idle, which it is only after the command is
 /// answered.
 const ECHO: Duration = Duration::from_secs(5);
 
-/// The open documents of a workspace, as they are at one moment.
+/// Snapshot of the open documents of a workspace.
 #[derive(Clone, Debug)]
 pub struct OpenDocuments {
     documents: Vec<Document>,
@@ -37,11 +37,11 @@ pub struct OpenDocuments {
 #[derive(Clone, Debug)]
 pub struct NewText {
     pub path: RelPath,
-    /// What the document had when it was planned.
+    /// Content of the document at the time of planning.
     pub from: ContentId,
-    /// As it would be saved.
+    /// The text as a save would write it.
     pub content: Vec<u8>,
-    /// What it goes on from then.
+    /// The document's new base.
     pub base: Option<ContentId>,
 }
 
@@ -54,7 +54,7 @@ impl OpenDocuments {
         }
     }
 
-    /// Those with unsaved text that nothing can be merged with.
+    /// Returns the documents with unsaved text that cannot be merged.
     pub fn unreadable(&self, root: &Path) -> Vec<RelPath> {
         let of = |document: &Document| {
             let path = document.place.as_ref()?.path.clone();
@@ -64,7 +64,7 @@ impl OpenDocuments {
         self.documents.iter().filter_map(of).collect()
     }
 
-    /// As the engine is told of them; those in another encoding are files like any other.
+    /// Returns the documents for the engine; those in another encoding count as plain files.
     pub fn documents(&self, root: &Path) -> Vec<OpenDoc> {
         let documents = self.documents.iter();
         documents
@@ -72,7 +72,7 @@ impl OpenDocuments {
                 let path = document.place.as_ref()?.path.clone();
                 let text = document.as_saved().filter(|_| document.form.is_utf8())?;
                 let on_disk = document::read(&root.join(path.to_path()));
-                // where its client reads it anew, a file that was just written has not come there yet
+                // the client reloads it: a file that was just written has not arrived there yet
                 let clean = self.reloads && document.text == document.saved;
                 let clean = clean || document.is_nothing();
                 let dirty = !clean && !on_disk.is_some_and(|file| document.shows(&file));
@@ -87,25 +87,25 @@ impl OpenDocuments {
     }
 }
 
-/// Documents whose new text has not been seen to arrive. They wait for a save all the same.
+/// Documents whose new text has not arrived yet. They wait for a save all the same.
 #[derive(Clone, Debug, Default)]
 pub struct UnconfirmedEdits {
     /// Closed, refused, or typed into meanwhile.
     pub not_taken: Vec<RelPath>,
-    /// EditFate, as the client says, which has not told of the change yet.
+    /// The client has confirmed the edit, but not sent the change yet.
     pub awaited: Vec<RelPath>,
 }
 
-/// What became of one edit.
+/// Outcome of one edit.
 enum EditFate {
-    /// Of the document with this URI.
+    /// The document with this URI has its new text.
     Seen(String),
     No,
-    /// Of the document with this URI and version.
+    /// The client has confirmed it for the document with this URI and version.
     Said(String, i32),
 }
 
-/// An edit that the client says it has done.
+/// An edit that the client has confirmed.
 struct ClientAnswer {
     path: RelPath,
     uri: String,
@@ -113,16 +113,16 @@ struct ClientAnswer {
     base: Option<ContentId>,
 }
 
-/// Who waits for documents to change.
+/// The caller that waits for documents to change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EditWait {
-    /// A command of the client, which may tell of changes only after its answer.
+    /// A command of the client, which may send changes only after the answer.
     Command,
     /// Another process.
     Another,
 }
 
-/// Puts new texts into their documents, all at once. The user is told of those that do not take theirs, now or
+/// Puts new texts into their documents, all at once. Warns the user about documents that do not get theirs, now or
 /// later.
 pub async fn apply(
     session: &Arc<ServerState>,
@@ -165,8 +165,7 @@ pub async fn apply(
     unseen
 }
 
-/// Has a document that still shows what a file held show what was written to it, where its editor does not by
-/// itself.
+/// Updates a document that still shows the old content of a file to the written one, if its editor does not reload.
 pub async fn follow_disk(
     session: &Arc<ServerState>,
     handle: &Arc<WorkspaceHandle>,
@@ -193,7 +192,7 @@ pub async fn follow_disk(
     }
 }
 
-/// From now on what is not saved of a document counts from what a restore gave it.
+/// Sets the restored content as the base of a document's unsaved text.
 fn goes_on(session: &ServerState, uri: &str, base: Option<ContentId>) {
     session
         .documents
@@ -201,7 +200,7 @@ fn goes_on(session: &ServerState, uri: &str, base: Option<ContentId>) {
     session.touch(DocumentEvent::Changed(uri.to_owned()));
 }
 
-/// Waits for changes that are on their way.
+/// Waits for changes that the client has confirmed.
 async fn follow_up(session: Arc<ServerState>, said: Vec<ClientAnswer>) {
     let mut left = Vec::new();
     for ClientAnswer {
@@ -236,7 +235,7 @@ async fn one(
 ) -> EditFate {
     for _ in 0..TRIES {
         let Some((uri, document)) = find(session, handle, &new.path) else {
-            // closed meanwhile: whoever hears of that asks what is to be written
+            // closed meanwhile: the handler of `didClose` asks the user whether to write the file
             return EditFate::No;
         };
         let Some(target) = document.text_of(&new.content) else {
@@ -274,7 +273,7 @@ async fn one(
         let now = session.documents.get(&uri);
         let is_same = now.is_some_and(|now| now.version == document.version);
         if !refused && is_same {
-            // Perhaps it is done and not told yet: the same edit once more would then fall on other text.
+            // The edit may be applied and not sent yet: a second one would then hit other text.
             return EditFate::Said(uri, document.version);
         }
         tracing::info!("{uri}: the edit was refused, or something was typed");
@@ -282,7 +281,7 @@ async fn one(
     EditFate::No
 }
 
-/// The edits of a document, in the words that the client knows.
+/// Builds the edits of a document in the form that the client supports.
 fn change(abilities: &ClientFeatures, uri: &str, version: i32, edits: &[TextEdit]) -> Value {
     if !abilities.versioned_edits {
         return json!({ "changes": { uri: edits } });
@@ -304,7 +303,7 @@ fn change(abilities: &ClientFeatures, uri: &str, version: i32, edits: &[TextEdit
     })
 }
 
-/// The document of a file: of two under different names, the one with text that is not saved.
+/// Returns the document of a file; of two under different names, the one with unsaved text.
 fn find(
     session: &ServerState,
     handle: &WorkspaceHandle,

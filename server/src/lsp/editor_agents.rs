@@ -1,5 +1,5 @@
 //! Agents that work inside the editor: their turns, and their edits, which go through the editor and not over the
-//! disk. What they tell is recorded as hooks are; who types meanwhile is the user.
+//! disk. Their reports are recorded like those of hooks; text typed meanwhile is the user's.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,12 +23,12 @@ use super::session::{ANSWER, ServerState};
 use super::workspace::{WorkspaceHandle, WriteAccess};
 use super::workspace_edit::{EditParts, InFlightEdit};
 
-/// How long the client may take to send what an edit came to.
+/// How long the client may take to send the result of an edit.
 const ECHO: std::time::Duration = std::time::Duration::from_secs(5);
-/// How long to wait for the rest where an edit and typing fell on the same lines.
+/// How long to wait for the rest if an edit and typing changed the same lines.
 const SETTLE: std::time::Duration = std::time::Duration::from_millis(300);
 
-/// The agent at work in this editor, from one turn's begin to its end.
+/// An agent that works in this editor, from the begin of a turn to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActiveAgent {
     pub agent: String,
@@ -42,7 +42,7 @@ pub async fn turn_begin(session: &ServerState, turn: TurnBeginParams) -> Reply<T
     };
     let at_work = ActiveAgent { agent, session: id };
     session.begins(at_work.clone());
-    // what is typed by now belongs to the state before the turn
+    // text typed until now belongs to the state before the turn
     super::buffers::keep_all(session, &handle, true).await;
     let event = event(
         &handle,
@@ -79,8 +79,7 @@ pub async fn turn_end(session: &ServerState, turn: TurnEndParams) -> Reply<TurnR
     })
 }
 
-/// The agent that is meant: as named, or the one at work of which nothing else is said. It is never guessed among
-/// several.
+/// Returns the named agent, or the only one at work. It never guesses among several.
 fn meant(session: &ServerState, agent: Option<String>, id: Option<String>) -> Reply<ActiveAgent> {
     if let (Some(agent), Some(session)) = (&agent, &id) {
         let (agent, session) = (agent.clone(), session.clone());
@@ -126,8 +125,8 @@ fn recorded(engine: &mut Engine, event: &AgentEvent) -> backstitch_core::Result<
     Ok(recorded.node.map(|node| node.to_string()))
 }
 
-/// Applies an agent's edit, in the editor where a document is open and on disk elsewhere, and records what it came
-/// to as the agent's.
+/// Applies an agent's edit and records the result as the agent's. Open documents are edited in the editor, other
+/// files on disk.
 pub async fn apply_edit(session: &ServerState, asked: ApplyEditParams) -> Reply<ApplyEditResult> {
     let at_work = meant(session, asked.agent, asked.session)?;
     let edit = WorkspaceEdit::deserialize(&asked.edit.0).map_err(|error| {
@@ -180,7 +179,7 @@ pub async fn apply_edit(session: &ServerState, asked: ApplyEditParams) -> Reply<
     })
 }
 
-/// Begins a call in each workspace whose files change on disk, once it is sure that nothing is lost by it.
+/// Begins a call in each workspace whose files change on disk, after checking that no content is lost.
 async fn begin(
     parts: &mut EditParts,
     at_work: &ActiveAgent,
@@ -218,7 +217,7 @@ async fn begin(
     Ok(calls)
 }
 
-/// What moves with its directory is named as far as it belongs to the history; of the rest nothing is lost.
+/// Names the recorded files that move with their directory; other files are moved without loss, too.
 async fn name_moved(parts: &mut EditParts) -> Reply<()> {
     let moved = parts.files.values_mut();
     let moved = moved.map(|files| (files.handle.clone(), std::mem::take(&mut files.moved)));
@@ -237,7 +236,7 @@ async fn name_moved(parts: &mut EditParts) -> Reply<()> {
     Ok(())
 }
 
-/// Has the client do its part.
+/// Has the client apply its part.
 async fn in_client(session: &ServerState, edit: Option<&WorkspaceEdit>) -> Reply<()> {
     let Some(edit) = edit else { return Ok(()) };
     let answer = tokio::time::timeout(ANSWER, session.client.apply_edit(edit.clone())).await;
@@ -257,8 +256,8 @@ async fn in_client(session: &ServerState, edit: Option<&WorkspaceEdit>) -> Reply
 
 type ByRoom = BTreeMap<PathBuf, (Arc<WorkspaceHandle>, Vec<InEditor>)>;
 
-/// What came of the edit in each document, by workspace, and the documents in which it did not arrive. What
-/// counts is what the client then has; what was typed meanwhile is not the agent's.
+/// Returns the result of the edit in each document, by workspace, and the documents that did not get it. Only the
+/// client's text counts; text typed meanwhile is not the agent's.
 async fn arrived(
     session: &ServerState,
     documents: BTreeMap<String, (Document, Document)>,
@@ -280,7 +279,7 @@ async fn arrived(
             not_taken.push(uri);
             continue;
         };
-        // typed into its very lines: the edit as it was asked for is the agent's, the rest the user's
+        // the user typed into the same lines: the edit as requested is the agent's, the rest the user's
         let (old, new) = match way.typed(&now) {
             Some(typed) => (typed, &now),
             None => (way.before.clone(), &way.after),

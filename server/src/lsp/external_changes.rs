@@ -1,5 +1,4 @@
-//! What another process restored, in the documents of an editor that does not read their files anew: they follow,
-//! with what was typed into them.
+//! Updates documents after a restore by another process, in editors that do not reload files. Unsaved text is merged.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,10 +13,10 @@ use super::messages::notice;
 use super::session::ServerState;
 use super::workspace::{WorkspaceHandle, WriteAccess};
 
-/// Which documents are concerned.
+/// The documents that a restore affects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// Another branch.
+    /// All documents: another branch was checked out.
     All,
     These(BTreeSet<RelPath>),
 }
@@ -31,7 +30,7 @@ impl Which {
     }
 }
 
-/// What the restores among the news changed, and the node of the newest. None: there is none among them.
+/// Returns the paths that restores among the entries changed, and the newest node of these; None without a restore.
 pub fn restored(entries: &[Entry], switched: bool) -> Option<(Which, Option<NodeId>)> {
     let restores = entries.iter().filter(|entry| entry.operation.is_some());
     let newest = restores.clone().map(|entry| entry.node.id).max();
@@ -44,7 +43,7 @@ pub fn restored(entries: &[Entry], switched: bool) -> Option<(Which, Option<Node
     newest.map(|newest| (Which::These(paths), Some(newest)))
 }
 
-/// The newest operation that is done, and whether a switch is among those after the one that was seen.
+/// Returns the newest finished operation, and true if a switch is among those after `seen`.
 pub fn done_since(engine: &Engine, seen: Option<OpId>) -> Result<(Option<OpId>, bool)> {
     if engine.news()?.operation == seen {
         return Ok((seen, false));
@@ -56,7 +55,7 @@ pub fn done_since(engine: &Engine, seen: Option<OpId>) -> Result<(Option<OpId>, 
     Ok((newest.max(seen), switched))
 }
 
-/// Has the documents follow; a restore of this server's own is done with them by then.
+/// Updates the affected documents. A restore by this server has already updated them.
 pub async fn follow(
     session: Arc<ServerState>,
     handle: Arc<WorkspaceHandle>,

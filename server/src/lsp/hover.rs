@@ -1,4 +1,4 @@
-//! Hover: which turn, prompt, agent and tool wrote a line, with what it changed there. Reads through the
+//! Hover: the turn, prompt, agent and tool that wrote a line, with the change that they made there. Reads through the
 //! engine.
 
 use backstitch_core::model::RelPath;
@@ -8,10 +8,10 @@ use backstitch_protocol::{Hunk, Text};
 use super::messages::{self, Now};
 use crate::file_changes::FileChange;
 
-/// Lines of the change that are shown.
+/// Maximum number of lines of the change.
 const LINES: usize = 16;
 
-/// None where a line is from before, or not saved yet.
+/// Returns None for a line from before Backstitch, or one that is not saved yet.
 pub fn text(
     engine: &Engine,
     author: &Author,
@@ -36,7 +36,7 @@ pub fn text(
     Ok(Some(text))
 }
 
-/// The hunk that brought a line, as a diff.
+/// Returns the hunk that added a line, as a diff.
 fn change(engine: &Engine, author: &Author, path: &RelPath, line: &str) -> Result<Option<String>> {
     let (Some(node), Some(change)) = (author.node, author.change) else {
         return Ok(None);

@@ -1,6 +1,6 @@
-//! The one way in. Notifications that change what the server knows are taken up here, at once and in the
-//! order in which they came, before the transport lets anything run side by side. A panic in one request
-//! is that request's error.
+//! Entry point of all messages. Notifications that change the server's state are handled here, at once and in the
+//! order in which they came, before the transport runs handlers concurrently. A panic in a request becomes that
+//! request's error.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -57,7 +57,7 @@ impl Service<Request> for Ingress {
         if is_told(request.method())
             && let Some(id @ (Id::Number(_) | Id::String(_))) = request.id()
         {
-            // whoever gives an id waits for an answer
+            // a sender that gives an id waits for an answer
             let mut error = Error::method_not_found();
             error.message = refusal::no_request(request.method()).into();
             let error = Response::from_error(id.clone(), error);
@@ -104,7 +104,8 @@ impl Service<Request> for Ingress {
     }
 }
 
-/// What changes files or the history: an answer says what was done, whatever was cancelled meanwhile.
+/// Methods that change files or the history. They run to their end after a cancellation, and their answer reports the
+/// result.
 const CARRIED: [&str; 4] = [
     "workspace/executeCommand",
     "backstitch/applyEdit",
@@ -112,7 +113,7 @@ const CARRIED: [&str; 4] = [
     "backstitch/turnEnd",
 ];
 
-/// Whether this cancels a request that ends by itself. The library would answer that nothing was done.
+/// True if this cancels a request that runs to its end. The library would answer that nothing was done.
 fn is_carried_through(session: &ServerState, request: &Request) -> bool {
     if request.method() != "$/cancelRequest" {
         return false;
@@ -122,7 +123,7 @@ fn is_carried_through(session: &ServerState, request: &Request) -> bool {
     id.is_some_and(|id| session.running.call_off(&id))
 }
 
-/// A request of ours with arguments that can be read.
+/// Checks the arguments of our own requests; returns an error response if they are wrong.
 fn checked(request: Request) -> Result<Request, Box<Response>> {
     if commands::keys(request.method()).is_none() {
         return Ok(request);
@@ -139,7 +140,7 @@ fn checked(request: Request) -> Result<Request, Box<Response>> {
     }
 }
 
-/// The library's own words for parameters that it cannot read are those of Rust.
+/// Replaces the library's error about unreadable parameters, which has Rust's type names, by a plain one.
 fn in_words(method: &str, answer: Response) -> Response {
     let is_librarys =
         |error: &Error| error.code == ErrorCode::InvalidParams && error.data.is_none();
@@ -153,7 +154,7 @@ fn in_words(method: &str, answer: Response) -> Response {
     }
 }
 
-/// What changes what the server knows.
+/// Notifications that change the server's state.
 const STATE: [&str; 10] = [
     "textDocument/didOpen",
     "textDocument/didChange",
@@ -167,9 +168,9 @@ const STATE: [&str; 10] = [
     "window/workDoneProgress/cancel",
 ];
 
-/// Whether it is told, and not asked.
+/// True for notifications, which get no answer.
 fn is_told(method: &str) -> bool {
-    // the library leaves what begins so unanswered
+    // the library does not answer methods with this prefix
     let is_optional = method.starts_with("$/");
     STATE.contains(&method) || method == UNREADABLE || is_optional
 }
@@ -185,7 +186,7 @@ fn take_up(session: &Arc<ServerState>, request: Request) {
     }
 }
 
-/// The edits of a document. The library takes one whose range cannot be read for the whole text.
+/// Reads the changes of a document. The library would take one with an unreadable range for the whole text.
 fn edits(params: Value) -> serde_json::Result<DidChangeTextDocumentParams> {
     let told = params["contentChanges"].as_array().into_iter().flatten();
     let ranged: Vec<bool> = told.map(|change| !change["range"].is_null()).collect();

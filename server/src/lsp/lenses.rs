@@ -1,5 +1,5 @@
-//! Code lenses: one above each run of lines that an agent wrote last, one at the top of a file with
-//! checkpoints. Pure.
+//! Code lenses: one above each run of lines that an agent wrote last, and one at the top of a file with checkpoints.
+//! Pure.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use super::session::DocumentHistory;
 use super::settings::Lenses;
 use backstitch_core::AgentWork;
 
-/// As LSP has it; written without a tree of values between, since there may be thousands.
+/// LSP's lens, serialized without a value tree in between, since there may be thousands.
 #[derive(Debug, Serialize)]
 pub struct Lens<'a> {
     range: Range,

@@ -1,12 +1,12 @@
-//! That the server is small again once a look at a large tree is over.
+//! Keeps the server's memory small after a scan of a large tree.
 
-/// The GNU C library holds on to memory for good once large pieces of it were freed, unless it is told at its start
-/// when to give it back; and only the environment tells it. So the process begins anew, in its own place.
+/// The GNU C library keeps freed memory after large allocations, unless an environment variable sets the trim
+/// threshold at its start. So the process executes itself again, with the same process id.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn is_given_back() {
     use std::os::unix::process::CommandExt as _;
     const AT: &str = "MALLOC_TRIM_THRESHOLD_";
-    /// The library's own default, in bytes; that it is named keeps it from growing.
+    /// The library's own default, in bytes; setting it explicitly keeps it from growing.
     const BYTES: &str = "131072";
     let (Ok(program), None) = (std::env::current_exe(), std::env::var_os(AT)) else {
         return;

@@ -1,5 +1,5 @@
-//! Every word that the language server says to people, in one place, so that another language is another
-//! such place: here what lenses, actions and hovers show and what is asked, below it the rest by subject. Pure.
+//! All texts that the language server shows to people, in one place, so that they can be translated: here those of
+//! lenses, actions, hovers and questions, in the submodules the rest by subject. Pure.
 
 pub mod arguments;
 pub mod hint;
@@ -17,10 +17,10 @@ use backstitch_core::{AgentWork, Author, By};
 use super::blame_groups::Group;
 use crate::render::{self, Paint};
 
-/// Columns of a prompt in a lens.
+/// Maximum columns of a prompt in a lens.
 const PROMPT: usize = 32;
 
-/// What the time is, for ages.
+/// The current time, for ages.
 #[derive(Clone, Copy, Debug)]
 pub struct Now(pub i64);
 
@@ -39,7 +39,7 @@ impl Now {
     }
 }
 
-/// `turn 4 “refactor auth” · 2 min ago`.
+/// Formats `turn 4 “refactor auth” · 2 min ago`.
 pub fn turn(author: &Author, work: &AgentWork, now: Now) -> String {
     let mut text = match &work.turn {
         Some(turn) => {
@@ -63,7 +63,7 @@ pub fn turn(author: &Author, work: &AgentWork, now: Now) -> String {
     text
 }
 
-/// `turn 4`; the agent where the turn is not known.
+/// Formats `turn 4`; the agent's name if the turn is not known.
 pub fn name(work: &AgentWork) -> String {
     match &work.turn {
         Some(turn) => format!("turn {}", turn.number),
@@ -82,7 +82,7 @@ pub fn rewind_lens(group: &Group, now: Now) -> String {
 pub const FORK_LENS: &str = "fork";
 pub const DIFF_LENS: &str = "diff";
 
-/// At the top of a file.
+/// Title of the lens at the top of a file.
 pub fn file_lens(count: usize, more: bool, newest: i64, now: Now) -> String {
     let count = if more {
         format!("{count}+")
@@ -107,7 +107,7 @@ pub mod action {
         format!("Rewind this file to before {about}")
     }
 
-    /// Later turns' changes of these lines go, too.
+    /// Later turns' changes of these lines are undone, too.
     pub fn rewind_lines(name: &str) -> String {
         format!("Rewind these lines to before {name}")
     }
@@ -134,7 +134,7 @@ pub mod action {
     pub const TIMELINE: &str = "Show the timeline";
 }
 
-/// Who wrote a line, for a hover: Markdown, or plain text.
+/// Formats the author of a line for a hover, as Markdown or plain text.
 pub fn who(author: &Author, now: Now, markdown: bool) -> Option<String> {
     let bold = |text: &str| {
         if markdown {
@@ -183,17 +183,17 @@ pub fn who(author: &Author, now: Now, markdown: bool) -> Option<String> {
     }
 }
 
-/// Lines of a change that a hover leaves out.
+/// Formats the number of lines of a change that a hover leaves out.
 pub fn more_lines(count: usize) -> String {
     format!(" … {}", render::plural(count, "more line", "more lines"))
 }
 
-/// Files whose changes are left out.
+/// Formats the number of files that are left out.
 pub fn more_files(count: usize) -> String {
     format!(" … {}", render::plural(count, "more file", "more files"))
 }
 
-/// Text of others within Markdown.
+/// Escapes foreign text for Markdown.
 pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -205,7 +205,7 @@ pub fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Answers that can be chosen.
+/// Answers to questions.
 pub mod choice {
     pub const CANCEL: &str = "Cancel";
     pub const SHOW: &str = "Show changes";
@@ -220,7 +220,7 @@ pub mod choice {
     pub const FORK_SWITCH: &str = "Make it and switch to it";
 }
 
-/// What an edit of a document is for.
+/// Description of our edits of documents.
 pub const EDIT: &str = "Backstitch: lines of a checkpoint";
 
 pub const WHICH_WORKSPACE: &str = "In which workspace?";
@@ -232,7 +232,7 @@ pub const WHICH_TAG: &str = "Tag the state now as";
 /// Names that are offered for a tag.
 pub const TAGS: [&str; 3] = ["good", "keep", "try"];
 
-/// A turn that a question offers.
+/// Formats a turn that a question offers.
 pub fn offered(turn: &Turn, age: &str) -> String {
     let prompt = render::cut(&render::clean(&turn.prompt), 40);
     format!("t{} “{prompt}” · {age}", turn.number)
@@ -278,7 +278,7 @@ pub fn stands_in(place: &std::path::Path) -> String {
     format!("It stands in {}.", place.display())
 }
 
-/// How far a piece of work is.
+/// Progress of long work.
 pub mod progress {
     use backstitch_core::Progress;
 

@@ -1,5 +1,5 @@
-//! `backstitch lsp`: checkpoints in any editor, over the Language Server Protocol on stdin and stdout. The
-//! one face that knows it. Translates and delegates; what a rewind does is the engine's business.
+//! `backstitch lsp`: checkpoints in any editor, over the Language Server Protocol on stdin and stdout. The only part
+//! that knows LSP. It translates and delegates; the engine decides the effect of a rewind.
 
 mod actions;
 mod arguments;
@@ -55,19 +55,19 @@ use ingress::Ingress;
 use outgoing::ResponseWriter;
 use session::ServerState;
 
-/// Requests that may be open at once. What is above waits in the pipe; none of ours waits for the client.
+/// Maximum number of concurrent requests. Others wait in the pipe; none of ours waits for the client.
 const AT_ONCE: usize = 256;
 
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     pub store_dir: Option<PathBuf>,
-    /// Where the log goes instead of stderr.
+    /// Log file, instead of stderr.
     pub log: Option<PathBuf>,
-    /// How much of it, as `RUST_LOG` has it.
+    /// Log level, in the syntax of `RUST_LOG`.
     pub level: Option<String>,
 }
 
-/// Serves until the client leaves. It is an error if it left without having said so.
+/// Serves until the client leaves. Returns an error if the client sent no `shutdown`.
 pub fn run(options: &Options) -> Result<()> {
     memory::is_given_back();
     log(options)?;
@@ -85,7 +85,7 @@ pub fn run(options: &Options) -> Result<()> {
         .context(messages::refusal::RUNTIME)?;
     let session = runtime.block_on(serve(options));
     views::clear();
-    // a read of stdin cannot be called off
+    // a read of stdin cannot be cancelled
     runtime.shutdown_background();
     anyhow::ensure!(
         !session.has_exited() || session.is_leaving(),
@@ -94,7 +94,7 @@ pub fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Tries it in the directory, or in the nearest above it that is there.
+/// Checks the directory, or its nearest existing parent.
 fn can_be_written(dir: &Path) -> std::io::Result<()> {
     let dir = std::path::absolute(dir)?;
     let there = dir.ancestors().find(|dir| dir.exists());
@@ -108,7 +108,7 @@ async fn serve(options: &Options) -> Arc<ServerState> {
     session
 }
 
-/// The server over any transport, and what it knows.
+/// Starts the server over any transport; returns its state and the future that serves.
 fn start<I, O>(
     store_dir: Option<PathBuf>,
     from: I,

@@ -1,13 +1,13 @@
-//! What another process did, told to the client: lenses are asked for anew, Backstitch's own clients hear of each
-//! checkpoint, an agent that wrote below text that is not saved is announced, and what a command line asks this
-//! editor to carry out is done.
+//! Announces to the client what other processes did. Lenses are refreshed, Backstitch's own clients get each
+//! checkpoint, and the user is warned when an agent wrote below unsaved text. Restores that a command line hands to
+//! this editor are applied.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use backstitch_core::model::{Change, ContentId, Kind, NodeId, OpId, RelPath};
-use backstitch_core::{Entry, Error, LogFilter, OpenText, RequestOutcome, Result, Standing};
+use backstitch_core::{Entry, Error, LogFilter, OpenText, RequestOutcome, Result, RecorderStatus};
 use backstitch_protocol::{DidCheckpoint, DidRewind, Recorder, Status, TimelineChanged};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -26,10 +26,11 @@ use super::store_watcher::StoreNews;
 use super::workspace::{WorkspaceHandle, WriteAccess};
 use crate::to_protocol;
 
-/// Checkpoints told one by one; where more were made meanwhile, the timeline is to be read anew.
+/// Maximum number of checkpoints that are announced one by one; after more, the client has to read the timeline
+/// again.
 const TOLD: usize = 50;
 
-/// Runs until the server ends.
+/// Handles the events of all stores. Runs until the server ends.
 pub async fn follow(session: Arc<ServerState>, mut heard: UnboundedReceiver<StoreNews>) {
     let mut last: HashMap<PathBuf, SeenHistory> = HashMap::new();
     while let Some(heard) = heard.recv().await {
@@ -39,7 +40,7 @@ pub async fn follow(session: Arc<ServerState>, mut heard: UnboundedReceiver<Stor
         };
         session.heed_settings(&handle);
         if let StoreNews::Opened(_) = heard {
-            // what comes after this is news
+            // later entries are new
             if let Ok(news) = news(&handle, None).await {
                 last.insert(root, news.seen);
             }
@@ -49,7 +50,7 @@ pub async fn follow(session: Arc<ServerState>, mut heard: UnboundedReceiver<Stor
         tokio::spawn(serve(session.clone(), handle.clone()));
         let since = last.get(&root).copied();
         if since.is_none() {
-            // a store has appeared, perhaps: what was typed before it is taken up
+            // a store may have appeared: text typed before it is recorded
             buffers::keep_all(&session, &handle, false).await;
         } else {
             buffers::written_below(&session, &handle).await;
@@ -57,7 +58,7 @@ pub async fn follow(session: Arc<ServerState>, mut heard: UnboundedReceiver<Stor
         match news(&handle, since).await {
             Ok(news) => {
                 if since.is_some_and(|since| news.seen.head < since.head) {
-                    // another history: what is not saved is not in it yet
+                    // another history: unsaved text is not in it yet
                     buffers::keep_all(&session, &handle, false).await;
                 }
                 last.insert(root, news.seen);
@@ -70,7 +71,7 @@ pub async fn follow(session: Arc<ServerState>, mut heard: UnboundedReceiver<Stor
                 }
             }
             Err(Error::NoStore(_)) => {
-                // cleared: what is typed begins another
+                // the store was removed: unsaved text starts another one
                 last.remove(&root);
                 buffers::keep_all(&session, &handle, false).await;
             }
@@ -79,7 +80,7 @@ pub async fn follow(session: Arc<ServerState>, mut heard: UnboundedReceiver<Stor
     }
 }
 
-/// Tells whether the files of a workspace are watched, and each time that this changes.
+/// Sends the recorder's status of a workspace, now and after each change.
 pub async fn standing(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
     session.begun().await;
     if !session.abilities().own.notifications {
@@ -90,11 +91,11 @@ pub async fn standing(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
     drop(handle);
     loop {
         let recorder = match &*standing.borrow_and_update() {
-            Standing::Waiting => Recorder::Waiting,
-            Standing::Watching { directories } => Recorder::Watching {
+            RecorderStatus::Waiting => Recorder::Waiting,
+            RecorderStatus::Watching { directories } => Recorder::Watching {
                 directories: *directories,
             },
-            Standing::Failed(reason) => Recorder::Failed {
+            RecorderStatus::Failed(reason) => Recorder::Failed {
                 reason: reason.clone(),
             },
         };
@@ -109,19 +110,19 @@ pub async fn standing(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
     }
 }
 
-/// What of a store's history was seen.
+/// Position up to which a store's history was handled.
 #[derive(Clone, Copy, Debug)]
 struct SeenHistory {
     head: NodeId,
     operation: Option<OpId>,
 }
 
-/// What happened since something was seen.
+/// Events since a position.
 struct Since {
     seen: SeenHistory,
-    /// Oldest first; none where nothing was seen before.
+    /// Oldest first; empty if there was no position before.
     entries: Vec<Entry>,
-    /// Somebody went to another branch.
+    /// True if another branch was checked out.
     switched: bool,
 }
 
@@ -175,7 +176,7 @@ async fn tell(session: &Arc<ServerState>, handle: &Arc<WorkspaceHandle>, entries
     }
 }
 
-/// An agent wrote to files whose documents have text that is not saved: it is kept at that checkpoint, and said.
+/// Records unsaved text of files that an agent wrote to at the agent's checkpoint, and warns the user.
 async fn under(session: &Arc<ServerState>, handle: &Arc<WorkspaceHandle>, entry: &Entry) {
     if entry.node.kind != Kind::Step {
         return;
@@ -219,8 +220,8 @@ fn touches(change: &Change, path: &RelPath) -> bool {
     states.any(|placed| placed.path == *path)
 }
 
-/// Whether a document holds what somebody typed: not what was loaded or saved, nor what is on disk, nor what was
-/// there before or after this step, which the editor may have read in between.
+/// True if a document has text that the user typed: neither loaded nor saved, nor on disk, nor the state before or
+/// after this step, which the editor may have read in between.
 fn is_typed(document: &Document, change: &Change, root: &Path) -> bool {
     if document.text == document.saved {
         return false;
@@ -234,7 +235,7 @@ fn is_typed(document: &Document, change: &Change, root: &Path) -> bool {
     !read && document::read(&root.join(place.path.to_path())).as_ref() != Some(&text)
 }
 
-/// Carries out what another process asks of this editor.
+/// Applies restores that other processes hand to this editor.
 async fn serve(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
     let _one_by_one = handle.serving.lock().await;
     let (session, handle) = (&session, &handle);

@@ -1,6 +1,6 @@
-//! Large answers on their way out. The transport keeps an answer as a tree of values, which for thousands of
-//! lenses costs several times what their text does. So a handler leaves the text here and answers with a ticket,
-//! and the text takes the ticket's place in what is written. Nothing else that goes out is changed.
+//! Large answers on their way out. The transport keeps an answer as a tree of values, which for thousands of lenses
+//! costs several times the memory of their text. So a handler leaves the text here and answers with a ticket; the
+//! writer replaces the ticket by the text. All other output is unchanged.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -11,9 +11,9 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::io::AsyncWrite;
 
-/// Below this the tree is no worse.
+/// Below this length in bytes the tree costs no more than the text.
 const LARGE: usize = 4096;
-/// More answers than can be under way. What is older belongs to requests that were called off.
+/// More answers than can be under way. Older ones belong to cancelled requests.
 const KEPT: usize = 2 * super::AT_ONCE;
 const TICKET: &str = "backstitch:answer:";
 
@@ -28,7 +28,7 @@ struct Texts {
 }
 
 impl Outgoing {
-    /// What a handler answers with.
+    /// Returns the value that a handler answers with.
     pub fn answer(&self, answer: &impl Serialize) -> Value {
         match serde_json::to_string(answer) {
             Ok(text) if text.len() >= LARGE => Value::String(self.keep(text)),
@@ -54,14 +54,14 @@ impl Outgoing {
     }
 }
 
-/// What the transport writes to.
+/// Writer for the transport.
 #[derive(Debug)]
 pub struct ResponseWriter<W> {
     to: W,
     outgoing: Arc<Outgoing>,
-    /// The start of a message whose end has not come yet.
+    /// Start of an incomplete message.
     begun: Vec<u8>,
-    /// What goes out next, and how much of the first has gone.
+    /// Parts to write, and the number of bytes of the first that are written.
     queue: VecDeque<Vec<u8>>,
     gone: usize,
 }
@@ -77,7 +77,7 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
         }
     }
 
-    /// Queues the whole messages among what was begun.
+    /// Queues the complete messages.
     fn sort(&mut self) {
         while let Some((body, end)) = frame(&self.begun) {
             match spliced(&self.begun[body..end], &self.outgoing) {
@@ -110,7 +110,7 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for ResponseWriter<W> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<std::io::Result<usize>> {
-        // one that does not read is not written for
+        // a client that does not read gets no more data
         ready!(self.poll_empty(context))?;
         self.begun.extend_from_slice(bytes);
         self.sort();
@@ -134,7 +134,7 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for ResponseWriter<W> {
     }
 }
 
-/// Where the body of the first message begins and ends, once it is whole.
+/// Returns the start and the end of the first message's body, once it is complete.
 fn frame(bytes: &[u8]) -> Option<(usize, usize)> {
     const END: &[u8] = b"\r\n\r\n";
     let body = bytes.windows(END.len()).position(|w| w == END)? + END.len();
@@ -144,7 +144,7 @@ fn frame(bytes: &[u8]) -> Option<(usize, usize)> {
     (end <= bytes.len()).then_some((body, end))
 }
 
-/// The message with the text in the ticket's place. None: it has no ticket.
+/// Replaces the ticket in a message by its text; None if it has no ticket.
 fn spliced(body: &[u8], outgoing: &Outgoing) -> Option<[Vec<u8>; 2]> {
     const BEFORE: &str = r#"{"jsonrpc":"2.0","result":"#;
     let rest = body.strip_prefix(BEFORE.as_bytes())?;
@@ -167,7 +167,7 @@ mod tests {
 
     use super::*;
 
-    /// What goes out for these messages, however they are cut.
+    /// Returns the output for these messages, written in chunks of `cut` bytes.
     fn out(outgoing: &Arc<Outgoing>, messages: &[Value], cut: usize) -> Vec<Value> {
         let framed = messages.iter().map(|message| {
             let body = message.to_string();

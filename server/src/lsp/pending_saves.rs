@@ -1,4 +1,4 @@
-//! Files that a rewind changed in the editor alone, and that were closed without being saved.
+//! Files that a rewind changed in the editor only, and whose documents were closed without a save.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::session::ServerState;
 use super::views;
 use super::workspace::{WorkspaceHandle, WriteAccess};
 
-/// A document was closed that shows what a rewind did. `text`: what it had, with what was typed since.
+/// Asks about a document that showed a restored text when it was closed. `text`: its text, including later typing.
 pub async fn closed(
     session: &Arc<ServerState>,
     handle: &Arc<WorkspaceHandle>,
@@ -36,7 +36,7 @@ pub async fn closed(
     }
 }
 
-/// Whether it is to be written. Without an answer it goes on waiting, and `status` says so.
+/// Asks whether the file is to be written. Without an answer it stays pending, and `status` shows it.
 async fn ask(session: &Arc<ServerState>, question: &str) -> Option<bool> {
     let answers = [choice::WRITE, choice::FORGET];
     let chosen = super::ask::ask(session, MessageType::Warning, question, &answers).await;
@@ -57,7 +57,7 @@ fn told(session: &ServerState, handle: &WorkspaceHandle, save: &PendingSave, set
     session.changed(handle);
 }
 
-/// For each workspace that is opened, until the server ends.
+/// Handles each workspace that is opened, until the server ends.
 pub async fn follow(
     session: Arc<ServerState>,
     mut opened: UnboundedReceiver<Arc<WorkspaceHandle>>,
@@ -68,14 +68,14 @@ pub async fn follow(
     }
 }
 
-/// What an editor that is gone had not saved is shown to who opens the workspace next.
+/// Offers the unsaved text of editors that ended to the next editor that opens the workspace.
 async fn left(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
     session.begun().await;
     let waiting = handle.ask(|engine| engine.left_waiting()).await;
     for save in waiting.unwrap_or_default() {
         left_waiting(&session, &handle, &save).await;
     }
-    // what was asked about as a file that waits, and not answered, is not asked about as text, too
+    // a file that waits for a save, and whose question was not answered, is not offered as text, too
     let found = handle.ask(|engine| {
         let waits = engine.left_waiting()?;
         let is_outcome = |o: &Orphan| {
@@ -85,7 +85,7 @@ async fn left(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
         };
         let mut left = engine.orphan_buffers()?;
         left.retain(|orphan| !is_outcome(orphan));
-        // it was saved all the same, or somebody else has written just that
+        // saved all the same, or written by another process
         let root = engine.root().to_path_buf();
         let on_disk = |orphan: &Orphan| document::read(&root.join(orphan.path.to_path()));
         let is_there = |o: &Orphan| on_disk(o).is_some_and(|f| ContentId::of(&f) == o.content);
@@ -102,7 +102,7 @@ async fn left(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
         let chosen = super::ask::ask(&session, MessageType::Warning, &question, &answers).await;
         let outcome = match chosen.as_deref() {
             Some(choice::SHOW_TEXT) => {
-                // with a checkpoint it stays in the history, whatever becomes of the view
+                // the checkpoint keeps it in the history, even if the view is closed
                 let taken = handle.act(false, move |WriteAccess { engine, .. }| {
                     engine.keep_orphan(&orphan, notice::LEFT_TEXT)
                 });
@@ -118,7 +118,7 @@ async fn left(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
                 });
                 forgotten.await.map_err(Into::into)
             }
-            // asked again next time
+            // the next start asks again
             _ => Ok(()),
         };
         if let Err(failure) = outcome {
@@ -127,8 +127,7 @@ async fn left(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
     }
 }
 
-/// What a rewind did to a document whose editor is gone. What was typed into it since goes with it, where it is
-/// written.
+/// Asks about a restored document whose editor ended. If the file is written, text that was typed since is included.
 async fn left_waiting(
     session: &Arc<ServerState>,
     handle: &Arc<WorkspaceHandle>,
@@ -142,13 +141,13 @@ async fn left_waiting(
         let left = engine.orphan_buffers()?;
         let orphan = left.into_iter().find(|orphan| orphan.path == waits.path);
         if write {
-            // whatever becomes of it in the file, what was typed is in the history
+            // the history has the typed text, whatever happens to the file
             let kept = orphan.map(|orphan| engine.keep_orphan(&orphan, notice::LEFT_TEXT));
             let text = kept.transpose()?.flatten().map(|open| open.text);
             engine.settle_pending(&waits.path, &PendingChoice::WriteNow(text))?;
         } else {
             engine.settle_pending(&waits.path, &PendingChoice::Forget)?;
-            // nothing was typed into it: it is the outcome that is not wanted
+            // nothing was typed: the orphaned text is the outcome that the user does not want
             if let Some(orphan) = orphan.filter(|o| Some(o.content) == waits.wanted.content()) {
                 engine.forget(&orphan)?;
             }

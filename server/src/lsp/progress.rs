@@ -1,5 +1,5 @@
-//! `$/progress` for work that takes long, with a way to call it off: shown once it has taken a while, for clients
-//! that show it at all. What has begun to change files is carried through whatever is called off.
+//! `$/progress` and cancellation of long work. Progress is shown after a delay, to clients that support it. Once
+//! files change, the work runs to its end in spite of a cancellation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -18,20 +18,20 @@ use tower_lsp::jsonrpc::Id;
 use super::messages::progress as messages;
 use super::session::ServerState;
 
-/// What is done within this is not worth a word.
+/// Work that is done within this time shows no progress.
 const AFTER: Duration = Duration::from_millis(500);
-/// How often it is told how far it is.
+/// Interval of progress reports.
 const STEP: Duration = Duration::from_millis(200);
 
 tokio::task_local! {
-    /// Of the request behind what is done.
+    /// Cancellation of the request that the current task works for.
     pub static CALLED_OFF: Arc<Cancellation>;
 }
 
-/// Whether a request was cancelled: looked at before anything is done, and by who waits for an answer.
+/// Cancellation of a request: checked before anything is done, and while waiting for an answer.
 #[derive(Debug, Default)]
 pub struct Cancellation {
-    /// Also set where its progress was called off.
+    /// Also set if the progress was cancelled.
     off: Arc<AtomicBool>,
     cancelled: AtomicBool,
     told: Notify,
@@ -45,19 +45,19 @@ impl Cancellation {
     }
 }
 
-/// Set when the request behind this is cancelled.
+/// Returns the flag that is set when the current request is cancelled.
 pub fn off() -> Arc<AtomicBool> {
     let off = CALLED_OFF.try_with(|called| called.off.clone());
     off.unwrap_or_default()
 }
 
-/// Whether the request behind this was cancelled: LSP has an error for that.
+/// True if the current request was cancelled, for which LSP has an error of its own.
 pub fn is_cancelled() -> bool {
     let cancelled = CALLED_OFF.try_with(|called| called.cancelled.load(Ordering::Relaxed));
     cancelled.unwrap_or_default()
 }
 
-/// Waits until the request behind this is cancelled.
+/// Waits until the current request is cancelled.
 pub async fn called_off() {
     let Ok(called) = CALLED_OFF.try_with(Arc::clone) else {
         return std::future::pending().await;
@@ -68,7 +68,7 @@ pub async fn called_off() {
     }
 }
 
-/// A request that answers what was done, also where it was cancelled too late.
+/// A request that always answers its result, even if it was cancelled too late.
 #[derive(Debug)]
 pub struct Carried {
     session: Arc<ServerState>,
@@ -87,13 +87,13 @@ impl Carried {
 
 impl Drop for Carried {
     fn drop(&mut self) {
-        // the server may be ending: what has not begun does not begin any more
+        // the server may be ending: work that has not begun must not begin
         self.off.call();
         self.session.running.requests.remove(&self.id);
     }
 }
 
-/// The work that can be called off, by the tokens that the client knows it under, and by its requests.
+/// Cancellable work, by the client's progress tokens and by its requests.
 #[derive(Debug, Default)]
 pub struct Running {
     count: AtomicU32,
@@ -102,13 +102,13 @@ pub struct Running {
 }
 
 impl Running {
-    /// The client does not wait for a request any more. Whether that is one that answers itself.
+    /// Cancels a request. Returns true if the request answers by itself.
     pub fn call_off(&self, id: &Id) -> bool {
         let found = self.requests.get(id);
         found.map(|off| off.call()).is_some()
     }
 
-    /// The client's user does not want it any more.
+    /// Cancels the work of a progress token.
     pub fn cancel(&self, token: &ProgressToken) {
         if let Some(off) = self.off.get(&name(token)) {
             off.store(true, Ordering::Relaxed);
@@ -123,7 +123,7 @@ fn name(token: &ProgressToken) -> String {
     }
 }
 
-/// A piece of work as the engine tells of it.
+/// Handle through which a piece of work reports progress.
 #[derive(Clone, Debug)]
 pub struct WorkDone {
     far: Arc<watch::Sender<Option<Progress>>>,
@@ -131,7 +131,7 @@ pub struct WorkDone {
 }
 
 impl WorkDone {
-    /// Has an engine tell how far it is, and end when it is called off, until the guard is dropped.
+    /// Reports the engine's progress and lets it be cancelled, until the guard is dropped.
     pub fn tell<'e>(&self, engine: &'e mut Engine) -> ReportingEngine<'e> {
         let far = self.far.clone();
         engine.on_progress(move |progress| {
@@ -146,7 +146,7 @@ impl WorkDone {
     }
 }
 
-/// An engine that tells.
+/// An engine that reports its progress.
 #[derive(Debug)]
 pub struct ReportingEngine<'e>(&'e mut Engine);
 
@@ -169,7 +169,7 @@ impl Drop for ReportingEngine<'_> {
     }
 }
 
-/// Runs a piece of work, and shows it where it takes long. `off`: set by whoever else may call it off.
+/// Runs a piece of work, and shows its progress if it takes long. `off`: cancels it.
 pub async fn with<T, W: Future<Output = T>>(
     session: &Arc<ServerState>,
     title: String,
@@ -187,7 +187,7 @@ pub async fn with<T, W: Future<Output = T>>(
     }
     let teller = tokio::spawn(tell(session.clone(), title, off, heard));
     let done = work.await;
-    // the teller ends by itself: its channel is closed with the work
+    // the reporter ends by itself, since its channel closes with the work
     drop(teller);
     done
 }

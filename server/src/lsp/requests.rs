@@ -1,5 +1,5 @@
-//! The custom requests of Backstitch's own clients: their parameters, and their answers in the shapes that the
-//! command line's JSON has. Decides nothing.
+//! The custom requests of Backstitch's own clients. Their answers have the shapes of the command line's JSON. Makes
+//! no decisions.
 
 use std::sync::Arc;
 
@@ -24,9 +24,9 @@ use super::{spans, views};
 use crate::file_changes::FileChange;
 use crate::to_protocol;
 
-/// Rows of a page, where none are asked for.
+/// Default number of rows of a page.
 const PAGE: usize = 200;
-/// However many are asked for.
+/// Maximum number of rows of a page.
 const MOST: usize = 100_000;
 
 pub async fn timeline(session: &ServerState, asked: TimelineParams) -> Reply<TimelineResult> {
@@ -99,7 +99,7 @@ pub async fn checkpoint(session: &ServerState, asked: CheckpointParams) -> Reply
     Ok(answered.await?)
 }
 
-/// Hunks with line ranges on both sides, and the words that differ in them.
+/// Returns hunks with line ranges on both sides, and the words that differ.
 pub async fn diff(session: &ServerState, asked: DiffParams) -> Reply<DiffResult> {
     let handle = commands::handle(session, &asked.place)?;
     let path = asked
@@ -140,7 +140,7 @@ fn with_words(file: &FileChange, encoding: Encoding) -> ChangedFile {
     file
 }
 
-/// The dry run of a restore.
+/// Returns the plan of a restore.
 pub async fn plan(session: &Arc<ServerState>, asked: &Value) -> Reply<PlanResult> {
     let typed: PlanParams = commands::read("backstitch/plan", asked)?;
     let handle = commands::handle(session, &typed.place)?;
@@ -154,7 +154,7 @@ pub async fn plan(session: &Arc<ServerState>, asked: &Value) -> Reply<PlanResult
     } else if typed.redo {
         (Verb::Redo, None)
     } else {
-        // `undo`, or `op`: the arguments were checked
+        // `undo` or `op`, since the arguments were checked
         (Verb::Undo, typed.op)
     };
     let job = RestoreCommand::new(session, handle.clone(), verb, rev, &typed.choices)?;
@@ -178,7 +178,7 @@ pub async fn plan(session: &Arc<ServerState>, asked: &Value) -> Reply<PlanResult
     })
 }
 
-/// Who wrote each line of an open document, unsaved text included.
+/// Returns the author of each line of an open document, unsaved text included.
 pub async fn blame(session: &ServerState, uri: &str) -> Reply<BlameResult> {
     let Some((document, known)) = session.known(uri).await? else {
         return Ok(BlameResult {
@@ -221,7 +221,7 @@ fn lines(run: &backstitch_core::BlameRun) -> BlameRun {
     }
 }
 
-/// The sessions of the newest turns, newest first.
+/// Returns the sessions of the newest turns, newest first.
 pub async fn sessions(session: &ServerState, here: &Where) -> Reply<SessionsResult> {
     let handle = commands::handle(session, here)?;
     let entries = handle.ask(|engine| {

@@ -1,5 +1,5 @@
-//! A restore from an editor: its plan, shown in a few words and confirmed, carried out, and told. What it does
-//! is the engine's decision; here is only who is asked and in which order.
+//! A restore from an editor: its plan, the confirmation, the restore and the report. The engine decides its effect;
+//! this module owns the questions and their order.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -26,10 +26,10 @@ fn is_called_off() -> bool {
     off().load(Ordering::Relaxed)
 }
 
-/// How often a plan is made anew because something changed while it was shown.
+/// Number of times a plan is made again because something changed while it was shown.
 const TRIES: usize = 4;
 
-/// What a restore is to do with what was named.
+/// Kind of restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     Rewind,
@@ -39,16 +39,16 @@ pub enum Verb {
     Switch { carry: bool },
 }
 
-/// A restore as asked for.
+/// A restore as requested.
 #[derive(Clone, Debug)]
 pub struct RestoreCommand {
     handle: Arc<WorkspaceHandle>,
     request: Request,
     verb: Verb,
-    /// What was named.
+    /// The revision, operation or branch as it was typed.
     rev: Option<String>,
     confirm: bool,
-    /// The plan that was shown before.
+    /// Fingerprint of the plan that was shown before.
     shown: Option<String>,
 }
 
@@ -79,8 +79,8 @@ impl RestoreCommand {
         self.request.exact
     }
 
-    /// Narrowed to what it would change at these lines of a document. The hunks are chosen now: whatever is typed or
-    /// written from here on moves lines, but no hunk.
+    /// Restricts it to its changes at these lines of a document. The hunks are selected now: later typing moves
+    /// lines, but no hunk.
     pub async fn at_lines(
         mut self,
         session: &ServerState,
@@ -91,7 +91,7 @@ impl RestoreCommand {
         self.request.paths = vec![path.clone()];
         let mut whole = self.clone();
         if whole.request.on_conflict == OnConflict::Fail {
-            // what collides elsewhere in the file is not in the way
+            // conflicts elsewhere in the file do not matter
             whole.request.on_conflict = OnConflict::Current;
         }
         let open = OpenDocuments::of(session, &self.handle);
@@ -112,7 +112,7 @@ impl RestoreCommand {
         Ok(self)
     }
 
-    /// What the words that were typed mean now, with the documents that are open now.
+    /// Resolves the typed names now, with the documents that are open now.
     fn request(
         &self,
         engine: &Engine,
@@ -143,11 +143,11 @@ impl RestoreCommand {
 pub struct ShownPlan {
     pub plan: Plan,
     pub document: protocol::Plan,
-    /// `rewind to t4`.
+    /// For example `rewind to t4`.
     pub title: String,
 }
 
-/// The dry run.
+/// Plans a restore without applying it.
 pub async fn plan(session: &Arc<ServerState>, job: &RestoreCommand) -> Reply<ShownPlan> {
     let mine = job.clone();
     let open = OpenDocuments::of(session, &job.handle);
@@ -175,7 +175,7 @@ fn planned(
     })
 }
 
-/// Plans, asks where somebody is to be asked, does it, and says what was done.
+/// Plans, asks for confirmation if required, applies the plan, and reports the result.
 pub async fn run(session: &Arc<ServerState>, mut job: RestoreCommand) -> Reply<RestoreResult> {
     for _ in 0..TRIES {
         let shown = plan(session, &job).await?;
@@ -201,7 +201,7 @@ pub async fn run(session: &Arc<ServerState>, mut job: RestoreCommand) -> Reply<R
         let asked = fingerprint.is_some() && job.confirm;
         match apply(session, &job, fingerprint).await {
             Ok(applied) => return Ok(RestoreResult::Applied(Box::new(applied))),
-            // something changed while it was shown: it is shown anew
+            // something changed while the plan was shown: the new plan is shown
             Err(failure) if asked && failure.kind == FailureKind::Refused => {
                 let again = plan(session, &job).await?;
                 if again.plan.fingerprint == shown.plan.fingerprint {
@@ -222,7 +222,7 @@ fn conflict(shown: &ShownPlan) -> Box<Failure> {
         .answer(shown.document.clone())
 }
 
-/// Has the user decide what collides.
+/// Asks the user how to resolve the conflicts.
 async fn decide(
     session: &Arc<ServerState>,
     job: &mut RestoreCommand,
@@ -248,7 +248,7 @@ async fn decide(
             }
             _ => return Err(Failure::cancelled()),
         };
-        // what the decision comes to is shown once more, with its fingerprint
+        // the plan with the decision is shown once more, with its fingerprint
         return Ok(());
     }
 }
@@ -267,7 +267,7 @@ async fn confirm(session: &Arc<ServerState>, job: &RestoreCommand, shown: &Shown
     }
 }
 
-/// Carries it out: files on disk first, then what is open in the editor.
+/// Applies it: files on disk first, then open documents in the editor.
 async fn apply(
     session: &Arc<ServerState>,
     job: &RestoreCommand,
@@ -284,7 +284,7 @@ async fn apply(
             let applied = engine.apply(&request, fingerprint.as_deref(), &mut |far| {
                 shown.far(far);
             })?;
-            // where another editor did it, the texts are in its documents
+            // if another editor applied it, the texts are in its documents
             let texts = match &applied.by {
                 None => texts(&engine, &applied.plan)?,
                 Some(_) => Vec::new(),
@@ -305,7 +305,7 @@ async fn apply(
     Ok(document)
 }
 
-/// The new texts of open documents.
+/// Returns the new texts of open documents.
 pub fn texts(engine: &Engine, plan: &Plan) -> backstitch_core::Result<Vec<NewText>> {
     let edits = plan.edits.iter().filter(|edit| edit.from != edit.to);
     edits

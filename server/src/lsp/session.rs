@@ -1,5 +1,5 @@
-//! What the server knows: the client's abilities, the open documents, the workspaces, and how each document
-//! was blamed last. Notifications of the client change it in the order in which they come.
+//! State of the server: the client's features, the open documents, the workspaces, and the last blame of each
+//! document. Notifications of the client change it in the order in which they come.
 
 mod configuration;
 
@@ -38,39 +38,39 @@ pub struct ServerState {
     folders: RwLock<Vec<PathBuf>>,
     handles: DashMap<PathBuf, Arc<WorkspaceHandle>>,
     blames: DashMap<String, Blamed>,
-    /// Counts what may have changed the answer to a blame, apart from the text itself.
+    /// Counts changes that may affect a blame, apart from the text itself.
     epoch: AtomicU64,
-    /// How many edits of agents the client is about.
+    /// Number of agents' edits that the client is applying.
     applying: AtomicUsize,
-    /// Whether the client has asked the server to end.
+    /// True if the client has sent `exit`.
     exited: AtomicBool,
-    /// Documents whose text could not be recorded, of which the user was told.
+    /// Documents whose text could not be recorded, and about which the user was warned.
     pub unkept: DashSet<String>,
-    /// Documents that are left alone, of which the user was told.
+    /// Documents that are ignored, and about which the user was informed.
     left_alone: DashSet<String>,
     heard: UnboundedSender<store_watcher::StoreNews>,
     touched: UnboundedSender<DocumentEvent>,
-    /// Workspaces that were opened just now.
+    /// Receives each workspace that is opened.
     opened: UnboundedSender<Arc<WorkspaceHandle>>,
-    /// Wakes who waits for a change of a document.
+    /// Wakes tasks that wait for a change of a document.
     told: Notify,
     at_work: RwLock<Vec<ActiveAgent>>,
-    /// What takes long and can be called off.
+    /// Long work that can be cancelled.
     pub running: Running,
     pub views: Views,
-    /// Of each workspace, what was wrong in its files of settings, and its lenses.
+    /// For each workspace, the errors in its settings files, and its lenses.
     heeded: DashMap<PathBuf, (Vec<String>, Lenses)>,
-    /// Whether the client has said what its settings are.
+    /// True if the client has sent its settings.
     has_settings: AtomicBool,
-    /// How often the client was asked for its settings.
+    /// Number of times that the client was asked for its settings.
     asked: AtomicU64,
-    /// Whether the client has said that it is ready.
+    /// True once the client has sent `initialized`.
     ready: watch::Sender<bool>,
-    /// The client has asked the server to shut down: what follows is its exit.
+    /// True if the client has sent `shutdown`; its `exit` follows.
     leaving: AtomicBool,
 }
 
-/// What happened to a document, for who records buffers.
+/// Change of a document, for the task that records buffers.
 #[derive(Clone, Debug)]
 pub enum DocumentEvent {
     Changed(String),
@@ -78,10 +78,10 @@ pub enum DocumentEvent {
     Closed(String, Box<Document>),
 }
 
-/// What was saved, as it stood in the file at that moment.
+/// A saved text, as in the file at that moment.
 #[derive(Clone, Debug)]
 pub struct SavedText {
-    /// What the document went on from, where others may have written that.
+    /// Base of the document, if other processes may have written it.
     pub base: Option<Vec<u8>>,
     pub file: Vec<u8>,
 }
@@ -93,21 +93,21 @@ struct Blamed {
     known: Arc<DocumentHistory>,
 }
 
-/// What the history knows of a document as it stands.
+/// Recorded history of a document with its current text.
 #[derive(Clone, Debug)]
 pub struct DocumentHistory {
     pub blame: Blame,
-    /// The checkpoints that changed the file: how many, as far as they were counted.
+    /// Number of checkpoints that changed the file, up to the limit.
     pub checkpoints: usize,
-    /// There are more than were counted.
+    /// True if there are more.
     pub more: bool,
-    /// When the newest was made.
+    /// Time of the newest one.
     pub newest: Option<i64>,
-    /// The workspace's newest work of an agent, where the settings ask for it: its session, and its turn.
+    /// Session and turn of the newest agent work in the workspace, if the settings need it.
     pub latest: Option<(SessionId, Option<i64>)>,
 }
 
-/// The newest work of an agent on the current branch.
+/// Returns the newest agent work on the current branch.
 fn latest(engine: &Engine) -> Result<Option<(SessionId, Option<i64>)>> {
     let newest = |kind| {
         engine.log(&LogFilter {
@@ -133,13 +133,13 @@ impl Drop for Applying<'_> {
     }
 }
 
-/// How long the client may take to answer what no person has to think about.
+/// How long the client may take to answer a request that involves no person.
 pub const ANSWER: Duration = Duration::from_secs(10);
 
-/// Nothing below these is ever recorded.
+/// Directories whose files are never recorded.
 pub const VERSION_CONTROL: [&str; 3] = [".git", ".jj", ".hg"];
 
-/// Up to so many checkpoints of a file are counted.
+/// Maximum number of checkpoints of a file that are counted.
 const COUNTED: usize = 100;
 
 impl ServerState {
@@ -229,8 +229,7 @@ impl ServerState {
         }
     }
 
-    /// Finds the file that a document is. It may be another one than before: folders come and go, and so do
-    /// workspaces.
+    /// Finds a document's file. The result may differ from the last one, since folders and workspaces come and go.
     fn find_place(&self, uri: &str) {
         let file = uri::to_path(uri);
         let place = file.as_deref().and_then(|path| self.place(path));
@@ -272,7 +271,7 @@ impl ServerState {
         }
     }
 
-    /// A change of a document came that cannot be read: what the client has is not known any more.
+    /// Marks a document's text as unknown, after a change that cannot be read.
     pub fn lose(&self, uri: &str) {
         let lost = self.documents.with(uri, |document| {
             let path = document.place.as_ref().map(|place| place.path.display());
@@ -306,8 +305,8 @@ impl ServerState {
         }
     }
 
-    /// The user renamed a file or a directory in the editor. What is known of it goes with it; its documents are
-    /// opened anew by the client.
+    /// Records that the user renamed a file or a directory in the editor. The history follows the file; the client
+    /// opens its documents again.
     pub fn renamed(self: &Arc<Self>, old: &str, new: &str) {
         if self.is_applying() {
             return;
@@ -327,7 +326,7 @@ impl ServerState {
         }
     }
 
-    /// The user made or deleted files in the editor.
+    /// Scans the workspaces of files that the user created or deleted in the editor.
     pub fn came_or_went<'u>(self: &Arc<Self>, uris: impl Iterator<Item = &'u str>) {
         if self.is_applying() {
             return;
@@ -341,8 +340,8 @@ impl ServerState {
         }
     }
 
-    /// The client does an agent's edit as long as this is held: what it tells of files meanwhile is not the
-    /// user's doing.
+    /// Returns a guard that is held while the client applies an agent's edit. File events during that time are not
+    /// the user's doing.
     pub fn applying(&self) -> Applying<'_> {
         self.applying.fetch_add(1, Ordering::Relaxed);
         Applying(&self.applying)
@@ -352,7 +351,7 @@ impl ServerState {
         self.applying.load(Ordering::Relaxed) > 0
     }
 
-    /// Takes in what is on disk now, which nobody waits for.
+    /// Records the state on disk in the background.
     fn look(
         self: &Arc<Self>,
         handle: Arc<WorkspaceHandle>,
@@ -369,7 +368,7 @@ impl ServerState {
         });
     }
 
-    /// The client has told the server to go.
+    /// Notes that the client has sent `exit`.
     pub fn exit(&self) {
         self.exited.store(true, Ordering::Relaxed);
     }
@@ -382,7 +381,7 @@ impl ServerState {
         self.ready.send_replace(true);
     }
 
-    /// Waits until the client can be asked something.
+    /// Waits until the client accepts requests.
     pub async fn begun(&self) {
         // the sender lives as long as this
         self.ready.subscribe().wait_for(|ready| *ready).await.ok();
@@ -392,17 +391,17 @@ impl ServerState {
         self.leaving.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the client leaves in order, and did not just die.
+    /// True if the client shuts down in order, and did not just disappear.
     pub fn is_leaving(&self) -> bool {
         self.leaving.load(Ordering::Relaxed)
     }
 
-    /// Whether the client reads this document anew when its file has changed: nothing was typed into it.
+    /// True if the client reloads this document when its file changes: it has no unsaved text.
     pub fn will_reload(&self, document: &Document) -> bool {
         self.abilities().own.reloads_from_disk && document.text == document.saved
     }
 
-    /// The agents whose turns have begun in this editor, oldest first.
+    /// Returns the agents whose turns have begun in this editor, oldest first.
     pub fn at_work(&self) -> Vec<ActiveAgent> {
         self.at_work
             .read()
@@ -423,27 +422,27 @@ impl ServerState {
         }
     }
 
-    /// A message for the user; nobody waits for it.
+    /// Shows a message to the user in the background.
     pub fn say(&self, kind: MessageType, text: String) {
         let client = self.client.clone();
         tokio::spawn(async move { client.show_message(kind, text).await });
     }
 
-    /// What came of a command, for the user; not where the client shows the answer by itself.
+    /// Shows the result of a command to the user, unless the client shows the answer itself.
     pub fn report(&self, text: String) {
         if !self.abilities().own.notifications {
             self.say(MessageType::Info, text);
         }
     }
 
-    /// Something was written through this server.
+    /// Handles a write by this server.
     pub fn changed(&self, handle: &WorkspaceHandle) {
         tracing::debug!("{}: written", handle.root().display());
         self.forget_blames();
         self.refresh_lenses();
     }
 
-    /// Has the client ask for lenses again, where it can be told.
+    /// Has the client request lenses again, if it supports that.
     pub fn refresh_lenses(&self) {
         if self.abilities().lens_refresh {
             let client = self.client.clone();
@@ -456,7 +455,7 @@ impl ServerState {
         }
     }
 
-    /// Waits until this holds of a document, since the client has told of a change.
+    /// Waits until a document meets the condition; the client's changes trigger the check.
     pub async fn comes_to(
         &self,
         uri: &str,
@@ -476,7 +475,7 @@ impl ServerState {
         waited.await.is_ok() || has()
     }
 
-    /// For who touches documents later.
+    /// Returns a sender for document events.
     pub fn touches(&self) -> UnboundedSender<DocumentEvent> {
         self.touched.clone()
     }
@@ -486,12 +485,12 @@ impl ServerState {
         self.touched.send(touched).ok();
     }
 
-    /// What was blamed before may be someone else's now.
+    /// Invalidates all blames.
     pub fn forget_blames(&self) {
         self.epoch.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The workspaces that are open, by their roots.
+    /// Returns the open workspaces, sorted by their roots.
     pub fn handles(&self) -> Vec<Arc<WorkspaceHandle>> {
         let mut handles: Vec<Arc<WorkspaceHandle>> =
             self.handles.iter().map(|r| r.value().clone()).collect();
@@ -503,8 +502,8 @@ impl ServerState {
         self.handles.get(root).map(|handle| handle.clone())
     }
 
-    /// The workspace of a directory, for as long as the answer is held. One that no folder and no document
-    /// opened is not listened to.
+    /// Returns the workspace of a directory, for as long as the caller holds it. If neither a folder nor a document
+    /// opened it, its store is not watched.
     pub fn room_of(&self, dir: &Path) -> Result<Arc<WorkspaceHandle>> {
         let workspace = self.workspace_of(dir)?;
         match self.room_at(&workspace.root) {
@@ -524,7 +523,7 @@ impl ServerState {
         })
     }
 
-    /// Opens a workspace, and listens to it until `leave_rooms` finds that nothing needs it.
+    /// Opens a workspace, and watches its store until `leave_rooms` closes it.
     fn enter(&self, workspace: Workspace) -> Result<Arc<WorkspaceHandle>> {
         if let Some(handle) = self.room_at(&workspace.root) {
             return Ok(handle);
@@ -541,7 +540,7 @@ impl ServerState {
         Ok(handle)
     }
 
-    /// So that news of it are heard before a file of it is opened.
+    /// Opens the workspace of a folder, so that its store is watched before any of its files is opened.
     fn enter_folder(&self, folder: &Path) {
         let entered = self.workspace_of(folder).and_then(|w| self.enter(w));
         if let Err(error) = entered {
@@ -549,7 +548,7 @@ impl ServerState {
         }
     }
 
-    /// Leaves the workspaces that no folder and no document needs.
+    /// Closes the workspaces that no folder and no document needs.
     pub fn leave_rooms(&self) {
         let folders = self.folders();
         let of_folders = folders.iter().filter_map(|f| self.workspace_of(f).ok());
@@ -558,8 +557,8 @@ impl ServerState {
             .retain(|root, _| of_folders.contains(root) || self.documents.any_of(root));
     }
 
-    /// The file of an open workspace that a path names; None where nobody cares for it. A workspace is open
-    /// when a folder in it is, or around it; without folders, when a document of it is.
+    /// Returns the file of an open workspace that a path names, if any. A workspace is open if a folder is in it or
+    /// around it; without folders, if a document of it is open.
     pub fn place(&self, path: &Path) -> Option<DocumentPath> {
         let full = document::real(path)?;
         let dir = full.ancestors().skip(1).find(|dir| dir.is_dir())?;
@@ -578,7 +577,7 @@ impl ServerState {
         }
         let handle = self.enter(workspace).ok()?;
         let inside = full.strip_prefix(handle.root()).ok()?;
-        // what a version control system keeps for itself, such as the message of a commit
+        // files of a version control system, such as a commit message
         let is_its_own = |part: &OsStr| VERSION_CONTROL.iter().any(|dir| part == *dir);
         if inside.iter().any(is_its_own) {
             return None;
@@ -587,7 +586,7 @@ impl ServerState {
         Some(DocumentPath { handle, path })
     }
 
-    /// A document that may have come to be a file of a workspace with a history since it was opened.
+    /// Returns a document. Its file is looked up again if its workspace had no history so far.
     fn placed(&self, uri: &str) -> Option<Document> {
         let waits = |document: &Document| match &document.place {
             Some(place) => !place.handle.has_history(),
@@ -599,7 +598,7 @@ impl ServerState {
         self.documents.get(uri)
     }
 
-    /// Who wrote each line of a document as it stands now, and that document. None where nothing is known.
+    /// Returns the author of each line of a document as it is now, and that document; None without a history.
     pub async fn known(&self, uri: &str) -> Result<Option<(Document, Arc<DocumentHistory>)>> {
         let Some(document) = self.placed(uri).filter(Document::has_lines) else {
             return Ok(None);
@@ -613,13 +612,13 @@ impl ServerState {
         if let Some(blamed) = self.blames.get(uri).filter(|blamed| fresh(blamed)) {
             return Ok(Some((document, blamed.known.clone())));
         }
-        // as the history has its lines
+        // lines as in the history
         let bytes = document.as_saved().unwrap_or_else(|| document.bytes());
         let path = place.path.clone();
         let of_latest = matches!(lenses, Lenses::Session | Lenses::LatestTurn);
         let asked = place.handle.ask(move |engine| {
             let blame = match engine.blame(&path, Against::Text(&bytes)) {
-                // one without lines
+                // a file without lines
                 Err(Error::Refused { reason, .. }) => {
                     tracing::debug!("{reason}");
                     return Ok(None);

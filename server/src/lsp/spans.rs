@@ -6,15 +6,15 @@ use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
 use super::position::Encoding;
 
-/// Above so many characters a hunk is shown without spans.
+/// Above this many bytes a hunk is shown without spans.
 const MOST: usize = 20_000;
 const PATIENCE: Duration = Duration::from_millis(50);
 
 /// Line, start, end.
 pub type Span = (usize, usize, usize);
 
-/// Spans within the removed and the added lines; lines count from 0 in their side,
-/// columns in the client's units.
+/// Returns the spans within the removed and the added lines. Lines count from 0 in their side, columns in the
+/// client's units.
 pub fn of(removed: &[&str], added: &[&str], encoding: Encoding) -> (Vec<Span>, Vec<Span>) {
     let (a, b) = (removed.join("\n"), added.join("\n"));
     if a.is_empty() || b.is_empty() || a.len() + b.len() > MOST {
@@ -33,7 +33,7 @@ pub fn of(removed: &[&str], added: &[&str], encoding: Encoding) -> (Vec<Span>, V
     (gone, come)
 }
 
-/// Letters and digits together, everything else by itself.
+/// Splits a text: letters and digits together, every other character by itself.
 fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut start = 0;

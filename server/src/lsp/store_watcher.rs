@@ -1,5 +1,5 @@
-//! Listens for what other processes commit: the bell of a store, watched, and looked at now and then besides,
-//! since a watcher may miss one. Owns when to look; what is new is the engine's to say.
+//! Detects commits of other processes: watches the bell, a file that each commit rewrites, and polls it, since a
+//! watcher may miss an event. Owns the timing; the engine reads the new entries.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,18 +13,19 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::messages::refusal;
 use super::workspace::WorkspaceHandle;
 
-/// Of the workspace with this root.
+/// Event of the store of the workspace with this root.
 #[derive(Clone, Debug)]
 pub enum StoreNews {
-    /// From here on its bell is listened to.
+    /// From here on the bell is watched.
     Opened(PathBuf),
     Rang(PathBuf),
 }
 
-/// How long a ring that the watcher missed may go unheard.
+/// Interval of the poll, and so the longest delay after a missed event.
 const LOOK: Duration = Duration::from_millis(250);
 
-/// Sends the workspace's root each time that its bell has rung, until nobody listens or the workspace is left.
+/// Sends an event each time that the bell of a workspace has changed, until the receiver is closed or the workspace
+/// is dropped.
 pub fn listen(handle: &Arc<WorkspaceHandle>, heard: UnboundedSender<StoreNews>) -> Result<()> {
     let (bell, root) = (handle.workspace().bell(), handle.root().to_path_buf());
     let handle = Arc::downgrade(handle);
@@ -72,7 +73,7 @@ fn follow(
             Err(RecvTimeoutError::Disconnected) => std::thread::sleep(LOOK),
         }
         let now = std::fs::read(bell).ok();
-        // written anew in two steps: an empty bell is one that is about to ring
+        // the bell is rewritten in two steps: an empty one is about to change
         if now != last && now.as_ref().is_none_or(|text| !text.is_empty()) {
             last = now;
             if heard.send(StoreNews::Rang(root.to_path_buf())).is_err() {

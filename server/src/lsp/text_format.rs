@@ -1,6 +1,6 @@
-//! How a document's text stands in its file: the encoding, byte order mark, line ends and final newline that an
-//! editor keeps to itself. Pure. Emacs shows a file of CRLF lines with plain newlines, Neovim one without a final newline
-//! as if it had one; both save what they do not show.
+//! Format of a document's text in its file: the encoding, byte order mark, line ends and final newline that an editor
+//! hides. Pure. Emacs shows a file of CRLF lines with plain newlines, Neovim one without a final newline as if it had
+//! one; both restore the hidden parts in a save.
 
 use std::borrow::Cow;
 
@@ -10,21 +10,21 @@ const MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextFormat {
-    /// As it is, but for what the editor keeps to itself.
+    /// Text whose hidden parts are known.
     Text(FileFormat),
-    /// In an unknown encoding, or not as text: it cannot be known what a save would write.
+    /// An unknown encoding, or not text: the result of a save cannot be predicted.
     Foreign,
 }
 
-/// What the file has and the text does not show.
+/// Parts of the file that the text does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct FileFormat {
     charset: Charset,
-    /// It begins with a byte order mark.
+    /// True if it begins with a byte order mark.
     mark: bool,
-    /// What ends a line that the text ends with `\n`.
+    /// The file's line end for each `\n` of the text.
     end: LineEnd,
-    /// Its last line has no end, and the text's has.
+    /// True if its last line has no newline, unlike the text's.
     open_end: bool,
 }
 
@@ -32,7 +32,7 @@ pub struct FileFormat {
 enum Charset {
     #[default]
     Utf8,
-    /// Each after its byte order mark.
+    /// The UTF-16 variants have a byte order mark.
     Utf16Le,
     Utf16Be,
     Latin1,
@@ -53,7 +53,7 @@ impl Default for TextFormat {
 }
 
 impl TextFormat {
-    /// How this text stands in this file, which it was loaded from or saved as.
+    /// Returns the format of a file with this text, which was loaded from it or saved to it.
     pub fn between(file: &[u8], text: &Rope) -> Self {
         let charset = Charset::of(file);
         let shown = text.get_char(0) == Some('\u{feff}');
@@ -81,7 +81,7 @@ impl TextFormat {
         if is_open && *text == open.text_of(content).as_str() {
             kept = open;
         }
-        // of bytes that may be many encodings, only the very text tells
+        // these bytes are valid in many encodings: only an exact round trip counts
         let is_guess = charset == Charset::Latin1;
         if is_guess && kept.in_file(text).is_none_or(|bytes| bytes != file) {
             return Self::Foreign;
@@ -89,7 +89,7 @@ impl TextFormat {
         Self::Text(kept)
     }
 
-    /// The form in which a file shows the most plainly, and its text so. None: it is no text.
+    /// Returns the format with the plainest text, and that text; None if it is not text.
     pub fn of_file(file: &[u8]) -> Option<(Self, String)> {
         if file.contains(&0) && Charset::of(file) == Charset::Utf8 {
             return None;
@@ -109,12 +109,12 @@ impl TextFormat {
         Some((Self::Text(kept), text))
     }
 
-    /// Whether texts of it can be merged with contents of the history, which are UTF-8.
+    /// True if its texts can be merged with contents of the history, which are UTF-8.
     pub fn is_utf8(self) -> bool {
         matches!(self, Self::Text(kept) if kept.charset == Charset::Utf8)
     }
 
-    /// A text as a save would write it; None where that cannot be known.
+    /// Returns a text as a save would write it; None if that is not known.
     pub fn in_file(self, text: &Rope) -> Option<Vec<u8>> {
         match self {
             Self::Text(kept) => kept.in_file(text),
@@ -122,7 +122,7 @@ impl TextFormat {
         }
     }
 
-    /// How many bytes a save would write, where that is known without doing so.
+    /// Returns the size of a save in bytes, if it is known without encoding the text.
     pub fn size_of(self, text: &Rope) -> Option<usize> {
         let Self::Text(kept) = self else { return None };
         let as_is = kept.charset == Charset::Utf8 && kept.end == LineEnd::AsIs;
@@ -131,7 +131,7 @@ impl TextFormat {
         as_is.then(|| size.saturating_sub(usize::from(kept.open_end)))
     }
 
-    /// A file's content as the client would have it; None where it cannot be told.
+    /// Converts a file's content to the client's text; None if the format is not known.
     pub fn text_of(self, content: &[u8]) -> Option<String> {
         let Self::Text(kept) = self else { return None };
         Some(kept.text_of(&kept.decoded(content)?))
@@ -139,7 +139,7 @@ impl TextFormat {
 }
 
 impl FileFormat {
-    /// A content without its byte order mark.
+    /// Decodes a content without its byte order mark.
     fn decoded(self, content: &[u8]) -> Option<Cow<'_, str>> {
         let plain = content.strip_prefix(MARK).filter(|_| self.mark);
         self.charset.decode(plain.unwrap_or(content))
@@ -211,7 +211,7 @@ impl Charset {
         }
     }
 
-    /// None for what it cannot say.
+    /// Encodes a text; None if it has characters that the charset lacks.
     fn encode(self, text: Vec<u8>) -> Option<Vec<u8>> {
         if self == Self::Utf8 {
             return Some(text);
@@ -233,7 +233,7 @@ impl Charset {
 }
 
 impl LineEnd {
-    /// The line end of a file that an editor may show as `\n`: one that ends all of its lines.
+    /// Returns the line end that an editor may show as `\n`: one that ends all lines of the file.
     fn of(content: &str) -> Self {
         let count = |what: &str| content.matches(what).count();
         match (count("\n"), count("\r"), count("\r\n")) {
@@ -264,7 +264,7 @@ mod tests {
         String::from_utf8(bytes).expect("text")
     }
 
-    /// What is typed is saved as the editor would save it, which shows less than the file has.
+    /// Text is encoded as the editor would save it, including the parts that the editor hides.
     #[test]
     fn what_an_editor_keeps_to_itself() {
         assert_eq!(in_file("a\r\nb\r\n", "a\nb\n", "a\nc\n"), "a\r\nc\r\n");
@@ -275,12 +275,12 @@ mod tests {
         assert_eq!(in_file("\u{feff}a\n", "\u{feff}a\n", "b\n"), "b\n");
     }
 
-    /// What is shown is not guessed at.
+    /// Nothing is assumed about text that is shown as it is in the file.
     #[test]
     fn what_is_shown_is_as_it_is() {
         assert_eq!(in_file("a\r\nb\r\n", "a\r\nb\r\n", "a\n"), "a\n");
         assert_eq!(in_file("a\r\nb\n", "a\nb\n", "a\nc\n"), "a\nc\n");
-        // typed, and not kept by the editor: the text is not that of the file but for its end
+        // typed, and not hidden by the editor: the text differs from the file in more than its end
         assert_eq!(in_file("a", "a\nb\n", "a\nb\n"), "a\nb\n");
         let form = TextFormat::between(b"\x83\x41", &Rope::from_str("ア"));
         assert_eq!(form, TextFormat::Foreign);
@@ -311,7 +311,7 @@ mod tests {
     }
 
     proptest! {
-        /// A text that was loaded leads back to its file, whatever the editor keeps to itself.
+        /// A loaded text leads back to its file, whatever the editor hides.
         #[test]
         fn what_was_loaded_leads_back(
             lines in proptest::collection::vec("[aé𝄞]{0,3}", 1..6),

@@ -1,5 +1,5 @@
-//! What is shown in documents of their own: diffs and plans. A virtual document where the client opens them; a
-//! read-only file of the user's temporary directory elsewhere, gone when the server ends.
+//! Documents that the server shows: diffs, plans and timelines. A client that supports virtual documents gets one;
+//! others get a read-only file in the user's temporary directory, which is deleted when the server ends.
 
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,7 +24,7 @@ use super::workspace::{WorkspaceHandle, WriteAccess};
 use crate::file_changes::{FileChange, difference};
 use crate::to_protocol;
 
-/// Shows what changed since a revision, between two, or by one turn alone; in one file where one is named.
+/// Shows the changes since a revision, between two, or of one turn; of one file if it is named.
 pub async fn diff(
     session: &Arc<ServerState>,
     handle: Arc<WorkspaceHandle>,
@@ -63,7 +63,7 @@ pub async fn diff(
     Ok(DiffResult { from, to, files })
 }
 
-/// What a turn changed, and nobody else.
+/// Shows the changes of a turn itself.
 async fn diff_of(
     session: &Arc<ServerState>,
     handle: &WorkspaceHandle,
@@ -93,10 +93,10 @@ async fn diff_of(
     })
 }
 
-/// Rows of the timeline as text.
+/// Maximum number of rows of the timeline.
 const ROWS: usize = 200;
 
-/// Shows the timeline, newest first; of one file where one is named.
+/// Shows the timeline, newest first; of one file if it is named.
 pub async fn timeline(
     session: &Arc<ServerState>,
     handle: Arc<WorkspaceHandle>,
@@ -130,7 +130,7 @@ pub async fn timeline(
     })
 }
 
-/// The files that differ between two revisions, or between one and the disk.
+/// Returns the files that differ between two revisions, or between one and the disk.
 pub fn changed(
     engine: &mut Engine,
     from: &str,
@@ -153,7 +153,7 @@ pub fn changed(
     };
     for (path, _) in texts {
         if !deltas.iter().any(|delta| is_at(&delta.new, path)) {
-            // saved, it was as it is on disk
+            // the file on disk is unchanged
             let image = engine.image_at(from, path)?;
             let state = (!image.is_absent()).then(|| Placed {
                 path: path.clone(),
@@ -179,7 +179,8 @@ pub fn changed(
     Ok(all)
 }
 
-/// What some steps changed, each file from the first of them to the last; anew where somebody else wrote it between.
+/// Returns the changes of some steps, each file from the first step to the last; split if somebody else wrote it in
+/// between.
 fn changed_by(
     engine: &Engine,
     steps: &[NodeId],
@@ -209,7 +210,7 @@ fn changed_by(
     Ok(files)
 }
 
-/// The file that a path names now, as far as it ever changed: it may have had other names.
+/// Returns the file that a path names now, if it ever changed. It may have had other names.
 fn file_at(engine: &Engine, path: &RelPath) -> backstitch_core::Result<Option<FileId>> {
     let newest = engine.log(&LogFilter {
         path: Some(path.clone()),
@@ -225,17 +226,17 @@ fn is_at(state: &FileVersion, path: &RelPath) -> bool {
     state.as_ref().is_some_and(|placed| placed.path == *path)
 }
 
-/// What a revision is compared with.
+/// Target of a diff.
 #[derive(Clone, Debug)]
 pub enum Until {
     Rev(String),
     Disk,
-    /// The disk, with what open documents have and have not saved.
+    /// The disk, with the unsaved text of open documents.
     Buffers(Vec<(RelPath, Vec<u8>)>),
 }
 
 impl Until {
-    /// As typed: a revision, `disk` (which nothing means, too), `buffer`.
+    /// Reads the typed target: a revision, `disk` (the default), or `buffer`.
     pub fn read(typed: Option<&str>, session: &ServerState, handle: &WorkspaceHandle) -> Self {
         match typed {
             None | Some("disk") => Self::Disk,
@@ -244,7 +245,7 @@ impl Until {
         }
     }
 
-    /// What the user looks at.
+    /// Returns the state that the user sees.
     fn now(session: &ServerState, handle: &WorkspaceHandle) -> Self {
         let texts = unsaved_of(session, handle);
         if texts.is_empty() {
@@ -294,11 +295,11 @@ pub async fn plan(
     show(session, view::PLAN_NAME, text.as_bytes()).await
 }
 
-/// Lines of a plan's diff that are shown of one file, and in all.
+/// Maximum number of lines of a plan's diff: of one file, and in total.
 const OF_FILE: usize = 300;
 const IN_ALL: usize = 1000;
 
-/// What a plan does, line by line, as far as anybody would read it.
+/// Formats the diff of a plan, up to the limits.
 fn patches(engine: &Engine, plan: &Plan) -> String {
     let mut actions = plan.actions.iter().filter(|a| a.kind != ActionKind::Skip);
     let (mut text, mut handle) = (String::new(), IN_ALL);
@@ -328,11 +329,11 @@ fn patches(engine: &Engine, plan: &Plan) -> String {
     text
 }
 
-/// As much text of a plan as anybody would read: of a file, and in all.
+/// Maximum size of a plan's texts in bytes: of one file, and in total.
 const TEXT_OF_FILE: usize = 1 << 20;
 const TEXT_IN_ALL: usize = 16 << 20;
 
-/// The texts of what a plan changes.
+/// Returns the texts of the files that a plan changes.
 pub fn planned(engine: &Engine, plan: &Plan) -> Vec<PlannedText> {
     let actions = plan.actions.iter().filter(|a| a.kind != ActionKind::Skip);
     let (mut texts, mut handle) = (Vec::new(), TEXT_IN_ALL);
@@ -357,7 +358,7 @@ pub fn planned(engine: &Engine, plan: &Plan) -> Vec<PlannedText> {
     texts
 }
 
-/// Shows text that was not saved.
+/// Shows unsaved text.
 pub async fn unsaved(session: &Arc<ServerState>, path: &RelPath, text: &[u8]) -> Reply<()> {
     show(session, &view::unsaved_name(&base_name(path)), text).await
 }
@@ -367,7 +368,7 @@ fn base_name(path: &RelPath) -> String {
     path.rsplit('/').next().unwrap_or(&path).to_owned()
 }
 
-/// Opens a text beside what the user looks at.
+/// Opens a text in the editor.
 async fn show(session: &Arc<ServerState>, name: &str, content: &[u8]) -> Reply<()> {
     if session.abilities().virtual_documents {
         let uri = session.views.keep(name, content);
@@ -388,7 +389,7 @@ async fn show(session: &Arc<ServerState>, name: &str, content: &[u8]) -> Reply<(
     Ok(())
 }
 
-/// Whether the client has opened it.
+/// Opens a document; returns true if the client has opened it.
 async fn shown(session: &ServerState, uri: String) -> bool {
     let params = ShowDocumentParams {
         uri: Uri::from(uri),
@@ -400,15 +401,15 @@ async fn shown(session: &ServerState, uri: String) -> bool {
     matches!(shown, Ok(Ok(true)))
 }
 
-/// Texts that were shown in virtual documents, and may be asked for again.
+/// Texts of virtual documents, which the client may request again.
 #[derive(Debug, Default)]
 pub struct Views(Mutex<Vec<(String, Arc<str>)>>);
 
-/// More of them are not kept.
+/// Maximum number of texts.
 const KEPT: usize = 64;
 
 impl Views {
-    /// The URI under which it can be asked for from now on.
+    /// Stores a text and returns its URI.
     fn keep(&self, name: &str, content: &[u8]) -> String {
         let uri = uri::of_view(NUMBER.fetch_add(1, Ordering::Relaxed), name);
         let mut kept = self
@@ -432,10 +433,10 @@ impl Views {
     }
 }
 
-/// Each showing is a document of its own: editors do not read one anew that they have open.
+/// Number of the next view. Each view has a URI of its own, since editors do not reload an open document.
 static NUMBER: AtomicU64 = AtomicU64::new(1);
 
-/// Where they lie. Only the user can read them.
+/// Directory of the views that are files. Only the user can read them.
 static PLACE: OnceLock<Mutex<Option<TempDir>>> = OnceLock::new();
 
 fn write(name: &str, content: &[u8]) -> std::io::Result<std::path::PathBuf> {
@@ -467,7 +468,7 @@ fn write(name: &str, content: &[u8]) -> std::io::Result<std::path::PathBuf> {
     Ok(path)
 }
 
-/// Takes them away.
+/// Deletes the directory.
 pub fn clear() {
     if let Some(place) = PLACE.get()
         && let Ok(mut place) = place.lock()
@@ -476,7 +477,7 @@ pub fn clear() {
     }
 }
 
-/// The content of a `backstitch:` document.
+/// Returns the content of a `backstitch:` document.
 pub async fn content(session: &ServerState, uri: &str) -> Reply<String> {
     if let Some(text) = session.views.get(uri) {
         return Ok(text.as_ref().to_owned());
@@ -487,7 +488,7 @@ pub async fn content(session: &ServerState, uri: &str) -> Reply<String> {
     let Some(document) = uri::Virtual::parse(uri) else {
         return Err(Failure::usage(refusal::no_document(uri)).hint(refusal::NO_DOCUMENT_HINT));
     };
-    // some clients write the workspace's part in small letters, as if it named a host
+    // some clients write the workspace in small letters, as if it were a host name
     let known = session.handles().into_iter().find(|handle| {
         let (root, meant) = (handle.root().as_os_str(), document.root.as_os_str());
         root.eq_ignore_ascii_case(meant) && !document.root.exists()

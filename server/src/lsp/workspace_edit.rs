@@ -1,6 +1,5 @@
-//! An agent's edit, taken apart: what concerns open documents is the client's to do, the rest is done on disk, in
-//! the order in which it was asked for. Owns both, and what an agent's edit is in a text that was typed into
-//! meanwhile; who records it is `agents`.
+//! Splits an agent's edit: open documents are the client's part, the rest is done on disk, in the requested order.
+//! Owns both parts, and tells the edit from text that was typed meanwhile; `editor_agents` records it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -24,22 +23,22 @@ use super::session::{ServerState, VERSION_CONTROL};
 use super::uri;
 use super::workspace::WorkspaceHandle;
 
-/// An agent's edit, checked and ready to be done.
+/// An agent's edit, checked and ready to be applied.
 #[derive(Debug, Default)]
 pub struct EditParts {
-    /// What each open document is and is to become, by URI.
+    /// Old and new state of each open document, by URI.
     pub documents: BTreeMap<String, (Document, Document)>,
-    /// What the client is to do; None: nothing.
+    /// The client's part, if there is one.
     pub client: Option<WorkspaceEdit>,
-    /// What is done on disk.
+    /// The part on disk.
     disk: Vec<EditTarget>,
-    /// The files that change on disk, whoever does it, by the root of their workspace.
+    /// The files that change on disk by either part, by the root of their workspace.
     pub files: BTreeMap<PathBuf, WorkspaceFiles>,
-    /// Texts of files by now, as far as the edit got.
+    /// Texts of files after the edits so far.
     texts: BTreeMap<PathBuf, Option<Document>>,
-    /// Where what stands at a path by now has come from.
+    /// Original path of each file that the edits so far have moved.
     origins: BTreeMap<PathBuf, PathBuf>,
-    /// URIs that the client's own part is about.
+    /// URIs of the client's part.
     theirs: BTreeSet<String>,
 }
 
@@ -48,9 +47,9 @@ pub struct EditParts {
 pub struct WorkspaceFiles {
     pub handle: Arc<WorkspaceHandle>,
     pub named: BTreeSet<PathBuf>,
-    /// Those of them whose content is written over or deleted.
+    /// Named files whose content is overwritten or deleted.
     pub doomed: BTreeSet<RelPath>,
-    /// What moves with its directory, and where to.
+    /// Files that move with their directory, and their targets.
     pub moved: BTreeMap<RelPath, DocumentPath>,
 }
 
@@ -59,7 +58,7 @@ enum EditTarget {
     Write(PathBuf, Vec<u8>),
     Rename(PathBuf, PathBuf),
     Delete(PathBuf),
-    /// Goes last, and only empty: what came into it meanwhile is nobody's to delete.
+    /// Removed last, and only if empty: files that were created meanwhile must stay.
     DeleteDir(PathBuf),
 }
 
@@ -92,7 +91,7 @@ impl EditParts {
         Ok(parts)
     }
 
-    /// Whether it is the client's.
+    /// Adds a change. Returns true if it is the client's part.
     fn change(&mut self, session: &ServerState, change: &DocumentChange) -> Reply<bool> {
         let flag = |flag: Option<bool>| flag.unwrap_or_default();
         match change {
@@ -243,7 +242,8 @@ impl EditParts {
         Ok(false)
     }
 
-    /// Whether only the client can do it: a document of it is open, or it is about what the client did before.
+    /// True if only the client can do it: a document of it is open, or an earlier change of the client's part names
+    /// it.
     fn is_theirs(&self, session: &ServerState, uri: &str) -> bool {
         let below = format!("{}/", uri.trim_end_matches('/'));
         let open = session.documents.uris();
@@ -253,8 +253,8 @@ impl EditParts {
                 .any(|open| open == uri || open.starts_with(&below))
     }
 
-    /// The file that a URI names, which is among those that change from here on. Nothing outside of the open
-    /// workspaces is written, and nothing through a link.
+    /// Returns the file of a URI, and adds it to the changed files. Nothing outside the open workspaces is written,
+    /// and nothing through a link.
     fn file(&mut self, session: &ServerState, uri: &str) -> Reply<PathBuf> {
         let path = uri::to_path(uri).ok_or_else(|| Failure::usage(messages::no_file(uri)))?;
         if path.components().any(|part| is_vcs(part.as_os_str())) {
@@ -287,7 +287,7 @@ impl EditParts {
         self.files(handle).named.insert(path);
     }
 
-    /// What stands at a path by now is written over or deleted.
+    /// Notes that the content at a path is overwritten or deleted.
     fn doom(&mut self, session: &ServerState, path: &Path) -> Reply<()> {
         let origin = self.origins.get(path).map_or(path, PathBuf::as_path);
         let origin = origin.to_path_buf();
@@ -300,7 +300,7 @@ impl EditParts {
         Ok(())
     }
 
-    /// A directory is deleted file by file: what came into it since it was looked at stays.
+    /// Deletes a directory file by file, so that files that were created since stay.
     fn doom_below(
         &mut self,
         session: &ServerState,
@@ -322,7 +322,7 @@ impl EditParts {
         Ok(())
     }
 
-    /// The files of a directory move with it.
+    /// Notes the files that move with a directory.
     fn move_below(&mut self, session: &ServerState, dir: &Path, to: &Path) -> Reply<()> {
         if dir.is_symlink() || !dir.is_dir() {
             return Ok(());
@@ -358,7 +358,7 @@ impl EditParts {
         Ok(())
     }
 
-    /// Does what is to be done on disk. What fails leaves what came before it done.
+    /// Applies the part on disk. After an error, earlier steps stay done.
     pub fn on_disk(&self) -> Reply<()> {
         for work in &self.disk {
             let (path, done) = match work {
@@ -379,7 +379,7 @@ impl EditParts {
     }
 }
 
-/// What a directory holds. One that holds a repository is another's to delete or move.
+/// Returns the entries of a directory. A directory with a repository is refused: the repository is not recorded.
 fn inside(dir: &Path) -> Reply<Vec<PathBuf>> {
     let entries = std::fs::read_dir(dir).map_err(|error| failed(dir, &error))?;
     let paths = entries.map(|entry| Ok(entry?.path()));
@@ -415,7 +415,7 @@ fn failed(path: &Path, error: &std::io::Error) -> Box<Failure> {
     Failure::new(FailureKind::Failed, format!("{}: {error}", path.display()))
 }
 
-/// A file as a client would open it; None: there is none.
+/// Reads a file as a client would open it; None if there is none.
 fn read(path: &Path) -> Reply<Option<Document>> {
     if !path.exists() {
         return Ok(None);
@@ -434,7 +434,7 @@ fn plain(edit: &Edit) -> Reply<TextEdit> {
     }
 }
 
-/// All edits count from the text before them: the last in the text goes first.
+/// Applies edits, the last in the text first, since all positions refer to the text before them.
 fn apply(document: &mut Document, mut edits: Vec<TextEdit>, encoding: Encoding) {
     edits.sort_by_key(|edit| {
         let start = edit.range.start;
@@ -451,7 +451,7 @@ fn apply(document: &mut Document, mut edits: Vec<TextEdit>, encoding: Encoding) 
     }
 }
 
-/// An agent's edit in a document that the user may have typed into while it was on its way.
+/// An agent's edit in a document into which the user may type at the same time.
 #[derive(Clone, Debug)]
 pub struct InFlightEdit {
     pub before: Document,
@@ -459,8 +459,8 @@ pub struct InFlightEdit {
 }
 
 impl InFlightEdit {
-    /// What the document would have without the edit: what the user typed. None: the edit is not in it, or
-    /// cannot be told from what was typed.
+    /// Returns the document without the edit: only the text that the user typed. None if the edit is not in it, or
+    /// cannot be told from the typed text.
     pub fn typed(&self, now: &Document) -> Option<Document> {
         if now.text == self.after.text {
             return Some(self.before.clone());
@@ -470,7 +470,7 @@ impl InFlightEdit {
         if there == before {
             return None;
         }
-        // where both are in it, the edit merges with it to just what is there
+        // if both are in the text, merging the edit into it changes nothing
         let both = merge3(&before, &after, &there, Favor::Ours);
         if !both.conflicts.is_empty() || both.bytes != there {
             return None;
@@ -483,7 +483,7 @@ impl InFlightEdit {
         })
     }
 
-    /// Somebody typed into the very lines of the edit.
+    /// True if the user typed into the lines of the edit.
     pub fn collides(&self, now: &Document) -> bool {
         let (before, after) = (self.before.bytes(), self.after.bytes());
         let both = merge3(&before, &after, &now.bytes(), Favor::Ours);

@@ -1,4 +1,4 @@
-//! As `LuaCATS`, for Lua's language server.
+//! Declarations in `LuaCATS`, for Lua's language server.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,11 +8,11 @@ use crate::{COMMANDS, NOTIFICATIONS, REQUESTS};
 
 const HEAD: &str = "\
 ---@meta _
--- What Backstitch's language server says beyond LSP; server/docs/protocol.md tells what it means.
--- Made from the types of server/protocol: do not edit. BACKSTITCH_RENEW_TYPES=1 cargo test -p backstitch-protocol
+-- Types of Backstitch's protocol beyond LSP; server/docs/protocol.md describes it.
+-- Generated from the types of server/protocol: do not edit. BACKSTITCH_RENEW_TYPES=1 cargo test -p backstitch-protocol
 ";
 
-/// LSP's own, which Neovim declares.
+/// A type of LSP itself, which Neovim declares.
 const KNOWN: &str = "WorkspaceEdit";
 
 pub fn file(all: &BTreeMap<String, Declared>) -> String {
@@ -65,7 +65,7 @@ fn line(text: &mut String, field: &Field) {
     writeln!(text, "{}", line.trim_end()).ok();
 }
 
-/// JSON's null comes as `vim.NIL` or `nil`, as the client decodes it.
+/// The client decodes JSON's null as `vim.NIL` or `nil`.
 fn of(what: &Type) -> String {
     let each = |all: &[Type], between: &str| all.iter().map(of).collect::<Vec<_>>().join(between);
     match what {

@@ -1,4 +1,4 @@
-//! As TypeScript.
+//! Declarations in TypeScript.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,13 +7,13 @@ use super::{Declared, Field, Type};
 use crate::{COMMANDS, NOTIFICATIONS, REQUESTS};
 
 const HEAD: &str = "\
-// What Backstitch's language server says beyond LSP; server/docs/protocol.md tells what it means.
-// Made from the types of server/protocol: do not edit. BACKSTITCH_RENEW_TYPES=1 cargo test -p backstitch-protocol
+// Types of Backstitch's protocol beyond LSP; server/docs/protocol.md describes it.
+// Generated from the types of server/protocol: do not edit. BACKSTITCH_RENEW_TYPES=1 cargo test -p backstitch-protocol
 
 import type { WorkspaceEdit } from \"vscode-languageserver-types\";
 ";
 
-/// LSP's own.
+/// A type of LSP itself, which is imported.
 const IMPORTED: &str = "WorkspaceEdit";
 
 pub fn file(all: &BTreeMap<String, Declared>) -> String {

@@ -1,8 +1,9 @@
-//! The server behind its transport, in this process: whatever bytes come in, it does not panic, answers every
-//! well-formed request just once and what is no message with an error, answers a `shutdown` that follows, and ends.
+//! The server behind its transport, in this process, with any input bytes. It does not panic. It answers each
+//! well-formed request exactly once, and each unreadable message with an error. It answers a `shutdown` that follows,
+//! and ends.
 //!
-//! An input is a session, one message a line; a line that begins with `!` is bytes as they are, with `\r`, `\n` and
-//! `\\` for what cannot stand in a line. `/w` at the start of a path stands for the workspace.
+//! An input is a session, one message a line. A line that begins with `!` is raw bytes, with `\r`, `\n` and `\\` as
+//! escapes. `/w` at the start of a path is the workspace.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,19 +16,21 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use super::world::World;
 use crate::lsp::session::ServerState;
 
-/// Nothing of what is asked takes as long, also on a busy machine.
+/// Longer than any request takes, even on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// Requests in one session: fewer than may be open at once, since nobody answers before all are sent.
+/// Maximum number of requests in a session: fewer than may be open at once, since no answer is read before all are
+/// sent.
 const MOST: usize = 200;
-/// The id of the last request.
+/// Id of the last request.
 const LAST: &str = "the last";
 
-/// A session without any workspace: many in a second. Whether it was tried: not where it leads out of its world.
+/// Runs a session without any workspace, many in a second. Returns false if it was skipped because it names paths
+/// outside its world.
 pub fn alone(input: &[u8]) -> bool {
     session(input, &World::new(false), false)
 }
 
-/// A session over a workspace with a history; its store is whole afterwards.
+/// Runs a session in a workspace with a history, and verifies the store afterwards.
 pub fn whole(input: &[u8]) -> bool {
     session(input, &World::new(true), true)
 }
@@ -50,7 +53,7 @@ fn session(input: &[u8], world: &World, store: bool) -> bool {
     true
 }
 
-/// What goes over the wire.
+/// Returns the bytes that go over the wire.
 fn bytes(input: &[u8], world: &World) -> Vec<u8> {
     let mut sent = Vec::new();
     for line in input.split(|b| *b == b'\n') {
@@ -77,22 +80,22 @@ fn bytes(input: &[u8], world: &World) -> Vec<u8> {
     sent
 }
 
-/// What is to come back.
+/// The answers that the server must send.
 #[derive(Debug, Default)]
 struct Expected {
-    /// How many answers there are to each id.
+    /// Number of answers to each id.
     answers: BTreeMap<String, usize>,
-    /// How many more there may be: to what has an id and breaks a rule.
+    /// Number of additional answers allowed: to messages that have an id and break a rule.
     more: BTreeMap<String, usize>,
     asked: usize,
-    /// Bodies that are no JSON, or no message: each is answered with an error that has no id.
+    /// Bodies that are not JSON or not a message; each gets an error without an id.
     unreadable: usize,
     bodies: Vec<Value>,
-    /// The client left, or what follows belongs to a message that does not end.
+    /// The client left, or the rest belongs to an incomplete message.
     over: bool,
 }
 
-/// The parts of a message; none stands there twice.
+/// The members of a message; a duplicate is an error.
 #[derive(Debug, Deserialize)]
 struct Parts {
     jsonrpc: Option<Value>,
@@ -106,13 +109,14 @@ struct Parts {
     error: Option<Value>,
 }
 
-/// Also where it is null.
+/// Some also if the value is null.
 fn given<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(from).map(Some)
 }
 
 impl Expected {
-    /// Reads as a client's author would who has read the specification, and looks for the next header in what is none.
+    /// Reads as the author of a client would who has read the specification; looks for the next header in unreadable
+    /// lines.
     fn of(mut sent: &[u8]) -> Self {
         let mut expected = Self::default();
         let mut length = None;
@@ -167,8 +171,8 @@ impl Expected {
     }
 }
 
-/// The length that a header line tells; any other header leaves it, and what is none forgets it, but for a header at
-/// its end.
+/// Returns the length from a header line. Another header keeps the length; an unreadable line clears it, unless it
+/// ends with a header.
 fn header(line: &[u8], length: Option<usize>) -> Option<usize> {
     let text = String::from_utf8_lossy(line).to_ascii_lowercase();
     if text.starts_with("content-type:") {
@@ -178,7 +182,7 @@ fn header(line: &[u8], length: Option<usize>) -> Option<usize> {
     value.trim().parse().ok()
 }
 
-/// The client, and the server that it talks to.
+/// The client, and its connection to the server.
 struct Talk {
     out: UnboundedSender<Vec<u8>>,
     from: BufReader<DuplexStream>,
@@ -229,7 +233,7 @@ async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
     done.unwrap_or_else(|late| panic!("{what}: {late} ({} s)", PATIENCE.as_secs()))
 }
 
-/// Lets every workspace finish what was handed to it; each still takes work.
+/// Waits until every workspace has finished its jobs, and checks that each still accepts some.
 async fn settle(session: &ServerState) {
     for handle in session.handles() {
         for outcome in [
@@ -252,7 +256,7 @@ async fn write(mut to: DuplexStream, mut outgoing: UnboundedReceiver<Vec<u8>>) {
     }
 }
 
-/// The next message of the server, which is always one.
+/// Reads the next message of the server, which must be well-formed.
 async fn read(from: &mut BufReader<DuplexStream>) -> Option<Value> {
     let mut line = String::new();
     if from.read_line(&mut line).await.unwrap() == 0 {
@@ -295,7 +299,7 @@ impl Talk {
         }
     }
 
-    /// Takes in one message, and answers it as an editor does.
+    /// Reads one message, and answers it as an editor does.
     async fn next(&mut self, what: &str) {
         let message = within(what, read(&mut self.from)).await;
         let message = message.unwrap_or_else(|| panic!("{what}: the server ended"));
@@ -310,7 +314,7 @@ impl Talk {
                 json!({ "applied": true })
             }
             "window/showMessageRequest" => {
-                // each answer in its turn, and none
+                // each answer in turn, and no answer
                 self.version += 1;
                 let turn = usize::try_from(self.version).unwrap();
                 let actions = params["actions"].as_array().unwrap();
@@ -339,7 +343,7 @@ impl Talk {
         *self.answers.entry(answer["id"].to_string()).or_default() += 1;
     }
 
-    /// Tells of the edits as changes, the last in the text first.
+    /// Sends the edits as changes, the last in the text first.
     fn apply(&mut self, edit: &Value) {
         let mut all: Vec<(String, Vec<Value>)> = Vec::new();
         for change in edit["documentChanges"].as_array().into_iter().flatten() {
@@ -387,7 +391,7 @@ mod tests {
         include_str!("../../../../tests/e2e/lsp/caps/eglot.json"),
     ];
 
-    /// Panics of the threads that a server has, also those that it survives.
+    /// Number of panics in the server's threads, including those that it survives.
     static PANICS: AtomicUsize = AtomicUsize::new(0);
 
     fn calmly(run: impl FnOnce() -> bool) -> bool {
@@ -438,7 +442,7 @@ mod tests {
         assert!(calmly(|| whole(SESSIONS[2].as_bytes())));
     }
 
-    /// A change to a session: what, where, and with what.
+    /// Changes a session: kind of change, position, bytes.
     fn changed(session: &mut Vec<u8>, kind: u8, at: usize, with: &[u8]) {
         let at = at % session.len().max(1);
         let end = session.len().min(at + with.len());
@@ -455,7 +459,7 @@ mod tests {
                 session.splice(at..at, with.iter().copied());
             }
             3 => {
-                // a line once more
+                // duplicates a line
                 let start = line(at, session);
                 let end = line(start.min(session.len()), session);
                 let again = session[start..end].to_vec();

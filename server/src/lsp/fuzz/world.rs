@@ -1,5 +1,5 @@
-//! A small workspace with a history, made anew for each input, or none at all. Owns what a message may name: nothing
-//! outside of it, so that no input that a fuzzer comes upon touches the machine.
+//! A small workspace with a history, or an empty directory, created for each input. Owns the paths that a message may
+//! name: nothing outside, so that no input of a fuzzer touches the machine.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::agents;
 use crate::lsp::uri;
 
-/// What stands for the workspace in inputs.
+/// Path of the workspace in inputs.
 const STANDS: &str = "/w";
 
 #[derive(Debug)]
@@ -28,8 +28,8 @@ const FILES: [(&str, &str); 3] = [
 ];
 
 impl World {
-    /// In memory where the system has such a place. `history`: with files, a turn of an agent and a rewind to take
-    /// back; else nothing is there at all.
+    /// Creates the directory, in memory if the system has `/dev/shm`. `history`: with files, a turn of an agent and a
+    /// checkpoint; else without any file.
     pub fn new(history: bool) -> Self {
         let memory = Path::new("/dev/shm");
         let dir = tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir());
@@ -93,7 +93,7 @@ impl World {
         tell("Stop", json!({ "stop_hook_active": false }));
     }
 
-    /// The input with the workspace's own name in it.
+    /// Returns the input with the workspace's real path in it.
     pub fn own(&self, line: &str) -> String {
         let root = self.root().display().to_string();
         let line = line.replace(&format!("file://{STANDS}"), &format!("file://{root}"));
@@ -105,7 +105,7 @@ impl World {
         line.replace(&format!("\"{STANDS}"), &format!("\"{root}"))
     }
 
-    /// Whether it names anything outside.
+    /// True if a message names a path outside.
     pub fn is_left(&self, message: &Value) -> bool {
         match message {
             Value::Array(all) => all.iter().any(|value| self.is_left(value)),

@@ -1,4 +1,4 @@
-//! What is wrong with the arguments of commands and requests, and what they take.
+//! Errors about the arguments of commands and requests.
 
 pub const A_NAME: &str = "a string that is not empty";
 pub const A_TEXT: &str = "a string";
@@ -19,7 +19,7 @@ pub fn several(name: &str, count: usize) -> String {
 
 pub const SEVERAL_HINT: &str = "leave out all but the first";
 
-/// `kind`: what it has to be.
+/// `kind`: the expected kind of value.
 pub fn missing(name: &str, argument: &str, kind: &str) -> String {
     format!("{name} needs `{argument}`: {kind}")
 }
@@ -34,7 +34,7 @@ pub fn none_of(name: &str, all: &[&str]) -> String {
 
 pub const NONE_OF_HINT: &str = "each names what is to be planned; `undo` is true for what was done last, `redo` for what was undone last";
 
-/// Of `all` only one can be meant.
+/// Only one of `all` may be given.
 pub fn too_many(name: &str, all: &[&str], given: &[&str]) -> String {
     let given: Vec<String> = given.iter().map(|key| format!("`{key}`")).collect();
     format!(
@@ -62,7 +62,7 @@ pub fn unreadable(name: &str) -> String {
 
 pub const UNREADABLE_HINT: &str = "the log says what is wrong, at the level `info`";
 
-/// Of params of LSP's own. `said`: by the library, of Rust's types.
+/// About the parameters of LSP's own methods. `said`: the library's error, with Rust's type names.
 pub fn lsp_unreadable(method: &str, said: &str) -> String {
     match said.strip_prefix("missing field ") {
         Some(field) => format!("{method} needs {field}"),

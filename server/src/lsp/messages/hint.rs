@@ -1,5 +1,5 @@
-//! The next step after an error of the engine, as an editor has it: the language server's commands and their
-//! arguments, and the terminal only for what it alone can do.
+//! Next step after an error of the engine, for an editor: commands of the language server and their arguments, and
+//! the terminal only if there is no other way.
 
 use backstitch_core::{Hint, Listed};
 
@@ -78,7 +78,7 @@ fn in_a_terminal(step: &str) -> String {
     format!("in a terminal: {step}")
 }
 
-/// What could have been named.
+/// Formats how to list the possible names.
 fn list(listed: Listed) -> String {
     match listed {
         Listed::Sessions => "`backstitch/sessions` lists the sessions".to_owned(),
@@ -93,7 +93,7 @@ fn list(listed: Listed) -> String {
 mod tests {
     use super::*;
 
-    /// No option of the command line is the next step in an editor, but for how the server itself is started.
+    /// Options of the command line are never the next step in an editor, except for the start of the server itself.
     #[test]
     fn no_options_where_there_is_no_command_line() {
         let op = || backstitch_core::model::OpId(7);

@@ -1,4 +1,4 @@
-//! What is said without having been asked for: text that is not saved, files that wait for a save, settings.
+//! Messages that the server shows without being asked: unsaved text, files that wait for a save, settings.
 
 use std::fmt::Display;
 
@@ -7,12 +7,12 @@ use backstitch_core::{Orphan, PendingSave};
 
 use crate::lsp::document::LeftAlone;
 
-/// A client that does not tell its name.
+/// Name of a client that does not send its name.
 pub const SOME_EDITOR: &str = "an editor";
-/// The label of a checkpoint with text that an editor left behind.
+/// Label of a checkpoint with unsaved text of an editor that ended.
 pub const LEFT_TEXT: &str = "what was not saved";
 
-/// Of a document that Backstitch does nothing with.
+/// A document that Backstitch ignores.
 pub fn left_alone(path: &str, why: LeftAlone) -> String {
     match why {
         LeftAlone::TooLarge => {
@@ -24,14 +24,14 @@ pub fn left_alone(path: &str, why: LeftAlone) -> String {
     }
 }
 
-/// Text that is not saved could not be recorded.
+/// Unsaved text could not be recorded.
 pub fn not_kept(path: &str, error: impl Display) -> String {
     format!(
         "What you typed into {path} could not be recorded: {error}. It is tried again; until then only a save keeps it."
     )
 }
 
-/// What another process restored stands where something was typed.
+/// Another process restored lines that have unsaved changes.
 pub fn collides(left: &[RelPath]) -> String {
     let names: Vec<String> = left.iter().map(RelPath::display).collect();
     format!(
@@ -40,14 +40,14 @@ pub fn collides(left: &[RelPath]) -> String {
     )
 }
 
-/// The client told of a change that cannot be read.
+/// The client sent a change that cannot be read.
 pub fn lost(path: &str) -> String {
     format!(
         "The editor told of a change of {path} that cannot be read: it has no lenses, and what is typed into it is not kept, until it is closed and opened again."
     )
 }
 
-/// `done`: what an agent did below text that is not saved; `kept`: where that text is, or why it is not.
+/// `done`: an agent's changes to files with unsaved text; `kept`: the checkpoint with that text, or the error.
 pub fn written_below(
     agent: Option<&str>,
     done: &[String],
@@ -64,7 +64,7 @@ pub fn written_below(
     )
 }
 
-/// What an agent did, with the path that the document has or had.
+/// Formats an agent's change, with the path that the document has or had.
 pub fn what_was_done(change: &Change) -> String {
     match (&change.before, &change.after) {
         (Some(before), None) => format!("deleted {}", before.path.display()),
@@ -88,7 +88,7 @@ pub fn not_taken(left: &[RelPath]) -> String {
     )
 }
 
-/// A document was closed whose file waits for a save.
+/// A document was closed while its file waited for a save.
 pub fn closed(save: &PendingSave) -> String {
     format!(
         "{} was closed, and what {} did to it was not saved. Write it to the file?",
@@ -114,7 +114,7 @@ fn whose(save: &PendingSave) -> String {
     }
 }
 
-/// An editor ended with text that was not saved.
+/// An editor ended with unsaved text.
 pub fn left_text(orphan: &Orphan) -> String {
     format!(
         "{} had text that was not saved when {} ended. It is kept.",
@@ -123,7 +123,7 @@ pub fn left_text(orphan: &Orphan) -> String {
     )
 }
 
-/// What is wrong with settings.
+/// Errors in settings.
 pub mod setting {
     use std::fmt::Display;
     use std::path::Path;
@@ -145,12 +145,12 @@ pub mod setting {
         )
     }
 
-    /// `why`: with the settings that there are.
+    /// `why`: includes the existing settings.
     pub fn unknown(section: &str, key: &str, why: &str) -> String {
         format!("{section}.{key}: {why}")
     }
 
-    /// `holds`: what counts instead, if the client said anything before.
+    /// `holds`: the value that is used instead, if the client set one before.
     pub fn no_value(section: &str, key: Key, why: &str, holds: Option<&Setting>) -> String {
         let key = key.name();
         match holds {
@@ -165,7 +165,7 @@ pub mod setting {
         )
     }
 
-    /// A client has said where the stores are.
+    /// A client has set the directory of the stores.
     pub fn own_stores(section: &str, dir: &Path) -> String {
         format!(
             "Histories are looked for in {}, since {section}.store.dir says so. Hooks and the command line do not hear of that: have them take --store-dir, or set store.dir in .backstitch.toml.",
@@ -173,7 +173,7 @@ pub mod setting {
         )
     }
 
-    /// What is in a file could not be kept for others.
+    /// The client's settings could not be written to a file for other processes.
     pub fn not_kept(error: impl Display) -> String {
         format!(
             "Hooks and the command line cannot hear of this editor's settings: {error}. Until they can, .backstitch.toml is heard by all."

@@ -1,4 +1,4 @@
-//! A restore in words: what it would do, what is asked about it, what it did.
+//! Texts about a restore: its plan, the question about it, its result.
 
 use std::fmt::Write as _;
 
@@ -8,10 +8,10 @@ use backstitch_core::restore::{ActionKind, Applied, GapKind, OnConflict, Plan};
 use crate::lsp::restore::Verb;
 use crate::render;
 
-/// Paths that are named.
+/// Maximum number of paths that are named.
 const NAMED: usize = 3;
 
-/// Before what it is done to.
+/// Verb before the target.
 fn verb(verb: Verb) -> &'static str {
     match verb {
         Verb::Rewind => "rewind to",
@@ -22,7 +22,7 @@ fn verb(verb: Verb) -> &'static str {
     }
 }
 
-/// The answer that has it done.
+/// Answer that confirms the restore.
 pub fn yes(verb: Verb) -> &'static str {
     match verb {
         Verb::Rewind => "Rewind",
@@ -33,7 +33,7 @@ pub fn yes(verb: Verb) -> &'static str {
     }
 }
 
-/// `rewind to t4`.
+/// Formats `rewind to t4`.
 pub fn title(what: Verb, rev: &str) -> String {
     format!("{} {rev}", verb(what))
 }
@@ -73,7 +73,7 @@ pub fn conflict(files: usize) -> String {
     )
 }
 
-/// `Rewind to t4: 3 files (1 merged, 1 deleted). Edits collide in a.rs. Not reached: 2 uncertain.`
+/// Formats `Rewind to t4: 3 files (1 merged, 1 deleted). Edits collide in a.rs. Not reached: 2 uncertain.`
 pub fn question(title: &str, plan: &Plan, decided: OnConflict) -> String {
     let mut text = String::new();
     if plan.git_moved.is_some() {
@@ -114,7 +114,7 @@ pub fn question(title: &str, plan: &Plan, decided: OnConflict) -> String {
     text
 }
 
-/// `unsaved`: how many of them are still to be saved.
+/// `unsaved`: number of files that are still to be saved.
 fn files(plan: &Plan, [one, many]: [&str; 2], unsaved: usize) -> String {
     let count = |kind| plan.actions.iter().filter(|a| a.kind == kind).count();
     let moved = plan.actions.iter().filter(|a| a.kind != ActionKind::Skip);
@@ -136,7 +136,7 @@ fn files(plan: &Plan, [one, many]: [&str; 2], unsaved: usize) -> String {
     }
 }
 
-/// What a restore does not reach, by kind. What git's own state is, it never reaches.
+/// Counts what a restore does not reach, by kind. It never reaches git's own state.
 fn kinds(plan: &Plan) -> Vec<(GapKind, usize)> {
     let mut kinds: Vec<(GapKind, usize)> = Vec::new();
     for gap in plan.gaps.iter().filter(|gap| gap.kind != GapKind::GitHead) {
@@ -170,7 +170,7 @@ fn gaps(plan: &Plan) -> Vec<String> {
         .collect()
 }
 
-/// The same in as few words as there are.
+/// Formats the gaps as shortly as possible.
 fn short_gaps(plan: &Plan) -> Vec<String> {
     let kinds = kinds(plan).into_iter();
     kinds
@@ -200,7 +200,7 @@ fn past(verb: Verb) -> &'static str {
     }
 }
 
-/// `unsaved`: documents that show it, and whose files are still to be saved.
+/// `unsaved`: edited documents whose files are still to be saved.
 pub fn done(verb: Verb, rev: Option<&str>, applied: &Applied, unsaved: &[RelPath]) -> String {
     let target = rev.unwrap_or(&applied.plan.target);
     // short: an editor has one line for it

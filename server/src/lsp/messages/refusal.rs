@@ -1,4 +1,4 @@
-//! What could not be done: why, and the next step. Of the engine's own failures, `hint` has the step.
+//! Refusals: the reason and the next step. `hint` has the next step for the engine's own errors.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ pub const FAILED: &str = "the server failed at this; its log says why";
 pub const LOG_HINT: &str = "its log says why; try again";
 pub const THREAD_ENDED: &str = "its thread ended";
 pub const PANIC: &str = "a panic";
-/// What could not be had, or done, where the system gives no thread.
+/// Subject of an error if the system gives no thread.
 pub const RUNTIME: &str = "the runtime";
 pub const START_THREAD: &str = "start a thread";
 pub const NO_SHUTDOWN: &str = "the client sent `exit` without `shutdown` before it";
@@ -90,7 +90,7 @@ pub fn temporary(error: &std::io::Error) -> String {
 pub const TEMPORARY_HINT: &str =
     "temporary files need a directory that can be written to: see TMPDIR";
 
-/// What it would change stands elsewhere.
+/// The lines that the restore would change are elsewhere.
 pub fn nothing_at_lines(title: &str) -> String {
     format!("{title} changes nothing at these lines")
 }
@@ -98,7 +98,7 @@ pub fn nothing_at_lines(title: &str) -> String {
 pub const NOTHING_AT_LINES_HINT: &str =
     "choose lines that an agent wrote since then; where edits collide, rewind the whole file";
 
-/// Where a file is not.
+/// Place where a file does not exist.
 pub fn at(rev: &str) -> String {
     format!("at {rev}")
 }
@@ -109,7 +109,7 @@ pub fn no_document(uri: &str) -> String {
 
 pub const NO_DOCUMENT_HINT: &str = "backstitch://<workspace>/<rev>/<path> is one";
 
-/// Of a text that was shown in a document of its own.
+/// A text that was shown in a virtual document.
 pub fn not_kept(uri: &str) -> String {
     format!("`uri`: {uri} is not kept any more")
 }
@@ -123,7 +123,7 @@ pub mod agent {
 
     pub const UNNAMED: &str = "backstitch/turnBegin needs `agent` and `session`";
 
-    /// `named`: the agent or the session whose turn was meant.
+    /// `named`: the agent or the session that was given.
     pub fn no_turn(named: Option<&str>) -> String {
         let of = named.map(|name| format!(" of `{name}`"));
         format!("no turn{} has begun here", of.unwrap_or_default())

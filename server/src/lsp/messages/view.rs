@@ -1,4 +1,4 @@
-//! Documents that are shown: their names, and the rows of a plan and of the timeline.
+//! Texts of shown documents: their names, and the rows of a plan and of the timeline.
 
 use std::fmt::Write as _;
 
@@ -14,12 +14,12 @@ pub const PLAN_NAME: &str = "plan.txt";
 const COLLIDE: &str = "Edits collide";
 const NOT_REACHED: &str = "Not reached";
 
-/// `file`: the only one that is shown.
+/// `file`: the only file that is shown.
 pub fn diff_name(file: Option<&str>, from: &str, to: &str) -> String {
     format!("{} {from}..{to}.diff", file.unwrap_or("changes"))
 }
 
-/// What one turn changed.
+/// Name of a document with the changes of one turn.
 pub fn turn_name(file: Option<&str>, turn: &str) -> String {
     format!("{} {turn} only.diff", file.unwrap_or("changes"))
 }
@@ -32,7 +32,7 @@ pub fn unsaved_name(file: &str) -> String {
     format!("not saved {file}")
 }
 
-/// One path of a plan.
+/// Formats one path of a plan.
 pub fn action(action: &Action, lines: Difference) -> String {
     let lines = match lines {
         _ if action.kind == ActionKind::Skip => String::new(),
@@ -70,7 +70,7 @@ pub fn gaps(all: &[Gap]) -> String {
     section(NOT_REACHED, all.iter().map(row).collect())
 }
 
-/// Nothing where it has no rows.
+/// Formats a section; empty if it has no rows.
 fn section(head: &str, rows: String) -> String {
     if rows.is_empty() {
         rows
@@ -84,7 +84,8 @@ fn agent(entry: &Entry) -> String {
     session.map_or_else(String::new, |session| render::clean(&session.agent))
 }
 
-/// One checkpoint of the timeline as text. `whole`: the turns' own rows are not there, and each says whose it is.
+/// Formats one checkpoint of the timeline. `whole`: the rows of turns are left out, so each row names its turn and
+/// agent.
 pub fn row(entry: &Entry, now: Now, whole: bool) -> String {
     let what = match (&entry.turn, &entry.call, &entry.operation) {
         (_, _, Some(operation)) => format!("{} {}", operation.kind.name(), operation.target),

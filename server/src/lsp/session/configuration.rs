@@ -1,4 +1,4 @@
-//! What the client says of the settings, and what follows from that.
+//! The client's settings, and their effects.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,13 +18,13 @@ impl ServerState {
         self.settings.read().map(|s| s.clone()).unwrap_or_default()
     }
 
-    /// The settings of a workspace, with what this client says of them.
+    /// Returns the settings of a workspace, including the client's.
     pub fn config(&self, handle: &WorkspaceHandle) -> Config {
         Config::read(handle.workspace()).with_editor(&self.settings().said())
     }
 
-    /// The settings of a workspace may be others by now: what is wrong in its files is said once, and lenses follow.
-    /// Which there are.
+    /// Reads the settings of a workspace again. Reports each error in its files once, refreshes lenses after a
+    /// change, and returns the lens setting.
     pub fn heed_settings(&self, handle: &WorkspaceHandle) -> Lenses {
         let config = self.config(handle);
         let (problems, lenses) = (config.problems(), config.lenses());
@@ -43,7 +43,7 @@ impl ServerState {
         lenses
     }
 
-    /// All that the client has to say of the settings at the start was said.
+    /// Notes that the client has sent its initial settings.
     pub fn has_settings(&self) {
         self.has_settings.store(true, Ordering::Relaxed);
         for handle in self.handles() {
@@ -51,7 +51,7 @@ impl ServerState {
         }
     }
 
-    /// Has other processes work by what the client says.
+    /// Writes the client's settings to a file for other processes.
     pub(super) fn keep_settings(&self, handle: &WorkspaceHandle) {
         if !self.has_settings.load(Ordering::Relaxed) {
             return;
@@ -66,13 +66,13 @@ impl ServerState {
         }
     }
 
-    /// Where the stores of all workspaces are, if anybody said.
+    /// Returns the directory of all stores, if it is set.
     pub(super) fn store_dir(&self) -> Option<PathBuf> {
         let own = || self.settings().store_dir().map(Path::to_path_buf);
         self.store_dir.clone().or_else(own)
     }
 
-    /// Changes the settings. What was wrong is said.
+    /// Changes the settings, and reports errors in them.
     pub fn configure(&self, change: impl FnOnce(&mut ClientSettings) -> Vec<String>) {
         let wrong = self.settings.write().map(|mut own| {
             let before = own.clone();
@@ -92,7 +92,7 @@ impl ServerState {
         }
     }
 
-    /// Says where the stores are, where only this server hears of that.
+    /// Reports the directory of the stores, if only this server knows it.
     pub fn tell_store_dir(&self) {
         if let (None, Some(dir)) = (&self.store_dir, self.store_dir()) {
             let said = messages::notice::setting::own_stores(SECTION, &dir);
@@ -100,7 +100,7 @@ impl ServerState {
         }
     }
 
-    /// Asks the client for its settings, where it answers that. Nobody waits for it.
+    /// Asks the client for its settings in the background, if it supports that.
     pub fn pull_settings(self: &Arc<Self>) {
         if !self.abilities().configuration {
             self.has_settings();
@@ -116,7 +116,7 @@ impl ServerState {
             let asked = tokio::time::timeout(ANSWER, session.client.configuration(vec![item]));
             let answer = asked.await;
             match answer {
-                // an answer to a later question may have come before it
+                // the answer to a later question has come before this one
                 _ if session.asked.load(Ordering::Relaxed) != asking => return,
                 Ok(Ok(told)) => {
                     if let Some(Value::Object(section)) = told.first() {

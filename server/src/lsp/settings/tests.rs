@@ -113,7 +113,7 @@ fn what_is_answered_is_all_that_is_set() {
     assert_eq!(exclude(&settings).as_deref(), Some(r#"["a"]"#));
     answer(&mut settings, json!({ "capture": { "exclude": null } }));
     assert_eq!(exclude(&settings).as_deref(), Some(r#"["start"]"#));
-    // what is told is newer than the last answer
+    // a notification is newer than the last answer
     answer(&mut settings, json!({ "capture.exclude": ["a"] }));
     settings.update(&json!({ "backstitch.capture.exclude": ["b"] }));
     assert_eq!(exclude(&settings).as_deref(), Some(r#"["b"]"#));
