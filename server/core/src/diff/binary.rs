@@ -5,7 +5,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-use crate::worktree::git::objects::name_of;
+use crate::worktree::git::objects::blob_id;
 
 /// Git's digits, in order (gitformat: base85.c).
 const DIGITS: &[u8; 85] =
@@ -20,7 +20,7 @@ pub(super) fn blob_name(bytes: Option<&[u8]>) -> String {
         return "0".repeat(40);
     };
     // None only for what is made to break SHA-1
-    name_of(gix_hash::Kind::Sha1, bytes).map_or_else(|| "0".repeat(40), |name| name.to_string())
+    blob_id(gix_hash::Kind::Sha1, bytes).map_or_else(|| "0".repeat(40), |name| name.to_string())
 }
 
 /// Both directions as literals, so that the patch also applies in reverse.
