@@ -391,7 +391,7 @@ fn a_directory_that_comes_back() {
     world.ok(["checkpoint", "-m", "here"]);
     fs::rename(&away.root, &fork.root).expect("back");
     let output = fork.ok(["branch", "create", "other", "--from", "t1"]);
-    says(&output, 0, &["went on elsewhere", "f-2"]);
+    says(&output, 0, &["another directory took over", "f-2"]);
     assert_eq!(branches(&fork), ["main", "f in work", "f-2*", "other"]);
     agent.write("more.txt", "more\n");
     agent.stop();
@@ -406,7 +406,7 @@ fn a_directory_that_comes_back() {
     fs::rename(&fork.root, &away.root).expect("out of sight");
     world.ok(["branch", "delete", "f-2"]);
     fs::rename(&away.root, &fork.root).expect("back");
-    says(&fork.ok(["show", "@"]), 0, &["went on elsewhere", "f-2-2"]);
+    says(&fork.ok(["show", "@"]), 0, &["another directory took over", "f-2-2"]);
     assert_same(&fork.tree(), &left);
     for place in [&world, &fork] {
         place.ok(["verify"]);

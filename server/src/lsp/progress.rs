@@ -25,7 +25,7 @@ const STEP: Duration = Duration::from_millis(200);
 
 tokio::task_local! {
     /// Cancellation of the request that the current task works for.
-    pub static CALLED_OFF: Arc<Cancellation>;
+    pub static CANCELLATION: Arc<Cancellation>;
 }
 
 /// Cancellation of a request: checked before anything is done, and while waiting for an answer.
@@ -47,19 +47,19 @@ impl Cancellation {
 
 /// Returns the flag that is set when the current request is cancelled.
 pub fn off() -> Arc<AtomicBool> {
-    let off = CALLED_OFF.try_with(|called| called.off.clone());
+    let off = CANCELLATION.try_with(|called| called.off.clone());
     off.unwrap_or_default()
 }
 
 /// True if the current request was cancelled, for which LSP has an error of its own.
 pub fn is_cancelled() -> bool {
-    let cancelled = CALLED_OFF.try_with(|called| called.cancelled.load(Ordering::Relaxed));
+    let cancelled = CANCELLATION.try_with(|called| called.cancelled.load(Ordering::Relaxed));
     cancelled.unwrap_or_default()
 }
 
 /// Waits until the current request is cancelled.
-pub async fn called_off() {
-    let Ok(called) = CALLED_OFF.try_with(Arc::clone) else {
+pub async fn wait_for_cancellation() {
+    let Ok(called) = CANCELLATION.try_with(Arc::clone) else {
         return std::future::pending().await;
     };
     let told = called.told.notified();
@@ -70,13 +70,13 @@ pub async fn called_off() {
 
 /// A request that always answers its result, even if it was cancelled too late.
 #[derive(Debug)]
-pub struct Carried {
+pub struct TrackedRequest {
     session: Arc<ServerState>,
     id: Id,
     pub off: Arc<Cancellation>,
 }
 
-impl Carried {
+impl TrackedRequest {
     pub fn begin(session: &Arc<ServerState>, id: Id) -> Self {
         let off = Arc::<Cancellation>::default();
         session.running.requests.insert(id.clone(), off.clone());
@@ -85,7 +85,7 @@ impl Carried {
     }
 }
 
-impl Drop for Carried {
+impl Drop for TrackedRequest {
     fn drop(&mut self) {
         // the server may be ending: work that has not begun must not begin
         self.off.call();
@@ -165,7 +165,7 @@ impl std::ops::DerefMut for ReportingEngine<'_> {
 
 impl Drop for ReportingEngine<'_> {
     fn drop(&mut self) {
-        self.0.tell_nobody();
+        self.0.clear_progress();
     }
 }
 
@@ -182,7 +182,7 @@ pub async fn with<T, W: Future<Output = T>>(
         off: off.clone(),
     };
     let work = work(shown);
-    if !session.abilities().progress {
+    if !session.features().progress {
         return work.await;
     }
     let teller = tokio::spawn(tell(session.clone(), title, off, heard));

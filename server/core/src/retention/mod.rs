@@ -107,7 +107,7 @@ impl Engine {
     /// Limits from the settings: the most generous of all directories that share the history.
     pub fn limits(&self) -> Result<Limits> {
         let mut limits = Limits::of(&self.config());
-        for (root, path) in roots::standing(&self.store.conn)? {
+        for (root, path) in roots::existing(&self.store.conn)? {
             if root != self.here.root {
                 let workspace = Workspace {
                     root: path,

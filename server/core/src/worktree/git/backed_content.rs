@@ -118,7 +118,7 @@ impl GitBacked {
 /// fork keeps the file states of its origin.
 fn work_trees(conn: &Connection, root: RootId) -> Result<Vec<PathBuf>> {
     let mut work_trees = vec![roots::path(conn, root)?];
-    let others = roots::standing(conn)?;
+    let others = roots::existing(conn)?;
     work_trees.extend(
         others
             .into_iter()
