@@ -101,7 +101,7 @@ fn old_checkpoints_become_one() {
     for gone in ["t1", "t4", "c2"] {
         let output = world.run(["rewind", gone]);
         assert_eq!(output.code, 3, "{output}");
-        assert!(output.stderr.contains("`gc` made it one"), "{output}");
+        assert!(output.stderr.contains("`gc` squashed it"), "{output}");
     }
     let none = world.run(["rewind", "t99"]);
     assert!(none.stderr.contains("no checkpoint"), "{none}");
