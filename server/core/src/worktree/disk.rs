@@ -27,7 +27,7 @@ const MAX_SMALL_FILE: u64 = 10 << 20;
 /// Prefix of Backstitch's temporary files beside a target during a restore.
 pub(crate) const TEMP_PREFIX: &[u8] = b".backstitch-tmp-";
 
-/// What was read at a path; absent if there is nothing, or a directory.
+/// Path as read from disk; absent if there is nothing, or a directory.
 #[derive(Clone, Debug)]
 pub(crate) struct DiskEntry {
     pub image: Image,

@@ -140,7 +140,7 @@ pub(crate) fn path_of(conn: &Connection, root: RootId, s: &Stat) -> Result<Optio
         .optional()?)
 }
 
-/// How a path was observed.
+/// Way in which a path was observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Observed {
     /// A walk over the tree visited the path.

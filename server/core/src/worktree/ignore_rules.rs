@@ -24,7 +24,7 @@ pub(crate) struct Rules {
     inside: Entered,
 }
 
-/// How a directory was entered; applies to everything in it.
+/// State of an entered directory; applies to everything in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Entered {
     /// True if .gitignore files ignore it.

@@ -95,7 +95,7 @@ pub(crate) struct Findings {
     pub partial: bool,
 }
 
-/// What a scan compares the disk with: the recorded state when the scan began.
+/// Baseline of a scan, compared with the disk: the recorded state when the scan began.
 #[derive(Clone, Copy)]
 pub(crate) struct Baseline<'a> {
     pub known: &'a FileStates,

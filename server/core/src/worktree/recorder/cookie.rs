@@ -13,7 +13,7 @@ use super::touched::ChangedPaths;
 use crate::model::RootId;
 use crate::store;
 
-/// How long a hook waits for the answer before it walks the tree itself.
+/// Time a hook waits for the answer before it walks the tree itself.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_millis(5);
 const POLL_INTERVAL: Duration = Duration::from_micros(100);
 const ASK: &[u8] = b".ask";

@@ -1,4 +1,4 @@
-//! How often unreported changes are recorded: soon after a single change, rarely during continuous writes, so that a
+//! Pace at which unreported changes are recorded: soon after a single change, rarely during continuous writes, so that a
 //! log file does not fill the history. Pure.
 
 use std::time::{Duration, Instant};

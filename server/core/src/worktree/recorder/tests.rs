@@ -46,7 +46,7 @@ fn files_that_a_command_writes_are_recorded_at_its_end() {
     assert_eq!(s.engine.head().expect("a head"), before);
     s.tell(EventKind::After {
         call,
-        told: ToolReport::default(),
+        report: ToolReport::default(),
         failed: false,
     });
     let head = s.engine.head().expect("a head").expect("a node");
