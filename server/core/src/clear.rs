@@ -16,7 +16,7 @@ use crate::workspace;
 /// A call that was opened longer ago than this, in microseconds, belongs to an agent that no longer runs.
 const MAX_CALL_AGE: i64 = 12 * 3600 * 1_000_000;
 
-/// What a clear would remove, and reasons against it.
+/// Effect of a clear, and reasons against it.
 #[derive(Clone, Debug)]
 pub struct Clearing {
     pub status: Status,

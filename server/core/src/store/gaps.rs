@@ -1,4 +1,4 @@
-//! `gaps.log`: what a hook could not record because the store could not be opened or written. One line per gap;
+//! `gaps.log`: events that a hook could not record because the store could not be opened or written. One line per gap;
 //! imported into the history at the next chance, so that no gap is silent.
 
 use std::collections::BTreeMap;

@@ -238,38 +238,39 @@ impl Root {
     }
 
     /// Reads a path whole. A path blocked by a link or file is absent: it is not in the workspace.
-    pub(crate) fn look(&self, rel: &RelPath) -> Result<DiskEntry> {
-        self.look_over(rel, &Image::Absent)
+    pub(crate) fn read_entry(&self, rel: &RelPath) -> Result<DiskEntry> {
+        self.reread_entry(rel, &Image::Absent)
     }
 
-    /// As `look`, for a path with this recorded image.
-    pub(crate) fn look_over(&self, rel: &RelPath, recorded: &Image) -> Result<DiskEntry> {
-        self.look_with(rel, recorded, LARGE)
+    /// As `read_entry`, for a path with this recorded image.
+    pub(crate) fn reread_entry(&self, rel: &RelPath, recorded: &Image) -> Result<DiskEntry> {
+        self.reread_entry_holding(rel, recorded, LARGE)
     }
 
-    /// Stores a large content that was read at a path. If the file changes meanwhile, stores and returns its new
-    /// content. `false`: the file keeps changing or can no longer be read.
+    /// Stores a large content that was read at a path. If the file changes meanwhile, stores its new content and
+    /// updates `entry`. `false`: the file keeps changing or can no longer be read.
     pub(crate) fn store_ahead(
         &self,
         store: &Store,
         rel: &RelPath,
-        look: &mut DiskEntry,
-        like: &Image,
+        entry: &mut DiskEntry,
+        recorded: &Image,
     ) -> Result<bool> {
         for _ in 0..5 {
-            let Image::File { mode, content, .. } = look.image else {
+            let Image::File { mode, content, .. } = entry.image else {
                 return Ok(true);
             };
-            let is_held = look.bytes.is_some() || !look.image.is_large();
-            if is_held || look.image == *like || store::has(&store.conn, &content)? {
+            let is_held = entry.bytes.is_some() || !entry.image.is_large();
+            if is_held || entry.image == *recorded || store::has(&store.conn, &content)? {
                 return Ok(true);
             }
-            let max_size = self.limit(like);
+            let max_size = self.limit(recorded);
             let before = self.stat(rel);
             let Some(file) = self.open_file(rel) else {
                 return Ok(false);
             };
-            let (stored, size) = match store.put_ahead(file.take(max_size + 1), like.content()) {
+            let (stored, size) = match store.put_ahead(file.take(max_size + 1), recorded.content())
+            {
                 Ok(Some(stored)) => stored,
                 // the transaction that names the content stores it
                 Ok(None) => return Ok(true),
@@ -283,28 +284,28 @@ impl Root {
                 .zip(self.stat(rel))
                 .is_some_and(|(before, after)| before.is_that_of(&after));
             if at_rest && (LARGE..=max_size).contains(&size) {
-                look.image = Image::File {
+                entry.image = Image::File {
                     mode,
                     content: stored,
                     size,
                 };
-                look.stat = None;
+                entry.stat = None;
                 return Ok(true);
             }
-            *look = self.look_over(rel, like)?;
+            *entry = self.reread_entry(rel, recorded)?;
         }
         Ok(false)
     }
 
-    /// As `look_over`, but keeps the bytes of a content below the size `held`.
-    pub(crate) fn look_with(
+    /// As `reread_entry`, but keeps the bytes of a content below the size `held`.
+    pub(crate) fn reread_entry_holding(
         &self,
         rel: &RelPath,
         recorded: &Image,
         held: u64,
     ) -> Result<DiskEntry> {
         match self.place(rel) {
-            Ok(Some(place)) => place.look_up_to(self.limit(recorded), held),
+            Ok(Some(place)) => place.read_entry_up_to(self.limit(recorded), held),
             Ok(None) => Ok(DiskEntry::ABSENT),
             Err(Error::Io { source, .. })
                 if matches!(
@@ -427,10 +428,10 @@ impl DirListing {
             .map(|s| Stat::new(&s))
     }
 
-    pub(crate) fn look(&self, name: &[u8], limit: u64) -> Result<DiskEntry> {
+    pub(crate) fn read_entry(&self, name: &[u8], limit: u64) -> Result<DiskEntry> {
         let shown = self.path.join(bytes_path(name));
         let dir = self.dir.try_clone().at("open the directory of", &shown)?;
-        PathHandle { dir, name, shown }.look_up_to(limit, LARGE)
+        PathHandle { dir, name, shown }.read_entry_up_to(limit, LARGE)
     }
 }
 

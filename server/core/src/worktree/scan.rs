@@ -226,15 +226,15 @@ pub(crate) fn scan(
             if only.is_none() && stat.is_some() {
                 scan.gather().out.unvisited.push(path.clone());
             }
-            scan.examine(path.clone(), stat, &|image| root.look_over(path, image));
+            scan.examine(path.clone(), stat, &|image| root.reread_entry(path, image));
         }
     }
     for path in only.into_iter().flat_map(|touched| &touched.paths) {
         let new = !known.contains_key(path) && !only.is_some_and(|touched| touched.above(path));
         let elsewhere = others.iter().any(|other| path.within(other.bytes()));
         if new && !elsewhere && !path_rules.ignored(path) {
-            let look = |image: &Image| root.look_over(path, image);
-            scan.examine(path.clone(), root.stat(path), &look);
+            let read = |image: &Image| root.reread_entry(path, image);
+            scan.examine(path.clone(), root.stat(path), &read);
         }
     }
     if store_contents {
@@ -478,8 +478,8 @@ impl<'a> Scan<'a> {
                 }
                 files += 1;
                 visited.extend(self.known.get_key_value(&path).map(|(path, _)| path));
-                let look = |image: &Image| listed.look(name, self.root.limit(image));
-                let proving_stat = self.examine(path, Some(stat), &look);
+                let read = |image: &Image| listed.read_entry(name, self.root.limit(image));
+                let proving_stat = self.examine(path, Some(stat), &read);
                 if let Some(record) = &mut record {
                     record.add(name, proving_stat.as_ref());
                 }
@@ -510,7 +510,7 @@ impl<'a> Scan<'a> {
         &self,
         path: RelPath,
         stat: Option<Stat>,
-        look: &dyn Fn(&Image) -> Result<DiskEntry>,
+        read: &dyn Fn(&Image) -> Result<DiskEntry>,
     ) -> Option<Stat> {
         let known = self.known.get(&path);
         if stat.is_some_and(|stat| stat.linked && stat.kind() == FileType::RegularFile) {
@@ -539,15 +539,15 @@ impl<'a> Scan<'a> {
             self.gather().candidates.push(candidate);
             return stat;
         }
-        self.compare(path, look)
+        self.compare(path, read)
     }
 
     /// Reads a path and records a difference. Returns the stat of a changed file, if it proves anything.
-    fn compare(&self, path: RelPath, look: &dyn Fn(&Image) -> Result<DiskEntry>) -> Option<Stat> {
+    fn compare(&self, path: RelPath, read: &dyn Fn(&Image) -> Result<DiskEntry>) -> Option<Stat> {
         let known = self.known.get(&path);
         let before = known.map_or(Image::Absent, |k| k.image);
-        let look = match look(&before) {
-            Ok(look) => look,
+        let mut entry = match read(&before) {
+            Ok(entry) => entry,
             Err(e) => {
                 self.gather()
                     .out
@@ -556,36 +556,35 @@ impl<'a> Scan<'a> {
                 return None;
             }
         };
-        if look.is_dir && known.is_none() {
+        if entry.is_dir && known.is_none() {
             return None;
         }
-        if matches!(before, Image::InGit { .. }) && self.is_still_backed(&path, before, &look) {
+        if matches!(before, Image::InGit { .. }) && self.is_still_backed(&path, before, &entry) {
             return None;
         }
-        let mut look = look;
-        let is_pending = self.pending.overlay(&path, before, &mut look);
+        let is_pending = self.pending.overlay(&path, before, &mut entry);
         let saved = self
             .pending
             .get(&path)
-            .filter(|p| !is_pending && p.wanted == before && look.image == before);
+            .filter(|p| !is_pending && p.wanted == before && entry.image == before);
         if let Some(saved) = saved {
             self.gather().out.saved.push(saved.id);
         }
         if !self.store_contents {
-            look.bytes = None;
+            entry.bytes = None;
         }
         let version =
-            look.image != before && before.content().is_some() && self.reserve_large(&look);
+            entry.image != before && before.content().is_some() && self.reserve_large(&entry);
         let spilling = self.spilling.load(Ordering::Relaxed);
-        let packed = (look.image != before && spilling && !version)
-            .then(|| look.bytes.take().zip(look.image.content()))
+        let packed = (entry.image != before && spilling && !version)
+            .then(|| entry.bytes.take().zip(entry.image.content()))
             .flatten()
             .map(|(bytes, id)| Packed::new(id, bytes));
         let mut all = self.gather();
-        if let Image::Opaque(why) = look.image {
-            let changed = before == look.image
+        if let Image::Opaque(why) = entry.image {
+            let changed = before == entry.image
                 && known
-                    .zip(look.stat)
+                    .zip(entry.stat)
                     .is_some_and(|(known, now)| !known.stat.is_that_of(&now));
             all.out.coverage.note(
                 path.bytes(),
@@ -598,17 +597,17 @@ impl<'a> Scan<'a> {
                 return None;
             }
         }
-        if look.image == before {
+        if entry.image == before {
             all.out
                 .stat_updates
-                .extend(look.stat.map(|stat| (path, stat)));
+                .extend(entry.stat.map(|stat| (path, stat)));
             return None;
         }
-        let stat = look.stat.filter(|stat| !stat.racy);
+        let stat = entry.stat.filter(|stat| !stat.racy);
         if version {
-            all.take_version(path, look);
+            all.take_version(path, entry);
         } else {
-            all.take(path, look, packed, self.store);
+            all.take(path, entry, packed, self.store);
         }
         if all.pack.is_some() {
             self.spilling.store(true, Ordering::Relaxed);
@@ -617,8 +616,8 @@ impl<'a> Scan<'a> {
     }
 
     /// Reserves memory for a large content. Returns true if it is large and fits.
-    fn reserve_large(&self, look: &DiskEntry) -> bool {
-        let size = look.bytes.as_ref().map_or(0, Vec::len);
+    fn reserve_large(&self, entry: &DiskEntry) -> bool {
+        let size = entry.bytes.as_ref().map_or(0, Vec::len);
         let reserve = |held: usize| (held + size <= LARGE_TOTAL).then_some(held + size);
         let order = Ordering::Relaxed;
         size >= LARGE && self.large.fetch_update(order, order, reserve).is_ok()

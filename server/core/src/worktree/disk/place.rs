@@ -22,11 +22,11 @@ impl PathHandle<'_> {
     }
 
     /// Reads the path without the configured size limit.
-    pub(crate) fn look(&self) -> Result<DiskEntry> {
-        self.look_up_to(MOST, LARGE)
+    pub(crate) fn read_entry(&self) -> Result<DiskEntry> {
+        self.read_entry_up_to(MOST, LARGE)
     }
 
-    pub(super) fn look_up_to(&self, limit: u64, held: u64) -> Result<DiskEntry> {
+    pub(super) fn read_entry_up_to(&self, limit: u64, held: u64) -> Result<DiskEntry> {
         // a file that changes while it is read is read again; after five tries the last result counts
         let mut last = None;
         for _ in 0..5 {
@@ -35,9 +35,9 @@ impl PathHandle<'_> {
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => {
                     return Ok(DiskEntry::ABSENT);
                 }
-                Err(e) => return Err(e).at("look at", &self.shown),
+                Err(e) => return Err(e).at("check", &self.shown),
             };
-            let look = self.read(stat, limit, held);
+            let entry = self.read(stat, limit, held);
             match self.stat() {
                 Ok(after)
                     if Stat {
@@ -45,16 +45,16 @@ impl PathHandle<'_> {
                         ..after
                     } == Stat { racy: true, ..stat } =>
                 {
-                    return Ok(look);
+                    return Ok(entry);
                 }
-                _ => last = Some(look),
+                _ => last = Some(entry),
             }
         }
-        Ok(last.map_or(DiskEntry::ABSENT, |mut look| {
-            if let Some(stat) = &mut look.stat {
+        Ok(last.map_or(DiskEntry::ABSENT, |mut entry| {
+            if let Some(stat) = &mut entry.stat {
                 stat.racy = true;
             }
-            look
+            entry
         }))
     }
 
@@ -159,15 +159,15 @@ impl PathHandle<'_> {
     }
 
     /// Makes a new file of this name with the content of another file of any size; it must not exist. None, and no
-    /// file: the other file has changed since `was`, or changes meanwhile.
+    /// file: the other file no longer has the stat `expected`, or changes meanwhile.
     pub(crate) fn copy_unsynced(
         &self,
         other: &PathHandle<'_>,
-        was: &Stat,
+        expected: &Stat,
     ) -> Result<Option<std::fs::File>> {
         let unchanged = || {
             let now = other.stat();
-            now.is_ok_and(|now| now.kind() == FileType::RegularFile && was.is_that_of(&now))
+            now.is_ok_and(|now| now.kind() == FileType::RegularFile && expected.is_that_of(&now))
         };
         let (Some(mut from), true) = (other.open(), unchanged()) else {
             return Ok(None);
@@ -184,7 +184,7 @@ impl PathHandle<'_> {
             self.remove()?;
             return Ok(None);
         }
-        let mode = u32::try_from(was.mode).unwrap_or(0o644) & 0o7777;
+        let mode = u32::try_from(expected.mode).unwrap_or(0o644) & 0o7777;
         rustix::fs::fchmod(&to, Mode::from_raw_mode(mode)).at("set the mode of", &self.shown)?;
         Ok(Some(to))
     }
@@ -245,18 +245,18 @@ impl PathHandle<'_> {
         if !aside.exists() {
             return Ok(());
         }
-        let there = other.look()?;
-        if there.image.is_absent() && !there.is_dir {
+        let current = other.read_entry()?;
+        if current.image.is_absent() && !current.is_dir {
             aside.rename_to_free(other)?;
             return Ok(());
         }
-        let ours = self.look()?.image;
-        if there.image == aside.look()?.image {
+        let own_image = self.read_entry()?.image;
+        if current.image == aside.read_entry()?.image {
             return aside.remove();
         }
-        if ours == there.image {
+        if own_image == current.image {
             self.remove()?;
-        } else if !ours.is_absent() {
+        } else if !own_image.is_absent() {
             return Ok(());
         }
         aside.rename(self).at("rename", &aside.shown)

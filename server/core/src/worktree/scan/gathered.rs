@@ -44,13 +44,13 @@ impl Gathered<'_> {
     pub(super) fn take(
         &mut self,
         path: RelPath,
-        look: DiskEntry,
+        entry: DiskEntry,
         packed: Option<Packed>,
         store: &Path,
     ) {
         let DiskEntry {
             image, stat, bytes, ..
-        } = look;
+        } = entry;
         self.out.coverage.captured += 1;
         let mut found = Found {
             path,
@@ -75,13 +75,13 @@ impl Gathered<'_> {
     }
 
     /// Adds a changed large content.
-    pub(super) fn take_version(&mut self, path: RelPath, look: DiskEntry) {
+    pub(super) fn take_version(&mut self, path: RelPath, entry: DiskEntry) {
         self.out.coverage.captured += 1;
         self.large.push(Found {
             path,
-            image: look.image,
-            stat: look.stat,
-            bytes: look.bytes,
+            image: entry.image,
+            stat: entry.stat,
+            bytes: entry.bytes,
         });
     }
 

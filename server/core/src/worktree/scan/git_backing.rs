@@ -69,8 +69,8 @@ impl Scan<'_> {
                         if scan.expired.load(Ordering::Relaxed) || late() {
                             return scan.expired.store(true, Ordering::Relaxed);
                         }
-                        let look = |image: &Image| scan.root.look_over(&c.path, image);
-                        if scan.compare(c.path.clone(), &look).is_none() {
+                        let read = |image: &Image| scan.root.reread_entry(&c.path, image);
+                        if scan.compare(c.path.clone(), &read).is_none() {
                             // the directory cache has this file as unchanged
                             scan.gather().cache_unreliable = true;
                         }
@@ -175,24 +175,24 @@ impl Scan<'_> {
     }
 
     /// True if a file still equals its git blob and needs no further check.
-    pub(super) fn is_still_backed(&self, path: &RelPath, backed: Image, look: &DiskEntry) -> bool {
+    pub(super) fn is_still_backed(&self, path: &RelPath, backed: Image, entry: &DiskEntry) -> bool {
         let Image::InGit { mode, object, .. } = backed else {
             return false;
         };
-        let bytes = look
+        let bytes = entry
             .bytes
             .as_ref()
             .filter(|bytes| objects::is_blob(&object, bytes));
-        let Some(bytes) = bytes.filter(|_| matches!(look.image, Image::File { .. })) else {
+        let Some(bytes) = bytes.filter(|_| matches!(entry.image, Image::File { .. })) else {
             self.gather().to_materialize.push((path.clone(), backed));
             return false;
         };
-        let same_mode = matches!(look.image, Image::File { mode: now, .. } if now == mode);
+        let same_mode = matches!(entry.image, Image::File { mode: now, .. } if now == mode);
         if same_mode && !self.stale_entries.contains(path) {
             let mut all = self.gather();
             all.out
                 .stat_updates
-                .extend(look.stat.map(|stat| (path.clone(), stat)));
+                .extend(entry.stat.map(|stat| (path.clone(), stat)));
             return true;
         }
         let bytes = self.store_contents.then(|| bytes.clone());
