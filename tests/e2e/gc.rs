@@ -317,13 +317,13 @@ fn it_runs_by_itself_when_the_limit_is_near() {
 fn its_settings_are_checked() {
     let world = story();
     for (text, wrong) in [
-        ("[store]\nkeepDays = 0\n", "0 is no number of days"),
-        ("[store]\nkeepDays = \"30\"\n", "is no number of days"),
+        ("[store]\nkeepDays = 0\n", "0 is not a number of days"),
+        ("[store]\nkeepDays = \"30\"\n", "is not a number of days"),
         ("[store]\nmaxBytes = 10\n", "10 is less than 1 MiB"),
-        ("[store]\nmaxBytes = \"much\"\n", "is no size"),
+        ("[store]\nmaxBytes = \"much\"\n", "is not a size"),
         (
             "[checkpoints]\nmax = -1\n",
-            "-1 is no number of checkpoints",
+            "-1 is not a number of checkpoints",
         ),
     ] {
         world.write(".backstitch.toml", text);

@@ -64,7 +64,7 @@ fn the_nearest_source_wins() {
     );
     let wrong = world.ok(["status"]).stderr;
     assert!(
-        wrong.contains("config.toml:3: this is no TOML: "),
+        wrong.contains("config.toml:3: this is not TOML: "),
         "{wrong}"
     );
     user_file(
@@ -274,8 +274,8 @@ fn what_is_wrong_is_said_and_breaks_nothing() {
     agent.session_start();
     let said = agent.prompt("go").stderr;
     let expected = format!(
-        "{}:2: `capture.maxFileSize`: \"lots\" is no size; write a number of bytes, or a text such as \"10MB\" or \
-         \"512 KiB\"; 10 MiB holds",
+        "{}:2: `capture.maxFileSize`: \"lots\" is not a size; write a number of bytes, or a text such as \"10MB\" or \
+         \"512 KiB\"; 10 MiB is used",
         own_path(&world)
     );
     assert!(said.contains(&expected), "{said}");
@@ -285,7 +285,7 @@ fn what_is_wrong_is_said_and_breaks_nothing() {
     assert_eq!(changed(&world), ["a.txt"]);
     let said = world.ok(["log"]).stderr;
     let unknown = format!(
-        "warning: {}:3: `pause`: there is no such setting; there are capture.exclude, capture.include, \
+        "warning: {}:3: `pause`: unknown setting; the settings are capture.exclude, capture.include, \
          capture.maxFileSize, codeLens, restore.default, store.dir, store.keepDays, store.maxBytes, checkpoints.max\n",
         own_path(&world)
     );
@@ -301,7 +301,7 @@ fn what_is_wrong_is_said_and_breaks_nothing() {
         agent.bash("echo more >> a.txt");
         agent.stop();
         assert!(
-            world.ok(["log"]).stderr.contains("this is no TOML"),
+            world.ok(["log"]).stderr.contains("this is not TOML"),
             "{bad:?}"
         );
     }
@@ -309,7 +309,7 @@ fn what_is_wrong_is_said_and_breaks_nothing() {
     std::fs::create_dir(world.path(FILE)).expect("a directory");
     let said = world.ok(["log"]).stderr;
     assert!(
-        said.contains("it is no file of up to 1 MiB; it is as if the file were not there"),
+        said.contains("it is not a file of up to 1 MiB; the file is ignored"),
         "{said}"
     );
     agent.prompt("and on");

@@ -42,7 +42,7 @@ fn what_is_not_named_stays_as_it_is() {
         client
             .said
             .iter()
-            .any(|said| said.contains("codelens: there is no such setting"))
+            .any(|said| said.contains("codelens: unknown setting"))
     });
     assert_eq!(client.lenses("a.txt").len(), 4);
     client.leave();
@@ -115,7 +115,7 @@ fn a_workspace_says_which_lenses_there_are() {
     world.write(FILE, "codeLens = \"loud\"\n");
     heard(
         &mut client,
-        ":1: `codeLens`: \"loud\" is none of all, session",
+        ":1: `codeLens`: \"loud\" is not one of all, session",
     );
     assert_eq!(client.lenses("a.txt").len(), 4);
     let said = client.said.len();

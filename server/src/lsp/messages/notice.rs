@@ -5,7 +5,7 @@ use std::fmt::Display;
 use backstitch_core::model::{Change, NodeId, RelPath};
 use backstitch_core::{Orphan, PendingSave};
 
-use crate::lsp::document::LeftAlone;
+use crate::lsp::document::IgnoreReason;
 
 /// Name of a client that does not send its name.
 pub const SOME_EDITOR: &str = "an editor";
@@ -13,14 +13,14 @@ pub const SOME_EDITOR: &str = "an editor";
 pub const LEFT_TEXT: &str = "what was not saved";
 
 /// A document that Backstitch ignores.
-pub fn left_alone(path: &str, why: LeftAlone) -> String {
+pub fn ignored(path: &str, why: IgnoreReason) -> String {
     match why {
-        LeftAlone::TooLarge => {
+        IgnoreReason::TooLarge => {
             format!(
                 "{path} is above 10 MiB: it has no lenses, and what is typed into it is not kept."
             )
         }
-        LeftAlone::Binary => format!("{path} is binary: it has no lenses."),
+        IgnoreReason::Binary => format!("{path} is binary: it has no lenses."),
     }
 }
 
@@ -41,7 +41,7 @@ pub fn collides(left: &[RelPath]) -> String {
 }
 
 /// The client sent a change that cannot be read.
-pub fn lost(path: &str) -> String {
+pub fn out_of_sync(path: &str) -> String {
     format!(
         "The editor told of a change of {path} that cannot be read: it has no lenses, and what is typed into it is not kept, until it is closed and opened again."
     )
@@ -141,7 +141,7 @@ pub mod setting {
 
     pub fn no_flag(key: &str, value: &Value) -> String {
         format!(
-            "initializationOptions.backstitch.{key}: {value} is neither true nor false; false holds"
+            "initializationOptions.backstitch.{key}: {value} is neither true nor false; false is used"
         )
     }
 
@@ -154,7 +154,7 @@ pub mod setting {
     pub fn no_value(section: &str, key: Key, why: &str, holds: Option<&Setting>) -> String {
         let key = key.name();
         match holds {
-            Some(holds) => format!("{section}.{key}: {why}; {holds} holds"),
+            Some(holds) => format!("{section}.{key}: {why}; {holds} is used"),
             None => format!("{section}.{key}: {why}; nothing is said of it"),
         }
     }
@@ -174,7 +174,7 @@ pub mod setting {
     }
 
     /// The client's settings could not be written to a file for other processes.
-    pub fn not_kept(error: impl Display) -> String {
+    pub fn not_published(error: impl Display) -> String {
         format!(
             "Hooks and the command line cannot hear of this editor's settings: {error}. Until they can, .backstitch.toml is heard by all."
         )
