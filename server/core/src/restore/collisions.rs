@@ -133,7 +133,7 @@ impl PlanBuilder<'_> {
                 Obstacle::Tracked,
             ))),
             None => {
-                let found = root.look(&to.path)?;
+                let found = root.read_entry(&to.path)?;
                 if found.is_dir {
                     let full = root.path.join(to.path.to_path());
                     return Ok(remaining_file(&full, &to.path, leaving).map(|held| {

@@ -51,7 +51,7 @@ impl Exchange<'_> {
             _ => 0,
         };
         let larger = std::cmp::max_by_key(&self.from, &self.to, |image| size(image));
-        let was_there = self.root.look_over(path, larger)?;
+        let was_there = self.root.reread_entry(path, larger)?;
         if was_there.image == self.to && !was_there.is_dir {
             return self.already_there();
         }
@@ -93,7 +93,7 @@ impl Exchange<'_> {
                     ));
                 }
                 crate::fault::point("displaced");
-                if temp.look()?.image == self.from {
+                if temp.read_entry()?.image == self.from {
                     return Ok(ExchangeStep::Done);
                 }
                 temp.rename_to_free(&place)?;
@@ -113,7 +113,7 @@ impl Exchange<'_> {
                     Err(e) => return Err(e),
                 }
                 crate::fault::point("displaced");
-                if temp.look()?.image == self.from {
+                if temp.read_entry()?.image == self.from {
                     return Ok(ExchangeStep::Done);
                 }
                 temp.exchange(&place, &temp.sibling(&self.aside())?)?;
@@ -130,7 +130,7 @@ impl Exchange<'_> {
         let Some(temp) = self.temp()? else {
             return Ok(ExchangeStep::Already);
         };
-        let displaced = temp.look()?.image;
+        let displaced = temp.read_entry()?.image;
         if displaced.is_absent() {
             return Ok(ExchangeStep::Already);
         }
@@ -166,7 +166,7 @@ impl Exchange<'_> {
     /// Writes the new content beside the target. It gets the temporary name only once it is complete. Returns
     /// `false` if another file has that name.
     fn stage(&self, temp: &PathHandle<'_>) -> Result<bool> {
-        let there = temp.look()?.image;
+        let there = temp.read_entry()?.image;
         if there == self.to {
             return Ok(true);
         }
@@ -225,7 +225,7 @@ fn remove_temp(
         };
         let (_, own) = path.split();
         temp.sibling(&staging(own))?.remove()?;
-        let image = temp.look()?.image;
+        let image = temp.read_entry()?.image;
         if image == expected || image == line.before || image == line.after {
             return temp.remove().map(|()| None);
         }
