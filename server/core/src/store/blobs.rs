@@ -472,8 +472,7 @@ impl Repacked {
         Ok(())
     }
 
-    /// Leaves the old pack to be removed as an orphan once it is old enough, because a reader may still use the old
-    /// rows.
+    /// Leaves the old pack to be removed as an orphan once it is old enough. A reader may still use the old rows.
     pub(crate) fn retire_old(&self, dir: &Path) {
         let path = packs(dir).join(&self.old);
         if let Ok(file) = File::options().append(true).open(path) {

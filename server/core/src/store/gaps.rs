@@ -23,8 +23,8 @@ fn reserve_path(dir: &Path) -> PathBuf {
 
 const RESERVE_SIZE: usize = 4096;
 
-/// Locks the gap files while a gap is written or the gaps are moved aside, so that nobody writes to a file that is
-/// being taken. Without the lock in time, a gap is written anyway.
+/// Locks the gap files while a gap is written or the gaps are moved aside. Nobody then writes to a file that is being
+/// taken. If the lock is not available in time, a gap is written anyway.
 fn lock(dir: &Path) -> Option<super::Lock> {
     super::lock(&dir.join("gap.lock"), true, Duration::from_millis(500)).ok()?
 }

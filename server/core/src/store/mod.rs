@@ -314,8 +314,8 @@ impl Store {
         self.no_wait.store(false, Ordering::Relaxed);
     }
 
-    /// Frees disk space after much was removed, if copying the database is quick or most of it is free, and no other
-    /// process uses it. Remaining free pages are reused.
+    /// Frees disk space after much was removed. Done only if copying the database is quick or most of it is free, and
+    /// no other process uses it. Remaining free pages are reused.
     pub(crate) fn reclaim_space(&mut self) {
         let number = |name: &str| -> i64 {
             let sql = format!("PRAGMA {name}");

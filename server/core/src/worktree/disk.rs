@@ -374,7 +374,7 @@ impl Root {
         stat.map_or(0, |s| s.stx_nlink)
     }
 
-    /// Makes changes durable in the directory of `rel`, and in that above each of the `count` directories that were
+    /// Makes changes durable in the directory of `rel`. Does the same above each of the `count` directories that were
     /// made or removed with it.
     pub(crate) fn sync_parents(&self, rel: &RelPath, count: u32) {
         let mut at = rel.parent();

@@ -1,6 +1,6 @@
-//! The recorder: one process at a time watches the files of a root. Others then need not walk the tree to know what
-//! has changed, and changes that no hook reports are recorded soon. It holds the lease while it lives. Without a
-//! recorder, or without its answer in time, everything still works.
+//! The recorder: one process at a time watches the files of a root. Others then need not walk the tree to find
+//! changes. Changes that no hook reports are recorded soon. It holds the lease while it lives. Without a recorder, or
+//! without its answer in time, everything still works.
 
 mod cookie;
 mod dirty;
@@ -251,8 +251,8 @@ fn run_until_stopped(
 /// Waits until the recorder stops, at most this long.
 fn wait(shared: &Shared, limit: Duration) {
     let state = shared.state();
-    let ended = |_: &mut RecorderState| !shared.is_stopping();
-    drop(shared.wakeup.wait_timeout_while(state, limit, ended));
+    let is_running = |_: &mut RecorderState| !shared.is_stopping();
+    drop(shared.wakeup.wait_timeout_while(state, limit, is_running));
 }
 
 /// A recorder that holds the lease.

@@ -12,8 +12,8 @@ use crate::worktree::git::clean_index::{Attributes, Candidate};
 
 /// Contents up to this total size go into the database; more goes into a pack file.
 const INLINE_TOTAL: usize = 1 << 20;
-/// From this size on a changed content is stored as a delta against its previous version in the database, however
-/// much is found. A changed file would otherwise cost its whole size each time.
+/// From this size on a changed content is always stored as a delta against its previous version in the database. It
+/// would otherwise cost its whole size at each change.
 pub(super) const LARGE: usize = 256 << 10;
 /// Memory limit for these contents. They are encoded while other writers wait.
 pub(super) const LARGE_TOTAL: usize = 16 << 20;
