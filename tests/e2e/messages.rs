@@ -21,7 +21,7 @@ const ALLOWED: [(&str, &str); 8] = [
     ("frames.rs", "a message is an object"),
     ("ingress.rs", "a range that is none"),
     // names of threads
-    ("store_watcher.rs", "backstitch news"),
+    ("store_watcher.rs", "backstitch store"),
     ("workspace.rs", "backstitch {what}"),
 ];
 

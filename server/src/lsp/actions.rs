@@ -13,18 +13,18 @@ use super::messages::{self, Now, action};
 use super::session::DocumentHistory;
 
 /// Maximum number of turns in a selection that get actions of their own.
-const TURNS: usize = 4;
+const MAX_TURNS: usize = 4;
 
 /// Returns the actions for some lines. `literals`: the client accepts more than commands.
 pub fn of(
     uri: &str,
     document: &Document,
-    known: &DocumentHistory,
+    history: &DocumentHistory,
     lines: &Range<usize>,
     now: Now,
     literals: bool,
 ) -> Vec<CodeActionResponse> {
-    let groups = blame_groups::groups(&known.blame, &document.text);
+    let groups = blame_groups::groups(&history.blame, &document.text);
     let turns = turns(&groups, lines);
     let commands = turns
         .iter()
@@ -58,16 +58,16 @@ pub fn of(
 /// ends where another turn's lines begin.
 fn turns<'g>(groups: &'g [Group], lines: &Range<usize>) -> Vec<(String, &'g Group, Range<usize>)> {
     let mut turns: Vec<(String, &Group, Range<usize>)> = Vec::new();
-    let mut above = None;
-    for group in groups.iter().filter(|group| group.touches(lines)) {
+    let mut previous = None;
+    for group in groups.iter().filter(|group| group.overlaps(lines)) {
         let Some(rev) = group.rev() else { continue };
         let own = group.lines.start.max(lines.start)..group.lines.end.min(lines.end);
         match turns.iter().position(|(turn, ..)| *turn == rev) {
-            Some(at) if above.as_ref() == Some(&rev) => turns[at].2.end = own.end,
-            None if turns.len() < TURNS => turns.push((rev.clone(), group, own)),
+            Some(at) if previous.as_ref() == Some(&rev) => turns[at].2.end = own.end,
+            None if turns.len() < MAX_TURNS => turns.push((rev.clone(), group, own)),
             _ => {}
         }
-        above = Some(rev);
+        previous = Some(rev);
     }
     turns
 }
@@ -119,7 +119,7 @@ fn of_turn(
 pub const KIND: &str = "refactor.rewrite.backstitch";
 
 /// True if the client asks for actions of this kind.
-pub fn asked(context: &CodeActionContext) -> bool {
+pub fn is_requested(context: &CodeActionContext) -> bool {
     let within = |kind: &CodeActionKind| {
         let kind: String = kind.clone().into();
         kind.is_empty() || KIND == kind || KIND.starts_with(&format!("{kind}."))

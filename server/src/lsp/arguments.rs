@@ -53,7 +53,7 @@ impl ArgumentKind {
         }
     }
 
-    fn words(self) -> &'static str {
+    fn describe(self) -> &'static str {
         match self {
             Self::Name => messages::A_NAME,
             Self::Text => messages::A_TEXT,
@@ -99,20 +99,20 @@ pub fn checked(name: &str, given: Value) -> Reply<Value> {
         Value::Null => Map::new(),
         Value::Object(given) => given,
         other => {
-            let said = messages::one_object(name, &shown(&other));
-            return Err(Failure::usage(said).hint(taken(name)));
+            let message = messages::one_object(name, &shown(&other));
+            return Err(Failure::usage(message).hint(accepted(name)));
         }
     };
     given.retain(|_, value| !value.is_null());
     let given = Value::Object(given);
     if let Some(keys) = commands::keys(name) {
-        commands::only(name, &given, &keys)?;
+        commands::refuse_unknown(name, &given, &keys)?;
     }
     kinds(name, &given)?;
     for argument in needed(name, &given) {
         if given.get(argument).is_none() {
-            let said = messages::missing(name, argument, ArgumentKind::of(argument).words());
-            return Err(Failure::usage(said).hint(taken(name)));
+            let message = messages::missing(name, argument, ArgumentKind::of(argument).describe());
+            return Err(Failure::usage(message).hint(accepted(name)));
         }
     }
     let (alternatives, needed) = alternatives(name);
@@ -126,8 +126,8 @@ fn kinds(name: &str, given: &Value) -> Reply<()> {
     for (argument, value) in given.as_object().into_iter().flatten() {
         let kind = ArgumentKind::of(argument);
         if !kind.takes(value) {
-            let said = messages::wrong(name, argument, kind.words(), &shown(value));
-            return Err(Failure::usage(said).hint(taken(name)));
+            let message = messages::wrong(name, argument, kind.describe(), &shown(value));
+            return Err(Failure::usage(message).hint(accepted(name)));
         }
     }
     Ok(())
@@ -147,7 +147,7 @@ fn one_of(name: &str, given: &Value, all: &[&str], needed: bool) -> Reply<()> {
     }
 }
 
-fn taken(name: &str) -> String {
+fn accepted(name: &str) -> String {
     let keys = commands::keys(name).map(|keys| keys.concat());
     let keys = keys.unwrap_or_default();
     messages::takes(&[keys.as_slice(), &["uri", "workspace"]].concat())
@@ -159,8 +159,8 @@ fn shown(value: &Value) -> String {
 }
 
 /// Describes the library's error about parameters of LSP itself, without Rust's type names.
-pub fn unreadable(method: &str, said: &str) -> Box<Failure> {
-    Failure::usage(messages::lsp_unreadable(method, said)).hint(messages::LSP_HINT)
+pub fn unreadable(method: &str, message: &str) -> Box<Failure> {
+    Failure::usage(messages::lsp_unreadable(method, message)).hint(messages::LSP_HINT)
 }
 
 #[cfg(test)]
@@ -169,12 +169,12 @@ mod tests {
 
     use super::*;
 
-    fn said(name: &str, given: Value) -> String {
+    fn message(name: &str, given: Value) -> String {
         checked(name, given).expect_err("wrong").message
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_argument() {
         for (name, given, words) in [
             ("backstitch.rewind", json!(1), "takes one object"),
             ("backstitch.rewind", json!({ "rev": 1 }), "`rev` of"),
@@ -217,13 +217,13 @@ mod tests {
                 "given `rev`, `turn`",
             ),
         ] {
-            let said = said(name, given);
-            assert!(said.contains(words), "{words} in {said}");
+            let message = message(name, given);
+            assert!(message.contains(words), "{words} in {message}");
         }
     }
 
     #[test]
-    fn null_is_left_out() {
+    fn null_counts_as_left_out() {
         let given = json!({ "limit": null, "before": "c4" });
         let read = checked("backstitch/timeline", given).expect("right");
         assert_eq!(read, json!({ "before": "c4" }));

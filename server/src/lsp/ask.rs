@@ -9,11 +9,11 @@ use tower_lsp::gen_lsp_types::{MessageActionItem, MessageType};
 
 use super::failure::{Failure, Reply};
 use super::messages::refusal;
-use super::progress::called_off;
+use super::progress::wait_for_cancellation;
 use super::session::ServerState;
 
 /// How long to wait for an answer.
-const PATIENCE: Duration = Duration::from_mins(10);
+const ANSWER_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// Returns the chosen answer; None if there was none.
 pub async fn ask(
@@ -40,9 +40,9 @@ pub async fn must_ask(
     });
     let actions = Some(actions.collect());
     let asked = session.client.show_message_request(kind, question, actions);
-    let mut asked = pin!(tokio::time::timeout(PATIENCE, asked));
-    let mut off = pin!(called_off());
-    let answered = poll_fn(|context| match off.as_mut().poll(context) {
+    let mut asked = pin!(tokio::time::timeout(ANSWER_TIMEOUT, asked));
+    let mut cancellation = pin!(wait_for_cancellation());
+    let answered = poll_fn(|context| match cancellation.as_mut().poll(context) {
         Poll::Ready(()) => Poll::Ready(None),
         Poll::Pending => asked.as_mut().poll(context).map(Some),
     });
@@ -60,7 +60,7 @@ pub async fn must_ask(
             .hint(refusal::CANNOT_ASK_HINT))
         }
         Err(_) => {
-            tracing::warn!("nobody answered within {} s", PATIENCE.as_secs());
+            tracing::warn!("nobody answered within {} s", ANSWER_TIMEOUT.as_secs());
             Ok(None)
         }
     }

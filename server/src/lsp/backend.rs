@@ -28,7 +28,7 @@ use super::failure::{Failure, Reply};
 use super::messages::{Now, arguments as messages, refusal};
 use super::outgoing::Outgoing;
 use super::position::Encoding;
-use super::progress::{self, CALLED_OFF};
+use super::progress::{self, CANCELLATION};
 use super::session::ServerState;
 use super::{
     actions, buffers, commands, editor_agents, from_proto, hover, lenses, requests, uri, views,
@@ -78,13 +78,13 @@ pub fn service(
 
 impl LanguageServer for Backend {
     async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
-        let abilities = ClientFeatures::of(&params);
+        let features = ClientFeatures::of(&params);
         let options = params.initialization_options.as_ref();
         if let Some(options) = options.and_then(|options| options.get("backstitch")) {
-            self.session.configure(|own| own.begin(options));
+            self.session.configure(|settings| settings.begin(options));
         }
-        let capabilities = capabilities(abilities.encoding);
-        self.session.begin(abilities, from_proto::opened(&params));
+        let capabilities = capabilities(features.encoding);
+        self.session.begin(features, from_proto::opened(&params));
         Ok(InitializeResult {
             capabilities,
             server_info: Some(ServerInfo {
@@ -95,16 +95,16 @@ impl LanguageServer for Backend {
     }
 
     async fn initialized(&self, _: InitializedParams) {
-        self.session.is_ready();
-        self.session.tell_store_dir();
+        self.session.set_ready();
+        self.session.announce_store_dir();
         self.session.pull_settings();
     }
 
     async fn shutdown(&self) -> Result<()> {
         for handle in self.session.handles() {
-            buffers::keep_all(&self.session, &handle, false).await;
+            buffers::record_all(&self.session, &handle, false).await;
         }
-        self.session.shuts_down();
+        self.session.begin_shutdown();
         Ok(())
     }
 }
@@ -176,18 +176,18 @@ fn capabilities(encoding: Encoding) -> ServerCapabilities {
 impl Backend {
     async fn code_lens(&self, params: CodeLensParams) -> Result<Value> {
         let uri = params.text_document.uri.0;
-        let known = self
+        let history = self
             .session
-            .known(&uri)
+            .history(&uri)
             .await
             .map_err(Box::<Failure>::from)?;
-        let Some((document, known)) = known else {
+        let Some((document, history)) = history else {
             return Ok(Value::Null);
         };
         let place = document.place.as_ref();
         let which = place.map(|place| self.session.config(&place.handle).lenses());
         let which = which.unwrap_or_default();
-        let lenses = lenses::of(&uri, &document, &known, which, Now::read());
+        let lenses = lenses::of(&uri, &document, &history, which, Now::read());
         Ok(self.outgoing.answer(&lenses))
     }
 
@@ -201,53 +201,53 @@ impl Backend {
         &self,
         params: CodeActionParams,
     ) -> Result<Option<Vec<CodeActionResponse>>> {
-        if !actions::asked(&params.context) {
+        if !actions::is_requested(&params.context) {
             return Ok(None);
         }
         let uri = params.text_document.uri.0;
-        let known = self
+        let history = self
             .session
-            .known(&uri)
+            .history(&uri)
             .await
             .map_err(Box::<Failure>::from)?;
         let line = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
         let lines = line(params.range.start.line)..line(params.range.end.line).saturating_add(1);
-        let literals = self.session.abilities().actions;
-        Ok(known.map(|(document, known)| {
-            actions::of(&uri, &document, &known, &lines, Now::read(), literals)
+        let literals = self.session.features().actions;
+        Ok(history.map(|(document, history)| {
+            actions::of(&uri, &document, &history, &lines, Now::read(), literals)
         }))
     }
 
     async fn hover(&self, params: HoverParams) -> Result<Option<Hover>> {
         let at = params.text_document_position_params;
         let uri = at.text_document.uri.0;
-        let known = self
+        let history = self
             .session
-            .known(&uri)
+            .history(&uri)
             .await
             .map_err(Box::<Failure>::from)?;
-        let Some((document, known)) = known else {
+        let Some((document, history)) = history else {
             return Ok(None);
         };
         let line = usize::try_from(at.position.line).unwrap_or(usize::MAX);
-        let author = author_of(&known.blame, &document.text, line).cloned();
+        let author = author_of(&history.blame, &document.text, line).cloned();
         let (Some(author), Some(place)) = (author, document.place) else {
             return Ok(None);
         };
         let text = document.text.get_line(line).map(|line| line.to_string());
         let text = text.unwrap_or_default();
-        let markdown = self.session.abilities().markdown;
-        let told = place.handle.ask(move |engine| {
+        let markdown = self.session.features().markdown;
+        let markup = place.handle.ask(move |engine| {
             let line = text.trim_end_matches(['\r', '\n']);
             hover::text(engine, &author, &place.path, line, Now::read(), markdown)
         });
-        let told = told.await.map_err(Box::<Failure>::from)?;
+        let markup = markup.await.map_err(Box::<Failure>::from)?;
         let kind = if markdown {
             MarkupKind::Markdown
         } else {
             MarkupKind::PlainText
         };
-        Ok(told.map(|value| Hover {
+        Ok(markup.map(|value| Hover {
             contents: Contents::MarkupContent(MarkupContent { kind, value }),
             range: None,
         }))
@@ -257,12 +257,12 @@ impl Backend {
     async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<Value>> {
         let session = self.session.clone();
         let arguments = params.arguments.unwrap_or_default();
-        let off = CALLED_OFF.try_with(Arc::clone).unwrap_or_default();
-        let running = tokio::spawn(CALLED_OFF.scope(off, async move {
+        let cancellation = CANCELLATION.try_with(Arc::clone).unwrap_or_default();
+        let running = tokio::spawn(CANCELLATION.scope(cancellation, async move {
             let name = &params.command;
             if arguments.len() > 1 {
-                let said = messages::several(name, arguments.len());
-                return Err(Failure::usage(said).hint(messages::SEVERAL_HINT));
+                let message = messages::several(name, arguments.len());
+                return Err(Failure::usage(message).hint(messages::SEVERAL_HINT));
             }
             let arguments = arguments.into_iter().next().unwrap_or_default();
             commands::run(&session, name, arguments).await
@@ -274,14 +274,14 @@ impl Backend {
                 Err(Failure::new(FailureKind::Failed, refusal::FAILED))
             }
         };
-        self.told(outcome)
+        self.command_answer(outcome)
     }
 
     /// Returns failures as errors to our own clients, and as messages to all others.
-    fn told(&self, outcome: Reply<Value>) -> Result<Option<Value>> {
+    fn command_answer(&self, outcome: Reply<Value>) -> Result<Option<Value>> {
         match outcome {
             Ok(answer) => Ok(Some(answer)),
-            Err(failure) if self.session.abilities().own.notifications => Err(failure.into()),
+            Err(failure) if self.session.features().own.notifications => Err(failure.into()),
             Err(failure) if progress::is_cancelled() => Err(failure.into()),
             Err(failure) => {
                 if failure.kind != FailureKind::Cancelled {

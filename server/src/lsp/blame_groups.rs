@@ -29,7 +29,7 @@ impl Group {
         }
     }
 
-    pub fn touches(&self, lines: &Range<usize>) -> bool {
+    pub fn overlaps(&self, lines: &Range<usize>) -> bool {
         self.lines.start < lines.end && lines.start < self.lines.end
     }
 }

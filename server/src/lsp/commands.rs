@@ -20,7 +20,7 @@ use super::arguments;
 use super::ask::must_ask;
 use super::buffers;
 use super::failure::{Failure, Reply};
-use super::messages::{self, Now, arguments as wrong, choice, refusal};
+use super::messages::{self, Now, arguments as argument_messages, choice, refusal};
 use super::restore::{self, RestoreCommand, Verb};
 use super::session::ServerState;
 use super::views;
@@ -44,7 +44,7 @@ pub const COMMANDS: [&str; 11] = [
 ];
 
 /// Maximum number of turns that a question offers.
-const OFFERED: usize = 6;
+const MAX_OFFERED: usize = 6;
 
 pub async fn run(session: &Arc<ServerState>, name: &str, arguments: Value) -> Reply<Value> {
     if !COMMANDS.contains(&name) {
@@ -52,13 +52,13 @@ pub async fn run(session: &Arc<ServerState>, name: &str, arguments: Value) -> Re
     }
     let arguments = arguments::checked(name, arguments)?;
     let here: Where = read(name, &arguments)?;
-    let handle = meant(session, &here).await?;
+    let handle = find_workspace(session, &here).await?;
     let answer = match name {
         "backstitch.rewind" => {
             let typed: RewindParams = read(name, &arguments)?;
             let rev = match typed.rev {
                 Some(rev) => rev,
-                None => a_turn(session, &handle, messages::WHICH_REWIND).await?,
+                None => ask_turn(session, &handle, messages::WHICH_REWIND).await?,
             };
             let mut job =
                 RestoreCommand::new(session, handle, Verb::Rewind, Some(rev), &typed.choices)?;
@@ -71,26 +71,26 @@ pub async fn run(session: &Arc<ServerState>, name: &str, arguments: Value) -> Re
             let typed: RevertParams = read(name, &arguments)?;
             let rev = match typed.turn.or(typed.step) {
                 Some(rev) => rev,
-                None => a_turn(session, &handle, messages::WHICH_REVERT).await?,
+                None => ask_turn(session, &handle, messages::WHICH_REVERT).await?,
             };
-            restored(session, handle, Verb::Revert, Some(rev), &typed.choices).await?
+            run_restore(session, handle, Verb::Revert, Some(rev), &typed.choices).await?
         }
         "backstitch.undo" => {
             let typed: UndoParams = read(name, &arguments)?;
-            restored(session, handle, Verb::Undo, typed.op, &typed.choices).await?
+            run_restore(session, handle, Verb::Undo, typed.op, &typed.choices).await?
         }
         "backstitch.redo" => {
             let typed: RedoParams = read(name, &arguments)?;
-            restored(session, handle, Verb::Redo, None, &typed.choices).await?
+            run_restore(session, handle, Verb::Redo, None, &typed.choices).await?
         }
         "backstitch.switch" => {
             let typed: SwitchParams = read(name, &arguments)?;
             let branch = match typed.branch {
                 Some(branch) => branch,
-                None => a_branch(session, &handle).await?,
+                None => ask_branch(session, &handle).await?,
             };
             let verb = Verb::Switch { carry: typed.carry };
-            restored(session, handle, verb, Some(branch), &typed.choices).await?
+            run_restore(session, handle, verb, Some(branch), &typed.choices).await?
         }
         "backstitch.fork" => {
             to_protocol::value(&fork(session, handle, read(name, &arguments)?).await?)
@@ -115,7 +115,7 @@ pub async fn run(session: &Arc<ServerState>, name: &str, arguments: Value) -> Re
     Ok(answer)
 }
 
-async fn restored(
+async fn run_restore(
     session: &Arc<ServerState>,
     handle: Arc<WorkspaceHandle>,
     verb: Verb,
@@ -127,7 +127,7 @@ async fn restored(
 }
 
 /// Arguments of every restore, apart from its target.
-pub const RESTORING: [&str; 9] = [
+pub const RESTORE_KEYS: [&str; 9] = [
     "scope",
     "exact",
     "paths",
@@ -139,17 +139,17 @@ pub const RESTORING: [&str; 9] = [
     "confirm",
 ];
 /// Arguments of every command and request.
-const WHERE: [&str; 2] = ["uri", "workspace"];
+const WORKSPACE_KEYS: [&str; 2] = ["uri", "workspace"];
 
 /// Returns the arguments of one of our commands or requests; None if there is none of this name.
 pub fn keys(name: &str) -> Option<[&'static [&'static str]; 2]> {
     let none: &[&str] = &[];
     Some(match name {
-        "backstitch.rewind" => [&["rev", "lines"], &RESTORING],
-        "backstitch.revert" => [&["turn", "step"], &RESTORING],
-        "backstitch.undo" => [&["op"], &RESTORING],
-        "backstitch.redo" => [none, &RESTORING],
-        "backstitch.switch" => [&["branch", "carry"], &RESTORING],
+        "backstitch.rewind" => [&["rev", "lines"], &RESTORE_KEYS],
+        "backstitch.revert" => [&["turn", "step"], &RESTORE_KEYS],
+        "backstitch.undo" => [&["op"], &RESTORE_KEYS],
+        "backstitch.redo" => [none, &RESTORE_KEYS],
+        "backstitch.switch" => [&["branch", "carry"], &RESTORE_KEYS],
         "backstitch.fork" => [&["rev", "name", "into", "switch", "confirm"], none],
         "backstitch.tag" => [&["name", "rev"], none],
         "backstitch.pin" => [&["rev", "pinned"], none],
@@ -163,7 +163,7 @@ pub fn keys(name: &str) -> Option<[&'static [&'static str]; 2]> {
             &[
                 "rev", "turn", "step", "op", "undo", "redo", "branch", "carry", "texts",
             ],
-            &RESTORING,
+            &RESTORE_KEYS,
         ],
         "backstitch/timeline" => [
             &[
@@ -188,37 +188,38 @@ pub fn keys(name: &str) -> Option<[&'static [&'static str]; 2]> {
 }
 
 /// Refuses unknown arguments: a misspelled one must not mean “everything”.
-pub fn only(name: &str, arguments: &Value, keys: &[&[&str]; 2]) -> Reply<()> {
-    let known: Vec<&str> = keys.concat().into_iter().chain(WHERE).collect();
+pub fn refuse_unknown(name: &str, arguments: &Value, keys: &[&[&str]; 2]) -> Reply<()> {
+    let known: Vec<&str> = keys.concat().into_iter().chain(WORKSPACE_KEYS).collect();
     let given = arguments.as_object().into_iter().flat_map(|all| all.keys());
     let unknown = given.filter(|key| !known.contains(&key.as_str()));
     let unknown: Vec<&str> = unknown.map(String::as_str).collect();
     if unknown.is_empty() {
         return Ok(());
     }
-    Err(Failure::usage(wrong::not_taken(name, &unknown)).hint(wrong::takes(&known)))
+    Err(Failure::usage(argument_messages::not_taken(name, &unknown))
+        .hint(argument_messages::takes(&known)))
 }
 
 pub fn read<T: DeserializeOwned>(name: &str, arguments: &Value) -> Reply<T> {
     T::deserialize(arguments).map_err(|error| {
         tracing::info!("{name}: {error}");
-        Failure::usage(wrong::unreadable(name)).hint(wrong::UNREADABLE_HINT)
+        Failure::usage(argument_messages::unreadable(name)).hint(argument_messages::UNREADABLE_HINT)
     })
 }
 
 /// Returns the workspace of the document, the named one, or the only one.
-pub fn handle(session: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>> {
+pub fn workspace_handle(session: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>> {
     if let Some(uri) = &here.uri {
         if let Some(place) = session.documents.get(uri).and_then(|d| d.place) {
             return Ok(place.handle);
         }
         if let Some(document) = uri::Virtual::parse(uri) {
-            return Ok(session.room_of(&document.root)?);
+            return Ok(session.handle_of(&document.root)?);
         }
         if let Some(path) = uri::to_path(uri) {
             // the directory may have been deleted with the file
             let there = path.ancestors().skip(1).find(|dir| dir.is_dir());
-            return Ok(session.room_of(there.unwrap_or(&path))?);
+            return Ok(session.handle_of(there.unwrap_or(&path))?);
         }
     }
     if let Some(root) = &here.workspace {
@@ -228,9 +229,9 @@ pub fn handle(session: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>
                 Failure::usage(refusal::no_directory(&path)).hint(refusal::NO_DIRECTORY_HINT)
             );
         }
-        return Ok(session.room_of(&path)?);
+        return Ok(session.handle_of(&path)?);
     }
-    match likely(session).as_slice() {
+    match candidates(session).as_slice() {
         [handle] => Ok(handle.clone()),
         [] => Err(Failure::usage(refusal::NO_WORKSPACE).hint(refusal::NO_WORKSPACE_HINT)),
         _ => {
@@ -240,7 +241,7 @@ pub fn handle(session: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>
 }
 
 /// Returns the candidates if no workspace is named: those with a history, if there are any.
-fn likely(session: &ServerState) -> Vec<Arc<WorkspaceHandle>> {
+fn candidates(session: &ServerState) -> Vec<Arc<WorkspaceHandle>> {
     let handles = session.handles();
     let recorded = |handle: &&Arc<WorkspaceHandle>| handle.has_history();
     let with_history: Vec<Arc<WorkspaceHandle>> =
@@ -252,20 +253,22 @@ fn likely(session: &ServerState) -> Vec<Arc<WorkspaceHandle>> {
     }
 }
 
-/// Like `handle`, for a command: asks the user if several workspaces are possible.
-async fn meant(session: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>> {
-    let likely = likely(session);
-    if here.uri.is_some() || here.workspace.is_some() || likely.len() < 2 {
-        return handle(session, here);
+/// Like `workspace_handle`, for a command: asks the user if several workspaces are possible.
+async fn find_workspace(session: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>> {
+    let candidates = candidates(session);
+    if here.uri.is_some() || here.workspace.is_some() || candidates.len() < 2 {
+        return workspace_handle(session, here);
     }
-    let offered = likely.iter().take(OFFERED);
+    let offered = candidates.iter().take(MAX_OFFERED);
     let offered = offered.map(|handle| {
         let root = handle.root().display().to_string();
         (root.clone(), root)
     });
-    let chosen = one_of(session, messages::WHICH_WORKSPACE, offered.collect()).await?;
+    let chosen = choose(session, messages::WHICH_WORKSPACE, offered.collect()).await?;
     let chosen = Path::new(&chosen);
-    let mut found = likely.into_iter().filter(|handle| handle.root() == chosen);
+    let mut found = candidates
+        .into_iter()
+        .filter(|handle| handle.root() == chosen);
     found.next().ok_or_else(Failure::cancelled)
 }
 
@@ -274,7 +277,7 @@ pub fn path(handle: &WorkspaceHandle, typed: &str) -> Reply<RelPath> {
     let found = match uri::to_path(typed) {
         Some(full) => {
             // a document is the file that its link points to
-            let real = document::real(&full);
+            let real = document::resolve_links(&full);
             let inside = real
                 .iter()
                 .chain([&full])
@@ -318,12 +321,16 @@ pub fn request(handle: &WorkspaceHandle, typed: &Choices) -> Reply<Request> {
 }
 
 /// Asks the user to choose one of the newest turns.
-async fn a_turn(session: &ServerState, handle: &WorkspaceHandle, question: &str) -> Reply<String> {
+async fn ask_turn(
+    session: &ServerState,
+    handle: &WorkspaceHandle,
+    question: &str,
+) -> Reply<String> {
     let turns = handle
         .ask(|engine| {
             engine.log(&LogFilter {
                 kind: Some(Kind::Turn),
-                limit: Some(OFFERED),
+                limit: Some(MAX_OFFERED),
                 ..LogFilter::default()
             })
         })
@@ -338,10 +345,10 @@ async fn a_turn(session: &ServerState, handle: &WorkspaceHandle, question: &str)
     if offered.is_empty() {
         return Err(Failure::new(FailureKind::NotFound, refusal::NO_TURN));
     }
-    one_of(session, question, offered).await
+    choose(session, question, offered).await
 }
 
-async fn a_branch(session: &ServerState, handle: &WorkspaceHandle) -> Reply<String> {
+async fn ask_branch(session: &ServerState, handle: &WorkspaceHandle) -> Reply<String> {
     let branches = handle.ask(|engine| engine.branches()).await?;
     let others = branches.iter().filter(|b| !b.current && !b.deleted);
     let offered: Vec<(String, String)> = others
@@ -352,10 +359,10 @@ async fn a_branch(session: &ServerState, handle: &WorkspaceHandle) -> Reply<Stri
             Failure::new(FailureKind::NotFound, refusal::NO_BRANCH).hint(refusal::NO_BRANCH_HINT)
         );
     }
-    one_of(session, messages::WHICH_BRANCH, offered).await
+    choose(session, messages::WHICH_BRANCH, offered).await
 }
 
-async fn one_of(
+async fn choose(
     session: &ServerState,
     question: &str,
     offered: Vec<(String, String)>,
@@ -375,7 +382,7 @@ async fn fork(
 ) -> Reply<ForkResult> {
     let rev = match typed.rev {
         Some(rev) => rev,
-        None => a_turn(session, &handle, messages::WHICH_FORK).await?,
+        None => ask_turn(session, &handle, messages::WHICH_FORK).await?,
     };
     let mut switch = typed.switch;
     if typed.name.is_none() && typed.into.is_none() && typed.confirm.unwrap_or(true) {
@@ -389,14 +396,14 @@ async fn fork(
         }
     }
     let into = typed.into.map(std::path::PathBuf::from);
-    buffers::keep_all(session, &handle, false).await;
+    buffers::record_all(session, &handle, false).await;
     let forked = mutations::fork(&handle, rev, typed.name, into, session).await?;
     let name = &forked.branch.name;
-    let said = match forked.into.as_ref().and_then(Text::plain) {
+    let message = match forked.into.as_ref().and_then(Text::plain) {
         Some(into) => messages::forked_into(name, into),
         None => messages::forked(name),
     };
-    session.report(said);
+    session.report(message);
     if switch {
         let (branch, verb) = (name.clone(), Verb::Switch { carry: false });
         let job = RestoreCommand::new(session, handle, verb, Some(branch), &Choices::default())?;
@@ -406,7 +413,7 @@ async fn fork(
 }
 
 /// Asks for a tag's name. LSP has no text input, so some names are offered.
-async fn a_tag(session: &ServerState, handle: &WorkspaceHandle) -> Reply<String> {
+async fn ask_tag(session: &ServerState, handle: &WorkspaceHandle) -> Reply<String> {
     let taken = handle.ask(|engine| engine.tags()).await?;
     let free = |base: &str| {
         let numbered = (2_u32..).map(|number| format!("{base}-{number}"));
@@ -415,7 +422,7 @@ async fn a_tag(session: &ServerState, handle: &WorkspaceHandle) -> Reply<String>
     };
     let names = messages::TAGS.iter().filter_map(|base| free(base));
     let offered = names.map(|name| (name.clone(), name)).collect();
-    one_of(session, messages::WHICH_TAG, offered).await
+    choose(session, messages::WHICH_TAG, offered).await
 }
 
 async fn tag(
@@ -425,10 +432,10 @@ async fn tag(
 ) -> Reply<TagResult> {
     let name = match typed.name {
         Some(name) => name,
-        None => a_tag(session, &handle).await?,
+        None => ask_tag(session, &handle).await?,
     };
     let rev = typed.rev.unwrap_or_else(|| "@".into());
-    buffers::keep_all(session, &handle, false).await;
+    buffers::record_all(session, &handle, false).await;
     let tagged = mutations::tag(&handle, rev, name.clone()).await?;
     session.report(messages::tagged(&tagged, &name));
     Ok(TagResult {
@@ -444,7 +451,7 @@ async fn pin(
 ) -> Reply<PinResult> {
     let rev = typed.rev.unwrap_or_else(|| "@".into());
     let pinned = typed.pinned.unwrap_or(true);
-    buffers::keep_all(session, &handle, false).await;
+    buffers::record_all(session, &handle, false).await;
     let checkpoint = mutations::pin(&handle, rev, pinned).await?;
     session.report(messages::pinned(&checkpoint, pinned));
     Ok(PinResult { checkpoint, pinned })
@@ -456,7 +463,7 @@ async fn checkpoint(
     typed: NewCheckpointParams,
 ) -> Reply<Checkpoint> {
     // text typed until this moment is part of it
-    buffers::keep_all(session, &handle, true).await;
+    buffers::record_all(session, &handle, true).await;
     let entry = mutations::checkpoint(&handle, typed.label, typed.description).await?;
     let age = messages::Now::read().ago(entry.node.time);
     session.report(messages::checkpoint_made(entry.node.id, &age));

@@ -17,22 +17,22 @@ use super::text_format::TextFormat;
 use super::workspace::WorkspaceHandle;
 
 /// Maximum size of a document with lenses. A larger one is not read by eye, and each key press would be expensive.
-pub const MOST_BYTES: usize = 10 << 20;
+pub const MAX_BYTES: usize = 10 << 20;
 
 /// Origin of the text that counts as saved.
 #[derive(Clone, Debug)]
 pub enum LoadResult {
     /// Read from the file, whoever wrote it.
-    Read,
+    FromFile,
     /// There was no file, and nothing was saved since.
-    Nothing,
+    NoFile,
     /// The client saved it.
-    Own,
+    SavedByClient,
     /// The file already had the text before the client sent `didSave`. `own`: the text before was the client's own,
     /// too.
-    Written { before: Rope, own: bool },
+    WrittenBeforeSave { before: Rope, own: bool },
     /// A change made it equal to its file.
-    Anew {
+    Reloaded {
         before: Rope,
         own: bool,
         when: Instant,
@@ -40,7 +40,7 @@ pub enum LoadResult {
 }
 
 /// Changes within this time belong together.
-const AT_ONCE: Duration = Duration::from_millis(100);
+const SAVE_WINDOW: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Debug)]
 pub struct Document {
@@ -54,21 +54,21 @@ pub struct Document {
     /// The text that was opened or last saved.
     pub saved: Rope,
     /// Content that a restore gave it, if it was not saved since. It replaces `saved` as the base of typed text.
-    pub given: Option<ContentId>,
+    pub restored_base: Option<ContentId>,
     /// It showed a restored text, and shows its file again.
-    pub taken_back: bool,
+    pub shows_file_again: bool,
     /// Origin of `saved`, which tells who wrote it.
     pub loaded: LoadResult,
-    pub form: TextFormat,
+    pub format: TextFormat,
     /// A change could not be read, so the client's text is unknown until the client sends the whole text.
-    pub lost: bool,
-    /// It is too large to be kept at all; `lost` is set, too.
+    pub out_of_sync: bool,
+    /// It is too large to be kept at all; `out_of_sync` is set, too.
     pub huge: bool,
 }
 
 /// Reason why a document is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeftAlone {
+pub enum IgnoreReason {
     TooLarge,
     Binary,
 }
@@ -82,45 +82,45 @@ pub struct DocumentPath {
 
 impl Document {
     pub fn opened(version: i32, text: &str) -> Self {
-        let huge = text.len() > MOST_BYTES;
+        let huge = text.len() > MAX_BYTES;
         let text = Rope::from_str(if huge { "" } else { text });
         Self {
             version,
             edition: next_edition(),
             saved: text.clone(),
-            given: None,
-            taken_back: false,
-            loaded: LoadResult::Read,
+            restored_base: None,
+            shows_file_again: false,
+            loaded: LoadResult::FromFile,
             text,
             place: None,
-            form: TextFormat::default(),
-            lost: huge,
+            format: TextFormat::default(),
+            out_of_sync: huge,
             huge,
         }
     }
 
     /// Opens a file as an editor with plain newlines would; None if it is not text.
     pub fn of_file(content: &[u8]) -> Option<Self> {
-        let (form, text) = TextFormat::of_file(content)?;
+        let (format, text) = TextFormat::of_file(content)?;
         let mut document = Self::opened(0, &text);
-        document.form = form;
+        document.format = format;
         Some(document)
     }
 
     /// Sets the document's file. `content`: the file's content on disk, since an editor may open a document with an
     /// unsaved text from its last run.
-    pub fn stands_at(&mut self, place: Option<DocumentPath>, content: Option<&[u8]>) {
+    pub fn set_path(&mut self, place: Option<DocumentPath>, content: Option<&[u8]>) {
         let no_file = place.is_some() && content.is_none() && self.saved.len_bytes() == 0;
         self.loaded = if no_file {
-            LoadResult::Nothing
+            LoadResult::NoFile
         } else {
-            LoadResult::Read
+            LoadResult::FromFile
         };
         self.place = place;
-        self.given = None;
+        self.restored_base = None;
         if let Some(content) = content {
-            self.form = TextFormat::between(content, &self.saved);
-            if let Some(on_disk) = self.form.text_of(content)
+            self.format = TextFormat::between(content, &self.saved);
+            if let Some(on_disk) = self.format.text_of(content)
                 && self.saved != on_disk.as_str()
             {
                 self.saved = Rope::from_str(&on_disk);
@@ -135,24 +135,26 @@ impl Document {
 
     /// Returns the text as a save would write it; None if that is not known.
     pub fn as_saved(&self) -> Option<Vec<u8>> {
-        self.form.in_file(&self.text).filter(|_| !self.lost)
+        self.format
+            .in_file(&self.text)
+            .filter(|_| !self.out_of_sync)
     }
 
     /// True if it has unsaved text that cannot be merged. `content`: the file's content on disk.
     pub fn is_unreadable(&self, content: Option<&[u8]>) -> bool {
         let shows = || content.is_some_and(|content| self.shows(content));
-        self.lost || (!self.form.is_utf8() && self.text != self.saved && !shows())
+        self.out_of_sync || (!self.format.is_utf8() && self.text != self.saved && !shows())
     }
 
     /// True if it shows exactly this content of its file.
     pub fn shows(&self, content: &[u8]) -> bool {
         let plain = || std::str::from_utf8(content).is_ok_and(|content| self.text == content);
-        !self.lost && (self.as_saved().is_some_and(|text| text == content) || plain())
+        !self.out_of_sync && (self.as_saved().is_some_and(|text| text == content) || plain())
     }
 
     /// True for a file that does not exist yet, if nothing was typed.
     pub fn is_nothing(&self) -> bool {
-        matches!(self.loaded, LoadResult::Nothing) && self.text.len_bytes() == 0
+        matches!(self.loaded, LoadResult::NoFile) && self.text.len_bytes() == 0
     }
 
     /// Like `shows`, but ignores whitespace that an editor adds or removes at the end when it writes.
@@ -166,52 +168,52 @@ impl Document {
     /// Like `shows`, for a content that is known by its id only.
     pub fn is(&self, content: ContentId) -> bool {
         let is = |text: Option<Vec<u8>>| text.is_some_and(|text| ContentId::of(&text) == content);
-        !self.lost && (is(self.as_saved()) || is(Some(self.bytes())))
+        !self.out_of_sync && (is(self.as_saved()) || is(Some(self.bytes())))
     }
 
     /// Returns the base of typed text: the loaded or last saved content as in the file, or a restored content.
     pub fn base(&self) -> Option<ContentId> {
-        if self.given.is_some() || matches!(self.loaded, LoadResult::Nothing) {
-            return self.given;
+        if self.restored_base.is_some() || matches!(self.loaded, LoadResult::NoFile) {
+            return self.restored_base;
         }
-        Some(ContentId::of(&self.form.in_file(&self.saved)?))
+        Some(ContentId::of(&self.format.in_file(&self.saved)?))
     }
 
     /// Returns the text of `base`; None if it is restored, there was no file, or the client saved it itself.
     pub fn base_bytes(&self) -> Option<Vec<u8>> {
-        let known = self.given.is_none() && !self.lost;
+        let known = self.restored_base.is_none() && !self.out_of_sync;
         let own = match &self.loaded {
-            LoadResult::Own | LoadResult::Nothing => true,
-            LoadResult::Written { own, .. } => *own,
-            LoadResult::Anew { own, when, .. } => *own && when.elapsed() < AT_ONCE,
-            LoadResult::Read => false,
+            LoadResult::SavedByClient | LoadResult::NoFile => true,
+            LoadResult::WrittenBeforeSave { own, .. } => *own,
+            LoadResult::Reloaded { own, when, .. } => *own && when.elapsed() < SAVE_WINDOW,
+            LoadResult::FromFile => false,
         };
         (known && !own)
-            .then(|| self.form.in_file(self.base_rope()))
+            .then(|| self.format.in_file(self.base_rope()))
             .flatten()
     }
 
     /// Returns the base of the text that is saved by now.
     fn base_rope(&self) -> &Rope {
         match &self.loaded {
-            LoadResult::Written { before, .. } => before,
+            LoadResult::WrittenBeforeSave { before, .. } => before,
             // Eglot sends the last typed text when it has saved it: then the client wrote the file and did not reload
             // it
-            LoadResult::Anew { before, when, .. } if when.elapsed() < AT_ONCE => before,
+            LoadResult::Reloaded { before, when, .. } if when.elapsed() < SAVE_WINDOW => before,
             _ => &self.saved,
         }
     }
 
     /// Notes that its file has its text, because the client wrote it and has not sent `didSave` yet.
-    pub fn written(&mut self, file: &[u8]) {
+    pub fn note_written(&mut self, file: &[u8]) {
         let before = self.base_rope().clone();
-        let own = matches!(self.loaded, LoadResult::Own | LoadResult::Nothing);
+        let own = matches!(self.loaded, LoadResult::SavedByClient | LoadResult::NoFile);
         let typed = self.text != self.saved;
         let loaded = self.loaded.clone();
-        self.taken_back = false;
+        self.shows_file_again = false;
         self.saved(Some(file));
         self.loaded = if typed {
-            LoadResult::Written { before, own }
+            LoadResult::WrittenBeforeSave { before, own }
         } else {
             loaded
         };
@@ -219,25 +221,25 @@ impl Document {
 
     /// Converts a file's content to the client's text.
     pub fn text_of(&self, content: &[u8]) -> Option<String> {
-        self.form.text_of(content).filter(|_| !self.lost)
+        self.format.text_of(content).filter(|_| !self.out_of_sync)
     }
 
     pub fn is_too_large(&self) -> bool {
-        self.huge || self.text.len_bytes() > MOST_BYTES
+        self.huge || self.text.len_bytes() > MAX_BYTES
     }
 
     /// Returns the reason why it is ignored, if it is.
-    pub fn left_alone(&self) -> Option<LeftAlone> {
+    pub fn ignore_reason(&self) -> Option<IgnoreReason> {
         if self.is_too_large() {
-            return Some(LeftAlone::TooLarge);
+            return Some(IgnoreReason::TooLarge);
         }
         let is_binary = self.text.chunks().any(|chunk| chunk.contains('\0'));
-        is_binary.then_some(LeftAlone::Binary)
+        is_binary.then_some(IgnoreReason::Binary)
     }
 
     /// True if its lines can be blamed.
     pub fn has_lines(&self) -> bool {
-        !self.lost && !self.is_too_large()
+        !self.out_of_sync && !self.is_too_large()
     }
 
     /// Applies the client's changes one by one; the positions of each refer to the text after the previous one. After
@@ -245,13 +247,13 @@ impl Document {
     pub fn change(&mut self, version: i32, changes: &[Change], encoding: Encoding) {
         for change in changes {
             if let Change::TextDocumentContentChangeWholeDocument(whole) = change {
-                self.huge = whole.text.len() > MOST_BYTES;
-                self.lost = self.huge;
+                self.huge = whole.text.len() > MAX_BYTES;
+                self.out_of_sync = self.huge;
                 if self.huge {
                     self.text = Rope::new();
                 }
             }
-            if !self.lost {
+            if !self.out_of_sync {
                 edit(&mut self.text, change, encoding);
             }
         }
@@ -261,11 +263,11 @@ impl Document {
 
     /// Detects a reload: if the text equals the file now, the client has read the file again, and the file is the new
     /// base. `was_clean`: nothing was typed into it before.
-    pub fn may_be_read_anew(&mut self, was_clean: bool) {
+    pub fn detect_reload(&mut self, was_clean: bool) {
         let Some(place) = &self.place else { return };
         let file = place.handle.root().join(place.path.to_path());
         // usually a key was pressed: comparing sizes first avoids reading the file for each key
-        let may_be = match self.form.size_of(&self.text) {
+        let may_be = match self.format.size_of(&self.text) {
             Some(size) => std::fs::metadata(&file).is_ok_and(|meta| meta.len() == size as u64),
             None => was_clean,
         };
@@ -274,10 +276,10 @@ impl Document {
         }
         if let Some(file) = read(&file).filter(|file| self.shows(file)) {
             let before = self.base_rope().clone();
-            let own = matches!(self.loaded, LoadResult::Own | LoadResult::Nothing);
-            self.taken_back |= self.given.is_some();
+            let own = matches!(self.loaded, LoadResult::SavedByClient | LoadResult::NoFile);
+            self.shows_file_again |= self.restored_base.is_some();
             self.saved(Some(&file));
-            self.loaded = LoadResult::Anew {
+            self.loaded = LoadResult::Reloaded {
                 before,
                 own,
                 when: Instant::now(),
@@ -286,28 +288,28 @@ impl Document {
     }
 
     /// Marks the text as unknown, since a change could not be read. Returns true if it was known before.
-    pub fn lose(&mut self) -> bool {
+    pub fn mark_out_of_sync(&mut self) -> bool {
         self.edition = next_edition();
-        !std::mem::replace(&mut self.lost, true)
+        !std::mem::replace(&mut self.out_of_sync, true)
     }
 
     /// Sets the base to a restored content.
-    pub fn goes_on_from(&mut self, base: Option<ContentId>) {
-        self.given = base;
+    pub fn set_base(&mut self, base: Option<ContentId>) {
+        self.restored_base = base;
     }
 
     /// Marks the text as saved. `file`: the written content, from which the format is read if it is this text.
     pub fn saved(&mut self, file: Option<&[u8]>) {
-        if self.lost {
+        if self.out_of_sync {
             return;
         }
         self.saved = self.text.clone();
-        self.given = None;
-        self.loaded = LoadResult::Read;
+        self.restored_base = None;
+        self.loaded = LoadResult::FromFile;
         if let Some(file) = file {
-            let form = TextFormat::between(file, &self.text);
-            if form.in_file(&self.text).is_some_and(|text| text == file) {
-                self.form = form;
+            let format = TextFormat::between(file, &self.text);
+            if format.in_file(&self.text).is_some_and(|text| text == file) {
+                self.format = format;
             }
         }
     }
@@ -327,7 +329,7 @@ fn bytes(text: &Rope) -> Vec<u8> {
 }
 
 /// Resolves the links of a path, as far as it exists.
-pub fn real(path: &Path) -> Option<PathBuf> {
+pub fn resolve_links(path: &Path) -> Option<PathBuf> {
     let mut above = path.ancestors();
     let (there, real) = above.find_map(|dir| Some((dir, dir.canonicalize().ok()?)))?;
     let rest = path.strip_prefix(there).ok()?;
@@ -338,7 +340,7 @@ pub fn real(path: &Path) -> Option<PathBuf> {
 /// Reads a file; None if there is none, or if it is too large.
 pub fn read(path: &Path) -> Option<Vec<u8>> {
     let meta = std::fs::metadata(path).ok()?;
-    let small = meta.is_file() && meta.len() <= MOST_BYTES as u64;
+    let small = meta.is_file() && meta.len() <= MAX_BYTES as u64;
     small.then(|| std::fs::read(path).ok())?
 }
 

@@ -21,10 +21,10 @@ use super::workspace::WorkspaceHandle;
 /// Number of attempts while the user types into the document.
 const TRIES: usize = 3;
 /// How long a command waits for the change that our edit causes.
-const PROMPT: Duration = Duration::from_millis(300);
+const COMMAND_TIMEOUT: Duration = Duration::from_millis(300);
 /// How long the client may take to send the change. Eglot sends it when idle, which it is only after the command is
 /// answered.
-const ECHO: Duration = Duration::from_secs(5);
+const CHANGE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Snapshot of the open documents of a workspace.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ impl OpenDocuments {
         let documents = session.documents.of(handle).into_iter();
         Self {
             documents: documents.map(|(_, document)| document).collect(),
-            reloads: session.abilities().own.reloads_from_disk,
+            reloads: session.features().own.reloads_from_disk,
         }
     }
 
@@ -70,7 +70,7 @@ impl OpenDocuments {
         documents
             .filter_map(|document| {
                 let path = document.place.as_ref()?.path.clone();
-                let text = document.as_saved().filter(|_| document.form.is_utf8())?;
+                let text = document.as_saved().filter(|_| document.format.is_utf8())?;
                 let on_disk = document::read(&root.join(path.to_path()));
                 // the client reloads it: a file that was just written has not arrived there yet
                 let clean = self.reloads && document.text == document.saved;
@@ -99,10 +99,10 @@ pub struct UnconfirmedEdits {
 /// Outcome of one edit.
 enum EditFate {
     /// The document with this URI has its new text.
-    Seen(String),
-    No,
+    Arrived(String),
+    NotTaken,
     /// The client has confirmed it for the document with this URI and version.
-    Said(String, i32),
+    Unconfirmed(String, i32),
 }
 
 /// An edit that the client has confirmed.
@@ -128,41 +128,41 @@ pub async fn apply(
     session: &Arc<ServerState>,
     handle: &Arc<WorkspaceHandle>,
     texts: Vec<NewText>,
-    waits: EditWait,
+    caller: EditWait,
 ) -> UnconfirmedEdits {
-    let patience = match waits {
-        EditWait::Command => PROMPT,
-        EditWait::Another => ECHO,
+    let timeout = match caller {
+        EditWait::Command => COMMAND_TIMEOUT,
+        EditWait::Another => CHANGE_TIMEOUT,
     };
-    let mut unseen = UnconfirmedEdits::default();
-    let mut said: Vec<ClientAnswer> = Vec::new();
-    let mut under_way = Vec::new();
+    let mut unconfirmed = UnconfirmedEdits::default();
+    let mut answers: Vec<ClientAnswer> = Vec::new();
+    let mut tasks = Vec::new();
     for text in texts {
         let (path, base) = (text.path.clone(), text.base);
         let (session, handle) = (session.clone(), handle.clone());
-        let one = async move { one(&session, &handle, &text, patience).await };
-        under_way.push((path, base, tokio::spawn(one)));
+        let task = async move { apply_one(&session, &handle, &text, timeout).await };
+        tasks.push((path, base, tokio::spawn(task)));
     }
-    for (path, base, one) in under_way {
-        match one.await {
-            Ok(EditFate::Seen(uri)) => goes_on(session, &uri, base),
-            Ok(EditFate::Said(uri, version)) => {
-                unseen.awaited.push(path.clone());
-                said.push(ClientAnswer {
+    for (path, base, task) in tasks {
+        match task.await {
+            Ok(EditFate::Arrived(uri)) => set_base(session, &uri, base),
+            Ok(EditFate::Unconfirmed(uri, version)) => {
+                unconfirmed.awaited.push(path.clone());
+                answers.push(ClientAnswer {
                     path,
                     uri,
                     version,
                     base,
                 });
             }
-            Ok(EditFate::No) | Err(_) => unseen.not_taken.push(path),
+            Ok(EditFate::NotTaken) | Err(_) => unconfirmed.not_taken.push(path),
         }
     }
-    warn(session, &unseen.not_taken);
-    if !said.is_empty() {
-        tokio::spawn(follow_up(session.clone(), said));
+    warn(session, &unconfirmed.not_taken);
+    if !answers.is_empty() {
+        tokio::spawn(follow_up(session.clone(), answers));
     }
-    unseen
+    unconfirmed
 }
 
 /// Updates a document that still shows the old content of a file to the written one, if its editor does not reload.
@@ -173,7 +173,7 @@ pub async fn follow_disk(
 ) {
     let (Some(from), false) = (
         save.disk.content(),
-        session.abilities().own.reloads_from_disk,
+        session.features().own.reloads_from_disk,
     ) else {
         return;
     };
@@ -193,26 +193,26 @@ pub async fn follow_disk(
 }
 
 /// Sets the restored content as the base of a document's unsaved text.
-fn goes_on(session: &ServerState, uri: &str, base: Option<ContentId>) {
+fn set_base(session: &ServerState, uri: &str, base: Option<ContentId>) {
     session
         .documents
-        .with(uri, |document| document.goes_on_from(base));
-    session.touch(DocumentEvent::Changed(uri.to_owned()));
+        .with(uri, |document| document.set_base(base));
+    session.send_event(DocumentEvent::Changed(uri.to_owned()));
 }
 
 /// Waits for changes that the client has confirmed.
-async fn follow_up(session: Arc<ServerState>, said: Vec<ClientAnswer>) {
+async fn follow_up(session: Arc<ServerState>, answers: Vec<ClientAnswer>) {
     let mut left = Vec::new();
     for ClientAnswer {
         path,
         uri,
         version,
         base,
-    } in said
+    } in answers
     {
         let moved = |document: &Document| document.version != version;
-        if session.comes_to(&uri, ECHO, moved).await {
-            goes_on(&session, &uri, base);
+        if session.wait_for(&uri, CHANGE_TIMEOUT, moved).await {
+            set_base(&session, &uri, base);
         } else if session.documents.get(&uri).is_some() {
             left.push(path);
         }
@@ -227,31 +227,31 @@ fn warn(session: &ServerState, left: &[RelPath]) {
     session.say(MessageType::Warning, messages::notice::not_taken(left));
 }
 
-async fn one(
+async fn apply_one(
     session: &ServerState,
     handle: &WorkspaceHandle,
     new: &NewText,
-    patience: Duration,
+    timeout: Duration,
 ) -> EditFate {
     for _ in 0..TRIES {
         let Some((uri, document)) = find(session, handle, &new.path) else {
             // closed meanwhile: the handler of `didClose` asks the user whether to write the file
-            return EditFate::No;
+            return EditFate::NotTaken;
         };
         let Some(target) = document.text_of(&new.content) else {
-            return EditFate::No;
+            return EditFate::NotTaken;
         };
         if document.text == target.as_str() {
-            return EditFate::Seen(uri);
+            return EditFate::Arrived(uri);
         }
         if !document.is(new.from) {
             // typed since it was planned
-            return EditFate::No;
+            return EditFate::NotTaken;
         }
-        let edits = edits::between(&document.text, &target, session.abilities().encoding);
-        let edit = change(session.abilities(), &uri, document.version, &edits);
+        let edits = edits::between(&document.text, &target, session.features().encoding);
+        let edit = change(session.features(), &uri, document.version, &edits);
         let Ok(edit) = serde_json::from_value::<WorkspaceEdit>(edit) else {
-            return EditFate::No;
+            return EditFate::NotTaken;
         };
         let asked = tokio::time::timeout(ANSWER, session.client.apply_edit(edit));
         let refused = match asked.await {
@@ -265,29 +265,29 @@ async fn one(
                 false
             }
         };
-        let patience = if refused { PROMPT } else { patience };
+        let timeout = if refused { COMMAND_TIMEOUT } else { timeout };
         let is_target = |document: &Document| document.text == target.as_str();
-        if session.comes_to(&uri, patience, is_target).await {
-            return EditFate::Seen(uri);
+        if session.wait_for(&uri, timeout, is_target).await {
+            return EditFate::Arrived(uri);
         }
         let now = session.documents.get(&uri);
         let is_same = now.is_some_and(|now| now.version == document.version);
         if !refused && is_same {
             // The edit may be applied and not sent yet: a second one would then hit other text.
-            return EditFate::Said(uri, document.version);
+            return EditFate::Unconfirmed(uri, document.version);
         }
         tracing::info!("{uri}: the edit was refused, or something was typed");
     }
-    EditFate::No
+    EditFate::NotTaken
 }
 
 /// Builds the edits of a document in the form that the client supports.
-fn change(abilities: &ClientFeatures, uri: &str, version: i32, edits: &[TextEdit]) -> Value {
-    if !abilities.versioned_edits {
+fn change(features: &ClientFeatures, uri: &str, version: i32, edits: &[TextEdit]) -> Value {
+    if !features.versioned_edits {
         return json!({ "changes": { uri: edits } });
     }
     let document = json!({ "uri": uri, "version": version });
-    if !abilities.annotated_edits {
+    if !features.annotated_edits {
         return json!({ "documentChanges": [{ "textDocument": document, "edits": edits }] });
     }
     let annotated = edits.iter().map(|edit| {

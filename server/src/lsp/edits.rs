@@ -8,13 +8,13 @@ use tower_lsp::gen_lsp_types::{Range, TextEdit};
 use super::position::Encoding;
 
 /// Time limit of the search for small edits.
-const PATIENCE: Duration = Duration::from_millis(500);
+const TIME_LIMIT: Duration = Duration::from_millis(500);
 
 /// Returns edits that turn `old` into `new`, in order and without overlap.
 pub fn between(old: &Rope, new: &str, encoding: Encoding) -> Vec<TextEdit> {
     let before = old.to_string();
     let (a, b) = (lines(&before), lines(new));
-    let deadline = Some(Instant::now() + PATIENCE);
+    let deadline = Some(Instant::now() + TIME_LIMIT);
     let ops = capture_diff_slices_deadline(Algorithm::Myers, &a, &b, deadline);
     let starts = starts(&a);
     let mut edits = Vec::new();
@@ -22,12 +22,12 @@ pub fn between(old: &Rope, new: &str, encoding: Encoding) -> Vec<TextEdit> {
         if matches!(op, DiffOp::Equal { .. }) {
             continue;
         }
-        let (gone, come) = (op.old_range(), op.new_range());
-        let removed: String = a[gone.clone()].concat();
-        let added: String = b[come].concat();
+        let (old_lines, new_lines) = (op.old_range(), op.new_range());
+        let removed: String = a[old_lines.clone()].concat();
+        let added: String = b[new_lines].concat();
         let (head, tail) = common(&removed, &added);
-        let at = starts[gone.start] + head;
-        let end = starts[gone.start] + removed.len() - tail;
+        let at = starts[old_lines.start] + head;
+        let end = starts[old_lines.start] + removed.len() - tail;
         let position = |byte: usize| encoding.position(old, old.byte_to_char(byte));
         edits.push(TextEdit {
             range: Range {

@@ -15,32 +15,32 @@ use super::workspace::{WorkspaceHandle, WriteAccess};
 
 /// The documents that a restore affects.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Which {
+pub enum Affected {
     /// All documents: another branch was checked out.
     All,
-    These(BTreeSet<RelPath>),
+    Paths(BTreeSet<RelPath>),
 }
 
-impl Which {
-    fn has(&self, path: &RelPath) -> bool {
+impl Affected {
+    fn contains(&self, path: &RelPath) -> bool {
         match self {
             Self::All => true,
-            Self::These(paths) => paths.contains(path),
+            Self::Paths(paths) => paths.contains(path),
         }
     }
 }
 
 /// Returns the paths that restores among the entries changed, and the newest node of these; None without a restore.
-pub fn restored(entries: &[Entry], switched: bool) -> Option<(Which, Option<NodeId>)> {
+pub fn restored(entries: &[Entry], switched: bool) -> Option<(Affected, Option<NodeId>)> {
     let restores = entries.iter().filter(|entry| entry.operation.is_some());
     let newest = restores.clone().map(|entry| entry.node.id).max();
     if switched {
-        return Some((Which::All, newest));
+        return Some((Affected::All, newest));
     }
     let changes = restores.flat_map(|entry| &entry.changes);
     let states = changes.flat_map(|c| [&c.change.before, &c.change.after]);
     let paths = states.flatten().map(|placed| placed.path.clone()).collect();
-    newest.map(|newest| (Which::These(paths), Some(newest)))
+    newest.map(|newest| (Affected::Paths(paths), Some(newest)))
 }
 
 /// Returns the newest finished operation, and true if a switch is among those after `seen`.
@@ -59,13 +59,16 @@ pub fn done_since(engine: &Engine, seen: Option<OpId>) -> Result<(Option<OpId>, 
 pub async fn follow(
     session: Arc<ServerState>,
     handle: Arc<WorkspaceHandle>,
-    which: Which,
+    affected: Affected,
     node: Option<NodeId>,
 ) {
     let _alone = (handle.restoring.lock().await, handle.serving.lock().await);
     let concerned = |document: &Document| {
-        let place = document.place.as_ref().filter(|p| which.has(&p.path))?;
-        if session.will_reload(document) || !document.form.is_utf8() {
+        let place = document
+            .place
+            .as_ref()
+            .filter(|p| affected.contains(&p.path))?;
+        if session.will_reload(document) || !document.format.is_utf8() {
             return None;
         }
         Some(OpenText {

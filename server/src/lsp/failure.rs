@@ -73,7 +73,7 @@ impl From<backstitch_core::Error> for Box<Failure> {
             ErrorKind::Other => FailureKind::Failed,
         };
         let mut failure = Failure::new(kind, error.to_string());
-        failure.hint = error.hint().as_ref().map(hint::words);
+        failure.hint = error.hint().as_ref().map(hint::text);
         failure
     }
 }

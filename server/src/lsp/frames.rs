@@ -11,16 +11,16 @@ use tower_lsp::jsonrpc::{Request, Response};
 pub const UNREADABLE: &str = "backstitch/unreadable";
 
 /// Maximum length of a message in bytes; a longer one is skipped.
-const LONGEST: u64 = 512 << 20;
+const MAX_MESSAGE: u64 = 512 << 20;
 /// Maximum length of a header line; a longer one is not a header.
-const HEADER: u64 = 4096;
+const MAX_HEADER_LINE: u64 = 4096;
 /// Number of bytes kept of such a line, which may end with the next header.
-const KEPT: usize = 4096;
-const PIPE: usize = 64 << 10;
+const HEADER_TAIL: usize = 4096;
+const PIPE_SIZE: usize = 64 << 10;
 
 /// Returns the input without messages at which the transport would fail.
 pub fn guarded(from: impl AsyncRead + Unpin + Send + 'static) -> DuplexStream {
-    let (mut to, guarded) = tokio::io::duplex(PIPE);
+    let (mut to, guarded) = tokio::io::duplex(PIPE_SIZE);
     tokio::spawn(async move {
         let mut messages = Messages::new(from);
         while let Ok(Some(body)) = messages.next().await {
@@ -80,7 +80,7 @@ impl<R: AsyncRead + Unpin> Messages<R> {
         let mut line = Vec::new();
         loop {
             let read = (&mut self.from)
-                .take(HEADER)
+                .take(MAX_HEADER_LINE)
                 .read_until(b'\n', &mut line)
                 .await?;
             if read == 0 {
@@ -89,13 +89,13 @@ impl<R: AsyncRead + Unpin> Messages<R> {
             if line.ends_with(b"\n") {
                 return Ok(Some(line));
             }
-            let surplus = line.len().saturating_sub(KEPT);
+            let surplus = line.len().saturating_sub(HEADER_TAIL);
             line.drain(..surplus);
         }
     }
 
     async fn body(&mut self, length: u64) -> std::io::Result<Vec<u8>> {
-        if length > LONGEST {
+        if length > MAX_MESSAGE {
             let mut rest = (&mut self.from).take(length);
             tokio::io::copy(&mut rest, &mut tokio::io::sink()).await?;
             return Ok(unreadable(&format!("{length} bytes are too many")));
@@ -137,21 +137,21 @@ fn readable(body: &[u8]) -> serde_json::Result<()> {
 struct Members {
     #[serde(default)]
     method: Option<IgnoredAny>,
-    #[serde(default, deserialize_with = "there")]
+    #[serde(default, deserialize_with = "is_present")]
     result: bool,
-    #[serde(default, deserialize_with = "there")]
+    #[serde(default, deserialize_with = "is_present")]
     error: bool,
 }
 
 /// True also if the member is null.
-fn there<'de, D: Deserializer<'de>>(member: D) -> Result<bool, D::Error> {
+fn is_present<'de, D: Deserializer<'de>>(member: D) -> Result<bool, D::Error> {
     IgnoredAny::deserialize(member).map(|_| true)
 }
 
 fn unreadable(why: &str) -> Vec<u8> {
     tracing::warn!("a message that cannot be read: {why}");
-    let word = json!({ "jsonrpc": "2.0", "method": UNREADABLE, "params": { "why": why } });
-    word.to_string().into_bytes()
+    let placeholder = json!({ "jsonrpc": "2.0", "method": UNREADABLE, "params": { "why": why } });
+    placeholder.to_string().into_bytes()
 }
 
 #[cfg(test)]
@@ -215,8 +215,8 @@ mod tests {
         let body = r#"{"jsonrpc":"2.0","method":"shutdown","id":1}"#;
         let good = framed(body);
         for wrong in [0, 1, body.len() - 1, body.len() + 1, body.len() + 18] {
-            let told = format!("Content-Length: {wrong}\r\n\r\n{body}");
-            let all = passed(format!("{told}{good}{good}{good}").as_bytes());
+            let framed_wrong = format!("Content-Length: {wrong}\r\n\r\n{body}");
+            let all = passed(format!("{framed_wrong}{good}{good}{good}").as_bytes());
             assert_eq!(
                 all[all.len() - 2..],
                 ["shutdown", "shutdown"],

@@ -9,7 +9,7 @@ use super::messages::{self, Now};
 use crate::file_changes::FileChange;
 
 /// Maximum number of lines of the change.
-const LINES: usize = 16;
+const MAX_LINES: usize = 16;
 
 /// Returns None for a line from before Backstitch, or one that is not saved yet.
 pub fn text(
@@ -20,7 +20,7 @@ pub fn text(
     now: Now,
     markdown: bool,
 ) -> Result<Option<String>> {
-    let Some(mut text) = messages::who(author, now, markdown) else {
+    let Some(mut text) = messages::hover_author(author, now, markdown) else {
         return Ok(None);
     };
     if let Some(change) = change(engine, author, path, line)? {
@@ -67,12 +67,12 @@ fn change(engine: &Engine, author: &Author, path: &RelPath, line: &str) -> Resul
     let added = lines(&hunk.added).into_iter().map(|l| format!("+{l}"));
     let all: Vec<String> = removed.chain(added).collect();
     let mut text = String::new();
-    for line in all.iter().take(LINES) {
+    for line in all.iter().take(MAX_LINES) {
         text.push_str(line);
         text.push('\n');
     }
-    if all.len() > LINES {
-        text.push_str(&messages::more_lines(all.len() - LINES));
+    if all.len() > MAX_LINES {
+        text.push_str(&messages::more_lines(all.len() - MAX_LINES));
         text.push('\n');
     }
     Ok(Some(text))

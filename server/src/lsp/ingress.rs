@@ -26,7 +26,7 @@ use super::commands;
 use super::frames::UNREADABLE;
 use super::from_proto;
 use super::messages::refusal;
-use super::progress::{CALLED_OFF, Carried};
+use super::progress::{CANCELLATION, TrackedRequest};
 use super::session::ServerState;
 
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Service<Request> for Ingress {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        if is_told(request.method())
+        if is_notification(request.method())
             && let Some(id @ (Id::Number(_) | Id::String(_))) = request.id()
         {
             // a sender that gives an id waits for an answer
@@ -63,8 +63,8 @@ impl Service<Request> for Ingress {
             let error = Response::from_error(id.clone(), error);
             return Box::pin(std::future::ready(Ok(Some(error))));
         }
-        if STATE.contains(&request.method()) {
-            take_up(&self.session, request);
+        if STATE_NOTIFICATIONS.contains(&request.method()) {
+            apply_notification(&self.session, request);
             return Box::pin(std::future::ready(Ok(None)));
         }
         if request.method() == UNREADABLE {
@@ -74,7 +74,7 @@ impl Service<Request> for Ingress {
         if request.method() == "exit" {
             self.session.exit();
         }
-        if is_carried_through(&self.session, &request) {
+        if cancels_tracked(&self.session, &request) {
             return Box::pin(std::future::ready(Ok(None)));
         }
         let id = request.id().cloned();
@@ -84,17 +84,23 @@ impl Service<Request> for Ingress {
             Err(error) => return Box::pin(std::future::ready(Ok(Some(*error)))),
         };
         let called = self.inner.call(request);
-        let carried = id.clone().filter(|_| CARRIED.contains(&method.as_str()));
-        let carried = carried.map(|id| Carried::begin(&self.session, id));
+        let tracked = id.clone().filter(|_| RUN_TO_END.contains(&method.as_str()));
+        let tracked = tracked.map(|id| TrackedRequest::begin(&self.session, id));
         let answer = tokio::spawn(async move {
-            match carried {
-                Some(carried) => CALLED_OFF.scope(carried.off.clone(), called).await,
+            match tracked {
+                Some(tracked) => {
+                    CANCELLATION
+                        .scope(tracked.cancellation.clone(), called)
+                        .await
+                }
                 None => called.await,
             }
         });
         Box::pin(async move {
             match answer.await {
-                Ok(answer) => answer.map(|answer| answer.map(|answer| in_words(&method, answer))),
+                Ok(answer) => {
+                    answer.map(|answer| answer.map(|answer| with_plain_error(&method, answer)))
+                }
                 Err(error) => {
                     tracing::error!("{method}: {error}");
                     Ok(id.map(|id| Response::from_error(id, Error::internal_error())))
@@ -106,7 +112,7 @@ impl Service<Request> for Ingress {
 
 /// Methods that change files or the history. They run to their end after a cancellation, and their answer reports the
 /// result.
-const CARRIED: [&str; 4] = [
+const RUN_TO_END: [&str; 4] = [
     "workspace/executeCommand",
     "backstitch/applyEdit",
     "backstitch/turnBegin",
@@ -114,13 +120,13 @@ const CARRIED: [&str; 4] = [
 ];
 
 /// True if this cancels a request that runs to its end. The library would answer that nothing was done.
-fn is_carried_through(session: &ServerState, request: &Request) -> bool {
+fn cancels_tracked(session: &ServerState, request: &Request) -> bool {
     if request.method() != "$/cancelRequest" {
         return false;
     }
     let id = request.params().and_then(|params| params.get("id"));
     let id = id.and_then(|id| from_value::<Id>(id.clone()).ok());
-    id.is_some_and(|id| session.running.call_off(&id))
+    id.is_some_and(|id| session.running.cancel_request(&id))
 }
 
 /// Checks the arguments of our own requests; returns an error response if they are wrong.
@@ -141,11 +147,11 @@ fn checked(request: Request) -> Result<Request, Box<Response>> {
 }
 
 /// Replaces the library's error about unreadable parameters, which has Rust's type names, by a plain one.
-fn in_words(method: &str, answer: Response) -> Response {
-    let is_librarys =
+fn with_plain_error(method: &str, answer: Response) -> Response {
+    let is_from_library =
         |error: &Error| error.code == ErrorCode::InvalidParams && error.data.is_none();
     match answer.into_parts() {
-        (id, Err(error)) if is_librarys(&error) => {
+        (id, Err(error)) if is_from_library(&error) => {
             tracing::info!("{method}: {}", error.message);
             let failure = arguments::unreadable(method, &error.message);
             Response::from_error(id, failure.into())
@@ -155,7 +161,7 @@ fn in_words(method: &str, answer: Response) -> Response {
 }
 
 /// Notifications that change the server's state.
-const STATE: [&str; 10] = [
+const STATE_NOTIFICATIONS: [&str; 10] = [
     "textDocument/didOpen",
     "textDocument/didChange",
     "textDocument/didSave",
@@ -169,17 +175,17 @@ const STATE: [&str; 10] = [
 ];
 
 /// True for notifications, which get no answer.
-fn is_told(method: &str) -> bool {
+fn is_notification(method: &str) -> bool {
     // the library does not answer methods with this prefix
     let is_optional = method.starts_with("$/");
-    STATE.contains(&method) || method == UNREADABLE || is_optional
+    STATE_NOTIFICATIONS.contains(&method) || method == UNREADABLE || is_optional
 }
 
-fn take_up(session: &Arc<ServerState>, request: Request) {
+fn apply_notification(session: &Arc<ServerState>, request: Request) {
     let (method, _, params) = request.into_parts();
     let params = params.unwrap_or_default();
-    let taken = catch_unwind(AssertUnwindSafe(|| change(session, &method, params)));
-    match taken {
+    let outcome = catch_unwind(AssertUnwindSafe(|| change(session, &method, params)));
+    match outcome {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::warn!("{method}: {error}; left alone"),
         Err(_) => tracing::error!("{method}: a panic; left alone"),
@@ -188,8 +194,8 @@ fn take_up(session: &Arc<ServerState>, request: Request) {
 
 /// Reads the changes of a document. The library would take one with an unreadable range for the whole text.
 fn edits(params: Value) -> serde_json::Result<DidChangeTextDocumentParams> {
-    let told = params["contentChanges"].as_array().into_iter().flatten();
-    let ranged: Vec<bool> = told.map(|change| !change["range"].is_null()).collect();
+    let changes = params["contentChanges"].as_array().into_iter().flatten();
+    let ranged: Vec<bool> = changes.map(|change| !change["range"].is_null()).collect();
     let params: DidChangeTextDocumentParams = from_value(params)?;
     let read = params.content_changes.iter().zip(ranged);
     for (change, ranged) in read {
@@ -210,7 +216,7 @@ fn change(session: &Arc<ServerState>, method: &str, params: Value) -> serde_json
             let uri = params["textDocument"]["uri"].as_str().map(str::to_owned);
             let read = edits(params);
             if let (Err(_), Some(uri)) = (&read, uri) {
-                session.lose(&uri);
+                session.mark_out_of_sync(&uri);
             }
             let params = read?;
             let document = &params.text_document;
@@ -219,7 +225,7 @@ fn change(session: &Arc<ServerState>, method: &str, params: Value) -> serde_json
         }
         "window/workDoneProgress/cancel" => {
             let params: WorkDoneProgressCancelParams = from_value(params)?;
-            session.running.cancel(&params.token);
+            session.running.cancel_work(&params.token);
         }
         "textDocument/didSave" => {
             let params: DidSaveTextDocumentParams = from_value(params)?;
@@ -243,11 +249,11 @@ fn change(session: &Arc<ServerState>, method: &str, params: Value) -> serde_json
         }
         "workspace/didCreateFiles" => {
             let files = from_value::<CreateFilesParams>(params)?.files;
-            session.came_or_went(files.iter().map(|file| file.uri.as_ref()));
+            session.scan_files(files.iter().map(|file| file.uri.as_ref()));
         }
         "workspace/didDeleteFiles" => {
             let files = from_value::<DeleteFilesParams>(params)?.files;
-            session.came_or_went(files.iter().map(|file| file.uri.as_ref()));
+            session.scan_files(files.iter().map(|file| file.uri.as_ref()));
         }
         _ => {
             let settings = from_value::<DidChangeConfigurationParams>(params)?.settings;

@@ -18,7 +18,7 @@ use super::blame_groups::Group;
 use crate::render::{self, Paint};
 
 /// Maximum columns of a prompt in a lens.
-const PROMPT: usize = 32;
+const PROMPT_COLUMNS: usize = 32;
 
 /// The current time, for ages.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,7 @@ impl Now {
 pub fn turn(author: &Author, work: &AgentWork, now: Now) -> String {
     let mut text = match &work.turn {
         Some(turn) => {
-            let prompt = render::cut(&render::clean(&turn.prompt), PROMPT);
+            let prompt = render::cut(&render::clean(&turn.prompt), PROMPT_COLUMNS);
             let prompt = if prompt.is_empty() {
                 String::new()
             } else {
@@ -135,7 +135,7 @@ pub mod action {
 }
 
 /// Formats the author of a line for a hover, as Markdown or plain text.
-pub fn who(author: &Author, now: Now, markdown: bool) -> Option<String> {
+pub fn hover_author(author: &Author, now: Now, markdown: bool) -> Option<String> {
     let bold = |text: &str| {
         if markdown {
             format!("**{}**", escaped(text))
@@ -274,7 +274,7 @@ pub fn nothing_of(turn: &str) -> String {
     format!("{turn} itself changed nothing here.")
 }
 
-pub fn stands_in(place: &std::path::Path) -> String {
+pub fn shown_in(place: &std::path::Path) -> String {
     format!("It stands in {}.", place.display())
 }
 
@@ -282,7 +282,7 @@ pub fn stands_in(place: &std::path::Path) -> String {
 pub mod progress {
     use backstitch_core::Progress;
 
-    pub fn far(progress: &Progress) -> String {
+    pub fn report(progress: &Progress) -> String {
         match progress.total {
             Some(total) => format!("{}: {} of {total}", progress.what, progress.done),
             None => format!("{}: {}", progress.what, progress.done),

@@ -56,7 +56,7 @@ use outgoing::ResponseWriter;
 use session::ServerState;
 
 /// Maximum number of concurrent requests. Others wait in the pipe; none of ours waits for the client.
-const AT_ONCE: usize = 256;
+const MAX_CONCURRENT: usize = 256;
 
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -69,10 +69,10 @@ pub struct Options {
 
 /// Serves until the client leaves. Returns an error if the client sent no `shutdown`.
 pub fn run(options: &Options) -> Result<()> {
-    memory::is_given_back();
+    memory::restart_with_trim_threshold();
     log(options)?;
     if let Some(dir) = &options.store_dir
-        && let Err(error) = can_be_written(dir)
+        && let Err(error) = check_writable(dir)
     {
         tracing::error!(
             "--store-dir {}: nothing can be recorded there: {error}; name a directory that can be written to",
@@ -95,7 +95,7 @@ pub fn run(options: &Options) -> Result<()> {
 }
 
 /// Checks the directory, or its nearest existing parent.
-fn can_be_written(dir: &Path) -> std::io::Result<()> {
+fn check_writable(dir: &Path) -> std::io::Result<()> {
     let dir = std::path::absolute(dir)?;
     let there = dir.ancestors().find(|dir| dir.exists());
     tempfile::tempfile_in(there.unwrap_or(&dir)).map(|_| ())
@@ -118,28 +118,34 @@ where
     I: AsyncRead + Unpin + Send + 'static,
     O: AsyncWrite + Unpin,
 {
-    let (heard, hearing) = unbounded_channel();
-    let (touched, touching) = unbounded_channel();
-    let (opened, opening) = unbounded_channel();
+    let (store_sender, store_events) = unbounded_channel();
+    let (document_sender, document_events) = unbounded_channel();
+    let (workspace_sender, opened_workspaces) = unbounded_channel();
     let (service, socket) = backend::service(|client| {
-        Arc::new(ServerState::new(client, store_dir, heard, touched, opened))
+        Arc::new(ServerState::new(
+            client,
+            store_dir,
+            store_sender,
+            document_sender,
+            workspace_sender,
+        ))
     });
     let session = service.inner().session.clone();
     let to = ResponseWriter::new(to, service.inner().outgoing.clone());
-    tokio::spawn(buffers::record(session.clone(), touching));
-    tokio::spawn(notifications::follow(session.clone(), hearing));
-    tokio::spawn(pending_saves::follow(session.clone(), opening));
+    tokio::spawn(buffers::record(session.clone(), document_events));
+    tokio::spawn(notifications::follow(session.clone(), store_events));
+    tokio::spawn(pending_saves::follow(session.clone(), opened_workspaces));
     let server = Server::new(frames::guarded(from), to, socket);
-    let server = server.concurrency_level(AT_ONCE);
+    let server = server.concurrency_level(MAX_CONCURRENT);
     let serving = server.serve(Ingress::new(service));
     let leaving = session.clone();
-    let whole = async move {
+    let serving_and_leaving = async move {
         serving.await;
         if leaving.is_leaving() {
-            buffers::leave(&leaving).await;
+            buffers::close_all(&leaving).await;
         }
     };
-    (session, whole)
+    (session, serving_and_leaving)
 }
 
 fn log(options: &Options) -> Result<()> {

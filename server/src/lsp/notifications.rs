@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use backstitch_core::model::{Change, ContentId, Kind, NodeId, OpId, RelPath};
-use backstitch_core::{Entry, Error, LogFilter, OpenText, RequestOutcome, Result, RecorderStatus};
+use backstitch_core::{Entry, Error, LogFilter, OpenText, RecorderStatus, RequestOutcome, Result};
 use backstitch_protocol::{DidCheckpoint, DidRewind, Recorder, Status, TimelineChanged};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -22,27 +22,27 @@ use super::external_changes;
 use super::messages::notice;
 use super::restore;
 use super::session::ServerState;
-use super::store_watcher::StoreNews;
+use super::store_watcher::StoreEvent;
 use super::workspace::{WorkspaceHandle, WriteAccess};
 use crate::to_protocol;
 
 /// Maximum number of checkpoints that are announced one by one; after more, the client has to read the timeline
 /// again.
-const TOLD: usize = 50;
+const MAX_ANNOUNCED: usize = 50;
 
 /// Handles the events of all stores. Runs until the server ends.
-pub async fn follow(session: Arc<ServerState>, mut heard: UnboundedReceiver<StoreNews>) {
-    let mut last: HashMap<PathBuf, SeenHistory> = HashMap::new();
-    while let Some(heard) = heard.recv().await {
-        let (StoreNews::Opened(root) | StoreNews::Rang(root)) = &heard;
-        let (root, Some(handle)) = (root.clone(), session.room_at(root)) else {
+pub async fn follow(session: Arc<ServerState>, mut events: UnboundedReceiver<StoreEvent>) {
+    let mut last: HashMap<PathBuf, HistoryPosition> = HashMap::new();
+    while let Some(event) = events.recv().await {
+        let (StoreEvent::Opened(root) | StoreEvent::Committed(root)) = &event;
+        let (root, Some(handle)) = (root.clone(), session.handle_at(root)) else {
             continue;
         };
-        session.heed_settings(&handle);
-        if let StoreNews::Opened(_) = heard {
+        session.check_settings(&handle);
+        if let StoreEvent::Opened(_) = event {
             // later entries are new
-            if let Ok(news) = news(&handle, None).await {
-                last.insert(root, news.seen);
+            if let Ok(new) = read_new(&handle, None).await {
+                last.insert(root, new.position);
             }
             continue;
         }
@@ -51,29 +51,30 @@ pub async fn follow(session: Arc<ServerState>, mut heard: UnboundedReceiver<Stor
         let since = last.get(&root).copied();
         if since.is_none() {
             // a store may have appeared: text typed before it is recorded
-            buffers::keep_all(&session, &handle, false).await;
+            buffers::record_all(&session, &handle, false).await;
         } else {
-            buffers::written_below(&session, &handle).await;
+            buffers::record_written_below(&session, &handle).await;
         }
-        match news(&handle, since).await {
-            Ok(news) => {
-                if since.is_some_and(|since| news.seen.head < since.head) {
+        match read_new(&handle, since).await {
+            Ok(new) => {
+                if since.is_some_and(|since| new.position.head < since.head) {
                     // another history: unsaved text is not in it yet
-                    buffers::keep_all(&session, &handle, false).await;
+                    buffers::record_all(&session, &handle, false).await;
                 }
-                last.insert(root, news.seen);
-                tell(&session, &handle, &news.entries).await;
-                if let Some((which, node)) =
-                    external_changes::restored(&news.entries, news.switched)
+                last.insert(root, new.position);
+                announce(&session, &handle, &new.entries).await;
+                if let Some((affected, node)) =
+                    external_changes::restored(&new.entries, new.switched)
                 {
-                    let followed = external_changes::follow(session.clone(), handle, which, node);
+                    let followed =
+                        external_changes::follow(session.clone(), handle, affected, node);
                     tokio::spawn(followed);
                 }
             }
             Err(Error::NoStore(_)) => {
                 // the store was removed: unsaved text starts another one
                 last.remove(&root);
-                buffers::keep_all(&session, &handle, false).await;
+                buffers::record_all(&session, &handle, false).await;
             }
             Err(error) => tracing::info!("{}: {error}", root.display()),
         }
@@ -81,9 +82,9 @@ pub async fn follow(session: Arc<ServerState>, mut heard: UnboundedReceiver<Stor
 }
 
 /// Sends the recorder's status of a workspace, now and after each change.
-pub async fn standing(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
-    session.begun().await;
-    if !session.abilities().own.notifications {
+pub async fn report_recorder(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
+    session.wait_until_ready().await;
+    if !session.features().own.notifications {
         return;
     }
     let mut standing = handle.standing();
@@ -103,7 +104,10 @@ pub async fn standing(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
             workspace: to_protocol::text(root.as_os_str().as_encoded_bytes()),
             recorder,
         };
-        session.client.send_notification::<Stands>(status).await;
+        session
+            .client
+            .send_notification::<StatusNotification>(status)
+            .await;
         if standing.changed().await.is_err() {
             return;
         }
@@ -112,24 +116,24 @@ pub async fn standing(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
 
 /// Position up to which a store's history was handled.
 #[derive(Clone, Copy, Debug)]
-struct SeenHistory {
+struct HistoryPosition {
     head: NodeId,
     operation: Option<OpId>,
 }
 
 /// Events since a position.
 struct Since {
-    seen: SeenHistory,
+    position: HistoryPosition,
     /// Oldest first; empty if there was no position before.
     entries: Vec<Entry>,
     /// True if another branch was checked out.
     switched: bool,
 }
 
-async fn news(handle: &WorkspaceHandle, since: Option<SeenHistory>) -> Result<Since> {
+async fn read_new(handle: &WorkspaceHandle, since: Option<HistoryPosition>) -> Result<Since> {
     let asked = handle.ask(move |engine| {
         let newest = engine.log(&LogFilter {
-            limit: Some(if since.is_some() { TOLD } else { 1 }),
+            limit: Some(if since.is_some() { MAX_ANNOUNCED } else { 1 }),
             all_branches: true,
             ..LogFilter::default()
         })?;
@@ -138,10 +142,10 @@ async fn news(handle: &WorkspaceHandle, since: Option<SeenHistory>) -> Result<Si
         let new = |entry: &Entry| since.is_some_and(|last| entry.node.id > last.head);
         let mut entries: Vec<Entry> = newest.into_iter().filter(new).collect();
         entries.reverse();
-        let seen = since.and_then(|seen| seen.operation);
+        let seen = since.and_then(|position| position.operation);
         let (operation, switched) = external_changes::done_since(engine, seen)?;
         Ok(Since {
-            seen: SeenHistory { head, operation },
+            position: HistoryPosition { head, operation },
             entries,
             switched: switched && since.is_some(),
         })
@@ -149,35 +153,48 @@ async fn news(handle: &WorkspaceHandle, since: Option<SeenHistory>) -> Result<Si
     asked.await
 }
 
-async fn tell(session: &Arc<ServerState>, handle: &Arc<WorkspaceHandle>, entries: &[Entry]) {
-    let wants = session.abilities().own.notifications;
+async fn announce(session: &Arc<ServerState>, handle: &Arc<WorkspaceHandle>, entries: &[Entry]) {
+    let wants = session.features().own.notifications;
     let workspace = to_protocol::path(handle.root());
     for entry in entries {
-        under(session, handle, entry).await;
+        warn_unsaved_below(session, handle, entry).await;
         if wants {
             let made = DidCheckpoint {
                 workspace: workspace.clone(),
                 checkpoint: to_protocol::checkpoint(entry),
             };
-            session.client.send_notification::<Made>(made).await;
+            session
+                .client
+                .send_notification::<CheckpointNotification>(made)
+                .await;
             if let Some(operation) = &entry.operation {
                 let rewound = DidRewind {
                     workspace: workspace.clone(),
                     operation: to_protocol::operation(operation),
                     checkpoint: entry.node.id.to_string(),
                 };
-                session.client.send_notification::<Rewound>(rewound).await;
+                session
+                    .client
+                    .send_notification::<RewindNotification>(rewound)
+                    .await;
             }
         }
     }
     if wants {
         let changed = TimelineChanged { workspace };
-        session.client.send_notification::<Longer>(changed).await;
+        session
+            .client
+            .send_notification::<TimelineNotification>(changed)
+            .await;
     }
 }
 
 /// Records unsaved text of files that an agent wrote to at the agent's checkpoint, and warns the user.
-async fn under(session: &Arc<ServerState>, handle: &Arc<WorkspaceHandle>, entry: &Entry) {
+async fn warn_unsaved_below(
+    session: &Arc<ServerState>,
+    handle: &Arc<WorkspaceHandle>,
+    entry: &Entry,
+) {
     if entry.node.kind != Kind::Step {
         return;
     }
@@ -211,8 +228,8 @@ async fn under(session: &Arc<ServerState>, handle: &Arc<WorkspaceHandle>, entry:
     });
     let kept = keeping.await.map(|()| node);
     let agent = entry.session.as_ref().map(|s| s.agent.as_str());
-    let said = notice::written_below(agent, &done, kept);
-    session.say(MessageType::Warning, said);
+    let message = notice::written_below(agent, &done, kept);
+    session.say(MessageType::Warning, message);
 }
 
 fn touches(change: &Change, path: &RelPath) -> bool {
@@ -237,7 +254,7 @@ fn is_typed(document: &Document, change: &Change, root: &Path) -> bool {
 
 /// Applies restores that other processes hand to this editor.
 async fn serve(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
-    let _one_by_one = handle.serving.lock().await;
+    let _guard = handle.serving.lock().await;
     let (session, handle) = (&session, &handle);
     let taken = handle.act(false, |WriteAccess { engine, lease }| {
         engine.take_requests(&lease)
@@ -258,8 +275,8 @@ async fn serve(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
         let Ok((mut answer, texts)) = done.await else {
             continue;
         };
-        let unseen = editing::apply(session, handle, texts, EditWait::Another).await;
-        (answer.not_taken, answer.awaited) = (unseen.not_taken, unseen.awaited);
+        let unconfirmed = editing::apply(session, handle, texts, EditWait::Another).await;
+        (answer.not_taken, answer.awaited) = (unconfirmed.not_taken, unconfirmed.awaited);
         let answered = handle.act(false, move |WriteAccess { engine, .. }| {
             engine.answer_request(id, &answer)
         });
@@ -283,7 +300,15 @@ macro_rules! notification {
     };
 }
 
-notification!(Made, DidCheckpoint, "backstitch/didCheckpoint");
-notification!(Rewound, DidRewind, "backstitch/didRewind");
-notification!(Longer, TimelineChanged, "backstitch/timelineChanged");
-notification!(Stands, Status, "backstitch/status");
+notification!(
+    CheckpointNotification,
+    DidCheckpoint,
+    "backstitch/didCheckpoint"
+);
+notification!(RewindNotification, DidRewind, "backstitch/didRewind");
+notification!(
+    TimelineNotification,
+    TimelineChanged,
+    "backstitch/timelineChanged"
+);
+notification!(StatusNotification, Status, "backstitch/status");

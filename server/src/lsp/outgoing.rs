@@ -12,9 +12,9 @@ use serde_json::Value;
 use tokio::io::AsyncWrite;
 
 /// Below this length in bytes the tree costs no more than the text.
-const LARGE: usize = 4096;
+const LARGE_ANSWER: usize = 4096;
 /// More answers than can be under way. Older ones belong to cancelled requests.
-const KEPT: usize = 2 * super::AT_ONCE;
+const MAX_KEPT: usize = 2 * super::MAX_CONCURRENT;
 const TICKET: &str = "backstitch:answer:";
 
 /// Texts of answers, by the numbers of their tickets.
@@ -31,7 +31,7 @@ impl Outgoing {
     /// Returns the value that a handler answers with.
     pub fn answer(&self, answer: &impl Serialize) -> Value {
         match serde_json::to_string(answer) {
-            Ok(text) if text.len() >= LARGE => Value::String(self.keep(text)),
+            Ok(text) if text.len() >= LARGE_ANSWER => Value::String(self.keep(text)),
             _ => serde_json::to_value(answer).unwrap_or_default(),
         }
     }
@@ -41,7 +41,7 @@ impl Outgoing {
         texts.next += 1;
         let number = texts.next;
         texts.kept.push_back((number, text));
-        if texts.kept.len() > KEPT {
+        if texts.kept.len() > MAX_KEPT {
             texts.kept.pop_front();
         }
         format!("{TICKET}{number}")
@@ -60,10 +60,10 @@ pub struct ResponseWriter<W> {
     to: W,
     outgoing: Arc<Outgoing>,
     /// Start of an incomplete message.
-    begun: Vec<u8>,
+    partial: Vec<u8>,
     /// Parts to write, and the number of bytes of the first that are written.
     queue: VecDeque<Vec<u8>>,
-    gone: usize,
+    written: usize,
 }
 
 impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
@@ -71,33 +71,34 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
         Self {
             to,
             outgoing,
-            begun: Vec::new(),
+            partial: Vec::new(),
             queue: VecDeque::new(),
-            gone: 0,
+            written: 0,
         }
     }
 
     /// Queues the complete messages.
-    fn sort(&mut self) {
-        while let Some((body, end)) = frame(&self.begun) {
-            match spliced(&self.begun[body..end], &self.outgoing) {
+    fn queue_messages(&mut self) {
+        while let Some((body, end)) = frame(&self.partial) {
+            match spliced(&self.partial[body..end], &self.outgoing) {
                 Some(parts) => self.queue.extend(parts),
-                None => self.queue.push_back(self.begun[..end].to_vec()),
+                None => self.queue.push_back(self.partial[..end].to_vec()),
             }
-            self.begun.drain(..end);
+            self.partial.drain(..end);
         }
     }
 
     fn poll_empty(&mut self, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
         while let Some(first) = self.queue.front() {
-            let written = ready!(Pin::new(&mut self.to).poll_write(context, &first[self.gone..]))?;
+            let written =
+                ready!(Pin::new(&mut self.to).poll_write(context, &first[self.written..]))?;
             if written == 0 {
                 return Poll::Ready(Err(std::io::ErrorKind::WriteZero.into()));
             }
-            self.gone += written;
-            if self.gone == first.len() {
+            self.written += written;
+            if self.written == first.len() {
                 self.queue.pop_front();
-                self.gone = 0;
+                self.written = 0;
             }
         }
         Poll::Ready(Ok(()))
@@ -112,8 +113,8 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for ResponseWriter<W> {
     ) -> Poll<std::io::Result<usize>> {
         // a client that does not read gets no more data
         ready!(self.poll_empty(context))?;
-        self.begun.extend_from_slice(bytes);
-        self.sort();
+        self.partial.extend_from_slice(bytes);
+        self.queue_messages();
         Poll::Ready(Ok(bytes.len()))
     }
 
@@ -214,9 +215,9 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_nobody_fetched_are_forgotten() {
+    fn old_answers_are_dropped() {
         let outgoing = Outgoing::default();
-        for _ in 0..=KEPT {
+        for _ in 0..=MAX_KEPT {
             outgoing.keep(String::new());
         }
         assert_eq!(outgoing.take(1), None);

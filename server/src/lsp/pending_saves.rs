@@ -16,7 +16,7 @@ use super::views;
 use super::workspace::{WorkspaceHandle, WriteAccess};
 
 /// Asks about a document that showed a restored text when it was closed. `text`: its text, including later typing.
-pub async fn closed(
+pub async fn on_closed(
     session: &Arc<ServerState>,
     handle: &Arc<WorkspaceHandle>,
     save: &PendingSave,
@@ -32,7 +32,7 @@ pub async fn closed(
             };
             engine.settle_pending(&path, &how).map(|_| ())
         });
-        told(session, handle, save, settled.await);
+        report_outcome(session, handle, save, settled.await);
     }
 }
 
@@ -47,7 +47,12 @@ async fn ask(session: &Arc<ServerState>, question: &str) -> Option<bool> {
     }
 }
 
-fn told(session: &ServerState, handle: &WorkspaceHandle, save: &PendingSave, settled: Result<()>) {
+fn report_outcome(
+    session: &ServerState,
+    handle: &WorkspaceHandle,
+    save: &PendingSave,
+    settled: Result<()>,
+) {
     if let Err(error) = settled {
         session.say(
             MessageType::Error,
@@ -63,17 +68,20 @@ pub async fn follow(
     mut opened: UnboundedReceiver<Arc<WorkspaceHandle>>,
 ) {
     while let Some(handle) = opened.recv().await {
-        tokio::spawn(notifications::standing(session.clone(), handle.clone()));
-        tokio::spawn(left(session.clone(), handle));
+        tokio::spawn(notifications::report_recorder(
+            session.clone(),
+            handle.clone(),
+        ));
+        tokio::spawn(offer_leftovers(session.clone(), handle));
     }
 }
 
 /// Offers the unsaved text of editors that ended to the next editor that opens the workspace.
-async fn left(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
-    session.begun().await;
+async fn offer_leftovers(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
+    session.wait_until_ready().await;
     let waiting = handle.ask(|engine| engine.left_waiting()).await;
     for save in waiting.unwrap_or_default() {
-        left_waiting(&session, &handle, &save).await;
+        offer_pending(&session, &handle, &save).await;
     }
     // a file that waits for a save, and whose question was not answered, is not offered as text, too
     let found = handle.ask(|engine| {
@@ -128,7 +136,7 @@ async fn left(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
 }
 
 /// Asks about a restored document whose editor ended. If the file is written, text that was typed since is included.
-async fn left_waiting(
+async fn offer_pending(
     session: &Arc<ServerState>,
     handle: &Arc<WorkspaceHandle>,
     save: &PendingSave,
@@ -154,7 +162,7 @@ async fn left_waiting(
         }
         Ok(())
     });
-    told(session, handle, save, settled.await);
+    report_outcome(session, handle, save, settled.await);
     if write {
         editing::follow_disk(session, handle, save).await;
     }

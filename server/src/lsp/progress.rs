@@ -19,9 +19,9 @@ use super::messages::progress as messages;
 use super::session::ServerState;
 
 /// Work that is done within this time shows no progress.
-const AFTER: Duration = Duration::from_millis(500);
+const SHOW_AFTER: Duration = Duration::from_millis(500);
 /// Interval of progress reports.
-const STEP: Duration = Duration::from_millis(200);
+const REPORT_INTERVAL: Duration = Duration::from_millis(200);
 
 tokio::task_local! {
     /// Cancellation of the request that the current task works for.
@@ -32,39 +32,40 @@ tokio::task_local! {
 #[derive(Debug, Default)]
 pub struct Cancellation {
     /// Also set if the progress was cancelled.
-    off: Arc<AtomicBool>,
+    flag: Arc<AtomicBool>,
     cancelled: AtomicBool,
-    told: Notify,
+    notify: Notify,
 }
 
 impl Cancellation {
-    fn call(&self) {
-        self.off.store(true, Ordering::Relaxed);
+    fn cancel(&self) {
+        self.flag.store(true, Ordering::Relaxed);
         self.cancelled.store(true, Ordering::Relaxed);
-        self.told.notify_waiters();
+        self.notify.notify_waiters();
     }
 }
 
 /// Returns the flag that is set when the current request is cancelled.
-pub fn off() -> Arc<AtomicBool> {
-    let off = CANCELLATION.try_with(|called| called.off.clone());
-    off.unwrap_or_default()
+pub fn cancel_flag() -> Arc<AtomicBool> {
+    let flag = CANCELLATION.try_with(|cancellation| cancellation.flag.clone());
+    flag.unwrap_or_default()
 }
 
 /// True if the current request was cancelled, for which LSP has an error of its own.
 pub fn is_cancelled() -> bool {
-    let cancelled = CANCELLATION.try_with(|called| called.cancelled.load(Ordering::Relaxed));
+    let cancelled =
+        CANCELLATION.try_with(|cancellation| cancellation.cancelled.load(Ordering::Relaxed));
     cancelled.unwrap_or_default()
 }
 
 /// Waits until the current request is cancelled.
 pub async fn wait_for_cancellation() {
-    let Ok(called) = CANCELLATION.try_with(Arc::clone) else {
+    let Ok(cancellation) = CANCELLATION.try_with(Arc::clone) else {
         return std::future::pending().await;
     };
-    let told = called.told.notified();
-    if !called.cancelled.load(Ordering::Relaxed) {
-        told.await;
+    let notified = cancellation.notify.notified();
+    if !cancellation.cancelled.load(Ordering::Relaxed) {
+        notified.await;
     }
 }
 
@@ -73,22 +74,27 @@ pub async fn wait_for_cancellation() {
 pub struct TrackedRequest {
     session: Arc<ServerState>,
     id: Id,
-    pub off: Arc<Cancellation>,
+    pub cancellation: Arc<Cancellation>,
 }
 
 impl TrackedRequest {
     pub fn begin(session: &Arc<ServerState>, id: Id) -> Self {
-        let off = Arc::<Cancellation>::default();
-        session.running.requests.insert(id.clone(), off.clone());
+        let cancellation = Arc::<Cancellation>::default();
+        let requests = &session.running.requests;
+        requests.insert(id.clone(), cancellation.clone());
         let session = session.clone();
-        Self { session, id, off }
+        Self {
+            session,
+            id,
+            cancellation,
+        }
     }
 }
 
 impl Drop for TrackedRequest {
     fn drop(&mut self) {
         // the server may be ending: work that has not begun must not begin
-        self.off.call();
+        self.cancellation.cancel();
         self.session.running.requests.remove(&self.id);
     }
 }
@@ -97,21 +103,21 @@ impl Drop for TrackedRequest {
 #[derive(Debug, Default)]
 pub struct Running {
     count: AtomicU32,
-    off: DashMap<String, Arc<AtomicBool>>,
+    flags: DashMap<String, Arc<AtomicBool>>,
     requests: DashMap<Id, Arc<Cancellation>>,
 }
 
 impl Running {
     /// Cancels a request. Returns true if the request answers by itself.
-    pub fn call_off(&self, id: &Id) -> bool {
+    pub fn cancel_request(&self, id: &Id) -> bool {
         let found = self.requests.get(id);
-        found.map(|off| off.call()).is_some()
+        found.map(|request| request.cancel()).is_some()
     }
 
     /// Cancels the work of a progress token.
-    pub fn cancel(&self, token: &ProgressToken) {
-        if let Some(off) = self.off.get(&name(token)) {
-            off.store(true, Ordering::Relaxed);
+    pub fn cancel_work(&self, token: &ProgressToken) {
+        if let Some(flag) = self.flags.get(&name(token)) {
+            flag.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -126,23 +132,23 @@ fn name(token: &ProgressToken) -> String {
 /// Handle through which a piece of work reports progress.
 #[derive(Clone, Debug)]
 pub struct WorkDone {
-    far: Arc<watch::Sender<Option<Progress>>>,
-    off: Arc<AtomicBool>,
+    progress: Arc<watch::Sender<Option<Progress>>>,
+    flag: Arc<AtomicBool>,
 }
 
 impl WorkDone {
     /// Reports the engine's progress and lets it be cancelled, until the guard is dropped.
-    pub fn tell<'e>(&self, engine: &'e mut Engine) -> ReportingEngine<'e> {
-        let far = self.far.clone();
+    pub fn reporting<'e>(&self, engine: &'e mut Engine) -> ReportingEngine<'e> {
+        let sender = self.progress.clone();
         engine.on_progress(move |progress| {
-            far.send_replace(Some(progress));
+            sender.send_replace(Some(progress));
         });
-        engine.call_off_with(self.off.clone());
+        engine.call_off_with(self.flag.clone());
         ReportingEngine(engine)
     }
 
-    pub fn far(&self, progress: Progress) {
-        self.far.send_replace(Some(progress));
+    pub fn report(&self, progress: Progress) {
+        self.progress.send_replace(Some(progress));
     }
 }
 
@@ -169,45 +175,45 @@ impl Drop for ReportingEngine<'_> {
     }
 }
 
-/// Runs a piece of work, and shows its progress if it takes long. `off`: cancels it.
+/// Runs a piece of work, and shows its progress if it takes long. `flag`: cancels it.
 pub async fn with<T, W: Future<Output = T>>(
     session: &Arc<ServerState>,
     title: String,
-    off: Arc<AtomicBool>,
+    flag: Arc<AtomicBool>,
     work: impl FnOnce(WorkDone) -> W,
 ) -> T {
-    let (far, heard) = watch::channel(None);
+    let (progress, receiver) = watch::channel(None);
     let shown = WorkDone {
-        far: Arc::new(far),
-        off: off.clone(),
+        progress: Arc::new(progress),
+        flag: flag.clone(),
     };
     let work = work(shown);
     if !session.features().progress {
         return work.await;
     }
-    let teller = tokio::spawn(tell(session.clone(), title, off, heard));
+    let reporter = tokio::spawn(show(session.clone(), title, flag, receiver));
     let done = work.await;
     // the reporter ends by itself, since its channel closes with the work
-    drop(teller);
+    drop(reporter);
     done
 }
 
-async fn tell(
+async fn show(
     session: Arc<ServerState>,
     title: String,
-    off: Arc<AtomicBool>,
-    mut far: watch::Receiver<Option<Progress>>,
+    flag: Arc<AtomicBool>,
+    mut progress: watch::Receiver<Option<Progress>>,
 ) {
-    let over = async |far: &mut watch::Receiver<Option<Progress>>, limit| {
-        let closed = async { while far.changed().await.is_ok() {} };
+    let over = async |progress: &mut watch::Receiver<Option<Progress>>, limit| {
+        let closed = async { while progress.changed().await.is_ok() {} };
         tokio::time::timeout(limit, closed).await.is_ok()
     };
-    if over(&mut far, AFTER).await {
+    if over(&mut progress, SHOW_AFTER).await {
         return;
     }
     let number = session.running.count.fetch_add(1, Ordering::Relaxed);
     let token = ProgressToken::String(format!("backstitch-{number}"));
-    session.running.off.insert(name(&token), off);
+    session.running.flags.insert(name(&token), flag);
     let create = WorkDoneProgressCreateParams {
         token: token.clone(),
     };
@@ -226,14 +232,14 @@ async fn tell(
                 .await;
         };
         say(json!({ "kind": "begin", "title": title, "cancellable": true })).await;
-        while !over(&mut far, STEP).await {
-            let now = *far.borrow();
+        while !over(&mut progress, REPORT_INTERVAL).await {
+            let now = *progress.borrow();
             if let Some(now) = now {
                 let percentage = now
                     .total
                     .filter(|total| *total > 0)
                     .map(|total| (now.done * 100 / total).min(100));
-                let mut report = json!({ "kind": "report", "message": messages::far(&now) });
+                let mut report = json!({ "kind": "report", "message": messages::report(&now) });
                 if let Some(percentage) = percentage {
                     report["percentage"] = percentage.into();
                 }
@@ -242,7 +248,7 @@ async fn tell(
         }
         say(json!({ "kind": "end" })).await;
     }
-    session.running.off.remove(&name(&token));
+    session.running.flags.remove(&name(&token));
 }
 
 /// `$/progress`, whose value has three forms.

@@ -16,14 +16,14 @@ use super::editing::{self, EditWait, NewText, OpenDocuments};
 use super::failure::{Failure, Reply};
 use super::hunk_selection;
 use super::messages::{choice, plan as messages, refusal};
-use super::progress::{self, off};
+use super::progress::{self, cancel_flag};
 use super::session::ServerState;
 use super::views;
 use super::workspace::{WorkspaceHandle, WriteAccess};
 use crate::to_protocol;
 
-fn is_called_off() -> bool {
-    off().load(Ordering::Relaxed)
+fn should_stop() -> bool {
+    cancel_flag().load(Ordering::Relaxed)
 }
 
 /// Number of times a plan is made again because something changed while it was shown.
@@ -60,9 +60,9 @@ impl RestoreCommand {
         rev: Option<String>,
         typed: &Choices,
     ) -> Reply<Self> {
-        let by_default = || verb == Verb::Rewind && session.config(&handle).rewinds_exactly();
+        let default_exact = || verb == Verb::Rewind && session.config(&handle).rewinds_exactly();
         let request = Request {
-            exact: typed.exact.unwrap_or_else(by_default),
+            exact: typed.exact.unwrap_or_else(default_exact),
             ..request(&handle, typed)?
         };
         Ok(Self {
@@ -105,8 +105,8 @@ impl RestoreCommand {
         self.request.hunks = chosen.await?;
         if self.request.hunks.is_empty() {
             let title = messages::doing(self.verb, self.rev.as_deref());
-            let said = refusal::nothing_at_lines(&title);
-            let failure = Failure::new(FailureKind::NotFound, said);
+            let message = refusal::nothing_at_lines(&title);
+            let failure = Failure::new(FailureKind::NotFound, message);
             return Err(failure.hint(refusal::NOTHING_AT_LINES_HINT));
         }
         Ok(self)
@@ -149,28 +149,28 @@ pub struct ShownPlan {
 
 /// Plans a restore without applying it.
 pub async fn plan(session: &Arc<ServerState>, job: &RestoreCommand) -> Reply<ShownPlan> {
-    let mine = job.clone();
+    let command = job.clone();
     let open = OpenDocuments::of(session, &job.handle);
     let title = messages::looking(job.verb, job.rev.as_deref());
     let work = |shown: progress::WorkDone| {
         job.handle.act(false, move |WriteAccess { engine, lease }| {
-            planned(&mut shown.tell(engine), &mine, &lease, &open)
+            planned(&mut shown.reporting(engine), &command, &lease, &open)
         })
     };
-    Ok(progress::with(session, title, off(), work).await?)
+    Ok(progress::with(session, title, cancel_flag(), work).await?)
 }
 
 fn planned(
     engine: &mut Engine,
-    mine: &RestoreCommand,
+    command: &RestoreCommand,
     lease: &EditorLease,
     open: &OpenDocuments,
 ) -> backstitch_core::Result<ShownPlan> {
-    let request = mine.request(engine, lease, open)?;
+    let request = command.request(engine, lease, open)?;
     let plan = engine.plan(&request)?;
     Ok(ShownPlan {
-        title: messages::title(mine.verb, mine.rev.as_deref().unwrap_or(&plan.target)),
-        document: to_protocol::plan(&plan, mine.rev.as_deref(), "code"),
+        title: messages::title(command.verb, command.rev.as_deref().unwrap_or(&plan.target)),
+        document: to_protocol::plan(&plan, command.rev.as_deref(), "code"),
         plan,
     })
 }
@@ -195,7 +195,7 @@ pub async fn run(session: &Arc<ServerState>, mut job: RestoreCommand) -> Reply<R
             confirm(session, &job, &shown).await?;
             fingerprint = Some(shown.plan.fingerprint.clone());
         }
-        if is_called_off() {
+        if should_stop() {
             return Err(Failure::cancelled());
         }
         let asked = fingerprint.is_some() && job.confirm;
@@ -203,8 +203,8 @@ pub async fn run(session: &Arc<ServerState>, mut job: RestoreCommand) -> Reply<R
             Ok(applied) => return Ok(RestoreResult::Applied(Box::new(applied))),
             // something changed while the plan was shown: the new plan is shown
             Err(failure) if asked && failure.kind == FailureKind::Refused => {
-                let again = plan(session, &job).await?;
-                if again.plan.fingerprint == shown.plan.fingerprint {
+                let new = plan(session, &job).await?;
+                if new.plan.fingerprint == shown.plan.fingerprint {
                     return Err(failure);
                 }
             }
@@ -273,35 +273,35 @@ async fn apply(
     job: &RestoreCommand,
     fingerprint: Option<String>,
 ) -> Reply<protocol::Applied> {
-    let mine = job.clone();
+    let command = job.clone();
     let _alone = job.handle.restoring.lock().await;
     let open = OpenDocuments::of(session, &job.handle);
     let title = messages::doing(job.verb, job.rev.as_deref());
     let work = |shown: progress::WorkDone| {
         job.handle.act(false, move |WriteAccess { engine, lease }| {
-            let mut engine = shown.tell(engine);
-            let request = mine.request(&engine, &lease, &open)?;
-            let applied = engine.apply(&request, fingerprint.as_deref(), &mut |far| {
-                shown.far(far);
+            let mut engine = shown.reporting(engine);
+            let request = command.request(&engine, &lease, &open)?;
+            let applied = engine.apply(&request, fingerprint.as_deref(), &mut |progress| {
+                shown.report(progress);
             })?;
             // if another editor applied it, the texts are in its documents
             let texts = match &applied.by {
                 None => texts(&engine, &applied.plan)?,
                 Some(_) => Vec::new(),
             };
-            let document = to_protocol::applied(&applied, mine.rev.as_deref(), "code");
+            let document = to_protocol::applied(&applied, command.rev.as_deref(), "code");
             Ok((applied, texts, document))
         })
     };
-    let worked = progress::with(session, title, off(), work);
+    let worked = progress::with(session, title, cancel_flag(), work);
     let (applied, texts, mut document) = worked.await?;
     session.changed(&job.handle);
     let unsaved: Vec<_> = texts.iter().map(|text| text.path.clone()).collect();
-    let unseen = editing::apply(session, &job.handle, texts, EditWait::Command).await;
-    document.not_taken = to_protocol::paths(&unseen.not_taken);
-    document.awaited = to_protocol::paths(&unseen.awaited);
-    let said = messages::done(job.verb, job.rev.as_deref(), &applied, &unsaved);
-    session.report(said);
+    let unconfirmed = editing::apply(session, &job.handle, texts, EditWait::Command).await;
+    document.not_taken = to_protocol::paths(&unconfirmed.not_taken);
+    document.awaited = to_protocol::paths(&unconfirmed.awaited);
+    let message = messages::done(job.verb, job.rev.as_deref(), &applied, &unsaved);
+    session.report(message);
     Ok(document)
 }
 

@@ -15,7 +15,7 @@ pub struct ClientSettings {
     /// In `initializationOptions`, valid until the server ends.
     initial: SourceValues,
     /// In `didChangeConfiguration`, key by key.
-    told: SourceValues,
+    notified: SourceValues,
     /// In the last answer to `workspace/configuration`, which is complete.
     answered: SourceValues,
 }
@@ -35,8 +35,8 @@ type Read = Vec<(Key, Result<Option<Setting>, ()>)>;
 
 impl ClientSettings {
     /// Returns the client's settings.
-    pub fn said(&self) -> SourceValues {
-        self.answered.or(&self.told).or(&self.initial)
+    pub fn effective(&self) -> SourceValues {
+        self.answered.or(&self.notified).or(&self.initial)
     }
 
     /// Returns the directory of all stores, as the client set it at the start.
@@ -49,9 +49,9 @@ impl ClientSettings {
 
     /// Applies settings: a section by its name, keys with the section as prefix, or the section's content alone. Keys
     /// are nested or have dots. Keys that are left out stay unchanged. Returns the errors.
-    pub fn update(&mut self, told: &Value) -> Vec<String> {
+    pub fn update(&mut self, sent: &Value) -> Vec<String> {
         let mut wrong = Vec::new();
-        let Some(all) = told.as_object() else {
+        let Some(all) = sent.as_object() else {
             return wrong;
         };
         let dotted = |key: &str| Some(key.strip_prefix(SECTION)?.strip_prefix('.')?.to_owned());
@@ -75,14 +75,14 @@ impl ClientSettings {
             // the section's content alone; else it belongs to another server
             self.section("", all, &mut read, &mut wrong);
         }
-        for (key, setting) in self.not_late(read, &mut wrong) {
+        for (key, setting) in self.without_late(read, &mut wrong) {
             match setting {
                 Ok(Some(setting)) => {
-                    self.told.set(key, setting);
+                    self.notified.set(key, setting);
                     self.answered.remove(key);
                 }
                 Ok(None) => {
-                    self.told.remove(key);
+                    self.notified.remove(key);
                     self.answered.remove(key);
                 }
                 Err(()) => {}
@@ -120,10 +120,10 @@ impl ClientSettings {
         let (mut read, mut wrong) = (Read::new(), Vec::new());
         self.section("", section, &mut read, &mut wrong);
         let before = std::mem::take(&mut self.answered);
-        for (key, setting) in self.not_late(read, &mut wrong) {
+        for (key, setting) in self.without_late(read, &mut wrong) {
             match setting {
                 Ok(Some(setting)) => self.answered.set(key, setting),
-                Ok(None) => self.told.remove(key),
+                Ok(None) => self.notified.remove(key),
                 Err(()) => {
                     if let Some(setting) = before.get(key) {
                         self.answered.set(key, setting.clone());
@@ -167,14 +167,14 @@ impl ClientSettings {
         }
         let setting = key.read(value, &value.to_string(), None);
         if let Err(why) = &setting {
-            let said = self.said();
-            wrong.push(messages::no_value(SECTION, key, why, said.get(key)));
+            let current = self.effective();
+            wrong.push(messages::no_value(SECTION, key, why, current.get(key)));
         }
         read.push((key, setting.map(Some).map_err(|_| ())));
     }
 
     /// Removes settings that come too late: stores are located at the start.
-    fn not_late(&self, mut read: Read, wrong: &mut Vec<String>) -> Read {
+    fn without_late(&self, mut read: Read, wrong: &mut Vec<String>) -> Read {
         let late = |(key, setting): &(Key, Result<Option<Setting>, ()>)| {
             let new = setting.as_ref().is_ok_and(Option::is_some);
             let same = || setting.as_ref().ok().and_then(Option::as_ref);

@@ -39,13 +39,13 @@ pub async fn diff(
     }
     let from = typed.rev.clone().unwrap_or_else(|| "@".into());
     let (rev, only) = (from.clone(), path.clone());
-    let until = match typed.rev2 {
-        Some(rev) => Until::Rev(rev),
-        None => Until::now(session, &handle),
+    let target = match typed.rev2 {
+        Some(rev) => DiffTarget::Rev(rev),
+        None => DiffTarget::now(session, &handle),
     };
-    let to = until.name();
+    let to = target.name();
     let patch = handle.act(false, move |WriteAccess { engine, .. }| {
-        let files = changed(engine, &rev, &until, only.as_ref())?;
+        let files = changed(engine, &rev, &target, only.as_ref())?;
         let patch: Vec<u8> = files.iter().flat_map(FileChange::patch).collect();
         Ok((
             patch,
@@ -94,7 +94,7 @@ async fn diff_of(
 }
 
 /// Maximum number of rows of the timeline.
-const ROWS: usize = 200;
+const MAX_ROWS: usize = 200;
 
 /// Shows the timeline, newest first; of one file if it is named.
 pub async fn timeline(
@@ -111,7 +111,7 @@ pub async fn timeline(
     let of_file = path.is_some();
     let entries = handle.ask(move |engine| {
         engine.log(&LogFilter {
-            limit: Some(ROWS),
+            limit: Some(MAX_ROWS),
             path,
             ..LogFilter::default()
         })
@@ -134,21 +134,21 @@ pub async fn timeline(
 pub fn changed(
     engine: &mut Engine,
     from: &str,
-    until: &Until,
+    target: &DiffTarget,
     only: Option<&RelPath>,
 ) -> backstitch_core::Result<Vec<FileChange>> {
     let from = engine.resolve(from)?;
-    let mut deltas = match until {
-        Until::Rev(to) => {
+    let mut deltas = match target {
+        DiffTarget::Rev(to) => {
             let to = engine.resolve(to)?;
             engine.compare(from, to)?
         }
-        Until::Disk | Until::Buffers(_) => {
+        DiffTarget::Disk | DiffTarget::Buffers(_) => {
             engine.compare_with_disk(from, only.map_or(&[], std::slice::from_ref))?
         }
     };
-    let texts: &[(RelPath, Vec<u8>)] = match until {
-        Until::Buffers(texts) => texts,
+    let texts: &[(RelPath, Vec<u8>)] = match target {
+        DiffTarget::Buffers(texts) => texts,
         _ => &[],
     };
     for (path, _) in texts {
@@ -228,14 +228,14 @@ fn is_at(state: &FileVersion, path: &RelPath) -> bool {
 
 /// Target of a diff.
 #[derive(Clone, Debug)]
-pub enum Until {
+pub enum DiffTarget {
     Rev(String),
     Disk,
     /// The disk, with the unsaved text of open documents.
     Buffers(Vec<(RelPath, Vec<u8>)>),
 }
 
-impl Until {
+impl DiffTarget {
     /// Reads the typed target: a revision, `disk` (the default), or `buffer`.
     pub fn read(typed: Option<&str>, session: &ServerState, handle: &WorkspaceHandle) -> Self {
         match typed {
@@ -296,15 +296,15 @@ pub async fn plan(
 }
 
 /// Maximum number of lines of a plan's diff: of one file, and in total.
-const OF_FILE: usize = 300;
-const IN_ALL: usize = 1000;
+const MAX_LINES_OF_FILE: usize = 300;
+const MAX_LINES: usize = 1000;
 
 /// Formats the diff of a plan, up to the limits.
 fn patches(engine: &Engine, plan: &Plan) -> String {
     let mut actions = plan.actions.iter().filter(|a| a.kind != ActionKind::Skip);
-    let (mut text, mut handle) = (String::new(), IN_ALL);
+    let (mut text, mut left) = (String::new(), MAX_LINES);
     while let Some(action) = actions.next() {
-        if handle == 0 {
+        if left == 0 {
             text.push('\n');
             text.push_str(&messages::more_files(1 + actions.count()));
             text.push('\n');
@@ -315,10 +315,10 @@ fn patches(engine: &Engine, plan: &Plan) -> String {
         };
         let patch = file.patch();
         let patch = String::from_utf8_lossy(&patch);
-        let most = handle.min(OF_FILE);
+        let most = left.min(MAX_LINES_OF_FILE);
         let shown: String = patch.split_inclusive('\n').take(most).collect();
         let all = patch.lines().count();
-        handle -= all.min(most);
+        left -= all.min(most);
         text.push('\n');
         text.push_str(&shown);
         if all > most {
@@ -330,21 +330,21 @@ fn patches(engine: &Engine, plan: &Plan) -> String {
 }
 
 /// Maximum size of a plan's texts in bytes: of one file, and in total.
-const TEXT_OF_FILE: usize = 1 << 20;
-const TEXT_IN_ALL: usize = 16 << 20;
+const MAX_TEXT_OF_FILE: usize = 1 << 20;
+const MAX_TEXT: usize = 16 << 20;
 
 /// Returns the texts of the files that a plan changes.
 pub fn planned(engine: &Engine, plan: &Plan) -> Vec<PlannedText> {
     let actions = plan.actions.iter().filter(|a| a.kind != ActionKind::Skip);
-    let (mut texts, mut handle) = (Vec::new(), TEXT_IN_ALL);
+    let (mut texts, mut left) = (Vec::new(), MAX_TEXT);
     for action in actions {
         let Ok(file) = FileChange::planned_in_editor(engine, plan, action) else {
             continue;
         };
-        let Some([now, then]) = file.texts(TEXT_OF_FILE.min(handle)) else {
+        let Some([now, then]) = file.texts(MAX_TEXT_OF_FILE.min(left)) else {
             continue;
         };
-        handle -= [&now, &then]
+        left -= [&now, &then]
             .map(|t| t.as_ref().map_or(0, String::len))
             .iter()
             .sum::<usize>();
@@ -370,8 +370,8 @@ fn base_name(path: &RelPath) -> String {
 
 /// Opens a text in the editor.
 async fn show(session: &Arc<ServerState>, name: &str, content: &[u8]) -> Reply<()> {
-    if session.abilities().virtual_documents {
-        let uri = session.views.keep(name, content);
+    if session.features().virtual_documents {
+        let uri = session.views.store(name, content);
         if shown(session, uri).await {
             return Ok(());
         }
@@ -379,12 +379,12 @@ async fn show(session: &Arc<ServerState>, name: &str, content: &[u8]) -> Reply<(
     let path = write(name, content).map_err(|error| {
         Failure::new(FailureKind::Failed, refusal::temporary(&error)).hint(refusal::TEMPORARY_HINT)
     })?;
-    if !session.abilities().show_document {
-        session.say(MessageType::Info, messages::stands_in(&path));
+    if !session.features().show_document {
+        session.say(MessageType::Info, messages::shown_in(&path));
         return Ok(());
     }
     if !shown(session, uri::of_path(&path)).await {
-        session.say(MessageType::Info, messages::stands_in(&path));
+        session.say(MessageType::Info, messages::shown_in(&path));
     }
     Ok(())
 }
@@ -406,17 +406,17 @@ async fn shown(session: &ServerState, uri: String) -> bool {
 pub struct Views(Mutex<Vec<(String, Arc<str>)>>);
 
 /// Maximum number of texts.
-const KEPT: usize = 64;
+const MAX_VIEWS: usize = 64;
 
 impl Views {
     /// Stores a text and returns its URI.
-    fn keep(&self, name: &str, content: &[u8]) -> String {
-        let uri = uri::of_view(NUMBER.fetch_add(1, Ordering::Relaxed), name);
+    fn store(&self, name: &str, content: &[u8]) -> String {
+        let uri = uri::of_view(NEXT_NUMBER.fetch_add(1, Ordering::Relaxed), name);
         let mut kept = self
             .0
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        if kept.len() == KEPT {
+        if kept.len() == MAX_VIEWS {
             kept.remove(0);
         }
         kept.push((uri.clone(), String::from_utf8_lossy(content).into()));
@@ -434,13 +434,13 @@ impl Views {
 }
 
 /// Number of the next view. Each view has a URI of its own, since editors do not reload an open document.
-static NUMBER: AtomicU64 = AtomicU64::new(1);
+static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
 
 /// Directory of the views that are files. Only the user can read them.
-static PLACE: OnceLock<Mutex<Option<TempDir>>> = OnceLock::new();
+static VIEW_DIR: OnceLock<Mutex<Option<TempDir>>> = OnceLock::new();
 
 fn write(name: &str, content: &[u8]) -> std::io::Result<std::path::PathBuf> {
-    let place = PLACE.get_or_init(Mutex::default);
+    let place = VIEW_DIR.get_or_init(Mutex::default);
     let mut place = place
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -456,7 +456,7 @@ fn write(name: &str, content: &[u8]) -> std::io::Result<std::path::PathBuf> {
         .collect();
     let own = dir
         .path()
-        .join(NUMBER.fetch_add(1, Ordering::Relaxed).to_string());
+        .join(NEXT_NUMBER.fetch_add(1, Ordering::Relaxed).to_string());
     std::fs::create_dir(&own)?;
     let path = own.join(plain);
     let mut file = tempfile::NamedTempFile::new_in(&own)?;
@@ -470,7 +470,7 @@ fn write(name: &str, content: &[u8]) -> std::io::Result<std::path::PathBuf> {
 
 /// Deletes the directory.
 pub fn clear() {
-    if let Some(place) = PLACE.get()
+    if let Some(place) = VIEW_DIR.get()
         && let Ok(mut place) = place.lock()
     {
         place.take();
@@ -495,7 +495,7 @@ pub async fn content(session: &ServerState, uri: &str) -> Reply<String> {
     });
     let handle = match known {
         Some(handle) => handle,
-        None => session.room_of(&document.root)?,
+        None => session.handle_of(&document.root)?,
     };
     let bytes = handle
         .ask(move |engine| {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use backstitch_core::{
-    EditorLease, Engine, Error, Recorder, Recording, Result, RecorderStatus, Workspace,
+    EditorLease, Engine, Error, Recorder, RecorderStatus, Recording, Result, Workspace,
 };
 use tokio::sync::{oneshot, watch};
 
@@ -53,12 +53,12 @@ impl WorkspaceHandle {
     pub fn open(workspace: Workspace, editor: &str) -> Result<Self> {
         let asks = spawn(workspace.clone(), None, "asks")?;
         let acts = spawn(workspace.clone(), Some(editor.to_owned()), "acts")?;
-        let (say, standing) = watch::channel(RecorderStatus::Waiting);
+        let (sender, standing) = watch::channel(RecorderStatus::Waiting);
         let recorder = Recorder::start(&workspace, Recording::default(), move |standing| {
             if let RecorderStatus::Failed(why) = &standing {
                 tracing::warn!("the files are not watched: {why}");
             }
-            say.send_replace(standing);
+            sender.send_replace(standing);
         })?;
         Ok(Self {
             _recorder: recorder,
@@ -94,21 +94,21 @@ impl WorkspaceHandle {
         T: Send + 'static,
         F: FnOnce(&mut Engine) -> Result<T> + Send + 'static,
     {
-        hand(&self.asks, move |worker| question(worker.engine(false)?)).await
+        send_job(&self.asks, move |worker| question(worker.engine(false)?)).await
     }
 
-    /// Runs a write, one after the other. `begins`: creates the store if there is none.
-    pub async fn act<T, F>(&self, begins: bool, work: F) -> Result<T>
+    /// Runs a write, one after the other. `create_store`: creates the store if there is none.
+    pub async fn act<T, F>(&self, create_store: bool, work: F) -> Result<T>
     where
         T: Send + 'static,
         F: FnOnce(WriteAccess<'_>) -> Result<T> + Send + 'static,
     {
-        hand(&self.acts, move |worker| work(worker.acting(begins)?)).await
+        send_job(&self.acts, move |worker| work(worker.acting(create_store)?)).await
     }
 
     /// Gives up the editor's lease after all earlier jobs. No write is possible after that.
     pub async fn leave(&self) {
-        let left = hand(&self.acts, |worker| {
+        let left = send_job(&self.acts, |worker| {
             worker.editor = None;
             Ok(())
         });
@@ -143,7 +143,7 @@ fn serve(mut worker: EngineWorker, jobs: &Receiver<EngineJob>) {
     }
 }
 
-async fn hand<T, F>(to: &Sender<EngineJob>, work: F) -> Result<T>
+async fn send_job<T, F>(to: &Sender<EngineJob>, work: F) -> Result<T>
 where
     T: Send + 'static,
     F: FnOnce(&mut EngineWorker) -> Result<T> + Send + 'static,
@@ -171,8 +171,8 @@ impl EngineWorker {
     }
 
     /// Returns the engine with this editor's lease.
-    fn acting(&mut self, begins: bool) -> Result<WriteAccess<'_>> {
-        self.engine(begins)?;
+    fn acting(&mut self, create_store: bool) -> Result<WriteAccess<'_>> {
+        self.engine(create_store)?;
         let (Some((engine, _)), Some((name, lease))) = (&mut self.engine, &mut self.editor) else {
             return Err(Error::NoStore(self.workspace.root.clone()));
         };
@@ -184,14 +184,14 @@ impl EngineWorker {
     }
 
     /// Returns the engine, up to date with other processes.
-    fn engine(&mut self, begins: bool) -> Result<&mut Engine> {
+    fn engine(&mut self, create_store: bool) -> Result<&mut Engine> {
         let there = identity(&self.workspace);
         let stale = |known: &(Engine, Option<StoreIdentity>)| known.1 != there;
         if self.engine.as_ref().is_some_and(stale) {
             self.close();
         }
         if self.engine.is_none() {
-            let engine = if begins {
+            let engine = if create_store {
                 Engine::open(&self.workspace)?
             } else {
                 Engine::open_existing(&self.workspace)?

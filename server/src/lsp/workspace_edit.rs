@@ -39,7 +39,7 @@ pub struct EditParts {
     /// Original path of each file that the edits so far have moved.
     origins: BTreeMap<PathBuf, PathBuf>,
     /// URIs of the client's part.
-    theirs: BTreeSet<String>,
+    client_uris: BTreeSet<String>,
 }
 
 /// The files of one workspace.
@@ -48,7 +48,7 @@ pub struct WorkspaceFiles {
     pub handle: Arc<WorkspaceHandle>,
     pub named: BTreeSet<PathBuf>,
     /// Named files whose content is overwritten or deleted.
-    pub doomed: BTreeSet<RelPath>,
+    pub overwritten: BTreeSet<RelPath>,
     /// Files that move with their directory, and their targets.
     pub moved: BTreeMap<RelPath, DocumentPath>,
 }
@@ -125,7 +125,7 @@ impl EditParts {
     }
 
     fn edit(&mut self, session: &ServerState, uri: &str, edits: Vec<TextEdit>) -> Reply<bool> {
-        let encoding = session.abilities().encoding;
+        let encoding = session.features().encoding;
         if !self.documents.contains_key(uri)
             && let Some(open) = session.documents.get(uri)
         {
@@ -160,9 +160,9 @@ impl EditParts {
         ignores: bool,
     ) -> Reply<bool> {
         let path = self.file(session, uri)?;
-        if self.is_theirs(session, uri) {
+        if self.is_clients(session, uri) {
             no_directory(&path, uri)?;
-            self.doom(session, &path)?;
+            self.mark_overwritten(session, &path)?;
             return Ok(true);
         }
         if self.exists(&path) && !replaces {
@@ -184,22 +184,22 @@ impl EditParts {
         if !self.exists(&from) {
             return Err(missing(old));
         }
-        let theirs = self.is_theirs(session, old) || self.is_theirs(session, new);
-        if self.exists(&to) && !replaces && !theirs {
+        let by_client = self.is_clients(session, old) || self.is_clients(session, new);
+        if self.exists(&to) && !replaces && !by_client {
             return if ignores { Ok(false) } else { Err(exists(new)) };
         }
         no_directory(&to, new)?;
-        self.doom(session, &to)?;
+        self.mark_overwritten(session, &to)?;
         self.move_below(session, &from, &to)?;
         let origin = self.origins.remove(&from).unwrap_or_else(|| from.clone());
         self.origins.insert(to.clone(), origin);
-        if theirs {
+        if by_client {
             let moved = self.documents.remove(old).map(|(_, after)| after);
             if let Some(moved) = moved.or_else(|| session.documents.get(old)) {
                 self.documents
                     .insert(new.to_owned(), (moved.clone(), moved));
             }
-            self.theirs.insert(new.to_owned());
+            self.client_uris.insert(new.to_owned());
             return Ok(true);
         }
         let text = self.texts.remove(&from);
@@ -232,8 +232,8 @@ impl EditParts {
             return Err(Failure::usage(messages::not_empty(uri)).hint(messages::NOT_EMPTY_HINT));
         }
         let mut work = Vec::new();
-        self.doom_below(session, &path, &mut work)?;
-        if self.is_theirs(session, uri) {
+        self.mark_below_deleted(session, &path, &mut work)?;
+        if self.is_clients(session, uri) {
             self.documents.remove(uri);
             return Ok(true);
         }
@@ -244,10 +244,10 @@ impl EditParts {
 
     /// True if only the client can do it: a document of it is open, or an earlier change of the client's part names
     /// it.
-    fn is_theirs(&self, session: &ServerState, uri: &str) -> bool {
+    fn is_clients(&self, session: &ServerState, uri: &str) -> bool {
         let below = format!("{}/", uri.trim_end_matches('/'));
         let open = session.documents.uris();
-        self.theirs.contains(uri)
+        self.client_uris.contains(uri)
             || open
                 .iter()
                 .any(|open| open == uri || open.starts_with(&below))
@@ -263,7 +263,8 @@ impl EditParts {
                     .hint(messages::VERSION_CONTROL_HINT),
             );
         }
-        let (Some(place), Some(real)) = (session.place(&path), document::real(&path)) else {
+        let (Some(place), Some(real)) = (session.place(&path), document::resolve_links(&path))
+        else {
             return Err(Failure::usage(messages::outside(uri)).hint(messages::OUTSIDE_HINT));
         };
         if path.is_symlink() {
@@ -278,7 +279,7 @@ impl EditParts {
         self.files.entry(root).or_insert_with(|| WorkspaceFiles {
             handle: handle.clone(),
             named: BTreeSet::new(),
-            doomed: BTreeSet::new(),
+            overwritten: BTreeSet::new(),
             moved: BTreeMap::new(),
         })
     }
@@ -288,7 +289,7 @@ impl EditParts {
     }
 
     /// Notes that the content at a path is overwritten or deleted.
-    fn doom(&mut self, session: &ServerState, path: &Path) -> Reply<()> {
+    fn mark_overwritten(&mut self, session: &ServerState, path: &Path) -> Reply<()> {
         let origin = self.origins.get(path).map_or(path, PathBuf::as_path);
         let origin = origin.to_path_buf();
         let Some(place) = session.place(&origin) else {
@@ -296,24 +297,24 @@ impl EditParts {
             return Err(Failure::new(FailureKind::Refused, said).hint(messages::BY_HAND));
         };
         self.name(&place.handle, origin);
-        self.files(&place.handle).doomed.insert(place.path);
+        self.files(&place.handle).overwritten.insert(place.path);
         Ok(())
     }
 
     /// Deletes a directory file by file, so that files that were created since stay.
-    fn doom_below(
+    fn mark_below_deleted(
         &mut self,
         session: &ServerState,
         path: &Path,
         work: &mut Vec<EditTarget>,
     ) -> Reply<()> {
         if path.is_symlink() || !path.is_dir() {
-            self.doom(session, path)?;
+            self.mark_overwritten(session, path)?;
             work.push(EditTarget::Delete(path.to_path_buf()));
             return Ok(());
         }
         for inside in inside(path)? {
-            self.doom_below(session, &inside, work)?;
+            self.mark_below_deleted(session, &inside, work)?;
         }
         let made = self.texts.iter().filter(|(_, text)| text.is_some());
         let made = made.filter(|(made, _)| made.parent() == Some(path) && !made.exists());
@@ -352,7 +353,7 @@ impl EditParts {
     fn write(&mut self, session: &ServerState, path: PathBuf, text: Document) -> Reply<()> {
         let bytes = text.as_saved();
         let bytes = bytes.ok_or_else(|| Failure::usage(messages::encoding(&path)))?;
-        self.doom(session, &path)?;
+        self.mark_overwritten(session, &path)?;
         self.texts.insert(path.clone(), Some(text));
         self.disk.push(EditTarget::Write(path, bytes));
         Ok(())

@@ -48,8 +48,8 @@ const PIECES: [&str; 32] = [
 ];
 
 /// Maximum length of a text, and maximum number of positions that are all checked.
-const LONG: usize = 20_000;
-const SHORT: usize = 300;
+const MAX_LENGTH: usize = 20_000;
+const MAX_CHECKED: usize = 300;
 
 /// Reads choices from bytes; after their end every choice is the first.
 struct Choices<'d>(&'d [u8]);
@@ -84,7 +84,7 @@ impl Choices<'_> {
         // now and then a very long line
         if count > 0 && self.byte() > 250 {
             text = text.repeat(1 + 8 * usize::from(self.byte()));
-            text.truncate(text.floor_char_boundary(LONG));
+            text.truncate(text.floor_char_boundary(MAX_LENGTH));
         }
         text
     }
@@ -110,35 +110,35 @@ pub fn run(input: &[u8]) {
         _ => Some(b"not \xff text".to_vec()),
     };
     let mut document = Document::opened(1, &text);
-    document.stands_at(None, file.as_deref());
-    in_file(&document, &text, file.as_deref());
+    document.set_path(None, file.as_deref());
+    check_saved(&document, &text, file.as_deref());
     let mut version = 1;
     while !from.0.is_empty() {
         version += 1;
         if from.below(4) == 0 {
             let new = new_text(&mut from, &text);
             let edits = edits::between(&document.text, &new, encoding);
-            smallest(&text, &new, &edits, encoding);
-            differing(&text, &new, encoding);
-            tell(&mut document, &of_edits(&edits), version, encoding);
+            check_edits(&text, &new, &edits, encoding);
+            check_spans(&text, &new, encoding);
+            send(&mut document, &of_edits(&edits), version, encoding);
             text = new;
         } else {
             let changes: Vec<Value> = (0..=from.below(3)).map(|_| change(&mut from)).collect();
             for change in &changes {
                 text = changed(&text, change, encoding);
             }
-            tell(&mut document, &changes, version, encoding);
+            send(&mut document, &changes, version, encoding);
         }
         assert_eq!(document.version, version);
         assert_eq!(document.text, text.as_str());
         assert_eq!(document.bytes(), text.as_bytes());
-        positions(&document.text, &text, &mut from);
-        if text.len() > LONG {
+        check_positions(&document.text, &text, &mut from);
+        if text.len() > MAX_LENGTH {
             return;
         }
     }
     #[cfg(unix)]
-    names(
+    check_name(
         &input
             .iter()
             .copied()
@@ -164,7 +164,7 @@ fn change(from: &mut Choices) -> Value {
     }
 }
 
-fn tell(document: &mut Document, changes: &[Value], version: i32, encoding: Encoding) {
+fn send(document: &mut Document, changes: &[Value], version: i32, encoding: Encoding) {
     let params = json!({
         "textDocument": { "uri": "file:///a", "version": version },
         "contentChanges": changes,
@@ -262,7 +262,7 @@ fn changed(text: &str, change: &Value, encoding: Encoding) -> String {
 // ---- what must hold -------------------------------------------------------------------------------------------------
 
 /// The written text of a save reads back as the same text.
-fn in_file(document: &Document, text: &str, file: Option<&[u8]>) {
+fn check_saved(document: &Document, text: &str, file: Option<&[u8]>) {
     assert_eq!(document.text, text);
     let Some(saved) = document.as_saved() else {
         assert!(file.is_some_and(|file| std::str::from_utf8(file).is_err()));
@@ -274,10 +274,10 @@ fn in_file(document: &Document, text: &str, file: Option<&[u8]>) {
     }
 }
 
-fn positions(rope: &Rope, text: &str, from: &mut Choices) {
+fn check_positions(rope: &Rope, text: &str, from: &mut Choices) {
     let mut places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
     places.push(text.len());
-    if places.len() > SHORT {
+    if places.len() > MAX_CHECKED {
         let any: Vec<usize> = (0..8).map(|_| from.number() as usize).collect();
         places = any.iter().map(|n| places[n % places.len()]).collect();
     }
@@ -302,7 +302,7 @@ fn positions(rope: &Rope, text: &str, from: &mut Choices) {
 }
 
 /// Applies edits as an editor does: all positions refer to the old text, in order and without overlap.
-fn smallest(old: &str, new: &str, edits: &[TextEdit], encoding: Encoding) {
+fn check_edits(old: &str, new: &str, edits: &[TextEdit], encoding: Encoding) {
     if old == new {
         assert_eq!(edits, []);
     }
@@ -311,9 +311,9 @@ fn smallest(old: &str, new: &str, edits: &[TextEdit], encoding: Encoding) {
     for edit in edits.iter().rev() {
         let start = offset(old, edit.range.start, encoding);
         let end = offset(old, edit.range.end, encoding);
-        for (at, told) in [(start, edit.range.start), (end, edit.range.end)] {
+        for (at, given) in [(start, edit.range.start), (end, edit.range.end)] {
             let exact = position(old, at, encoding);
-            assert_eq!(exact, Some(told), "a place that there is");
+            assert_eq!(exact, Some(given), "a position of the text");
         }
         assert!(start <= end && end <= before, "{edits:?} in {old:?}");
         assert!(old[start..end] != edit.new_text, "{edit:?} changes nothing");
@@ -332,16 +332,16 @@ fn of_edits(edits: &[TextEdit]) -> Vec<Value> {
 }
 
 /// Both sides are the same without the words that differ.
-fn differing(old: &str, new: &str, encoding: Encoding) {
+fn check_spans(old: &str, new: &str, encoding: Encoding) {
     let (a, b): (Vec<&str>, Vec<&str>) = (old.split('\n').collect(), new.split('\n').collect());
-    let (gone, come) = spans::of(&a, &b, encoding);
-    if gone.is_empty() && come.is_empty() {
+    let (removed, added) = spans::of(&a, &b, encoding);
+    if removed.is_empty() && added.is_empty() {
         return;
     }
     assert_eq!(
-        without(&a, &gone, encoding),
-        without(&b, &come, encoding),
-        "{gone:?} of {old:?}, {come:?} of {new:?}"
+        without(&a, &removed, encoding),
+        without(&b, &added, encoding),
+        "{removed:?} of {old:?}, {added:?} of {new:?}"
     );
 }
 
@@ -370,7 +370,7 @@ fn byte(line: &str, units: usize, encoding: Encoding) -> usize {
 
 /// Converts a file name to its URI and back.
 #[cfg(unix)]
-fn names(name: &[u8]) {
+fn check_name(name: &[u8]) {
     use std::os::unix::ffi::OsStrExt as _;
     let path = std::path::Path::new("/").join(std::ffi::OsStr::from_bytes(name));
     assert_eq!(uri::to_path(&uri::of_path(&path)), Some(path));
@@ -388,7 +388,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_found() {
+    fn found_inputs_pass() {
         for (file, input) in super::super::found("text") {
             println!("{}", file.display());
             run(&input);

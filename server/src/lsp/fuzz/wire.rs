@@ -17,10 +17,10 @@ use super::world::World;
 use crate::lsp::session::ServerState;
 
 /// Longer than any request takes, even on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum number of requests in a session: fewer than may be open at once, since no answer is read before all are
 /// sent.
-const MOST: usize = 200;
+const MAX_REQUESTS: usize = 200;
 /// Id of the last request.
 const LAST: &str = "the last";
 
@@ -38,7 +38,8 @@ pub fn whole(input: &[u8]) -> bool {
 fn session(input: &[u8], world: &World, store: bool) -> bool {
     let sent = bytes(input, world);
     let expected = Expected::of(&sent);
-    if expected.asked > MOST || expected.bodies.iter().any(|body| world.is_left(body)) {
+    if expected.asked > MAX_REQUESTS || expected.bodies.iter().any(|body| world.names_outside(body))
+    {
         return false;
     }
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -71,7 +72,7 @@ fn bytes(input: &[u8], world: &World) -> Vec<u8> {
                 });
             }
         } else if !line.is_empty() {
-            let own = std::str::from_utf8(line).map(|line| world.own(line).into_bytes());
+            let own = std::str::from_utf8(line).map(|line| world.localized(line).into_bytes());
             let body = own.unwrap_or_else(|_| line.to_vec());
             sent.extend(format!("Content-Length: {}\r\n\r\n", body.len()).bytes());
             sent.extend(body);
@@ -133,13 +134,13 @@ impl Expected {
                 return expected;
             };
             sent = rest;
-            expected.hear(body);
+            expected.expect(body);
         }
         expected.over |= length.is_some() || !sent.is_empty();
         expected
     }
 
-    fn hear(&mut self, body: &[u8]) {
+    fn expect(&mut self, body: &[u8]) {
         let is_object = body.trim_ascii_start().starts_with(b"{");
         let text = std::str::from_utf8(body).ok().filter(|_| is_object);
         let parts = text.map(serde_json::from_str::<Parts>);
@@ -225,16 +226,16 @@ async fn talk(sent: Vec<u8>, expected: &Expected, world: &World) {
         assert!(talk.has(expected), "{:?}, not {expected:#?}", talk.answers);
     }
     within("it ends", serving).await.unwrap();
-    settle(&session).await;
+    finish_jobs(&session).await;
 }
 
 async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
-    let done = tokio::time::timeout(PATIENCE, future).await;
-    done.unwrap_or_else(|late| panic!("{what}: {late} ({} s)", PATIENCE.as_secs()))
+    let done = tokio::time::timeout(TIMEOUT, future).await;
+    done.unwrap_or_else(|late| panic!("{what}: {late} ({} s)", TIMEOUT.as_secs()))
 }
 
 /// Waits until every workspace has finished its jobs, and checks that each still accepts some.
-async fn settle(session: &ServerState) {
+async fn finish_jobs(session: &ServerState) {
     for handle in session.handles() {
         for outcome in [
             handle.ask(|_| Ok(())).await,
@@ -290,7 +291,7 @@ impl Talk {
     async fn until(&mut self, expected: &Expected) {
         while !self.has(expected) {
             let what = "every request is answered";
-            if tokio::time::timeout(PATIENCE, self.next(what))
+            if tokio::time::timeout(TIMEOUT, self.next(what))
                 .await
                 .is_err()
             {
@@ -304,7 +305,7 @@ impl Talk {
         let message = within(what, read(&mut self.from)).await;
         let message = message.unwrap_or_else(|| panic!("{what}: the server ended"));
         let Some(method) = message["method"].as_str() else {
-            self.hear(&message);
+            self.count_answer(&message);
             return;
         };
         let params = &message["params"];
@@ -329,7 +330,7 @@ impl Talk {
         }
     }
 
-    fn hear(&mut self, answer: &Value) {
+    fn count_answer(&mut self, answer: &Value) {
         assert_eq!(answer["jsonrpc"], "2.0", "{answer}");
         let both = answer.get("result").is_some() && answer.get("error").is_some();
         assert!(!both, "{answer}");
@@ -394,7 +395,7 @@ mod tests {
     /// Number of panics in the server's threads, including those that it survives.
     static PANICS: AtomicUsize = AtomicUsize::new(0);
 
-    fn calmly(run: impl FnOnce() -> bool) -> bool {
+    fn without_panics(run: impl FnOnce() -> bool) -> bool {
         static COUNTING: Once = Once::new();
         COUNTING.call_once(|| {
             let before = std::panic::take_hook();
@@ -427,19 +428,19 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found() {
+    fn found_inputs_pass() {
         for (file, input) in super::super::found("wire") {
             println!("{}", file.display());
-            calmly(|| alone(&input) | whole(&input));
+            without_panics(|| alone(&input) | whole(&input));
         }
     }
 
     #[test]
     fn every_editor_is_served() {
         for editor in EDITORS {
-            assert!(calmly(|| whole(all(editor).as_bytes())));
+            assert!(without_panics(|| whole(all(editor).as_bytes())));
         }
-        assert!(calmly(|| whole(SESSIONS[2].as_bytes())));
+        assert!(without_panics(|| whole(SESSIONS[2].as_bytes())));
     }
 
     /// Changes a session: kind of change, position, bytes.
@@ -473,7 +474,7 @@ mod tests {
         }
     }
 
-    fn a_session() -> impl Strategy<Value = Vec<u8>> {
+    fn any_session() -> impl Strategy<Value = Vec<u8>> {
         let changes = vec((0_u8..5, any::<usize>(), vec(any::<u8>(), 1..5)), 0..6);
         (0_usize..EDITORS.len(), changes).prop_map(|(editor, changes)| {
             let mut session = all(EDITORS[editor]).into_bytes();
@@ -487,13 +488,13 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { max_shrink_iters: 200, ..ProptestConfig::with_cases(24) })]
         #[test]
-        fn a_session_with_mistakes_is_served(input in a_session()) {
-            calmly(|| whole(&input));
+        fn a_session_with_mistakes_is_served(input in any_session()) {
+            without_panics(|| whole(&input));
         }
 
         #[test]
         fn any_bytes_are_survived(lines in vec(vec(any::<u8>(), 0..40), 0..20)) {
-            calmly(|| alone(&lines.join(&b'\n')));
+            without_panics(|| alone(&lines.join(&b'\n')));
         }
     }
 }

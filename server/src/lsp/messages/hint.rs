@@ -3,7 +3,7 @@
 
 use backstitch_core::{Hint, Listed};
 
-pub fn words(hint: &Hint) -> String {
+pub fn text(hint: &Hint) -> String {
     let step = match hint {
         Hint::Plain(step) => step,
         Hint::Terminal(step) => return in_a_terminal(step),
@@ -131,12 +131,12 @@ mod tests {
             Hint::TooWide,
             Hint::Gone,
         ] {
-            let text = words(&hint);
+            let text = text(&hint);
             assert!(!text.contains("--"), "{text}");
             let spoken = text.split("in a terminal").next().unwrap_or_default();
             assert!(!spoken.contains("`backstitch "), "{text}");
         }
-        let terminal = words(&Hint::Terminal("`backstitch verify` says more".into()));
+        let terminal = text(&Hint::Terminal("`backstitch verify` says more".into()));
         assert_eq!(terminal, "in a terminal: `backstitch verify` says more");
     }
 }

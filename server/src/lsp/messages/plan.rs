@@ -9,7 +9,7 @@ use crate::lsp::restore::Verb;
 use crate::render;
 
 /// Maximum number of paths that are named.
-const NAMED: usize = 3;
+const MAX_NAMED: usize = 3;
 
 /// Verb before the target.
 fn verb(verb: Verb) -> &'static str {
@@ -183,8 +183,8 @@ fn plain(kind: GapKind) -> String {
 }
 
 fn some(paths: &[String]) -> String {
-    let named: Vec<&str> = paths.iter().take(NAMED).map(String::as_str).collect();
-    match paths.len().checked_sub(NAMED).filter(|more| *more > 0) {
+    let named: Vec<&str> = paths.iter().take(MAX_NAMED).map(String::as_str).collect();
+    match paths.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
         Some(more) => format!("{} and {more} more", named.join(", ")),
         None => named.join(", "),
     }

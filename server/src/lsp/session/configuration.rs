@@ -20,16 +20,18 @@ impl ServerState {
 
     /// Returns the settings of a workspace, including the client's.
     pub fn config(&self, handle: &WorkspaceHandle) -> Config {
-        Config::read(handle.workspace()).with_editor(&self.settings().said())
+        Config::read(handle.workspace()).with_editor(&self.settings().effective())
     }
 
     /// Reads the settings of a workspace again. Reports each error in its files once, refreshes lenses after a
     /// change, and returns the lens setting.
-    pub fn heed_settings(&self, handle: &WorkspaceHandle) -> Lenses {
+    pub fn check_settings(&self, handle: &WorkspaceHandle) -> Lenses {
         let config = self.config(handle);
         let (problems, lenses) = (config.problems(), config.lenses());
         let root = handle.root().to_path_buf();
-        let before = self.heeded.insert(root, (problems.clone(), lenses));
+        let before = self
+            .checked_settings
+            .insert(root, (problems.clone(), lenses));
         let said = before.as_ref().map(|(said, _)| said.as_slice());
         for problem in problems {
             if !said.unwrap_or_default().contains(&problem) {
@@ -44,24 +46,24 @@ impl ServerState {
     }
 
     /// Notes that the client has sent its initial settings.
-    pub fn has_settings(&self) {
-        self.has_settings.store(true, Ordering::Relaxed);
+    pub fn settings_received(&self) {
+        self.settings_received.store(true, Ordering::Relaxed);
         for handle in self.handles() {
-            self.keep_settings(&handle);
+            self.publish_settings(&handle);
         }
     }
 
     /// Writes the client's settings to a file for other processes.
-    pub(super) fn keep_settings(&self, handle: &WorkspaceHandle) {
-        if !self.has_settings.load(Ordering::Relaxed) {
+    pub(super) fn publish_settings(&self, handle: &WorkspaceHandle) {
+        if !self.settings_received.load(Ordering::Relaxed) {
             return;
         }
-        let said = self.settings().said();
-        let kept = keep_editor(handle.workspace(), &self.abilities().name, &said);
+        let said = self.settings().effective();
+        let kept = keep_editor(handle.workspace(), &self.features().name, &said);
         if let Err(error) = kept {
             self.say(
                 MessageType::Warning,
-                messages::notice::setting::not_kept(error),
+                messages::notice::setting::not_published(error),
             );
         }
     }
@@ -85,7 +87,7 @@ impl ServerState {
         }
         if changed {
             for handle in self.handles() {
-                self.keep_settings(&handle);
+                self.publish_settings(&handle);
             }
             self.forget_blames();
             self.refresh_lenses();
@@ -93,7 +95,7 @@ impl ServerState {
     }
 
     /// Reports the directory of the stores, if only this server knows it.
-    pub fn tell_store_dir(&self) {
+    pub fn announce_store_dir(&self) {
         if let (None, Some(dir)) = (&self.store_dir, self.store_dir()) {
             let said = messages::notice::setting::own_stores(SECTION, &dir);
             self.say(MessageType::Info, said);
@@ -102,12 +104,12 @@ impl ServerState {
 
     /// Asks the client for its settings in the background, if it supports that.
     pub fn pull_settings(self: &Arc<Self>) {
-        if !self.abilities().configuration {
-            self.has_settings();
+        if !self.features().configuration {
+            self.settings_received();
             return;
         }
         let session = self.clone();
-        let asking = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        let request = self.settings_requests.fetch_add(1, Ordering::Relaxed) + 1;
         tokio::spawn(async move {
             let item = ConfigurationItem {
                 scope_uri: None,
@@ -117,16 +119,16 @@ impl ServerState {
             let answer = asked.await;
             match answer {
                 // the answer to a later question has come before this one
-                _ if session.asked.load(Ordering::Relaxed) != asking => return,
-                Ok(Ok(told)) => {
-                    if let Some(Value::Object(section)) = told.first() {
-                        session.configure(|own| own.answer(section));
+                _ if session.settings_requests.load(Ordering::Relaxed) != request => return,
+                Ok(Ok(sections)) => {
+                    if let Some(Value::Object(section)) = sections.first() {
+                        session.configure(|settings| settings.answer(section));
                     }
                 }
                 Ok(Err(error)) => tracing::info!("the client's settings: {error}"),
                 Err(_) => tracing::info!("the client did not tell its settings"),
             }
-            session.has_settings();
+            session.settings_received();
         });
     }
 }
