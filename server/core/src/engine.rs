@@ -329,7 +329,7 @@ impl Engine {
     /// The timeline, newest first.
     pub fn log(&self, filter: &LogFilter) -> Result<Vec<Entry>> {
         if filter.text.is_some() {
-            history::full_text::follow(&self.store, &mut |_, _| {})?;
+            history::full_text::update(&self.store, &mut |_, _| {})?;
         }
         let moment = self.store.reading()?;
         let (entries, counts) = history::log(&self.store, self.here, filter)?;
@@ -341,7 +341,7 @@ impl Engine {
     /// Brings the full-text index up to date and reports progress. A search does so, too.
     pub fn read_words(&mut self) -> Result<()> {
         let progress = &mut self.progress;
-        history::full_text::follow(&self.store, &mut |done, total| {
+        history::full_text::update(&self.store, &mut |done, total| {
             progress.call(Progress {
                 what: "indexing text",
                 done,

@@ -87,15 +87,15 @@ impl Engine {
     pub fn delete_branch(&mut self, name: &str) -> Result<BranchInfo> {
         let here = self.here;
         self.store.write(Durable::Power, |conn| {
-            let gone = branches::delete(conn, here, branches::find(conn, name)?)?;
+            let deleted = branches::delete(conn, here, branches::find(conn, name)?)?;
             branches::record(
                 conn,
                 here,
                 OpKind::Branch,
                 &format!("delete {name}"),
-                gone.head,
+                deleted.head,
             )?;
-            Ok(gone)
+            Ok(deleted)
         })
     }
 
@@ -166,7 +166,7 @@ impl Engine {
     ) -> Result<Forked> {
         // refuse before writing anything
         let target = self.target_of_fork(into)?;
-        branches::free(&self.store.conn, name)?;
+        branches::check_name(&self.store.conn, name)?;
         let shared = workspace::may_share(&target.path, &self.store.dir)?;
         let pending = PendingFork::begin(&self.store.dir, &target, shared)?;
         match self.fork_to(&pending, &target, (name, from, description), progress) {
@@ -213,7 +213,7 @@ impl Engine {
         let branch = self.store.write(Durable::Power, |conn| {
             // within the transaction, since a file may have got its identity while the tree was written
             let rows = self.rows_at(from)?;
-            let gone = self.gone_at(from, &rows)?;
+            let absent = self.absent_at(from, &rows)?;
             roots::give_up(conn, &target.path)?;
             let branch = branches::create(conn, name, from, description)?;
             conn.execute(
@@ -241,7 +241,7 @@ impl Engine {
                 };
                 file_state::put(conn, root, path, &row, file_state::Observed::ByWalk)?;
             }
-            for (path, file) in &gone {
+            for (path, file) in &absent {
                 file_state::note_identity(conn, root, *file, Some(path))?;
             }
             branches::record(conn, here, OpKind::Fork, name, Some(from))?;

@@ -201,7 +201,7 @@ impl PendingFork {
             })?;
         }
         let above = self.top.parent().unwrap_or(&self.top);
-        // some file systems cannot sync directories; there is nothing better to do there
+        // some file systems cannot sync directories; ignore that
         std::fs::File::open(above)
             .and_then(|dir| dir.sync_all())
             .ok();

@@ -142,7 +142,7 @@ impl Engine {
     }
 
     /// Returns files that do not exist at a node, with the path where they would be recreated.
-    pub(super) fn gone_at(
+    pub(super) fn absent_at(
         &self,
         node: NodeId,
         rows: &[(RelPath, FileState)],
@@ -151,14 +151,14 @@ impl Engine {
         let there: BTreeSet<FileId> = rows.iter().filter_map(|(_, row)| row.file).collect();
         let paths: BTreeSet<&RelPath> = rows.iter().map(|(path, _)| path).collect();
         let ancestry = Ancestry::new(conn);
-        let mut gone = file_state::former_identities(conn, self.here.root)?;
-        gone.extend(
+        let mut absent = file_state::former_identities(conn, self.here.root)?;
+        absent.extend(
             file_state::all(conn, self.here.root)?
                 .into_iter()
                 .filter_map(|(path, row)| Some((path, row.file?))),
         );
         let mut kept = Vec::new();
-        for (path, file) in gone {
+        for (path, file) in absent {
             if !there.contains(&file)
                 && !paths.contains(&path)
                 && self.known_at(&ancestry, file, node)?

@@ -211,8 +211,8 @@ impl Engine {
         let mut lines = Vec::new();
         for (path, (before, after)) in journal::transitions(&plan.files) {
             // a file with a pending save differs from its record
-            let waits = pending.get(&path).filter(|p| p.wanted == before);
-            let before = waits.map_or(before, |p| p.disk);
+            let pending_save = pending.get(&path).filter(|p| p.wanted == before);
+            let before = pending_save.map_or(before, |p| p.disk);
             let in_document = plan.edits.iter().any(|e| e.path == path && e.pending);
             if before == after || in_document {
                 continue;
@@ -407,7 +407,7 @@ impl Engine {
         if let Some((why, hint)) = failure {
             self.store.write(Durable::Power, |conn| {
                 for path in not_ours {
-                    journal::leave(conn, op, path, "somebody else's")?;
+                    journal::leave(conn, op, path, "changed by another process")?;
                 }
                 journal::set_state(conn, op, Phase::Backwards.name(), &why)
             })?;

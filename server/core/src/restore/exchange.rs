@@ -57,7 +57,7 @@ impl Exchange<'_> {
         }
         if was_there.image != self.from {
             return Ok(ExchangeStep::Surprise(
-                "was changed by someone else meanwhile".into(),
+                "was changed by another process".into(),
             ));
         }
         if !self.to.is_absent() {
@@ -84,12 +84,12 @@ impl Exchange<'_> {
                 ExchangeStep::Done
             } else {
                 temp.remove()?;
-                ExchangeStep::Surprise("was created by someone else meanwhile".into())
+                ExchangeStep::Surprise("was created by another process".into())
             }),
             (false, true) => {
                 if !place.rename_to_free(&temp)? {
                     return Ok(ExchangeStep::Surprise(
-                        "was removed by someone else meanwhile".into(),
+                        "was removed by another process".into(),
                     ));
                 }
                 crate::fault::point("displaced");
@@ -98,7 +98,7 @@ impl Exchange<'_> {
                 }
                 temp.rename_to_free(&place)?;
                 Ok(ExchangeStep::Surprise(
-                    "was changed by someone else meanwhile".into(),
+                    "was changed by another process".into(),
                 ))
             }
             (false, false) => {
@@ -107,7 +107,7 @@ impl Exchange<'_> {
                     Err(_) if !place.exists() => {
                         temp.remove()?;
                         return Ok(ExchangeStep::Surprise(
-                            "was removed by someone else meanwhile".into(),
+                            "was removed by another process".into(),
                         ));
                     }
                     Err(e) => return Err(e),
@@ -118,7 +118,7 @@ impl Exchange<'_> {
                 }
                 temp.exchange(&place, &temp.sibling(&self.aside())?)?;
                 Ok(ExchangeStep::Surprise(
-                    "was changed by someone else meanwhile".into(),
+                    "was changed by another process".into(),
                 ))
             }
         }
@@ -146,7 +146,7 @@ impl Exchange<'_> {
             temp.exchange(&place, &temp.sibling(&self.aside())?)?;
         }
         Ok(ExchangeStep::Surprise(
-            "was changed by someone else meanwhile".into(),
+            "was changed by another process".into(),
         ))
     }
 

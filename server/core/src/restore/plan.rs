@@ -37,8 +37,9 @@ impl Engine {
     /// Returns the plan if a full scan could not change it: no agent is at work, and every path of the plan is as
     /// recorded. Other changes by the user stay and are found by the next scan.
     pub fn plan_undisturbed(&self, r: &Request) -> Result<Option<Plan>> {
-        let of_edits = !r.exact && r.hunks.is_empty() && !matches!(r.goal, Goal::Switch { .. });
-        if !of_edits || !self.nobody_is_at_work()? {
+        let only_moves_edits =
+            !r.exact && r.hunks.is_empty() && !matches!(r.goal, Goal::Switch { .. });
+        if !only_moves_edits || !self.nobody_is_at_work()? {
             return Ok(None);
         }
         // a request refused now may be possible after a scan

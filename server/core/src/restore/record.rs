@@ -21,9 +21,9 @@ use crate::worktree::scan::FileState;
 impl Engine {
     /// Records an operation from its journal. Returns the new head.
     pub(super) fn record_outcome(&mut self, op: OpId) -> Result<NodeId> {
-        let made = history::operation(&self.store.conn, op)?;
-        match made.to_branch {
-            _ if made.kind == OpKind::Save => self.record_save(op),
+        let operation = history::operation(&self.store.conn, op)?;
+        match operation.to_branch {
+            _ if operation.kind == OpKind::Save => self.record_save(op),
             Some(to) => self.record_switch(op, to),
             None => self.record_restore(op),
         }
@@ -50,7 +50,7 @@ impl Engine {
     fn record_restore(&mut self, op: OpId) -> Result<NodeId> {
         let lines = journal::lines(&self.store.conn, op)?;
         let files = journal::files(&self.store.conn, op)?;
-        let made = history::operation(&self.store.conn, op)?;
+        let operation = history::operation(&self.store.conn, op)?;
         let edits = journal::edits(&self.store.conn, op)?;
         let git = crate::worktree::git::head(&self.root.path);
         let (root, here, dir) = (&self.root, self.here, self.store.dir.clone());
@@ -69,8 +69,8 @@ impl Engine {
                     Hint::terminal("`backstitch verify` checks the store"),
                 )
             })?;
-            let label = made.kind.name();
-            let label = format!("{label} {}", made.target);
+            let label = operation.kind.name();
+            let label = format!("{label} {}", operation.target);
             let new = NewNode {
                 kind: Kind::Rewind,
                 session: None,

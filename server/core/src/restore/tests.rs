@@ -318,9 +318,9 @@ fn without_exchange() {
         .env("BACKSTITCH_NO_EXCHANGE", "1")
         .output()
         .expect("runs");
-    let told = String::from_utf8_lossy(&out.stdout);
-    assert!(out.status.success(), "{told}");
-    assert!(!told.contains("running 0 tests"), "{told}");
+    let stdout = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success(), "{stdout}");
+    assert!(!stdout.contains("running 0 tests"), "{told}");
 }
 
 /// A process that has the file open during the exchange writes to the displaced file. That text is saved under a

@@ -195,8 +195,8 @@ impl PlanBuilder<'_> {
             }
             return Ok(());
         };
-        let waits = pending.get(&path).filter(|p| p.wanted == known);
-        let disk = waits.map_or(known, |p| p.disk);
+        let pending_save = pending.get(&path).filter(|p| p.wanted == known);
+        let disk = pending_save.map_or(known, |p| p.disk);
         let (mut new_base, mut replaces) = (wanted.content(), false);
         let (from, made) = match &text {
             // the document equals the file

@@ -31,7 +31,7 @@ const CHECK_INTERVAL: i64 = 10 * 60 * 1_000_000;
 const HEADROOM: u64 = 10;
 /// Number of steps in which a store that is too large is squashed.
 const SIZE_PARTS: usize = 8;
-/// How often a plan may become stale before gc gives up.
+/// Number of times a plan may become stale before gc gives up.
 const MAX_STALE: u32 = 100;
 /// Pause between two steps, so that waiting processes get the store.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -141,7 +141,7 @@ impl Engine {
         self.store.conn.execute_batch("PRAGMA foreign_keys=ON")?;
         let done = done?;
         // packs that an earlier run replaced
-        if let Some(_gc_lock) = self.store.scan_lock()? {
+        if let Some(_scan_lock) = self.store.scan_lock()? {
             self.store.remove_orphans()?;
         }
         self.store.reclaim_space();
@@ -445,18 +445,18 @@ impl<'a> Collector<'a> {
                 return Ok(SquashOutcome::Stale);
             }
             conn.execute_batch("SAVEPOINT stretch")?;
-            let made = match squash::squash(conn, range, capture::silent_since()) {
+            let outcome = match squash::squash(conn, range, capture::silent_since()) {
                 // a damaged record stays as it is
                 Err(error) if error.kind() == ErrorKind::Store => SquashOutcome::Left,
-                made => made?,
+                outcome => outcome?,
             };
-            conn.execute_batch(match made {
+            conn.execute_batch(match outcome {
                 SquashOutcome::Done => "RELEASE stretch",
                 SquashOutcome::Left | SquashOutcome::Stale => {
                     "ROLLBACK TO stretch; RELEASE stretch"
                 }
             })?;
-            Ok(made)
+            Ok(outcome)
         })
     }
 
@@ -491,7 +491,7 @@ impl<'a> Collector<'a> {
         }
         if matches!(self.place, CollectIn::Store(_)) {
             while let Some(pack) = sweep::repacked(self.conn(), &dir)? {
-                self.step(|conn| pack.take_over(conn))?;
+                self.step(|conn| pack.update_rows(conn))?;
                 pack.retire_old(&dir);
             }
         }

@@ -187,7 +187,7 @@ fn merge_changes(
             made_dirs.flatten().unwrap_or(0),
             before.toggled(kept)
         ])?;
-        history::sum_anew(conn, kept)?;
+        history::update_checksum(conn, kept)?;
     }
     if alone {
         return Ok(true);
@@ -248,7 +248,7 @@ fn rewrite_sets(
         let now = if above { set.without(dropped) } else { set };
         if now != set {
             update.execute(params![change.id, now])?;
-            history::sum_anew(conn, change.id)?;
+            history::update_checksum(conn, change.id)?;
         }
         states.push((now, change.after));
     }
