@@ -46,4 +46,4 @@ pub use history::{
 pub use stats::{LineTotals, Sizes, Stats};
 pub use verify::Verified;
 pub use workspace::{Locate, Workspace, state_dir};
-pub use worktree::recorder::{Recorder, Recording, RecorderStatus};
+pub use worktree::recorder::{Recorder, RecorderStatus, Recording};

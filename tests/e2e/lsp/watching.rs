@@ -3,7 +3,7 @@
 
 use std::thread;
 
-use backstitch_core::{Engine, Locate, Recorder, Recording, Standing, Workspace};
+use backstitch_core::{Engine, Locate, Recorder, RecorderStatus, Recording, Workspace};
 use serde_json::{Value, json};
 
 use super::client::{Client, Editor};
@@ -177,7 +177,7 @@ fn storms_are_weathered() {
         say.send(standing).ok();
     })
     .expect("a recorder");
-    while !matches!(hear.recv().expect("it lives"), Standing::Watching { .. }) {}
+    while !matches!(hear.recv().expect("it lives"), RecorderStatus::Watching { .. }) {}
     let mut rng = Rng::new(Rng::seed("BACKSTITCH_STORM_SEED", 7));
     for storm in 0..12 {
         let root = world.root.clone();

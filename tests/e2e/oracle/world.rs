@@ -8,7 +8,7 @@ use backstitch_core::model::NodeId;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use backstitch_core::{Engine, Locate, LogFilter, Recorder, Recording, Standing, Workspace};
+use backstitch_core::{Engine, Locate, LogFilter, Recorder, RecorderStatus, Recording, Workspace};
 use tempfile::TempDir;
 
 use super::model::{
@@ -128,7 +128,7 @@ impl World {
         .expect("a workspace");
         let mut engine = Engine::open(&workspace).expect("a new store");
         // the model knows of looks at everything; `undisturbed` says that less comes to the same
-        engine.be_thorough();
+        engine.set_always_scan();
         Self {
             root: workspace.root.clone(),
             _dir: dir,
@@ -182,8 +182,8 @@ impl World {
         self.recorder = Some(recorder.map_err(|e| format!("recorder: {e}"))?);
         loop {
             match hear.recv_timeout(Duration::from_secs(30)) {
-                Ok(Standing::Waiting) => {}
-                Ok(Standing::Watching { .. }) => break,
+                Ok(RecorderStatus::Waiting) => {}
+                Ok(RecorderStatus::Watching { .. }) => break,
                 other => return Err(format!("the recorder: {other:?}")),
             }
         }
