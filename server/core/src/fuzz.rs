@@ -74,7 +74,7 @@ pub fn reference(input: &[u8]) {
             Ok(node) => assert!([1, 2, 5].contains(&node.0), "{text} is {node}"),
             Err(error) => assert!(!error.to_string().is_empty()),
         }
-        if history::branches::free(conn, text).is_ok() {
+        if history::branches::check_name(conn, text).is_ok() {
             let found = history::resolve(conn, here, text);
             assert!(found.is_err(), "a name that is free is {found:?}");
         }

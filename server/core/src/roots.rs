@@ -249,7 +249,7 @@ pub(crate) fn branch_again(conn: &Connection, root: RootId) -> Result<Option<Bra
         let numbered = move |n| format!("{name}-{n}");
         (2..1000).map(numbered)
     });
-    let Some(name) = names.find(|name| branches::free(conn, name).is_ok()) else {
+    let Some(name) = names.find(|name| branches::check_name(conn, name).is_ok()) else {
         return Ok(None);
     };
     let branch = branches::create(conn, &name, stood, None)?;

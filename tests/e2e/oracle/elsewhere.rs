@@ -104,7 +104,7 @@ impl World {
                 let told = ToolReport::default();
                 let after = EventKind::After {
                     call,
-                    told,
+                    report: told,
                     failed: false,
                 };
                 there.engine.record(&event(after)).map_err(at)?;
@@ -138,7 +138,7 @@ impl World {
         });
         let workspace = workspace.map_err(|e| format!("the fork: {e}"))?;
         let mut engine = Engine::open(&workspace).map_err(|e| format!("the fork: {e}"))?;
-        engine.be_thorough();
+        engine.set_always_scan();
         let found = on_disk(&root).0;
         let wrong = unlike(&self.expected[&node], &found);
         if !wrong.is_empty() && !self.adopted.iter().any(|(p, _)| self.unknown_at(p, node)) {

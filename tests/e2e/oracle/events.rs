@@ -99,7 +99,7 @@ impl World {
     fn close(&mut self, call: &Call, told: ToolReport, failed: bool) -> Checked {
         let kind = EventKind::After {
             call: self.tool(call),
-            told,
+            report: told,
             failed,
         };
         self.tell(call.who, kind)?;
@@ -267,7 +267,7 @@ impl World {
             }
             Op::Reopen => {
                 self.engine = Engine::open(&self.workspace).map_err(|e| format!("open: {e}"))?;
-                self.engine.be_thorough();
+                self.engine.set_always_scan();
                 self.settled("opened again")
             }
             Op::Rewind(_)

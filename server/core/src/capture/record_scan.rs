@@ -179,7 +179,12 @@ impl WriteTxn<'_> {
         if let Some(bytes) = &materialized.bytes {
             store::put(self.conn, self.dir, bytes, None)?;
         }
-        file_state::set_materialized(self.conn, &materialized.path, &materialized.backed, &materialized.own)
+        file_state::set_materialized(
+            self.conn,
+            &materialized.path,
+            &materialized.backed,
+            &materialized.own,
+        )
     }
 
     /// Records a scan. Returns the new node, if any.
@@ -578,10 +583,12 @@ impl WriteTxn<'_> {
         let (from, to) = (path(&step.before), path(&step.after));
         let file = match (step.file, from.as_ref().or(to.as_ref())) {
             (Some(file), _) => file,
-            (None, Some(at)) if from.is_none() => match file_state::former_identity(self.conn, root, at)? {
-                Some(file) => file,
-                None => file_state::new_file(self.conn, None)?,
-            },
+            (None, Some(at)) if from.is_none() => {
+                match file_state::former_identity(self.conn, root, at)? {
+                    Some(file) => file,
+                    None => file_state::new_file(self.conn, None)?,
+                }
+            }
             (None, Some(at)) => file_state::identify(self.conn, at, step.since)?,
             (None, None) => file_state::new_file(self.conn, step.since)?,
         };
