@@ -21,7 +21,7 @@ use crate::{
 pub struct Shape {
     path: fn() -> &'static str,
     /// Deserializes a value as this type and serializes it again.
-    again: fn(Value) -> serde_json::Result<Value>,
+    round_trip: fn(Value) -> serde_json::Result<Value>,
     #[cfg(test)]
     pub(crate) schema: fn(&mut schemars::SchemaGenerator) -> schemars::Schema,
 }
@@ -61,7 +61,7 @@ impl Shape {
     pub(crate) const fn of<T: Wire>() -> Self {
         Self {
             path: type_name::<T>,
-            again: |value| to_value(from_value::<T>(value)?),
+            round_trip: |value| to_value(from_value::<T>(value)?),
             #[cfg(test)]
             schema: schemars::SchemaGenerator::subschema_for::<T>,
         }
@@ -74,12 +74,12 @@ impl Shape {
 
     /// Checks that a value is exactly this type: no required field is missing and none is unknown.
     pub fn is(self, value: &Value) -> Result<(), String> {
-        let again = self.again(value)?;
-        if again == *value {
+        let round_trip = self.round_trip(value)?;
+        if round_trip == *value {
             Ok(())
         } else {
             Err(format!(
-                "not a {}: {value}\nas one it is {again}",
+                "not a {}: {value}\nread as one, it is {round_trip}",
                 self.name()
             ))
         }
@@ -87,19 +87,20 @@ impl Shape {
 
     /// Checks that a value is this type, possibly with optional fields left out.
     pub fn takes(self, value: &Value) -> Result<(), String> {
-        let again = self.again(value)?;
-        if covers(&again, value) {
+        let round_trip = self.round_trip(value)?;
+        if covers(&round_trip, value) {
             Ok(())
         } else {
             Err(format!(
-                "not known to {}: {value}\nall is {again}",
+                "unknown fields for {}: {value}\nthe known ones are {round_trip}",
                 self.name()
             ))
         }
     }
 
-    fn again(self, value: &Value) -> Result<Value, String> {
-        (self.again)(value.clone()).map_err(|error| format!("{}: {error}: {value}", self.name()))
+    fn round_trip(self, value: &Value) -> Result<Value, String> {
+        (self.round_trip)(value.clone())
+            .map_err(|error| format!("{}: {error}: {value}", self.name()))
     }
 }
 
@@ -114,12 +115,12 @@ impl CommandSpec {
     }
 }
 
-fn covers(all: &Value, some: &Value) -> bool {
-    match (all, some) {
-        (Value::Object(all), Value::Object(some)) => some
+fn covers(whole: &Value, part: &Value) -> bool {
+    match (whole, part) {
+        (Value::Object(whole), Value::Object(part)) => part
             .iter()
-            .all(|(key, value)| all.get(key).is_some_and(|all| covers(all, value))),
-        _ => all == some,
+            .all(|(key, value)| whole.get(key).is_some_and(|whole| covers(whole, value))),
+        _ => whole == part,
     }
 }
 

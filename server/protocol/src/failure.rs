@@ -15,10 +15,10 @@ shape! {
 
     /// Answer to a command for clients that did not ask for errors. The user has already seen the message.
     pub struct CommandFailed {
-        pub error: FailureTold,
+        pub error: FailureMessage,
     }
 
-    pub struct FailureTold {
+    pub struct FailureMessage {
         pub kind: FailureKind,
         pub message: String,
         pub hint: Option<String>,

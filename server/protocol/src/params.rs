@@ -5,7 +5,7 @@ use crate::editing::WorkspaceEdit;
 use crate::{names, shape};
 
 /// Declares parameters whose fields are all optional.
-macro_rules! asked {
+macro_rules! params {
     ($($item:item)*) => {$(
         #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
         #[serde(rename_all = "camelCase", default)]
@@ -14,7 +14,7 @@ macro_rules! asked {
     )*};
 }
 
-asked! {
+params! {
     /// `initializationOptions.backstitch`. A client that leaves it out gets plain LSP.
     pub struct ClientOptions {
         /// The client reloads a document without unsaved text when its file changes on disk. Such a file is then

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use backstitch_protocol::{
     ApplyEditParams, ApplyEditResult, CheckpointParams, CommandFailed, ContentResult, DiffParams,
-    DocumentParams, FailureKind, FailureTold, TimelineParams, TurnBeginParams, TurnEndParams,
+    DocumentParams, FailureKind, FailureMessage, TimelineParams, TurnBeginParams, TurnEndParams,
     TurnResult, Where,
 };
 use serde_json::Value;
@@ -287,7 +287,7 @@ impl Backend {
                 if failure.kind != FailureKind::Cancelled {
                     self.session.say(MessageType::Error, failure.text());
                 }
-                let error = FailureTold {
+                let error = FailureMessage {
                     kind: failure.kind,
                     message: failure.message,
                     hint: failure.hint,
