@@ -483,7 +483,7 @@ fn a_document_closed_without_saving_is_written_or_not_as_the_user_says() {
         } else {
             PendingChoice::Forget
         };
-        let settled = editor.engine.settle_pending(&path("a.txt"), &how);
+        let settled = editor.engine.resolve_pending(&path("a.txt"), &how);
         settled.expect("settled");
         let expected = if write { START } else { AGENT };
         assert_eq!(

@@ -51,7 +51,7 @@ impl Engine {
 
     /// Joins a deletion and a creation into a rename if at least half of the file is the same, and
     /// each side has exactly one candidate. For display only: the history has them as two files.
-    pub fn joined_by_likeness(&self, deltas: Vec<Delta>) -> Result<Vec<Delta>> {
+    pub fn join_similar(&self, deltas: Vec<Delta>) -> Result<Vec<Delta>> {
         let text = |state: &FileVersion| -> Result<Option<Vec<u8>>> {
             match state.as_ref().map(|p| p.image) {
                 Some(Image::File { content, size, .. }) if size > 0 && size <= MAX_SIZE => {
@@ -87,7 +87,7 @@ impl Engine {
         let mut pairs = Vec::new();
         for (old, a) in &deleted {
             for (new, b) in &created {
-                if are_alike(a, b) {
+                if are_similar(a, b) {
                     pairs.push((*old, *new));
                 }
             }
@@ -125,10 +125,10 @@ impl Engine {
         let is_current = !self.always_scan
             && !only.is_empty()
             && files.len() == only.len()
-            && self.nobody_is_at_work()?
-            && self.are_as_recorded(&files)?;
+            && self.no_agent_is_active()?
+            && self.match_record(&files)?;
         if !is_current {
-            self.look()?;
+            self.record_changes()?;
         }
         match self.head()? {
             Some(head) => self.compare(from, head),
@@ -139,7 +139,7 @@ impl Engine {
 
 /// True if at least half of the larger text is in the other, counted in bytes of whole lines at any
 /// position.
-fn are_alike(a: &[u8], b: &[u8]) -> bool {
+fn are_similar(a: &[u8], b: &[u8]) -> bool {
     let larger = a.len().max(b.len());
     if 2 * a.len().min(b.len()) < larger {
         return false;

@@ -360,11 +360,11 @@ impl Engine {
 
     /// For tests: returns edits whose state in the timeline of a branch differs from its set in force.
     #[doc(hidden)]
-    pub fn misjudged(&self) -> Result<Vec<crate::model::ChangeId>> {
+    pub fn inconsistent_edits(&self) -> Result<Vec<crate::model::ChangeId>> {
         let _moment = self.store.reading()?;
         let heads = self.branches()?.into_iter().filter_map(|b| b.head);
         let wrong: Vec<Vec<_>> = heads
-            .map(|head| history::misjudged(&self.store.conn, head))
+            .map(|head| history::inconsistent_edits(&self.store.conn, head))
             .collect::<Result<_>>()?;
         Ok(wrong.concat())
     }

@@ -245,7 +245,7 @@ async fn on_closed(session: &Arc<ServerState>, document: &Document) {
     let left: RelPath = path.clone();
     let pending = handle.act(false, move |WriteAccess { engine, lease }| {
         engine.drop_buffer(&lease, &left)?;
-        engine.still_waits(&left)
+        engine.check_pending(&left)
     });
     match pending.await {
         Ok(Some(save)) => {

@@ -193,8 +193,9 @@ async fn begin(
     for files in parts.files.values_mut() {
         let overwritten: Vec<RelPath> =
             std::mem::take(&mut files.overwritten).into_iter().collect();
-        let kept =
-            move |WriteAccess { engine, .. }: WriteAccess<'_>| engine.can_be_kept(&overwritten);
+        let kept = move |WriteAccess { engine, .. }: WriteAccess<'_>| {
+            engine.check_recordable(&overwritten)
+        };
         files.handle.act(true, kept).await?;
     }
     name_moved(parts).await?;
@@ -225,7 +226,7 @@ async fn name_moved(parts: &mut EditParts) -> Reply<()> {
     for (handle, mut moved) in moved.collect::<Vec<_>>() {
         let from: Vec<RelPath> = moved.keys().cloned().collect();
         let belonging = handle.act(true, move |WriteAccess { engine, .. }| {
-            engine.belonging(from)
+            engine.captured_paths(from)
         });
         for from in belonging.await? {
             if let Some(to) = moved.remove(&from) {

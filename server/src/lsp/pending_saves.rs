@@ -30,7 +30,7 @@ pub async fn on_closed(
             } else {
                 PendingChoice::Forget
             };
-            engine.settle_pending(&path, &how).map(|_| ())
+            engine.resolve_pending(&path, &how).map(|_| ())
         });
         report_outcome(session, handle, save, settled.await);
     }
@@ -79,13 +79,13 @@ pub async fn follow(
 /// Offers the unsaved text of editors that ended to the next editor that opens the workspace.
 async fn offer_leftovers(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
     session.wait_until_ready().await;
-    let waiting = handle.ask(|engine| engine.left_waiting()).await;
+    let waiting = handle.ask(|engine| engine.orphaned_saves()).await;
     for save in waiting.unwrap_or_default() {
         offer_pending(&session, &handle, &save).await;
     }
     // a file that waits for a save, and whose question was not answered, is not offered as text, too
     let found = handle.ask(|engine| {
-        let waits = engine.left_waiting()?;
+        let waits = engine.orphaned_saves()?;
         let is_outcome = |o: &Orphan| {
             let outcome =
                 |p: &PendingSave| p.path == o.path && p.wanted.content() == Some(o.content);
@@ -152,9 +152,9 @@ async fn offer_pending(
             // the history has the typed text, whatever happens to the file
             let kept = orphan.map(|orphan| engine.keep_orphan(&orphan, notice::LEFT_TEXT));
             let text = kept.transpose()?.flatten().map(|open| open.text);
-            engine.settle_pending(&waits.path, &PendingChoice::WriteNow(text))?;
+            engine.resolve_pending(&waits.path, &PendingChoice::WriteNow(text))?;
         } else {
-            engine.settle_pending(&waits.path, &PendingChoice::Forget)?;
+            engine.resolve_pending(&waits.path, &PendingChoice::Forget)?;
             // nothing was typed: the orphaned text is the outcome that the user does not want
             if let Some(orphan) = orphan.filter(|o| Some(o.content) == waits.wanted.content()) {
                 engine.forget(&orphan)?;

@@ -320,7 +320,9 @@ impl ServerState {
             }
             (from, to) => {
                 for place in [from, to].into_iter().flatten() {
-                    self.scan_in_background(place.handle, |engine| engine.look().map(|_| ()));
+                    self.scan_in_background(place.handle, |engine| {
+                        engine.record_changes().map(|_| ())
+                    });
                 }
             }
         }
@@ -336,7 +338,7 @@ impl ServerState {
             .map(|place| (place.handle.root().to_path_buf(), place.handle))
             .collect();
         for handle in handles.into_values() {
-            self.scan_in_background(handle, |engine| engine.look().map(|_| ()));
+            self.scan_in_background(handle, |engine| engine.record_changes().map(|_| ()));
         }
     }
 

@@ -171,13 +171,16 @@ fn storms_are_weathered() {
     })
     .expect("a workspace");
     let mut engine = Engine::open(&workspace).expect("a store");
-    engine.look().expect("the first look");
+    engine.record_changes().expect("the first look");
     let (say, hear) = std::sync::mpsc::channel();
     let recorder = Recorder::start(&workspace, Recording::default(), move |standing| {
         say.send(standing).ok();
     })
     .expect("a recorder");
-    while !matches!(hear.recv().expect("it lives"), RecorderStatus::Watching { .. }) {}
+    while !matches!(
+        hear.recv().expect("it lives"),
+        RecorderStatus::Watching { .. }
+    ) {}
     let mut rng = Rng::new(Rng::seed("BACKSTITCH_STORM_SEED", 7));
     for storm in 0..12 {
         let root = world.root.clone();
@@ -209,10 +212,10 @@ fn storms_are_weathered() {
             drop(std::fs::write(root.join("t/.gitignore"), ""));
         });
         while !weather.is_finished() {
-            engine.look().expect("a look into the storm");
+            engine.record_changes().expect("a look into the storm");
         }
         weather.join().expect("the storm ends");
-        engine.look().expect("a look after it");
+        engine.record_changes().expect("a look after it");
         let head = engine.head().expect("a head").expect("a node");
         let tree = engine.tree_at(head).expect("its tree");
         let wrong = differences(&on_disk(&world.root).0, &tree, &|_| false);

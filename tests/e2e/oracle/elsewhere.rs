@@ -24,7 +24,9 @@ impl World {
         let node = self.nth_node(node);
         self.counter += 1;
         // what was found here by now is recorded here, and not mistaken for what happens there
-        self.engine.look().map_err(|e| format!("look: {e}"))?;
+        self.engine
+            .record_changes()
+            .map_err(|e| format!("look: {e}"))?;
         self.asked();
         self.settled("before work elsewhere")?;
         let here = self.disk();

@@ -254,7 +254,9 @@ impl World {
                 self.settled("a stop")
             }
             Op::Look => {
-                self.engine.look().map_err(|e| format!("look: {e}"))?;
+                self.engine
+                    .record_changes()
+                    .map_err(|e| format!("look: {e}"))?;
                 self.asked();
                 self.settled("a look")
             }

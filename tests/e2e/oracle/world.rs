@@ -163,7 +163,9 @@ impl World {
             let lines = self.lines(Who::User, None, path, 7, 0);
             self.write(path, lines.concat().as_bytes());
         }
-        self.engine.look().map_err(|e| format!("look: {e}"))?;
+        self.engine
+            .record_changes()
+            .map_err(|e| format!("look: {e}"))?;
         self.scanned();
         self.settled("start")
     }
@@ -369,7 +371,7 @@ impl World {
         self.names_hold()?;
         let wrong = self
             .engine
-            .misjudged()
+            .inconsistent_edits()
             .map_err(|e| format!("the timeline: {e}"))?;
         if !wrong.is_empty() {
             return Err(format!(

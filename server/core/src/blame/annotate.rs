@@ -327,7 +327,7 @@ impl<'s> Annotator<'s> {
         let conn = &self.store.conn;
         let is_edit = change.role == Role::Edit;
         let moved = if is_edit {
-            history::chosen_of(conn, change)?
+            history::partial_restore_of(conn, change)?
         } else {
             Some(history::moved_by(conn, change.id)?)
         };

@@ -14,7 +14,7 @@ use crate::store::now;
 const STALE: i64 = 12 * 60 * 60 * 1_000_000;
 
 /// Sessions whose last event is before this time count as inactive.
-pub(crate) fn silent_since() -> i64 {
+pub(crate) fn inactive_before() -> i64 {
     now() - STALE
 }
 

@@ -2,7 +2,7 @@
 //! changes are attributed; never changes a file of the workspace.
 
 pub(crate) mod calls;
-pub(crate) use calls::silent_since;
+pub(crate) use calls::inactive_before;
 mod cross_root;
 pub(crate) mod edit_call;
 mod event;

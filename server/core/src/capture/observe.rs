@@ -144,7 +144,7 @@ impl Engine {
 
     /// True if no agent is known to be active and all its changes are recorded. Any unrecorded
     /// change is then the user's.
-    pub(crate) fn nobody_is_at_work(&self) -> Result<bool> {
+    pub(crate) fn no_agent_is_active(&self) -> Result<bool> {
         let (conn, root) = (&self.store.conn, self.here.root);
         Ok(!self.scan_is_pending()?
             && !calls::any_at_work(conn, root)?
@@ -152,7 +152,7 @@ impl Engine {
     }
 
     /// True if these paths are on disk as recorded, and none of them waits for a save.
-    pub(crate) fn are_as_recorded(&self, paths: &BTreeSet<RelPath>) -> Result<bool> {
+    pub(crate) fn match_record(&self, paths: &BTreeSet<RelPath>) -> Result<bool> {
         let (conn, root) = (&self.store.conn, self.here.root);
         let pending = Pending::of(conn, root)?;
         for path in paths {
@@ -179,12 +179,12 @@ impl Engine {
     }
 
     /// Scans the disk and records changes as a node.
-    pub fn look(&mut self) -> Result<Coverage> {
+    pub fn record_changes(&mut self) -> Result<Coverage> {
         let _lock = self.capture_lock()?;
-        self.look_unlocked()
+        self.record_changes_unlocked()
     }
 
-    pub(crate) fn look_unlocked(&mut self) -> Result<Coverage> {
+    pub(crate) fn record_changes_unlocked(&mut self) -> Result<Coverage> {
         let scanned = self.scan(None)?;
         let coverage = scanned.findings.coverage.clone();
         let context = ScanContext {

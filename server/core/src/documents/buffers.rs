@@ -144,7 +144,7 @@ impl Engine {
         if held.is_some() {
             self.drop_buffer(lease, path)?;
         }
-        let Some(pending) = self.still_waits(path)? else {
+        let Some(pending) = self.check_pending(path)? else {
             return Ok(());
         };
         // text shown by another editor is not for this one to undo
@@ -153,7 +153,7 @@ impl Engine {
             return Ok(());
         }
         if saved || held.is_some_and(|time| time > pending.time) {
-            self.settle_pending(path, &PendingChoice::Forget)?;
+            self.resolve_pending(path, &PendingChoice::Forget)?;
         }
         Ok(())
     }

@@ -27,7 +27,7 @@ pub struct InEditor {
 
 impl Engine {
     /// Returns an error if the current state of a path cannot be recorded before it is overwritten.
-    pub fn can_be_kept(&self, paths: &[RelPath]) -> Result<()> {
+    pub fn check_recordable(&self, paths: &[RelPath]) -> Result<()> {
         let excluding = self.root.excluding();
         for path in paths {
             let recorded = file_state::row(&self.store.conn, self.here.root, path)?.is_some();
@@ -50,7 +50,7 @@ impl Engine {
     }
 
     /// Returns the paths that are recorded, or would be captured.
-    pub fn belonging(&self, paths: Vec<RelPath>) -> Result<Vec<RelPath>> {
+    pub fn captured_paths(&self, paths: Vec<RelPath>) -> Result<Vec<RelPath>> {
         let mut own = Vec::new();
         for path in paths {
             let row = file_state::row(&self.store.conn, self.here.root, &path)?;
@@ -98,7 +98,7 @@ impl Engine {
             )
         })?;
         if self.head()?.is_none() {
-            self.look_unlocked()?;
+            self.record_changes_unlocked()?;
         }
         let (edits, excluded) = self.split_excluded(edits)?;
         let entries = edits.iter().map(|edit| self.disk_entry(&edit.path));

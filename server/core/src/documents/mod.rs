@@ -26,7 +26,7 @@ pub use buffers::{OpenText, Orphan, Unsaved};
 pub use edits::InEditor;
 pub use follow::Followed;
 pub use pending::{PendingChoice, PendingOutcome, PendingSave};
-pub(crate) use requests::{HAND_OVER, in_the_way, named, only_one};
+pub(crate) use requests::{ACCEPT_TIMEOUT, in_the_way, named, single_holder};
 pub use requests::{Handed, RequestOutcome};
 
 use crate::engine::Engine;

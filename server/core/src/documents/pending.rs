@@ -321,7 +321,7 @@ impl Engine {
 
     /// Returns the pending save at a path after checking the disk. If an editor has saved, or saved
     /// something else over it, the wait ends.
-    pub fn still_waits(&mut self, path: &RelPath) -> Result<Option<PendingSave>> {
+    pub fn check_pending(&mut self, path: &RelPath) -> Result<Option<PendingSave>> {
         if self.waiting(path)?.is_none() {
             self.saved_again(path)?;
             return Ok(None);
@@ -334,7 +334,7 @@ impl Engine {
     }
 
     /// Returns the files that wait for an editor that is gone, oldest first.
-    pub fn left_waiting(&self) -> Result<Vec<PendingSave>> {
+    pub fn orphaned_saves(&self) -> Result<Vec<PendingSave>> {
         let live = self.editors()?;
         let mut all = self.pending_saves()?;
         all.retain(|p| !live.iter().any(|e| e.pid == p.pid && e.name == p.editor));
@@ -342,7 +342,7 @@ impl Engine {
     }
 
     /// Resolves a pending save that will not happen: the document was closed, or its editor died.
-    pub fn settle_pending(
+    pub fn resolve_pending(
         &mut self,
         path: &RelPath,
         how: &PendingChoice,
@@ -378,7 +378,7 @@ impl Engine {
 
     fn look_if_waiting(&mut self, path: &RelPath) -> Result<()> {
         if self.waiting(path)?.is_some() {
-            self.look_unlocked()?;
+            self.record_changes_unlocked()?;
         }
         Ok(())
     }
@@ -394,7 +394,7 @@ impl Engine {
         let _lock = lock.ok_or_else(busy)?;
         self.refresh()?;
         self.recover_locked()?;
-        self.look_unlocked()?;
+        self.record_changes_unlocked()?;
         let Some(p) = self.waiting(path)? else {
             return Ok(PendingOutcome::Nothing);
         };
@@ -422,7 +422,7 @@ impl Engine {
             size,
         };
         self.save_now(&p, to)?;
-        self.look_unlocked()?;
+        self.record_changes_unlocked()?;
         let node = self.head()?.filter(|head| before != Some(*head));
         Ok(PendingOutcome::Done { node })
     }

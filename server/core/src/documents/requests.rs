@@ -15,9 +15,9 @@ use crate::restore::{Applied, BufferEdit, OpenDoc, Request};
 use crate::store::{self, Durable};
 
 /// Time limit for an editor to accept a request.
-pub(crate) const HAND_OVER: Duration = Duration::from_secs(10);
+pub(crate) const ACCEPT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Time limit for an editor to work on a request.
-const AT_WORK: Duration = Duration::from_mins(1);
+const WORK_TIMEOUT: Duration = Duration::from_mins(1);
 const POLL: Duration = Duration::from_millis(5);
 
 /// A restore that another process asks this editor to apply.
@@ -213,7 +213,7 @@ impl Engine {
                     ));
                 }
             }
-            if started.elapsed() > limit + AT_WORK {
+            if started.elapsed() > limit + WORK_TIMEOUT {
                 return Err(Error::refused(
                     format!("{} has started, but does not finish", named(editor)),
                     Hint::terminal("`backstitch oplog` shows what was done"),
@@ -258,7 +258,7 @@ impl Engine {
 
 /// Returns the one editor that holds all the unsaved text involved. With several editors, none of
 /// them can apply the request.
-pub(crate) fn only_one(holders: &[(EditorInfo, RelPath)]) -> Option<&EditorInfo> {
+pub(crate) fn single_holder(holders: &[(EditorInfo, RelPath)]) -> Option<&EditorInfo> {
     let (first, _) = holders.first()?;
     let one = holders.iter().all(|(editor, _)| editor.id == first.id);
     one.then_some(first)

@@ -83,7 +83,7 @@ fn apply(s: &mut Scene, r: &Request) -> Applied {
 fn assert_consistent(s: &Scene) {
     let verified = s.engine.verify(&mut |_| {}).expect("verifies");
     assert_eq!(verified.problems, Vec::<String>::new());
-    assert_eq!(s.engine.misjudged().expect("read"), []);
+    assert_eq!(s.engine.inconsistent_edits().expect("read"), []);
 }
 
 /// Returns the recorded text of `a.txt`.
@@ -271,7 +271,7 @@ fn a_rewind_merges_with_unsaved_text() {
     assert_eq!((pending.len(), pending[0].editor.as_str()), (1, "Helix"));
     // scans do not change that
     for _ in 0..3 {
-        s.engine.look().expect("looked");
+        s.engine.record_changes().expect("looked");
         assert_eq!(recorded(&s), BASE);
     }
     s.engine
@@ -279,7 +279,7 @@ fn a_rewind_merges_with_unsaved_text() {
         .conn
         .execute("UPDATE file_state SET racy = 1", [])
         .expect("set");
-    s.engine.look().expect("looked");
+    s.engine.record_changes().expect("looked");
     assert_eq!(
         (
             recorded(&s).as_str(),
@@ -289,7 +289,7 @@ fn a_rewind_merges_with_unsaved_text() {
     );
     // once saved, the typed text is the user's and nothing waits
     s.user("a.txt", MERGED);
-    s.engine.look().expect("looked");
+    s.engine.record_changes().expect("looked");
     assert_eq!(s.engine.pending_saves().expect("read"), []);
     let (_, before, after, users) = newest(&s);
     assert_eq!(

@@ -25,7 +25,7 @@ impl Engine {
                 self.move_pending(&save, &path)?;
             }
         }
-        self.look_unlocked()?;
+        self.record_changes_unlocked()?;
         Ok(())
     }
 

@@ -63,7 +63,7 @@ pub(crate) fn entry(store: &Store, here: Here, id: NodeId) -> Result<(Entry, New
 
 /// Checkpoints of a file, without their changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OfFile {
+pub struct FileCheckpoints {
     /// At most the requested number.
     pub count: usize,
     /// True if there are more.
@@ -75,7 +75,7 @@ pub struct OfFile {
 impl Engine {
     /// Counts the checkpoints of the current branch that changed a file or a file below a
     /// directory, up to `most`. Unlike `log`, reads no contents.
-    pub fn checkpoints_of(&self, path: &RelPath, most: usize) -> Result<OfFile> {
+    pub fn checkpoints_of(&self, path: &RelPath, most: usize) -> Result<FileCheckpoints> {
         let _moment = self.store.reading()?;
         let filter = LogFilter {
             path: Some(path.clone()),
@@ -88,7 +88,7 @@ impl Engine {
             let mut select = conn.prepare_cached("SELECT time FROM node WHERE id = ?1")?;
             Ok(select.query_row([node], |r| r.get(0))?)
         };
-        Ok(OfFile {
+        Ok(FileCheckpoints {
             count: nodes.len().min(most),
             more: nodes.len() > most,
             newest: nodes.first().map(time).transpose()?,
@@ -336,7 +336,7 @@ mod tests {
             let listed = s.engine.log(&filter).expect("a timeline");
             for most in 0..listed.len() + 2 {
                 let counted = s.engine.checkpoints_of(&path, most).expect("counted");
-                let expected = OfFile {
+                let expected = FileCheckpoints {
                     count: listed.len().min(most),
                     more: listed.len() > most,
                     newest: listed.first().map(|entry| entry.node.time),

@@ -24,14 +24,14 @@ use crate::worktree::git::backed_content;
 
 pub(crate) use ancestry::Ancestry;
 pub use branches::{BranchInfo, Tag};
-pub use log::{LogFilter, OfFile};
+pub use log::{FileCheckpoints, LogFilter};
 pub(crate) use log::{entry, log};
 pub(crate) use revs::{names_head, resolve, resolve_op};
 pub(crate) use row_checksums::damaged;
-pub(crate) use rows::{Rows, misjudged};
+pub(crate) use rows::{Rows, inconsistent_edits};
 pub(crate) use sets::{
-    SetHash, changes_with_sets, chosen_of, in_force, is_changed, moved_by, set_at, state_at,
-    version,
+    SetHash, changes_with_sets, in_force, is_changed, moved_by, partial_restore_of, set_at,
+    state_at, version,
 };
 pub use timeline::{Entry, EntryChange, OpKind, OpState, Operation};
 pub(crate) use timeline::{operation, operations, session, turn};

@@ -295,7 +295,7 @@ fn is_in_force(
 }
 
 /// Returns edits for which `is_in_force` and the whole set in force disagree. There must be none.
-pub(crate) fn misjudged(conn: &Connection, head: NodeId) -> Result<Vec<ChangeId>> {
+pub(crate) fn inconsistent_edits(conn: &Connection, head: NodeId) -> Result<Vec<ChangeId>> {
     let ancestry = Ancestry::new(conn);
     let line = ancestry.line(head)?;
     let mut select = conn.prepare_cached("SELECT DISTINCT file FROM change")?;

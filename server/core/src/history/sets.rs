@@ -134,7 +134,7 @@ pub(crate) fn moved_by(
 
 /// Returns the moves of a restore of which the user chose a part, by hunks or in conflicts. That
 /// part is recorded as the user's edit, and the sets stayed. Returns None for any other edit.
-pub(crate) fn chosen_of(
+pub(crate) fn partial_restore_of(
     conn: &Connection,
     edit: &Change,
 ) -> Result<Option<(Vec<ChangeId>, Vec<ChangeId>)>> {

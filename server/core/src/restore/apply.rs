@@ -77,7 +77,7 @@ impl Engine {
         let plan = if let Some(plan) = undisturbed {
             plan
         } else {
-            self.look_unlocked()?;
+            self.record_changes_unlocked()?;
             self.plan_recorded(r)?
         };
         if !shown(&plan) {
@@ -134,7 +134,7 @@ impl Engine {
             &editor,
             r,
             (shown.0, &shown.1),
-            documents::HAND_OVER,
+            documents::ACCEPT_TIMEOUT,
             progress,
         )?;
         if let Some((reason, hint)) = answer.refused {

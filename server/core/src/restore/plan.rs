@@ -30,7 +30,7 @@ impl Engine {
         {
             return Ok(plan);
         }
-        self.look()?;
+        self.record_changes()?;
         self.plan_recorded(r)
     }
 
@@ -39,7 +39,7 @@ impl Engine {
     pub fn plan_undisturbed(&self, r: &Request) -> Result<Option<Plan>> {
         let only_moves_edits =
             !r.exact && r.hunks.is_empty() && !matches!(r.goal, Goal::Switch { .. });
-        if !only_moves_edits || !self.nobody_is_at_work()? {
+        if !only_moves_edits || !self.no_agent_is_active()? {
             return Ok(None);
         }
         // a request refused now may be possible after a scan
@@ -57,7 +57,7 @@ impl Engine {
         paths.extend(plan.documents.iter().map(|document| document.path.clone()));
         // a switch moves more files than it names, and an undo may be a switch
         let decided = plan.conflicts.is_empty() && plan.held.is_empty() && plan.to_branch.is_none();
-        Ok((decided && self.are_as_recorded(&paths)?).then_some(plan))
+        Ok((decided && self.match_record(&paths)?).then_some(plan))
     }
 
     /// The plan from the recorded state alone.

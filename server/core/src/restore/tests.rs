@@ -30,7 +30,7 @@ impl Scene {
         }
         let workspace = workspace(&dir, &root);
         let mut engine = Engine::open(&workspace).expect("opens");
-        engine.look().expect("first scan");
+        engine.record_changes().expect("first scan");
         Self {
             dir,
             root,

@@ -186,7 +186,7 @@ impl Plan {
     /// if no document of the requesting editor changes.
     pub(crate) fn other_editor(&self, r: &Request) -> Option<&EditorInfo> {
         let own = |d: &PlannedDocument| d.edit.is_some() && Some(d.editor.id) == r.editor;
-        let editor = crate::documents::only_one(&self.held)?;
+        let editor = crate::documents::single_holder(&self.held)?;
         (!self.documents.iter().any(own)).then_some(editor)
     }
 

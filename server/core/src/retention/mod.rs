@@ -445,7 +445,7 @@ impl<'a> Collector<'a> {
                 return Ok(SquashOutcome::Stale);
             }
             conn.execute_batch("SAVEPOINT stretch")?;
-            let outcome = match squash::squash(conn, range, capture::silent_since()) {
+            let outcome = match squash::squash(conn, range, capture::inactive_before()) {
                 // a damaged record stays as it is
                 Err(error) if error.kind() == ErrorKind::Store => SquashOutcome::Left,
                 outcome => outcome?,

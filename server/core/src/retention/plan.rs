@@ -121,7 +121,7 @@ impl Facts {
                -- the switch that brought a directory to its branch
                OR id IN (SELECT MAX(id) FROM operation WHERE to_branch IS NOT NULL GROUP BY root, to_branch))",
         )?;
-        for node in select.query_map([capture::silent_since()], |r| r.get(0))? {
+        for node in select.query_map([capture::inactive_before()], |r| r.get(0))? {
             self.retained.insert(node?);
         }
         Ok(())

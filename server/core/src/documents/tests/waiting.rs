@@ -20,7 +20,7 @@ fn a_plain_clients_document_is_changed_in_the_editor_and_saved_later() {
     );
     assert_eq!(s.text("a.txt").as_deref(), Some(AGENT));
     s.user("a.txt", BASE);
-    s.engine.look().expect("looked");
+    s.engine.record_changes().expect("looked");
     assert_eq!(s.engine.pending_saves().expect("read"), []);
     // a save is not an edit
     assert_eq!(Some(newest(&s).0), applied.node);
@@ -69,7 +69,7 @@ fn undo_during_a_pending_save_restores_the_text_on_disk() {
             (recorded(&s).as_str(), s.text("a.txt").as_deref()),
             (AGENT, Some(AGENT))
         );
-        s.engine.look().expect("looked");
+        s.engine.record_changes().expect("looked");
         assert_eq!(Some(newest(&s).0), applied.node);
         let redo = apply(&mut s, &Request::new(Goal::Redo));
         assert_eq!(
@@ -184,7 +184,7 @@ fn closing_without_saving_writes_it_after_all() {
     let op = apply(&mut s, &r).operation.expect("one");
     let settled = s
         .engine
-        .settle_pending(&path("a.txt"), &PendingChoice::WriteNow(None));
+        .resolve_pending(&path("a.txt"), &PendingChoice::WriteNow(None));
     assert_eq!(
         settled.expect("settled"),
         PendingOutcome::Done { node: None }
@@ -196,7 +196,7 @@ fn closing_without_saving_writes_it_after_all() {
     assert_eq!(s.engine.pending_saves().expect("read"), []);
     let again = s
         .engine
-        .settle_pending(&path("a.txt"), &PendingChoice::WriteNow(None));
+        .resolve_pending(&path("a.txt"), &PendingChoice::WriteNow(None));
     assert_eq!(again.expect("settled"), PendingOutcome::Nothing);
     let newest = s.engine.operations().expect("read").remove(0);
     assert_eq!(
@@ -221,7 +221,7 @@ fn closing_without_saving_can_keep_the_typed_text() {
     let how = PendingChoice::WriteNow(Some(MERGED.into()));
     let settled = s
         .engine
-        .settle_pending(&path("a.txt"), &how)
+        .resolve_pending(&path("a.txt"), &how)
         .expect("settled");
     let (node, before, after, users) = newest(&s);
     assert_eq!(settled, PendingOutcome::Done { node: Some(node) });
@@ -240,7 +240,7 @@ fn closing_without_saving_can_discard_the_outcome() {
     apply(&mut s, &r);
     let settled = s
         .engine
-        .settle_pending(&path("a.txt"), &PendingChoice::Forget)
+        .resolve_pending(&path("a.txt"), &PendingChoice::Forget)
         .expect("settled");
     let (node, before, after, users) = newest(&s);
     assert_eq!(settled, PendingOutcome::Done { node: Some(node) });
@@ -251,7 +251,7 @@ fn closing_without_saving_can_discard_the_outcome() {
     assert_eq!(s.text("a.txt").as_deref(), Some(AGENT));
     let again = s
         .engine
-        .settle_pending(&path("a.txt"), &PendingChoice::Forget);
+        .resolve_pending(&path("a.txt"), &PendingChoice::Forget);
     assert_eq!(again.expect("settled"), PendingOutcome::Nothing);
     assert_consistent(&s);
 }
@@ -263,7 +263,7 @@ fn a_pending_save_of_a_dead_editor_can_be_undone() {
     apply(&mut s, &r);
     kill(lease);
     assert_eq!(s.engine.pending_saves().expect("read").len(), 1);
-    s.engine.look().expect("looked");
+    s.engine.record_changes().expect("looked");
     assert_eq!(recorded(&s), BASE);
     s.undo();
     assert_eq!(
@@ -327,7 +327,7 @@ fn an_unsaved_rewind_keeps_the_authors() {
     apply(&mut s, &r);
     assert_eq!(recorded(&s), BASE);
     s.engine
-        .settle_pending(&path("a.txt"), &PendingChoice::Forget)
+        .resolve_pending(&path("a.txt"), &PendingChoice::Forget)
         .expect("settled");
     assert_eq!(recorded(&s), disk);
     let newest = s.engine.log(&crate::LogFilter::default()).expect("read");
@@ -357,10 +357,10 @@ fn a_save_ends_the_wait() {
         let (mut s, lease) = scene();
         let r = rewind(&s, &lease, vec![plain()]);
         apply(&mut s, &r);
-        let waits = s.engine.still_waits(&path("a.txt")).expect("looked");
+        let waits = s.engine.check_pending(&path("a.txt")).expect("looked");
         assert!(waits.is_some());
         s.user("a.txt", &saved);
-        let waits = s.engine.still_waits(&path("a.txt")).expect("looked");
+        let waits = s.engine.check_pending(&path("a.txt")).expect("looked");
         assert_eq!(waits, None);
         assert_eq!(recorded(&s), saved);
         assert_consistent(&s);
