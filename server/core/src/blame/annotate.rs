@@ -319,7 +319,7 @@ impl<'s> Annotator<'s> {
         let (change, _) = &self.changes[by];
         let own = Owner::Change(change.id);
         if before.opaque {
-            // the previous text is unknown, so new lines cannot be told
+            // the previous text is unknown, so new lines cannot be identified
             let lines = count_lines(&self.bytes(after)?);
             return Ok(Runs::all(lines, Owner::Before));
         }

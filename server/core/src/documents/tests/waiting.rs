@@ -182,11 +182,11 @@ fn closing_without_saving_writes_it_after_all() {
     let (mut s, lease) = scene();
     let r = rewind(&s, &lease, vec![plain()]);
     let op = apply(&mut s, &r).operation.expect("one");
-    let settled = s
+    let resolved = s
         .engine
         .resolve_pending(&path("a.txt"), &PendingChoice::WriteNow(None));
     assert_eq!(
-        settled.expect("settled"),
+        resolved.expect("resolved"),
         PendingOutcome::Done { node: None }
     );
     assert_eq!(
@@ -197,7 +197,7 @@ fn closing_without_saving_writes_it_after_all() {
     let again = s
         .engine
         .resolve_pending(&path("a.txt"), &PendingChoice::WriteNow(None));
-    assert_eq!(again.expect("settled"), PendingOutcome::Nothing);
+    assert_eq!(again.expect("resolved"), PendingOutcome::Nothing);
     let newest = s.engine.operations().expect("read").remove(0);
     assert_eq!(
         (newest.kind.name(), newest.target),
@@ -219,12 +219,12 @@ fn closing_without_saving_can_keep_the_typed_text() {
     let r = rewind(&s, &lease, vec![dirty(TYPED, AGENT)]);
     apply(&mut s, &r);
     let how = PendingChoice::WriteNow(Some(MERGED.into()));
-    let settled = s
+    let resolved = s
         .engine
         .resolve_pending(&path("a.txt"), &how)
-        .expect("settled");
+        .expect("resolved");
     let (node, before, after, users) = newest(&s);
-    assert_eq!(settled, PendingOutcome::Done { node: Some(node) });
+    assert_eq!(resolved, PendingOutcome::Done { node: Some(node) });
     assert_eq!(
         (before.as_str(), after.as_str(), users),
         (BASE, MERGED, true)
@@ -238,12 +238,12 @@ fn closing_without_saving_can_discard_the_outcome() {
     let (mut s, lease) = scene();
     let r = rewind(&s, &lease, vec![plain()]);
     apply(&mut s, &r);
-    let settled = s
+    let resolved = s
         .engine
         .resolve_pending(&path("a.txt"), &PendingChoice::Forget)
-        .expect("settled");
+        .expect("resolved");
     let (node, before, after, users) = newest(&s);
-    assert_eq!(settled, PendingOutcome::Done { node: Some(node) });
+    assert_eq!(resolved, PendingOutcome::Done { node: Some(node) });
     assert_eq!(
         (before.as_str(), after.as_str(), users),
         (BASE, AGENT, true)
@@ -252,7 +252,7 @@ fn closing_without_saving_can_discard_the_outcome() {
     let again = s
         .engine
         .resolve_pending(&path("a.txt"), &PendingChoice::Forget);
-    assert_eq!(again.expect("settled"), PendingOutcome::Nothing);
+    assert_eq!(again.expect("resolved"), PendingOutcome::Nothing);
     assert_consistent(&s);
 }
 
@@ -328,7 +328,7 @@ fn an_unsaved_rewind_keeps_the_authors() {
     assert_eq!(recorded(&s), BASE);
     s.engine
         .resolve_pending(&path("a.txt"), &PendingChoice::Forget)
-        .expect("settled");
+        .expect("resolved");
     assert_eq!(recorded(&s), disk);
     let newest = s.engine.log(&crate::LogFilter::default()).expect("read");
     assert_eq!(newest[0].node.label.as_deref(), Some("not saved"));
