@@ -214,7 +214,7 @@ mod tests {
             (
                 "backstitch/plan",
                 json!({ "rev": "t1", "turn": "t1" }),
-                "given `rev`, `turn`",
+                "got `rev`, `turn`",
             ),
         ] {
             let message = message(name, given);

@@ -113,7 +113,7 @@ pub mod action {
     }
 
     pub fn revert(about: &str) -> String {
-        format!("Take out only {about}")
+        format!("Revert only {about}")
     }
 
     pub fn fork(about: &str) -> String {
@@ -157,7 +157,7 @@ pub fn hover_author(author: &Author, now: Now, markdown: bool) -> Option<String>
                         format!("{name} “{prompt}”")
                     }
                 }
-                None => bold("a turn that was not recorded"),
+                None => bold("an unrecorded turn"),
             };
             let mut by = vec![render::clean(&work.session.agent)];
             by.extend(work.tool.as_deref().map(render::clean));
@@ -178,7 +178,7 @@ pub fn hover_author(author: &Author, now: Now, markdown: bool) -> Option<String>
             Some(node) => format!("{} · {node}{age}", bold("you")),
             None => format!("{} · not recorded yet", bold("you")),
         }),
-        By::Unknown => Some(format!("{}{age}", bold("nobody can tell who"))),
+        By::Unknown => Some(format!("{}{age}", bold("unknown author"))),
         By::Before | By::Unsaved => None,
     }
 }
@@ -210,14 +210,14 @@ pub mod choice {
     pub const CANCEL: &str = "Cancel";
     pub const SHOW: &str = "Show changes";
     pub const MARKERS: &str = "Write conflict markers";
-    pub const CURRENT: &str = "Keep the present lines";
+    pub const CURRENT: &str = "Keep the current lines";
     pub const TARGET: &str = "Take the target's lines";
     pub const WRITE: &str = "Write it";
     pub const FORGET: &str = "Leave the file";
     pub const SHOW_TEXT: &str = "Show it";
     pub const FORGET_TEXT: &str = "Forget it";
-    pub const FORK: &str = "Make the branch";
-    pub const FORK_SWITCH: &str = "Make it and switch to it";
+    pub const FORK: &str = "Create the branch";
+    pub const FORK_SWITCH: &str = "Create it and switch to it";
 }
 
 /// Description of our edits of documents.
@@ -225,7 +225,7 @@ pub const EDIT: &str = "Backstitch: lines of a checkpoint";
 
 pub const WHICH_WORKSPACE: &str = "In which workspace?";
 pub const WHICH_REWIND: &str = "Rewind to before which turn?";
-pub const WHICH_REVERT: &str = "Take out which turn?";
+pub const WHICH_REVERT: &str = "Revert which turn?";
 pub const WHICH_FORK: &str = "Fork from before which turn?";
 pub const WHICH_BRANCH: &str = "Switch to which branch?";
 pub const WHICH_TAG: &str = "Tag the state now as";
@@ -239,15 +239,15 @@ pub fn offered(turn: &Turn, age: &str) -> String {
 }
 
 pub fn fork_question(rev: &str) -> String {
-    format!("A new branch from {rev} on. The files stay as they are until you switch to it.")
+    format!("Create a branch at {rev}? The files stay as they are until you switch to it.")
 }
 
 pub fn forked(branch: &str) -> String {
-    format!("Branch {branch} was made. `backstitch.switch` goes there.")
+    format!("Branch {branch} was created. `backstitch.switch` switches to it.")
 }
 
 pub fn forked_into(branch: &str, into: &str) -> String {
-    format!("Branch {branch} was made, with its files in {into}.")
+    format!("Branch {branch} was created, with its files in {into}.")
 }
 
 pub fn tagged(checkpoint: &str, tag: &str) -> String {
@@ -256,7 +256,7 @@ pub fn tagged(checkpoint: &str, tag: &str) -> String {
 
 pub fn pinned(checkpoint: &str, pinned: bool) -> String {
     if pinned {
-        format!("{checkpoint} is pinned: it stays, however old it becomes.")
+        format!("{checkpoint} is pinned: it is never removed.")
     } else {
         format!("{checkpoint} is not pinned any more.")
     }
@@ -275,7 +275,7 @@ pub fn nothing_of(turn: &str) -> String {
 }
 
 pub fn shown_in(place: &std::path::Path) -> String {
-    format!("It stands in {}.", place.display())
+    format!("It is in {}.", place.display())
 }
 
 /// Progress of long work.

@@ -69,7 +69,7 @@ fn an_action_takes_back_the_lines_it_stands_at() {
     client.run(&take_back);
     assert_eq!(
         client.asked,
-        ["Rewind to t1: 1 file changes (1 merged with other edits)."]
+        ["Rewind to t1: 1 file changes (1 merged with your edits)."]
     );
     let expected = "mine\none\ntwo\nthree\nfour\nfive\n6\nseven\n8\nmine, too\n";
     assert_eq!(client.text("a.txt"), expected);
@@ -253,7 +253,7 @@ fn what_is_not_reached_is_said_at_the_end_too() {
     assert_eq!(
         client.asked,
         [
-            "Rewind to t1: 1 file changes (1 deleted). Not reached: 1 file with text that is not saved, left as it is."
+            "Rewind to t1: 1 file changes (1 deleted). Not reached: 1 file with unsaved text, left as it is."
         ]
     );
     let said = "Rewound to t1: 1 file (1 deleted). Not reached: 1 unsaved.";

@@ -55,7 +55,7 @@ fn a_file_of_crlf_lines_that_shows_newlines() {
     until_unsaved(&world, &[]);
     let by = world.json(["blame", "a.txt"]);
     assert_eq!(by["runs"][1]["turn"], "t1", "{by}");
-    let alarmed = |said: &&String| said.contains("not saved") || said.contains("did not take");
+    let alarmed = |said: &&String| said.contains("unsaved") || said.contains("did not apply");
     assert_eq!(client.said.iter().find(alarmed), None);
     client.leave();
     world.ok(["verify"]);

@@ -163,7 +163,7 @@ fn wrong_arguments_are_named() {
         (
             "backstitch/content",
             json!({ "uri": "backstitch://view/99/x" }),
-            "not kept any more",
+            "no longer available",
         ),
         ("backstitch/plan", json!({}), "one of rev, turn"),
         (

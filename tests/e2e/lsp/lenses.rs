@@ -77,7 +77,7 @@ fn what_a_lens_does_is_an_action_too() {
             "Rewind to before turn 1 “make it two”",
             "Rewind this file to before turn 1 “make it two”",
             "Rewind these lines to before turn 1",
-            "Take out only turn 1 “make it two”",
+            "Revert only turn 1 “make it two”",
             "Show what turn 1 changed here",
             "Show changes since before turn 1 “make it two”",
             "Fork from before turn 1 “make it two”",

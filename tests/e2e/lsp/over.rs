@@ -134,7 +134,7 @@ fn what_an_exact_rewind_takes_out_comes_back() {
     assert_eq!(client.text("a.txt"), TEXT);
     let asked = client.asked[0].clone();
     assert!(
-        asked.contains("text that is not saved is replaced"),
+        asked.contains("unsaved text is replaced"),
         "{asked}"
     );
     client.type_over("a.txt", "one\n", "ONE\n");

@@ -202,7 +202,7 @@ fn a_collision_with_typed_text_is_the_users_to_decide() {
     let params = json!({ "command": "backstitch.rewind", "arguments": [{ "rev": "t1" }] });
     let error = client.fails("workspace/executeCommand", params);
     assert_eq!(error["data"]["kind"], "cancelled", "{error}");
-    client.will_choose("Keep the present lines");
+    client.will_choose("Keep the current lines");
     client.will_choose("Rewind");
     client.command("backstitch.rewind", json!({ "rev": "t1" }));
     assert_eq!(client.text("a.txt"), TEXT.replace("two", "2 and mine"));
@@ -228,7 +228,7 @@ fn an_edit_that_was_only_said_to_be_done_is_reported() {
     client.until(|c| {
         c.said
             .iter()
-            .any(|said| said.contains("did not take the new text of a.txt"))
+            .any(|said| said.contains("did not apply the new text of a.txt"))
     });
     let status = world.json(["status"]);
     assert_eq!(status["pending_saves"][0]["path"], "a.txt", "{status}");
@@ -258,7 +258,7 @@ fn an_editor_that_tells_late_gets_each_edit_once() {
     client.save("a.txt");
     assert_eq!(world.read("a.txt"), client.text("a.txt"));
     assert!(world.read("a.txt").contains("2 and a half"));
-    let unseen = |said: &String| said.contains("did not take");
+    let unseen = |said: &String| said.contains("did not apply");
     assert!(!client.said.iter().any(unseen), "{:?}", client.said);
     client.leave();
 }

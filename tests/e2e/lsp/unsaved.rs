@@ -88,7 +88,7 @@ fn an_agent_writes_below_it() {
     );
     let step = world.id("t1 Edit: modify a.txt");
     assert!(
-        said.ends_with(&format!("Your text is kept at {step}.")),
+        said.ends_with(&format!("Your text is recorded at {step}.")),
         "{said}"
     );
     let kept = world.ok(["cat", &step, "a.txt", "--unsaved"]);
@@ -270,7 +270,12 @@ fn a_command_line_hears_that_the_editor_took_nothing() {
         client.edits = edits;
         let output = std::thread::scope(|scope| {
             let rewind = scope.spawn(|| world.run(["rewind", "t1", "--json"]));
-            client.until(|client| client.said.iter().any(|said| said.contains("did not take")));
+            client.until(|client| {
+                client
+                    .said
+                    .iter()
+                    .any(|said| said.contains("did not apply"))
+            });
             rewind.join().expect("an answer")
         });
         let name = if edits == Edits::Refused {
@@ -420,7 +425,9 @@ fn an_agent_deletes_and_moves_what_is_below_it() {
     agent.bash("rm a.txt");
     let says = |client: &Client<'_>, what: &str| {
         let mut said = client.said.iter();
-        said.any(|said| said.starts_with(&format!("claude-code {what}, where you have text")))
+        said.any(|said| {
+            said.starts_with(&format!("claude-code {what}, where you have unsaved text"))
+        })
     };
     client.until(|client| says(client, "deleted a.txt"));
     let kept = world.ok(["cat", "@", "a.txt", "--unsaved"]);

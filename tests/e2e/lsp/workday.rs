@@ -53,7 +53,7 @@ impl<'w> Person<'w> {
             "Undo",
             "Redo",
             "Revert",
-            "Keep the present lines",
+            "Keep the current lines",
             "Write it",
         ];
         Self {

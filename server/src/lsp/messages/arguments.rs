@@ -5,12 +5,12 @@ pub const A_TEXT: &str = "a string";
 pub const A_FLAG: &str = "true or false";
 pub const NAMES: &str = "an array of strings, with at least one and none of them empty";
 pub const A_COUNT: &str = "a whole number, 0 or more";
-pub const LINES: &str = "an array of two lines from 0 on, the first and the one behind the last";
+pub const LINES: &str = "an array of two lines from 0: the first, and the one after the last";
 pub const AN_EDIT: &str = "a WorkspaceEdit, as LSP has it";
 
 /// `given`: as it was written.
 pub fn one_object(name: &str, given: &str) -> String {
-    format!("{name} takes one object of named arguments, and was given {given}")
+    format!("{name} takes one object of named arguments, but got {given}")
 }
 
 pub fn several(name: &str, count: usize) -> String {
@@ -32,13 +32,13 @@ pub fn none_of(name: &str, all: &[&str]) -> String {
     format!("{name} needs one of {}", all.join(", "))
 }
 
-pub const NONE_OF_HINT: &str = "each names what is to be planned; `undo` is true for what was done last, `redo` for what was undone last";
+pub const NONE_OF_HINT: &str = "each names a target; set `undo` for the last operation, `redo` for the one that was undone last";
 
 /// Only one of `all` may be given.
 pub fn too_many(name: &str, all: &[&str], given: &[&str]) -> String {
     let given: Vec<String> = given.iter().map(|key| format!("`{key}`")).collect();
     format!(
-        "{name} takes one of {}, and was given {}",
+        "{name} takes one of {}, but got {}",
         all.join(", "),
         given.join(", ")
     )
@@ -66,11 +66,11 @@ pub const UNREADABLE_HINT: &str = "the log says what is wrong, at the level `inf
 pub fn lsp_unreadable(method: &str, said: &str) -> String {
     match said.strip_prefix("missing field ") {
         Some(field) => format!("{method} needs {field}"),
-        None => format!("{method}: its params are not what LSP says they are"),
+        None => format!("{method}: its params are not those of LSP"),
     }
 }
 
-pub const LSP_HINT: &str = "the specification of LSP has them; nothing was done";
+pub const LSP_HINT: &str = "see the specification of LSP; nothing was done";
 
 pub fn edit_unreadable() -> String {
     format!("`edit` of backstitch/applyEdit must be {AN_EDIT}")

@@ -17,7 +17,7 @@ pub fn ignored(path: &str, why: IgnoreReason) -> String {
     match why {
         IgnoreReason::TooLarge => {
             format!(
-                "{path} is above 10 MiB: it has no lenses, and what is typed into it is not kept."
+                "{path} is above 10 MiB: it has no lenses, and unsaved text in it is not recorded."
             )
         }
         IgnoreReason::Binary => format!("{path} is binary: it has no lenses."),
@@ -27,7 +27,7 @@ pub fn ignored(path: &str, why: IgnoreReason) -> String {
 /// Unsaved text could not be recorded.
 pub fn not_kept(path: &str, error: impl Display) -> String {
     format!(
-        "What you typed into {path} could not be recorded: {error}. It is tried again; until then only a save keeps it."
+        "The unsaved text of {path} could not be recorded: {error}. Backstitch tries again; until then only a save keeps it."
     )
 }
 
@@ -35,7 +35,7 @@ pub fn not_kept(path: &str, error: impl Display) -> String {
 pub fn collides(left: &[RelPath]) -> String {
     let names: Vec<String> = left.iter().map(RelPath::display).collect();
     format!(
-        "{} changed on disk by a rewind, where you have text that is not saved: the document stays as it is. `backstitch.undo` takes the rewind back.",
+        "{} changed on disk by a rewind and conflicts with your unsaved text: the document stays as it is. `backstitch.undo` undoes the rewind.",
         names.join(", ")
     )
 }
@@ -43,7 +43,7 @@ pub fn collides(left: &[RelPath]) -> String {
 /// The client sent a change that cannot be read.
 pub fn out_of_sync(path: &str) -> String {
     format!(
-        "The editor told of a change of {path} that cannot be read: it has no lenses, and what is typed into it is not kept, until it is closed and opened again."
+        "The editor sent a change of {path} that cannot be read. Until you close and reopen the file it has no lenses, and unsaved text in it is not recorded."
     )
 }
 
@@ -54,11 +54,11 @@ pub fn written_below(
     kept: Result<NodeId, impl Display>,
 ) -> String {
     let kept = match kept {
-        Ok(node) => format!("Your text is kept at {node}."),
-        Err(error) => format!("It could not be kept: {error}."),
+        Ok(node) => format!("Your text is recorded at {node}."),
+        Err(error) => format!("It could not be recorded: {error}."),
     };
     format!(
-        "{} {}, where you have text that is not saved. {kept}",
+        "{} {}, where you have unsaved text. {kept}",
         agent.unwrap_or("An agent"),
         done.join(", ")
     )
@@ -83,7 +83,7 @@ pub fn what_was_done(change: &Change) -> String {
 pub fn not_taken(left: &[RelPath]) -> String {
     let names: Vec<String> = left.iter().map(RelPath::display).collect();
     format!(
-        "The editor did not take the new text of {}. What you typed is kept; `backstitch.undo` takes the rewind back.",
+        "The editor did not apply the new text of {}. Your text is unchanged; `backstitch.undo` undoes the rewind.",
         names.join(", ")
     )
 }
@@ -91,7 +91,7 @@ pub fn not_taken(left: &[RelPath]) -> String {
 /// A document was closed while its file waited for a save.
 pub fn closed(save: &PendingSave) -> String {
     format!(
-        "{} was closed, and what {} did to it was not saved. Write it to the file?",
+        "{} was closed, and the changes of {} in it were not saved. Write them to the file?",
         save.path.display(),
         whose(save)
     )
@@ -100,7 +100,7 @@ pub fn closed(save: &PendingSave) -> String {
 /// An editor ended while a file waited for a save.
 pub fn left_waiting(save: &PendingSave) -> String {
     format!(
-        "{} ended before what {} did to {} was saved. Write it to the file?",
+        "{} ended before the changes of {} in {} were saved. Write them to the file?",
         save.editor,
         whose(save),
         save.path.display()
@@ -117,7 +117,7 @@ fn whose(save: &PendingSave) -> String {
 /// An editor ended with unsaved text.
 pub fn left_text(orphan: &Orphan) -> String {
     format!(
-        "{} had text that was not saved when {} ended. It is kept.",
+        "{} had unsaved text when {} ended. The text is recorded.",
         orphan.path.display(),
         orphan.editor.name
     )
@@ -132,11 +132,11 @@ pub mod setting {
     use serde_json::Value;
 
     pub fn no_section(section: &str, value: &Value) -> String {
-        format!("{section}: {value} is no object of settings")
+        format!("{section}: {value} is not an object of settings")
     }
 
     pub fn no_options(value: &Value) -> String {
-        format!("initializationOptions.backstitch: {value} is no object")
+        format!("initializationOptions.backstitch: {value} is not an object")
     }
 
     pub fn no_flag(key: &str, value: &Value) -> String {
@@ -155,20 +155,20 @@ pub mod setting {
         let key = key.name();
         match holds {
             Some(holds) => format!("{section}.{key}: {why}; {holds} is used"),
-            None => format!("{section}.{key}: {why}; nothing is said of it"),
+            None => format!("{section}.{key}: {why}; the setting is ignored"),
         }
     }
 
     pub fn late_store_dir(section: &str) -> String {
         format!(
-            "{section}.store.dir: the language server takes it from initializationOptions.{section} at its start; say it there, or in .backstitch.toml"
+            "{section}.store.dir: the language server reads it from initializationOptions.{section} at its start; set it there, or in .backstitch.toml"
         )
     }
 
     /// A client has set the directory of the stores.
     pub fn own_stores(section: &str, dir: &Path) -> String {
         format!(
-            "Histories are looked for in {}, since {section}.store.dir says so. Hooks and the command line do not hear of that: have them take --store-dir, or set store.dir in .backstitch.toml.",
+            "Histories are stored in {}, as {section}.store.dir says. Hooks and the command line do not know that: give them --store-dir, or set store.dir in .backstitch.toml.",
             dir.display()
         )
     }
@@ -176,7 +176,7 @@ pub mod setting {
     /// The client's settings could not be written to a file for other processes.
     pub fn not_published(error: impl Display) -> String {
         format!(
-            "Hooks and the command line cannot hear of this editor's settings: {error}. Until they can, .backstitch.toml is heard by all."
+            "This editor's settings could not be passed to hooks and the command line: {error}. Until then, use .backstitch.toml, which all of them read."
         )
     }
 }

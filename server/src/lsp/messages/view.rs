@@ -9,9 +9,9 @@ use super::Now;
 use crate::file_changes::Difference;
 use crate::render;
 
-pub const TIMELINE_HEAD: &str = "Newest first. `backstitch.rewind` takes out what came after one of these; tN is the state before turn N.\n\n";
+pub const TIMELINE_HEAD: &str = "Newest first. `backstitch.rewind` undoes everything after one of these; tN is the state before turn N.\n\n";
 pub const PLAN_NAME: &str = "plan.txt";
-const COLLIDE: &str = "Edits collide";
+const CONFLICTS: &str = "Conflicts with your edits";
 const NOT_REACHED: &str = "Not reached";
 
 /// `file`: the only file that is shown.
@@ -54,7 +54,7 @@ pub fn action(action: &Action, lines: Difference) -> String {
 
 pub fn conflicts(all: &[Conflict]) -> String {
     let row = |c: &Conflict| format!("{}  {}\n", c.path.display(), c.reason);
-    section(COLLIDE, all.iter().map(row).collect())
+    section(CONFLICTS, all.iter().map(row).collect())
 }
 
 pub fn gaps(all: &[Gap]) -> String {
@@ -62,7 +62,7 @@ pub fn gaps(all: &[Gap]) -> String {
         let path = gap.path.as_deref().map(String::from_utf8_lossy);
         let path = path.unwrap_or_default();
         let more = match gap.kind {
-            GapKind::Uncertain => " (`uncertain`: take takes it too)",
+            GapKind::Uncertain => " (`uncertain: take` includes it)",
             _ => "",
         };
         format!("{:<12}{path}  {}{more}\n", gap.kind.name(), gap.detail)
@@ -109,7 +109,7 @@ pub fn row(entry: &Entry, now: Now, whole: bool) -> String {
             .as_deref()
             .map_or_else(|| entry.node.kind.name().to_owned(), render::clean),
     };
-    let out = if entry.taken_out { "  (taken out)" } else { "" };
+    let out = if entry.taken_out { "  (undone)" } else { "" };
     let mut text = format!(
         "{:<6} {what}{out}  {}\n",
         entry.node.id,

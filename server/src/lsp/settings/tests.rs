@@ -40,12 +40,12 @@ fn errors_are_reported() {
     for (sent, message) in [
         (
             json!({ "backstitch": { "codeLens": "some" } }),
-            "codeLens: \"some\" is not one of all, session, latestTurn, off; nothing is said of it"
+            "codeLens: \"some\" is not one of all, session, latestTurn, off; the setting is ignored"
                 .to_owned(),
         ),
         (
             json!({ "backstitch.codeLens": 7 }),
-            "codeLens: 7 is not one of all, session, latestTurn, off; nothing is said of it"
+            "codeLens: 7 is not one of all, session, latestTurn, off; the setting is ignored"
                 .to_owned(),
         ),
         (
