@@ -17,19 +17,19 @@ const ANSWER_TIMEOUT: Duration = Duration::from_mins(10);
 
 /// Returns the chosen answer; None if there was none.
 pub async fn ask(
-    session: &ServerState,
+    server: &ServerState,
     kind: MessageType,
     question: &str,
     answers: &[&str],
 ) -> Option<String> {
-    let chosen = must_ask(session, kind, question, answers).await;
+    let chosen = must_ask(server, kind, question, answers).await;
     chosen.ok().flatten()
 }
 
 /// Like `ask`, for callers that need an answer. An editor that cannot ask is a failure, whose hint names a way
 /// without a question.
 pub async fn must_ask(
-    session: &ServerState,
+    server: &ServerState,
     kind: MessageType,
     question: &str,
     answers: &[&str],
@@ -39,7 +39,7 @@ pub async fn must_ask(
         ..MessageActionItem::default()
     });
     let actions = Some(actions.collect());
-    let asked = session.client.show_message_request(kind, question, actions);
+    let asked = server.client.show_message_request(kind, question, actions);
     let mut asked = pin!(tokio::time::timeout(ANSWER_TIMEOUT, asked));
     let mut cancellation = pin!(wait_for_cancellation());
     let answered = poll_fn(|context| match cancellation.as_mut().poll(context) {

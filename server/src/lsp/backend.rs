@@ -37,7 +37,7 @@ use crate::to_protocol;
 
 #[derive(Debug)]
 pub struct Backend {
-    pub session: Arc<ServerState>,
+    pub server: Arc<ServerState>,
     /// Large answers, which bypass the transport's value tree.
     pub outgoing: Arc<Outgoing>,
 }
@@ -67,10 +67,10 @@ pub fn methods(builder: LspServiceBuilder<Backend>) -> LspServiceBuilder<Backend
 }
 
 pub fn service(
-    session: impl FnOnce(tower_lsp::Client) -> Arc<ServerState>,
+    server: impl FnOnce(tower_lsp::Client) -> Arc<ServerState>,
 ) -> (LspService<Backend>, tower_lsp::ClientSocket) {
     let builder = LspService::build_with_lifecycle_methods(|client| Backend {
-        session: session(client),
+        server: server(client),
         outgoing: Arc::default(),
     });
     methods(builder).finish()
@@ -81,10 +81,10 @@ impl LanguageServer for Backend {
         let features = ClientFeatures::of(&params);
         let options = params.initialization_options.as_ref();
         if let Some(options) = options.and_then(|options| options.get("backstitch")) {
-            self.session.configure(|settings| settings.begin(options));
+            self.server.configure(|settings| settings.begin(options));
         }
         let capabilities = capabilities(features.encoding);
-        self.session.begin(features, from_proto::opened(&params));
+        self.server.begin(features, from_proto::opened(&params));
         Ok(InitializeResult {
             capabilities,
             server_info: Some(ServerInfo {
@@ -95,16 +95,16 @@ impl LanguageServer for Backend {
     }
 
     async fn initialized(&self, _: InitializedParams) {
-        self.session.set_ready();
-        self.session.announce_store_dir();
-        self.session.pull_settings();
+        self.server.set_ready();
+        self.server.announce_store_dir();
+        self.server.pull_settings();
     }
 
     async fn shutdown(&self) -> Result<()> {
-        for handle in self.session.handles() {
-            buffers::record_all(&self.session, &handle, false).await;
+        for handle in self.server.handles() {
+            buffers::record_all(&self.server, &handle, false).await;
         }
-        self.session.begin_shutdown();
+        self.server.begin_shutdown();
         Ok(())
     }
 }
@@ -177,7 +177,7 @@ impl Backend {
     async fn code_lens(&self, params: CodeLensParams) -> Result<Value> {
         let uri = params.text_document.uri.0;
         let history = self
-            .session
+            .server
             .history(&uri)
             .await
             .map_err(Box::<Failure>::from)?;
@@ -185,7 +185,7 @@ impl Backend {
             return Ok(Value::Null);
         };
         let place = document.place.as_ref();
-        let which = place.map(|place| self.session.config(&place.handle).lenses());
+        let which = place.map(|place| self.server.config(&place.handle).lenses());
         let which = which.unwrap_or_default();
         let lenses = lenses::of(&uri, &document, &history, which, Now::read());
         Ok(self.outgoing.answer(&lenses))
@@ -206,13 +206,13 @@ impl Backend {
         }
         let uri = params.text_document.uri.0;
         let history = self
-            .session
+            .server
             .history(&uri)
             .await
             .map_err(Box::<Failure>::from)?;
         let line = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
         let lines = line(params.range.start.line)..line(params.range.end.line).saturating_add(1);
-        let literals = self.session.features().actions;
+        let literals = self.server.features().actions;
         Ok(history.map(|(document, history)| {
             actions::of(&uri, &document, &history, &lines, Now::read(), literals)
         }))
@@ -222,7 +222,7 @@ impl Backend {
         let at = params.text_document_position_params;
         let uri = at.text_document.uri.0;
         let history = self
-            .session
+            .server
             .history(&uri)
             .await
             .map_err(Box::<Failure>::from)?;
@@ -236,7 +236,7 @@ impl Backend {
         };
         let text = document.text.get_line(line).map(|line| line.to_string());
         let text = text.unwrap_or_default();
-        let markdown = self.session.features().markdown;
+        let markdown = self.server.features().markdown;
         let markup = place.handle.ask(move |engine| {
             let line = text.trim_end_matches(['\r', '\n']);
             hover::text(engine, &author, &place.path, line, Now::read(), markdown)
@@ -255,7 +255,7 @@ impl Backend {
 
     /// Runs the command in a task of its own, so that dropping the request does not stop it in the middle.
     async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<Value>> {
-        let session = self.session.clone();
+        let server = self.server.clone();
         let arguments = params.arguments.unwrap_or_default();
         let cancellation = CANCELLATION.try_with(Arc::clone).unwrap_or_default();
         let running = tokio::spawn(CANCELLATION.scope(cancellation, async move {
@@ -265,7 +265,7 @@ impl Backend {
                 return Err(Failure::usage(message).hint(messages::SEVERAL_HINT));
             }
             let arguments = arguments.into_iter().next().unwrap_or_default();
-            commands::run(&session, name, arguments).await
+            commands::run(&server, name, arguments).await
         }));
         let outcome = match running.await {
             Ok(outcome) => outcome,
@@ -281,11 +281,11 @@ impl Backend {
     fn command_answer(&self, outcome: Reply<Value>) -> Result<Option<Value>> {
         match outcome {
             Ok(answer) => Ok(Some(answer)),
-            Err(failure) if self.session.features().own.notifications => Err(failure.into()),
+            Err(failure) if self.server.features().own.notifications => Err(failure.into()),
             Err(failure) if progress::is_cancelled() => Err(failure.into()),
             Err(failure) => {
                 if failure.kind != FailureKind::Cancelled {
-                    self.session.say(MessageType::Error, failure.text());
+                    self.server.say(MessageType::Error, failure.text());
                 }
                 let error = FailureMessage {
                     kind: failure.kind,
@@ -301,52 +301,51 @@ impl Backend {
         &self,
         params: TextDocumentContentParams,
     ) -> Result<TextDocumentContentResult> {
-        let text = views::content(&self.session, params.uri.as_ref()).await?;
+        let text = views::content(&self.server, params.uri.as_ref()).await?;
         Ok(TextDocumentContentResult { text })
     }
 
     async fn content(&self, params: DocumentParams) -> Result<Value> {
-        let text = views::content(&self.session, &params.uri).await?;
+        let text = views::content(&self.server, &params.uri).await?;
         Ok(self.outgoing.answer(&ContentResult { text }))
     }
 
     async fn timeline(&self, params: TimelineParams) -> Result<Value> {
-        let answer = requests::timeline(&self.session, params).await?;
+        let answer = requests::timeline(&self.server, params).await?;
         Ok(self.outgoing.answer(&answer))
     }
 
     async fn checkpoint(&self, params: CheckpointParams) -> Result<Value> {
-        let answer = requests::checkpoint(&self.session, params).await?;
+        let answer = requests::checkpoint(&self.server, params).await?;
         Ok(self.outgoing.answer(&answer))
     }
 
     async fn diff(&self, params: DiffParams) -> Result<Value> {
-        let answer = requests::diff(&self.session, params).await?;
+        let answer = requests::diff(&self.server, params).await?;
         Ok(self.outgoing.answer(&answer))
     }
 
     async fn plan(&self, params: Value) -> Result<Value> {
-        let answer = requests::plan(&self.session, &params).await?;
+        let answer = requests::plan(&self.server, &params).await?;
         Ok(self.outgoing.answer(&answer))
     }
 
     async fn blame(&self, params: DocumentParams) -> Result<Value> {
-        let answer = requests::blame(&self.session, &params.uri).await?;
+        let answer = requests::blame(&self.server, &params.uri).await?;
         Ok(self.outgoing.answer(&answer))
     }
 
     async fn turn_begin(&self, params: TurnBeginParams) -> Result<TurnResult> {
-        Ok(editor_agents::turn_begin(&self.session, params).await?)
+        Ok(editor_agents::turn_begin(&self.server, params).await?)
     }
 
     async fn turn_end(&self, params: TurnEndParams) -> Result<TurnResult> {
-        Ok(editor_agents::turn_end(&self.session, params).await?)
+        Ok(editor_agents::turn_end(&self.server, params).await?)
     }
 
     async fn apply_edit(&self, params: ApplyEditParams) -> Result<ApplyEditResult> {
-        let session = self.session.clone();
-        let applied =
-            tokio::spawn(async move { editor_agents::apply_edit(&session, params).await });
+        let server = self.server.clone();
+        let applied = tokio::spawn(async move { editor_agents::apply_edit(&server, params).await });
         match applied.await {
             Ok(applied) => Ok(applied?),
             Err(error) => {
@@ -357,7 +356,7 @@ impl Backend {
     }
 
     async fn sessions(&self, params: Where) -> Result<Value> {
-        let answer = requests::sessions(&self.session, &params).await?;
+        let answer = requests::sessions(&self.server, &params).await?;
         Ok(self.outgoing.answer(&answer))
     }
 }

@@ -27,7 +27,7 @@ const RETRY_DELAY: Duration = Duration::from_secs(5);
 const REOPEN_WINDOW: Duration = Duration::from_millis(400);
 
 /// Records the documents of all events. Runs until the server ends.
-pub async fn record(session: Arc<ServerState>, mut events: UnboundedReceiver<DocumentEvent>) {
+pub async fn record(server: Arc<ServerState>, mut events: UnboundedReceiver<DocumentEvent>) {
     let mut dirty: BTreeSet<String> = BTreeSet::new();
     let mut first_change: Option<Instant> = None;
     loop {
@@ -39,7 +39,7 @@ pub async fn record(session: Arc<ServerState>, mut events: UnboundedReceiver<Doc
                 let Ok(next) = tokio::time::timeout_at(due, events.recv()).await else {
                     first_change = None;
                     for uri in std::mem::take(&mut dirty) {
-                        record_buffer(&session, &uri, TYPED).await;
+                        record_buffer(&server, &uri, TYPED).await;
                     }
                     continue;
                 };
@@ -54,20 +54,20 @@ pub async fn record(session: Arc<ServerState>, mut events: UnboundedReceiver<Doc
             }
             Some(DocumentEvent::Saved(uri, saved)) => {
                 dirty.remove(&uri);
-                record_buffer(&session, &uri, SAVED).await;
+                record_buffer(&server, &uri, SAVED).await;
                 if let Some(saved) = saved {
-                    record_user_save(&session, &uri, saved).await;
+                    record_user_save(&server, &uri, saved).await;
                 }
             }
             Some(DocumentEvent::Closed(uri, document)) => {
                 dirty.remove(&uri);
-                let session = session.clone();
+                let server = server.clone();
                 tokio::spawn(async move {
                     tokio::time::sleep(REOPEN_WINDOW).await;
-                    if session.documents.get(&uri).is_none() {
-                        on_closed(&session, &document).await;
+                    if server.documents.get(&uri).is_none() {
+                        on_closed(&server, &document).await;
                         drop(document);
-                        session.close_unused();
+                        server.close_unused();
                     }
                 });
             }
@@ -76,10 +76,10 @@ pub async fn record(session: Arc<ServerState>, mut events: UnboundedReceiver<Doc
 }
 
 /// Records the buffers of all documents of a workspace now. `create_store`: creates the store if there is none.
-pub async fn record_all(session: &ServerState, handle: &WorkspaceHandle, create_store: bool) {
-    for (uri, _) in session.documents.of(handle) {
+pub async fn record_all(server: &ServerState, handle: &WorkspaceHandle, create_store: bool) {
+    for (uri, _) in server.documents.of(handle) {
         record_buffer(
-            session,
+            server,
             &uri,
             RecordOptions {
                 create_store,
@@ -91,23 +91,23 @@ pub async fn record_all(session: &ServerState, handle: &WorkspaceHandle, create_
 }
 
 /// Records documents whose file another process wrote with exactly their unsaved text.
-pub async fn record_written_below(session: &ServerState, handle: &WorkspaceHandle) {
+pub async fn record_written_below(server: &ServerState, handle: &WorkspaceHandle) {
     let dirty = |document: &Document| document.text != document.saved;
-    for (uri, document) in session.documents.of(handle) {
+    for (uri, document) in server.documents.of(handle) {
         let Some(place) = document.place.as_ref().filter(|_| dirty(&document)) else {
             continue;
         };
         let file = document::read(&handle.root().join(place.path.to_path()));
         if file.is_some() && file == document.as_saved() {
-            record_buffer(session, &uri, TYPED).await;
+            record_buffer(server, &uri, TYPED).await;
         }
     }
 }
 
 /// Closes the workspaces at an orderly exit: the last typed text is recorded, and the editor lease is given up. Text
 /// that the user did not save is then discarded by the user's choice, except what checkpoints hold.
-pub async fn close_all(session: &ServerState) {
-    for handle in session.handles() {
+pub async fn close_all(server: &ServerState) {
+    for handle in server.handles() {
         handle.leave().await;
     }
 }
@@ -132,8 +132,8 @@ const SAVED: RecordOptions = RecordOptions {
 
 /// Records the text of a document if its file does not have it. Unsaved text starts the history of a workspace that
 /// has a marker, so that the first prompt's checkpoint includes it.
-async fn record_buffer(session: &ServerState, uri: &str, options: RecordOptions) {
-    let Some(document) = session.documents.get(uri).filter(Document::has_lines) else {
+async fn record_buffer(server: &ServerState, uri: &str, options: RecordOptions) {
+    let Some(document) = server.documents.get(uri).filter(Document::has_lines) else {
         return;
     };
     let Some(place) = document.place.clone() else {
@@ -141,7 +141,7 @@ async fn record_buffer(session: &ServerState, uri: &str, options: RecordOptions)
     };
     // the file is open under two names: the text typed in the other document counts
     let clean = document.text == document.saved;
-    if clean && session.documents.dirty_at(&place, uri) {
+    if clean && server.documents.dirty_at(&place, uri) {
         return;
     }
     // text that the file's encoding cannot represent is recorded as the client has it, for people to read
@@ -155,7 +155,7 @@ async fn record_buffer(session: &ServerState, uri: &str, options: RecordOptions)
     let shown = file.filter(|file| document.shows(file));
     let recorded = match text {
         Some(text)
-            if shown.is_none() && !session.will_reload(&document) && !document.is_nothing() =>
+            if shown.is_none() && !server.will_reload(&document) && !document.is_nothing() =>
         {
             let create_store = options.create_store || handle.workspace().is_marked();
             let save = move |WriteAccess { engine, lease }: WriteAccess<'_>| {
@@ -185,9 +185,9 @@ async fn record_buffer(session: &ServerState, uri: &str, options: RecordOptions)
     };
     match recorded {
         Ok(()) | Err(Error::NoStore(_)) => {
-            session.unrecorded.remove(uri);
+            server.unrecorded.remove(uri);
             if let Some(file) = shown {
-                session.documents.with(uri, |now| {
+                server.documents.with(uri, |now| {
                     if now.edition == edition {
                         now.note_written(&file);
                     }
@@ -197,18 +197,18 @@ async fn record_buffer(session: &ServerState, uri: &str, options: RecordOptions)
         // trying again does not help: the text is too large, or it is not a file
         Err(error @ Error::Refused { .. }) => tracing::warn!("{uri}: not recorded: {error}"),
         Err(error) => {
-            if session.unrecorded.insert(uri.to_owned()) {
+            if server.unrecorded.insert(uri.to_owned()) {
                 let message = notice::not_kept(&path_name, &error);
-                session.say(MessageType::Warning, message);
+                server.say(MessageType::Warning, message);
             }
-            retry_later(session.document_events(), uri.to_owned());
+            retry_later(server.document_events(), uri.to_owned());
         }
     }
 }
 
 /// Attributes text that the user saved to the user, even while an agent may be writing.
-async fn record_user_save(session: &ServerState, uri: &str, saved: SavedText) {
-    let document = session.documents.get(uri);
+async fn record_user_save(server: &ServerState, uri: &str, saved: SavedText) {
+    let document = server.documents.get(uri);
     let Some(DocumentPath { handle, path }) = document.and_then(|document| document.place) else {
         return;
     };
@@ -231,14 +231,14 @@ fn retry_later(events: UnboundedSender<DocumentEvent>, uri: String) {
 }
 
 /// Handles a document that was closed.
-async fn on_closed(session: &Arc<ServerState>, document: &Document) {
+async fn on_closed(server: &Arc<ServerState>, document: &Document) {
     let Some(place) = document.place.clone() else {
         return;
     };
     let DocumentPath { handle, path } = place.clone();
-    if let Some(other) = session.documents.other_at(&place, "") {
+    if let Some(other) = server.documents.other_at(&place, "") {
         // it is still open under another name
-        record_buffer(session, &other, TYPED).await;
+        record_buffer(server, &other, TYPED).await;
         return;
     }
     let text = document.as_saved();
@@ -252,7 +252,7 @@ async fn on_closed(session: &Arc<ServerState>, document: &Document) {
             // the text at the time it was closed, including later typing
             let changed = |text: &Vec<u8>| Some(ContentId::of(text)) != save.disk.content();
             let text = text.filter(changed);
-            pending_saves::on_closed(session, &handle, &save, text).await;
+            pending_saves::on_closed(server, &handle, &save, text).await;
         }
         Ok(None) | Err(Error::NoStore(_)) => {}
         Err(error) => tracing::warn!("{}: {error}", path.display()),

@@ -46,69 +46,69 @@ pub const COMMANDS: [&str; 11] = [
 /// Maximum number of turns that a question offers.
 const MAX_OFFERED: usize = 6;
 
-pub async fn run(session: &Arc<ServerState>, name: &str, arguments: Value) -> Reply<Value> {
+pub async fn run(server: &Arc<ServerState>, name: &str, arguments: Value) -> Reply<Value> {
     if !COMMANDS.contains(&name) {
         return Err(Failure::usage(refusal::no_command(name)).hint(refusal::there_are(&COMMANDS)));
     }
     let arguments = arguments::checked(name, arguments)?;
     let here: Where = read(name, &arguments)?;
-    let handle = find_workspace(session, &here).await?;
+    let handle = find_workspace(server, &here).await?;
     let answer = match name {
         "backstitch.rewind" => {
             let typed: RewindParams = read(name, &arguments)?;
             let rev = match typed.rev {
                 Some(rev) => rev,
-                None => ask_turn(session, &handle, messages::WHICH_REWIND).await?,
+                None => ask_turn(server, &handle, messages::WHICH_REWIND).await?,
             };
             let mut job =
-                RestoreCommand::new(session, handle, Verb::Rewind, Some(rev), &typed.choices)?;
+                RestoreCommand::new(server, handle, Verb::Rewind, Some(rev), &typed.choices)?;
             if let (Some(uri), Some((first, end))) = (&here.uri, typed.lines) {
-                job = job.at_lines(session, uri, first..end).await?;
+                job = job.at_lines(server, uri, first..end).await?;
             }
-            to_protocol::value(&restore::run(session, job).await?)
+            to_protocol::value(&restore::run(server, job).await?)
         }
         "backstitch.revert" => {
             let typed: RevertParams = read(name, &arguments)?;
             let rev = match typed.turn.or(typed.step) {
                 Some(rev) => rev,
-                None => ask_turn(session, &handle, messages::WHICH_REVERT).await?,
+                None => ask_turn(server, &handle, messages::WHICH_REVERT).await?,
             };
-            run_restore(session, handle, Verb::Revert, Some(rev), &typed.choices).await?
+            run_restore(server, handle, Verb::Revert, Some(rev), &typed.choices).await?
         }
         "backstitch.undo" => {
             let typed: UndoParams = read(name, &arguments)?;
-            run_restore(session, handle, Verb::Undo, typed.op, &typed.choices).await?
+            run_restore(server, handle, Verb::Undo, typed.op, &typed.choices).await?
         }
         "backstitch.redo" => {
             let typed: RedoParams = read(name, &arguments)?;
-            run_restore(session, handle, Verb::Redo, None, &typed.choices).await?
+            run_restore(server, handle, Verb::Redo, None, &typed.choices).await?
         }
         "backstitch.switch" => {
             let typed: SwitchParams = read(name, &arguments)?;
             let branch = match typed.branch {
                 Some(branch) => branch,
-                None => ask_branch(session, &handle).await?,
+                None => ask_branch(server, &handle).await?,
             };
             let verb = Verb::Switch { carry: typed.carry };
-            run_restore(session, handle, verb, Some(branch), &typed.choices).await?
+            run_restore(server, handle, verb, Some(branch), &typed.choices).await?
         }
         "backstitch.fork" => {
-            to_protocol::value(&fork(session, handle, read(name, &arguments)?).await?)
+            to_protocol::value(&fork(server, handle, read(name, &arguments)?).await?)
         }
         "backstitch.tag" => {
-            to_protocol::value(&tag(session, handle, read(name, &arguments)?).await?)
+            to_protocol::value(&tag(server, handle, read(name, &arguments)?).await?)
         }
         "backstitch.pin" => {
-            to_protocol::value(&pin(session, handle, read(name, &arguments)?).await?)
+            to_protocol::value(&pin(server, handle, read(name, &arguments)?).await?)
         }
         "backstitch.checkpoint" => {
-            to_protocol::value(&checkpoint(session, handle, read(name, &arguments)?).await?)
+            to_protocol::value(&checkpoint(server, handle, read(name, &arguments)?).await?)
         }
         "backstitch.diff" => {
-            to_protocol::value(&views::diff(session, handle, read(name, &arguments)?).await?)
+            to_protocol::value(&views::diff(server, handle, read(name, &arguments)?).await?)
         }
         "backstitch.timeline" => {
-            to_protocol::value(&views::timeline(session, handle, here.uri.as_deref()).await?)
+            to_protocol::value(&views::timeline(server, handle, here.uri.as_deref()).await?)
         }
         _ => return Err(Failure::usage(refusal::no_command(name))),
     };
@@ -116,14 +116,14 @@ pub async fn run(session: &Arc<ServerState>, name: &str, arguments: Value) -> Re
 }
 
 async fn run_restore(
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
     handle: Arc<WorkspaceHandle>,
     verb: Verb,
     rev: Option<String>,
     choices: &Choices,
 ) -> Reply<Value> {
-    let job = RestoreCommand::new(session, handle, verb, rev, choices)?;
-    Ok(to_protocol::value(&restore::run(session, job).await?))
+    let job = RestoreCommand::new(server, handle, verb, rev, choices)?;
+    Ok(to_protocol::value(&restore::run(server, job).await?))
 }
 
 /// Arguments of every restore, apart from its target.
@@ -208,18 +208,18 @@ pub fn read<T: DeserializeOwned>(name: &str, arguments: &Value) -> Reply<T> {
 }
 
 /// Returns the workspace of the document, the named one, or the only one.
-pub fn workspace_handle(session: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>> {
+pub fn workspace_handle(server: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>> {
     if let Some(uri) = &here.uri {
-        if let Some(place) = session.documents.get(uri).and_then(|d| d.place) {
+        if let Some(place) = server.documents.get(uri).and_then(|d| d.place) {
             return Ok(place.handle);
         }
         if let Some(document) = uri::Virtual::parse(uri) {
-            return Ok(session.handle_of(&document.root)?);
+            return Ok(server.handle_of(&document.root)?);
         }
         if let Some(path) = uri::to_path(uri) {
             // the directory may have been deleted with the file
             let there = path.ancestors().skip(1).find(|dir| dir.is_dir());
-            return Ok(session.handle_of(there.unwrap_or(&path))?);
+            return Ok(server.handle_of(there.unwrap_or(&path))?);
         }
     }
     if let Some(root) = &here.workspace {
@@ -229,9 +229,9 @@ pub fn workspace_handle(session: &ServerState, here: &Where) -> Reply<Arc<Worksp
                 Failure::usage(refusal::no_directory(&path)).hint(refusal::NO_DIRECTORY_HINT)
             );
         }
-        return Ok(session.handle_of(&path)?);
+        return Ok(server.handle_of(&path)?);
     }
-    match candidates(session).as_slice() {
+    match candidates(server).as_slice() {
         [handle] => Ok(handle.clone()),
         [] => Err(Failure::usage(refusal::NO_WORKSPACE).hint(refusal::NO_WORKSPACE_HINT)),
         _ => {
@@ -241,8 +241,8 @@ pub fn workspace_handle(session: &ServerState, here: &Where) -> Reply<Arc<Worksp
 }
 
 /// Returns the candidates if no workspace is named: those with a history, if there are any.
-fn candidates(session: &ServerState) -> Vec<Arc<WorkspaceHandle>> {
-    let handles = session.handles();
+fn candidates(server: &ServerState) -> Vec<Arc<WorkspaceHandle>> {
+    let handles = server.handles();
     let recorded = |handle: &&Arc<WorkspaceHandle>| handle.has_history();
     let with_history: Vec<Arc<WorkspaceHandle>> =
         handles.iter().filter(recorded).cloned().collect();
@@ -254,17 +254,17 @@ fn candidates(session: &ServerState) -> Vec<Arc<WorkspaceHandle>> {
 }
 
 /// Like `workspace_handle`, for a command: asks the user if several workspaces are possible.
-async fn find_workspace(session: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>> {
-    let candidates = candidates(session);
+async fn find_workspace(server: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>> {
+    let candidates = candidates(server);
     if here.uri.is_some() || here.workspace.is_some() || candidates.len() < 2 {
-        return workspace_handle(session, here);
+        return workspace_handle(server, here);
     }
     let offered = candidates.iter().take(MAX_OFFERED);
     let offered = offered.map(|handle| {
         let root = handle.root().display().to_string();
         (root.clone(), root)
     });
-    let chosen = choose(session, messages::WHICH_WORKSPACE, offered.collect()).await?;
+    let chosen = choose(server, messages::WHICH_WORKSPACE, offered.collect()).await?;
     let chosen = Path::new(&chosen);
     let mut found = candidates
         .into_iter()
@@ -321,11 +321,7 @@ pub fn request(handle: &WorkspaceHandle, typed: &Choices) -> Reply<Request> {
 }
 
 /// Asks the user to choose one of the newest turns.
-async fn ask_turn(
-    session: &ServerState,
-    handle: &WorkspaceHandle,
-    question: &str,
-) -> Reply<String> {
+async fn ask_turn(server: &ServerState, handle: &WorkspaceHandle, question: &str) -> Reply<String> {
     let turns = handle
         .ask(|engine| {
             engine.log(&LogFilter {
@@ -345,10 +341,10 @@ async fn ask_turn(
     if offered.is_empty() {
         return Err(Failure::new(FailureKind::NotFound, refusal::NO_TURN));
     }
-    choose(session, question, offered).await
+    choose(server, question, offered).await
 }
 
-async fn ask_branch(session: &ServerState, handle: &WorkspaceHandle) -> Reply<String> {
+async fn ask_branch(server: &ServerState, handle: &WorkspaceHandle) -> Reply<String> {
     let branches = handle.ask(|engine| engine.branches()).await?;
     let others = branches.iter().filter(|b| !b.current && !b.deleted);
     let offered: Vec<(String, String)> = others
@@ -359,36 +355,36 @@ async fn ask_branch(session: &ServerState, handle: &WorkspaceHandle) -> Reply<St
             Failure::new(FailureKind::NotFound, refusal::NO_BRANCH).hint(refusal::NO_BRANCH_HINT)
         );
     }
-    choose(session, messages::WHICH_BRANCH, offered).await
+    choose(server, messages::WHICH_BRANCH, offered).await
 }
 
 async fn choose(
-    session: &ServerState,
+    server: &ServerState,
     question: &str,
     offered: Vec<(String, String)>,
 ) -> Reply<String> {
     let mut titles: Vec<&str> = offered.iter().map(|(title, _)| title.as_str()).collect();
     titles.push(choice::CANCEL);
-    let chosen = must_ask(session, MessageType::Info, question, &titles).await?;
+    let chosen = must_ask(server, MessageType::Info, question, &titles).await?;
     let chosen = chosen.ok_or_else(Failure::cancelled)?;
     let found = offered.into_iter().find(|(title, _)| *title == chosen);
     found.map(|(_, value)| value).ok_or_else(Failure::cancelled)
 }
 
 async fn fork(
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
     handle: Arc<WorkspaceHandle>,
     typed: ForkParams,
 ) -> Reply<ForkResult> {
     let rev = match typed.rev {
         Some(rev) => rev,
-        None => ask_turn(session, &handle, messages::WHICH_FORK).await?,
+        None => ask_turn(server, &handle, messages::WHICH_FORK).await?,
     };
     let mut switch = typed.switch;
     if typed.name.is_none() && typed.into.is_none() && typed.confirm.unwrap_or(true) {
         let answers = [choice::FORK, choice::FORK_SWITCH, choice::CANCEL];
         let question = messages::fork_question(&rev);
-        let chosen = must_ask(session, MessageType::Info, &question, &answers).await?;
+        let chosen = must_ask(server, MessageType::Info, &question, &answers).await?;
         match chosen.as_deref() {
             Some(choice::FORK) => {}
             Some(choice::FORK_SWITCH) => switch = true,
@@ -396,24 +392,24 @@ async fn fork(
         }
     }
     let into = typed.into.map(std::path::PathBuf::from);
-    buffers::record_all(session, &handle, false).await;
-    let forked = mutations::fork(&handle, rev, typed.name, into, session).await?;
+    buffers::record_all(server, &handle, false).await;
+    let forked = mutations::fork(&handle, rev, typed.name, into, server).await?;
     let name = &forked.branch.name;
     let message = match forked.into.as_ref().and_then(Text::plain) {
         Some(into) => messages::forked_into(name, into),
         None => messages::forked(name),
     };
-    session.report(message);
+    server.report(message);
     if switch {
         let (branch, verb) = (name.clone(), Verb::Switch { carry: false });
-        let job = RestoreCommand::new(session, handle, verb, Some(branch), &Choices::default())?;
-        restore::run(session, job).await?;
+        let job = RestoreCommand::new(server, handle, verb, Some(branch), &Choices::default())?;
+        restore::run(server, job).await?;
     }
     Ok(forked)
 }
 
 /// Asks for a tag's name. LSP has no text input, so some names are offered.
-async fn ask_tag(session: &ServerState, handle: &WorkspaceHandle) -> Reply<String> {
+async fn ask_tag(server: &ServerState, handle: &WorkspaceHandle) -> Reply<String> {
     let taken = handle.ask(|engine| engine.tags()).await?;
     let free = |base: &str| {
         let numbered = (2_u32..).map(|number| format!("{base}-{number}"));
@@ -422,22 +418,22 @@ async fn ask_tag(session: &ServerState, handle: &WorkspaceHandle) -> Reply<Strin
     };
     let names = messages::TAGS.iter().filter_map(|base| free(base));
     let offered = names.map(|name| (name.clone(), name)).collect();
-    choose(session, messages::WHICH_TAG, offered).await
+    choose(server, messages::WHICH_TAG, offered).await
 }
 
 async fn tag(
-    session: &ServerState,
+    server: &ServerState,
     handle: Arc<WorkspaceHandle>,
     typed: TagParams,
 ) -> Reply<TagResult> {
     let name = match typed.name {
         Some(name) => name,
-        None => ask_tag(session, &handle).await?,
+        None => ask_tag(server, &handle).await?,
     };
     let rev = typed.rev.unwrap_or_else(|| "@".into());
-    buffers::record_all(session, &handle, false).await;
+    buffers::record_all(server, &handle, false).await;
     let tagged = mutations::tag(&handle, rev, name.clone()).await?;
-    session.report(messages::tagged(&tagged, &name));
+    server.report(messages::tagged(&tagged, &name));
     Ok(TagResult {
         tag: name,
         checkpoint: tagged,
@@ -445,27 +441,27 @@ async fn tag(
 }
 
 async fn pin(
-    session: &ServerState,
+    server: &ServerState,
     handle: Arc<WorkspaceHandle>,
     typed: PinParams,
 ) -> Reply<PinResult> {
     let rev = typed.rev.unwrap_or_else(|| "@".into());
     let pinned = typed.pinned.unwrap_or(true);
-    buffers::record_all(session, &handle, false).await;
+    buffers::record_all(server, &handle, false).await;
     let checkpoint = mutations::pin(&handle, rev, pinned).await?;
-    session.report(messages::pinned(&checkpoint, pinned));
+    server.report(messages::pinned(&checkpoint, pinned));
     Ok(PinResult { checkpoint, pinned })
 }
 
 async fn checkpoint(
-    session: &ServerState,
+    server: &ServerState,
     handle: Arc<WorkspaceHandle>,
     typed: NewCheckpointParams,
 ) -> Reply<Checkpoint> {
     // text typed until this moment is part of it
-    buffers::record_all(session, &handle, true).await;
+    buffers::record_all(server, &handle, true).await;
     let entry = mutations::checkpoint(&handle, typed.label, typed.description).await?;
     let age = messages::Now::read().ago(entry.node.time);
-    session.report(messages::checkpoint_made(entry.node.id, &age));
+    server.report(messages::checkpoint_made(entry.node.id, &age));
     Ok(to_protocol::checkpoint(&entry))
 }

@@ -46,11 +46,11 @@ pub struct NewText {
 }
 
 impl OpenDocuments {
-    pub fn of(session: &ServerState, handle: &WorkspaceHandle) -> Self {
-        let documents = session.documents.of(handle).into_iter();
+    pub fn of(server: &ServerState, handle: &WorkspaceHandle) -> Self {
+        let documents = server.documents.of(handle).into_iter();
         Self {
             documents: documents.map(|(_, document)| document).collect(),
-            reloads: session.features().own.reloads_from_disk,
+            reloads: server.features().own.reloads_from_disk,
         }
     }
 
@@ -125,7 +125,7 @@ pub enum EditWait {
 /// Puts new texts into their documents, all at once. Warns the user about documents that do not get theirs, now or
 /// later.
 pub async fn apply(
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
     handle: &Arc<WorkspaceHandle>,
     texts: Vec<NewText>,
     caller: EditWait,
@@ -139,13 +139,13 @@ pub async fn apply(
     let mut tasks = Vec::new();
     for text in texts {
         let (path, base) = (text.path.clone(), text.base);
-        let (session, handle) = (session.clone(), handle.clone());
-        let task = async move { apply_one(&session, &handle, &text, timeout).await };
+        let (server, handle) = (server.clone(), handle.clone());
+        let task = async move { apply_one(&server, &handle, &text, timeout).await };
         tasks.push((path, base, tokio::spawn(task)));
     }
     for (path, base, task) in tasks {
         match task.await {
-            Ok(EditFate::Arrived(uri)) => set_base(session, &uri, base),
+            Ok(EditFate::Arrived(uri)) => set_base(server, &uri, base),
             Ok(EditFate::Unconfirmed(uri, version)) => {
                 unconfirmed.awaited.push(path.clone());
                 answers.push(ClientAnswer {
@@ -158,26 +158,23 @@ pub async fn apply(
             Ok(EditFate::NotTaken) | Err(_) => unconfirmed.not_taken.push(path),
         }
     }
-    warn(session, &unconfirmed.not_taken);
+    warn(server, &unconfirmed.not_taken);
     if !answers.is_empty() {
-        tokio::spawn(follow_up(session.clone(), answers));
+        tokio::spawn(follow_up(server.clone(), answers));
     }
     unconfirmed
 }
 
 /// Updates a document that still shows the old content of a file to the written one, if its editor does not reload.
 pub async fn follow_disk(
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
     handle: &Arc<WorkspaceHandle>,
     save: &PendingSave,
 ) {
-    let (Some(from), false) = (
-        save.disk.content(),
-        session.features().own.reloads_from_disk,
-    ) else {
+    let (Some(from), false) = (save.disk.content(), server.features().own.reloads_from_disk) else {
         return;
     };
-    let shows = find(session, handle, &save.path).and_then(|(_, document)| document.as_saved());
+    let shows = find(server, handle, &save.path).and_then(|(_, document)| document.as_saved());
     let file = document::read(&handle.root().join(save.path.to_path()));
     if let (Some(content), true) = (file, shows.is_some_and(|text| ContentId::of(&text) == from)) {
         let path = save.path.clone();
@@ -188,20 +185,20 @@ pub async fn follow_disk(
             content,
             base,
         };
-        apply(session, handle, vec![new], EditWait::Another).await;
+        apply(server, handle, vec![new], EditWait::Another).await;
     }
 }
 
 /// Sets the restored content as the base of a document's unsaved text.
-fn set_base(session: &ServerState, uri: &str, base: Option<ContentId>) {
-    session
+fn set_base(server: &ServerState, uri: &str, base: Option<ContentId>) {
+    server
         .documents
         .with(uri, |document| document.set_base(base));
-    session.send_event(DocumentEvent::Changed(uri.to_owned()));
+    server.send_event(DocumentEvent::Changed(uri.to_owned()));
 }
 
 /// Waits for changes that the client has confirmed.
-async fn follow_up(session: Arc<ServerState>, answers: Vec<ClientAnswer>) {
+async fn follow_up(server: Arc<ServerState>, answers: Vec<ClientAnswer>) {
     let mut left = Vec::new();
     for ClientAnswer {
         path,
@@ -211,30 +208,30 @@ async fn follow_up(session: Arc<ServerState>, answers: Vec<ClientAnswer>) {
     } in answers
     {
         let moved = |document: &Document| document.version != version;
-        if session.wait_for(&uri, CHANGE_TIMEOUT, moved).await {
-            set_base(&session, &uri, base);
-        } else if session.documents.get(&uri).is_some() {
+        if server.wait_for(&uri, CHANGE_TIMEOUT, moved).await {
+            set_base(&server, &uri, base);
+        } else if server.documents.get(&uri).is_some() {
             left.push(path);
         }
     }
-    warn(&session, &left);
+    warn(&server, &left);
 }
 
-fn warn(session: &ServerState, left: &[RelPath]) {
+fn warn(server: &ServerState, left: &[RelPath]) {
     if left.is_empty() {
         return;
     }
-    session.say(MessageType::Warning, messages::notice::not_taken(left));
+    server.say(MessageType::Warning, messages::notice::not_taken(left));
 }
 
 async fn apply_one(
-    session: &ServerState,
+    server: &ServerState,
     handle: &WorkspaceHandle,
     new: &NewText,
     timeout: Duration,
 ) -> EditFate {
     for _ in 0..TRIES {
-        let Some((uri, document)) = find(session, handle, &new.path) else {
+        let Some((uri, document)) = find(server, handle, &new.path) else {
             // closed meanwhile: the handler of `didClose` asks the user whether to write the file
             return EditFate::NotTaken;
         };
@@ -248,12 +245,12 @@ async fn apply_one(
             // typed since it was planned
             return EditFate::NotTaken;
         }
-        let edits = edits::between(&document.text, &target, session.features().encoding);
-        let edit = change(session.features(), &uri, document.version, &edits);
+        let edits = edits::between(&document.text, &target, server.features().encoding);
+        let edit = change(server.features(), &uri, document.version, &edits);
         let Ok(edit) = serde_json::from_value::<WorkspaceEdit>(edit) else {
             return EditFate::NotTaken;
         };
-        let asked = tokio::time::timeout(ANSWER, session.client.apply_edit(edit));
+        let asked = tokio::time::timeout(ANSWER, server.client.apply_edit(edit));
         let refused = match asked.await {
             Ok(Ok(answer)) => !answer.applied,
             Ok(Err(error)) => {
@@ -267,10 +264,10 @@ async fn apply_one(
         };
         let timeout = if refused { COMMAND_TIMEOUT } else { timeout };
         let is_target = |document: &Document| document.text == target.as_str();
-        if session.wait_for(&uri, timeout, is_target).await {
+        if server.wait_for(&uri, timeout, is_target).await {
             return EditFate::Arrived(uri);
         }
-        let now = session.documents.get(&uri);
+        let now = server.documents.get(&uri);
         let is_same = now.is_some_and(|now| now.version == document.version);
         if !refused && is_same {
             // The edit may be applied and not sent yet: a second one would then hit other text.
@@ -305,11 +302,11 @@ fn change(features: &ClientFeatures, uri: &str, version: i32, edits: &[TextEdit]
 
 /// Returns the document of a file; of two under different names, the one with unsaved text.
 fn find(
-    session: &ServerState,
+    server: &ServerState,
     handle: &WorkspaceHandle,
     path: &RelPath,
 ) -> Option<(String, Document)> {
-    let all = session.documents.of(handle).into_iter();
+    let all = server.documents.of(handle).into_iter();
     let of_it =
         all.filter(|(_, document)| document.place.as_ref().is_some_and(|p| p.path == *path));
     of_it.max_by_key(|(_, document)| document.text != document.saved)

@@ -35,15 +35,15 @@ pub struct ActiveAgent {
     pub session: String,
 }
 
-pub async fn turn_begin(session: &ServerState, turn: TurnBeginParams) -> Reply<TurnResult> {
-    let handle = commands::workspace_handle(session, &turn.place)?;
+pub async fn turn_begin(server: &ServerState, turn: TurnBeginParams) -> Reply<TurnResult> {
+    let handle = commands::workspace_handle(server, &turn.place)?;
     let (Some(agent), Some(id)) = (turn.agent, turn.session) else {
         return Err(Failure::usage(messages::UNNAMED));
     };
     let active = ActiveAgent { agent, session: id };
-    session.agent_began(active.clone());
+    server.agent_began(active.clone());
     // text typed until now belongs to the state before the turn
-    super::buffers::record_all(session, &handle, true).await;
+    super::buffers::record_all(server, &handle, true).await;
     let event = event(
         &handle,
         &active,
@@ -61,10 +61,10 @@ pub async fn turn_begin(session: &ServerState, turn: TurnBeginParams) -> Reply<T
     })
 }
 
-pub async fn turn_end(session: &ServerState, turn: TurnEndParams) -> Reply<TurnResult> {
-    let handle = commands::workspace_handle(session, &turn.place)?;
-    let active = find_agent(session, turn.agent, turn.session)?;
-    session.agent_ended(&active);
+pub async fn turn_end(server: &ServerState, turn: TurnEndParams) -> Reply<TurnResult> {
+    let handle = commands::workspace_handle(server, &turn.place)?;
+    let active = find_agent(server, turn.agent, turn.session)?;
+    server.agent_ended(&active);
     let event = event(
         &handle,
         &active,
@@ -81,7 +81,7 @@ pub async fn turn_end(session: &ServerState, turn: TurnEndParams) -> Reply<TurnR
 
 /// Returns the named agent, or the only one at work. It never guesses among several.
 fn find_agent(
-    session: &ServerState,
+    server: &ServerState,
     agent: Option<String>,
     id: Option<String>,
 ) -> Reply<ActiveAgent> {
@@ -93,7 +93,7 @@ fn find_agent(
         agent.as_ref().is_none_or(|agent| *agent == active.agent)
             && id.as_ref().is_none_or(|id| *id == active.session)
     };
-    let mut all = session.active_agents();
+    let mut all = server.active_agents();
     all.retain(matches);
     if all.len() > 1 {
         let names = all.iter().map(|one| (&*one.agent, &*one.session));
@@ -131,18 +131,18 @@ fn record(engine: &mut Engine, event: &AgentEvent) -> backstitch_core::Result<Op
 
 /// Applies an agent's edit and records the result as the agent's. Open documents are edited in the editor, other
 /// files on disk.
-pub async fn apply_edit(session: &ServerState, params: ApplyEditParams) -> Reply<ApplyEditResult> {
-    let active = find_agent(session, params.agent, params.session)?;
+pub async fn apply_edit(server: &ServerState, params: ApplyEditParams) -> Reply<ApplyEditResult> {
+    let active = find_agent(server, params.agent, params.session)?;
     let edit = WorkspaceEdit::deserialize(&params.edit.0).map_err(|error| {
         tracing::info!("an agent's edit: {error}");
         Failure::usage(arguments::edit_unreadable()).hint(arguments::EDIT_HINT)
     })?;
-    let mut parts = EditParts::of(session, &edit)?;
+    let mut parts = EditParts::of(server, &edit)?;
     let label = params.label.unwrap_or_else(|| "applyEdit".to_owned());
     let calls = begin(&mut parts, &active, &label).await?;
-    let applying = session.applying();
+    let applying = server.applying();
     let done = match parts.on_disk() {
-        Ok(()) => in_client(session, parts.client.as_ref()).await,
+        Ok(()) => in_client(server, parts.client.as_ref()).await,
         failed => failed,
     };
     let mut checkpoints = Vec::new();
@@ -157,11 +157,11 @@ pub async fn apply_edit(session: &ServerState, params: ApplyEditParams) -> Reply
             record(engine, &event)
         });
         checkpoints.extend(made.await?);
-        session.changed(&handle);
+        server.changed(&handle);
     }
     drop(applying);
     done?;
-    let (edits, not_taken) = applied_edits(session, parts.documents).await;
+    let (edits, not_taken) = applied_edits(server, parts.documents).await;
     for (handle, edits) in edits.into_values() {
         let call = ToolCall {
             id: None,
@@ -174,7 +174,7 @@ pub async fn apply_edit(session: &ServerState, params: ApplyEditParams) -> Reply
             engine.record_in_editor(&lease, &event, &call, &edits)
         });
         checkpoints.extend(made.await?.map(|node| node.to_string()));
-        session.changed(&handle);
+        server.changed(&handle);
     }
     Ok(ApplyEditResult {
         applied: not_taken.is_empty(),
@@ -239,9 +239,9 @@ async fn name_moved(parts: &mut EditParts) -> Reply<()> {
 }
 
 /// Has the client apply its part.
-async fn in_client(session: &ServerState, edit: Option<&WorkspaceEdit>) -> Reply<()> {
+async fn in_client(server: &ServerState, edit: Option<&WorkspaceEdit>) -> Reply<()> {
     let Some(edit) = edit else { return Ok(()) };
-    let answer = tokio::time::timeout(ANSWER, session.client.apply_edit(edit.clone())).await;
+    let answer = tokio::time::timeout(ANSWER, server.client.apply_edit(edit.clone())).await;
     let refused = match answer {
         Ok(Ok(answer)) if answer.applied => return Ok(()),
         Ok(Ok(answer)) => answer
@@ -261,7 +261,7 @@ type EditsByWorkspace = BTreeMap<PathBuf, (Arc<WorkspaceHandle>, Vec<InEditor>)>
 /// Returns the result of the edit in each document, by workspace, and the documents that did not get it. Only the
 /// client's text counts; text typed meanwhile is not the agent's.
 async fn applied_edits(
-    session: &ServerState,
+    server: &ServerState,
     documents: BTreeMap<String, (Document, Document)>,
 ) -> (EditsByWorkspace, Vec<String>) {
     let (mut by_workspace, mut not_taken) = (EditsByWorkspace::new(), Vec::new());
@@ -272,12 +272,12 @@ async fn applied_edits(
         let in_flight = InFlightEdit { before, after };
         let is_there = |now: &Document| in_flight.typed(now).is_some();
         let is_applied = |now: &Document| is_there(now) || in_flight.collides(now);
-        if !session.wait_for(&uri, CHANGE_TIMEOUT, is_applied).await {
+        if !server.wait_for(&uri, CHANGE_TIMEOUT, is_applied).await {
             not_taken.push(uri);
             continue;
         }
-        session.wait_for(&uri, OVERLAP_TIMEOUT, is_there).await;
-        let Some(now) = session.documents.get(&uri) else {
+        server.wait_for(&uri, OVERLAP_TIMEOUT, is_there).await;
+        let Some(now) = server.documents.get(&uri) else {
             not_taken.push(uri);
             continue;
         };

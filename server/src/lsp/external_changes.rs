@@ -57,7 +57,7 @@ pub fn done_since(engine: &Engine, seen: Option<OpId>) -> Result<(Option<OpId>, 
 
 /// Updates the affected documents. A restore by this server has already updated them.
 pub async fn follow(
-    session: Arc<ServerState>,
+    server: Arc<ServerState>,
     handle: Arc<WorkspaceHandle>,
     affected: Affected,
     node: Option<NodeId>,
@@ -68,7 +68,7 @@ pub async fn follow(
             .place
             .as_ref()
             .filter(|p| affected.contains(&p.path))?;
-        if session.will_reload(document) || !document.format.is_utf8() {
+        if server.will_reload(document) || !document.format.is_utf8() {
             return None;
         }
         Some(OpenText {
@@ -78,7 +78,7 @@ pub async fn follow(
             version: i64::from(document.version),
         })
     };
-    let documents = session.documents.of(&handle);
+    let documents = server.documents.of(&handle);
     let open: Vec<OpenText> = documents.iter().filter_map(|(_, d)| concerned(d)).collect();
     if open.is_empty() {
         return;
@@ -119,9 +119,9 @@ pub async fn follow(
         }
     }
     if !texts.is_empty() {
-        editing::apply(&session, &handle, texts, EditWait::Another).await;
+        editing::apply(&server, &handle, texts, EditWait::Another).await;
     }
     if !collide.is_empty() {
-        session.say(MessageType::Warning, notice::collides(&collide));
+        server.say(MessageType::Warning, notice::collides(&collide));
     }
 }

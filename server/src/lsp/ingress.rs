@@ -32,13 +32,13 @@ use super::session::ServerState;
 #[derive(Debug)]
 pub struct Ingress {
     inner: LspService<Backend>,
-    session: Arc<ServerState>,
+    server: Arc<ServerState>,
 }
 
 impl Ingress {
     pub fn new(inner: LspService<Backend>) -> Self {
-        let session = inner.inner().session.clone();
-        Self { inner, session }
+        let server = inner.inner().server.clone();
+        Self { inner, server }
     }
 }
 
@@ -64,7 +64,7 @@ impl Service<Request> for Ingress {
             return Box::pin(std::future::ready(Ok(Some(error))));
         }
         if STATE_NOTIFICATIONS.contains(&request.method()) {
-            apply_notification(&self.session, request);
+            apply_notification(&self.server, request);
             return Box::pin(std::future::ready(Ok(None)));
         }
         if request.method() == UNREADABLE {
@@ -72,9 +72,9 @@ impl Service<Request> for Ingress {
             return Box::pin(std::future::ready(Ok(Some(error))));
         }
         if request.method() == "exit" {
-            self.session.exit();
+            self.server.exit();
         }
-        if cancels_tracked(&self.session, &request) {
+        if cancels_tracked(&self.server, &request) {
             return Box::pin(std::future::ready(Ok(None)));
         }
         let id = request.id().cloned();
@@ -85,7 +85,7 @@ impl Service<Request> for Ingress {
         };
         let called = self.inner.call(request);
         let tracked = id.clone().filter(|_| RUN_TO_END.contains(&method.as_str()));
-        let tracked = tracked.map(|id| TrackedRequest::begin(&self.session, id));
+        let tracked = tracked.map(|id| TrackedRequest::begin(&self.server, id));
         let answer = tokio::spawn(async move {
             match tracked {
                 Some(tracked) => {
@@ -120,13 +120,13 @@ const RUN_TO_END: [&str; 4] = [
 ];
 
 /// True if this cancels a request that runs to its end. The library would answer that nothing was done.
-fn cancels_tracked(session: &ServerState, request: &Request) -> bool {
+fn cancels_tracked(server: &ServerState, request: &Request) -> bool {
     if request.method() != "$/cancelRequest" {
         return false;
     }
     let id = request.params().and_then(|params| params.get("id"));
     let id = id.and_then(|id| from_value::<Id>(id.clone()).ok());
-    id.is_some_and(|id| session.running.cancel_request(&id))
+    id.is_some_and(|id| server.running.cancel_request(&id))
 }
 
 /// Checks the arguments of our own requests; returns an error response if they are wrong.
@@ -181,10 +181,10 @@ fn is_notification(method: &str) -> bool {
     STATE_NOTIFICATIONS.contains(&method) || method == UNREADABLE || is_optional
 }
 
-fn apply_notification(session: &Arc<ServerState>, request: Request) {
+fn apply_notification(server: &Arc<ServerState>, request: Request) {
     let (method, _, params) = request.into_parts();
     let params = params.unwrap_or_default();
-    let outcome = catch_unwind(AssertUnwindSafe(|| change(session, &method, params)));
+    let outcome = catch_unwind(AssertUnwindSafe(|| change(server, &method, params)));
     match outcome {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::warn!("{method}: {error}; left alone"),
@@ -206,59 +206,59 @@ fn edits(params: Value) -> serde_json::Result<DidChangeTextDocumentParams> {
     Ok(params)
 }
 
-fn change(session: &Arc<ServerState>, method: &str, params: Value) -> serde_json::Result<()> {
+fn change(server: &Arc<ServerState>, method: &str, params: Value) -> serde_json::Result<()> {
     match method {
         "textDocument/didOpen" => {
             let document = from_value::<DidOpenTextDocumentParams>(params)?.text_document;
-            session.open(document.uri.as_ref(), document.version, &document.text);
+            server.open(document.uri.as_ref(), document.version, &document.text);
         }
         "textDocument/didChange" => {
             let uri = params["textDocument"]["uri"].as_str().map(str::to_owned);
             let read = edits(params);
             if let (Err(_), Some(uri)) = (&read, uri) {
-                session.mark_out_of_sync(&uri);
+                server.mark_out_of_sync(&uri);
             }
             let params = read?;
             let document = &params.text_document;
             let uri = &document.text_document_identifier.uri;
-            session.change(uri.as_ref(), document.version, &params.content_changes);
+            server.change(uri.as_ref(), document.version, &params.content_changes);
         }
         "window/workDoneProgress/cancel" => {
             let params: WorkDoneProgressCancelParams = from_value(params)?;
-            session.running.cancel_work(&params.token);
+            server.running.cancel_work(&params.token);
         }
         "textDocument/didSave" => {
             let params: DidSaveTextDocumentParams = from_value(params)?;
-            session.save(params.text_document.uri.as_ref());
+            server.save(params.text_document.uri.as_ref());
         }
         "textDocument/didClose" => {
             let params: DidCloseTextDocumentParams = from_value(params)?;
-            session.close(params.text_document.uri.as_ref());
+            server.close(params.text_document.uri.as_ref());
         }
         "workspace/didChangeWorkspaceFolders" => {
             let event = from_value::<DidChangeWorkspaceFoldersParams>(params)?.event;
-            session.change_folders(
+            server.change_folders(
                 from_proto::folders(&event.added),
                 &from_proto::folders(&event.removed),
             );
         }
         "workspace/didRenameFiles" => {
             for file in from_value::<RenameFilesParams>(params)?.files {
-                session.renamed(file.old_uri.as_ref(), file.new_uri.as_ref());
+                server.renamed(file.old_uri.as_ref(), file.new_uri.as_ref());
             }
         }
         "workspace/didCreateFiles" => {
             let files = from_value::<CreateFilesParams>(params)?.files;
-            session.scan_files(files.iter().map(|file| file.uri.as_ref()));
+            server.scan_files(files.iter().map(|file| file.uri.as_ref()));
         }
         "workspace/didDeleteFiles" => {
             let files = from_value::<DeleteFilesParams>(params)?.files;
-            session.scan_files(files.iter().map(|file| file.uri.as_ref()));
+            server.scan_files(files.iter().map(|file| file.uri.as_ref()));
         }
         _ => {
             let settings = from_value::<DidChangeConfigurationParams>(params)?.settings;
-            session.configure(|own| own.update(&settings));
-            session.pull_settings();
+            server.configure(|own| own.update(&settings));
+            server.pull_settings();
         }
     }
     Ok(())

@@ -83,12 +83,12 @@ pub fn run(options: &Options) -> Result<()> {
         .enable_all()
         .build()
         .context(messages::refusal::RUNTIME)?;
-    let session = runtime.block_on(serve(options));
+    let server = runtime.block_on(serve(options));
     views::clear();
     // a read of stdin cannot be cancelled
     runtime.shutdown_background();
     anyhow::ensure!(
-        !session.has_exited() || session.is_leaving(),
+        !server.has_exited() || server.is_leaving(),
         messages::refusal::NO_SHUTDOWN
     );
     Ok(())
@@ -103,9 +103,9 @@ fn check_writable(dir: &Path) -> std::io::Result<()> {
 
 async fn serve(options: &Options) -> Arc<ServerState> {
     let (stdin, stdout) = (tokio::io::stdin(), tokio::io::stdout());
-    let (session, serving) = start(options.store_dir.clone(), stdin, stdout);
+    let (server, serving) = start(options.store_dir.clone(), stdin, stdout);
     serving.await;
-    session
+    server
 }
 
 /// Starts the server over any transport; returns its state and the future that serves.
@@ -130,22 +130,22 @@ where
             workspace_sender,
         ))
     });
-    let session = service.inner().session.clone();
+    let server = service.inner().server.clone();
     let to = ResponseWriter::new(to, service.inner().outgoing.clone());
-    tokio::spawn(buffers::record(session.clone(), document_events));
-    tokio::spawn(notifications::follow(session.clone(), store_events));
-    tokio::spawn(pending_saves::follow(session.clone(), opened_workspaces));
-    let server = Server::new(frames::guarded(from), to, socket);
-    let server = server.concurrency_level(MAX_CONCURRENT);
-    let serving = server.serve(Ingress::new(service));
-    let leaving = session.clone();
+    tokio::spawn(buffers::record(server.clone(), document_events));
+    tokio::spawn(notifications::follow(server.clone(), store_events));
+    tokio::spawn(pending_saves::follow(server.clone(), opened_workspaces));
+    let transport = Server::new(frames::guarded(from), to, socket);
+    let transport = transport.concurrency_level(MAX_CONCURRENT);
+    let serving = transport.serve(Ingress::new(service));
+    let leaving = server.clone();
     let serving_and_leaving = async move {
         serving.await;
         if leaving.is_leaving() {
             buffers::close_all(&leaving).await;
         }
     };
-    (session, serving_and_leaving)
+    (server, serving_and_leaving)
 }
 
 fn log(options: &Options) -> Result<()> {

@@ -18,7 +18,7 @@ pub async fn fork(
     rev: String,
     name: Option<String>,
     into: Option<PathBuf>,
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
 ) -> Reply<ForkResult> {
     let root = handle.root().to_path_buf();
     let into = into.map(|dir| {
@@ -54,7 +54,7 @@ pub async fn fork(
         }
     });
     let forked = forked.await?;
-    session.changed(handle);
+    server.changed(handle);
     Ok(forked)
 }
 

@@ -31,14 +31,14 @@ use crate::to_protocol;
 const MAX_ANNOUNCED: usize = 50;
 
 /// Handles the events of all stores. Runs until the server ends.
-pub async fn follow(session: Arc<ServerState>, mut events: UnboundedReceiver<StoreEvent>) {
+pub async fn follow(server: Arc<ServerState>, mut events: UnboundedReceiver<StoreEvent>) {
     let mut last: HashMap<PathBuf, HistoryPosition> = HashMap::new();
     while let Some(event) = events.recv().await {
         let (StoreEvent::Opened(root) | StoreEvent::Committed(root)) = &event;
-        let (root, Some(handle)) = (root.clone(), session.handle_at(root)) else {
+        let (root, Some(handle)) = (root.clone(), server.handle_at(root)) else {
             continue;
         };
-        session.check_settings(&handle);
+        server.check_settings(&handle);
         if let StoreEvent::Opened(_) = event {
             // later entries are new
             if let Ok(new) = read_new(&handle, None).await {
@@ -46,35 +46,34 @@ pub async fn follow(session: Arc<ServerState>, mut events: UnboundedReceiver<Sto
             }
             continue;
         }
-        session.changed(&handle);
-        tokio::spawn(serve(session.clone(), handle.clone()));
+        server.changed(&handle);
+        tokio::spawn(serve(server.clone(), handle.clone()));
         let since = last.get(&root).copied();
         if since.is_none() {
             // a store may have appeared: text typed before it is recorded
-            buffers::record_all(&session, &handle, false).await;
+            buffers::record_all(&server, &handle, false).await;
         } else {
-            buffers::record_written_below(&session, &handle).await;
+            buffers::record_written_below(&server, &handle).await;
         }
         match read_new(&handle, since).await {
             Ok(new) => {
                 if since.is_some_and(|since| new.position.head < since.head) {
                     // another history: unsaved text is not in it yet
-                    buffers::record_all(&session, &handle, false).await;
+                    buffers::record_all(&server, &handle, false).await;
                 }
                 last.insert(root, new.position);
-                announce(&session, &handle, &new.entries).await;
+                announce(&server, &handle, &new.entries).await;
                 if let Some((affected, node)) =
                     external_changes::restored(&new.entries, new.switched)
                 {
-                    let followed =
-                        external_changes::follow(session.clone(), handle, affected, node);
+                    let followed = external_changes::follow(server.clone(), handle, affected, node);
                     tokio::spawn(followed);
                 }
             }
             Err(Error::NoStore(_)) => {
                 // the store was removed: unsaved text starts another one
                 last.remove(&root);
-                buffers::record_all(&session, &handle, false).await;
+                buffers::record_all(&server, &handle, false).await;
             }
             Err(error) => tracing::info!("{}: {error}", root.display()),
         }
@@ -82,9 +81,9 @@ pub async fn follow(session: Arc<ServerState>, mut events: UnboundedReceiver<Sto
 }
 
 /// Sends the recorder's status of a workspace, now and after each change.
-pub async fn report_recorder(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
-    session.wait_until_ready().await;
-    if !session.features().own.notifications {
+pub async fn report_recorder(server: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
+    server.wait_until_ready().await;
+    if !server.features().own.notifications {
         return;
     }
     let mut standing = handle.standing();
@@ -104,7 +103,7 @@ pub async fn report_recorder(session: Arc<ServerState>, handle: Arc<WorkspaceHan
             workspace: to_protocol::text(root.as_os_str().as_encoded_bytes()),
             recorder,
         };
-        session
+        server
             .client
             .send_notification::<StatusNotification>(status)
             .await;
@@ -153,17 +152,17 @@ async fn read_new(handle: &WorkspaceHandle, since: Option<HistoryPosition>) -> R
     asked.await
 }
 
-async fn announce(session: &Arc<ServerState>, handle: &Arc<WorkspaceHandle>, entries: &[Entry]) {
-    let wants = session.features().own.notifications;
+async fn announce(server: &Arc<ServerState>, handle: &Arc<WorkspaceHandle>, entries: &[Entry]) {
+    let wants = server.features().own.notifications;
     let workspace = to_protocol::path(handle.root());
     for entry in entries {
-        warn_unsaved_below(session, handle, entry).await;
+        warn_unsaved_below(server, handle, entry).await;
         if wants {
             let made = DidCheckpoint {
                 workspace: workspace.clone(),
                 checkpoint: to_protocol::checkpoint(entry),
             };
-            session
+            server
                 .client
                 .send_notification::<CheckpointNotification>(made)
                 .await;
@@ -173,7 +172,7 @@ async fn announce(session: &Arc<ServerState>, handle: &Arc<WorkspaceHandle>, ent
                     operation: to_protocol::operation(operation),
                     checkpoint: entry.node.id.to_string(),
                 };
-                session
+                server
                     .client
                     .send_notification::<RewindNotification>(rewound)
                     .await;
@@ -182,7 +181,7 @@ async fn announce(session: &Arc<ServerState>, handle: &Arc<WorkspaceHandle>, ent
     }
     if wants {
         let changed = TimelineChanged { workspace };
-        session
+        server
             .client
             .send_notification::<TimelineNotification>(changed)
             .await;
@@ -191,7 +190,7 @@ async fn announce(session: &Arc<ServerState>, handle: &Arc<WorkspaceHandle>, ent
 
 /// Records unsaved text of files that an agent wrote to at the agent's checkpoint, and warns the user.
 async fn warn_unsaved_below(
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
     handle: &Arc<WorkspaceHandle>,
     entry: &Entry,
 ) {
@@ -200,7 +199,7 @@ async fn warn_unsaved_below(
     }
     let mut kept: Vec<(RelPath, Document)> = Vec::new();
     let mut done: Vec<String> = Vec::new();
-    for (_, document) in session.documents.of(handle) {
+    for (_, document) in server.documents.of(handle) {
         let Some(place) = &document.place else {
             continue;
         };
@@ -229,7 +228,7 @@ async fn warn_unsaved_below(
     let kept = keeping.await.map(|()| node);
     let agent = entry.session.as_ref().map(|s| s.agent.as_str());
     let message = notice::written_below(agent, &done, kept);
-    session.say(MessageType::Warning, message);
+    server.say(MessageType::Warning, message);
 }
 
 fn touches(change: &Change, path: &RelPath) -> bool {
@@ -253,14 +252,14 @@ fn is_typed(document: &Document, change: &Change, root: &Path) -> bool {
 }
 
 /// Applies restores that other processes hand to this editor.
-async fn serve(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
+async fn serve(server: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
     let _guard = handle.serving.lock().await;
-    let (session, handle) = (&session, &handle);
+    let (server, handle) = (&server, &handle);
     let taken = handle.act(false, |WriteAccess { engine, lease }| {
         engine.take_requests(&lease)
     });
     for mut handed in taken.await.unwrap_or_default() {
-        let open = OpenDocuments::of(session, handle);
+        let open = OpenDocuments::of(server, handle);
         let id = handed.id;
         handed.request.unreadable = open.unreadable(handle.root());
         let done = handle.act(false, move |WriteAccess { engine, .. }| {
@@ -275,7 +274,7 @@ async fn serve(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
         let Ok((mut answer, texts)) = done.await else {
             continue;
         };
-        let unconfirmed = editing::apply(session, handle, texts, EditWait::Another).await;
+        let unconfirmed = editing::apply(server, handle, texts, EditWait::Another).await;
         (answer.not_taken, answer.awaited) = (unconfirmed.not_taken, unconfirmed.awaited);
         let answered = handle.act(false, move |WriteAccess { engine, .. }| {
             engine.answer_request(id, &answer)
@@ -283,7 +282,7 @@ async fn serve(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
         if let Err(error) = answered.await {
             tracing::warn!("a request of another process: {error}");
         }
-        session.changed(handle);
+        server.changed(handle);
     }
 }
 

@@ -17,12 +17,12 @@ use super::workspace::{WorkspaceHandle, WriteAccess};
 
 /// Asks about a document that showed a restored text when it was closed. `text`: its text, including later typing.
 pub async fn on_closed(
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
     handle: &Arc<WorkspaceHandle>,
     save: &PendingSave,
     text: Option<Vec<u8>>,
 ) {
-    if let Some(write) = ask(session, &notice::closed(save)).await {
+    if let Some(write) = ask(server, &notice::closed(save)).await {
         let path = save.path.clone();
         let settled = handle.act(false, move |WriteAccess { engine, .. }| {
             let how = if write {
@@ -32,14 +32,14 @@ pub async fn on_closed(
             };
             engine.resolve_pending(&path, &how).map(|_| ())
         });
-        report_outcome(session, handle, save, settled.await);
+        report_outcome(server, handle, save, settled.await);
     }
 }
 
 /// Asks whether the file is to be written. Without an answer it stays pending, and `status` shows it.
-async fn ask(session: &Arc<ServerState>, question: &str) -> Option<bool> {
+async fn ask(server: &Arc<ServerState>, question: &str) -> Option<bool> {
     let answers = [choice::WRITE, choice::FORGET];
-    let chosen = super::ask::ask(session, MessageType::Warning, question, &answers).await;
+    let chosen = super::ask::ask(server, MessageType::Warning, question, &answers).await;
     match chosen.as_deref() {
         Some(choice::WRITE) => Some(true),
         Some(choice::FORGET) => Some(false),
@@ -48,40 +48,37 @@ async fn ask(session: &Arc<ServerState>, question: &str) -> Option<bool> {
 }
 
 fn report_outcome(
-    session: &ServerState,
+    server: &ServerState,
     handle: &WorkspaceHandle,
     save: &PendingSave,
     settled: Result<()>,
 ) {
     if let Err(error) = settled {
-        session.say(
+        server.say(
             MessageType::Error,
             format!("{}: {error}", save.path.display()),
         );
     }
-    session.changed(handle);
+    server.changed(handle);
 }
 
 /// Handles each workspace that is opened, until the server ends.
-pub async fn follow(
-    session: Arc<ServerState>,
-    mut opened: UnboundedReceiver<Arc<WorkspaceHandle>>,
-) {
+pub async fn follow(server: Arc<ServerState>, mut opened: UnboundedReceiver<Arc<WorkspaceHandle>>) {
     while let Some(handle) = opened.recv().await {
         tokio::spawn(notifications::report_recorder(
-            session.clone(),
+            server.clone(),
             handle.clone(),
         ));
-        tokio::spawn(offer_leftovers(session.clone(), handle));
+        tokio::spawn(offer_leftovers(server.clone(), handle));
     }
 }
 
 /// Offers the unsaved text of editors that ended to the next editor that opens the workspace.
-async fn offer_leftovers(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
-    session.wait_until_ready().await;
+async fn offer_leftovers(server: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
+    server.wait_until_ready().await;
     let waiting = handle.ask(|engine| engine.orphaned_saves()).await;
     for save in waiting.unwrap_or_default() {
-        offer_pending(&session, &handle, &save).await;
+        offer_pending(&server, &handle, &save).await;
     }
     // a file that waits for a save, and whose question was not answered, is not offered as text, too
     let found = handle.ask(|engine| {
@@ -107,7 +104,7 @@ async fn offer_leftovers(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>
         let path = orphan.path.display();
         let question = notice::left_text(&orphan);
         let answers = [choice::SHOW_TEXT, choice::FORGET_TEXT];
-        let chosen = super::ask::ask(&session, MessageType::Warning, &question, &answers).await;
+        let chosen = super::ask::ask(&server, MessageType::Warning, &question, &answers).await;
         let outcome = match chosen.as_deref() {
             Some(choice::SHOW_TEXT) => {
                 // the checkpoint keeps it in the history, even if the view is closed
@@ -115,7 +112,7 @@ async fn offer_leftovers(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>
                     engine.keep_orphan(&orphan, notice::LEFT_TEXT)
                 });
                 match taken.await {
-                    Ok(Some(text)) => views::unsaved(&session, &text.path, &text.text).await,
+                    Ok(Some(text)) => views::unsaved(&server, &text.path, &text.text).await,
                     Ok(None) => Ok(()),
                     Err(error) => Err(error.into()),
                 }
@@ -130,18 +127,18 @@ async fn offer_leftovers(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>
             _ => Ok(()),
         };
         if let Err(failure) = outcome {
-            session.say(MessageType::Error, format!("{path}: {}", failure.text()));
+            server.say(MessageType::Error, format!("{path}: {}", failure.text()));
         }
     }
 }
 
 /// Asks about a restored document whose editor ended. If the file is written, text that was typed since is included.
 async fn offer_pending(
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
     handle: &Arc<WorkspaceHandle>,
     save: &PendingSave,
 ) {
-    let Some(write) = ask(session, &notice::left_waiting(save)).await else {
+    let Some(write) = ask(server, &notice::left_waiting(save)).await else {
         return;
     };
     let waits = save.clone();
@@ -162,8 +159,8 @@ async fn offer_pending(
         }
         Ok(())
     });
-    report_outcome(session, handle, save, settled.await);
+    report_outcome(server, handle, save, settled.await);
     if write {
-        editing::follow_disk(session, handle, save).await;
+        editing::follow_disk(server, handle, save).await;
     }
 }

@@ -72,19 +72,19 @@ pub async fn wait_for_cancellation() {
 /// A request that always answers its result, even if it was cancelled too late.
 #[derive(Debug)]
 pub struct TrackedRequest {
-    session: Arc<ServerState>,
+    server: Arc<ServerState>,
     id: Id,
     pub cancellation: Arc<Cancellation>,
 }
 
 impl TrackedRequest {
-    pub fn begin(session: &Arc<ServerState>, id: Id) -> Self {
+    pub fn begin(server: &Arc<ServerState>, id: Id) -> Self {
         let cancellation = Arc::<Cancellation>::default();
-        let requests = &session.running.requests;
+        let requests = &server.running.requests;
         requests.insert(id.clone(), cancellation.clone());
-        let session = session.clone();
+        let server = server.clone();
         Self {
-            session,
+            server,
             id,
             cancellation,
         }
@@ -95,7 +95,7 @@ impl Drop for TrackedRequest {
     fn drop(&mut self) {
         // the server may be ending: work that has not begun must not begin
         self.cancellation.cancel();
-        self.session.running.requests.remove(&self.id);
+        self.server.running.requests.remove(&self.id);
     }
 }
 
@@ -177,7 +177,7 @@ impl Drop for ReportingEngine<'_> {
 
 /// Runs a piece of work, and shows its progress if it takes long. `flag`: cancels it.
 pub async fn with<T, W: Future<Output = T>>(
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
     title: String,
     flag: Arc<AtomicBool>,
     work: impl FnOnce(WorkDone) -> W,
@@ -188,10 +188,10 @@ pub async fn with<T, W: Future<Output = T>>(
         flag: flag.clone(),
     };
     let work = work(shown);
-    if !session.features().progress {
+    if !server.features().progress {
         return work.await;
     }
-    let reporter = tokio::spawn(show(session.clone(), title, flag, receiver));
+    let reporter = tokio::spawn(show(server.clone(), title, flag, receiver));
     let done = work.await;
     // the reporter ends by itself, since its channel closes with the work
     drop(reporter);
@@ -199,7 +199,7 @@ pub async fn with<T, W: Future<Output = T>>(
 }
 
 async fn show(
-    session: Arc<ServerState>,
+    server: Arc<ServerState>,
     title: String,
     flag: Arc<AtomicBool>,
     mut progress: watch::Receiver<Option<Progress>>,
@@ -211,13 +211,13 @@ async fn show(
     if over(&mut progress, SHOW_AFTER).await {
         return;
     }
-    let number = session.running.count.fetch_add(1, Ordering::Relaxed);
+    let number = server.running.count.fetch_add(1, Ordering::Relaxed);
     let token = ProgressToken::String(format!("backstitch-{number}"));
-    session.running.flags.insert(name(&token), flag);
+    server.running.flags.insert(name(&token), flag);
     let create = WorkDoneProgressCreateParams {
         token: token.clone(),
     };
-    let created = session
+    let created = server
         .client
         .send_request::<WorkDoneProgressCreateRequest>(create);
     if matches!(
@@ -226,7 +226,7 @@ async fn show(
     ) {
         let say = async |value: Value| {
             let params = json!({ "token": name(&token), "value": value });
-            session
+            server
                 .client
                 .send_notification::<ProgressNotification>(params)
                 .await;
@@ -248,7 +248,7 @@ async fn show(
         }
         say(json!({ "kind": "end" })).await;
     }
-    session.running.flags.remove(&name(&token));
+    server.running.flags.remove(&name(&token));
 }
 
 /// `$/progress`, whose value has three forms.

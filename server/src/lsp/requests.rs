@@ -29,8 +29,8 @@ const DEFAULT_PAGE: usize = 200;
 /// Maximum number of rows of a page.
 const MAX_PAGE: usize = 100_000;
 
-pub async fn timeline(session: &ServerState, params: TimelineParams) -> Reply<TimelineResult> {
-    let handle = commands::workspace_handle(session, &params.place)?;
+pub async fn timeline(server: &ServerState, params: TimelineParams) -> Reply<TimelineResult> {
+    let handle = commands::workspace_handle(server, &params.place)?;
     let path = params
         .place
         .uri
@@ -84,11 +84,8 @@ pub async fn timeline(session: &ServerState, params: TimelineParams) -> Reply<Ti
     }
 }
 
-pub async fn checkpoint(
-    session: &ServerState,
-    params: CheckpointParams,
-) -> Reply<CheckpointResult> {
-    let handle = commands::workspace_handle(session, &params.place)?;
+pub async fn checkpoint(server: &ServerState, params: CheckpointParams) -> Reply<CheckpointResult> {
+    let handle = commands::workspace_handle(server, &params.place)?;
     let answered = handle.ask(move |engine| {
         let node = engine.resolve(&params.rev)?;
         let checkpoint = to_protocol::checkpoint(&engine.entry(node)?);
@@ -103,8 +100,8 @@ pub async fn checkpoint(
 }
 
 /// Returns hunks with line ranges on both sides, and the words that differ.
-pub async fn diff(session: &ServerState, params: DiffParams) -> Reply<DiffResult> {
-    let handle = commands::workspace_handle(session, &params.place)?;
+pub async fn diff(server: &ServerState, params: DiffParams) -> Reply<DiffResult> {
+    let handle = commands::workspace_handle(server, &params.place)?;
     let path = params
         .place
         .uri
@@ -113,10 +110,10 @@ pub async fn diff(session: &ServerState, params: DiffParams) -> Reply<DiffResult
     let path = path.transpose()?;
     let (from, target) = (
         params.from.clone(),
-        views::DiffTarget::read(params.to.as_deref(), session, &handle),
+        views::DiffTarget::read(params.to.as_deref(), server, &handle),
     );
     let to = target.name();
-    let encoding = session.features().encoding;
+    let encoding = server.features().encoding;
     let answered = handle.act(false, move |WriteAccess { engine, .. }| {
         let files = views::changed(engine, &params.from, &target, path.as_ref())?;
         Ok(files
@@ -144,9 +141,9 @@ fn with_words(file: &FileChange, encoding: Encoding) -> ChangedFile {
 }
 
 /// Returns the plan of a restore.
-pub async fn plan(session: &Arc<ServerState>, params: &Value) -> Reply<PlanResult> {
+pub async fn plan(server: &Arc<ServerState>, params: &Value) -> Reply<PlanResult> {
     let typed: PlanParams = commands::read("backstitch/plan", params)?;
-    let handle = commands::workspace_handle(session, &typed.place)?;
+    let handle = commands::workspace_handle(server, &typed.place)?;
     let (verb, rev) = if let Some(branch) = typed.branch {
         let verb = Verb::Switch { carry: typed.carry };
         (verb, Some(branch))
@@ -160,8 +157,8 @@ pub async fn plan(session: &Arc<ServerState>, params: &Value) -> Reply<PlanResul
         // `undo` or `op`, since the arguments were checked
         (Verb::Undo, typed.op)
     };
-    let job = RestoreCommand::new(session, handle.clone(), verb, rev, &typed.choices)?;
-    let shown = restore::plan(session, &job).await?;
+    let job = RestoreCommand::new(server, handle.clone(), verb, rev, &typed.choices)?;
+    let shown = restore::plan(server, &job).await?;
     let texts = if typed.texts.unwrap_or_default() {
         let plan = shown.plan.clone();
         Some(
@@ -182,8 +179,8 @@ pub async fn plan(session: &Arc<ServerState>, params: &Value) -> Reply<PlanResul
 }
 
 /// Returns the author of each line of an open document, unsaved text included.
-pub async fn blame(session: &ServerState, uri: &str) -> Reply<BlameResult> {
-    let Some((document, history)) = session.history(uri).await? else {
+pub async fn blame(server: &ServerState, uri: &str) -> Reply<BlameResult> {
+    let Some((document, history)) = server.history(uri).await? else {
         return Ok(BlameResult {
             version: None,
             runs: Vec::new(),
@@ -225,8 +222,8 @@ fn lines(run: &backstitch_core::BlameRun) -> BlameRun {
 }
 
 /// Returns the sessions of the newest turns, newest first.
-pub async fn sessions(session: &ServerState, here: &Where) -> Reply<SessionsResult> {
-    let handle = commands::workspace_handle(session, here)?;
+pub async fn sessions(server: &ServerState, here: &Where) -> Reply<SessionsResult> {
+    let handle = commands::workspace_handle(server, here)?;
     let entries = handle.ask(|engine| {
         engine.log(&LogFilter {
             kind: Some(Kind::Turn),

@@ -54,13 +54,13 @@ pub struct RestoreCommand {
 
 impl RestoreCommand {
     pub fn new(
-        session: &ServerState,
+        server: &ServerState,
         handle: Arc<WorkspaceHandle>,
         verb: Verb,
         rev: Option<String>,
         typed: &Choices,
     ) -> Reply<Self> {
-        let default_exact = || verb == Verb::Rewind && session.config(&handle).rewinds_exactly();
+        let default_exact = || verb == Verb::Rewind && server.config(&handle).rewinds_exactly();
         let request = Request {
             exact: typed.exact.unwrap_or_else(default_exact),
             ..request(&handle, typed)?
@@ -83,7 +83,7 @@ impl RestoreCommand {
     /// lines, but no hunk.
     pub async fn at_lines(
         mut self,
-        session: &ServerState,
+        server: &ServerState,
         uri: &str,
         lines: Range<usize>,
     ) -> Reply<Self> {
@@ -94,8 +94,8 @@ impl RestoreCommand {
             // conflicts elsewhere in the file do not matter
             whole.request.on_conflict = OnConflict::Current;
         }
-        let open = OpenDocuments::of(session, &self.handle);
-        let document = session.documents.get(uri);
+        let open = OpenDocuments::of(server, &self.handle);
+        let document = server.documents.get(uri);
         let chosen = self
             .handle
             .act(false, move |WriteAccess { engine, lease }| {
@@ -148,16 +148,16 @@ pub struct ShownPlan {
 }
 
 /// Plans a restore without applying it.
-pub async fn plan(session: &Arc<ServerState>, job: &RestoreCommand) -> Reply<ShownPlan> {
+pub async fn plan(server: &Arc<ServerState>, job: &RestoreCommand) -> Reply<ShownPlan> {
     let command = job.clone();
-    let open = OpenDocuments::of(session, &job.handle);
+    let open = OpenDocuments::of(server, &job.handle);
     let title = messages::looking(job.verb, job.rev.as_deref());
     let work = |shown: progress::WorkDone| {
         job.handle.act(false, move |WriteAccess { engine, lease }| {
             planned(&mut shown.reporting(engine), &command, &lease, &open)
         })
     };
-    Ok(progress::with(session, title, cancel_flag(), work).await?)
+    Ok(progress::with(server, title, cancel_flag(), work).await?)
 }
 
 fn planned(
@@ -176,34 +176,34 @@ fn planned(
 }
 
 /// Plans, asks for confirmation if required, applies the plan, and reports the result.
-pub async fn run(session: &Arc<ServerState>, mut job: RestoreCommand) -> Reply<RestoreResult> {
+pub async fn run(server: &Arc<ServerState>, mut job: RestoreCommand) -> Reply<RestoreResult> {
     for _ in 0..TRIES {
-        let shown = plan(session, &job).await?;
+        let shown = plan(server, &job).await?;
         if shown.plan.is_empty() && shown.plan.open_conflicts() == 0 {
-            session.report(messages::nothing(&shown.title, &shown.plan));
+            server.report(messages::nothing(&shown.title, &shown.plan));
             return Ok(RestoreResult::Nothing(Box::new(shown.document)));
         }
         if shown.plan.open_conflicts() > 0 && job.request.on_conflict == OnConflict::Fail {
             if !job.confirm {
                 return Err(conflict(&shown));
             }
-            decide(session, &mut job, &shown).await?;
+            decide(server, &mut job, &shown).await?;
             continue;
         }
         let mut fingerprint = job.shown.take();
         if job.confirm && fingerprint.is_none() {
-            confirm(session, &job, &shown).await?;
+            confirm(server, &job, &shown).await?;
             fingerprint = Some(shown.plan.fingerprint.clone());
         }
         if should_stop() {
             return Err(Failure::cancelled());
         }
         let asked = fingerprint.is_some() && job.confirm;
-        match apply(session, &job, fingerprint).await {
+        match apply(server, &job, fingerprint).await {
             Ok(applied) => return Ok(RestoreResult::Applied(Box::new(applied))),
             // something changed while the plan was shown: the new plan is shown
             Err(failure) if asked && failure.kind == FailureKind::Refused => {
-                let new = plan(session, &job).await?;
+                let new = plan(server, &job).await?;
                 if new.plan.fingerprint == shown.plan.fingerprint {
                     return Err(failure);
                 }
@@ -224,7 +224,7 @@ fn conflict(shown: &ShownPlan) -> Box<Failure> {
 
 /// Asks the user how to resolve the conflicts.
 async fn decide(
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
     job: &mut RestoreCommand,
     shown: &ShownPlan,
 ) -> Reply<()> {
@@ -237,13 +237,13 @@ async fn decide(
         choice::CANCEL,
     ];
     loop {
-        let chosen = must_ask(session, MessageType::Warning, &question, &answers).await?;
+        let chosen = must_ask(server, MessageType::Warning, &question, &answers).await?;
         job.request.on_conflict = match chosen.as_deref() {
             Some(choice::CURRENT) => OnConflict::Current,
             Some(choice::TARGET) => OnConflict::Target,
             Some(choice::MARKERS) => OnConflict::Markers,
             Some(choice::SHOW) => {
-                views::plan(session, &job.handle, shown).await?;
+                views::plan(server, &job.handle, shown).await?;
                 continue;
             }
             _ => return Err(Failure::cancelled()),
@@ -253,15 +253,15 @@ async fn decide(
     }
 }
 
-async fn confirm(session: &Arc<ServerState>, job: &RestoreCommand, shown: &ShownPlan) -> Reply<()> {
+async fn confirm(server: &Arc<ServerState>, job: &RestoreCommand, shown: &ShownPlan) -> Reply<()> {
     let question = messages::question(&shown.title, &shown.plan, job.request.on_conflict);
     let yes = messages::yes(job.verb);
     loop {
         let answers = [yes, choice::SHOW, choice::CANCEL];
-        let chosen = must_ask(session, MessageType::Info, &question, &answers).await?;
+        let chosen = must_ask(server, MessageType::Info, &question, &answers).await?;
         match chosen.as_deref() {
             Some(answer) if answer == yes => return Ok(()),
-            Some(choice::SHOW) => views::plan(session, &job.handle, shown).await?,
+            Some(choice::SHOW) => views::plan(server, &job.handle, shown).await?,
             _ => return Err(Failure::cancelled()),
         }
     }
@@ -269,13 +269,13 @@ async fn confirm(session: &Arc<ServerState>, job: &RestoreCommand, shown: &Shown
 
 /// Applies it: files on disk first, then open documents in the editor.
 async fn apply(
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
     job: &RestoreCommand,
     fingerprint: Option<String>,
 ) -> Reply<protocol::Applied> {
     let command = job.clone();
     let _alone = job.handle.restoring.lock().await;
-    let open = OpenDocuments::of(session, &job.handle);
+    let open = OpenDocuments::of(server, &job.handle);
     let title = messages::doing(job.verb, job.rev.as_deref());
     let work = |shown: progress::WorkDone| {
         job.handle.act(false, move |WriteAccess { engine, lease }| {
@@ -293,15 +293,15 @@ async fn apply(
             Ok((applied, texts, document))
         })
     };
-    let worked = progress::with(session, title, cancel_flag(), work);
+    let worked = progress::with(server, title, cancel_flag(), work);
     let (applied, texts, mut document) = worked.await?;
-    session.changed(&job.handle);
+    server.changed(&job.handle);
     let unsaved: Vec<_> = texts.iter().map(|text| text.path.clone()).collect();
-    let unconfirmed = editing::apply(session, &job.handle, texts, EditWait::Command).await;
+    let unconfirmed = editing::apply(server, &job.handle, texts, EditWait::Command).await;
     document.not_taken = to_protocol::paths(&unconfirmed.not_taken);
     document.awaited = to_protocol::paths(&unconfirmed.awaited);
     let message = messages::done(job.verb, job.rev.as_deref(), &applied, &unsaved);
-    session.report(message);
+    server.report(message);
     Ok(document)
 }
 

@@ -359,11 +359,11 @@ impl ServerState {
         handle: Arc<WorkspaceHandle>,
         scan: impl FnOnce(&mut Engine) -> Result<()> + Send + 'static,
     ) {
-        let session = self.clone();
+        let server = self.clone();
         tokio::spawn(async move {
             let scanned = handle.act(false, move |WriteAccess { engine, .. }| scan(engine));
             match scanned.await {
-                Ok(()) => session.changed(&handle),
+                Ok(()) => server.changed(&handle),
                 Err(Error::NoStore(_)) => {}
                 Err(error) => tracing::warn!("{}: {error}", handle.root().display()),
             }

@@ -26,7 +26,7 @@ use crate::to_protocol;
 
 /// Shows the changes since a revision, between two, or of one turn; of one file if it is named.
 pub async fn diff(
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
     handle: Arc<WorkspaceHandle>,
     typed: ShowDiffParams,
 ) -> Reply<DiffResult> {
@@ -35,13 +35,13 @@ pub async fn diff(
         .map(|p| commands::path(&handle, &uri::of_path(&p)))
         .transpose()?;
     if let Some(turn) = typed.turn {
-        return diff_of(session, &handle, turn, path).await;
+        return diff_of(server, &handle, turn, path).await;
     }
     let from = typed.rev.clone().unwrap_or_else(|| "@".into());
     let (rev, only) = (from.clone(), path.clone());
     let target = match typed.rev2 {
         Some(rev) => DiffTarget::Rev(rev),
-        None => DiffTarget::now(session, &handle),
+        None => DiffTarget::now(server, &handle),
     };
     let to = target.name();
     let patch = handle.act(false, move |WriteAccess { engine, .. }| {
@@ -54,18 +54,18 @@ pub async fn diff(
     });
     let (patch, files) = patch.await?;
     if patch.is_empty() {
-        session.say(MessageType::Info, messages::nothing_between(&from, &to));
+        server.say(MessageType::Info, messages::nothing_between(&from, &to));
     } else {
         let file = path.as_ref().map(base_name);
         let name = view::diff_name(file.as_deref(), &from, &to);
-        show(session, &name, &patch).await?;
+        show(server, &name, &patch).await?;
     }
     Ok(DiffResult { from, to, files })
 }
 
 /// Shows the changes of a turn itself.
 async fn diff_of(
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
     handle: &WorkspaceHandle,
     turn: String,
     path: Option<RelPath>,
@@ -81,10 +81,10 @@ async fn diff_of(
     });
     let (to, patch, files) = shown.await?;
     if patch.is_empty() {
-        session.say(MessageType::Info, messages::nothing_of(&turn));
+        server.say(MessageType::Info, messages::nothing_of(&turn));
     } else {
         let file = path.as_ref().map(base_name);
-        show(session, &view::turn_name(file.as_deref(), &turn), &patch).await?;
+        show(server, &view::turn_name(file.as_deref(), &turn), &patch).await?;
     }
     Ok(DiffResult {
         from: turn,
@@ -98,7 +98,7 @@ const MAX_ROWS: usize = 200;
 
 /// Shows the timeline, newest first; of one file if it is named.
 pub async fn timeline(
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
     handle: Arc<WorkspaceHandle>,
     uri: Option<&str>,
 ) -> Reply<ShowTimelineResult> {
@@ -123,7 +123,7 @@ pub async fn timeline(
         .map(|entry| view::row(entry, now, of_file))
         .collect();
     let text = format!("{}{rows}", view::TIMELINE_HEAD);
-    show(session, &name, text.as_bytes()).await?;
+    show(server, &name, text.as_bytes()).await?;
     let checkpoints = entries.iter().map(to_protocol::checkpoint);
     Ok(ShowTimelineResult {
         checkpoints: checkpoints.collect(),
@@ -237,17 +237,17 @@ pub enum DiffTarget {
 
 impl DiffTarget {
     /// Reads the typed target: a revision, `disk` (the default), or `buffer`.
-    pub fn read(typed: Option<&str>, session: &ServerState, handle: &WorkspaceHandle) -> Self {
+    pub fn read(typed: Option<&str>, server: &ServerState, handle: &WorkspaceHandle) -> Self {
         match typed {
             None | Some("disk") => Self::Disk,
-            Some("buffer") => Self::Buffers(unsaved_of(session, handle)),
+            Some("buffer") => Self::Buffers(unsaved_of(server, handle)),
             Some(rev) => Self::Rev(rev.to_owned()),
         }
     }
 
     /// Returns the state that the user sees.
-    fn now(session: &ServerState, handle: &WorkspaceHandle) -> Self {
-        let texts = unsaved_of(session, handle);
+    fn now(server: &ServerState, handle: &WorkspaceHandle) -> Self {
+        let texts = unsaved_of(server, handle);
         if texts.is_empty() {
             Self::Disk
         } else {
@@ -264,8 +264,8 @@ impl DiffTarget {
     }
 }
 
-fn unsaved_of(session: &ServerState, handle: &WorkspaceHandle) -> Vec<(RelPath, Vec<u8>)> {
-    let documents = session.documents.of(handle).into_iter();
+fn unsaved_of(server: &ServerState, handle: &WorkspaceHandle) -> Vec<(RelPath, Vec<u8>)> {
+    let documents = server.documents.of(handle).into_iter();
     let dirty = documents.filter(|(_, document)| document.text != document.saved);
     let text = |(_, document): (String, super::document::Document)| {
         let text = document.as_saved()?;
@@ -276,7 +276,7 @@ fn unsaved_of(session: &ServerState, handle: &WorkspaceHandle) -> Vec<(RelPath, 
 
 /// Shows a plan, path by path.
 pub async fn plan(
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
     handle: &Arc<WorkspaceHandle>,
     shown: &ShownPlan,
 ) -> Reply<()> {
@@ -292,7 +292,7 @@ pub async fn plan(
         Ok(text)
     });
     let text = text.await?;
-    show(session, view::PLAN_NAME, text.as_bytes()).await
+    show(server, view::PLAN_NAME, text.as_bytes()).await
 }
 
 /// Maximum number of lines of a plan's diff: of one file, and in total.
@@ -359,8 +359,8 @@ pub fn planned(engine: &Engine, plan: &Plan) -> Vec<PlannedText> {
 }
 
 /// Shows unsaved text.
-pub async fn unsaved(session: &Arc<ServerState>, path: &RelPath, text: &[u8]) -> Reply<()> {
-    show(session, &view::unsaved_name(&base_name(path)), text).await
+pub async fn unsaved(server: &Arc<ServerState>, path: &RelPath, text: &[u8]) -> Reply<()> {
+    show(server, &view::unsaved_name(&base_name(path)), text).await
 }
 
 fn base_name(path: &RelPath) -> String {
@@ -369,35 +369,35 @@ fn base_name(path: &RelPath) -> String {
 }
 
 /// Opens a text in the editor.
-async fn show(session: &Arc<ServerState>, name: &str, content: &[u8]) -> Reply<()> {
-    if session.features().virtual_documents {
-        let uri = session.views.store(name, content);
-        if shown(session, uri).await {
+async fn show(server: &Arc<ServerState>, name: &str, content: &[u8]) -> Reply<()> {
+    if server.features().virtual_documents {
+        let uri = server.views.store(name, content);
+        if shown(server, uri).await {
             return Ok(());
         }
     }
     let path = write(name, content).map_err(|error| {
         Failure::new(FailureKind::Failed, refusal::temporary(&error)).hint(refusal::TEMPORARY_HINT)
     })?;
-    if !session.features().show_document {
-        session.say(MessageType::Info, messages::shown_in(&path));
+    if !server.features().show_document {
+        server.say(MessageType::Info, messages::shown_in(&path));
         return Ok(());
     }
-    if !shown(session, uri::of_path(&path)).await {
-        session.say(MessageType::Info, messages::shown_in(&path));
+    if !shown(server, uri::of_path(&path)).await {
+        server.say(MessageType::Info, messages::shown_in(&path));
     }
     Ok(())
 }
 
 /// Opens a document; returns true if the client has opened it.
-async fn shown(session: &ServerState, uri: String) -> bool {
+async fn shown(server: &ServerState, uri: String) -> bool {
     let params = ShowDocumentParams {
         uri: Uri::from(uri),
         external: Some(false),
         take_focus: Some(true),
         selection: None,
     };
-    let shown = tokio::time::timeout(ANSWER, session.client.show_document(params)).await;
+    let shown = tokio::time::timeout(ANSWER, server.client.show_document(params)).await;
     matches!(shown, Ok(Ok(true)))
 }
 
@@ -478,8 +478,8 @@ pub fn clear() {
 }
 
 /// Returns the content of a `backstitch:` document.
-pub async fn content(session: &ServerState, uri: &str) -> Reply<String> {
-    if let Some(text) = session.views.get(uri) {
+pub async fn content(server: &ServerState, uri: &str) -> Reply<String> {
+    if let Some(text) = server.views.get(uri) {
         return Ok(text.as_ref().to_owned());
     }
     if uri::is_view(uri) {
@@ -489,13 +489,13 @@ pub async fn content(session: &ServerState, uri: &str) -> Reply<String> {
         return Err(Failure::usage(refusal::no_document(uri)).hint(refusal::NO_DOCUMENT_HINT));
     };
     // some clients write the workspace in small letters, as if it were a host name
-    let known = session.handles().into_iter().find(|handle| {
+    let known = server.handles().into_iter().find(|handle| {
         let (root, meant) = (handle.root().as_os_str(), document.root.as_os_str());
         root.eq_ignore_ascii_case(meant) && !document.root.exists()
     });
     let handle = match known {
         Some(handle) => handle,
-        None => session.handle_of(&document.root)?,
+        None => server.handle_of(&document.root)?,
     };
     let bytes = handle
         .ask(move |engine| {

@@ -63,14 +63,14 @@ enum EditTarget {
 }
 
 impl EditParts {
-    pub fn of(session: &ServerState, asked: &WorkspaceEdit) -> Reply<Self> {
+    pub fn of(server: &ServerState, asked: &WorkspaceEdit) -> Reply<Self> {
         let mut parts = Self::default();
         let mut client = asked.clone();
         if let Some(changes) = &mut client.changes {
             let mut kept = changes.clone();
             kept.clear();
             for (uri, edits) in changes.drain() {
-                if parts.edit(session, uri.as_ref(), edits.clone())? {
+                if parts.edit(server, uri.as_ref(), edits.clone())? {
                     kept.insert(uri, edits);
                 }
             }
@@ -79,7 +79,7 @@ impl EditParts {
         if let Some(changes) = &mut client.document_changes {
             let mut kept = Vec::new();
             for change in std::mem::take(changes) {
-                if parts.change(session, &change)? {
+                if parts.change(server, &change)? {
                     kept.push(change);
                 }
             }
@@ -92,26 +92,26 @@ impl EditParts {
     }
 
     /// Adds a change. Returns true if it is the client's part.
-    fn change(&mut self, session: &ServerState, change: &DocumentChange) -> Reply<bool> {
+    fn change(&mut self, server: &ServerState, change: &DocumentChange) -> Reply<bool> {
         let flag = |flag: Option<bool>| flag.unwrap_or_default();
         match change {
             DocumentChange::TextDocumentEdit(change) => {
                 let edits = change.edits.iter().map(plain).collect::<Reply<_>>()?;
                 let uri = &change.text_document.text_document_identifier.uri;
-                self.edit(session, uri.as_ref(), edits)
+                self.edit(server, uri.as_ref(), edits)
             }
             DocumentChange::CreateFile(file) => {
                 let options = file.options;
                 let replaces = options.as_ref().is_some_and(|o| flag(o.overwrite));
                 let ignores = options.as_ref().is_some_and(|o| flag(o.ignore_if_exists));
-                self.create(session, file.uri.as_ref(), replaces, ignores)
+                self.create(server, file.uri.as_ref(), replaces, ignores)
             }
             DocumentChange::RenameFile(file) => {
                 let options = file.options;
                 let replaces = options.as_ref().is_some_and(|o| flag(o.overwrite));
                 let ignores = options.as_ref().is_some_and(|o| flag(o.ignore_if_exists));
                 let (old, new) = (file.old_uri.as_ref(), file.new_uri.as_ref());
-                self.rename(session, (old, new), replaces, ignores)
+                self.rename(server, (old, new), replaces, ignores)
             }
             DocumentChange::DeleteFile(file) => {
                 let options = file.options;
@@ -119,15 +119,15 @@ impl EditParts {
                 let ignores = options
                     .as_ref()
                     .is_some_and(|o| flag(o.ignore_if_not_exists));
-                self.delete(session, file.uri.as_ref(), deep, ignores)
+                self.delete(server, file.uri.as_ref(), deep, ignores)
             }
         }
     }
 
-    fn edit(&mut self, session: &ServerState, uri: &str, edits: Vec<TextEdit>) -> Reply<bool> {
-        let encoding = session.features().encoding;
+    fn edit(&mut self, server: &ServerState, uri: &str, edits: Vec<TextEdit>) -> Reply<bool> {
+        let encoding = server.features().encoding;
         if !self.documents.contains_key(uri)
-            && let Some(open) = session.documents.get(uri)
+            && let Some(open) = server.documents.get(uri)
         {
             if open.place.is_some() && open.as_saved().is_none() {
                 return Err(
@@ -141,61 +141,61 @@ impl EditParts {
             apply(after, edits, encoding);
             return Ok(true);
         }
-        let path = self.file(session, uri)?;
+        let path = self.file(server, uri)?;
         let Some(mut text) = self.text(&path)? else {
             return Err(
                 Failure::usage(messages::nothing_to_edit(uri)).hint(messages::NOTHING_TO_EDIT_HINT)
             );
         };
         apply(&mut text, edits, encoding);
-        self.write(session, path, text)?;
+        self.write(server, path, text)?;
         Ok(false)
     }
 
     fn create(
         &mut self,
-        session: &ServerState,
+        server: &ServerState,
         uri: &str,
         replaces: bool,
         ignores: bool,
     ) -> Reply<bool> {
-        let path = self.file(session, uri)?;
-        if self.is_clients(session, uri) {
+        let path = self.file(server, uri)?;
+        if self.is_clients(server, uri) {
             no_directory(&path, uri)?;
-            self.mark_overwritten(session, &path)?;
+            self.mark_overwritten(server, &path)?;
             return Ok(true);
         }
         if self.exists(&path) && !replaces {
             return if ignores { Ok(false) } else { Err(exists(uri)) };
         }
         no_directory(&path, uri)?;
-        self.write(session, path, Document::opened(0, ""))?;
+        self.write(server, path, Document::opened(0, ""))?;
         Ok(false)
     }
 
     fn rename(
         &mut self,
-        session: &ServerState,
+        server: &ServerState,
         (old, new): (&str, &str),
         replaces: bool,
         ignores: bool,
     ) -> Reply<bool> {
-        let (from, to) = (self.file(session, old)?, self.file(session, new)?);
+        let (from, to) = (self.file(server, old)?, self.file(server, new)?);
         if !self.exists(&from) {
             return Err(missing(old));
         }
-        let by_client = self.is_clients(session, old) || self.is_clients(session, new);
+        let by_client = self.is_clients(server, old) || self.is_clients(server, new);
         if self.exists(&to) && !replaces && !by_client {
             return if ignores { Ok(false) } else { Err(exists(new)) };
         }
         no_directory(&to, new)?;
-        self.mark_overwritten(session, &to)?;
-        self.move_below(session, &from, &to)?;
+        self.mark_overwritten(server, &to)?;
+        self.move_below(server, &from, &to)?;
         let origin = self.origins.remove(&from).unwrap_or_else(|| from.clone());
         self.origins.insert(to.clone(), origin);
         if by_client {
             let moved = self.documents.remove(old).map(|(_, after)| after);
-            if let Some(moved) = moved.or_else(|| session.documents.get(old)) {
+            if let Some(moved) = moved.or_else(|| server.documents.get(old)) {
                 self.documents
                     .insert(new.to_owned(), (moved.clone(), moved));
             }
@@ -214,12 +214,12 @@ impl EditParts {
 
     fn delete(
         &mut self,
-        session: &ServerState,
+        server: &ServerState,
         uri: &str,
         deep: bool,
         ignores: bool,
     ) -> Reply<bool> {
-        let path = self.file(session, uri)?;
+        let path = self.file(server, uri)?;
         if !self.exists(&path) {
             return if ignores {
                 Ok(false)
@@ -232,8 +232,8 @@ impl EditParts {
             return Err(Failure::usage(messages::not_empty(uri)).hint(messages::NOT_EMPTY_HINT));
         }
         let mut work = Vec::new();
-        self.mark_below_deleted(session, &path, &mut work)?;
-        if self.is_clients(session, uri) {
+        self.mark_below_deleted(server, &path, &mut work)?;
+        if self.is_clients(server, uri) {
             self.documents.remove(uri);
             return Ok(true);
         }
@@ -244,9 +244,9 @@ impl EditParts {
 
     /// True if only the client can do it: a document of it is open, or an earlier change of the client's part names
     /// it.
-    fn is_clients(&self, session: &ServerState, uri: &str) -> bool {
+    fn is_clients(&self, server: &ServerState, uri: &str) -> bool {
         let below = format!("{}/", uri.trim_end_matches('/'));
-        let open = session.documents.uris();
+        let open = server.documents.uris();
         self.client_uris.contains(uri)
             || open
                 .iter()
@@ -255,7 +255,7 @@ impl EditParts {
 
     /// Returns the file of a URI, and adds it to the changed files. Nothing outside the open workspaces is written,
     /// and nothing through a link.
-    fn file(&mut self, session: &ServerState, uri: &str) -> Reply<PathBuf> {
+    fn file(&mut self, server: &ServerState, uri: &str) -> Reply<PathBuf> {
         let path = uri::to_path(uri).ok_or_else(|| Failure::usage(messages::no_file(uri)))?;
         if path.components().any(|part| is_vcs(part.as_os_str())) {
             return Err(
@@ -263,7 +263,7 @@ impl EditParts {
                     .hint(messages::VERSION_CONTROL_HINT),
             );
         }
-        let (Some(place), Some(real)) = (session.place(&path), document::resolve_links(&path))
+        let (Some(place), Some(real)) = (server.place(&path), document::resolve_links(&path))
         else {
             return Err(Failure::usage(messages::outside(uri)).hint(messages::OUTSIDE_HINT));
         };
@@ -289,10 +289,10 @@ impl EditParts {
     }
 
     /// Notes that the content at a path is overwritten or deleted.
-    fn mark_overwritten(&mut self, session: &ServerState, path: &Path) -> Reply<()> {
+    fn mark_overwritten(&mut self, server: &ServerState, path: &Path) -> Reply<()> {
         let origin = self.origins.get(path).map_or(path, PathBuf::as_path);
         let origin = origin.to_path_buf();
-        let Some(place) = session.place(&origin) else {
+        let Some(place) = server.place(&origin) else {
             let said = messages::recorded_nowhere(&origin);
             return Err(Failure::new(FailureKind::Refused, said).hint(messages::BY_HAND));
         };
@@ -304,17 +304,17 @@ impl EditParts {
     /// Deletes a directory file by file, so that files that were created since stay.
     fn mark_below_deleted(
         &mut self,
-        session: &ServerState,
+        server: &ServerState,
         path: &Path,
         work: &mut Vec<EditTarget>,
     ) -> Reply<()> {
         if path.is_symlink() || !path.is_dir() {
-            self.mark_overwritten(session, path)?;
+            self.mark_overwritten(server, path)?;
             work.push(EditTarget::Delete(path.to_path_buf()));
             return Ok(());
         }
         for inside in inside(path)? {
-            self.mark_below_deleted(session, &inside, work)?;
+            self.mark_below_deleted(server, &inside, work)?;
         }
         let made = self.texts.iter().filter(|(_, text)| text.is_some());
         let made = made.filter(|(made, _)| made.parent() == Some(path) && !made.exists());
@@ -324,16 +324,16 @@ impl EditParts {
     }
 
     /// Notes the files that move with a directory.
-    fn move_below(&mut self, session: &ServerState, dir: &Path, to: &Path) -> Reply<()> {
+    fn move_below(&mut self, server: &ServerState, dir: &Path, to: &Path) -> Reply<()> {
         if dir.is_symlink() || !dir.is_dir() {
             return Ok(());
         }
         for path in inside(dir)? {
             let to = to.join(path.file_name().unwrap_or_default());
-            if let (Some(from), Some(to)) = (session.place(&path), session.place(&to)) {
+            if let (Some(from), Some(to)) = (server.place(&path), server.place(&to)) {
                 self.files(&from.handle).moved.insert(from.path, to);
             }
-            self.move_below(session, &path, &to)?;
+            self.move_below(server, &path, &to)?;
         }
         Ok(())
     }
@@ -350,10 +350,10 @@ impl EditParts {
         }
     }
 
-    fn write(&mut self, session: &ServerState, path: PathBuf, text: Document) -> Reply<()> {
+    fn write(&mut self, server: &ServerState, path: PathBuf, text: Document) -> Reply<()> {
         let bytes = text.as_saved();
         let bytes = bytes.ok_or_else(|| Failure::usage(messages::encoding(&path)))?;
-        self.mark_overwritten(session, &path)?;
+        self.mark_overwritten(server, &path)?;
         self.texts.insert(path.clone(), Some(text));
         self.disk.push(EditTarget::Write(path, bytes));
         Ok(())

@@ -195,7 +195,7 @@ struct Talk {
 async fn talk(sent: Vec<u8>, expected: &Expected, world: &World) {
     let (client_out, server_in) = tokio::io::duplex(64 << 10);
     let (server_out, client_in) = tokio::io::duplex(64 << 10);
-    let (session, serving) = crate::lsp::start(Some(world.store_dir()), server_in, server_out);
+    let (server, serving) = crate::lsp::start(Some(world.store_dir()), server_in, server_out);
     let serving = tokio::spawn(serving);
     let (out, outgoing) = unbounded_channel();
     tokio::spawn(write(client_out, outgoing));
@@ -226,7 +226,7 @@ async fn talk(sent: Vec<u8>, expected: &Expected, world: &World) {
         assert!(talk.has(expected), "{:?}, not {expected:#?}", talk.answers);
     }
     within("it ends", serving).await.unwrap();
-    finish_jobs(&session).await;
+    finish_jobs(&server).await;
 }
 
 async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
@@ -235,8 +235,8 @@ async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
 }
 
 /// Waits until every workspace has finished its jobs, and checks that each still accepts some.
-async fn finish_jobs(session: &ServerState) {
-    for handle in session.handles() {
+async fn finish_jobs(server: &ServerState) {
+    for handle in server.handles() {
         for outcome in [
             handle.ask(|_| Ok(())).await,
             handle.act(false, |_| Ok(())).await,

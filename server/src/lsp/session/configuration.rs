@@ -108,27 +108,27 @@ impl ServerState {
             self.settings_received();
             return;
         }
-        let session = self.clone();
+        let server = self.clone();
         let request = self.settings_requests.fetch_add(1, Ordering::Relaxed) + 1;
         tokio::spawn(async move {
             let item = ConfigurationItem {
                 scope_uri: None,
                 section: Some(SECTION.to_owned()),
             };
-            let asked = tokio::time::timeout(ANSWER, session.client.configuration(vec![item]));
+            let asked = tokio::time::timeout(ANSWER, server.client.configuration(vec![item]));
             let answer = asked.await;
             match answer {
                 // the answer to a later question has come before this one
-                _ if session.settings_requests.load(Ordering::Relaxed) != request => return,
+                _ if server.settings_requests.load(Ordering::Relaxed) != request => return,
                 Ok(Ok(sections)) => {
                     if let Some(Value::Object(section)) = sections.first() {
-                        session.configure(|settings| settings.answer(section));
+                        server.configure(|settings| settings.answer(section));
                     }
                 }
                 Ok(Err(error)) => tracing::info!("the client's settings: {error}"),
                 Err(_) => tracing::info!("the client did not tell its settings"),
             }
-            session.settings_received();
+            server.settings_received();
         });
     }
 }
