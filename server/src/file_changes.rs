@@ -88,7 +88,7 @@ impl FileChange {
     }
 
     /// Replaces the new side by another text, such as an unsaved one. Returns false if nothing differs then.
-    pub fn becomes(&mut self, text: Vec<u8>) -> bool {
+    pub fn set_text(&mut self, text: Vec<u8>) -> bool {
         if self.too_long {
             return true;
         }
@@ -127,19 +127,19 @@ impl FileChange {
 
     pub fn patch(&self) -> Vec<u8> {
         if self.too_long {
-            return self.is_not_compared();
+            return self.too_long_line();
         }
         self.with(|d| diff::patch(d, CONTEXT))
     }
 
     /// Returns the one line that stands in place of a patch.
-    fn is_not_compared(&self) -> Vec<u8> {
+    fn too_long_line(&self) -> Vec<u8> {
         format!("# {} is too large to be compared by lines\n", self.name()).into_bytes()
     }
 
     pub fn words(&self) -> Vec<u8> {
         if self.too_long {
-            return self.is_not_compared();
+            return self.too_long_line();
         }
         self.with(diff::word_diff)
     }

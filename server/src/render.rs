@@ -111,10 +111,10 @@ pub fn cut(text: &str, width: usize) -> String {
         return text.to_owned();
     }
     let mut used = 0;
-    let room = width.saturating_sub(1);
+    let limit = width.saturating_sub(1);
     let fits = |c: &char| {
         used += c.width().unwrap_or(0);
-        used <= room
+        used <= limit
     };
     let mut start: String = text.chars().take_while(fits).collect();
     start.truncate(start.trim_end().len());

@@ -281,7 +281,7 @@ impl ServerState {
             if let Some(path) = path.flatten() {
                 self.say(MessageType::Warning, messages::notice::out_of_sync(&path));
             }
-            tracing::warn!("{uri}: out of sync until it is opened again or told as a whole");
+            tracing::warn!("{uri}: out of sync until it is opened again or sent as a whole");
         }
     }
 

@@ -171,7 +171,7 @@ pub fn changed(
     for delta in deltas.iter().filter(wanted) {
         let text = texts.iter().find(|(path, _)| is_at(&delta.new, path));
         let mut file = FileChange::load(engine, delta)?;
-        if text.is_none_or(|(_, text)| file.becomes(text.clone())) {
+        if text.is_none_or(|(_, text)| file.set_text(text.clone())) {
             all.push(file);
         }
     }

@@ -126,7 +126,7 @@ impl ServerState {
                     }
                 }
                 Ok(Err(error)) => tracing::info!("the client's settings: {error}"),
-                Err(_) => tracing::info!("the client did not tell its settings"),
+                Err(_) => tracing::info!("the client did not send its settings"),
             }
             server.settings_received();
         });
