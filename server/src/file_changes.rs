@@ -1,5 +1,5 @@
-//! A changed file with both its contents: what a diff answers, in any face. Reads contents through the
-//! engine; how texts differ is the engine's business.
+//! A changed file with both its contents, for diffs on the command line and in editors. Reads contents through the
+//! engine, which also computes the diffs.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use backstitch_protocol::{ChangedFile, Hunk, NotKept, Text};
 use crate::render::{self, PathChange};
 use crate::to_protocol::{self, text};
 
-/// Lines around a change in a patch.
+/// Context lines around a change in a patch.
 const CONTEXT: usize = 3;
 
 /// A changed file with both contents in memory.
@@ -23,9 +23,9 @@ pub struct FileChange {
     pub what: PathChange,
     pub path: Vec<u8>,
     pub from: Option<Vec<u8>>,
-    /// Why a content is not kept, where it is not.
+    /// Reason why a content was not captured.
     pub opaque: Option<Opaque>,
-    /// A side is too large to be compared by lines: neither is in memory.
+    /// True if a side is too large for a diff by lines. Neither side is in memory then.
     pub too_long: bool,
 }
 
@@ -36,7 +36,7 @@ impl FileChange {
         Self::read(delta, |id| engine.content(id))
     }
 
-    /// PathChange a plan does to a file, as it is recorded.
+    /// The change that a plan makes to a file, as it will be recorded.
     pub fn planned(engine: &Engine, plan: &Plan, action: &Action) -> Result<Self> {
         let state = |path: &RelPath, image: Image| {
             let path = path.clone();
@@ -50,8 +50,8 @@ impl FileChange {
         Self::read(&delta, |id| engine.text_of(plan, id))
     }
 
-    /// PathChange a plan does to a file as the user sees it: an open document gets its new text in place of what it holds,
-    /// saved or not.
+    /// The change that a plan makes to a file, as the user sees it: an open document's text, saved or not, is the old
+    /// side.
     pub fn planned_in_editor(engine: &Engine, plan: &Plan, action: &Action) -> Result<Self> {
         let mut changed = Self::planned(engine, plan, action)?;
         if let Some(edit) = plan.edits.iter().find(|edit| edit.path == action.path) {
@@ -87,8 +87,8 @@ impl FileChange {
         })
     }
 
-    /// With another text on the new side: what an editor has and has not saved. `false`: nothing differs then.
-    pub fn becomes(&mut self, text: Vec<u8>) -> bool {
+    /// Replaces the new side by another text, such as an unsaved one. Returns false if nothing differs then.
+    pub fn set_text(&mut self, text: Vec<u8>) -> bool {
         if self.too_long {
             return true;
         }
@@ -127,24 +127,24 @@ impl FileChange {
 
     pub fn patch(&self) -> Vec<u8> {
         if self.too_long {
-            return self.is_not_compared();
+            return self.too_long_line();
         }
         self.with(|d| diff::patch(d, CONTEXT))
     }
 
-    /// One line in place of a patch.
-    fn is_not_compared(&self) -> Vec<u8> {
+    /// Returns the one line that stands in place of a patch.
+    fn too_long_line(&self) -> Vec<u8> {
         format!("# {} is too large to be compared by lines\n", self.name()).into_bytes()
     }
 
     pub fn words(&self) -> Vec<u8> {
         if self.too_long {
-            return self.is_not_compared();
+            return self.too_long_line();
         }
         self.with(diff::word_diff)
     }
 
-    /// Both sides, where they are text and no longer than this together.
+    /// Returns both sides if they are text and together at most `longest` bytes.
     pub fn texts(&self, longest: usize) -> Option<[Option<String>; 2]> {
         let sides = [&self.old, &self.new];
         let length = |side: &&LoadedImage| side.as_ref().map_or(0, |(_, _, bytes)| bytes.len());
@@ -158,12 +158,13 @@ impl FileChange {
         Some([text(sides[0])?, text(sides[1])?])
     }
 
-    /// PathChange stood there; nothing where there was no file.
+    /// Returns the old content; empty if there was no file.
     pub fn old_text(&self) -> &[u8] {
         self.old.as_ref().map_or(&[], |(_, _, bytes)| bytes)
     }
 
-    /// The ids of the hunks at these lines of the old side. One that only adds lines is where these would stand.
+    /// Returns the ids of the hunks at these lines of the old side. A hunk that only adds lines is at its insertion
+    /// point.
     pub fn hunks_at(&self, lines: &Range<usize>) -> Vec<String> {
         let is_there = |hunk: &diff::Hunk| {
             let old = &hunk.old;
@@ -177,12 +178,12 @@ impl FileChange {
         hunks.filter(is_there).map(|hunk| hunk.id).collect()
     }
 
-    /// The path, and where it came from.
+    /// Returns the path, with the previous one if it was renamed.
     pub fn name(&self) -> String {
         name(&self.path, self.from.as_deref())
     }
 
-    /// As the protocol has it, without the words that differ.
+    /// Returns the file as the protocol has it, without the words that differ.
     pub fn shape(&self) -> ChangedFile {
         let (added, removed) = self.counts();
         let binary = self.is_binary();
@@ -257,7 +258,7 @@ fn lines(side: &LoadedImage) -> Vec<&[u8]> {
         .collect()
 }
 
-/// `path`, or `old → new`.
+/// Returns `path`, or `old → new`.
 pub fn name(path: &[u8], from: Option<&[u8]>) -> String {
     match from {
         Some(from) => format!("{} → {}", render::path(from), render::path(path)),
@@ -265,12 +266,12 @@ pub fn name(path: &[u8], from: Option<&[u8]>) -> String {
     }
 }
 
-/// How two images differ.
+/// Difference between two images.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Difference {
     Lines(usize, usize),
     Binary,
-    /// A content cannot be read: it is not kept, or not yet.
+    /// A content cannot be read: it was not captured, or not yet.
     Unknown,
 }
 

@@ -1,5 +1,6 @@
-//! Backstitch: checkpoints for what coding agents do. Owns only the choice of the face. A library so that the
-//! fuzz targets can reach what they exercise; nothing else of it is for others.
+//! Backstitch: checkpoints for what coding agents do. Owns only the choice between the command line, the hook and the
+//! language server. It is a library so that the fuzz targets can reach their subjects; it has no public API
+//! otherwise.
 
 mod agents;
 mod cli;
@@ -19,9 +20,9 @@ pub use agents::exercise as payload;
 #[cfg(fuzzing)]
 pub use lsp::fuzz;
 
-/// All that the binary does.
+/// Entry point of the binary.
 pub fn main() -> ExitCode {
-    // An agent waits for the hook around every tool call: no parser, no set-up.
+    // An agent waits for the hook around every tool call, so it runs without argument parser and set-up.
     let mut args = std::env::args_os().skip(1);
     if args.next().is_some_and(|word| word == "hook") && !asks_for_help() {
         hook::run(args);

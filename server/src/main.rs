@@ -1,4 +1,4 @@
-//! The binary. What it does is in the library beside it.
+//! The binary. Its code is in the library.
 
 use std::process::ExitCode;
 

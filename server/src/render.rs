@@ -1,4 +1,4 @@
-//! The pieces of text that all answers share: colours, times, counts, paths, cut lines. Pure.
+//! Text elements that all answers share: colours, times, counts, paths, cut lines. Pure.
 
 use anstyle::{AnsiColor, Style};
 use backstitch_core::model::{Certainty, FileVersion, Image, Opaque, Placed};
@@ -14,7 +14,7 @@ pub const BLUE: Style = AnsiColor::Blue.on_default();
 pub const MAGENTA: Style = AnsiColor::Magenta.on_default();
 pub const CYAN: Style = AnsiColor::Cyan.on_default();
 
-/// How to draw: with or without colour, how wide, and what the time is.
+/// Output options: colour, width, and the current time.
 #[derive(Clone, Copy, Debug)]
 pub struct Paint {
     pub color: bool,
@@ -32,7 +32,7 @@ impl Paint {
         }
     }
 
-    /// `+3 −1`, in colour; empty where nothing was counted.
+    /// Formats `+3 -1`, in colour; empty if both are zero.
     pub fn counts(&self, added: usize, removed: usize) -> String {
         let plus = (added > 0).then(|| self.on(GREEN, &format!("+{added}")));
         let minus = (removed > 0).then(|| self.on(RED, &format!("-{removed}")));
@@ -43,7 +43,7 @@ impl Paint {
             .join(" ")
     }
 
-    /// How long ago, or the date when it is long ago.
+    /// Formats the age, or the date if it is long ago.
     pub fn ago(&self, time: i64) -> String {
         let seconds = self.now.saturating_sub(time) / 1_000_000;
         match seconds {
@@ -68,7 +68,7 @@ fn date(time: i64) -> String {
     )
 }
 
-/// The colour of a line's first word on stderr.
+/// Returns the style of a line's first word on stderr.
 pub fn word_style(word: &str) -> Style {
     match word {
         "error" => RED.bold(),
@@ -78,7 +78,7 @@ pub fn word_style(word: &str) -> Style {
     }
 }
 
-/// One line without control characters, which could move the cursor or change the terminal.
+/// Returns the first line without control characters, which could move the cursor or change the terminal.
 pub fn clean(text: &str) -> String {
     let line = text
         .trim()
@@ -91,13 +91,13 @@ pub fn clean(text: &str) -> String {
         .collect()
 }
 
-/// Controls, and marks that turn the direction of what follows.
+/// True for control characters, and marks that change the direction of text.
 fn misleads(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// A path for people: without what could change the terminal.
+/// Formats a path for people, without characters that could change the terminal.
 pub fn path(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     text.chars()
@@ -105,16 +105,16 @@ pub fn path(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// The text, or its start and `…`, in at most `width` columns.
+/// Returns the text, or its start and `…`, in at most `width` columns.
 pub fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();
     }
     let mut used = 0;
-    let room = width.saturating_sub(1);
+    let limit = width.saturating_sub(1);
     let fits = |c: &char| {
         used += c.width().unwrap_or(0);
-        used <= room
+        used <= limit
     };
     let mut start: String = text.chars().take_while(fits).collect();
     start.truncate(start.trim_end().len());
@@ -124,7 +124,7 @@ pub fn cut(text: &str, width: usize) -> String {
     start
 }
 
-/// How many columns a text takes, colours aside.
+/// Returns the columns of a text, without its colour codes.
 pub fn columns(text: &str) -> usize {
     anstream::adapter::strip_str(text).to_string().width()
 }
@@ -147,7 +147,7 @@ pub fn bytes(count: u64) -> String {
     format!("{}.{} {}", tenths / 10, tenths % 10, UNITS[unit])
 }
 
-/// PathChange a change did to its file.
+/// Kind of a change to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathChange {
     Create,
@@ -212,7 +212,7 @@ impl PathChange {
     }
 }
 
-/// Where a file is, or was before it went; and where it was before, if that is another place.
+/// Returns the path of a file, or its last one if it is deleted, and its previous path if it was moved.
 pub fn place<'a>(old: &'a FileVersion, new: &'a FileVersion) -> (&'a [u8], Option<&'a [u8]>) {
     let at = |state: &'a FileVersion| {
         state

@@ -1,4 +1,4 @@
-//! From the engine's types to the shapes of answers, which the protocol fixes. Pure.
+//! Conversions from the engine's types to those of the protocol. Pure.
 
 use std::path::Path;
 
@@ -19,13 +19,13 @@ use serde_json::{Value, json};
 
 use crate::render::{self, PathChange};
 
-/// A shape as a document that more is put into.
+/// Serializes a shape, so that more fields can be added.
 pub fn value(shape: &impl Serialize) -> Value {
-    // none of them has a map with keys that are no text
+    // none of the shapes has a map whose keys are not text
     serde_json::to_value(shape).unwrap_or_default()
 }
 
-/// Text, or its bytes where it is none.
+/// Returns the text, or its bytes if it is not UTF-8.
 pub fn text(bytes: &[u8]) -> Text {
     match std::str::from_utf8(bytes) {
         Ok(text) => Text::Plain(text.to_owned()),
@@ -39,14 +39,14 @@ pub fn path(path: &Path) -> Text {
     text(path.as_os_str().as_encoded_bytes())
 }
 
-/// None where there is none: the field is left out then.
+/// Returns None if there are no paths, so that the field is left out.
 pub fn paths<'p>(paths: impl IntoIterator<Item = &'p RelPath>) -> Option<Vec<Text>> {
     let all = paths.into_iter().map(|path| text(path.bytes()));
     let all: Vec<Text> = all.collect();
     (!all.is_empty()).then_some(all)
 }
 
-/// Microseconds since 1970.
+/// Converts microseconds since 1970.
 pub fn time(micros: i64) -> Time {
     let time = jiff::Timestamp::from_microsecond(micros);
     Time(time.ok().map(|time| time.to_string()))
@@ -291,7 +291,7 @@ fn operation_state(state: OpState) -> OperationState {
     }
 }
 
-/// A plan: what `--dry-run` answers, and the start of what a restore answers. `rev` is what was typed.
+/// Converts a plan: the answer to `--dry-run`, and the start of a restore's answer. `rev`: as it was typed.
 pub fn plan(plan: &restore::Plan, rev: Option<&str>, scope: &str) -> Plan {
     let replaced = plan.replaced();
     let edit = |edit: &BufferEdit| DocumentEdit {

@@ -6,7 +6,7 @@ use backstitch_core::model::RelPath;
 use backstitch_core::{Against, By, Engine, Locate, Workspace};
 use serde_json::{Value, json};
 
-use crate::rewinding::story;
+use crate::rewind::story;
 use crate::support::World;
 use crate::support::patience::at_most;
 
@@ -102,7 +102,7 @@ fn each_line_has_its_author() {
 
 /// U-12: the answer as scripts and people read it.
 #[test]
-fn the_answer() {
+fn blame_prints_json_and_text() {
     let world = start();
     let mut agent = world.agent();
     agent.session_start();
@@ -196,7 +196,7 @@ fn a_renamed_file_keeps_its_authors() {
 
 /// U-20: what a rewind, undo, redo, revert or the revert of one brings back has the author that it had.
 #[test]
-fn what_comes_back_keeps_its_author() {
+fn restored_lines_keep_their_author() {
     let world = story();
     let files = ["a.txt", "src/d.txt"];
     let all = || files.map(|f| blame(&world, [f]));
@@ -288,7 +288,7 @@ fn conflict_markers_are_the_users() {
 
 /// Two sessions at once: each its own lines; where nobody can tell, it says so.
 #[test]
-fn sessions_that_overlap() {
+fn overlapping_sessions_keep_their_own_lines() {
     let world = start();
     let (mut one, mut two) = (world.agent(), world.agent());
     one.session_start();
@@ -332,7 +332,7 @@ fn sessions_that_overlap() {
 
 /// What an open call writes is not put down to the user.
 #[test]
-fn what_an_open_call_writes_is_not_the_users() {
+fn writes_of_an_open_call_are_not_the_users() {
     let world = start();
     let mut agent = world.agent();
     agent.session_start();
@@ -346,7 +346,7 @@ fn what_an_open_call_writes_is_not_the_users() {
 
 /// U-21: line endings, a final newline, bytes that are no text, and no lines at all.
 #[test]
-fn whatever_the_lines_are_made_of() {
+fn line_endings_binary_and_empty_files_are_blamed() {
     let world = start();
     world.write("crlf.txt", "one\r\ntwo\r\nthree\r\n");
     world.write("open.txt", "one\ntwo");
@@ -380,7 +380,7 @@ fn whatever_the_lines_are_made_of() {
 
 /// `-L` takes part of the file, and says what is wrong with it.
 #[test]
-fn some_lines() {
+fn blame_can_be_limited_to_a_line_range() {
     let world = start();
     world.ok(["checkpoint"]);
     let of = |lines: &str| {
@@ -409,7 +409,7 @@ fn some_lines() {
 
 /// What cannot be answered is refused with the reason and, where there is one, the next step.
 #[test]
-fn what_has_no_lines() {
+fn files_without_lines_are_refused_with_the_reason() {
     let world = start();
     world.write("bin", b"a\0b");
     world.write("dir/x.txt", "x\n");
@@ -465,7 +465,7 @@ fn engine(world: &World) -> Engine {
 
 /// An editor's text: what is neither recorded nor on disk is not saved.
 #[test]
-fn text_that_is_not_saved() {
+fn unsaved_text_is_marked_as_not_saved() {
     let world = start();
     let mut agent = world.agent();
     agent.session_start();
@@ -511,7 +511,7 @@ fn text_that_is_not_saved() {
 
 /// Another process that writes to the store holds nobody up; and a cache that is not of this content is not believed.
 #[test]
-fn the_cache_is_in_nobodys_way() {
+fn a_locked_store_and_a_wrong_cache_do_no_harm() {
     let world = start();
     let mut agent = world.agent();
     agent.session_start();
@@ -553,7 +553,7 @@ fn the_cache_is_in_nobodys_way() {
 
 /// Which lines an edit changed is noted when it is recorded, so that nobody reads all of a history to blame its end.
 #[test]
-fn states_on_the_way_are_not_read() {
+fn blame_does_not_read_intermediate_states() {
     let body = (0..60).map(|n| format!("line {n}\n")).collect::<Vec<_>>();
     let body = body.concat();
     let world = World::committed(&[("a.txt", &body)]);
@@ -596,7 +596,7 @@ fn states_on_the_way_are_not_read() {
 
 /// An editor's text is told from what is saved: `--contents FILE`, or `-` for stdin.
 #[test]
-fn against_a_text_that_is_not_saved() {
+fn the_contents_option_blames_unsaved_text() {
     let world = World::committed(&[("a.txt", "one\ntwo\nthree\n")]);
     let mut agent = world.agent();
     agent.prompt("first");
@@ -656,7 +656,7 @@ fn against_a_text_that_is_not_saved() {
 /// What the user chose hunk by hunk, and what was decided where edits collided, keeps the authors of the lines that
 /// come back; only what neither side had is the user's.
 #[test]
-fn through_chosen_hunks() {
+fn chosen_hunks_keep_the_authors_of_their_lines() {
     let world = start();
     let mut agent = world.agent();
     agent.prompt("first");

@@ -70,7 +70,7 @@ fn current(world: &World) -> Vec<String> {
 /// S2-068, S2-069, S2-072, S2-075, S2-076, S2-078, S2-080, S2-D3, S4-063, S4-064: a second idea beside the first, each
 /// with its own files.
 #[test]
-fn two_ideas() {
+fn branches_keep_their_own_files() {
     let world = start();
     let first = world.tree();
     assert_eq!(names(&world), ["main*"]);
@@ -138,7 +138,7 @@ fn two_ideas() {
 
 /// What the user edited stays with the branch that is left: it is neither lost nor taken along.
 #[test]
-fn what_the_user_edited_stays_with_the_branch() {
+fn user_edits_stay_with_the_branch_that_is_left() {
     let world = start();
     world.ok(["fork", "t1", "idea2"]);
     world.write("c.txt", "mine\n");
@@ -153,7 +153,7 @@ fn what_the_user_edited_stays_with_the_branch() {
 
 /// With `--carry` it is merged over, and stays on the branch that is left, too.
 #[test]
-fn carried_along() {
+fn carry_merges_user_edits_into_the_other_branch() {
     let world = start();
     world.ok(["fork", "t1", "idea2"]);
     world.write("a.txt", world.read("a.txt").replace("seven", "mine"));
@@ -177,7 +177,7 @@ fn carried_along() {
 
 /// Where what is carried meets other lines, nothing happens until it is decided.
 #[test]
-fn carried_into_a_conflict() {
+fn a_carry_with_conflicts_changes_nothing() {
     let decided = |how: &str| {
         let world = start();
         world.ok(["fork", "t1", "idea2"]);
@@ -212,7 +212,7 @@ fn carried_into_a_conflict() {
 
 /// A switch is an operation: `undo` goes back, `redo` there again, and `oplog` has it.
 #[test]
-fn undone_and_redone() {
+fn a_switch_can_be_undone_and_redone() {
     let world = start();
     let here = world.tree();
     world.ok(["fork", "t1", "idea2"]);
@@ -250,7 +250,7 @@ fn undone_and_redone() {
 /// S2-070, S2-071, S2-073, S2-077, S2-082, S2-D2, S4-062, S4-071, S4-072: names, both forms of each command, and what
 /// they refuse. Each command is a process of its own: what the one saves, the next one finds.
 #[test]
-fn names_are_told_apart() {
+fn branch_and_tag_names_are_checked() {
     let world = start();
     let t1 = world.id("t1: first idea");
     world.ok(["branch", "create", "one", "--from", "t1"]);
@@ -323,7 +323,7 @@ fn names_are_told_apart() {
 
 /// S2-083: a second agent beside the first, in a directory of its own: one history, and nothing crosses over.
 #[test]
-fn a_second_directory() {
+fn a_forked_directory_shares_the_history_and_no_files() {
     let world = start();
     let other = world.beside("idea2");
     world.write("left.tmp", "");
@@ -459,7 +459,7 @@ fn a_second_directory() {
 
 /// A file that came into sight on one branch alone stays where it is, and none of its states is lost.
 #[test]
-fn what_came_into_sight_on_one_branch() {
+fn a_file_adopted_on_one_branch_stays() {
     let world = World::committed(&[("a.txt", A), (".gitignore", "*.log\n")]);
     world.write("x.log", "before\n");
     world.ok(["checkpoint"]);
@@ -491,7 +491,7 @@ fn what_came_into_sight_on_one_branch() {
 
 /// A fork that cannot be finished leaves no branch and no root.
 #[test]
-fn a_fork_into_a_place_of_its_own_history() {
+fn a_fork_that_cannot_be_finished_leaves_no_branch() {
     let world = start();
     let other = world.beside("other");
     fs::create_dir(&other.root).expect("made");
@@ -509,7 +509,7 @@ fn a_fork_into_a_place_of_its_own_history() {
 /// `@`, "now", takes in what the user has not recorded yet, wherever something starts from it; so does the name of the
 /// branch that one is on.
 #[test]
-fn now_is_the_disk_as_it_is() {
+fn the_current_revision_includes_unrecorded_edits() {
     let world = start();
     let mut text = world.read("a.txt");
     let mut edit = |line: &str| {
@@ -560,7 +560,7 @@ fn now_is_the_disk_as_it_is() {
 
 /// Neither `undo` nor `redo` of a switch leads to a branch that was deleted meanwhile: they say how to have it back.
 #[test]
-fn back_to_a_branch_that_was_deleted() {
+fn undo_does_not_return_to_a_deleted_branch() {
     let world = start();
     world.ok(["fork", "t1", "idea2", "--switch"]);
     let switched = world.json(["oplog"])["operations"][0]["id"].clone();
@@ -596,7 +596,7 @@ fn back_to_a_branch_that_was_deleted() {
 /// `--carry` takes what the user edited on this branch since one came to it, and nothing older: not what an earlier
 /// switch parked, not what was there when the branch began.
 #[test]
-fn what_is_carried_is_of_this_stretch() {
+fn carry_takes_only_edits_since_the_last_switch() {
     let world = start();
     for name in ["idea2", "idea3", "idea4"] {
         world.ok(["fork", "t1", name]);
@@ -637,7 +637,7 @@ fn what_is_carried_is_of_this_stretch() {
 
 /// The undo of a switch takes out again what it carried; redo takes it along again. Nothing of it is lost.
 #[test]
-fn what_was_carried_goes_back() {
+fn undo_of_a_switch_takes_out_carried_edits() {
     let world = start();
     world.ok(["fork", "t1", "idea2"]);
     world.write("a.txt", world.read("a.txt").replace("seven", "mine"));
@@ -684,7 +684,7 @@ fn what_was_carried_goes_back() {
 
 /// Where what was carried was written into, the undo waits for a decision; and it is done where it was carried to.
 #[test]
-fn what_was_carried_and_written_into() {
+fn undo_asks_where_carried_edits_were_changed() {
     let world = start();
     world.ok(["fork", "t1", "idea2"]);
     world.ok(["fork", "t1", "idea3"]);
@@ -728,7 +728,7 @@ fn what_was_carried_and_written_into() {
 
 /// A switch that records what the user edited says so, the dry run too.
 #[test]
-fn what_a_switch_records_is_said() {
+fn a_switch_reports_the_edits_it_records() {
     let world = start();
     world.ok(["fork", "t1", "idea2"]);
     world.write("c.txt", "mine\n");
@@ -758,7 +758,7 @@ fn what_a_switch_records_is_said() {
 
 /// The hints of a switch name what a switch can do.
 #[test]
-fn what_a_switch_can_be_told() {
+fn switch_hints_name_the_options_of_switch() {
     let world = start();
     world.ok(["fork", "t1", "idea2", "--switch"]);
     world.write("a.txt", A.replace("one", "mine"));
@@ -778,7 +778,7 @@ fn what_a_switch_can_be_told() {
 
 /// Names that git would not have, that cannot be seen, or that are too long are refused, with the reason.
 #[test]
-fn names_are_as_git_has_them() {
+fn names_that_git_refuses_are_refused() {
     let world = start();
     let long = "x".repeat(256);
     for (name, why) in [
@@ -841,7 +841,7 @@ fn names_are_as_git_has_them() {
 
 /// While an agent is at work, going elsewhere says so.
 #[test]
-fn a_switch_while_an_agent_works() {
+fn a_switch_warns_while_an_agent_works() {
     let world = start();
     world.ok(["fork", "t1", "idea2"]);
     let mut agent = world.agent();
@@ -858,7 +858,7 @@ fn a_switch_while_an_agent_works() {
 
 /// Where nothing was ever recorded, and where all of it was removed, lists are short and nothing can start anywhere.
 #[test]
-fn names_where_nothing_is_recorded() {
+fn nothing_can_start_from_an_empty_history() {
     let world = World::committed(&[("a.txt", A)]);
     let empty = |world: &World| {
         assert_eq!(names(world), ["main*"]);
@@ -891,7 +891,7 @@ fn names_where_nothing_is_recorded() {
 /// A switch brings the other branch's files whole or does nothing: what is nobody's and stands in the way survives,
 /// whatever is said of conflicts.
 #[test]
-fn what_is_untracked_survives_a_switch() {
+fn untracked_files_survive_a_switch() {
     let world = World::committed(&[("a.txt", A), (".gitignore", "*.log\n")]);
     world.ok(["checkpoint"]);
     world.ok(["fork", "@", "h", "--switch"]);

@@ -61,7 +61,7 @@ fn start() -> World {
 
 /// S3-002, S3-018, S3-035, S3-036, S4-015, S4-016, S4-031, U-21: everything that a command can do to files.
 #[test]
-fn shell_commands_of_every_kind() {
+fn shell_commands_of_every_kind_are_captured_and_rewound() {
     for (command, expected) in [
         ("echo new > new.txt", "t1 Bash: create new.txt"),
         ("echo x >> a.txt", "t1 Bash: modify a.txt"),
@@ -125,7 +125,7 @@ fn shell_commands_of_every_kind() {
 
 /// A command that changes nothing has no checkpoint.
 #[test]
-fn nothing_changed_is_nothing_recorded() {
+fn a_command_without_changes_makes_no_checkpoint() {
     for command in ["true", "cat a.txt", "touch a.txt", "echo x > t; rm t"] {
         let world = start();
         turn!(world, agent);
@@ -139,7 +139,7 @@ fn nothing_changed_is_nothing_recorded() {
 
 /// S3-003, U-21: the same without git.
 #[test]
-fn without_git_it_is_the_same() {
+fn capture_works_without_git() {
     let world = World::new();
     world.write("a.txt", "one\n");
     shell_and_back(
@@ -152,7 +152,7 @@ fn without_git_it_is_the_same() {
 
 /// Names that are no text are kept as bytes, in answers as base64.
 #[test]
-fn a_name_that_is_no_text() {
+fn names_that_are_not_text_are_kept_as_bytes() {
     let world = start();
     let name = OsStr::from_bytes(b"caf\xe9 \n.txt");
     let line = "t1 Bash: create base64:Y2Fm6SAKLnR4dA==";
@@ -180,7 +180,7 @@ fn a_name_that_is_no_text() {
 
 /// S3-012, S3-017, S3-020, S4-013, S4-014: edit tools, in directories that are new, through links, in files of other encodings.
 #[test]
-fn edit_tools_of_every_kind() {
+fn edit_tools_of_every_kind_are_captured() {
     let world = start();
     turn!(world, agent);
     let before = world.tree();
@@ -235,7 +235,7 @@ fn a_file_above_the_limit_is_a_gap() {
 
 /// A large file that shrinks below the limit, or grows beyond it, has an image on one side only.
 #[test]
-fn a_file_that_crosses_the_limit() {
+fn a_file_that_crosses_the_limit_has_an_image_on_one_side() {
     let world = start();
     world.write("big", vec![b'x'; BIG]);
     turn!(world, agent);
@@ -251,7 +251,7 @@ fn a_file_that_crosses_the_limit() {
 
 /// Of a large file that a command changes a little, the little is stored, also where much else changes with it.
 #[test]
-fn a_large_file_changed_again_and_again() {
+fn small_changes_of_a_large_file_store_only_the_difference() {
     let world = World::committed(&[("a.txt", "one\n")]);
     let lines = (0..60_000_u64)
         .map(|n| format!("{:016x} and more\n", n.wrapping_mul(0x9E37_79B9_7F4A_7C15)));
@@ -280,7 +280,7 @@ fn a_large_file_changed_again_and_again() {
 
 /// Ignored files are left alone unless an edit tool names them; then they are rewound like any other.
 #[test]
-fn an_ignored_file_that_a_tool_names() {
+fn an_ignored_file_is_captured_when_a_tool_names_it() {
     let world = World::committed(&[(".gitignore", "*.log\nout/\n"), ("a.txt", "one\n")]);
     world.write("old.log", "one\ntwo\n");
     world.write("out/keep", "keep\n");
@@ -334,7 +334,7 @@ fn a_file_no_longer_ignored_is_adopted() {
 
 /// A tracked file stays tracked when a rule comes to ignore it.
 #[test]
-fn a_file_that_comes_to_be_ignored_stays_tracked() {
+fn a_file_ignored_later_stays_tracked() {
     let world = World::committed(&[("a.txt", "one\n"), ("b.txt", "one\n")]);
     turn!(world, agent);
     agent.bash("echo a.txt > .gitignore");
@@ -355,7 +355,7 @@ fn a_file_that_comes_to_be_ignored_stays_tracked() {
 
 /// U-21: sockets, pipes and what cannot be read are named, never waited for.
 #[test]
-fn what_is_no_file_is_named() {
+fn special_and_unreadable_files_are_named() {
     let world = start();
     turn!(world, agent);
     agent.bash("mkfifo pipe; echo x > x.txt");
@@ -370,7 +370,7 @@ fn what_is_no_file_is_named() {
 
 /// U-21: a hard link is a second name of a file; both get their contents back.
 #[test]
-fn hard_links_get_their_contents_back() {
+fn both_names_of_a_hard_link_are_restored() {
     let world = start();
     fs::hard_link(world.path("a.txt"), world.path("twin.txt")).expect("a hard link");
     turn!(world, agent);
@@ -384,7 +384,7 @@ fn hard_links_get_their_contents_back() {
 
 /// Nested repositories are captured like any other directory, their `.git` never.
 #[test]
-fn a_repository_within() {
+fn nested_repositories_are_captured_without_git() {
     let world = start();
     world
         .sh("git init -q inner && echo one > inner/x.txt")
@@ -412,7 +412,7 @@ fn a_repository_within() {
 
 /// S3-014: capture is in one place: what the hook is told and sees is the whole of it, whatever the tool's name.
 #[test]
-fn an_unknown_tool_is_captured_as_a_shell_is() {
+fn an_unknown_tool_is_captured_like_a_shell() {
     let world = start();
     turn!(world, agent);
     let call = agent.pre("mcp__files__move", json!({"from": "a.txt"}));
@@ -440,7 +440,7 @@ fn reading_makes_no_checkpoint() {
 
 /// S3-016, S3-034: a file touched many times goes back to what it was when the turn began.
 #[test]
-fn many_touches_and_one_way_back() {
+fn a_file_changed_many_times_goes_back_to_the_start_of_the_turn() {
     let world = start();
     turn!(world, agent);
     let before = world.read("a.txt");
@@ -466,7 +466,7 @@ fn many_touches_and_one_way_back() {
 
 /// A hook that is given nonsense still lets the agent go on, in one line, and the gap is shown.
 #[test]
-fn trouble_of_the_hook_is_a_gap() {
+fn invalid_hook_input_is_a_gap() {
     let world = start();
     turn!(world, agent);
     let mut hook = world.backstitch();

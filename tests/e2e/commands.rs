@@ -58,7 +58,7 @@ pub fn says(output: &Output, code: i32, words: &[&str]) {
 
 /// The patch is what `git apply` takes, forwards and backwards, binaries, modes and names included.
 #[test]
-fn a_diff_that_git_applies() {
+fn diff_output_applies_with_git() {
     let world = story();
     let patch = world.home.join("patch");
     fs::write(&patch, world.ok(["diff", "t1", "@"]).bytes).expect("written");
@@ -90,7 +90,7 @@ fn a_diff_that_git_applies() {
 
 /// Against the disk, between two places, for some paths, in each form; the same question has the same answer twice.
 #[test]
-fn a_diff_in_each_form() {
+fn diff_prints_every_format() {
     let world = story();
     assert_eq!(world.ok(["diff"]).stdout, "");
     world.write("a.txt", "one\nTWO words\nthree\n");
@@ -131,7 +131,7 @@ fn a_diff_in_each_form() {
 
 /// A file as it was, byte for byte.
 #[test]
-fn a_file_as_it_was() {
+fn cat_prints_a_file_at_a_checkpoint() {
     let world = story();
     assert_eq!(world.ok(["cat", "t1", "pic"]).bytes, b"\0one");
     assert_eq!(world.ok(["cat", "@", "n.txt"]).bytes, b"no newline");
@@ -149,7 +149,7 @@ fn a_file_as_it_was() {
 
 /// In a subdirectory a path counts from there, and else from the root, as the log writes it.
 #[test]
-fn paths_below_the_root() {
+fn paths_in_a_subdirectory_are_relative_to_it() {
     let world = World::committed(&[("sub/a.txt", "one\n"), ("b.txt", "b\n")]);
     let mut agent = world.agent();
     agent.session_start();
@@ -175,7 +175,7 @@ fn paths_below_the_root() {
 
 /// A file that moves back says from where.
 #[test]
-fn a_rename_in_a_plan() {
+fn a_plan_names_the_source_of_a_rename() {
     let world = story();
     let plan = world.json(["rewind", "t1", "--dry-run"]);
     let actions = plan["actions"].as_array().expect("actions");
@@ -185,7 +185,7 @@ fn a_rename_in_a_plan() {
 
 /// S4-036, S4-038: the numbers of the store, and that it is at work.
 #[test]
-fn the_status() {
+fn status_reports_the_store_in_numbers() {
     let world = story();
     let status = world.json(["status"]);
     has(
@@ -230,7 +230,7 @@ fn the_status() {
 
 /// Checkpoints by hand, with a description or without.
 #[test]
-fn checkpoints_by_hand() {
+fn checkpoints_are_made_with_and_without_a_description() {
     let world = story();
     let made = world.json(["checkpoint", "create", "by hand"]);
     assert_eq!(
@@ -247,7 +247,7 @@ fn checkpoints_by_hand() {
 
 /// A checkpoint is pinned when it is made or later, and every list marks it.
 #[test]
-fn pins() {
+fn checkpoints_can_be_pinned() {
     let world = story();
     let pinned = |world: &World| -> Vec<String> {
         let log = world.json(["log", "--all"]);
@@ -279,7 +279,7 @@ fn pins() {
 
 /// S4-024: everything is there again for a new process; `verify` finds it whole.
 #[test]
-fn verify_finds_it_whole() {
+fn a_new_process_reads_and_verifies_everything() {
     let world = story();
     let answer = world.json(["verify"]);
     assert_eq!(
@@ -292,7 +292,7 @@ fn verify_finds_it_whole() {
 
 /// The whole tree of a checkpoint elsewhere; never over something.
 #[test]
-fn a_tree_elsewhere() {
+fn materialize_writes_the_tree_of_a_checkpoint() {
     let world = story();
     let there = world.home.join("then");
     let text = there.to_str().expect("UTF-8");
@@ -312,7 +312,7 @@ fn a_tree_elsewhere() {
 
 /// Operations, newest first.
 #[test]
-fn the_operations() {
+fn oplog_lists_operations_newest_first() {
     let world = story();
     let text = world.ok(["oplog"]).stdout;
     assert!(text.contains("No operations yet"), "{text}");
@@ -363,7 +363,7 @@ fn the_operations() {
 
 /// A directory is made a workspace of its own; the home directory only so.
 #[test]
-fn a_workspace_is_made() {
+fn init_makes_a_directory_a_workspace() {
     let world = World::new();
     world.write("a.txt", "one\n");
     let answer = world.json(["init"]);
@@ -398,7 +398,7 @@ fn a_workspace_is_made() {
 /// Who only asks makes no store: else a question asked in a directory would make it the workspace of all
 /// repositories below it.
 #[test]
-fn a_question_makes_no_workspace() {
+fn read_only_commands_create_no_store() {
     let world = World::new();
     world.write("projects/one/.git/HEAD", "ref: refs/heads/main\n");
     world.write("projects/one/a.txt", "one\n");
@@ -439,7 +439,7 @@ fn a_question_makes_no_workspace() {
 
 /// Wrong use is told from not found; with `--json` every failure is one document, too.
 #[test]
-fn failures_are_told_apart() {
+fn usage_errors_differ_from_not_found() {
     let world = story();
     for (args, code, kind) in [
         (&["rewind", "t9"][..], 3, "not_found"),
@@ -476,7 +476,7 @@ fn failures_are_told_apart() {
 
 /// The answer may be cut short by who reads it.
 #[test]
-fn a_reader_that_leaves_is_no_failure() {
+fn a_closed_pipe_is_no_failure() {
     let world = story();
     let binary = world.backstitch().get_program().to_owned();
     let script = format!("set -o pipefail; {} log --all | true", binary.display());
@@ -486,7 +486,7 @@ fn a_reader_that_leaves_is_no_failure() {
 
 /// Completions know the commands, and the shell that is here reads them.
 #[test]
-fn completions_of_three_shells() {
+fn completions_work_in_three_shells() {
     let world = World::new();
     for shell in ["bash", "zsh", "fish"] {
         let script = world.ok(["completions", shell]).stdout;
@@ -535,7 +535,7 @@ fn the_demo_runs() {
 
 /// Names in `--name-status` can be read back, as git writes them.
 #[test]
-fn names_that_are_no_text() {
+fn name_status_quotes_names_that_are_not_text() {
     use std::os::unix::ffi::OsStrExt as _;
     let world = World::committed(&[("a.txt", "a\n")]);
     world.ok(["checkpoint"]);
@@ -562,7 +562,7 @@ fn names_that_are_no_text() {
 
 /// S2-054, S2-055: what a history begins with nobody made by hand; and the list of checkpoints has all branches where it is asked.
 #[test]
-fn what_is_made_by_hand() {
+fn only_manual_checkpoints_count_as_manual() {
     let world = World::committed(&[("a.txt", "a\n")]);
     world.ok(["init"]);
     let kinds = world.json(["stats"])["kinds"].clone();
@@ -598,7 +598,7 @@ fn what_is_made_by_hand() {
 /// A file that is renamed and edited by one command shows as one, where half of it is the same and nothing else can be
 /// meant; the history knows two.
 #[test]
-fn renamed_and_edited_at_once() {
+fn a_rename_with_edits_shows_as_one_change() {
     let lines: Vec<String> = (1..=10).map(|n| format!("line {n}\n")).collect();
     let text = lines.concat();
     let world = World::committed(&[("a.txt", &text), ("c.txt", "c\n"), ("e.txt", "1\n2\n3\n")]);
@@ -648,7 +648,7 @@ fn renamed_and_edited_at_once() {
 /// S4-057, S4-058, S4-060, S4-067, S4-068: a checkpoint says on which it stands, on what branch, who made it and how it
 /// is tagged; between two it is told what came, changed and went, line by line.
 #[test]
-fn what_a_checkpoint_says_of_itself() {
+fn a_checkpoint_names_its_parent_branch_author_and_tags() {
     let world = World::committed(&[("a.txt", "one\ntwo\nthree\n"), ("c.txt", "c\n")]);
     let mut agent = world.agent();
     agent.prompt("first");
@@ -700,7 +700,7 @@ fn what_a_checkpoint_says_of_itself() {
 
 /// S4-061: a checkpoint has a name, and what it is about.
 #[test]
-fn a_checkpoint_says_what_it_is_about() {
+fn checkpoints_have_names_and_descriptions() {
     let world = World::committed(&[("a.txt", "one\n")]);
     let about = "The state that the customer saw, before anything was moved.";
     let made = world.json(["checkpoint", "-m", "shown", "--description", about]);

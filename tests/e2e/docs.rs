@@ -96,7 +96,7 @@ fn recorded(world: &World) -> [String; 3] {
 /// S2-D2: every command line on the page works as written, both forms of what has two, each on the history that the
 /// page describes; where a row says that it refuses, or removes everything, a script is refused.
 #[test]
-fn docs_coming_from_quotes_commands_that_work() {
+fn docs_coming_from_quotes_only_working_commands() {
     let (world, session) = history();
     copy(&world, "mkdir -p saved && cp -a $d saved/");
     let before = recorded(&world);
@@ -155,7 +155,7 @@ fn docs_coming_from_quotes_commands_that_work() {
 
 /// What the page calls missing is no command. Who adds one, mends the page.
 #[test]
-fn docs_coming_from_is_right_about_what_is_missing() {
+fn docs_coming_from_calls_missing_only_missing_commands() {
     let world = World::new();
     let rows = page();
     let missing: Vec<_> = rows
@@ -179,7 +179,7 @@ fn docs_coming_from_is_right_about_what_is_missing() {
 
 /// A command that does not exist, an option that does not exist, a checkpoint that is not there: each would fail.
 #[test]
-fn docs_are_held_against_the_binary() {
+fn docs_checks_detect_wrong_commands() {
     let (world, session) = history();
     for (line, code) in [
         ("backstitch rewind c12 --dry-run", 0),
@@ -205,7 +205,7 @@ fn docs_are_held_against_the_binary() {
 
 /// The pages of editors that the tests drive show what those have on their screens.
 #[test]
-fn docs_of_editors_show_their_screens() {
+fn docs_of_editors_show_the_recorded_screens() {
     for (page, screen) in [
         ("helix", "helix-actions"),
         ("neovim", "neovim-lenses"),

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::garbage::Small;
+use crate::robustness::Small;
 use crate::support::rng::Rng;
 use crate::support::{Output, World, finish};
 
@@ -66,7 +66,7 @@ fn complains(output: &Output, state: &str, said: &str) {
 
 /// A hook is shown to fire by firing it, apart from the workspace.
 #[test]
-fn a_healthy_workspace_has_nothing_to_mend() {
+fn a_healthy_workspace_has_no_complaints() {
     let world = healthy();
     let before = world.json(["log"]);
     let output = examine(&world, VERSION);
@@ -80,7 +80,7 @@ fn a_healthy_workspace_has_nothing_to_mend() {
 }
 
 #[test]
-fn hooks_that_do_not_work_are_named() {
+fn broken_hooks_are_named() {
     let world = healthy();
     let settings = world.home.join(".claude/settings.json");
     let was = fs::read_to_string(&settings).expect("settings");
@@ -154,7 +154,7 @@ fn hooks_that_do_not_work_are_named() {
 }
 
 #[test]
-fn what_is_wrong_with_a_store_is_named() {
+fn problems_of_a_store_are_named() {
     let world = healthy();
     let store = world.store();
     let open = fs::Permissions::from_mode(0o644);

@@ -63,7 +63,7 @@ fn beside(world: &World) -> Vec<String> {
 
 /// Where a forked directory was removed, another can be forked to: its branch is free, or gone.
 #[test]
-fn into_a_place_where_a_fork_used_to_be() {
+fn a_fork_can_use_the_place_of_a_removed_one() {
     let world = start();
     let there = world.beside("f");
     world.ok(["fork", "@", "f1", "--into", "../f"]);
@@ -100,7 +100,7 @@ fn into_a_place_where_a_fork_used_to_be() {
 
 /// What is refused leaves nothing behind; nor does what fails in the end.
 #[test]
-fn a_fork_that_is_refused_leaves_nothing() {
+fn a_failed_fork_leaves_nothing() {
     let world = start();
     world.write("../file", "");
     for (args, words) in [
@@ -126,7 +126,7 @@ fn a_fork_that_is_refused_leaves_nothing() {
 
 /// While an agent is at work a fork waits its turn.
 #[test]
-fn beside_an_agent_at_work() {
+fn a_fork_waits_for_a_working_agent() {
     let world = start();
     thread::scope(|scope| {
         let writers: Vec<_> = (0..2)
@@ -160,7 +160,7 @@ fn beside_an_agent_at_work() {
 
 /// A directory with a history of its own is in no other: a switch there would remove its files.
 #[test]
-fn not_inside_another_directory_of_a_history() {
+fn a_fork_inside_another_root_is_refused() {
     let world = start();
     let fork = world.beside("f");
     world.ok(["fork", "@", "f", "--into", "../f"]);
@@ -201,7 +201,7 @@ fn not_inside_another_directory_of_a_history() {
 
 /// A forked directory has no repository, so git did not move there. Where it got one, it did.
 #[test]
-fn git_did_not_move_where_there_is_none() {
+fn a_fork_without_git_reports_no_moved_git() {
     let world = start();
     let fork = world.beside("f");
     world.ok(["fork", "@", "f", "--into", "../f"]);
@@ -229,7 +229,7 @@ fn git_did_not_move_where_there_is_none() {
 
 /// `fork --switch` answers with the branch, as every other form does.
 #[test]
-fn every_form_answers_with_the_branch() {
+fn every_form_returns_the_branch() {
     let world = start();
     for (args, current) in [
         (vec!["fork", "@", "a"], false),
@@ -263,7 +263,7 @@ fn gaps(answer: &Value) -> Vec<String> {
 /// What is too large to be kept comes along while it is on disk as it was; else it is left out by name, and
 /// nobody is said to have removed it.
 #[test]
-fn files_whose_content_is_not_kept() {
+fn files_without_stored_content_are_copied_or_named() {
     let world = World::in_memory();
     let large = |byte: u8| vec![byte; (10 << 20) + 1];
     world.write("a.txt", A);
@@ -322,7 +322,7 @@ fn files_whose_content_is_not_kept() {
 
 /// What an agent edits in another directory of the history is its step there, not the user's.
 #[test]
-fn an_edit_in_the_other_directory() {
+fn an_edit_in_another_root_is_the_agents_there() {
     let world = start();
     let fork = world.beside("f");
     world.ok(["fork", "@", "f", "--into", "../f"]);
@@ -375,7 +375,7 @@ fn an_edit_in_the_other_directory() {
 
 /// A directory that comes back after its branch was taken over goes on from where it stood, on a branch of its own.
 #[test]
-fn a_directory_that_comes_back() {
+fn a_returning_directory_continues_on_its_own_branch() {
     let world = start();
     let fork = world.beside("f");
     let away = world.beside("away");
@@ -391,7 +391,7 @@ fn a_directory_that_comes_back() {
     world.ok(["checkpoint", "-m", "here"]);
     fs::rename(&away.root, &fork.root).expect("back");
     let output = fork.ok(["branch", "create", "other", "--from", "t1"]);
-    says(&output, 0, &["went on elsewhere", "f-2"]);
+    says(&output, 0, &["another directory took over", "f-2"]);
     assert_eq!(branches(&fork), ["main", "f in work", "f-2*", "other"]);
     agent.write("more.txt", "more\n");
     agent.stop();
@@ -406,7 +406,11 @@ fn a_directory_that_comes_back() {
     fs::rename(&fork.root, &away.root).expect("out of sight");
     world.ok(["branch", "delete", "f-2"]);
     fs::rename(&away.root, &fork.root).expect("back");
-    says(&fork.ok(["show", "@"]), 0, &["went on elsewhere", "f-2-2"]);
+    says(
+        &fork.ok(["show", "@"]),
+        0,
+        &["another directory took over", "f-2-2"],
+    );
     assert_same(&fork.tree(), &left);
     for place in [&world, &fork] {
         place.ok(["verify"]);
@@ -415,7 +419,7 @@ fn a_directory_that_comes_back() {
 
 /// A directory that is moved stays the one it is: on its branch, with what was edited in it.
 #[test]
-fn a_directory_that_is_moved() {
+fn a_moved_directory_keeps_its_branch() {
     let world = start();
     let fork = world.beside("f");
     let moved = world.beside("moved");
@@ -458,7 +462,7 @@ fn a_directory_that_is_moved() {
 
 /// The directory that the store was made for, too; its forks stay with it.
 #[test]
-fn a_workspace_that_is_moved() {
+fn a_moved_workspace_keeps_its_forks() {
     let world = start();
     let fork = world.beside("f");
     world.ok(["fork", "@", "f", "--into", "../f"]);
@@ -500,7 +504,7 @@ fn a_workspace_that_is_moved() {
 
 /// What is made anew where a fork used to be is not that fork; what is copied there is.
 #[test]
-fn another_project_where_a_fork_used_to_be() {
+fn a_new_project_in_the_place_of_a_fork_is_not_the_fork() {
     let world = start();
     let fork = world.beside("f");
     world.ok(["fork", "@", "f", "--into", "../f"]);

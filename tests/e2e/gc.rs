@@ -54,7 +54,7 @@ fn age(world: &World, days: i64) {
 
 /// S2-R5, S3-029, S3-030: what stays is as it was, what goes says so, and nothing on disk is touched.
 #[test]
-fn old_checkpoints_become_one() {
+fn old_checkpoints_are_squashed() {
     let world = story();
     world.ok(["tag", "works", "t3"]);
     let before = ids(&rows(&world));
@@ -102,7 +102,7 @@ fn old_checkpoints_become_one() {
     for gone in ["t1", "t4", "c2"] {
         let output = world.run(["rewind", gone]);
         assert_eq!(output.code, 3, "{output}");
-        assert!(output.stderr.contains("`gc` made it one"), "{output}");
+        assert!(output.stderr.contains("`gc` squashed it"), "{output}");
     }
     let none = world.run(["rewind", "t99"]);
     assert!(none.stderr.contains("no checkpoint"), "{none}");
@@ -119,7 +119,7 @@ fn old_checkpoints_become_one() {
 
 /// S2-R5: what is pinned stays, and where a branch begins, and both are what they were.
 #[test]
-fn pins_and_fork_points_stay() {
+fn pinned_checkpoints_and_fork_points_stay() {
     let world = story();
     let at = |rev: &str| {
         ["a.txt", "b.txt", "shell.txt"].map(|path| world.run(["cat", rev, path]).stdout)
@@ -140,7 +140,7 @@ fn pins_and_fork_points_stay() {
 
 /// S3-033, U-19: a rewind over what became one takes the agent's lines out and leaves the user's.
 #[test]
-fn a_rewind_reaches_over_what_became_one() {
+fn a_rewind_works_across_squashed_checkpoints() {
     let world = story();
     world.ok(["tag", "works", "t3"]);
     world.ok(["gc", "--keep-days", "0"]);
@@ -161,7 +161,7 @@ fn a_rewind_reaches_over_what_became_one() {
 /// U-19: where the user and an agent wrote one file within what became one, nobody knows any more which lines are
 /// whose; they stay, and that is said.
 #[test]
-fn what_became_one_and_is_of_two_stays_and_is_said() {
+fn squashed_edits_of_two_writers_stay_and_are_named() {
     let world = World::committed(&[("a.txt", TEXT)]);
     let mut agent = world.agent();
     agent.prompt("before");
@@ -179,14 +179,14 @@ fn what_became_one_and_is_of_two_stays_and_is_said() {
     world.ok(["gc", "--keep-days", "0"]);
     let plan = world.json(["rewind", "start", "--dry-run"]);
     assert_eq!(plan["actions"], json!([]), "{plan}");
-    assert!(plan["gaps"].to_string().contains("not certain"), "{plan}");
+    assert!(plan["gaps"].to_string().contains("is uncertain"), "{plan}");
     world.ok(["rewind", "start", "--uncertain", "take"]);
     assert_eq!(world.read("a.txt"), TEXT.replace("eight", "8"));
 }
 
 /// U-20, U-24: what a rewind that stays has moved stays, too: it is undone as ever.
 #[test]
-fn what_can_be_undone_stays() {
+fn rewinds_that_can_be_undone_stay() {
     let world = story();
     world.ok(["rewind", "t2"]);
     let before = world.tree();
@@ -202,7 +202,7 @@ fn what_can_be_undone_stays() {
 
 /// S3-030: thirty days, and who stops working has it done without waiting for it.
 #[test]
-fn it_runs_by_itself_when_something_is_old() {
+fn gc_runs_automatically_when_something_is_old() {
     let world = story();
     let before = rows(&world).len();
     let mut agent = world.agent();
@@ -234,7 +234,7 @@ fn it_runs_by_itself_when_something_is_old() {
 
 /// S2-R5: by number, and by size: the oldest go first, and contents with them.
 #[test]
-fn it_gets_below_its_limits() {
+fn gc_gets_below_its_limits() {
     let world = World::committed(&[("a.txt", TEXT)]);
     let mut rng = Rng::new(3);
     let mut agent = world.agent();
@@ -273,7 +273,7 @@ fn it_gets_below_its_limits() {
 
 /// S2-R5: by itself, and before the limit is reached.
 #[test]
-fn it_runs_by_itself_when_the_limit_is_near() {
+fn gc_runs_automatically_near_the_limit() {
     let world = World::committed(&[("a.txt", TEXT)]);
     let mut rng = Rng::new(6);
     let mut agent = world.agent();
@@ -314,16 +314,16 @@ fn it_runs_by_itself_when_the_limit_is_near() {
 
 /// The settings of it, and what is wrong with them.
 #[test]
-fn its_settings_are_checked() {
+fn gc_settings_are_checked() {
     let world = story();
     for (text, wrong) in [
-        ("[store]\nkeepDays = 0\n", "0 is no number of days"),
-        ("[store]\nkeepDays = \"30\"\n", "is no number of days"),
+        ("[store]\nkeepDays = 0\n", "0 is not a number of days"),
+        ("[store]\nkeepDays = \"30\"\n", "is not a number of days"),
         ("[store]\nmaxBytes = 10\n", "10 is less than 1 MiB"),
-        ("[store]\nmaxBytes = \"much\"\n", "is no size"),
+        ("[store]\nmaxBytes = \"much\"\n", "is not a size"),
         (
             "[checkpoints]\nmax = -1\n",
-            "-1 is no number of checkpoints",
+            "-1 is not a number of checkpoints",
         ),
     ] {
         world.write(".backstitch.toml", text);
@@ -343,7 +343,7 @@ fn its_settings_are_checked() {
 /// U-20: a rewind that was cut off in another directory of the history names edits of any age: nothing goes until it
 /// is finished, and it can be.
 #[test]
-fn a_rewind_that_was_cut_off_elsewhere_comes_first() {
+fn gc_waits_for_an_interrupted_rewind_elsewhere() {
     let world = story();
     world.ok(["tag", "works", "t3"]);
     let mut killed = 0;
@@ -360,7 +360,7 @@ fn a_rewind_that_was_cut_off_elsewhere_comes_first() {
         let gc = world.run(["gc", "--keep-days", "0"]);
         if output.code == 137 && gc.code != 0 {
             killed += 1;
-            assert!(gc.stderr.contains("was cut off"), "{gc}");
+            assert!(gc.stderr.contains("was interrupted"), "{gc}");
         }
         world.ok(["--workspace", fork, "log"]);
         world.ok(["--workspace", fork, "verify"]);
@@ -372,7 +372,7 @@ fn a_rewind_that_was_cut_off_elsewhere_comes_first() {
 
 /// Directories that share a history go by the most generous of what they say.
 #[test]
-fn a_forked_directory_keeps_what_the_first_one_wants_kept() {
+fn forked_directories_use_the_most_generous_settings() {
     let world = story();
     let fork = world.home.join("fork");
     let fork = fork.to_str().expect("UTF-8");
@@ -389,7 +389,7 @@ fn a_forked_directory_keeps_what_the_first_one_wants_kept() {
 
 /// What could not be captured is said after it became one with others, too.
 #[test]
-fn gaps_stay_known() {
+fn gaps_survive_a_squash() {
     let world = World::committed(&[("a.txt", TEXT)]);
     let mut agent = world.agent();
     agent.prompt("first");
@@ -414,7 +414,7 @@ fn gaps_stay_known() {
 
 /// What cannot become one is said, and the rest goes all the same.
 #[test]
-fn what_is_not_as_it_must_be_stays_and_is_said() {
+fn inconsistent_checkpoints_stay_and_are_named() {
     let world = story();
     world.ok(["tag", "works", "t3"]);
     // a file that changed without an edit that says how
@@ -441,7 +441,7 @@ fn what_is_not_as_it_must_be_stays_and_is_said() {
 
 /// An agent that died within a call holds nothing for ever, and one at work keeps its turn.
 #[test]
-fn who_is_at_work_keeps_the_turn_and_who_died_does_not() {
+fn a_working_agent_keeps_its_turn_and_a_dead_one_does_not() {
     let world = World::committed(&[("a.txt", TEXT)]);
     let mut dead = world.agent();
     dead.prompt("dies");

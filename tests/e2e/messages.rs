@@ -21,7 +21,7 @@ const ALLOWED: [(&str, &str); 8] = [
     ("frames.rs", "a message is an object"),
     ("ingress.rs", "a range that is none"),
     // names of threads
-    ("store_watcher.rs", "backstitch news"),
+    ("store_watcher.rs", "backstitch store"),
     ("workspace.rs", "backstitch {what}"),
 ];
 
@@ -125,7 +125,7 @@ fn lsp() -> PathBuf {
 }
 
 #[test]
-fn all_words_for_people_are_in_one_place() {
+fn user_facing_text_is_in_the_messages_module() {
     let mut allowed = ALLOWED.to_vec();
     let mut elsewhere = Vec::new();
     let sources = sources(&lsp());
@@ -157,7 +157,7 @@ fn all_words_for_people_are_in_one_place() {
 
 /// Whoever looks at all sources without seeing a sentence would be content, too.
 #[test]
-fn a_sentence_is_seen() {
+fn sentences_are_detected() {
     let words = fs::read_to_string(lsp().join("words.rs")).expect("a source");
     assert!(sentences(&words).len() > 25, "{:?}", sentences(&words));
     for path in sources(&lsp().join("words")) {

@@ -108,7 +108,7 @@ fn workspace() -> World {
 
 /// Each payload by itself, in a workspace that has heard of nothing before it.
 #[test]
-fn every_recorded_payload_is_taken_in_silence() {
+fn every_recorded_payload_is_accepted_silently() {
     let names = fs::read_dir(folder()).expect("payloads");
     let names: BTreeSet<_> = names
         .map(|e| e.expect("an entry").path())
@@ -128,7 +128,7 @@ fn every_recorded_payload_is_taken_in_silence() {
 
 /// S3-009…012, S3-016…019, S4-001, S4-013, S4-014: a turn of edits, each with the image before it.
 #[test]
-fn a_turn_of_edit_tools() {
+fn a_turn_of_edit_tools_is_recorded() {
     let world = workspace();
     send(&world, &["SessionStart-startup", "UserPromptSubmit"]);
     send(
@@ -184,7 +184,7 @@ fn a_turn_of_edit_tools() {
 
 /// The user saves the notebook while the agent asks for leave to edit it: `original_file` gives the user away.
 #[test]
-fn a_notebook_tells_what_was_in_it() {
+fn a_notebook_edit_reveals_the_users_save() {
     let world = workspace();
     send(&world, &["SessionStart-startup", "UserPromptSubmit"]);
     let told = recorded(&world, "PostToolUse-NotebookEdit");
@@ -210,7 +210,7 @@ fn a_notebook_tells_what_was_in_it() {
 
 /// S4-023: shell commands; one that failed has changed what it changed, and there is no doubt about it.
 #[test]
-fn a_turn_in_the_shell() {
+fn a_turn_of_shell_commands_is_recorded() {
     let world = workspace();
     send(&world, &["SessionStart-startup", "UserPromptSubmit"]);
     call(&world, "PreToolUse-Bash", "PostToolUse-Bash", &json!({}));
@@ -237,7 +237,7 @@ fn a_turn_in_the_shell() {
 
 /// U-13: a subagent's edit after the main Stop, and after a later prompt too, belongs to the turn that sent it off.
 #[test]
-fn a_subagent_outlives_its_turn() {
+fn late_edits_of_a_subagent_belong_to_its_turn() {
     let world = workspace();
     send(&world, &["SessionStart-startup", "UserPromptSubmit"]);
     send(
@@ -282,7 +282,7 @@ fn a_subagent_outlives_its_turn() {
 
 /// U-12, U-13: the news that a task has ended opens no turn; what the agent does on it belongs to the turn it goes on.
 #[test]
-fn a_task_notification_goes_on_with_its_turn() {
+fn a_task_notification_continues_its_turn() {
     let world = workspace();
     send(
         &world,

@@ -199,8 +199,9 @@ fn turn(checkpoint: &Value) -> String {
 
 /// S3-009…013, S3-016…018, S3-033…035, S4-023, U-16, U-22: one turn of edits, its before-images, back and forth.
 #[test]
-fn edits_are_recorded_and_rewound() {
-    let Some(played) = Played::script("edits_are_recorded_and_rewound", "edit", None) else {
+fn a_turn_of_edits_is_recorded_and_rewound() {
+    let Some(played) = Played::script("a_turn_of_edits_is_recorded_and_rewound", "edit", None)
+    else {
         return;
     };
     assert_eq!(
@@ -351,8 +352,8 @@ fn a_subagent_belongs_to_its_turn() {
 /// S3-053: two real agents at once, each in a fork of its own on one history. Nothing crosses over by accident,
 /// and what is wanted does: the work of one session, or a turn by the revert of its revert.
 #[test]
-fn two_agents_in_two_forks() {
-    let Some(agents) = agents("two_agents_in_two_forks") else {
+fn two_agents_in_two_forks_stay_apart() {
+    let Some(agents) = agents("two_agents_in_two_forks_stay_apart") else {
         return;
     };
     let world = before("edit");

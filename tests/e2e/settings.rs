@@ -55,7 +55,7 @@ fn the_nearest_source_wins() {
     world.configure("codeLens = \"off\"\ncapture.exclude = [\"far\"]\n[capture]\n");
     let wrong = world.ok(["status"]).stderr;
     assert!(
-        wrong.contains("config.toml:3: this is no TOML: "),
+        wrong.contains("config.toml:3: this is not TOML: "),
         "{wrong}"
     );
     world
@@ -85,7 +85,7 @@ fn the_nearest_source_wins() {
 
 /// What is excluded is recorded by nobody, an edit tool included, and no rewind touches it.
 #[test]
-fn what_is_excluded_is_neither_recorded_nor_touched() {
+fn excluded_files_are_neither_recorded_nor_touched() {
     let world = World::committed(&[("a.txt", "one\n"), (".gitignore", "!my.key\n")]);
     world.write(FILE, "capture.exclude = [\"secrets/\", \"*.key\"]\n");
     world.write("secrets/x", "x\n");
@@ -132,7 +132,7 @@ fn what_is_excluded_is_neither_recorded_nor_touched() {
 
 /// What .gitignore hides and the settings include is recorded and rewound; what is beside it is left alone.
 #[test]
-fn what_is_included_is_recorded_and_rewound() {
+fn included_files_are_recorded_and_rewound() {
     let world = World::committed(&[
         ("a.txt", "one\n"),
         (".gitignore", ".env*\ngen/\nout/\ndist/\n"),
@@ -175,7 +175,7 @@ fn what_is_included_is_recorded_and_rewound() {
 
 /// What comes into sight, or goes out of it, by a change of settings was neither made nor deleted by anybody.
 #[test]
-fn toggling_loses_nothing_and_deletes_nothing() {
+fn toggling_an_exclusion_loses_and_deletes_nothing() {
     for exact in [false, true] {
         let world = World::committed(&[("a.txt", "one\n"), (".gitignore", "hidden/\n")]);
         world.write("data/x.txt", "x\n");
@@ -220,7 +220,7 @@ fn toggling_loses_nothing_and_deletes_nothing() {
 
 /// A size limit that is lowered and raised: what is recorded stays recorded, what comes to fit is nobody's change.
 #[test]
-fn a_limit_is_lowered_and_raised() {
+fn a_changed_size_limit_keeps_recorded_files() {
     let world = World::committed(&[("a.txt", "one\n")]);
     let big = |letter: &str, kib: usize| letter.repeat(kib << 10);
     world.write(FILE, "capture.maxFileSize = \"64 KiB\"\n");
@@ -257,7 +257,7 @@ fn a_limit_is_lowered_and_raised() {
 
 /// A bad file costs what is wrong in it, and breaks neither hook nor command line.
 #[test]
-fn what_is_wrong_is_said_and_breaks_nothing() {
+fn invalid_settings_are_reported_and_break_nothing() {
     let world = World::committed(&[("a.txt", "one\n")]);
     world.write(
         FILE,
@@ -268,8 +268,8 @@ fn what_is_wrong_is_said_and_breaks_nothing() {
     agent.session_start();
     let said = agent.prompt("go").stderr;
     let expected = format!(
-        "{}:2: `capture.maxFileSize`: \"lots\" is no size; write a number of bytes, or a text such as \"10MB\" or \
-         \"512 KiB\"; 10 MiB holds",
+        "{}:2: `capture.maxFileSize`: \"lots\" is not a size; write a number of bytes, or a text such as \"10MB\" or \
+         \"512 KiB\"; 10 MiB is used",
         own_path(&world)
     );
     assert!(said.contains(&expected), "{said}");
@@ -279,7 +279,7 @@ fn what_is_wrong_is_said_and_breaks_nothing() {
     assert_eq!(changed(&world), ["a.txt"]);
     let said = world.ok(["log"]).stderr;
     let unknown = format!(
-        "warning: {}:3: `pause`: there is no such setting; there are capture.exclude, capture.include, \
+        "warning: {}:3: `pause`: unknown setting; the settings are capture.exclude, capture.include, \
          capture.maxFileSize, codeLens, restore.default, store.dir, store.keepDays, store.maxBytes, checkpoints.max\n",
         own_path(&world)
     );
@@ -295,7 +295,7 @@ fn what_is_wrong_is_said_and_breaks_nothing() {
         agent.bash("echo more >> a.txt");
         agent.stop();
         assert!(
-            world.ok(["log"]).stderr.contains("this is no TOML"),
+            world.ok(["log"]).stderr.contains("this is not TOML"),
             "{bad:?}"
         );
     }
@@ -303,7 +303,7 @@ fn what_is_wrong_is_said_and_breaks_nothing() {
     std::fs::create_dir(world.path(FILE)).expect("a directory");
     let said = world.ok(["log"]).stderr;
     assert!(
-        said.contains("it is no file of up to 1 MiB; it is as if the file were not there"),
+        said.contains("it is not a file of up to 1 MiB; the file is ignored"),
         "{said}"
     );
     agent.prompt("and on");
@@ -316,7 +316,7 @@ fn what_is_wrong_is_said_and_breaks_nothing() {
 /// Where the histories are: in a file of the user, and on the command line before all; a file of the workspace has no
 /// say.
 #[test]
-fn the_stores_are_where_the_settings_say() {
+fn settings_choose_the_directory_of_the_stores() {
     let world = World::committed(&[("a.txt", "one\n")]);
     world.configure("store.dir = \"~/histories\"\n");
     let mut agent = world.agent();
@@ -404,7 +404,7 @@ fn a_rewind_is_exact_where_that_is_the_default() {
 
 /// What was excluded when a call began is not what the call has made.
 #[test]
-fn what_was_excluded_when_a_call_began_stays() {
+fn files_excluded_when_a_call_began_are_not_its_work() {
     let world = World::committed(&[("a.txt", "one\n")]);
     world.write(FILE, "capture.exclude = [\"data/\"]\n");
     world.write("data/x.txt", "mine\n");

@@ -40,7 +40,7 @@ fn hooks(settings: &Value) -> Vec<(String, String)> {
 }
 
 #[test]
-fn twice_is_once_and_out_again_leaves_no_trace() {
+fn setup_is_idempotent_and_removal_leaves_no_trace() {
     for (scope, place) in [("user", "home"), ("project", "work")] {
         let world = World::git();
         let root = if place == "home" {
@@ -106,7 +106,7 @@ fn twice_is_once_and_out_again_leaves_no_trace() {
 
 /// What the user adds after the setup stays when the hooks are taken out.
 #[test]
-fn later_entries_stay() {
+fn entries_added_after_the_setup_stay() {
     let world = World::git();
     world.ok(["setup", "claude-code"]);
     let settings = world.home.join(".claude/settings.json");
@@ -121,7 +121,7 @@ fn later_entries_stay() {
 
 /// The command that is written really records, from any directory, with nothing but the agent's environment.
 #[test]
-fn what_is_written_works() {
+fn the_written_hook_command_records() {
     let world = World::committed(&[("a.txt", "one\n")]);
     world.ok(["setup", "claude-code"]);
     let settings = fs::read(world.home.join(".claude/settings.json")).expect("there");
@@ -139,7 +139,7 @@ fn what_is_written_works() {
 }
 
 #[test]
-fn what_cannot_be_set_up_is_named() {
+fn unsupported_setups_are_named() {
     let world = World::git();
     let output = world.run(["setup", "ed"]).expect_code(2);
     assert!(

@@ -161,7 +161,7 @@ fn a_yes_does_what_was_shown() {
 
 /// However long the answer takes, no progress is shown of it, nor anything left on the line.
 #[test]
-fn who_thinks_long_sees_no_progress() {
+fn no_progress_is_shown_while_a_question_waits() {
     let world = story();
     let mut terminal = on_terminal(&world, &["rewind", "t1"]);
     terminal.expect(QUESTION);
@@ -197,7 +197,7 @@ fn a_file_that_changes_before_the_answer_is_left_alone() {
 
 /// What the plan does not touch may change while somebody thinks.
 #[test]
-fn another_file_that_changes_before_the_answer_does_no_harm() {
+fn other_files_may_change_before_the_answer() {
     let world = story();
     let mut terminal = on_terminal(&world, &["rewind", "t1"]);
     terminal.expect(QUESTION);
@@ -246,7 +246,7 @@ fn the_question_says_that_git_has_moved() {
 
 /// S2-064: nobody is asked where nothing is to be done, nothing would be changed, or nobody sits there.
 #[test]
-fn no_question_without_need_or_listener() {
+fn nothing_is_asked_without_need_or_terminal() {
     let world = story();
     let unasked = |args: &[&str], put: &dyn Fn(&mut Command, &dyn Fn() -> File)| {
         let mut command = world.backstitch();
@@ -279,7 +279,7 @@ fn no_question_without_need_or_listener() {
 
 /// S4-035: what goes is said, and a no keeps it.
 #[test]
-fn clearing_asks() {
+fn clear_asks_first() {
     let world = story();
     for (answer, left) in [("n\n", 4), ("y\n", 0)] {
         let mut terminal = on_terminal(&world, &["clear"]);

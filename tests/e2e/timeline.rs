@@ -27,7 +27,7 @@ fn an_undone_operation_is_marked() {
 
 /// S3-031, S4-019, S4-020, S4-034: all checkpoints, creation and rewind among them, without contents; for people too.
 #[test]
-fn the_timeline() {
+fn log_lists_all_checkpoints() {
     let world = story();
     world.ok(["rewind", "t1"]);
     let log = world.json(["log"]);
@@ -157,7 +157,7 @@ fn the_timeline() {
 
 /// Only some of the timeline.
 #[test]
-fn a_part_of_the_timeline() {
+fn log_lists_a_part_of_the_timeline() {
     let world = story();
     let lines = |args: &[&str]| -> Vec<String> {
         let log = world.json(["log"].iter().chain(args));
@@ -186,7 +186,7 @@ fn a_part_of_the_timeline() {
 
 /// One checkpoint, in each form.
 #[test]
-fn one_checkpoint() {
+fn show_prints_one_checkpoint_in_each_format() {
     let world = story();
     let turn = world.ok(["show", "t1"]).stdout;
     for part in [
@@ -228,7 +228,7 @@ fn one_checkpoint() {
 
 /// S4-007, S4-021: whoever watches the store hears of each checkpoint and of each rewind.
 #[test]
-fn the_bell_is_rung() {
+fn store_watchers_are_notified() {
     let world = story();
     let store = path(&world.json(["status"])["store"]);
     let bell = || std::fs::read(format!("{store}/bell")).expect("a bell");

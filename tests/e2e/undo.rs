@@ -1,11 +1,11 @@
 //! Back and forth: what `undo` and `redo` take, and when they refuse.
 
-use crate::rewinding::{refused, story, with};
+use crate::rewind::{refused, story, with};
 use crate::support::tree::assert_same;
 
 /// U-20: every restore can be undone, each with a fresh process; `redo` brings it back.
 #[test]
-fn back_and_forth() {
+fn every_restore_can_be_undone_and_redone() {
     let world = story();
     let mut trees = vec![world.tree()];
     for rev in ["t2", "t1"] {
@@ -23,14 +23,14 @@ fn back_and_forth() {
     }
     refused(&world, &["redo"], &["nothing to redo"]);
     world.ok(["undo", "op1"]);
-    refused(&world, &["undo", "op1"], &["op1 is undone already", "redo"]);
+    refused(&world, &["undo", "op1"], &["op1 is already undone", "redo"]);
     world.run(["undo", "op99"]).expect_code(3);
     world.ok(["verify"]);
 }
 
 /// An operation older than the newest turn is not undone by accident.
 #[test]
-fn undo_after_a_new_turn() {
+fn undo_of_an_operation_older_than_the_newest_turn_is_refused() {
     let world = story();
     world.ok(["rewind", "t2"]);
     let mut agent = world.agent();
@@ -57,7 +57,7 @@ fn undo_after_a_new_turn() {
 
 /// New work does not cost the redo, a new operation does.
 #[test]
-fn what_drops_a_redo() {
+fn only_a_new_operation_drops_the_redo() {
     let world = story();
     world.ok(["rewind", "t2"]);
     world.ok(["undo"]);
@@ -77,7 +77,7 @@ fn what_drops_a_redo() {
 
 /// A file that is neither there before nor after an undo is no change of it, whatever moved in its record.
 #[test]
-fn what_stays_absent_is_no_change() {
+fn a_file_absent_before_and_after_undo_is_no_change() {
     let world = story();
     world.remove("b.txt");
     world.ok(["rewind", "t1"]);

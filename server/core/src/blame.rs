@@ -1,8 +1,8 @@
-//! Blame: who wrote each line of a file. Owns the answer and where it comes from; `annotate` goes through
-//! the recorded states, `runs` is the pure part.
+//! Blame: the author of each line of a file. Owns the result and its sources; `annotate` walks the
+//! recorded states, `runs` is the pure part.
 //!
-//! It looks through rewinds, undo, redo and reverts: a line that they bring back keeps its author. It looks
-//! at one file only, and records nothing but a cache.
+//! Blame sees through rewinds, undo, redo and reverts: a line that they restore keeps its author.
+//! It reads one file only, and writes nothing but a cache.
 
 mod annotate;
 mod authors;
@@ -25,24 +25,24 @@ use crate::worktree::disk::{DiskEntry, read_small};
 use crate::worktree::file_state;
 use crate::worktree::git::backed_content;
 use crate::worktree::ignore_rules::{Rules, was_ignored};
-use annotate::{Annotator, Keep};
+use annotate::{Annotator, CacheUpdate};
 use runs::{Owner, Runs};
 
-/// Which text of a file is asked about.
+/// The text of a file to annotate.
 #[derive(Clone, Copy, Debug)]
 pub enum Against<'t> {
-    /// What is on disk now.
+    /// The current file on disk.
     Disk,
     Node(NodeId),
-    /// An editor's: lines that are neither recorded nor on disk are not saved yet.
+    /// An editor's text. Lines that are neither recorded nor on disk are not saved yet.
     Text(&'t [u8]),
 }
 
-/// Who wrote each line of a text.
+/// The author of each line of a text.
 #[derive(Clone, Debug)]
 pub struct Blame {
     pub text: Vec<u8>,
-    /// All lines, in order; neighbours have different authors.
+    /// All lines in order; neighbouring runs have different authors.
     pub runs: Vec<BlameRun>,
 }
 
@@ -56,11 +56,11 @@ pub struct BlameRun {
     pub author: Arc<Author>,
 }
 
-/// Who wrote a line, and when.
+/// The author of a line, and the time.
 #[derive(Clone, Debug)]
 pub struct Author {
     pub by: By,
-    /// None: it is not recorded, or was there from the start.
+    /// None: not recorded, or there from the start.
     pub change: Option<ChangeId>,
     pub node: Option<NodeId>,
     /// Microseconds since 1970.
@@ -70,17 +70,17 @@ pub struct Author {
 #[derive(Clone, Debug)]
 pub enum By {
     Agent(AgentWork),
-    /// Also what is on disk and not recorded yet, unless a call is open that may have written it.
+    /// Also unrecorded changes on disk, unless an open call may have written them.
     User,
-    /// Nobody can tell, not even which session.
+    /// Unknown author, not even the session is known.
     Unknown,
-    /// It was there when the file was first seen.
+    /// The line was there when the file was first recorded.
     Before,
-    /// The user's, in the editor alone.
+    /// The user's, only in the editor.
     Unsaved,
 }
 
-/// In the course of what an agent wrote something.
+/// The agent's work in which a line was written.
 #[derive(Clone, Debug)]
 pub struct AgentWork {
     pub session: Arc<Session>,
@@ -94,7 +94,7 @@ pub struct AgentWork {
 }
 
 impl Blame {
-    /// Each line with its number, from 1, its text with its terminator, and its author.
+    /// Returns each line with its number, from 1, its text with terminator, and its author.
     pub fn lines(&self) -> impl Iterator<Item = (usize, &[u8], &Author)> {
         let authors = self.runs.iter().flat_map(|run| {
             let numbers = run.start..run.start + run.count;
@@ -109,49 +109,49 @@ impl Blame {
 
 /// A file's recorded state.
 struct RecordedState {
-    /// None: it was never changed since it was first seen.
+    /// None: never changed since it was first recorded.
     file: Option<FileId>,
     set: SetHash,
     content: ContentId,
 }
 
-/// The cache in the course of one question: written when that is answered.
+/// Cache use during one query; updates are written at its end.
 struct Cache {
     used: bool,
-    keep: RefCell<Vec<Keep>>,
+    updates: RefCell<Vec<CacheUpdate>>,
 }
 
-/// Not recorded: what the disk has, and what an editor has.
+/// Owners of unrecorded lines: on disk, and in an editor.
 const ON_DISK: Owner = Owner::Change(ChangeId(i64::MAX));
 const IN_EDITOR: Owner = Owner::Change(ChangeId(i64::MAX - 1));
 
 impl Engine {
-    /// Who wrote each line of the file at `path`.
-    pub fn blame(&self, path: &RelPath, against: Against<'_>) -> Result<Blame> {
+    /// Returns the author of each line of the file at `path`.
+    pub fn blame(&self, path: &RelPath, target: Against<'_>) -> Result<Blame> {
         let cache = Cache {
             used: true,
-            keep: RefCell::default(),
+            updates: RefCell::default(),
         };
-        let blame = self.ask(path, against, &cache)?;
-        for keep in cache.keep.take() {
-            keep.write(&self.store);
+        let blame = self.annotate_text(path, target, &cache)?;
+        for update in cache.updates.take() {
+            update.write(&self.store);
         }
         Ok(blame)
     }
 
-    /// As `blame`, without what earlier questions left in the cache. For tests of that.
+    /// Like `blame`, without the cache of earlier queries. For tests of the cache.
     #[doc(hidden)]
-    pub fn blame_uncached(&self, path: &RelPath, against: Against<'_>) -> Result<Blame> {
+    pub fn blame_uncached(&self, path: &RelPath, target: Against<'_>) -> Result<Blame> {
         let cache = Cache {
             used: false,
-            keep: RefCell::default(),
+            updates: RefCell::default(),
         };
-        self.ask(path, against, &cache)
+        self.annotate_text(path, target, &cache)
     }
 
-    fn ask(&self, path: &RelPath, against: Against<'_>, cache: &Cache) -> Result<Blame> {
+    fn annotate_text(&self, path: &RelPath, target: Against<'_>, cache: &Cache) -> Result<Blame> {
         let _moment = self.store.reading()?;
-        match against {
+        match target {
             Against::Node(node) => {
                 let recorded = self.recorded_at(path, node)?;
                 let text = self.store.content(&recorded.content)?;
@@ -160,25 +160,25 @@ impl Engine {
                 self.answer(path, text, &runs)
             }
             Against::Disk => {
-                let mut look = self.look_at(path)?;
-                let text = text_of(path, &mut look)?;
-                let recorded = self.recorded_now(path, &look)?;
+                let mut entry = self.look_at(path)?;
+                let text = text_of(path, &mut entry)?;
+                let recorded = self.recorded_now(path, &entry)?;
                 if recorded.is_none() {
                     self.refuse_ignored(path)?;
                 }
-                let runs = self.on_disk(recorded.as_ref(), &look.image, &text, cache)?;
+                let runs = self.on_disk(recorded.as_ref(), &entry.image, &text, cache)?;
                 self.answer(path, text, &runs)
             }
             Against::Text(text) => {
                 refuse_binary(path, text)?;
-                let look = self.look_at(path)?;
-                if look.is_dir {
+                let entry = self.look_at(path)?;
+                if entry.is_dir {
                     return Err(directory(path));
                 }
-                let recorded = self.recorded_now(path, &look)?;
-                let (saved, runs) = match (&look.image, &look.bytes, &recorded) {
+                let recorded = self.recorded_now(path, &entry)?;
+                let (saved, runs) = match (&entry.image, &entry.bytes, &recorded) {
                     (Image::File { .. }, Some(bytes), _) => {
-                        let runs = self.on_disk(recorded.as_ref(), &look.image, bytes, cache)?;
+                        let runs = self.on_disk(recorded.as_ref(), &entry.image, bytes, cache)?;
                         (bytes.clone(), runs)
                     }
                     (_, _, Some(recorded)) => {
@@ -194,7 +194,7 @@ impl Engine {
         }
     }
 
-    /// The owners of what is on disk: `image`, with this text.
+    /// Returns the owners of the file on disk: `image`, with this text.
     fn on_disk(
         &self,
         recorded: Option<&RecordedState>,
@@ -208,9 +208,9 @@ impl Engine {
         if image.content() == Some(recorded.content) {
             return self.owners(recorded, text, cache);
         }
-        let known = self.store.content(&recorded.content)?;
-        let runs = self.owners(recorded, &known, cache)?;
-        Ok(runs.carried(&line_changes(&known, text), ON_DISK))
+        let recorded_text = self.store.content(&recorded.content)?;
+        let runs = self.owners(recorded, &recorded_text, cache)?;
+        Ok(runs.carried(&line_changes(&recorded_text, text), ON_DISK))
     }
 
     fn owners(&self, recorded: &RecordedState, text: &[u8], cache: &Cache) -> Result<Runs> {
@@ -230,22 +230,22 @@ impl Engine {
         if cache.used {
             let head = self.head_now()?;
             let head = head.map_or(Ok(set), |head| history::set_at(conn, file, head))?;
-            let keep = annotator.keep((set, content, &runs), head);
-            cache.keep.borrow_mut().push(keep);
+            let update = annotator.cache_update((set, content, &runs), head);
+            cache.updates.borrow_mut().push(update);
         }
         Ok(runs)
     }
 
-    /// What is recorded of what stands at this path now. None: nothing yet.
-    fn recorded_now(&self, path: &RelPath, look: &DiskEntry) -> Result<Option<RecordedState>> {
+    /// Returns the recorded state of the file at this path now; None: nothing is recorded.
+    fn recorded_now(&self, path: &RelPath, entry: &DiskEntry) -> Result<Option<RecordedState>> {
         let (conn, root) = (&self.store.conn, self.here.root);
         let mut row = file_state::get(conn, root, path)?;
         if row.is_none()
-            && let Some(stat) = &look.stat
+            && let Some(stat) = &entry.stat
             && let Some(from) = file_state::path_of(conn, root, stat)?
             && self.root.stat(&from).is_none()
         {
-            // moved, and that is not recorded yet
+            // moved, which is not recorded yet
             row = file_state::get(conn, root, &from)?;
         }
         let Some((content, file)) = row.and_then(|row| match row.image {
@@ -261,7 +261,7 @@ impl Engine {
         Ok(Some(RecordedState { file, set, content }))
     }
 
-    /// The head, also where another process has switched to another branch meanwhile.
+    /// Returns the head, even if another process has switched branches meanwhile.
     fn head_now(&self) -> Result<Option<NodeId>> {
         let head =
             "SELECT b.head FROM root r LEFT JOIN branch b ON b.id = r.branch WHERE r.id = ?1";
@@ -289,7 +289,7 @@ impl Engine {
                 found = Some((Some(file), placed.image));
             }
         }
-        // no change names it: it has been as it is since it was first seen
+        // no change names it, so it is unchanged since it was first recorded
         if found.is_none()
             && let Some(row) =
                 file_state::get(conn, self.here.root, path)?.filter(|r| r.file.is_none())
@@ -317,21 +317,24 @@ impl Engine {
             }),
             Some((_, Image::Symlink { .. })) => Err(link(path)),
             Some((_, Image::Opaque(why))) => Err(not_kept(path, why)),
-            Some((_, Image::Absent)) | None if self.root.look(path)?.is_dir => Err(directory(path)),
+            Some((_, Image::Absent)) | None if self.root.read_entry(path)?.is_dir => {
+                Err(directory(path))
+            }
             Some((_, Image::Absent | Image::InGit { .. })) | None => {
                 Err(missing(path, &format!("at {node}")))
             }
         }
     }
 
-    /// Whether the rules, as they are now, hide a path.
+    /// True if the current rules hide a path.
     pub(crate) fn is_hidden(&self, path: &RelPath) -> bool {
         let base = Rules::base(&self.root.excludes());
         let mut text = |file: &RelPath| read_small(&self.root.path.join(file.to_path()), false);
         was_ignored(&base, path, &mut text)
     }
 
-    /// What the rules hide is not the user's for want of a record: it has none.
+    /// Returns an error for an ignored file: without a record, its lines must not count as the
+    /// user's.
     fn refuse_ignored(&self, path: &RelPath) -> Result<()> {
         if self.is_hidden(path) {
             return Err(Error::refused(
@@ -339,7 +342,7 @@ impl Engine {
                     "{} is not recorded: your ignore rules exclude it",
                     path.display()
                 ),
-                "it is recorded from the moment an edit tool names it, or the rules change",
+                "it will be recorded once an edit tool names it, or the rules change",
             ));
         }
         Ok(())
@@ -347,10 +350,10 @@ impl Engine {
 
     fn answer(&self, path: &RelPath, text: Vec<u8>, runs: &Runs) -> Result<Blame> {
         let mut authors = self.authors(path, runs)?;
-        let nobody = || Arc::new(Author::unrecorded(By::Before));
+        let unknown = || Arc::new(Author::unrecorded(By::Before));
         let mut start = 1;
         let runs = runs.iter().map(|(count, owner)| {
-            let author = Arc::clone(authors.entry(owner).or_insert_with(nobody));
+            let author = Arc::clone(authors.entry(owner).or_insert_with(unknown));
             let run = BlameRun {
                 start,
                 count,
@@ -364,9 +367,9 @@ impl Engine {
     }
 }
 
-fn text_of(path: &RelPath, look: &mut DiskEntry) -> Result<Vec<u8>> {
-    match (&look.image, look.bytes.take()) {
-        _ if look.is_dir => Err(directory(path)),
+fn text_of(path: &RelPath, entry: &mut DiskEntry) -> Result<Vec<u8>> {
+    match (&entry.image, entry.bytes.take()) {
+        _ if entry.is_dir => Err(directory(path)),
         (Image::File { .. }, Some(bytes)) => {
             refuse_binary(path, &bytes)?;
             Ok(bytes)
@@ -382,7 +385,7 @@ fn text_of(path: &RelPath, look: &mut DiskEntry) -> Result<Vec<u8>> {
 
 fn too_long(path: &RelPath) -> Error {
     Error::refused(
-        format!("{} is too large to be told apart by lines", path.display()),
+        format!("{} is too large to be compared by lines", path.display()),
         Hint::terminal(format!(
             "`backstitch log --path {}` shows who changed it",
             path.display()
@@ -406,7 +409,7 @@ fn refuse_binary(path: &RelPath, bytes: &[u8]) -> Result<()> {
 fn link(path: &RelPath) -> Error {
     Error::refused(
         format!("{} is a symbolic link: it has no lines", path.display()),
-        "name the file that it leads to",
+        "name the target of the link",
     )
 }
 
@@ -414,10 +417,10 @@ fn not_kept(path: &RelPath, why: Opaque) -> Error {
     let why = match why {
         Opaque::TooLarge => "it is too large",
         Opaque::Unreadable => "it cannot be read",
-        Opaque::Special => "it is no file",
+        Opaque::Special => "it is not a regular file",
     };
     Error::refused(
-        format!("the content of {} is not kept: {why}", path.display()),
+        format!("the content of {} is not captured: {why}", path.display()),
         Hint::terminal("`backstitch status` lists what is not captured"),
     )
 }

@@ -1,4 +1,4 @@
-//! Removing the whole history of a workspace. No file of the workspace is touched.
+//! Removal of the whole history of a workspace. No file of the workspace is touched.
 
 use std::path::PathBuf;
 
@@ -13,25 +13,25 @@ use crate::roots;
 use crate::store::{self, Durable, gaps};
 use crate::workspace;
 
-/// A call that was opened longer ago than this, in microseconds, belongs to an agent that is no more at work.
-const AT_WORK: i64 = 12 * 3600 * 1_000_000;
+/// A call that was opened longer ago than this, in microseconds, belongs to an agent that no longer runs.
+const MAX_CALL_AGE: i64 = 12 * 3600 * 1_000_000;
 
-/// What a clear would remove, and what speaks against it.
+/// Effect of a clear, and reasons against it.
 #[derive(Clone, Debug)]
 pub struct Clearing {
     pub status: Status,
-    /// Tool calls that are under way.
+    /// Tool calls in progress.
     pub open_calls: i64,
     /// Other directories that share this history.
     pub others: Vec<PathBuf>,
 }
 
 impl Engine {
-    /// Tool calls under way in this directory that may write.
+    /// Counts the tool calls in progress in this directory that may write.
     pub fn open_calls(&self) -> Result<usize> {
         Ok(self.store.conn.query_row(
             "SELECT COUNT(*) FROM call WHERE closed IS NULL AND opened > ?1 AND root = ?2 AND effect > 0",
-            params![store::now() - AT_WORK, self.here.root],
+            params![store::now() - MAX_CALL_AGE, self.here.root],
             |r| r.get(0),
         )?)
     }
@@ -45,23 +45,23 @@ impl Engine {
         let others: Vec<PathBuf> = others.iter().map(|path| bytes_path(path)).collect();
         let others: Vec<PathBuf> = others.into_iter().filter(|dir| dir.is_dir()).collect();
         if !roots::is_first(conn, self.here.root)? {
-            let of = others.first().map_or_else(
+            let origin = others.first().map_or_else(
                 || "another directory".to_owned(),
                 |dir| dir.display().to_string(),
             );
             return Err(Error::refused(
                 format!(
-                    "{} was forked, and shares the history of {of}",
+                    "{} was forked and shares the history of {origin}",
                     self.root().display()
                 ),
                 Hint::terminal(
-                    "`backstitch clear` there removes it; `backstitch branch delete` gives up a branch alone",
+                    "run `backstitch clear` there to remove it, or `backstitch branch delete` to delete only a branch",
                 ),
             ));
         }
         let open_calls = conn.query_row(
             "SELECT COUNT(*) FROM call WHERE closed IS NULL AND opened > ?1",
-            [store::now() - AT_WORK],
+            [store::now() - MAX_CALL_AGE],
             |r| r.get(0),
         )?;
         Ok(Clearing {
@@ -71,13 +71,13 @@ impl Engine {
         })
     }
 
-    /// Removes all that was ever recorded. Directories that were forked from this one are workspaces of
-    /// their own from then on. Refused while a restore or a capture is under way.
+    /// Removes everything that was ever recorded. Directories that were forked from this one become workspaces of
+    /// their own. Refused while a restore or a capture is in progress.
     pub fn clear(&mut self) -> Result<Clearing> {
         let lock = self.store.restore_lock(true, Self::RESTORE_WAIT)?;
         let _lock = lock.ok_or_else(|| {
             Error::refused(
-                "a rewind is under way, or a capture that does not end",
+                "a rewind or a capture is in progress",
                 "try again in a moment",
             )
         })?;
@@ -85,7 +85,7 @@ impl Engine {
         let removed = self.clearing()?;
         let gaps = gaps::take(&self.store.conn, &self.store.dir)?;
         let here = self.here;
-        // everything that refers to anything goes
+        // every reference is removed with its target
         self.store.conn.execute_batch("PRAGMA foreign_keys=OFF")?;
         let emptied = self.store.write(Durable::Power, |conn| empty(conn, here));
         self.store.conn.execute_batch("PRAGMA foreign_keys=ON")?;
@@ -101,8 +101,8 @@ impl Engine {
     }
 }
 
-/// Leaves this root alone, at the beginning of a branch `main`, as in a new store. The numbers of edits and
-/// operations go on, so that none means two things.
+/// Keeps only this root, at the beginning of a branch `main`, as in a new store. The numbers of edits and operations
+/// continue, so that no number has two meanings.
 fn empty(conn: &Connection, here: Here) -> Result<()> {
     let mut select = conn.prepare(
         "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'

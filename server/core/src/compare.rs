@@ -1,4 +1,4 @@
-//! What differs between two states: checkpoints, heads of branches, the disk.
+//! Differences between two states: checkpoints, heads of branches, the disk.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -9,11 +9,11 @@ use crate::merge::is_text;
 use crate::model::{ContentId, FileVersion, Image, NodeId, RelPath};
 use crate::worktree::file_state;
 
-/// Larger texts, and more pairs of texts than these, are not compared for their likeness.
-const LARGEST: u64 = 1 << 20;
-const PAIRS: usize = 400;
+/// Limits of similarity detection: text size, and number of text pairs.
+const MAX_SIZE: u64 = 1 << 20;
+const MAX_PAIRS: usize = 400;
 
-/// A file at two points of the history; the paths differ where it was renamed between them.
+/// A file at two points of the history. The paths differ if it was renamed in between.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delta {
     pub old: FileVersion,
@@ -21,17 +21,17 @@ pub struct Delta {
 }
 
 impl Engine {
-    /// What differs between two nodes, by path.
+    /// Returns the differences between two nodes, by path.
     pub fn compare(&self, from: NodeId, to: NodeId) -> Result<Vec<Delta>> {
         let _moment = self.store.reading()?;
         let ancestry = Ancestry::new(&self.store.conn);
         let common = ancestry.common(from, to)?;
-        let apart = common != Some(from) && common != Some(to);
+        let diverged = common != Some(from) && common != Some(to);
         let mut deltas = Vec::new();
         for file in self.files_between(&ancestry, from, to)? {
             let state = |node| -> Result<FileVersion> {
-                // on one chain, the earliest known state stands for what was not known before
-                if apart && !self.known_at(&ancestry, file, node)? {
+                // on one chain, the earliest known state stands for unknown earlier states
+                if diverged && !self.known_at(&ancestry, file, node)? {
                     return Ok(None);
                 }
                 history::state_at(&ancestry, file, node)
@@ -49,29 +49,29 @@ impl Engine {
         Ok(deltas)
     }
 
-    /// Joins what is gone with what has come where at least half of it is the same, and exactly one candidate is
-    /// on each side: a file renamed and edited at once. For people: the history knows them as two files.
-    pub fn joined_by_likeness(&self, deltas: Vec<Delta>) -> Result<Vec<Delta>> {
+    /// Joins a deletion and a creation into a rename if at least half of the file is the same, and
+    /// each side has exactly one candidate. For display only: the history has them as two files.
+    pub fn join_similar(&self, deltas: Vec<Delta>) -> Result<Vec<Delta>> {
         let text = |state: &FileVersion| -> Result<Option<Vec<u8>>> {
             match state.as_ref().map(|p| p.image) {
-                Some(Image::File { content, size, .. }) if size > 0 && size <= LARGEST => {
+                Some(Image::File { content, size, .. }) if size > 0 && size <= MAX_SIZE => {
                     Ok(Some(self.store.content(&content)?).filter(|t| is_text(t)))
                 }
                 _ => Ok(None),
             }
         };
-        let (mut gone, mut come) = (Vec::new(), Vec::new());
+        let (mut deleted, mut created) = (Vec::new(), Vec::new());
         for (at, delta) in deltas.iter().enumerate() {
             match (&delta.old, &delta.new) {
-                (Some(_), None) => gone.push(at),
-                (None, Some(_)) => come.push(at),
+                (Some(_), None) => deleted.push(at),
+                (None, Some(_)) => created.push(at),
                 _ => {}
             }
         }
-        if gone.is_empty() || come.is_empty() || gone.len() * come.len() > PAIRS {
+        if deleted.is_empty() || created.is_empty() || deleted.len() * created.len() > MAX_PAIRS {
             return Ok(deltas);
         }
-        let read = |ats: Vec<usize>, new: bool| -> Result<Vec<(usize, Vec<u8>)>> {
+        let read = |indices: Vec<usize>, new: bool| -> Result<Vec<(usize, Vec<u8>)>> {
             let state = |at: usize| {
                 if new {
                     &deltas[at].new
@@ -79,15 +79,15 @@ impl Engine {
                     &deltas[at].old
                 }
             };
-            let texts = ats.into_iter().map(|at| Ok((at, text(state(at))?)));
+            let texts = indices.into_iter().map(|at| Ok((at, text(state(at))?)));
             let texts = texts.collect::<Result<Vec<_>>>()?.into_iter();
             Ok(texts.filter_map(|(at, text)| Some((at, text?))).collect())
         };
-        let (gone, come) = (read(gone, false)?, read(come, true)?);
+        let (deleted, created) = (read(deleted, false)?, read(created, true)?);
         let mut pairs = Vec::new();
-        for (old, a) in &gone {
-            for (new, b) in &come {
-                if are_alike(a, b) {
+        for (old, a) in &deleted {
+            for (new, b) in &created {
+                if are_similar(a, b) {
                     pairs.push((*old, *new));
                 }
             }
@@ -113,8 +113,8 @@ impl Engine {
             .collect())
     }
 
-    /// What differs between a node and the disk, which is looked at now: what has changed there becomes
-    /// a node like any other find. `only`: files that alone matter, if any.
+    /// Returns the differences between a node and the disk. The disk is scanned first, and changes
+    /// become a node as usual. `only` limits the files that matter, if not empty.
     pub fn compare_with_disk(&mut self, from: NodeId, only: &[RelPath]) -> Result<Vec<Delta>> {
         let conn = &self.store.conn;
         let mut files = BTreeSet::new();
@@ -122,13 +122,13 @@ impl Engine {
             let is_file = file_state::row(conn, self.here.root, path)?.is_some();
             files.extend(is_file.then(|| path.clone()));
         }
-        let settled = !self.always_scan
+        let is_current = !self.always_scan
             && !only.is_empty()
             && files.len() == only.len()
-            && self.nobody_is_at_work()?
-            && self.are_as_recorded(&files)?;
-        if !settled {
-            self.look()?;
+            && self.no_agent_is_active()?
+            && self.match_record(&files)?;
+        if !is_current {
+            self.record_changes()?;
         }
         match self.head()? {
             Some(head) => self.compare(from, head),
@@ -137,9 +137,9 @@ impl Engine {
     }
 }
 
-/// Whether at least half of the larger text stands in the other, counted in bytes of whole lines, wherever these
-/// stand.
-fn are_alike(a: &[u8], b: &[u8]) -> bool {
+/// True if at least half of the larger text is in the other, counted in bytes of whole lines at any
+/// position.
+fn are_similar(a: &[u8], b: &[u8]) -> bool {
     let larger = a.len().max(b.len());
     if 2 * a.len().min(b.len()) < larger {
         return false;
@@ -158,21 +158,21 @@ fn are_alike(a: &[u8], b: &[u8]) -> bool {
     2 * same >= larger
 }
 
-/// Joins what is gone and what has come: at one path it is a change of what stands there; with one
-/// content, and exactly one candidate on each side, it is a rename.
+/// Joins deletions and creations. At one path they are a change of the file. With one content and
+/// exactly one candidate on each side, they are a rename.
 fn joined(deltas: Vec<Delta>) -> Vec<Delta> {
-    let mut whole = Vec::new();
-    let mut gone: BTreeMap<RelPath, Image> = BTreeMap::new();
-    let mut come: BTreeMap<RelPath, Image> = BTreeMap::new();
+    let mut joined_deltas = Vec::new();
+    let mut deleted: BTreeMap<RelPath, Image> = BTreeMap::new();
+    let mut created: BTreeMap<RelPath, Image> = BTreeMap::new();
     for delta in deltas {
         match (&delta.old, &delta.new) {
             (Some(old), None) => {
-                gone.insert(old.path.clone(), old.image);
+                deleted.insert(old.path.clone(), old.image);
             }
             (None, Some(new)) => {
-                come.insert(new.path.clone(), new.image);
+                created.insert(new.path.clone(), new.image);
             }
-            _ => whole.push(delta),
+            _ => joined_deltas.push(delta),
         }
     }
     let placed = |path: &RelPath, image: Image| {
@@ -181,17 +181,17 @@ fn joined(deltas: Vec<Delta>) -> Vec<Delta> {
             image,
         })
     };
-    let paths: Vec<RelPath> = gone
+    let paths: Vec<RelPath> = deleted
         .keys()
-        .filter(|p| come.contains_key(p))
+        .filter(|p| created.contains_key(p))
         .cloned()
         .collect();
     for path in paths {
-        if let (Some(old), Some(new)) = (gone.remove(&path), come.remove(&path))
+        if let (Some(old), Some(new)) = (deleted.remove(&path), created.remove(&path))
             && old != new
         {
             let (old, new) = (placed(&path, old), placed(&path, new));
-            whole.push(Delta { old, new });
+            joined_deltas.push(Delta { old, new });
         }
     }
     let by_content = |side: &BTreeMap<RelPath, Image>| {
@@ -205,24 +205,26 @@ fn joined(deltas: Vec<Delta>) -> Vec<Delta> {
         }
         by
     };
-    let came = by_content(&come);
-    for (content, from) in by_content(&gone) {
-        if let ([from], Some([to])) = (from.as_slice(), came.get(&content).map(Vec::as_slice))
-            && let (Some(old), Some(new)) = (gone.remove(from), come.remove(to))
+    let created_by_content = by_content(&created);
+    for (content, from) in by_content(&deleted) {
+        if let ([from], Some([to])) = (
+            from.as_slice(),
+            created_by_content.get(&content).map(Vec::as_slice),
+        ) && let (Some(old), Some(new)) = (deleted.remove(from), created.remove(to))
         {
             let (old, new) = (placed(from, old), placed(to, new));
-            whole.push(Delta { old, new });
+            joined_deltas.push(Delta { old, new });
         }
     }
-    whole.extend(gone.iter().map(|(path, image)| Delta {
+    joined_deltas.extend(deleted.iter().map(|(path, image)| Delta {
         old: placed(path, *image),
         new: None,
     }));
-    whole.extend(come.iter().map(|(path, image)| Delta {
+    joined_deltas.extend(created.iter().map(|(path, image)| Delta {
         old: None,
         new: placed(path, *image),
     }));
-    whole
+    joined_deltas
 }
 
 #[cfg(test)]
@@ -249,14 +251,14 @@ mod tests {
         all
     }
 
-    fn gone(path: &str, text: &str) -> Delta {
+    fn deleted(path: &str, text: &str) -> Delta {
         Delta {
             old: Some(at(path, text)),
             new: None,
         }
     }
 
-    fn come(path: &str, text: &str) -> Delta {
+    fn created(path: &str, text: &str) -> Delta {
         Delta {
             old: None,
             new: Some(at(path, text)),
@@ -264,16 +266,19 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_where_something_went_is_a_change() {
-        assert_eq!(shown(vec![gone("a", "1"), come("a", "2")]), ["a a"]);
-        assert_eq!(shown(vec![gone("a", "1"), come("a", "1")]), [""; 0]);
+    fn a_creation_at_a_deleted_path_is_a_change() {
+        assert_eq!(shown(vec![deleted("a", "1"), created("a", "2")]), ["a a"]);
+        assert_eq!(shown(vec![deleted("a", "1"), created("a", "1")]), [""; 0]);
     }
 
     #[test]
-    fn the_same_content_elsewhere_is_a_rename_if_nothing_else_can_be_meant() {
-        assert_eq!(shown(vec![gone("a", "1"), come("b", "1")]), ["a b"]);
-        let two = vec![gone("a", "1"), come("b", "1"), come("c", "1")];
+    fn the_same_content_elsewhere_is_a_rename_if_it_is_unambiguous() {
+        assert_eq!(shown(vec![deleted("a", "1"), created("b", "1")]), ["a b"]);
+        let two = vec![deleted("a", "1"), created("b", "1"), created("c", "1")];
         assert_eq!(shown(two), ["- b", "- c", "a -"]);
-        assert_eq!(shown(vec![gone("a", ""), come("b", "")]), ["- b", "a -"]);
+        assert_eq!(
+            shown(vec![deleted("a", ""), created("b", "")]),
+            ["- b", "a -"]
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Owns what `backstitch diff` prints of one file: hunks, patches for `git apply`, changed words.
+//! Diffs of one file for `backstitch diff`: hunks, patches for `git apply`, changed words.
 //!
 //! Knows no store and no project: a file is two sides with a path, a mode and bytes.
 
@@ -47,7 +47,7 @@ impl<'a> FileDiff<'a> {
         (bytes(self.old), bytes(self.new))
     }
 
-    /// Whether a file became a symlink, or a symlink a file.
+    /// True if a file became a symlink, or a symlink a file.
     fn changes_type(&self) -> bool {
         match (self.old, self.new) {
             (Some(old), Some(new)) => old.mode & TYPE != new.mode & TYPE,
@@ -55,7 +55,7 @@ impl<'a> FileDiff<'a> {
         }
     }
 
-    /// The path that goes into hunk ids, and that [`pick`] wants; the same in both directions.
+    /// The path used in hunk ids, which [`pick`] expects. It is the same in both directions.
     pub fn hunk_path(&self) -> &'a [u8] {
         let (old, new) = (self.old.or(self.new), self.new.or(self.old));
         let path = |side: Option<Side<'a>>| side.map_or(&b""[..], |side| side.path);
@@ -74,8 +74,8 @@ pub struct Hunk {
     pub new: Range<usize>,
 }
 
-/// The changed regions, in order. None for binaries, and for a file that became a symlink or the
-/// other way round: those cannot be taken in parts.
+/// Returns the changed regions in order. Returns none for binaries, and for a file that became a
+/// symlink or the reverse: those cannot be applied in parts.
 pub fn hunks(d: &FileDiff) -> Vec<Hunk> {
     if is_binary(d) || d.changes_type() {
         return Vec::new();
@@ -84,7 +84,7 @@ pub fn hunks(d: &FileDiff) -> Vec<Hunk> {
     Comparison::of(old, new).hunks(d.hunk_path())
 }
 
-/// How many lines were added and removed, in this order; none of binaries.
+/// Returns the lines added and removed, in this order; zero for binaries.
 pub fn line_counts(d: &FileDiff) -> (usize, usize) {
     if is_binary(d) {
         return (0, 0);
@@ -93,7 +93,7 @@ pub fn line_counts(d: &FileDiff) -> (usize, usize) {
     if d.changes_type() {
         return (lines(new).len(), lines(old).len());
     }
-    // how many lines differ does not depend on the equal ends, which are passed over as bytes
+    // the number of differing lines does not depend on the equal ends, which are skipped as bytes
     let (above, below) = equal_ends(old, new);
     let middle = |text: &'_ [u8]| above..text.len() - below;
     let compared = Comparison::ordered(new < old, &old[middle(old)], &new[middle(new)]);
@@ -105,15 +105,16 @@ pub fn line_counts(d: &FileDiff) -> (usize, usize) {
         })
 }
 
-/// Whether lines mean nothing to this file: one of its sides holds a NUL byte.
+/// True if one side is binary: it contains a NUL byte.
 pub fn is_binary(d: &FileDiff) -> bool {
     let (old, new) = d.bytes();
     !is_text(old) || !is_text(new)
 }
 
-/// Applies only those hunks of `old` → `new` that `ids` names; the second is how many were found.
+/// Applies only the hunks of `old` → `new` listed in `ids`. Returns the bytes and the number of
+/// hunks found.
 ///
-/// `path` is the [`FileDiff::hunk_path`] under which [`hunks`] gave out the ids.
+/// `path` is the [`FileDiff::hunk_path`] used for these ids in [`hunks`].
 pub fn pick(old: &[u8], new: &[u8], path: &[u8], ids: &[&str]) -> (Vec<u8>, usize) {
     if !is_text(old) || !is_text(new) {
         return (old.to_vec(), 0);
@@ -140,7 +141,7 @@ fn push_lines(bytes: &mut Vec<u8>, lines: &[&[u8]]) {
     }
 }
 
-/// Two texts as lines with their terminators, and what changed.
+/// Two texts as lines with their terminators, and the changes between them.
 #[derive(Debug)]
 struct Comparison<'t> {
     old: Vec<&'t [u8]>,
@@ -149,8 +150,8 @@ struct Comparison<'t> {
 }
 
 impl<'t> Comparison<'t> {
-    /// Swapping the texts swaps the changes and nothing else. The algorithm alone does not give
-    /// that, so it always sees the two texts in the same order.
+    /// Swapping the texts swaps the changes and nothing else. The algorithm alone does not ensure
+    /// that, so it always gets the two texts in the same order.
     fn of(old: &'t [u8], new: &'t [u8]) -> Self {
         Self::ordered(new < old, old, new)
     }
@@ -171,7 +172,7 @@ impl<'t> Comparison<'t> {
     }
 
     fn hunks(&self, path: &[u8]) -> Vec<Hunk> {
-        let mut seen: HashMap<blake3::Hash, u64> = HashMap::new();
+        let mut counts: HashMap<blake3::Hash, u64> = HashMap::new();
         self.changes
             .iter()
             .map(|change| {
@@ -183,8 +184,8 @@ impl<'t> Comparison<'t> {
                     hasher.update(&(part.len() as u64).to_le_bytes());
                     hasher.update(part);
                 }
-                // Identical hunks of one file are told apart by counting them.
-                let occurrence = seen.entry(hasher.finalize()).or_default();
+                // identical hunks of one file are distinguished by a counter
+                let occurrence = counts.entry(hasher.finalize()).or_default();
                 hasher.update(&occurrence.to_le_bytes());
                 *occurrence += 1;
                 Hunk {
@@ -197,7 +198,8 @@ impl<'t> Comparison<'t> {
     }
 }
 
-/// Lines added and removed between two contents, and whether they are binary: (added, removed, binary).
+/// Returns the lines added and removed between two contents, and true if they are binary: (added,
+/// removed, binary).
 pub fn count(old: &[u8], new: &[u8]) -> (usize, usize, bool) {
     let side = |bytes| {
         Some(Side {

@@ -1,4 +1,4 @@
-//! The engine: one opened store of one workspace. The faces talk to this alone.
+//! The engine: one opened store of one workspace. The command line and the language server use only this.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ use crate::worktree::recorder;
 
 pub type Tree = BTreeMap<RelPath, Image>;
 
-/// How far a long piece of work is.
+/// Progress of a long operation.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress {
     pub what: &'static str,
@@ -41,7 +41,7 @@ pub struct Status {
     pub root: PathBuf,
     pub store: PathBuf,
     pub store_bytes: u64,
-    /// Of it what is needed; the rest is room to be filled again.
+    /// Bytes in use. The rest of `store_bytes` is free space that the store can reuse.
     pub live_bytes: u64,
     pub branch: String,
     pub head: Option<NodeId>,
@@ -54,17 +54,17 @@ pub struct Status {
     pub coverage: Coverage,
     pub open_calls: i64,
     pub open_operation: Option<OpId>,
-    /// What hooks could not record and no node has taken up yet.
+    /// Gaps that hooks could not record and that are in no node yet.
     pub gaps: Vec<String>,
-    /// The process that watches the files, if one does.
+    /// Process id of the recorder that watches the files, if one runs.
     pub recorder: Option<u32>,
-    /// Language servers at work.
+    /// Running language servers.
     pub editors: Vec<EditorInfo>,
-    /// The documents that they have not saved.
+    /// Documents with unsaved text.
     pub unsaved: Vec<(EditorId, RelPath)>,
-    /// Text that editors left unsaved when they died.
+    /// Unsaved text of editors that died.
     pub orphans: Vec<Orphan>,
-    /// Files that wait for a save.
+    /// Files whose restored text an editor has not saved yet.
     pub pending_saves: Vec<PendingSave>,
 }
 
@@ -74,26 +74,26 @@ pub struct Engine {
     pub(crate) root: Root,
     pub(crate) here: Here,
     pub(crate) progress: ProgressSink,
-    /// How long to wait for a recorder's answer.
+    /// Maximum time to wait for a recorder's answer.
     pub(crate) recorder_timeout: Duration,
-    /// How many walks over the tree a recorder has walks_avoided.
+    /// Number of walks of the tree that a recorder made unnecessary.
     pub(crate) walks_avoided: u64,
-    /// Not to plan by looking at what a plan concerns alone.
+    /// Disables planning without a full scan.
     pub(crate) always_scan: bool,
     notice: Option<String>,
 }
 
-/// Who wants to hear how far a piece of work is, and may not want it any more.
+/// Progress callback and cancellation flag.
 #[derive(Default)]
 pub(crate) struct ProgressSink {
-    tell: Option<Box<dyn FnMut(Progress) + Send>>,
+    callback: Option<Box<dyn FnMut(Progress) + Send>>,
     off: Option<Arc<AtomicBool>>,
 }
 
 impl ProgressSink {
     pub(crate) fn call(&mut self, progress: Progress) {
-        if let Some(tell) = &mut self.tell {
-            tell(progress);
+        if let Some(callback) = &mut self.callback {
+            callback(progress);
         }
     }
 
@@ -103,7 +103,7 @@ impl ProgressSink {
             .is_some_and(|off| off.load(Ordering::Relaxed))
     }
 
-    /// What says that it is called off.
+    /// Returns the cancellation flag.
     pub(crate) fn off(&self) -> Option<Arc<AtomicBool>> {
         self.off.clone()
     }
@@ -111,12 +111,12 @@ impl ProgressSink {
 
 impl std::fmt::Debug for ProgressSink {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Told({})", self.tell.is_some())
+        write!(f, "ProgressSink({})", self.callback.is_some())
     }
 }
 
 impl Status {
-    /// Of a workspace without a store.
+    /// Status of a workspace without a store.
     pub fn nothing(workspace: &Workspace) -> Self {
         Self {
             root: workspace.root.clone(),
@@ -144,8 +144,8 @@ impl Status {
 }
 
 impl Engine {
-    /// Opens the store of a workspace, which is made at the first time. What a process left half done
-    /// when it died is finished or undone before anything else.
+    /// Opens the store of a workspace, and creates it the first time. Work that a process left unfinished when it
+    /// died is finished or rolled back first.
     pub fn open(workspace: &Workspace) -> Result<Self> {
         Self::open_or_make(workspace, true)
     }
@@ -165,14 +165,14 @@ impl Engine {
         }
         crate::forks::finish_left(&store, &workspace.root)?;
         let identity = root.identity();
-        if !roots::settle(&store, workspace, identity)? {
-            let again = workspace.again()?;
-            return if again == *workspace {
-                Err(cut_off(workspace))
-            } else if make || Store::exists(&again.store_dir)? {
-                Self::open_or_make(&again, make)
+        if !roots::reconcile(&store, workspace, identity)? {
+            let found_again = workspace.again()?;
+            return if found_again == *workspace {
+                Err(interrupted_fork(workspace))
+            } else if make || Store::exists(&found_again.store_dir)? {
+                Self::open_or_make(&found_again, make)
             } else {
-                Err(Error::NoStore(again.root))
+                Err(Error::NoStore(found_again.root))
             };
         }
         let path = os_bytes(workspace.root.as_os_str());
@@ -182,33 +182,33 @@ impl Engine {
                 .query_row([&path], |r| Ok((r.get(0)?, r.get(1)?)))
                 .optional()?)
         };
-        let gone_on = || {
+        let branch_lost = || {
             Error::refused(
                 format!(
-                    "the branch of {} went on elsewhere, and where it stood is not known",
+                    "another directory took over the branch of {}, and its last checkpoint is not known",
                     workspace.root.display()
                 ),
-                "move what you need of it elsewhere, remove it, and fork again",
+                "move the files you need elsewhere, remove the directory, and fork again",
             )
         };
-        let mut went_on = None;
+        let mut new_branch = None;
         let here = match found(&store.conn)? {
             Some((root, Some(branch))) => Here { root, branch },
             Some((_, None)) => store.write(Durable::Power, |conn| match found(conn)? {
-                // another process may have been first
+                // another process may have done this first
                 Some((root, Some(branch))) => Ok(Here { root, branch }),
                 Some((root, None)) => {
-                    let branch = roots::branch_again(conn, root)?.ok_or_else(gone_on)?;
-                    went_on = Some(branch);
+                    let branch = roots::branch_again(conn, root)?.ok_or_else(branch_lost)?;
+                    new_branch = Some(branch);
                     Ok(Here { root, branch })
                 }
-                None => Err(gone_on()),
+                None => Err(branch_lost()),
             })?,
             None if workspace.shared => {
-                return Err(cut_off(workspace));
+                return Err(interrupted_fork(workspace));
             }
             None => store.write(Durable::Power, |conn| {
-                // another process may have been first
+                // another process may have done this first
                 if let Some((root, Some(branch))) = found(conn)? {
                     return Ok(Here { root, branch });
                 }
@@ -238,22 +238,22 @@ impl Engine {
             root,
             here,
             progress: ProgressSink::default(),
-            recorder_timeout: recorder::PATIENCE,
+            recorder_timeout: recorder::ANSWER_TIMEOUT,
             walks_avoided: 0,
             always_scan: false,
             notice: None,
         };
         engine.recover()?;
-        if went_on.is_some() {
+        if new_branch.is_some() {
             engine.notice = Some(format!(
-                "the branch of this directory went on elsewhere; here it goes on as {}",
+                "another directory took over the branch of this one, which is now on {}",
                 engine.branch_name()?
             ));
         }
         Ok(engine)
     }
 
-    /// As `open`, for who only asks: a workspace without a store stays without one.
+    /// Like `open`, but creates no store.
     pub fn open_existing(workspace: &Workspace) -> Result<Self> {
         if Store::exists(&workspace.store_dir)? {
             Self::open_or_make(workspace, false)
@@ -262,8 +262,8 @@ impl Engine {
         }
     }
 
-    /// Another process may have switched to another branch. Before something is done, to be asked with a lock
-    /// held that keeps it from doing so again.
+    /// Reads the current branch and settings again, since another process may have switched. Call it before a write,
+    /// with a lock held that prevents a switch.
     pub fn refresh(&mut self) -> Result<()> {
         self.here.branch = self
             .store
@@ -274,39 +274,39 @@ impl Engine {
         Ok(())
     }
 
-    /// The settings as they are now.
+    /// Returns the current settings.
     pub fn config(&self) -> Arc<Config> {
         self.root.settings()
     }
 
-    /// Has scans tell how far they are.
-    pub fn on_progress(&mut self, tell: impl FnMut(Progress) + Send + 'static) {
-        self.progress.tell = Some(Box::new(tell));
+    /// Sets a callback for the progress of scans.
+    pub fn on_progress(&mut self, callback: impl FnMut(Progress) + Send + 'static) {
+        self.progress.callback = Some(Box::new(callback));
     }
 
-    /// From now on, scans end with `Error::CalledOff` once this is set. What has begun to change files is carried
-    /// through all the same.
+    /// Sets a cancellation flag: scans end with `Error::CalledOff` once it is set. A restore that has begun to change
+    /// files is finished all the same.
     pub fn call_off_with(&mut self, off: Arc<AtomicBool>) {
         self.progress.off = Some(off);
     }
 
-    /// Nobody waits for this any more.
-    pub fn tell_nobody(&mut self) {
+    /// Removes the progress callback and the cancellation flag.
+    pub fn clear_progress(&mut self) {
         self.progress = ProgressSink::default();
     }
 
-    /// For tests: how long to wait for a recorder's answer.
+    /// For tests: sets the maximum time to wait for a recorder's answer.
     #[doc(hidden)]
     pub fn wait_for_recorder(&mut self, recorder_timeout: Duration) {
         self.recorder_timeout = recorder_timeout;
     }
 
-    /// How many walks over the tree a recorder has walks_avoided this one.
-    pub fn walks_spared(&self) -> u64 {
+    /// For tests: number of walks of the tree that a recorder made unnecessary.
+    pub fn walks_avoided(&self) -> u64 {
         self.walks_avoided
     }
 
-    /// What happened when it was opened that the user should know.
+    /// Message for the user about something that happened when the store was opened.
     pub fn notice(&self) -> Option<&str> {
         self.notice.as_deref()
     }
@@ -334,7 +334,7 @@ impl Engine {
     /// The timeline, newest first.
     pub fn log(&self, filter: &LogFilter) -> Result<Vec<Entry>> {
         if filter.text.is_some() {
-            history::full_text::follow(&self.store, &mut |_, _| {})?;
+            history::full_text::update(&self.store, &mut |_, _| {})?;
         }
         let moment = self.store.reading()?;
         let (entries, counts) = history::log(&self.store, self.here, filter)?;
@@ -343,12 +343,12 @@ impl Engine {
         Ok(entries)
     }
 
-    /// Takes up what a search for words has not seen yet. Searching does so too; here it tells how far it is.
+    /// Brings the full-text index up to date and reports progress. A search does so, too.
     pub fn read_words(&mut self) -> Result<()> {
         let progress = &mut self.progress;
-        history::full_text::follow(&self.store, &mut |done, total| {
+        history::full_text::update(&self.store, &mut |done, total| {
             progress.call(Progress {
-                what: "reading words",
+                what: "indexing text",
                 done,
                 total: Some(total),
             });
@@ -363,24 +363,23 @@ impl Engine {
         Ok(entry)
     }
 
-    /// A check for tests: edits of which the timeline of any branch would say something else than its sets in
-    /// force do.
+    /// For tests: returns edits whose state in the timeline of a branch differs from its set in force.
     #[doc(hidden)]
-    pub fn misjudged(&self) -> Result<Vec<crate::model::ChangeId>> {
+    pub fn inconsistent_edits(&self) -> Result<Vec<crate::model::ChangeId>> {
         let _moment = self.store.reading()?;
         let heads = self.branches()?.into_iter().filter_map(|b| b.head);
         let wrong: Vec<Vec<_>> = heads
-            .map(|head| history::misjudged(&self.store.conn, head))
+            .map(|head| history::inconsistent_edits(&self.store.conn, head))
             .collect::<Result<_>>()?;
         Ok(wrong.concat())
     }
 
-    /// The node that a reference means: `c12`, `c12^`, `t4`, `@`, `@~2`, a tag, a branch, a label.
+    /// Resolves a reference to a node: `c12`, `c12^`, `t4`, `@`, `@~2`, a tag, a branch, a label.
     pub fn resolve(&self, rev: &str) -> Result<NodeId> {
         history::resolve(&self.store.conn, self.here, rev)
     }
 
-    /// Whether a reference goes by the head of the current branch: `@`, `@~2`, the branch's name.
+    /// True if a reference is relative to the head of the current branch: `@`, `@~2`, the branch's name.
     pub fn names_head(&self, rev: &str) -> Result<bool> {
         let recorded = self.head()?.is_some();
         Ok(recorded && history::names_head(rev, &self.branch_name()?))
@@ -396,7 +395,7 @@ impl Engine {
         history::operations(&self.store.conn)
     }
 
-    /// The nodes of steps that belong to the turn of this node, oldest first.
+    /// Returns the step nodes of this node's turn, oldest first.
     pub fn turn_steps(&self, node: NodeId) -> Result<Vec<NodeId>> {
         let mut select = self.store.conn.prepare_cached(
             "SELECT id FROM node WHERE turn = (SELECT turn FROM node WHERE id = ?1) AND kind = 'step'
@@ -410,12 +409,12 @@ impl Engine {
         self.store.content(id)
     }
 
-    /// Reads a content, a large one piece by piece. Only where it ends well was it what was asked for.
+    /// Reads a content, a large one in pieces. The bytes are verified only if this returns `Ok`.
     pub fn read(&self, id: &ContentId, take: &mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()> {
         self.store.read(id, take)
     }
 
-    /// A content that a plan speaks of: one that it makes, or one of the store.
+    /// Returns a content of a plan: one that it creates, or one from the store.
     pub fn text_of(&self, plan: &Plan, id: &ContentId) -> Result<Vec<u8>> {
         match plan.content(id) {
             Some(made) => Ok(made.to_vec()),
@@ -423,7 +422,7 @@ impl Engine {
         }
     }
 
-    /// The whole tracked tree at a node. What was not known at the time is not in it.
+    /// Returns the whole tracked tree at a node, without files that were not known at the time.
     pub fn tree_at(&self, id: NodeId) -> Result<Tree> {
         let _moment = self.store.reading()?;
         let (conn, root) = (&self.store.conn, self.here.root);
@@ -436,13 +435,13 @@ impl Engine {
             .collect()
     }
 
-    /// All paths of the tracked tree at a node.
+    /// Returns all paths of the tracked tree at a node.
     pub fn paths_at(&self, id: NodeId) -> Result<Vec<RelPath>> {
         let _moment = self.store.reading()?;
         Ok(self.placed_at(id)?.into_keys().collect())
     }
 
-    /// The same as `tree_at`, but for contents that are git's still.
+    /// Like `tree_at`, but leaves contents that only git has as `Image::InGit`.
     pub(crate) fn placed_at(
         &self,
         id: NodeId,
@@ -459,7 +458,7 @@ impl Engine {
                 tree.insert(path, (row.image, row.file));
             }
         }
-        for (path, row) in file_state::seen_elsewhere(conn, self.here.root)? {
+        for (path, row) in file_state::adopted_elsewhere(conn, self.here.root)? {
             if row
                 .since
                 .map_or(Ok(false), |since| ancestry.is_ancestor(since, id))?
@@ -484,18 +483,18 @@ impl Engine {
         Ok(tree)
     }
 
-    /// Whether a file's state was known at a node.
+    /// True if a file's state was known at a node.
     pub(crate) fn known_at(
         &self,
         ancestry: &Ancestry<'_>,
         file: FileId,
         node: NodeId,
     ) -> Result<bool> {
-        // an exact rewind may have brought it here from the branch on which it came into sight
+        // an exact rewind may have brought it here from the branch on which it was first captured
         Ok(self.seen_at(ancestry, file, node)? || history::is_changed(ancestry, file, node)?)
     }
 
-    /// Whether a file was in sight on the way to a node, or always.
+    /// True if a file was first captured at an ancestor of a node, or was always known.
     pub(crate) fn seen_at(
         &self,
         ancestry: &Ancestry<'_>,
@@ -508,7 +507,7 @@ impl Engine {
         }
     }
 
-    /// A file's state at a node; nothing, where it was not known.
+    /// Returns a file's state at a node, or none if it was not known there.
     pub(crate) fn state_known(
         &self,
         ancestry: &Ancestry<'_>,
@@ -522,7 +521,7 @@ impl Engine {
         }
     }
 
-    /// Files with changes on the way from one node to another.
+    /// Returns files with changes between two nodes.
     pub(crate) fn files_between(
         &self,
         ancestry: &Ancestry<'_>,
@@ -532,7 +531,7 @@ impl Engine {
         self.named_between(ancestry, (a, b), "SELECT file FROM change WHERE node = ?1")
     }
 
-    /// Files that came into sight on the way from one node to another, and have an identity.
+    /// Returns files with an identity that were first captured between two nodes.
     pub(crate) fn adopted_between(
         &self,
         ancestry: &Ancestry<'_>,
@@ -569,7 +568,7 @@ impl Engine {
         backed_content::materialize(&self.store.conn, self.here.root, path, image)
     }
 
-    /// Whether a path that is tracked now was first known after a node.
+    /// True if a path that is tracked now was first captured after a node.
     pub fn is_unknown_at(&self, path: &RelPath, node: NodeId) -> Result<bool> {
         let row = file_state::get(&self.store.conn, self.here.root, path)?;
         let ancestry = Ancestry::new(&self.store.conn);
@@ -620,7 +619,7 @@ impl Engine {
         })
     }
 
-    /// Housekeeping that a hook has no time for.
+    /// Does housekeeping that a hook has no time for.
     pub fn tidy(&mut self) {
         self.store.tidy();
     }
@@ -628,7 +627,7 @@ impl Engine {
     pub(crate) const RESTORE_WAIT: Duration = Duration::from_secs(10);
 }
 
-/// Notes a gap where the store itself cannot be used. `false`: not even that was possible.
+/// Notes a gap when the store cannot be used. Returns `false` if that fails, too.
 pub fn record_gap(workspace: &Workspace, what: &str) -> bool {
     let refused = owner::check(&workspace.store_dir, &workspace.root);
     // nothing is written to a store that is not the user's; on a full disk there is space set aside
@@ -636,9 +635,9 @@ pub fn record_gap(workspace: &Workspace, what: &str) -> bool {
         && store::gaps::append(&workspace.store_dir, what)
 }
 
-fn cut_off(workspace: &Workspace) -> Error {
+fn interrupted_fork(workspace: &Workspace) -> Error {
     Error::refused(
-        format!("the fork into {} was cut off", workspace.root.display()),
+        format!("the fork into {} was interrupted", workspace.root.display()),
         "remove that directory and fork again",
     )
 }

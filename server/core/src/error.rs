@@ -1,4 +1,4 @@
-//! What can go wrong, in words for the person at the keyboard: the thing, the reason, the next step.
+//! Errors in words for the user: the thing, the reason, the next step.
 
 use std::path::{Path, PathBuf};
 
@@ -27,20 +27,20 @@ pub enum Error {
     NoStore(PathBuf),
     #[error("no checkpoint `{0}`")]
     NoRevision(String),
-    #[error("{0} is not there any more: `gc` made it one checkpoint with others")]
+    #[error("{0} no longer exists: `gc` squashed it into another checkpoint")]
     Squashed(String),
     #[error("{what} `{name}` not found")]
     NotFound { what: &'static str, name: String },
-    /// So many files of a plan wait for a decision.
-    #[error("files in which edits collide: {open}; nothing was changed")]
+    /// Number of files in a plan with unresolved conflicts.
+    #[error("files with conflicts: {open}; nothing was changed")]
     Conflicts { open: usize },
     #[error("{path} does not exist {place}")]
     NoFile { path: String, place: String },
-    /// A switch was asked for some paths alone.
-    #[error("{target} leads to {branch} as a whole: it cannot be narrowed to some paths")]
+    /// A switch was requested for some paths only.
+    #[error("{target} switches to {branch} as a whole: it cannot be limited to some paths")]
     Whole { target: String, branch: String },
-    /// Whoever asked did not want it any more.
-    #[error("called off; nothing was changed")]
+    /// The request was cancelled.
+    #[error("cancelled; nothing was changed")]
     CalledOff,
     #[error("{0}")]
     Usage(String),
@@ -82,9 +82,9 @@ impl Error {
         }
     }
 
-    /// The next step, where there is one to name.
+    /// Returns the next step, if there is one.
     pub fn hint(&self) -> Option<Hint> {
-        let unreadable = || Hint::terminal("`backstitch verify` says what is still readable");
+        let unreadable = || Hint::terminal("`backstitch verify` shows what is still readable");
         Some(match self {
             Self::Refused { hint, .. } => return hint.clone(),
             Self::Conflicts { .. } => Hint::Decide,
@@ -105,7 +105,7 @@ impl Error {
                 | rusqlite::ErrorCode::ReadOnly
                 | rusqlite::ErrorCode::PermissionDenied => Hint::Unwritable,
                 rusqlite::ErrorCode::DatabaseBusy | rusqlite::ErrorCode::DatabaseLocked => {
-                    "another process works on the store; try again".into()
+                    "another process is using the store; try again".into()
                 }
                 _ => return None,
             },
@@ -132,18 +132,18 @@ fn is_damage(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// What to do about a file or directory that cannot be had.
+/// Returns the next step for a file or directory that cannot be used.
 fn unwritable(kind: std::io::ErrorKind) -> Option<&'static str> {
     use std::io::ErrorKind;
     match kind {
         ErrorKind::NotADirectory => {
-            Some("a file stands where a directory has to be: move it, or name another place")
+            Some("a file is where a directory must be: move it, or choose another place")
         }
         ErrorKind::PermissionDenied => {
-            Some("look at the permissions of it, and of the directories above it")
+            Some("check its permissions and those of the directories above it")
         }
         ErrorKind::ReadOnlyFilesystem => {
-            Some("nothing can be written there: name another place, or mount it to be written to")
+            Some("the file system is read-only: choose another place, or mount it writable")
         }
         ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
             Some("free some disk space and try again")
@@ -152,7 +152,7 @@ fn unwritable(kind: std::io::ErrorKind) -> Option<&'static str> {
     }
 }
 
-/// Names the file in an I/O error.
+/// Adds the file name to an I/O error.
 pub(crate) trait Context<T> {
     fn at(self, verb: &str, path: &Path) -> Result<T>;
 }

@@ -1,7 +1,6 @@
-//! Points at which a test may have the process killed. In a release build they are nothing.
+//! Fault injection for tests. A release build has none of it.
 
-/// With `BACKSTITCH_FAULT=N` in a debug build, the N-th point reached kills the process without a word,
-/// as `kill -9` would.
+/// With `BACKSTITCH_FAULT=N` in a debug build, the N-th point reached kills the process at once, as `kill -9` would.
 #[cfg(debug_assertions)]
 pub(crate) fn point(_name: &str) {
     use std::sync::atomic::{AtomicU64, Ordering};
@@ -19,7 +18,7 @@ pub(crate) fn point(_name: &str) {
 #[cfg(not(debug_assertions))]
 pub(crate) fn point(_name: &str) {}
 
-/// With `BACKSTITCH_NO_EXCHANGE` in a debug build, file systems cannot exchange two names.
+/// With `BACKSTITCH_NO_EXCHANGE` in a debug build, the file system acts as if it could not exchange two names.
 #[cfg(debug_assertions)]
 pub(crate) fn no_exchange() -> bool {
     static SET: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
@@ -31,14 +30,14 @@ pub(crate) fn no_exchange() -> bool {
     false
 }
 
-/// With `BACKSTITCH_LEND_ALWAYS` in a debug build, git lends what it has however little that is.
+/// With `BACKSTITCH_LEND_ALWAYS` in a debug build, clean files are left to git however small they are in total.
 #[cfg(debug_assertions)]
-pub(crate) fn lends_always() -> bool {
+pub(crate) fn always_git_backed() -> bool {
     static SET: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     *SET.get_or_init(|| std::env::var_os("BACKSTITCH_LEND_ALWAYS").is_some())
 }
 
 #[cfg(not(debug_assertions))]
-pub(crate) fn lends_always() -> bool {
+pub(crate) fn always_git_backed() -> bool {
     false
 }

@@ -1,5 +1,5 @@
-//! Branches and tags as they are asked for, and trees written elsewhere: a copy to look at, or a second
-//! directory with the same history.
+//! Commands on branches and tags, and trees written to other directories: a plain copy, or a second directory with
+//! the same history.
 
 mod materialize;
 mod target;
@@ -23,12 +23,12 @@ use crate::worktree::disk::{DirIdentity, Root, Stat};
 use crate::worktree::file_state;
 use crate::worktree::ignore_rules::Excludes;
 use crate::worktree::scan::FileState;
-use materialize::Making;
+use materialize::PendingFork;
 pub(crate) use materialize::finish_left;
 use target::ForkTarget;
 pub use tree::WrittenTree;
 
-/// A second directory, forked off.
+/// A second directory that was forked off.
 #[derive(Clone, Debug)]
 pub struct Forked {
     pub branch: BranchInfo,
@@ -42,7 +42,7 @@ impl Engine {
         branches::info(conn, self.here, branches::find(conn, name)?)
     }
 
-    /// The checkpoints made on a branch, oldest first.
+    /// Returns the checkpoints made on a branch, oldest first.
     pub fn nodes_of(&self, branch: BranchId) -> Result<Vec<NodeId>> {
         let mut select = self
             .store
@@ -52,7 +52,7 @@ impl Engine {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// Makes a branch at a node. Nothing else changes: `switch` goes there.
+    /// Creates a branch at a node. Does not switch to it.
     pub fn create_branch(
         &mut self,
         name: &str,
@@ -83,19 +83,19 @@ impl Engine {
         })
     }
 
-    /// Gives a branch's name up; what it had is returned. Its checkpoints stay.
+    /// Deletes a branch's name and returns what it named. Its checkpoints stay.
     pub fn delete_branch(&mut self, name: &str) -> Result<BranchInfo> {
         let here = self.here;
         self.store.write(Durable::Power, |conn| {
-            let gone = branches::delete(conn, here, branches::find(conn, name)?)?;
+            let deleted = branches::delete(conn, here, branches::find(conn, name)?)?;
             branches::record(
                 conn,
                 here,
                 OpKind::Branch,
                 &format!("delete {name}"),
-                gone.head,
+                deleted.head,
             )?;
-            Ok(gone)
+            Ok(deleted)
         })
     }
 
@@ -107,7 +107,7 @@ impl Engine {
         })
     }
 
-    /// Takes a tag away; the node that had it.
+    /// Deletes a tag and returns its node.
     pub fn untag(&mut self, name: &str) -> Result<NodeId> {
         let here = self.here;
         self.store.write(Durable::Power, |conn| {
@@ -123,7 +123,7 @@ impl Engine {
         })
     }
 
-    /// Keeps a node for good, however old it becomes, or no longer; false: it was so already.
+    /// Pins or unpins a node. Retention never squashes a pinned node. Returns `false` if nothing changed.
     pub fn pin(&mut self, node: NodeId, pinned: bool) -> Result<bool> {
         self.store
             .write(Durable::Power, |conn| branches::pin(conn, node, pinned))
@@ -133,7 +133,7 @@ impl Engine {
         branches::tags(&self.store.conn)
     }
 
-    /// The nearest node that both stand on.
+    /// Returns the nearest common ancestor of two nodes.
     pub fn ancestor(&self, a: NodeId, b: NodeId) -> Result<Option<NodeId>> {
         Ancestry::new(&self.store.conn).common(a, b)
     }
@@ -154,8 +154,8 @@ impl Engine {
         )
     }
 
-    /// Makes a branch at a node, in a directory of its own: another root of this store. The directory is
-    /// there when all of it is; where it cannot be, nothing of it stays.
+    /// Creates a branch at a node, in a directory of its own: another root of this store. The directory appears only
+    /// when it is complete; on failure nothing of it stays.
     pub fn fork_into(
         &mut self,
         name: &str,
@@ -164,27 +164,27 @@ impl Engine {
         into: &Path,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Forked> {
-        // what can be refused is refused before anything is written
+        // refuse before writing anything
         let target = self.target_of_fork(into)?;
-        branches::free(&self.store.conn, name)?;
+        branches::check_name(&self.store.conn, name)?;
         let shared = workspace::may_share(&target.path, &self.store.dir)?;
-        let making = Making::begin(&self.store.dir, &target, shared)?;
-        match self.fork_to(&making, &target, (name, from, description), progress) {
+        let pending = PendingFork::begin(&self.store.dir, &target, shared)?;
+        match self.fork_to(&pending, &target, (name, from, description), progress) {
             Ok(forked) => {
-                making.finish(&self.store)?;
+                pending.finish(&self.store)?;
                 if let Some(identity) = DirIdentity::of(&forked.root) {
                     let workspace = Workspace {
                         root: forked.root.clone(),
                         store_dir: self.store.dir.clone(),
                         shared: true,
                     };
-                    // whoever works there first does it, too
+                    // the first command in that directory does this, too
                     workspace.bind(identity, |_| Ok(true)).ok();
                 }
                 Ok(forked)
             }
             Err(error) => {
-                making.take_away(&self.store.dir);
+                pending.remove(&self.store.dir);
                 Err(error)
             }
         }
@@ -192,18 +192,18 @@ impl Engine {
 
     fn fork_to(
         &self,
-        making: &Making,
+        pending: &PendingFork,
         target: &ForkTarget,
         (name, from, description): (&str, NodeId, Option<&str>),
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Forked> {
-        let sources = Sources::at(&target.path, &making.tree(), &self.store.dir);
-        let tree = Root::open(&making.tree(), Arc::new(sources))?;
+        let sources = Sources::at(&target.path, &pending.tree(), &self.store.dir);
+        let tree = Root::open(&pending.tree(), Arc::new(sources))?;
         let written = self.write_tree(from, &tree, progress)?;
         let left_out = written.left_out();
         crate::fault::point("fork written");
         let excludes = Excludes::read(&target.path, &tree.sources);
-        // it keeps it when it gets its name
+        // the rename to its final path keeps the identity
         let identity = if target.exists {
             DirIdentity::of(&target.path)
         } else {
@@ -211,9 +211,9 @@ impl Engine {
         };
         let here = self.here;
         let branch = self.store.write(Durable::Power, |conn| {
-            // within the transaction: a file may have got its identity while the tree was written
+            // within the transaction, since a file may have got its identity while the tree was written
             let rows = self.rows_at(from)?;
-            let gone = self.gone_at(from, &rows)?;
+            let absent = self.absent_at(from, &rows)?;
             roots::give_up(conn, &target.path)?;
             let branch = branches::create(conn, name, from, description)?;
             conn.execute(
@@ -230,7 +230,7 @@ impl Engine {
             )?;
             let root = RootId(conn.last_insert_rowid());
             for (path, row) in &rows {
-                // nobody is to have removed it
+                // must not be recorded as deleted
                 if left_out.contains(path.bytes()) {
                     continue;
                 }
@@ -241,12 +241,12 @@ impl Engine {
                 };
                 file_state::put(conn, root, path, &row, file_state::Observed::ByWalk)?;
             }
-            for (path, file) in &gone {
+            for (path, file) in &absent {
                 file_state::note_identity(conn, root, *file, Some(path))?;
             }
             branches::record(conn, here, OpKind::Fork, name, Some(from))?;
-            making.commit(conn, root)?;
-            // the last thing that can fail: with it, none of this is
+            pending.commit(conn, root)?;
+            // last, since a failure here rolls back the transaction
             workspace::share(&target.path, &self.store.dir)?;
             crate::fault::point("shared");
             branches::info(conn, Here { root, ..here }, branch)

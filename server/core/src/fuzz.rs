@@ -1,5 +1,5 @@
-//! What the fuzz targets exercise (`tests/fuzz`), and the ordinary tests in short: settings, references, stored
-//! contents, git's index. Each takes any bytes and panics where a rule is broken.
+//! Properties that the fuzz targets (`tests/fuzz`) exercise, and ordinary tests in short: settings, references,
+//! stored contents, git's index. Each takes any bytes and panics if a rule is broken.
 
 use std::path::{Path, PathBuf};
 
@@ -14,19 +14,20 @@ use crate::worktree::dir_cache;
 use crate::worktree::git::index::Index;
 use crate::worktree::git::objects::Repository;
 
-/// A file of settings, as its user wrote it: what is wrong has a line of the file, and what is said can be said again.
+/// Parses a settings file: every fault has a line of the file, and every parsed setting can be written and parsed
+/// again.
 pub fn settings(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else {
         return;
     };
     let base = Path::new("/base");
-    let (said, faults) = config::parse(text, base);
+    let (settings, faults) = config::parse(text, base);
     let lines = text.split('\n').count();
     for (line, what) in faults {
         assert!(line <= lines, "line {line} of {lines}: {what}");
         assert!(!what.is_empty());
     }
-    for (key, setting) in said.iter() {
+    for (key, setting) in settings.iter() {
         let value = setting.json();
         let again = key.read(&value, &value.to_string(), Some(base));
         assert_eq!(again.as_ref(), Ok(setting), "{}", key.name());
@@ -38,7 +39,7 @@ thread_local! {
     static HISTORY: Connection = history_of_three();
 }
 
-/// Three checkpoints, a turn, a tag, a label and two branches.
+/// Makes a history with three checkpoints, a turn, a tag, a label and two branches.
 fn history_of_three() -> Connection {
     let conn = store::migrate::in_memory();
     conn.execute_batch(
@@ -58,7 +59,7 @@ fn history_of_three() -> Connection {
     conn
 }
 
-/// A reference as somebody typed it: one of the checkpoints that there are, or an error in words.
+/// Resolves a reference that a user typed: to an existing checkpoint, or to an error with a message.
 pub fn reference(input: &[u8]) {
     let Ok(text) = std::str::from_utf8(input) else {
         return;
@@ -73,7 +74,7 @@ pub fn reference(input: &[u8]) {
             Ok(node) => assert!([1, 2, 5].contains(&node.0), "{text} is {node}"),
             Err(error) => assert!(!error.to_string().is_empty()),
         }
-        if history::branches::free(conn, text).is_ok() {
+        if history::branches::check_name(conn, text).is_ok() {
             let found = history::resolve(conn, here, text);
             assert!(found.is_err(), "a name that is free is {found:?}");
         }
@@ -86,7 +87,7 @@ thread_local! {
     static CONTENTS: Connection = store::migrate::in_memory();
 }
 
-/// A content whose stored form is anything at all: it is read as what it was, or not at all.
+/// Reads a content with arbitrary stored bytes: the result is the original content or an error.
 pub fn content(input: &[u8]) {
     let Some(([coding, size, of_base], data)) = input.split_first_chunk::<3>() else {
         return;
@@ -97,10 +98,10 @@ pub fn content(input: &[u8]) {
     if base == WANTED {
         return;
     }
-    CONTENTS.with(|conn| stored_so(conn, (*coding, *size), base, data, wanted));
+    CONTENTS.with(|conn| check_stored(conn, (*coding, *size), base, data, wanted));
 }
 
-fn stored_so(conn: &Connection, how: (u8, u8), base: &[u8], data: &[u8], wanted: ContentId) {
+fn check_stored(conn: &Connection, how: (u8, u8), base: &[u8], data: &[u8], wanted: ContentId) {
     let (coding, size) = how;
     let dir = Path::new("/nowhere");
     conn.execute("DELETE FROM blob", []).expect("emptied");
@@ -151,7 +152,7 @@ thread_local! {
     static REPOSITORY: PathBuf = repository();
 }
 
-/// An empty repository of this thread.
+/// Makes an empty repository for this thread.
 fn repository() -> PathBuf {
     let thread = format!("{:?}", std::thread::current().id());
     let thread: String = thread.chars().filter(char::is_ascii_digit).collect();
@@ -161,8 +162,8 @@ fn repository() -> PathBuf {
     root
 }
 
-/// An index of git's, after a byte that says of which kind, with what it may share after it; or a list of what a walk
-/// saw. Whatever is in them, what is read is of that form, or nothing is.
+/// Parses a git index, after a byte for its kind and with a possible shared index after it; or a directory cache. Any
+/// input gives a well-formed result or none.
 pub fn index(input: &[u8]) {
     let Some((&kind, bytes)) = input.split_first() else {
         return;
@@ -196,7 +197,7 @@ pub fn index(input: &[u8]) {
                 index.holds(&path, &object);
                 assert!(
                     index.clean(&path, &NO_STAT).is_none(),
-                    "nothing looks like that"
+                    "no file has this stat"
                 );
             }
         }
@@ -207,7 +208,7 @@ pub fn index(input: &[u8]) {
 mod tests {
     use proptest::prelude::*;
 
-    /// Inputs that once broke a rule.
+    /// Returns inputs that once broke a rule.
     fn found(target: &str) -> Vec<Vec<u8>> {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/fuzz/found");
         let files = std::fs::read_dir(std::path::Path::new(folder).join(target));
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_once_holds() {
+    fn found_inputs_pass() {
         for (target, exercise) in [
             ("settings", super::settings as fn(&[u8])),
             ("reference", super::reference),

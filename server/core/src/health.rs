@@ -1,4 +1,5 @@
-//! Whether a store can do its work where it is: its file system and that of the files, its room, its modes. Reads; mends nothing.
+//! Health of a store in its place: its file system and that of the files, its free space, its modes. Reads only;
+//! repairs nothing.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -10,49 +11,49 @@ use crate::model::{RelPath, bytes_path, is_vcs, os_bytes};
 use crate::store;
 use crate::workspace::{MARK, Workspace};
 use crate::worktree::disk::read_small;
-use crate::worktree::ignore_rules::{self, Excludes, Excluding, Rules};
+use crate::worktree::ignore_rules::{self, Excludes, ExcludePatterns, Rules};
 
-/// With less than that free, a capture may fail at any moment.
-const ROOM: u64 = 100 << 20;
+/// With less free space than this, a capture may fail at any moment.
+const LOW_SPACE: u64 = 100 << 20;
 
-/// What was found of a store's place. Nothing of it may exist yet.
+/// Health of a store's place. Nothing of it may exist yet.
 #[derive(Clone, Debug)]
 pub struct Health {
     pub dir: PathBuf,
     pub size: u64,
-    /// Free for this user, in bytes; None: that cannot be told.
+    /// Free space for this user, in bytes; None: unknown.
     pub free: Option<u64>,
-    /// Over a network, or by a program: processes cannot share memory there.
+    /// True if it is on a network or served by a program: processes cannot share memory there.
     pub is_remote: bool,
-    /// The same of the files that it is about.
+    /// The same for the workspace's files.
     pub tree_is_remote: bool,
-    /// What others may read or write, with its mode.
+    /// Files and directories that others may read or write, with their modes.
     pub open: Vec<(PathBuf, u32)>,
-    /// Nobody can write there, this user neither.
+    /// True if nobody can write there, including this user.
     pub read_only: bool,
 }
 
 impl Health {
     pub fn is_nearly_full(&self) -> bool {
-        self.free.is_some_and(|free| free < ROOM)
+        self.free.is_some_and(|free| free < LOW_SPACE)
     }
 }
 
-/// Looks at the place where a workspace's store is, or would be.
+/// Checks the place where a workspace's store is, or would be.
 pub fn of(workspace: &Workspace) -> Health {
     let dir = workspace.store_dir.clone();
-    // what will hold it
-    let there = dir.ancestors().find(|dir| dir.exists()).unwrap_or(&dir);
+    // the nearest existing directory
+    let existing = dir.ancestors().find(|dir| dir.exists()).unwrap_or(&dir);
     let mut open = Vec::new();
     if dir.is_dir() {
         modes(&dir, &mut open);
     }
     Health {
         size: disk_use(&dir),
-        free: free(there),
-        is_remote: !store::migrate::shares_memory(there),
+        free: free(existing),
+        is_remote: !store::migrate::shares_memory(existing),
         tree_is_remote: !store::migrate::shares_memory(&workspace.root),
-        read_only: !is_writable(there),
+        read_only: !is_writable(existing),
         open,
         dir,
     }
@@ -73,7 +74,7 @@ pub fn nothing_recorded(workspace: &Workspace, config: &Config) -> Option<String
         limit: None,
         ..now.clone()
     };
-    let (excluding, limit) = (Excluding::of(&now.exclude), config.max_file_size());
+    let (excluding, limit) = (ExcludePatterns::of(&now.exclude), config.max_file_size());
     let mut dirs = VecDeque::from([(Vec::new(), Rules::base(&user))]);
     let mut looked = 0;
     while let Some((dir, above)) = dirs.pop_front() {
@@ -132,11 +133,11 @@ fn is_writable(dir: &Path) -> bool {
     rustix::fs::access(dir, rustix::fs::Access::WRITE_OK).is_ok()
 }
 
-/// Files and directories that anybody but their owner may use.
+/// Collects files and directories that others than their owner may use.
 #[cfg(unix)]
 fn modes(dir: &Path, open: &mut Vec<(PathBuf, u32)>) {
     use std::os::unix::fs::PermissionsExt as _;
-    let mut look = |path: &Path| {
+    let mut check = |path: &Path| {
         if let Ok(meta) = path.symlink_metadata() {
             let mode = meta.permissions().mode() & 0o777;
             if !meta.is_symlink() && mode & 0o077 != 0 {
@@ -144,23 +145,23 @@ fn modes(dir: &Path, open: &mut Vec<(PathBuf, u32)>) {
             }
         }
     };
-    look(dir);
-    let mut inner = Vec::new();
+    check(dir);
+    let mut subdirs = Vec::new();
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() && !path.is_symlink() {
-            inner.push(path);
+            subdirs.push(path);
         } else {
-            look(&path);
+            check(&path);
         }
     }
-    for dir in inner {
+    for dir in subdirs {
         modes(&dir, open);
     }
 }
 
 impl Engine {
-    /// What SQLite finds wrong with the database; nothing where it is whole. Contents are `verify`'s.
+    /// Returns what SQLite finds wrong with the database; nothing if it is intact. `verify` checks the contents.
     pub fn quick_check(&self) -> Result<Vec<String>> {
         let mut select = self.store.conn.prepare("PRAGMA quick_check(5)")?;
         let rows = select.query_map([], |r| r.get::<_, String>(0))?;

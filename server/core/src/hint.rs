@@ -1,49 +1,49 @@
-//! What to do after an error. The command line and an editor have different means for the same step, so each face
-//! has its own words for it; what is the same in both is said here.
+//! Next steps after an error. The command line and the editors have different means for the same step, so each has
+//! its own words for it. The common words are here.
 
 use serde::{Deserialize, Serialize};
 
 use crate::model::{NodeId, OpId};
 
-/// The next step.
+/// A next step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Hint {
-    /// The same words in every face.
+    /// The same words everywhere.
     Plain(String),
-    /// A step that only the command line has, as it is said there.
+    /// A step that only the command line has, in its words.
     Terminal(String),
     /// Nothing is recorded yet.
     Begin,
-    /// There is a history, and no checkpoint in it.
+    /// The history has no checkpoint yet.
     First,
-    /// A revision was named that there is not.
+    /// The named revision does not exist.
     Revisions,
-    /// Something else was named that there is not.
+    /// Another named item does not exist.
     List(Listed),
-    /// At which checkpoints a file is.
+    /// Find the checkpoints that have a file.
     Whereabouts {
         path: String,
     },
-    /// Edits collide.
+    /// Edits conflict.
     Decide,
-    /// A switch brings all files.
+    /// A switch always applies to all files.
     Whole,
-    /// The plan that was shown is not that of now.
+    /// The plan that was shown is out of date.
     LookAgain,
-    /// A hunk was named that there is not.
+    /// The named hunk does not exist.
     Hunks,
-    /// Other editors hold text that is not saved.
+    /// Other editors have unsaved text.
     Unsaved,
-    /// Another editor holds text that is not saved, and does not answer.
+    /// Another editor has unsaved text and does not answer.
     UnsavedThere,
-    /// Something writes to a file that is to be restored.
+    /// Another process is writing to a file that is to be restored.
     Writer,
     Undo {
         op: String,
     },
     Redo,
     NothingToUndo,
-    /// The newest operation lies before a turn.
+    /// The newest operation is before a turn.
     UndoBefore {
         op: OpId,
         turn: i64,
@@ -57,14 +57,14 @@ pub enum Hint {
     OtherLine {
         node: NodeId,
     },
-    /// A branch was deleted; `head`: where it ended.
+    /// A branch was deleted; `head` is its last checkpoint.
     BranchAgain {
         name: String,
         head: NodeId,
     },
     /// A name is too long.
     ShorterName,
-    /// A directory is no workspace by itself: a home directory, or the root.
+    /// A directory cannot be a workspace: a home directory, or the root.
     TooWide,
     /// The directory of a workspace is gone.
     Gone,
@@ -76,7 +76,7 @@ pub enum Hint {
     NoHome,
 }
 
-/// What there are several of, by name.
+/// Kinds of items that are listed by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Listed {
     Sessions,
@@ -87,7 +87,7 @@ pub enum Listed {
 }
 
 impl Listed {
-    /// By the word for one of them.
+    /// Returns the kind for its singular word.
     pub(crate) fn of(one: &str) -> Option<Self> {
         Some(match one {
             "session" => Self::Sessions,

@@ -41,9 +41,9 @@ pub use error::{Error, ErrorKind, Result};
 pub use forks::{Forked, WrittenTree};
 pub use hint::{Hint, Listed};
 pub use history::{
-    BranchInfo, Entry, EntryChange, LogFilter, OfFile, OpKind, OpState, Operation, Tag,
+    BranchInfo, Entry, EntryChange, FileCheckpoints, LogFilter, OpKind, OpState, Operation, Tag,
 };
 pub use stats::{LineTotals, Sizes, Stats};
 pub use verify::Verified;
 pub use workspace::{Locate, Workspace, data_dir, state_dir};
-pub use worktree::recorder::{Recorder, Recording, Standing};
+pub use worktree::recorder::{Recorder, RecorderStatus, Recording};

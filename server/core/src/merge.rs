@@ -1,7 +1,7 @@
-//! Owns the three-way merge of one file's content; knows no paths, modes or history.
+//! Three-way merge of one file's content. Knows no paths, modes or history.
 //!
 //! Edits that merely touch are no conflict: a user's line directly below an agent's block is the
-//! everyday case. MergedLine endings and the final newline merge apart from the lines.
+//! everyday case. Line endings and the final newline merge apart from the lines.
 
 mod region;
 #[cfg(test)]
@@ -15,19 +15,20 @@ use crate::diff::{Interner, changes, lines};
 use region::{Region, Take, regions};
 use text::{Ending, Property, UniformText, three_way};
 
-/// What to put where both sides changed the same region.
+/// Result where both sides changed the same region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Favor<'a> {
     Ours,
     Theirs,
-    /// Both, between conflict markers with these labels. What has no lines stays ours.
+    /// Both, between conflict markers with these labels. Binary content, line endings and the final
+    /// newline stay ours.
     Markers {
         ours: &'a str,
         theirs: &'a str,
     },
 }
 
-/// One region that both sides changed; the ranges are 0-based lines of each text.
+/// A region that both sides changed. The ranges are 0-based lines of each text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConflictHunk {
     pub base: Range<usize>,
@@ -42,13 +43,13 @@ pub enum ConflictKind {
     Overlap,
     /// Two different insertions at one point.
     Insertions,
-    /// One side moved a line that the other side removed; taking both would bring it back.
+    /// One side moved a line that the other side removed; taking both would restore it.
     Moved,
-    /// Both sides chose a line ending, and not the same.
+    /// Both sides changed the line ending, differently.
     LineEndings,
     /// At least one of the texts is binary, and both sides changed it.
     Binary,
-    /// Both sides chose whether the text ends in a newline, and not the same.
+    /// Both sides changed the final newline, differently.
     FinalNewline,
 }
 
@@ -56,7 +57,7 @@ pub enum ConflictKind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Merge {
     pub bytes: Vec<u8>,
-    /// In the order of the base's lines; those of the whole text last.
+    /// In the order of the base's lines, then those of the whole text.
     pub conflicts: Vec<ConflictHunk>,
 }
 
@@ -69,18 +70,18 @@ impl Merge {
     }
 }
 
-/// From this size on nothing is compared by lines, nor merged: `Image::is_too_long`.
-pub(crate) const LONGEST: u64 = 64 << 20;
+/// Contents of at least this many bytes are not compared by lines or merged: `Image::is_too_long`.
+pub(crate) const MAX_MERGE_BYTES: u64 = 64 << 20;
 
-/// UniformText is whatever holds no NUL byte.
+/// True for content without a NUL byte.
 pub fn is_text(bytes: &[u8]) -> bool {
     !bytes.contains(&0)
 }
 
-/// Merges what `ours` and `theirs` changed since `base`.
+/// Merges the changes of `ours` and `theirs` since `base`.
 ///
-/// `favor` decides the bytes of the conflicts only; the rest, and the list of conflicts, are the
-/// same for each.
+/// `favor` only decides the bytes of conflicts. The rest and the list of conflicts are the same for
+/// every value.
 pub fn merge3(base: &[u8], ours: &[u8], theirs: &[u8], favor: Favor<'_>) -> Merge {
     if ours == theirs || base == theirs {
         return Merge::clean(ours);
@@ -125,27 +126,27 @@ fn merge_unmixed(
 
     let ending = match three_way(base.ending, ours.ending, theirs.ending) {
         Property::Agreed(ending) => ending.unwrap_or(Ending::Lf),
-        Property::Torn { ours, theirs } => {
+        Property::Differing { ours, theirs } => {
             conflicts.push(ConflictHunk {
                 base: 0..base_len,
                 ours: 0..ours_len,
                 theirs: 0..theirs_len,
                 kind: ConflictKind::LineEndings,
             });
-            torn(favor, ours, theirs)
+            by_favor(favor, ours, theirs)
         }
     };
     let final_newline =
         match three_way(base.final_newline, ours.final_newline, theirs.final_newline) {
             Property::Agreed(newline) => newline.unwrap_or(true),
-            Property::Torn { ours, theirs } => {
+            Property::Differing { ours, theirs } => {
                 conflicts.push(ConflictHunk {
                     base: base_len.saturating_sub(1)..base_len,
                     ours: ours_len.saturating_sub(1)..ours_len,
                     theirs: theirs_len.saturating_sub(1)..theirs_len,
                     kind: ConflictKind::FinalNewline,
                 });
-                torn(favor, ours, theirs)
+                by_favor(favor, ours, theirs)
             }
         };
 
@@ -153,7 +154,7 @@ fn merge_unmixed(
     let count = merged.lines.len();
     for (at, line) in merged.lines.iter().enumerate() {
         bytes.extend_from_slice(line.bytes());
-        // An empty line is nothing but its terminator, and a marker is always a whole line.
+        // an empty line consists only of its terminator, and a marker is always a whole line
         let needs_terminator = line.bytes().is_empty() || matches!(line, MergedLine::Marker(_));
         if at + 1 < count || final_newline || needs_terminator {
             bytes.extend_from_slice(ending.bytes());
@@ -162,14 +163,14 @@ fn merge_unmixed(
     Merge { bytes, conflicts }
 }
 
-fn torn<T>(favor: Favor, ours: T, theirs: T) -> T {
+fn by_favor<T>(favor: Favor, ours: T, theirs: T) -> T {
     match favor {
         Favor::Theirs => theirs,
         Favor::Ours | Favor::Markers { .. } => ours,
     }
 }
 
-/// Joins lines that carry their own terminators; one that lacks it is never glued to the next.
+/// Joins lines with their own terminators. A line without one is never joined to the next.
 fn join_mixed(lines: &[MergedLine]) -> Vec<u8> {
     let first = lines
         .iter()
@@ -219,7 +220,7 @@ struct MergedLines<'t> {
     conflicts: Vec<ConflictHunk>,
 }
 
-/// The three texts as numbers, equal lines having equal numbers.
+/// The three texts as numbers; equal lines have equal numbers.
 struct Sides<'t> {
     base: Vec<u32>,
     ours: Vec<u32>,
@@ -228,11 +229,12 @@ struct Sides<'t> {
 }
 
 impl Sides<'_> {
-    /// A line that says something; braces and blank lines recur without being the same line.
-    fn is_telling(&self, id: u32) -> bool {
-        // Letters beyond ASCII consist of such bytes; that some symbols do too does no harm.
-        let telling = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
-        self.interner.get(id).iter().any(telling)
+    /// True for a line that identifies itself. Braces and blank lines recur without being the same
+    /// line.
+    fn is_distinctive(&self, id: u32) -> bool {
+        // non-ASCII letters consist of such bytes, and so do some symbols, which does no harm
+        let distinctive = |byte: &u8| byte.is_ascii_alphanumeric() || !byte.is_ascii();
+        self.interner.get(id).iter().any(distinctive)
     }
 }
 
@@ -291,7 +293,7 @@ fn merge_lines<'t>(
     }
 }
 
-/// How often a line occurs in each text.
+/// Occurrences of a line in each text.
 #[derive(Clone, Copy, Default)]
 struct Occurrences {
     base: usize,
@@ -300,10 +302,10 @@ struct Occurrences {
     result: usize,
 }
 
-/// Turns insertions into conflicts that bring back, or double, a line that both sides took away.
+/// Turns insertions into conflicts if they restore or duplicate a line that both sides removed.
 ///
-/// One side removed the line, the other moved it: line by line both deletions are the same edit
-/// and the insertion is clean, yet the result would hold a line that its remover never sees.
+/// One side removed the line, the other moved it. Line by line both deletions are the same edit and
+/// the insertion is clean. But the result would contain a line whose removal was intended.
 fn find_moves(sides: &Sides, plan: &mut [Region]) {
     if plan.iter().any(|region| region.conflict().is_some()) {
         return;
@@ -312,7 +314,7 @@ fn find_moves(sides: &Sides, plan: &mut [Region]) {
         .iter()
         .filter(|region| region.take == Take::Both)
         .flat_map(|region| &sides.base[region.base.clone()])
-        .filter(|&&id| sides.is_telling(id))
+        .filter(|&&id| sides.is_distinctive(id))
         .map(|&id| (id, Occurrences::default()))
         .collect();
     if counts.is_empty() {

@@ -1,5 +1,5 @@
-//! The words of the history as types: ids, images, changes, nodes, coverage. Owns no behaviour beyond
-//! reading and printing itself; everything here is immutable once stored.
+//! The domain types of the history: ids, images, changes, nodes, coverage. They have no behaviour beyond parsing and
+//! printing, and are immutable once stored.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ id!(
     NodeId
 );
 id!(
-    /// One path in one node. Ids grow with time, so their order is the order of age.
+    /// A change of one path in one node. Ids grow with time, so their order is the order of age.
     ChangeId
 );
 id!(
@@ -27,11 +27,11 @@ id!(
     FileId
 );
 id!(
-    /// A conversation of one agent, as this store numbers it.
+    /// A conversation of one agent, as numbered by this store.
     SessionId
 );
 id!(
-    /// A prompt and all that follows from it.
+    /// A prompt and everything that follows from it.
     TurnId
 );
 id!(
@@ -43,7 +43,7 @@ id!(
     OpId
 );
 id!(
-    /// A directory that this store keeps the history of.
+    /// A directory whose history this store holds.
     RootId
 );
 id!(
@@ -51,7 +51,7 @@ id!(
     BranchId
 );
 id!(
-    /// A language server, as the store numbers it. A number never comes back.
+    /// A language server, as numbered by this store. A number is never reused.
     EditorId
 );
 
@@ -113,7 +113,7 @@ pub(crate) fn is_vcs(name: &[u8]) -> bool {
 }
 
 impl RelPath {
-    /// None for what is not a plain relative path: absolute, empty, or with `.`, `..` or NUL.
+    /// Returns None if the path is not a plain relative path: absolute, empty, or with `.`, `..` or NUL.
     pub fn new(bytes: impl Into<Vec<u8>>) -> Option<Self> {
         let bytes = bytes.into();
         let plain = !bytes.contains(&0)
@@ -166,7 +166,7 @@ impl RelPath {
         self.0.split(|b| *b == b'/').any(is_vcs)
     }
 
-    /// Whether this is `dir` itself or lies below it.
+    /// True if this is `dir` itself or below it.
     pub fn within(&self, dir: &[u8]) -> bool {
         self.0 == dir
             || dir.is_empty()
@@ -205,7 +205,7 @@ pub(crate) fn bytes_path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
 }
 
-/// What stands at a path.
+/// Content and type of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Image {
     Absent,
@@ -215,8 +215,8 @@ pub enum Image {
         content: ContentId,
         size: u64,
     },
-    /// A file that never changed, whose content is a blob of git's and not in the store. What is known of the disk
-    /// may be this, what is recorded never is.
+    /// A file that never changed, whose content is a git blob and not in the store. Occurs in file states, never
+    /// in recorded changes.
     InGit {
         mode: u32,
         size: u64,
@@ -226,11 +226,11 @@ pub enum Image {
     Symlink {
         content: ContentId,
     },
-    /// Something is there, but its content is not kept.
+    /// The path exists, but its content was not captured.
     Opaque(Opaque),
 }
 
-/// Why a content is not kept.
+/// Reason why a content was not captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Opaque {
     TooLarge,
@@ -251,17 +251,17 @@ impl Image {
         }
     }
 
-    /// Whether it is a file that is not held in memory whole.
+    /// True if it is a file too large to be held in memory whole.
     pub(crate) fn is_large(&self) -> bool {
         matches!(self, Self::File { size, .. } if *size >= crate::store::LARGE)
     }
 
-    /// Whether it is a file that is not compared by lines: that takes several times its size of memory.
+    /// True if it is a file too large to compare by lines, which takes several times its size of memory.
     pub fn is_too_long(&self) -> bool {
-        matches!(self, Self::File { size, .. } if *size >= crate::merge::LONGEST)
+        matches!(self, Self::File { size, .. } if *size >= crate::merge::MAX_MERGE_BYTES)
     }
 
-    /// The blob of git's that it is, where only git has it.
+    /// Returns the git blob of a content that only git has.
     pub(crate) fn object(&self) -> Option<gix_hash::ObjectId> {
         match self {
             Self::InGit { object, .. } => Some(*object),
@@ -269,7 +269,7 @@ impl Image {
         }
     }
 
-    /// The mode as git writes it; None where nothing of the kind exists.
+    /// Returns the mode as git writes it. None if git has no such entry.
     pub fn git_mode(&self) -> Option<u32> {
         match self {
             Self::File { mode, .. } | Self::InGit { mode, .. } if mode & 0o111 != 0 => {
@@ -282,7 +282,7 @@ impl Image {
     }
 }
 
-/// A file's state: where it is and what it is. `None` of it means: deleted, or not yet created.
+/// Path and image of a file. As a `FileVersion`, None means deleted or not created yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Placed {
     pub path: RelPath,
@@ -291,7 +291,7 @@ pub struct Placed {
 
 pub type FileVersion = Option<Placed>;
 
-/// How sure an attribution is. Kept apart for session and step.
+/// Certainty of an attribution. Session and step each have their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Certainty {
     Certain,
@@ -300,7 +300,7 @@ pub enum Certainty {
     Uncertain,
 }
 
-/// Who made a change. No session: the user, or a writer nobody told of.
+/// Author of a change. No session: the user, or an unreported process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Origin {
     pub session: Option<SessionId>,
@@ -322,16 +322,16 @@ impl Origin {
     }
 }
 
-/// Whether a change counts in the sets of what is in force.
+/// Role of a change in the sets of edits in force.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Somebody's edit: a member of the sets.
+    /// An edit by an agent or the user: a member of the sets.
     Edit,
-    /// The effect of a rewind, revert, undo or redo: it moves edits in and out, and is none itself.
+    /// The effect of a rewind, revert, undo or redo. It adds and removes members, and is not a member itself.
     Restore,
 }
 
-/// One file in one node.
+/// Change of one file in one node.
 #[derive(Clone, Debug)]
 pub struct Change {
     pub id: ChangeId,
@@ -341,7 +341,7 @@ pub struct Change {
     pub before: FileVersion,
     pub after: FileVersion,
     pub origin: Origin,
-    /// How many directories above the path came into being with it.
+    /// Number of directories above the path that were created with it.
     pub made_dirs: u32,
 }
 
@@ -388,47 +388,47 @@ pub struct Node {
     pub depth: i64,
     pub kind: Kind,
     pub branch: BranchId,
-    /// The writer: for a turn and its steps.
+    /// Author of a turn and its steps.
     pub session: Option<SessionId>,
     pub turn: Option<TurnId>,
     pub call: Option<CallId>,
     pub label: Option<String>,
-    /// What whoever made it by hand wrote of it.
+    /// Description given by the user who made the checkpoint.
     pub description: Option<String>,
     /// Microseconds since 1970, UTC.
     pub time: i64,
     pub git: GitHead,
     pub coverage: Coverage,
-    /// It stands for several, which became one with their age.
+    /// Set if retention squashed several checkpoints into this one.
     pub squashed: Option<Squashed>,
 }
 
-/// What became one checkpoint.
+/// Counts of the checkpoints squashed into one.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Squashed {
     pub checkpoints: u64,
     pub turns: u64,
-    /// Of the oldest, in microseconds since 1970.
+    /// Time of the oldest one, in microseconds since 1970.
     pub since: i64,
-    /// By their names, in their order.
+    /// Names of the agents, sorted.
     pub agents: Vec<String>,
 }
 
-/// Where git stood: the commit of HEAD, and the branch unless detached.
+/// Git's position: the commit of HEAD, and the branch unless detached.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GitHead {
     pub head: Option<String>,
     pub branch: Option<String>,
 }
 
-/// What a checkpoint could and could not capture.
+/// Coverage of a checkpoint: what it captured and what it could not.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Coverage {
-    /// Paths captured in this node's look at the disk.
+    /// Number of paths captured by this node's scan.
     pub captured: u64,
-    /// Paths and directories passed over because the rules say so.
+    /// Number of paths and directories skipped by the ignore rules.
     pub ignored: u64,
-    /// A scan goes on in the background; what it finds is not in here yet.
+    /// True while a background scan is still running. Its results are not included yet.
     #[serde(default)]
     pub pending: bool,
     pub items: Vec<CoverageItem>,
@@ -436,7 +436,7 @@ pub struct Coverage {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoverageItem {
-    /// As bytes; outside paths are absolute.
+    /// Path as bytes. Paths outside the root are absolute.
     pub path: Vec<u8>,
     pub reason: Reason,
     #[serde(default)]
@@ -448,11 +448,11 @@ pub struct CoverageItem {
 pub enum Reason {
     TooLarge,
     Outside,
-    /// By the settings, which no tool overrules.
+    /// Excluded by the settings, which no tool overrides.
     Excluded,
     Unreadable,
     Special,
-    /// A capture that did not happen: a hook that failed, a deadline, a store not writable.
+    /// A capture that failed: a hook error, a deadline, or a store that is not writable.
     Failed,
 }
 
@@ -502,7 +502,7 @@ pub struct Session {
 #[derive(Clone, Debug)]
 pub struct Turn {
     pub id: TurnId,
-    /// Printed `t4`; runs through the workspace.
+    /// Printed `t4`. Unique in the workspace.
     pub number: i64,
     pub session: SessionId,
     pub prompt: String,
@@ -519,8 +519,8 @@ pub struct Call {
     /// The subagent that made it.
     pub subagent: Option<String>,
     pub tool: String,
-    /// Runs through the session and never restarts.
+    /// Number of the call within the session. Never restarts.
     pub iteration: i64,
-    /// Overlapping calls of one session that may write anything share one.
+    /// Group shared by overlapping calls of one session that may write any file.
     pub group: Option<CallId>,
 }

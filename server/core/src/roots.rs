@@ -1,6 +1,6 @@
-//! The directories of a store. Each has one row, and the branch that it is on; a row whose directory is gone
-//! stays, for what happened there, and gives the rest up. A directory is known by its path, and by its identity
-//! when it was moved.
+//! The directories (roots) of a store. Each has one row with its branch. The row of a deleted directory stays for
+//! its history, but releases its path and branch. A directory is found by its path, or by its identity after it was
+//! moved.
 
 use std::path::{Path, PathBuf};
 
@@ -13,16 +13,15 @@ use crate::store::{Durable, Store};
 use crate::workspace::{self, Workspace};
 use crate::worktree::disk::DirIdentity;
 
-/// The path of a directory that is gone: none that can be. The number keeps it apart from others that were
-/// there once.
-fn left_path(path: &Path, root: RootId) -> Vec<u8> {
+/// Path stored for a deleted directory. The NUL byte makes it an impossible path; the id makes it unique.
+fn released_path(path: &Path, root: RootId) -> Vec<u8> {
     let mut bytes = os_bytes(path.as_os_str());
     bytes.push(0);
     bytes.extend(root.0.to_string().bytes());
     bytes
 }
 
-/// Gives up the root at this path, whose directory is gone: the path and the branch are free.
+/// Releases the path and branch of the root at this path, whose directory no longer exists.
 pub(crate) fn give_up(conn: &Connection, path: &Path) -> Result<()> {
     let root: Option<RootId> = conn
         .query_row(
@@ -36,13 +35,13 @@ pub(crate) fn give_up(conn: &Connection, path: &Path) -> Result<()> {
             "UPDATE root SET path = ?2, was = COALESCE(branch, was), branch = NULL,
                stood = COALESCE((SELECT head FROM branch WHERE branch.id = root.branch), stood)
              WHERE id = ?1",
-            params![root, left_path(path, root)],
+            params![root, released_path(path, root)],
         )?;
     }
     Ok(())
 }
 
-/// The last one that was given up at this path has it again.
+/// Returns this path to the last root that released it.
 pub(crate) fn return_path(conn: &Connection, path: &Path) -> Result<()> {
     let bytes = os_bytes(path.as_os_str());
     let (from, to) = ([&bytes[..], &[0]].concat(), [&bytes[..], &[1]].concat());
@@ -54,7 +53,7 @@ pub(crate) fn return_path(conn: &Connection, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Where a directory is, or was last.
+/// Returns the path of a directory, or its last one.
 pub(crate) fn path(conn: &Connection, root: RootId) -> Result<PathBuf> {
     let path: Vec<u8> = conn
         .prepare_cached("SELECT path FROM root WHERE id = ?1")?
@@ -62,27 +61,27 @@ pub(crate) fn path(conn: &Connection, root: RootId) -> Result<PathBuf> {
     Ok(bytes_path(&path))
 }
 
-/// The directories that are there.
-pub(crate) fn standing(conn: &Connection) -> Result<Vec<(RootId, PathBuf)>> {
+/// Returns the directories that exist.
+pub(crate) fn existing(conn: &Connection) -> Result<Vec<(RootId, PathBuf)>> {
     let rows = rows(conn, "", &[])?;
-    let mut standing = Vec::new();
+    let mut existing = Vec::new();
     for row in rows {
-        if row.stands(conn)? {
-            standing.push((row.id, row.path));
+        if row.exists(conn)? {
+            existing.push((row.id, row.path));
         }
     }
-    Ok(standing)
+    Ok(existing)
 }
 
-/// Whether the directory that is on this branch is there.
+/// True if the directory on this branch exists.
 pub(crate) fn stands_on(conn: &Connection, branch: BranchId) -> Result<bool> {
     match rows(conn, "WHERE branch = ?1", &[&branch])?.first() {
-        Some(row) => row.stands(conn),
+        Some(row) => row.exists(conn),
         None => Ok(false),
     }
 }
 
-/// Whether a store was made for this directory, not for that from which it was forked.
+/// True if the store was created for this directory, which is then not a fork.
 pub(crate) fn is_first(conn: &Connection, root: RootId) -> Result<bool> {
     let first: RootId = conn.query_row("SELECT MIN(id) FROM root", [], |r| r.get(0))?;
     Ok(first == root)
@@ -114,11 +113,11 @@ fn at_path(conn: &Connection, path: &Path) -> Result<Vec<RootRow>> {
     rows(conn, "WHERE path = ?1", &[&os_bytes(path.as_os_str())])
 }
 
-/// So many files are looked for to tell a directory from another.
-const FILES: usize = 100;
+/// Number of files to check when comparing directories.
+const SAMPLE_FILES: usize = 100;
 
 impl RootRow {
-    fn stands(&self, conn: &Connection) -> Result<bool> {
+    fn exists(&self, conn: &Connection) -> Result<bool> {
         if !self.path.is_dir() {
             return Ok(false);
         }
@@ -128,8 +127,8 @@ impl RootRow {
         }
     }
 
-    /// Whether another directory at its path is it all the same: restored, or copied there. One that a store
-    /// was made for always is.
+    /// True if a different directory at the path counts as this one: restored from a backup or copied there.
+    /// Always true for the directory that the store was created for.
     fn is_copy(&self, conn: &Connection) -> Result<bool> {
         if is_first(conn, self.id)? {
             return Ok(true);
@@ -137,16 +136,16 @@ impl RootRow {
         let mut select =
             conn.prepare_cached("SELECT path FROM file_state WHERE root = ?1 LIMIT ?2")?;
         let files = select
-            .query_map(params![self.id, FILES], |r| r.get::<_, RelPath>(0))?
+            .query_map(params![self.id, SAMPLE_FILES], |r| r.get::<_, RelPath>(0))?
             .collect::<rusqlite::Result<Vec<_>>>()?;
         let is_there = |file: &&RelPath| self.path.join(file.to_path()).symlink_metadata().is_ok();
         Ok(files.iter().filter(is_there).count() * 2 >= files.len())
     }
 }
 
-/// Has the row of this directory agree with what stands there: it may have been moved here, or another may
-/// have come to its path. `false`: it is none of this store's.
-pub(crate) fn settle(
+/// Updates the rows to match the directory on disk: it may have been moved here, or a different directory may be at
+/// its path. Returns `false` if the directory does not belong to this store.
+pub(crate) fn reconcile(
     store: &Store,
     workspace: &Workspace,
     identity: Option<DirIdentity>,
@@ -163,7 +162,7 @@ pub(crate) fn settle(
         workspace.bind(identity, taken)?;
         return Ok(true);
     }
-    let settled = store.write_telling(Durable::Power, |conn| {
+    let state = store.write_notifying(Durable::Power, |conn| {
         let here = by_path(conn)?;
         let id = here.as_ref().map(|row| row.id);
         let by_identity = "WHERE inode = ?1 AND btime = ?2";
@@ -179,13 +178,13 @@ pub(crate) fn settle(
             return Ok((RootState::Ours, true));
         }
         let Some(here) = here else {
-            let settled = if workspace.shared {
+            let state = if workspace.shared {
                 RootState::Unknown
             } else {
-                // it is about to get its row
+                // its row is inserted next
                 RootState::Ours
             };
-            return Ok((settled, false));
+            return Ok((state, false));
         };
         if here.identity.is_some() && !here.is_copy(conn)? {
             give_up(conn, &workspace.root)?;
@@ -197,24 +196,24 @@ pub(crate) fn settle(
         )?;
         Ok((RootState::Ours, true))
     })?;
-    match settled {
+    match state {
         RootState::Ours => workspace.bind(identity, taken)?,
         RootState::Another => workspace::unshare(&workspace.root, &store.dir),
         RootState::Unknown => {}
     }
-    Ok(settled == RootState::Ours)
+    Ok(state == RootState::Ours)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RootState {
     Ours,
-    /// It came to the path of one of ours.
+    /// A different directory at the path of one of this store's directories.
     Another,
-    /// It is said to be of this store, which knows nothing of it.
+    /// A directory that refers to this store, which has no row for it.
     Unknown,
 }
 
-/// Those of them that lie in this one.
+/// Returns the directories of the store that are inside this one.
 pub(crate) fn below(conn: &Connection, root: &Path) -> Result<Vec<RelPath>> {
     let mut select = conn.prepare_cached("SELECT path FROM root WHERE path > ?1 AND path < ?2")?;
     let root = os_bytes(root.as_os_str());
@@ -232,8 +231,8 @@ pub(crate) fn below(conn: &Connection, root: &Path) -> Result<Vec<RelPath>> {
     Ok(below)
 }
 
-/// Gives a directory that came back a branch of its own, from where it stood when another one took its branch
-/// over. None: that is not known.
+/// Creates a branch for a directory that reappeared, at its last node before another directory took over its
+/// branch. None: that node is not known.
 pub(crate) fn branch_again(conn: &Connection, root: RootId) -> Result<Option<BranchId>> {
     let (stood, was): (Option<NodeId>, Option<BranchId>) =
         conn.query_row("SELECT stood, was FROM root WHERE id = ?1", [root], |r| {
@@ -245,12 +244,12 @@ pub(crate) fn branch_again(conn: &Connection, root: RootId) -> Result<Option<Bra
     let here = Here { root, branch: was };
     let old = branches::info(conn, here, was)?.name;
     let old = old.split(" (").next().unwrap_or_default();
-    // a name may be as long as names can be, or none that is given any more
+    // the old name may be too long for a suffix, or no longer valid
     let mut names = [old, "again"].into_iter().flat_map(|name| {
         let numbered = move |n| format!("{name}-{n}");
         (2..1000).map(numbered)
     });
-    let Some(name) = names.find(|name| branches::free(conn, name).is_ok()) else {
+    let Some(name) = names.find(|name| branches::check_name(conn, name).is_ok()) else {
         return Ok(None);
     };
     let branch = branches::create(conn, &name, stood, None)?;

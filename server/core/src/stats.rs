@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::history::{self, Rows};
 use crate::model::{ChangeId, Kind};
 
-/// Changes whose lines are counted before that is kept.
-const AT_ONCE: usize = 2000;
+/// Changes whose line counts are saved in one go.
+const BATCH_SIZE: usize = 2000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineTotals {
@@ -19,7 +19,7 @@ pub struct LineTotals {
 /// Sizes on disk in bytes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sizes {
-    /// What files held, compressed, in the database and in packs.
+    /// Contents of files, compressed, in the database and in packs.
     pub contents: u64,
     /// The rest of the database.
     pub database: u64,
@@ -29,14 +29,14 @@ pub struct Sizes {
 
 #[derive(Clone, Debug, Default)]
 pub struct Stats {
-    /// Kinds of which there are any.
+    /// Number of checkpoints per kind, without kinds that have none.
     pub checkpoints: Vec<(Kind, i64)>,
-    /// Of those by hand, how many nobody made: a history begins with what was there.
+    /// Manual checkpoints that nobody made: the start of a history.
     pub starts: i64,
     pub turns: i64,
-    /// Tool calls, those that changed nothing too.
+    /// Tool calls, including those that changed nothing.
     pub calls: i64,
-    /// Agents and how many sessions each had.
+    /// Agents with their number of sessions.
     pub sessions: Vec<(String, i64)>,
     /// Branches that were not deleted.
     pub branches: i64,
@@ -46,7 +46,7 @@ pub struct Stats {
     pub changes: i64,
     pub by_agents: LineTotals,
     pub by_user: LineTotals,
-    /// By nobody knows whom.
+    /// Changes by an unknown author.
     pub by_unknown: LineTotals,
     pub sizes: Sizes,
     /// Microseconds since 1970.
@@ -55,7 +55,7 @@ pub struct Stats {
 }
 
 impl Engine {
-    /// The history in numbers. LineTotals that were never counted are counted now, which takes its time.
+    /// Returns the history in numbers. Line totals that were never counted are counted now, which may take long.
     pub fn stats(&self, progress: &mut dyn FnMut(Progress)) -> Result<Stats> {
         self.count_lines(progress)?;
         let _moment = self.store.reading()?;
@@ -65,10 +65,10 @@ impl Engine {
             conn.query_row("SELECT MIN(time), MAX(time) FROM node", [], |r| {
                 Ok((r.get(0)?, r.get(1)?))
             })?;
-        let lines = |whose: &str| -> Result<LineTotals> {
+        let lines = |condition: &str| -> Result<LineTotals> {
             let sql = format!(
                 "SELECT COALESCE(SUM(k.added), 0), COALESCE(SUM(k.removed), 0)
-                 FROM counted k JOIN change c ON c.id = k.change WHERE c.role = 0 AND {whose}"
+                 FROM counted k JOIN change c ON c.id = k.change WHERE c.role = 0 AND {condition}"
             );
             Ok(conn.query_row(&sql, [], |r| {
                 Ok(LineTotals {
@@ -106,23 +106,23 @@ impl Engine {
 
     fn sizes(&self) -> Result<Sizes> {
         let size = |name: &str| std::fs::metadata(self.store.dir.join(name)).map_or(0, |m| m.len());
-        let inside: i64 = self.store.conn.query_row(
+        let in_database: i64 = self.store.conn.query_row(
             "SELECT COALESCE(SUM(LENGTH(data)), 0) FROM blob",
             [],
             |r| r.get(0),
         )?;
-        let inside = u64::try_from(inside).unwrap_or(0);
+        let in_database = u64::try_from(in_database).unwrap_or(0);
         let packs = std::fs::read_dir(self.store.dir.join("packs"));
         let packs = packs.into_iter().flatten().flatten();
         let packed: u64 = packs.map(|e| e.metadata().map_or(0, |m| m.len())).sum();
         Ok(Sizes {
-            contents: inside + packed,
-            database: size("store.db").saturating_sub(inside),
+            contents: in_database + packed,
+            database: size("store.db").saturating_sub(in_database),
             log: size("store.db-wal"),
         })
     }
 
-    /// Counts the lines of changes of which nobody has asked for them yet.
+    /// Counts the lines of changes that were not counted yet.
     fn count_lines(&self, progress: &mut dyn FnMut(Progress)) -> Result<()> {
         let mut after = ChangeId(0);
         let mut done = 0;
@@ -130,7 +130,7 @@ impl Engine {
             let moment = self.store.reading()?;
             let conn = &self.store.conn;
             let mut rows = Rows::new(&self.store, self.here)?;
-            let changes = history::uncounted(conn, after, AT_ONCE)?;
+            let changes = history::uncounted(conn, after, BATCH_SIZE)?;
             let Some(last) = changes.last().map(|c| c.id) else {
                 return Ok(());
             };

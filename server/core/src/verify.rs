@@ -1,4 +1,4 @@
-//! Whether the store holds what it says: every content by its hash, every change by the chain it is on.
+//! Verifies the store: every content against its hash, every change against its chain.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use crate::store;
 use crate::worktree::file_state;
 use crate::worktree::git::backed_content;
 
-/// So many are named of the files and checkpoints that a content belongs to.
+/// Maximum number of places that are listed for a content.
 const PLACES: usize = 8;
 
 #[derive(Clone, Debug, Default)]
@@ -22,7 +22,7 @@ pub struct Verified {
 }
 
 impl Verified {
-    /// Lists an error as a problem; what it does not touch is looked at all the same.
+    /// Lists an error as a problem, so that the rest is still verified.
     fn note<T>(&mut self, what: &str, result: Result<T>) -> Option<T> {
         result
             .map_err(|e| self.problems.push(format!("{what}: {e}")))
@@ -31,10 +31,10 @@ impl Verified {
 }
 
 impl Engine {
-    /// Reads everything once. Problems are listed, not mended; what they do not name is readable.
+    /// Reads everything once. Lists problems without repairing them. Everything not listed is readable.
     pub fn verify(&self, progress: &mut dyn FnMut(Progress)) -> Result<Verified> {
         let mut out = Verified::default();
-        // before the moment of all else: somebody may ring meanwhile
+        // before the read transaction, since another process may commit meanwhile
         let lost = out.note("the newest checkpoint", self.store.lost());
         out.problems.extend(lost.flatten());
         let _moment = self.store.reading()?;
@@ -47,7 +47,7 @@ impl Engine {
         let checked = self.verify_changes(&mut out, progress);
         out.note("changes", checked);
         let checked = self.verify_heads(&mut out);
-        out.note("what is known of the disk", checked);
+        out.note("file states", checked);
         Ok(out)
     }
 
@@ -74,7 +74,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Counts the contents that can be read.
+    /// Reads all contents and counts the readable ones.
     fn verify_contents(
         &self,
         out: &mut Verified,
@@ -117,7 +117,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Adds to these contents what they are: which file at which checkpoint.
+    /// Adds to each of these contents the files and checkpoints it belongs to.
     fn places(&self, of: &mut HashMap<ContentId, Vec<String>>) -> Result<()> {
         let conn = &self.store.conn;
         let mut add = |content: Option<ContentId>, place: &dyn Fn() -> String| {
@@ -126,7 +126,7 @@ impl Engine {
             }
         };
         for (path, row) in file_state::all(conn, self.here.root)? {
-            // one that has changed is found with its changes
+            // a file that has changed is found with its changes
             if row.file.is_none() {
                 add(row.image.content(), &|| match row.since {
                     Some(since) => format!("{} since {since}", path.display()),
@@ -156,7 +156,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Counts the nodes that can be read.
+    /// Reads all nodes and counts the readable ones.
     fn verify_nodes(&self, out: &mut Verified) -> Result<()> {
         let mut select = self
             .store
@@ -191,7 +191,7 @@ impl Engine {
                 (row.get(0)?, row.get(1)?, row.get(2)?);
             if parent != before {
                 out.problems.push(format!(
-                    "{id} does not stand on the node before it on its branch"
+                    "the parent of {id} is not the node before it on its branch"
                 ));
             }
         }
@@ -230,7 +230,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Every change begins where the chain before it ended, and its set is what its kind makes of it.
+    /// Checks that every change begins where the one before it ended, and that its set is consistent.
     fn verify_changes(&self, out: &mut Verified, progress: &mut dyn FnMut(Progress)) -> Result<()> {
         let conn = &self.store.conn;
         let ancestry = Ancestry::new(conn);
@@ -298,7 +298,7 @@ impl Engine {
             let set = history::in_force(ancestry, file, change.node)?;
             if history::SetHash::of(&set) != history::set_at(conn, file, change.node)? {
                 out.problems.push(format!(
-                    "{}: what is in force does not match its record",
+                    "{}: the edits in force do not match their record",
                     change.node
                 ));
             }
@@ -306,7 +306,7 @@ impl Engine {
         Ok(())
     }
 
-    /// What is known to be on disk is the state of the head.
+    /// Checks that the file states match the head.
     fn verify_heads(&self, out: &mut Verified) -> Result<()> {
         let conn = &self.store.conn;
         let Some(head) = self.head()? else {
@@ -314,10 +314,10 @@ impl Engine {
         };
         let ancestry = Ancestry::new(conn);
         let mut placed = HashMap::new();
-        let mut lent = Vec::new();
+        let mut in_git = Vec::new();
         for (path, row) in file_state::all(conn, self.here.root)? {
             if let Image::InGit { object, .. } = row.image {
-                lent.push((path.clone(), object));
+                in_git.push((path.clone(), object));
             }
             if let Some(content) = row.image.content()
                 && !crate::store::has(conn, &content)?
@@ -329,16 +329,16 @@ impl Engine {
                 placed.insert(file, (path, row.image));
             }
         }
-        for path in backed_content::missing(conn, self.here.root, &lent)? {
+        for path in backed_content::missing(conn, self.here.root, &in_git)? {
             out.problems.push(format!(
-                "{}: it is not in the store since git had it, and git has it no more",
+                "{}: its content was only in git, which no longer has it",
                 path.display()
             ));
         }
         let mut select = conn.prepare("SELECT DISTINCT file FROM change")?;
         for file in select.query_map([], |r| r.get(0))? {
             let state: Result<(FileId, FileVersion)> = file.map_err(Into::into).and_then(|file| {
-                // what came into sight on another branch is not known on this one
+                // a file first captured on another branch is unknown on this one
                 let known = self.known_at(&ancestry, file, head)?;
                 let state = history::state_at(&ancestry, file, head)?;
                 Ok((file, state.filter(|_| known)))
@@ -347,14 +347,14 @@ impl Engine {
                 continue;
             };
             let known: Option<(_, Image)> = placed.get(&file).cloned();
-            // a fork goes without what could not be written to it
+            // a fork lacks files that could not be written to it
             let unkept = |p: &crate::model::Placed| matches!(p.image, Image::Opaque(_));
             if known.is_none() && state.as_ref().is_some_and(unkept) {
                 continue;
             }
             if state.as_ref().map(|p| (p.path.clone(), p.image)) != known {
                 out.problems.push(format!(
-                    "what is known of the disk does not match the head: {}",
+                    "the file state does not match the head: {}",
                     state.map_or_else(|| "a deleted file".to_owned(), |p| p.path.display())
                 ));
             }

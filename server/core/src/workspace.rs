@@ -1,5 +1,4 @@
-//! Which tree belongs to which store: finding the workspace of a path, and its place in the user's
-//! state directory.
+//! Maps trees to stores: finds the workspace of a path, and its store in the user's state directory.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,15 +10,15 @@ use crate::model::{ContentId, VCS, bytes_path, os_bytes};
 use crate::store;
 use crate::worktree::disk::DirIdentity;
 
-/// The file that marks a directory as a workspace, and has its settings.
+/// File that marks a directory as a workspace, and holds its settings.
 pub(crate) const MARK: &str = ".backstitch.toml";
 
-/// Where to look for a workspace.
+/// Input for finding a workspace.
 #[derive(Clone, Copy, Debug)]
 pub struct Locate<'a> {
-    /// Named by the user; then nothing is looked for.
+    /// Directory named by the user. Disables the search.
     pub workspace: Option<&'a Path>,
-    /// Holds the stores of all workspaces, whatever the settings say.
+    /// Directory for the stores of all workspaces. Overrides the user's state directory and the settings.
     pub store_dir: Option<&'a Path>,
     pub cwd: &'a Path,
 }
@@ -28,13 +27,13 @@ pub struct Locate<'a> {
 pub struct Workspace {
     pub root: PathBuf,
     pub store_dir: PathBuf,
-    /// The store is that of another directory, from which this one was forked.
+    /// True if the store belongs to another directory, from which this one was forked.
     pub shared: bool,
 }
 
-/// In the place of a forked directory's own store: where its store is.
+/// File in the place of a forked directory's own store: the path of the shared store.
 const SHARED: &str = "shared";
-/// In a store whose directory was moved: what comes to the old path is another workspace.
+/// File in a store whose directory was moved: a new directory at the old path is another workspace.
 const AWAY: &str = "away";
 
 fn set_away(store_dir: &Path) -> Result<()> {
@@ -47,7 +46,7 @@ fn set_away(store_dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Where directories are noted by their identities: the store of each, and its path when it was seen last.
+/// Notes of directories by identity: the store of each, and its last known path.
 struct Noted;
 
 impl Noted {
@@ -69,7 +68,7 @@ impl Noted {
     }
 
     fn write(base: &Path, identity: DirIdentity, workspace: &Workspace) -> Result<()> {
-        // several engines of one process may be about the same directory
+        // several engines of one process may write the note of the same directory
         static LAST: AtomicU64 = AtomicU64::new(0);
         let file = Self::file(base, identity);
         store::make_private_dir(&Self::dir(base))?;
@@ -93,9 +92,9 @@ impl Noted {
 }
 
 impl Workspace {
-    /// The workspace of a path: one that exists already and encloses it; else the nearest
-    /// `.backstitch.toml`; else the outermost version-control root; else the directory itself. The root
-    /// of the file system and the home directory only once they have been initialised.
+    /// Finds the workspace of a path: an existing one that encloses it; else the nearest `.backstitch.toml`; else the
+    /// outermost version-control root; else the directory itself. The root of the file system and the home directory
+    /// must be initialised explicitly.
     pub fn find(l: &Locate<'_>) -> Result<Self> {
         let from = l.workspace.unwrap_or(l.cwd);
         let from = from.canonicalize().at("open the workspace", from)?;
@@ -132,17 +131,17 @@ impl Workspace {
         }
     }
 
-    /// Whether the directory shows by itself that it is a workspace: by version control, or its own file.
+    /// True if the directory is marked as a workspace: by version control, or by its own file.
     pub fn is_marked(&self) -> bool {
         is_marked(&self.root)
     }
 
-    /// The directory that holds its store and those of others.
+    /// Returns the directory that holds its store and those of other workspaces.
     pub fn stores(&self) -> &Path {
         beside(&self.store_dir)
     }
 
-    /// The file that is written anew after each commit of any process that is news.
+    /// Returns the file that is rewritten after each commit that other processes should notice.
     pub fn bell(&self) -> PathBuf {
         self.store_dir.join(store::BELL)
     }
@@ -161,13 +160,13 @@ impl Workspace {
         self.shared || self.store_dir.join("store.db").is_file()
     }
 
-    /// As a directory that was moved, or by its path.
+    /// Finds an existing workspace: a moved directory, or one with a store for this path.
     fn known(base: &Path, root: &Path) -> Option<Self> {
         let by_path = || Some(Self::at(base, root)).filter(Self::exists);
         Self::moved(base, root).or_else(by_path)
     }
 
-    /// A directory that had another path when it was seen last, at which it is not any more.
+    /// Finds the workspace of a directory that was moved away from its last known path.
     fn moved(base: &Path, root: &Path) -> Option<Self> {
         let identity = DirIdentity::of(root)?;
         let (store_dir, path) = Noted::read(base, identity)?;
@@ -181,14 +180,14 @@ impl Workspace {
         })
     }
 
-    /// The workspace that encloses a place, and has a store beside this one.
+    /// Finds the workspace that encloses a path and has a store beside this one.
     pub(crate) fn enclosing(place: &Path, store_dir: &Path) -> Option<Self> {
         let base = beside(store_dir);
         let mut above = place.ancestors().skip(1);
         above.find_map(|dir| Self::known(base, dir))
     }
 
-    /// As it is found now, when it turned out not to be what it was found to be.
+    /// Finds the workspace again, after the first result turned out to be wrong.
     pub(crate) fn again(&self) -> Result<Self> {
         if let Some(identity) = DirIdentity::of(&self.root) {
             Noted::forget(beside(&self.store_dir), identity);
@@ -200,8 +199,8 @@ impl Workspace {
         })
     }
 
-    /// Has the directory be found as that of this store by its path, and by its identity when it is moved.
-    /// `taken`: whether another directory of the store has come to a path.
+    /// Registers the directory with this store, by path and, for moves, by identity. `taken`: true if another directory
+    /// of the store is at a path.
     pub(crate) fn bind(
         &self,
         identity: DirIdentity,
@@ -216,7 +215,7 @@ impl Workspace {
         }
         let own = is_family(&self.store_dir, &self.root);
         if !own && !self.shared {
-            // a store in a place of its own, by which it is found
+            // a store at an explicit path is found by that path
             return Ok(());
         }
         let moved = was.filter(|(store, path)| *store == self.store_dir && *path != self.root);
@@ -232,7 +231,7 @@ impl Workspace {
         if own {
             std::fs::remove_file(self.store_dir.join(AWAY)).ok();
         } else {
-            // whose place this was is not here any more
+            // the previous directory at this path no longer exists
             let own = own_dir(base, &self.root);
             if own.join("store.db").exists() {
                 set_away(&own)?;
@@ -244,7 +243,7 @@ impl Workspace {
         Noted::write(base, identity, self)
     }
 
-    /// Makes a directory a workspace of its own, whatever encloses it.
+    /// Makes a directory a workspace of its own, even inside another one.
     pub fn init(l: &Locate<'_>, dir: &Path) -> Result<Self> {
         let root = dir.canonicalize().at("open", dir)?;
         if !root.is_dir() {
@@ -257,10 +256,10 @@ impl Workspace {
         if store_dir.join(SHARED).is_file() {
             return Err(Error::refused(
                 format!(
-                    "{} is a workspace already, forked from another",
+                    "{} is already a workspace, forked from another",
                     root.display()
                 ),
-                Hint::terminal("`backstitch status` there says which"),
+                Hint::terminal("`backstitch status` there shows which"),
             ));
         }
         store::owner::make(&store_dir, &root)?;
@@ -272,15 +271,15 @@ impl Workspace {
     }
 }
 
-/// What stands in the place of a directory's own store.
+/// State of a directory's own store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shares {
     Nothing,
-    /// The way to this store.
+    /// A reference to this store.
     This,
 }
 
-/// Whether a directory may come to use this store: it has no history of its own.
+/// Checks that a directory may use this store, because it has no history of its own.
 pub(crate) fn may_share(root: &Path, store_dir: &Path) -> Result<Shares> {
     let own = own_dir(beside(store_dir), root);
     let other = std::fs::read(own.join(SHARED)).ok();
@@ -300,7 +299,7 @@ pub(crate) fn may_share(root: &Path, store_dir: &Path) -> Result<Shares> {
     })
 }
 
-/// Has a directory use the store of another.
+/// Makes a directory use the store of another.
 pub(crate) fn share(root: &Path, store_dir: &Path) -> Result<()> {
     if may_share(root, store_dir)? == Shares::This {
         return Ok(());
@@ -320,7 +319,7 @@ pub(crate) fn share(root: &Path, store_dir: &Path) -> Result<()> {
         .at("write", &path)
 }
 
-/// Takes that back.
+/// Undoes `share`.
 pub(crate) fn unshare(root: &Path, store_dir: &Path) {
     let own = own_dir(beside(store_dir), root);
     let ours = std::fs::read(own.join(SHARED)).ok();
@@ -330,12 +329,12 @@ pub(crate) fn unshare(root: &Path, store_dir: &Path) {
     }
 }
 
-/// The directory that holds this store and those of other workspaces.
+/// Returns the directory that holds this store and those of other workspaces.
 fn beside(store_dir: &Path) -> &Path {
     store_dir.parent().unwrap_or(store_dir)
 }
 
-/// The place of a directory's own store: the first that no moved directory has kept.
+/// Returns the path of a directory's own store: the first that no moved directory holds.
 fn own_dir(base: &Path, root: &Path) -> PathBuf {
     let mut name = store_name(root);
     while base.join(&name).join(AWAY).exists() {
@@ -346,13 +345,13 @@ fn own_dir(base: &Path, root: &Path) -> PathBuf {
 
 const NEXT: char = '+';
 
-/// Whether a store is one that was made for this path.
+/// True if the store was created for this path.
 fn is_family(store_dir: &Path, root: &Path) -> bool {
     let name = store_dir.file_name().unwrap_or_default().to_string_lossy();
     name.trim_end_matches(NEXT) == store_name(root)
 }
 
-/// The user's state directory of Backstitch: `$XDG_STATE_HOME/backstitch`, or the platform's own place.
+/// Returns Backstitch's state directory: `$XDG_STATE_HOME/backstitch`, or the platform's default.
 pub fn state_dir() -> Result<PathBuf> {
     user_dir("XDG_STATE_HOME", ".local/state").ok_or_else(|| {
         Error::refused(
@@ -362,7 +361,7 @@ pub fn state_dir() -> Result<PathBuf> {
     })
 }
 
-/// The user's settings of Backstitch: `$XDG_CONFIG_HOME/backstitch`, or the platform's own place.
+/// Returns Backstitch's configuration directory: `$XDG_CONFIG_HOME/backstitch`, or the platform's default.
 pub(crate) fn config_dir() -> Option<PathBuf> {
     user_dir("XDG_CONFIG_HOME", ".config")
 }
@@ -372,7 +371,7 @@ pub fn data_dir() -> Option<PathBuf> {
     user_dir("XDG_DATA_HOME", ".local/share")
 }
 
-/// `variable` names the directory that ours is in, else `place` in the home directory.
+/// Returns Backstitch's directory in the one named by `variable`, else in `place` of the home directory.
 fn user_dir(variable: &str, place: &str) -> Option<PathBuf> {
     let env = |name: &str| {
         std::env::var_os(name)
@@ -407,7 +406,7 @@ pub(crate) fn user_stores() -> Result<PathBuf> {
     Ok(state_dir()?.join("workspaces"))
 }
 
-/// Readable, and different for every root.
+/// Returns a readable name that is unique for every root.
 fn store_name(root: &Path) -> String {
     let name: String = root
         .file_name()

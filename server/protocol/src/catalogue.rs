@@ -1,4 +1,4 @@
-//! Every method by its name, with the types of what goes in and what comes out.
+//! Catalogue of every method, with the types of its parameters and its result.
 
 use std::any::type_name;
 
@@ -16,12 +16,12 @@ use crate::{
     TurnResult, UndoParams, Where,
 };
 
-/// A type by its name.
+/// A protocol type, described by its name, its round trip and, in tests, its schema.
 #[derive(Clone, Copy, Debug)]
 pub struct Shape {
     path: fn() -> &'static str,
-    /// What a value says after it was read and written as this type.
-    again: fn(Value) -> serde_json::Result<Value>,
+    /// Deserializes a value as this type and serializes it again.
+    round_trip: fn(Value) -> serde_json::Result<Value>,
     #[cfg(test)]
     pub(crate) schema: fn(&mut schemars::SchemaGenerator) -> schemars::Schema,
 }
@@ -33,11 +33,11 @@ pub struct RequestSpec {
     pub result: Shape,
 }
 
-/// Of `workspace/executeCommand`; it may also answer `CommandFailed`.
+/// A command of `workspace/executeCommand`. It may also answer `CommandFailed`.
 #[derive(Clone, Copy, Debug)]
 pub struct CommandSpec {
     pub name: &'static str,
-    /// Its one argument.
+    /// The command's one argument.
     pub params: Shape,
     pub result: Shape,
 }
@@ -61,7 +61,7 @@ impl Shape {
     pub(crate) const fn of<T: Wire>() -> Self {
         Self {
             path: type_name::<T>,
-            again: |value| to_value(from_value::<T>(value)?),
+            round_trip: |value| to_value(from_value::<T>(value)?),
             #[cfg(test)]
             schema: schemars::SchemaGenerator::subschema_for::<T>,
         }
@@ -72,39 +72,40 @@ impl Shape {
         path.rsplit("::").next().unwrap_or(path)
     }
 
-    /// Whether a value is just this: every field that has to be there, and none beside.
+    /// Checks that a value is exactly this type: no required field is missing and none is unknown.
     pub fn is(self, value: &Value) -> Result<(), String> {
-        let again = self.again(value)?;
-        if again == *value {
+        let round_trip = self.round_trip(value)?;
+        if round_trip == *value {
             Ok(())
         } else {
             Err(format!(
-                "not a {}: {value}\nas one it is {again}",
+                "not a {}: {value}\nread as one, it is {round_trip}",
                 self.name()
             ))
         }
     }
 
-    /// Whether a value is this with fields left out.
+    /// Checks that a value is this type, possibly with optional fields left out.
     pub fn takes(self, value: &Value) -> Result<(), String> {
-        let again = self.again(value)?;
-        if covers(&again, value) {
+        let round_trip = self.round_trip(value)?;
+        if covers(&round_trip, value) {
             Ok(())
         } else {
             Err(format!(
-                "not known to {}: {value}\nall is {again}",
+                "unknown fields for {}: {value}\nthe known ones are {round_trip}",
                 self.name()
             ))
         }
     }
 
-    fn again(self, value: &Value) -> Result<Value, String> {
-        (self.again)(value.clone()).map_err(|error| format!("{}: {error}: {value}", self.name()))
+    fn round_trip(self, value: &Value) -> Result<Value, String> {
+        (self.round_trip)(value.clone())
+            .map_err(|error| format!("{}: {error}: {value}", self.name()))
     }
 }
 
 impl CommandSpec {
-    /// Whether a value is an answer of it.
+    /// Checks that a value is an answer to this command: its result, or `CommandFailed`.
     pub fn answers(self, value: &Value) -> Result<(), String> {
         let failed = Shape::of::<CommandFailed>();
         match self.result.is(value) {
@@ -114,16 +115,16 @@ impl CommandSpec {
     }
 }
 
-fn covers(all: &Value, some: &Value) -> bool {
-    match (all, some) {
-        (Value::Object(all), Value::Object(some)) => some
+fn covers(whole: &Value, part: &Value) -> bool {
+    match (whole, part) {
+        (Value::Object(whole), Value::Object(part)) => part
             .iter()
-            .all(|(key, value)| all.get(key).is_some_and(|all| covers(all, value))),
-        _ => all == some,
+            .all(|(key, value)| whole.get(key).is_some_and(|whole| covers(whole, value))),
+        _ => whole == part,
     }
 }
 
-/// What an error of any of these carries.
+/// Type of the `data` that an error of any of these methods has.
 pub const fn failure_data() -> Shape {
     Shape::of::<FailureData>()
 }
@@ -151,7 +152,7 @@ const fn notification<P: Wire>(method: &'static str) -> Notification {
     }
 }
 
-/// From the client.
+/// Requests from the client.
 pub const REQUESTS: &[RequestSpec] = &[
     request::<TimelineParams, TimelineResult>("backstitch/timeline"),
     request::<CheckpointParams, CheckpointResult>("backstitch/checkpoint"),
@@ -179,7 +180,7 @@ pub const COMMANDS: &[CommandSpec] = &[
     command::<ShowTimelineParams, ShowTimelineResult>("backstitch.timeline"),
 ];
 
-/// From the server.
+/// Notifications from the server.
 pub const NOTIFICATIONS: &[Notification] = &[
     notification::<DidCheckpoint>("backstitch/didCheckpoint"),
     notification::<DidRewind>("backstitch/didRewind"),

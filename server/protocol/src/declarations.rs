@@ -1,5 +1,5 @@
-//! The types as TypeScript and as `LuaCATS` declarations, for the extensions of editors. Read off their schemas;
-//! exists in tests alone, which hold the files against the types.
+//! TypeScript and `LuaCATS` declarations of the protocol types, for editor extensions. They are generated from the
+//! types' schemas. The module exists only in tests, which compare the generated text with the checked-in files.
 
 mod lua;
 mod typescript;
@@ -15,23 +15,23 @@ use serde_json::Value;
 use crate::catalogue::Shape;
 use crate::{COMMANDS, ClientOptions, CommandFailed, FailureData, NOTIFICATIONS, REQUESTS};
 
-/// A type under its name.
+/// A named type with its documentation.
 struct Declared {
     about: Option<String>,
-    what: Type,
+    ty: Type,
 }
 
-/// What a type is, in any language.
+/// A type, independent of the language that it is written in.
 #[derive(Clone, Debug, PartialEq)]
 enum Type {
     Text,
-    Whole,
+    Integer,
     Number,
-    Truth,
+    Bool,
     Null,
     Any,
     Named(String),
-    Word(String),
+    Literal(String),
     List(Box<Type>),
     Tuple(Vec<Type>),
     OneOf(Vec<Type>),
@@ -42,28 +42,28 @@ enum Type {
 struct Field {
     name: String,
     about: Option<String>,
-    what: Type,
-    needed: bool,
+    ty: Type,
+    required: bool,
 }
 
-/// All types, by their names.
+/// Returns all types by their names.
 fn declared() -> BTreeMap<String, Declared> {
     let answers = [Shape::of::<FailureData>(), Shape::of::<CommandFailed>()].into_iter();
     let answers = answers
         .chain(REQUESTS.iter().map(|request| request.result))
         .chain(COMMANDS.iter().map(|command| command.result))
-        .chain(NOTIFICATIONS.iter().map(|told| told.params));
+        .chain(NOTIFICATIONS.iter().map(|notification| notification.params));
     let params = std::iter::once(Shape::of::<ClientOptions>())
         .chain(REQUESTS.iter().map(|request| request.params))
         .chain(COMMANDS.iter().map(|command| command.params));
     let settings = SchemaSettings::draft2020_12();
-    let mut all = read_off(settings.clone().for_serialize(), answers);
-    all.values_mut().for_each(never_null);
-    all.extend(read_off(settings.for_deserialize(), params));
+    let mut all = read_schemas(settings.clone().for_serialize(), answers);
+    all.values_mut().for_each(remove_null);
+    all.extend(read_schemas(settings.for_deserialize(), params));
     all
 }
 
-fn read_off(
+fn read_schemas(
     settings: SchemaSettings,
     shapes: impl Iterator<Item = Shape>,
 ) -> BTreeMap<String, Declared> {
@@ -77,20 +77,20 @@ fn read_off(
     let declare = |(name, schema): (&String, &Value)| {
         let declared = Declared {
             about: about(schema),
-            what: what(schema),
+            ty: type_of(schema),
         };
         (name.clone(), declared)
     };
     generator.definitions().iter().map(declare).collect()
 }
 
-/// What an answer leaves out is never null.
-fn never_null(declared: &mut Declared) {
-    if let Type::Fields(fields) = &mut declared.what {
-        for field in fields.iter_mut().filter(|field| !field.needed) {
-            if let Type::OneOf(some) = &field.what {
-                let some = some.iter().filter(|what| **what != Type::Null);
-                field.what = one_of(some.cloned().collect());
+/// Removes null from optional fields: an answer leaves such a field out instead.
+fn remove_null(declared: &mut Declared) {
+    if let Type::Fields(fields) = &mut declared.ty {
+        for field in fields.iter_mut().filter(|field| !field.required) {
+            if let Type::OneOf(types) = &field.ty {
+                let types = types.iter().filter(|ty| **ty != Type::Null);
+                field.ty = one_of(types.cloned().collect());
             }
         }
     }
@@ -102,40 +102,40 @@ fn about(schema: &Value) -> Option<String> {
         .map(|text| text.replace('\n', " "))
 }
 
-fn what(schema: &Value) -> Type {
+fn type_of(schema: &Value) -> Type {
     let many = |key: &str| -> Option<Vec<Type>> {
-        Some(schema.get(key)?.as_array()?.iter().map(what).collect())
+        Some(schema.get(key)?.as_array()?.iter().map(type_of).collect())
     };
     if let Some(name) = schema["$ref"].as_str() {
         return Type::Named(name.trim_start_matches("#/$defs/").to_owned());
     }
     if let Some(word) = schema["const"].as_str() {
-        return Type::Word(word.to_owned());
+        return Type::Literal(word.to_owned());
     }
     if let Some(words) = schema["enum"].as_array() {
         let word = |word: &Value| match word.as_str() {
-            Some(word) => Type::Word(word.to_owned()),
+            Some(word) => Type::Literal(word.to_owned()),
             None => Type::Null,
         };
         return one_of(words.iter().map(word).collect());
     }
-    if let Some(some) = many("anyOf").or_else(|| many("oneOf")) {
-        return one_of(some);
+    if let Some(types) = many("anyOf").or_else(|| many("oneOf")) {
+        return one_of(types);
     }
     match &schema["type"] {
-        Value::String(name) => of_kind(name, schema),
+        Value::String(name) => json_type(name, schema),
         Value::Array(names) => {
             let names = names.iter().filter_map(Value::as_str);
-            one_of(names.map(|name| of_kind(name, schema)).collect())
+            one_of(names.map(|name| json_type(name, schema)).collect())
         }
         _ => Type::Any,
     }
 }
 
-/// Flat, each once.
-fn one_of(some: Vec<Type>) -> Type {
+/// Builds a union: flattened, without duplicates.
+fn one_of(types: Vec<Type>) -> Type {
     let mut flat: Vec<Type> = Vec::new();
-    for one in some {
+    for one in types {
         let parts = match one {
             Type::OneOf(parts) => parts,
             one => vec![one],
@@ -152,16 +152,16 @@ fn one_of(some: Vec<Type>) -> Type {
     }
 }
 
-fn of_kind(name: &str, schema: &Value) -> Type {
+fn json_type(name: &str, schema: &Value) -> Type {
     match name {
         "string" => Type::Text,
-        "integer" => Type::Whole,
+        "integer" => Type::Integer,
         "number" => Type::Number,
-        "boolean" => Type::Truth,
+        "boolean" => Type::Bool,
         "null" => Type::Null,
         "array" => match schema["prefixItems"].as_array() {
-            Some(parts) => Type::Tuple(parts.iter().map(what).collect()),
-            None => Type::List(Box::new(what(&schema["items"]))),
+            Some(parts) => Type::Tuple(parts.iter().map(type_of).collect()),
+            None => Type::List(Box::new(type_of(&schema["items"]))),
         },
         "object" => Type::Fields(fields(schema)),
         other => panic!("no type is called {other}"),
@@ -169,7 +169,7 @@ fn of_kind(name: &str, schema: &Value) -> Type {
 }
 
 fn fields(schema: &Value) -> Vec<Field> {
-    let needed: Vec<&str> = schema["required"]
+    let required: Vec<&str> = schema["required"]
         .as_array()
         .map(|names| names.iter().filter_map(Value::as_str).collect())
         .unwrap_or_default();
@@ -177,39 +177,39 @@ fn fields(schema: &Value) -> Vec<Field> {
     all.map(|(name, schema)| Field {
         name: name.clone(),
         about: about(schema),
-        what: what(schema),
-        needed: needed.contains(&name.as_str()),
+        ty: type_of(schema),
+        required: required.contains(&name.as_str()),
     })
     .collect()
 }
 
-/// The file is what the types say; with `BACKSTITCH_RENEW_TYPES=1` it is written.
-fn holds(name: &str, text: &str) {
+/// Checks that the file has the generated text. With `BACKSTITCH_RENEW_TYPES=1` the file is written.
+fn check_file(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../..")
         .join(name);
     if env::var_os("BACKSTITCH_RENEW_TYPES").is_some() {
         fs::write(&path, text).expect("the file is written");
     }
-    let there = fs::read_to_string(&path).unwrap_or_default();
+    let current = fs::read_to_string(&path).unwrap_or_default();
     assert!(
-        there == text,
-        "{name} is not what the types say: BACKSTITCH_RENEW_TYPES=1 writes it anew"
+        current == text,
+        "{name} is out of date: BACKSTITCH_RENEW_TYPES=1 regenerates it"
     );
 }
 
 #[test]
-fn typescript_is_what_the_types_say() {
-    holds(
+fn typescript_is_up_to_date() {
+    check_file(
         "server/docs/backstitch.d.ts",
         &typescript::file(&declared()),
     );
 }
 
 #[test]
-fn lua_is_what_the_types_say() {
-    // with the plugin, so that it is there for who configures Neovim
-    holds(
+fn lua_is_up_to_date() {
+    // Shipped with the plugin, so that the types are there when a user configures Neovim.
+    check_file(
         "nvim-plugin/lua/backstitch/protocol.lua",
         &lua::file(&declared()),
     );

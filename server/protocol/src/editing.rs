@@ -1,4 +1,4 @@
-//! Agents inside the editor.
+//! Agents that work inside the editor.
 
 use serde_json::Value;
 
@@ -9,17 +9,17 @@ shape! {
     #[serde(transparent)]
     pub struct WorkspaceEdit(pub Value);
 
-    /// What was recorded; null where nothing had to be.
+    /// The checkpoint that was recorded; null if there was nothing to record.
     pub struct TurnResult {
         pub checkpoint: Option<String>,
     }
 
     #[serde(rename_all = "camelCase")]
     pub struct ApplyEditResult {
-        /// All of it.
+        /// True if every document took its part of the edit.
         pub applied: bool,
         pub checkpoints: Vec<String>,
-        /// URIs of documents whose editor did not take their new text.
+        /// URIs of documents whose editor did not apply their new text.
         pub not_taken: Vec<String>,
     }
 }

@@ -1,24 +1,24 @@
-//! What goes wrong: of a request as an error's `data`, of a command of a plain client as its answer.
+//! Failures: the `data` of an error, and the answer to a command of a client without our extensions.
 
 use crate::restore::Plan;
 use crate::{names, shape};
 
 shape! {
-    /// An error's `data`.
+    /// The `data` of an error.
     pub struct FailureData {
         pub kind: FailureKind,
-        /// What to do next.
+        /// The next step for the user.
         pub hint: Option<String>,
-        /// The plan, where edits collide.
+        /// The plan, if there are conflicts.
         pub answer: Option<Box<Plan>>,
     }
 
-    /// What a command answers clients that did not ask for errors; the user has been told.
+    /// Answer to a command for clients that did not ask for errors. The user has already seen the message.
     pub struct CommandFailed {
-        pub error: FailureTold,
+        pub error: FailureMessage,
     }
 
-    pub struct FailureTold {
+    pub struct FailureMessage {
         pub kind: FailureKind,
         pub message: String,
         pub hint: Option<String>,

@@ -1,50 +1,50 @@
-//! The history: checkpoints and what they changed, branches, operations, who wrote which line.
+//! The history: checkpoints and their changes, branches, operations, and the author of each line.
 
 use crate::{names, shape};
 
 shape! {
-    /// A text, or its bytes in Base64 where it is not UTF-8. Paths count from the workspace's root.
+    /// A text, or its bytes in Base64 if it is not UTF-8. Paths are relative to the workspace root.
     #[serde(untagged)]
     pub enum Text {
         Plain(String),
         Bytes { bytes: String },
     }
 
-    /// RFC 3339, UTC. Null where the clock was out of range.
+    /// A time in RFC 3339, UTC. Null if the clock was out of range.
     #[serde(transparent)]
     pub struct Time(pub Option<String>);
 
     /// A node of the history: the state after its own changes.
     pub struct Checkpoint {
-        /// `c12`.
+        /// For example `c12`.
         pub id: String,
         pub parent: Option<String>,
         pub kind: Kind,
         /// The agent's own id of its session.
         pub session: Option<String>,
         pub agent: Option<String>,
-        /// `t4`.
+        /// For example `t4`.
         pub turn: Option<String>,
         /// The number of the tool call in its session.
         pub iteration: Option<i64>,
         pub tool: Option<String>,
         pub subagent: Option<String>,
         pub label: Option<String>,
-        /// What whoever made it by hand wrote of it, beside the label.
+        /// Longer description of a checkpoint that was made by hand, in addition to the label.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub description: Option<String>,
         pub prompt: Option<String>,
         pub time: Time,
         pub branch: String,
         pub tags: Vec<String>,
-        /// Kept for good, whatever `gc` removes.
+        /// True if `gc` never removes it.
         pub pinned: bool,
-        /// Where it stands for several that became one with their age.
+        /// Set if it stands for several old checkpoints that `gc` squashed.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub squashed: Option<Squashed>,
-        /// It has edits, and none of them is in force any more.
+        /// True if it has edits and all of them are undone.
         pub taken_out: bool,
-        /// What made it, where it is a rewind.
+        /// The operation that made it, such as a rewind.
         pub operation: Option<Operation>,
         pub git: GitHead,
         pub changes: Vec<Change>,
@@ -53,31 +53,31 @@ shape! {
         pub unsaved: Vec<Unsaved>,
     }
 
-    /// What became one checkpoint.
+    /// The checkpoints that were squashed into one.
     pub struct Squashed {
         pub checkpoints: u64,
         pub turns: u64,
-        /// Of the oldest of them.
+        /// Time of the oldest of them.
         pub since: Time,
-        /// By their names.
+        /// Names of the agents.
         pub agents: Vec<String>,
     }
 
-    /// A file in a checkpoint.
+    /// A changed file of a checkpoint.
     pub struct Change {
         pub path: Text,
         pub kind: ChangeKind,
-        /// Where it was before, if that is another place.
+        /// The previous path, if the file was renamed.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub from: Option<Text>,
-        /// Lines.
+        /// Number of lines.
         pub added: usize,
         pub removed: usize,
         pub origin: Origin,
         pub binary: bool,
     }
 
-    /// Who made a change.
+    /// Author of a change.
     pub struct Origin {
         pub by: ChangedBy,
         pub session: Option<String>,
@@ -89,22 +89,22 @@ shape! {
         pub path: Text,
         pub added: usize,
         pub removed: usize,
-        /// The editor's name.
+        /// Name of the editor.
         pub editor: String,
     }
 
-    /// What a checkpoint could and could not capture: how many paths.
+    /// Number of paths that a checkpoint captured and did not capture.
     pub struct Coverage {
         pub captured: u64,
         pub ignored: u64,
-        /// A scan goes on; what it finds is not in it yet.
+        /// True if a scan is still running. Its results are not counted yet.
         pub pending: bool,
         pub too_large: usize,
         pub outside: usize,
         pub unreadable: usize,
         pub special: usize,
         pub failed: usize,
-        /// What was not captured, by name.
+        /// Paths that were not captured.
         pub items: Vec<CoverageItem>,
     }
 
@@ -114,7 +114,7 @@ shape! {
         pub detail: String,
     }
 
-    /// Git's HEAD, as its files have it.
+    /// Git's HEAD, as read from its files.
     pub struct GitHead {
         pub head: Option<String>,
         pub branch: Option<String>,
@@ -129,21 +129,21 @@ shape! {
         pub description: Option<String>,
         pub current: bool,
         pub deleted: bool,
-        /// The directory that is on it.
+        /// The directory that has this branch checked out.
         pub root: Option<Text>,
     }
 
     pub struct Operation {
-        /// `o3`.
+        /// For example `o3`.
         pub id: String,
         pub kind: OperationKind,
         pub target: String,
         pub checkpoint: Option<String>,
-        /// What an undo or redo is about.
+        /// The operation that this undo or redo reverses.
         pub of: Option<String>,
         pub undone_by: Option<String>,
         pub state: OperationState,
-        /// What was left undone, and why; empty where nothing was.
+        /// Reason why parts were left undone; empty if none were.
         pub detail: String,
         pub files: usize,
         pub time: Time,
@@ -151,14 +151,14 @@ shape! {
 
     /// A page of the timeline, newest first.
     pub struct TimelineResult {
-        /// The root of the workspace, from which paths count.
+        /// Root of the workspace; paths are relative to it.
         pub workspace: Text,
         pub checkpoints: Vec<Checkpoint>,
         pub branches: Vec<Branch>,
         pub head: Option<String>,
-        /// The branch that one is on.
+        /// The current branch.
         pub branch: String,
-        /// There are older ones.
+        /// True if there are older checkpoints.
         pub more: bool,
     }
 
@@ -170,11 +170,11 @@ shape! {
     pub struct CheckpointResult {
         #[serde(flatten)]
         pub checkpoint: Checkpoint,
-        /// What the agent did in this turn.
+        /// The agent's steps in this turn.
         pub steps: Vec<Checkpoint>,
     }
 
-    /// What differs between two revisions, or between one and the disk.
+    /// Differences between two revisions, or between a revision and the disk.
     pub struct DiffResult {
         pub from: String,
         /// `disk`, or a revision.
@@ -191,24 +191,24 @@ shape! {
         pub hunks: Vec<Hunk>,
         #[serde(skip_serializing_if = "Option::is_none")]
         pub from: Option<Text>,
-        /// Why a content is not kept, where it is not.
+        /// Reason why a content was not captured.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub not_kept: Option<NotKept>,
     }
 
-    /// Ranges are the first line, from 1, and the count; an empty range stands before that line.
+    /// A hunk. A range is its first line, from 1, and its line count; an empty range stands before that line.
     pub struct Hunk {
         pub id: String,
         pub old: (usize, usize),
         pub new: (usize, usize),
         pub removed: Vec<Text>,
         pub added: Vec<Text>,
-        /// The last of these lines has no line end, at the end of the file.
+        /// True if the last of these lines ends the file and has no newline.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pub removed_no_newline: bool,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pub added_no_newline: bool,
-        /// Only in answers to `backstitch/diff`.
+        /// Present only in answers to `backstitch/diff`.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub words: Option<Words>,
     }
@@ -219,17 +219,17 @@ shape! {
         pub added: Vec<(usize, usize, usize)>,
     }
 
-    /// Who wrote each line of a document as it stands.
+    /// Author of each line of a document, unsaved text included.
     pub struct BlameResult {
-        /// The document's; null where nothing is known of it.
+        /// Version of the document; null if it has no recorded history.
         pub version: Option<i32>,
         pub runs: Vec<BlameRun>,
-        /// How many checkpoints changed the file; no more than 100 are counted.
+        /// Number of checkpoints that changed the file, at most 100.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub checkpoints: Option<usize>,
     }
 
-    /// Neighbouring lines of one author.
+    /// Neighbouring lines with the same author.
     pub struct BlameRun {
         pub by: WrittenBy,
         pub checkpoint: Option<String>,
@@ -246,7 +246,7 @@ shape! {
         pub count: usize,
     }
 
-    /// Newest first.
+    /// Agent sessions, newest first.
     pub struct SessionsResult {
         pub sessions: Vec<AgentSession>,
     }
@@ -254,7 +254,7 @@ shape! {
     pub struct AgentSession {
         pub session: String,
         pub agent: String,
-        /// Newest first.
+        /// Turns, newest first.
         pub turns: Vec<AgentTurn>,
     }
 
@@ -269,40 +269,40 @@ shape! {
         pub text: String,
     }
 
-    /// What any process recorded.
+    /// Sent when any process recorded a checkpoint.
     pub struct DidCheckpoint {
         pub workspace: Text,
         pub checkpoint: Checkpoint,
     }
 
-    /// What any process rewound.
+    /// Sent when any process rewound files.
     pub struct DidRewind {
         pub workspace: Text,
         pub operation: Operation,
         pub checkpoint: String,
     }
 
-    /// The timeline is to be read anew.
+    /// Sent when the timeline has changed and has to be read again.
     pub struct TimelineChanged {
         pub workspace: Text,
     }
 
-    /// How the server stands.
+    /// State of the server for a workspace.
     pub struct Status {
         pub workspace: Text,
         pub recorder: Recorder,
     }
 
-    /// Who watches the files of the workspace.
+    /// State of the recorder, which watches the files of the workspace.
     #[serde(tag = "state", rename_all = "camelCase")]
     pub enum Recorder {
-        /// Another process does, or there is no history yet.
+        /// Another process watches, or there is no history yet.
         Waiting,
-        /// This server does.
+        /// This server watches.
         Watching {
             directories: usize,
         },
-        /// Nobody does, and every look walks the tree.
+        /// No process watches, so every scan walks the tree.
         Failed {
             reason: String,
         },
@@ -310,7 +310,7 @@ shape! {
 }
 
 impl Text {
-    /// None where it is not UTF-8.
+    /// Returns the text; None if it is not UTF-8.
     pub fn plain(&self) -> Option<&str> {
         match self {
             Self::Plain(text) => Some(text),
@@ -342,17 +342,17 @@ names! {
         Agent,
         User,
         Restore,
-        /// It may have been either.
+        /// The agent or the user; it is not known which.
         Unknown,
     }
 
     pub enum WrittenBy {
         Agent,
         User,
-        /// The user, in the editor alone.
+        /// The user; the text is not saved yet.
         Unsaved,
         Unknown,
-        /// It was there when the file was first seen.
+        /// The line was there before Backstitch.
         Before,
     }
 

@@ -1,9 +1,9 @@
-//! What the language server says beyond LSP, as types: the parameters and answers of its requests and commands,
-//! and its notifications. The command line's `--json` has the same shapes. Owns the names of fields, which
-//! scripts and extensions rely on; how they come to be filled is the server's business.
+//! Types of the language server's protocol beyond LSP: parameters and results of its requests and commands, and its
+//! notifications. The command line's `--json` has the same shapes. Owns the field names, which scripts and extensions
+//! rely on; filling them is the server's task.
 //!
-//! `server/docs/backstitch.d.ts` and `nvim-plugin/lua/backstitch/protocol.lua` are made from these types by a
-//! test: `BACKSTITCH_RENEW_TYPES=1` writes them anew.
+//! A test generates `server/docs/backstitch.d.ts` and `nvim-plugin/lua/backstitch/protocol.lua` from these types.
+//! With `BACKSTITCH_RENEW_TYPES=1` it writes the files.
 
 mod catalogue;
 #[cfg(test)]
@@ -23,7 +23,7 @@ pub use history::*;
 pub use params::*;
 pub use restore::*;
 
-/// A type of the protocol: what goes over the wire, compared by what it says.
+/// Declares a type that goes over the wire; two values are equal if all their fields are.
 macro_rules! shape {
     ($($item:item)*) => {$(
         #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -31,7 +31,7 @@ macro_rules! shape {
         $item
     )*};
 }
-/// The same for one of several names.
+/// The same for an enum of names.
 macro_rules! names {
     ($($item:item)*) => {$(
         #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

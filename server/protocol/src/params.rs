@@ -1,11 +1,11 @@
-//! What clients send: the parameters of requests, the one argument of each command, and what a client says of
-//! itself. What is not known here is passed over.
+//! Parameters of requests, the one argument of each command, and the client's description of itself. Unknown fields
+//! are ignored here.
 
 use crate::editing::WorkspaceEdit;
 use crate::{names, shape};
 
-/// Every field may be left out.
-macro_rules! asked {
+/// Declares parameters whose fields are all optional.
+macro_rules! params {
     ($($item:item)*) => {$(
         #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
         #[serde(rename_all = "camelCase", default)]
@@ -14,14 +14,15 @@ macro_rules! asked {
     )*};
 }
 
-asked! {
-    /// `initializationOptions.backstitch`. Who says nothing gets plain LSP.
+params! {
+    /// `initializationOptions.backstitch`. A client that leaves it out gets plain LSP.
     pub struct ClientOptions {
-        /// A clean document is read anew when its file changed on disk: it is then written there instead of edited.
+        /// The client reloads a document without unsaved text when its file changes on disk. Such a file is then
+        /// written on disk instead of edited in the client.
         pub reloads_from_disk: bool,
-        /// Opens `backstitch:` documents, whose content it asks for.
+        /// The client opens `backstitch:` documents and requests their content.
         pub content_provider: bool,
-        /// Wants the notifications, and failures of commands as errors instead of messages.
+        /// The client wants the notifications, and failures of commands as errors instead of messages.
         pub notifications: bool,
         #[cfg_attr(test, schemars(with = "Option<Lenses>"))]
         pub code_lens: Option<serde_json::Value>,
@@ -33,13 +34,13 @@ asked! {
         pub store: Option<serde_json::Value>,
     }
 
-    /// What is recorded.
+    /// Which files are recorded.
     pub struct CaptureSettings {
         /// A number of bytes, or a text such as `10MB`.
         pub max_file_size: Option<serde_json::Value>,
-        /// Patterns of a `.gitignore`, from the workspace's root.
+        /// Patterns as in a `.gitignore`, relative to the workspace root.
         pub exclude: Option<Vec<String>>,
-        /// Of what is ignored, and recorded all the same.
+        /// Patterns of ignored files that are recorded all the same.
         pub include: Option<Vec<String>>,
     }
 
@@ -49,48 +50,49 @@ asked! {
     }
 
     pub struct StoreSettings {
-        /// Absolute, or from `~/`: the directory of all histories.
+        /// Directory of all histories: absolute, or starting with `~/`.
         pub dir: Option<String>,
     }
 
-    /// Which workspace is meant; not needed where only one is open.
+    /// The workspace to use; not needed if only one is open.
     pub struct Where {
-        /// A document of it.
+        /// A document of the workspace.
         pub uri: Option<String>,
-        /// Its root, as a path or URI.
+        /// Root of the workspace, as a path or URI.
         pub workspace: Option<String>,
     }
 
-    /// How a restore is done.
+    /// Options of a restore.
     pub struct Choices {
         /// Only `code` for now.
         pub scope: Option<String>,
-        /// The very state, with what the user wrote since taken out, too; `restore.default` where nothing is said.
+        /// Restores the exact state: the user's later edits are undone, too. The default is the setting
+        /// `restore.default`.
         pub exact: Option<bool>,
-        /// URIs, or paths from the root; without them all.
+        /// URIs, or paths relative to the root. The default is all files.
         pub paths: Vec<String>,
-        /// Ids of hunks, of `backstitch/diff`.
+        /// Hunk ids from `backstitch/diff`.
         pub hunks: Vec<String>,
-        /// Only this session's work.
+        /// Restricts the restore to this session's edits.
         pub session: Option<String>,
-        /// `keep` where nothing is said.
+        /// The default is `keep`.
         #[cfg_attr(test, schemars(with = "Option<Uncertain>"))]
         pub uncertain: Option<String>,
-        /// `fail` where nothing is said.
+        /// The default is `fail`.
         #[cfg_attr(test, schemars(with = "Option<OnConflict>"))]
         pub on_conflict: Option<String>,
-        /// The fingerprint of a plan that was shown: just this is done.
+        /// Fingerprint of a plan that was shown. Only that plan is applied.
         pub plan: Option<String>,
-        /// Whether the user is asked; without it, unless there is a `plan`.
+        /// True if the user is asked to confirm. The default is true unless there is a `plan`.
         pub confirm: Option<bool>,
     }
 
     pub struct RewindParams {
         #[serde(flatten)]
         pub place: Where,
-        /// Without it the user is asked.
+        /// Asks the user if left out.
         pub rev: Option<String>,
-        /// Only the hunks at these lines of the document `uri`: the first from 0, and the one behind the last.
+        /// Restricts the rewind to the hunks at these lines of the document `uri`: first line from 0, end excluded.
         pub lines: Option<(usize, usize)>,
         #[serde(flatten)]
         pub choices: Choices,
@@ -99,7 +101,7 @@ asked! {
     pub struct RevertParams {
         #[serde(flatten)]
         pub place: Where,
-        /// Without it and `step` the user is asked.
+        /// Asks the user if both `turn` and `step` are left out.
         pub turn: Option<String>,
         pub step: Option<String>,
         #[serde(flatten)]
@@ -109,7 +111,7 @@ asked! {
     pub struct UndoParams {
         #[serde(flatten)]
         pub place: Where,
-        /// Without it, what was done last.
+        /// The default is the last operation.
         pub op: Option<String>,
         #[serde(flatten)]
         pub choices: Choices,
@@ -125,7 +127,7 @@ asked! {
     pub struct SwitchParams {
         #[serde(flatten)]
         pub place: Where,
-        /// Without it the user is asked.
+        /// Asks the user if left out.
         pub branch: Option<String>,
         /// Takes the user's own edits along.
         pub carry: bool,
@@ -133,7 +135,8 @@ asked! {
         pub choices: Choices,
     }
 
-    /// As the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo`, `redo` and `branch` is needed.
+    /// Same fields as the command that would do it. One of `rev`, `turn`, `step`, `op`, `undo`, `redo` and `branch`
+    /// is required.
     pub struct PlanParams {
         #[serde(flatten)]
         pub place: Where,
@@ -141,11 +144,11 @@ asked! {
         pub turn: Option<String>,
         pub step: Option<String>,
         pub op: Option<String>,
-        /// What was done last is undone.
+        /// Plans to undo the last operation.
         pub undo: bool,
-        /// What was undone last is done again.
+        /// Plans to redo the operation that was undone last.
         pub redo: bool,
-        /// Whether the answer is to have the texts of the files.
+        /// True if the answer has the texts of the files.
         pub texts: Option<bool>,
         pub branch: Option<String>,
         pub carry: bool,
@@ -156,33 +159,33 @@ asked! {
     pub struct ForkParams {
         #[serde(flatten)]
         pub place: Where,
-        /// Without it the user is asked.
+        /// Asks the user if left out.
         pub rev: Option<String>,
-        /// One is made up where there is none.
+        /// A name is generated if left out.
         pub name: Option<String>,
-        /// A directory of its own.
+        /// Directory for a separate copy of the files.
         pub into: Option<String>,
-        /// Goes there, too.
+        /// Switches to the new branch, too.
         pub switch: bool,
-        /// Whether to ask where neither a name nor a directory is given; it asks unless this is false.
+        /// Asks the user if neither a name nor a directory is given. The default is true.
         pub confirm: Option<bool>,
     }
 
     pub struct TagParams {
         #[serde(flatten)]
         pub place: Where,
-        /// Without it some are offered.
+        /// Offers some names if left out.
         pub name: Option<String>,
-        /// `@` where there is none.
+        /// The default is `@`.
         pub rev: Option<String>,
     }
 
     pub struct PinParams {
         #[serde(flatten)]
         pub place: Where,
-        /// `@` where there is none.
+        /// The default is `@`.
         pub rev: Option<String>,
-        /// false: it may go with its age again; without it, it is kept for good.
+        /// false: `gc` may remove it when it is old. The default is true.
         pub pinned: Option<bool>,
     }
 
@@ -190,42 +193,42 @@ asked! {
         #[serde(flatten)]
         pub place: Where,
         pub label: Option<String>,
-        /// What it is about, at more length.
+        /// A longer description.
         pub description: Option<String>,
     }
 
     pub struct ShowDiffParams {
-        /// Of one file, where there is a `uri`.
+        /// Restricted to one file if `uri` is given.
         #[serde(flatten)]
         pub place: Where,
-        /// `@` where there is none.
+        /// The default is `@`.
         pub rev: Option<String>,
-        /// The disk where there is none.
+        /// The default is the disk.
         pub rev2: Option<String>,
-        /// Instead of both: what this turn changed, and nobody else.
+        /// Shows what this turn itself changed, instead of `rev` and `rev2`.
         pub turn: Option<String>,
     }
 
     pub struct ShowTimelineParams {
-        /// Of one file, where there is a `uri`.
+        /// Restricted to one file if `uri` is given.
         #[serde(flatten)]
         pub place: Where,
     }
 
     pub struct TimelineParams {
-        /// Only what changed this file, where there is a `uri`.
+        /// Restricted to checkpoints that changed one file if `uri` is given.
         #[serde(flatten)]
         pub place: Where,
-        /// 200 where nothing is said.
+        /// The default is 200.
         pub limit: Option<usize>,
-        /// Only those older than this checkpoint: the next page.
+        /// Returns only checkpoints older than this one: the next page.
         pub before: Option<String>,
-        /// The agent's own id of it, or the start of that.
+        /// The agent's own session id, or a prefix of it.
         pub session: Option<String>,
         pub agent: Option<String>,
         #[cfg_attr(test, schemars(with = "Option<crate::history::Kind>"))]
         pub kind: Option<String>,
-        /// All of these words in a prompt, a label or the input of a tool; `wor*` finds every end.
+        /// Words that must all occur in a prompt, a label or a tool's input; `wor*` matches a prefix.
         pub text: Option<String>,
         pub branch: Option<String>,
         pub all_branches: bool,
@@ -234,24 +237,24 @@ asked! {
     pub struct CheckpointParams {
         #[serde(flatten)]
         pub place: Where,
-        /// Needed.
+        /// Required.
         pub rev: String,
     }
 
     pub struct DiffParams {
-        /// Only this file, where there is a `uri`.
+        /// Restricted to one file if `uri` is given.
         #[serde(flatten)]
         pub place: Where,
-        /// Needed.
+        /// Required.
         pub from: String,
-        /// The disk where there is none, or `disk`; `buffer`: with what open documents have and have not saved.
+        /// A revision, `disk`, or `buffer`: the disk with the unsaved text of open documents. The default is `disk`.
         pub to: Option<String>,
     }
 
     pub struct TurnBeginParams {
         #[serde(flatten)]
         pub place: Where,
-        /// Needed, as is `session`.
+        /// Required, as is `session`.
         pub agent: Option<String>,
         pub session: Option<String>,
         pub prompt: String,
@@ -260,7 +263,7 @@ asked! {
     pub struct TurnEndParams {
         #[serde(flatten)]
         pub place: Where,
-        /// The turn that has begun where nothing is said, if it is the only one; `session` alone names one of several.
+        /// The default is the turn that has begun, if it is the only one. `session` alone names one of several.
         pub agent: Option<String>,
         pub session: Option<String>,
     }
@@ -278,7 +281,7 @@ shape! {
         /// The tool's name.
         #[serde(default)]
         pub label: Option<String>,
-        /// The turn that has begun where nothing is said, if it is the only one; `session` alone names one of several.
+        /// The default is the turn that has begun, if it is the only one. `session` alone names one of several.
         #[serde(default)]
         pub agent: Option<String>,
         #[serde(default)]

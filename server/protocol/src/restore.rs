@@ -1,4 +1,4 @@
-//! Restores: what one would do, what one did.
+//! Restores: their plans and their results.
 
 use serde::{Deserialize, Deserializer};
 
@@ -6,94 +6,94 @@ use crate::history::{Branch, GitHead, Text};
 use crate::{names, shape};
 
 shape! {
-    /// What a restore would do, without anything touched.
+    /// A restore plan; no file has been touched.
     pub struct Plan {
-        /// What was typed.
+        /// The revision as it was typed.
         pub rev: Option<String>,
-        /// What that means, for people.
+        /// The target, for people.
         pub target: String,
         pub scope: String,
         pub actions: Vec<Action>,
         pub conflicts: Vec<Conflict>,
         pub gaps: Vec<Gap>,
-        /// The fingerprint: who hands it back gets just this, or a refusal.
+        /// Fingerprint. A restore that passes it applies exactly this plan, or is refused.
         pub plan: String,
-        /// Open documents that are changed in the editor.
+        /// Open documents that are edited in the editor.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub edits: Option<Vec<DocumentEdit>>,
-        /// Edits of the user that a switch leaves behind.
+        /// The user's edits that a switch leaves behind.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub uncarried: Option<Vec<Text>>,
-        /// Why there is nothing to do.
+        /// Reason why there is nothing to do.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub nothing: Option<String>,
-        /// Where git's HEAD was elsewhere.
+        /// Set if git's HEAD was at another commit or branch.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub git_head: Option<GitMoved>,
     }
 
-    /// A plan as `backstitch/plan` shows it.
+    /// A plan as `backstitch/plan` answers it.
     pub struct PlanResult {
         #[serde(flatten)]
         pub plan: Plan,
-        /// `rewind to t4`.
+        /// For example `rewind to t4`.
         pub title: String,
-        /// Nothing would be done.
+        /// True if there is nothing to do.
         pub empty: bool,
-        /// The very state: by what was asked for, else by the settings.
+        /// True for an exact restore: as requested, else by the settings.
         pub exact: bool,
-        /// Where they were asked for: the files that would change, as far as they are UTF-8 and not too long to be read.
+        /// The texts of changed files, if they were requested. Files that are not UTF-8 or too long are left out.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub texts: Option<Vec<PlannedText>>,
     }
 
-    /// A file as it is, unsaved text included, and as it would be. Null where there is none.
+    /// A file's text now, unsaved text included, and after the restore. Null if there is no file.
     pub struct PlannedText {
         pub path: Text,
-        /// Where it is now, if that is another place.
+        /// The path now, if the file would be renamed.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub from: Option<Text>,
         pub now: Option<String>,
         pub then: Option<String>,
     }
 
-    /// What was done; or the plan where there was nothing to do.
+    /// The result of a restore, or its plan if there was nothing to do.
     #[serde(untagged)]
     pub enum RestoreResult {
         Applied(Box<Applied>),
         Nothing(Box<Plan>),
     }
 
-    /// What a restore did: its plan, and what came of it.
+    /// A restore that was applied: its plan and its outcome.
     pub struct Applied {
         #[serde(flatten)]
         pub plan: Plan,
-        /// What records it.
+        /// The checkpoint that records the restore.
         #[serde(deserialize_with = "named")]
         pub checkpoint: Option<String>,
         #[serde(deserialize_with = "named")]
         pub operation: Option<String>,
-        /// The editor that carried it out, where it was another one.
+        /// The editor that applied it, if it was another process.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub editor: Option<EditorAtWork>,
-        /// Left alone, since another writer had them.
+        /// Files that were skipped because another process wrote to them.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub incomplete: Option<Vec<Text>>,
         #[serde(skip_serializing_if = "Option::is_none")]
         pub saved: Option<Vec<Text>>,
-        /// Documents whose editor did not take their new text.
+        /// Documents whose editor did not apply their new text.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub not_taken: Option<Vec<Text>>,
-        /// Documents whose editor says that it took their text, and has not told of the change yet.
+        /// Documents whose editor has confirmed the edit but not sent the change yet.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub awaited: Option<Vec<Text>>,
     }
 
     pub struct DocumentEdit {
         pub path: Text,
-        /// The file waits for a save.
+        /// True if the file is written when the document is saved.
         pub pending: bool,
-        /// Its text that is not saved is not merged, but makes way.
+        /// True if its unsaved text is replaced instead of merged.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         pub replaces: bool,
     }
@@ -115,37 +115,37 @@ shape! {
     pub struct Conflict {
         pub path: Text,
         pub reason: String,
-        /// Null as long as it is open.
+        /// Null if the conflict is not resolved.
         pub resolution: Option<Resolution>,
         pub hunks: Vec<ConflictHunk>,
     }
 
-    /// Lines from 0, the end excluded.
+    /// Ranges of lines from 0, end excluded.
     pub struct ConflictHunk {
         pub target: (usize, usize),
         pub kept: (usize, usize),
     }
 
-    /// What a restore does not reach.
+    /// A part of the target state that a restore does not cover.
     pub struct Gap {
-        /// Null: it is not about one path.
+        /// Null if the gap is not about one path.
         pub path: Option<Text>,
         pub kind: GapKind,
         pub detail: String,
     }
 
-    /// A language server at work.
+    /// A running language server.
     pub struct EditorAtWork {
         pub id: i64,
         pub name: String,
         pub pid: u32,
-        /// Of which files it has text that is not saved.
+        /// Files of which it has unsaved text.
         pub unsaved: Vec<Text>,
     }
 
     pub struct ForkResult {
         pub branch: Branch,
-        /// The directory that was made.
+        /// The directory that was created.
         #[serde(skip_serializing_if = "Option::is_none")]
         pub into: Option<Text>,
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -198,7 +198,7 @@ names! {
     }
 }
 
-/// May be null, but has to be there: it tells what was done from what would be.
+/// Deserializes a field that may be null but must be there: it tells an applied restore from a plan.
 fn named<'de, D: Deserializer<'de>>(from: D) -> Result<Option<String>, D::Error> {
     Option::deserialize(from)
 }

@@ -95,13 +95,13 @@ fn kind(name: &str, fields: &Fields) -> EventKind {
             let told = told(&call.tool, fields);
             EventKind::After {
                 call,
-                told,
+                report: told,
                 failed: false,
             }
         }
         "PostToolUseFailure" => EventKind::After {
             call: call(fields),
-            told: ToolReport::default(),
+            report: ToolReport::default(),
             failed: true,
         },
         // The call was announced, but it never ran.
@@ -112,7 +112,7 @@ fn kind(name: &str, fields: &Fields) -> EventKind {
             };
             EventKind::After {
                 call,
-                told: ToolReport::default(),
+                report: ToolReport::default(),
                 failed: true,
             }
         }

@@ -95,7 +95,7 @@ impl<'a> CommandContext<'a> {
     /// the disk as it is now: what is not recorded of it becomes a checkpoint first.
     pub fn node_now(&mut self, rev: &str) -> CliResult<NodeId> {
         if self.engine.names_head(rev)? {
-            self.engine.look()?;
+            self.engine.record_changes()?;
         }
         self.node(rev)
     }

@@ -32,7 +32,7 @@ pub fn run(context: &mut CommandContext, options: &args::DiffArgs) -> CliResult<
         }
     };
     let wanted = |delta: &&Delta| paths.is_empty() || touches(delta, &paths);
-    let deltas = context.engine.joined_by_likeness(deltas)?;
+    let deltas = context.engine.join_similar(deltas)?;
     let changed: Vec<FileChange> = deltas
         .iter()
         .filter(wanted)

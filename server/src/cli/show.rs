@@ -82,7 +82,7 @@ fn load(context: &CommandContext, entry: &Entry) -> backstitch_core::Result<Vec<
         new: change.after.clone(),
     };
     let deltas = entry.changes.iter().map(|c| delta(&c.change)).collect();
-    let deltas = context.engine.joined_by_likeness(deltas)?;
+    let deltas = context.engine.join_similar(deltas)?;
     deltas
         .iter()
         .map(|delta| FileChange::load(&context.engine, delta))

@@ -222,7 +222,7 @@ pub fn init(global: &GlobalArgs, dir: Option<&Path>, out: &Out) -> CliResult<()>
     let mut engine = Engine::open(&workspace)?;
     engine.on_progress(out.progress());
     context::warn_of_settings(&engine.config(), out);
-    let coverage = engine.look()?;
+    let coverage = engine.record_changes()?;
     let status = engine.status()?;
     engine.tidy();
     if out.json {

@@ -1,4 +1,4 @@
-//! Code actions: everything that a lens does, for editors that draw none, and what helps at any place. Pure.
+//! Code actions: the commands of lenses, for editors that draw none, and commands that make sense at any place. Pure.
 
 use std::ops::Range;
 
@@ -12,19 +12,19 @@ use super::document::Document;
 use super::messages::{self, Now, action};
 use super::session::DocumentHistory;
 
-/// More turns than these within one selection are not offered one by one.
-const TURNS: usize = 4;
+/// Maximum number of turns in a selection that get actions of their own.
+const MAX_TURNS: usize = 4;
 
-/// What is offered for some lines. `literals`: the client takes more than commands.
+/// Returns the actions for some lines. `literals`: the client accepts more than commands.
 pub fn of(
     uri: &str,
     document: &Document,
-    known: &DocumentHistory,
+    history: &DocumentHistory,
     lines: &Range<usize>,
     now: Now,
     literals: bool,
 ) -> Vec<CodeActionResponse> {
-    let groups = blame_groups::groups(&known.blame, &document.text);
+    let groups = blame_groups::groups(&history.blame, &document.text);
     let turns = turns(&groups, lines);
     let commands = turns
         .iter()
@@ -54,25 +54,25 @@ pub fn of(
     commands.into_iter().map(answer).collect()
 }
 
-/// The revisions before the turns of some lines, each with its first group and the lines that are chosen of it: as far
-/// as no other turn's lie between.
+/// Returns the revisions before the turns of some lines, each with its first group and its selected lines. The range
+/// ends where another turn's lines begin.
 fn turns<'g>(groups: &'g [Group], lines: &Range<usize>) -> Vec<(String, &'g Group, Range<usize>)> {
     let mut turns: Vec<(String, &Group, Range<usize>)> = Vec::new();
-    let mut above = None;
-    for group in groups.iter().filter(|group| group.touches(lines)) {
+    let mut previous = None;
+    for group in groups.iter().filter(|group| group.overlaps(lines)) {
         let Some(rev) = group.rev() else { continue };
         let own = group.lines.start.max(lines.start)..group.lines.end.min(lines.end);
         match turns.iter().position(|(turn, ..)| *turn == rev) {
-            Some(at) if above.as_ref() == Some(&rev) => turns[at].2.end = own.end,
-            None if turns.len() < TURNS => turns.push((rev.clone(), group, own)),
+            Some(at) if previous.as_ref() == Some(&rev) => turns[at].2.end = own.end,
+            None if turns.len() < MAX_TURNS => turns.push((rev.clone(), group, own)),
             _ => {}
         }
-        above = Some(rev);
+        previous = Some(rev);
     }
     turns
 }
 
-/// What is offered for the lines of one turn. `lines`: those that are chosen.
+/// Returns the actions for one turn. `lines`: its selected lines.
 fn of_turn(
     uri: &str,
     rev: &str,
@@ -104,7 +104,7 @@ fn of_turn(
         commands.push(command(revert, "backstitch.revert", turn.clone()));
         turn
     } else {
-        // a step of no turn is what lies between the state before it and its own
+        // a step without a turn is the difference between the state before it and its own state
         with("rev2", json!(rev.trim_end_matches('^')))
     };
     commands.extend([
@@ -115,11 +115,11 @@ fn of_turn(
     Some(commands)
 }
 
-/// A kind of refactoring, so that no light bulb calls for it.
+/// A kind of refactoring, so that editors show no light bulb for it.
 pub const KIND: &str = "refactor.rewrite.backstitch";
 
-/// Whether the client asks for such actions.
-pub fn asked(context: &CodeActionContext) -> bool {
+/// True if the client asks for actions of this kind.
+pub fn is_requested(context: &CodeActionContext) -> bool {
     let within = |kind: &CodeActionKind| {
         let kind: String = kind.clone().into();
         kind.is_empty() || KIND == kind || KIND.starts_with(&format!("{kind}."))

@@ -1,5 +1,5 @@
-//! What our commands and requests are called with: what each argument has to be, which are needed, and which of
-//! them say the same thing. Pure; the types that are read afterwards find nothing wrong any more.
+//! Arguments of our commands and requests: their types, which are required, and which exclude each other. Pure.
+//! Checked arguments always deserialize.
 
 use serde_json::{Map, Value};
 
@@ -9,7 +9,7 @@ use super::messages::arguments as messages;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ArgumentKind {
-    /// Names something: never empty.
+    /// Names something; never empty.
     Name,
     Text,
     Flag,
@@ -20,7 +20,7 @@ enum ArgumentKind {
 }
 
 impl ArgumentKind {
-    /// An argument is the same wherever it is taken.
+    /// Returns the kind of an argument, which is the same for every command.
     fn of(argument: &str) -> Self {
         match argument {
             "exact" | "carry" | "pinned" | "switch" | "confirm" | "allBranches" | "undo"
@@ -53,7 +53,7 @@ impl ArgumentKind {
         }
     }
 
-    fn words(self) -> &'static str {
+    fn describe(self) -> &'static str {
         match self {
             Self::Name => messages::A_NAME,
             Self::Text => messages::A_TEXT,
@@ -66,7 +66,7 @@ impl ArgumentKind {
     }
 }
 
-/// What cannot be left out.
+/// Returns the required arguments.
 fn needed(name: &str, given: &Value) -> &'static [&'static str] {
     match name {
         "backstitch.rewind" if given.get("lines").is_some() => &["uri"],
@@ -79,7 +79,7 @@ fn needed(name: &str, given: &Value) -> &'static [&'static str] {
     }
 }
 
-/// Of which only one can be meant, and whether one has to be.
+/// Returns groups of arguments of which at most one may be given, and true if one is required.
 fn alternatives(name: &str) -> (&'static [&'static [&'static str]], bool) {
     match name {
         "backstitch/plan" => (
@@ -93,26 +93,26 @@ fn alternatives(name: &str) -> (&'static [&'static [&'static str]], bool) {
     }
 }
 
-/// What was given, without what is null: that is left out.
+/// Returns the arguments without null values, or the failure if they are wrong.
 pub fn checked(name: &str, given: Value) -> Reply<Value> {
     let mut given = match given {
         Value::Null => Map::new(),
         Value::Object(given) => given,
         other => {
-            let said = messages::one_object(name, &shown(&other));
-            return Err(Failure::usage(said).hint(taken(name)));
+            let message = messages::one_object(name, &shown(&other));
+            return Err(Failure::usage(message).hint(accepted(name)));
         }
     };
     given.retain(|_, value| !value.is_null());
     let given = Value::Object(given);
     if let Some(keys) = commands::keys(name) {
-        commands::only(name, &given, &keys)?;
+        commands::refuse_unknown(name, &given, &keys)?;
     }
     kinds(name, &given)?;
     for argument in needed(name, &given) {
         if given.get(argument).is_none() {
-            let said = messages::missing(name, argument, ArgumentKind::of(argument).words());
-            return Err(Failure::usage(said).hint(taken(name)));
+            let message = messages::missing(name, argument, ArgumentKind::of(argument).describe());
+            return Err(Failure::usage(message).hint(accepted(name)));
         }
     }
     let (alternatives, needed) = alternatives(name);
@@ -126,8 +126,8 @@ fn kinds(name: &str, given: &Value) -> Reply<()> {
     for (argument, value) in given.as_object().into_iter().flatten() {
         let kind = ArgumentKind::of(argument);
         if !kind.takes(value) {
-            let said = messages::wrong(name, argument, kind.words(), &shown(value));
-            return Err(Failure::usage(said).hint(taken(name)));
+            let message = messages::wrong(name, argument, kind.describe(), &shown(value));
+            return Err(Failure::usage(message).hint(accepted(name)));
         }
     }
     Ok(())
@@ -147,20 +147,20 @@ fn one_of(name: &str, given: &Value, all: &[&str], needed: bool) -> Reply<()> {
     }
 }
 
-fn taken(name: &str) -> String {
+fn accepted(name: &str) -> String {
     let keys = commands::keys(name).map(|keys| keys.concat());
     let keys = keys.unwrap_or_default();
     messages::takes(&[keys.as_slice(), &["uri", "workspace"]].concat())
 }
 
-/// As it was written, cut where it is long.
+/// Formats a value as it was written, shortened if it is long.
 fn shown(value: &Value) -> String {
     crate::render::cut(&crate::render::clean(&value.to_string()), 40)
 }
 
-/// What the library says of parameters of LSP's own that it cannot read, in words that are not of Rust.
-pub fn unreadable(method: &str, said: &str) -> Box<Failure> {
-    Failure::usage(messages::lsp_unreadable(method, said)).hint(messages::LSP_HINT)
+/// Describes the library's error about parameters of LSP itself, without Rust's type names.
+pub fn unreadable(method: &str, message: &str) -> Box<Failure> {
+    Failure::usage(messages::lsp_unreadable(method, message)).hint(messages::LSP_HINT)
 }
 
 #[cfg(test)]
@@ -169,12 +169,12 @@ mod tests {
 
     use super::*;
 
-    fn said(name: &str, given: Value) -> String {
+    fn message(name: &str, given: Value) -> String {
         checked(name, given).expect_err("wrong").message
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_argument() {
         for (name, given, words) in [
             ("backstitch.rewind", json!(1), "takes one object"),
             ("backstitch.rewind", json!({ "rev": 1 }), "`rev` of"),
@@ -214,16 +214,16 @@ mod tests {
             (
                 "backstitch/plan",
                 json!({ "rev": "t1", "turn": "t1" }),
-                "given `rev`, `turn`",
+                "got `rev`, `turn`",
             ),
         ] {
-            let said = said(name, given);
-            assert!(said.contains(words), "{words} in {said}");
+            let message = message(name, given);
+            assert!(message.contains(words), "{words} in {message}");
         }
     }
 
     #[test]
-    fn null_is_left_out() {
+    fn null_counts_as_left_out() {
         let given = json!({ "limit": null, "before": "c4" });
         let read = checked("backstitch/timeline", given).expect("right");
         assert_eq!(read, json!({ "before": "c4" }));

@@ -1,4 +1,4 @@
-//! Questions to the person at the editor. No handler waits for one: who asks runs on its own.
+//! Questions to the user. No handler waits for an answer; the caller runs in a task of its own.
 
 use std::future::{Future as _, poll_fn};
 use std::pin::pin;
@@ -9,26 +9,27 @@ use tower_lsp::gen_lsp_types::{MessageActionItem, MessageType};
 
 use super::failure::{Failure, Reply};
 use super::messages::refusal;
-use super::progress::called_off;
+use super::progress::wait_for_cancellation;
 use super::session::ServerState;
 
-/// A person may think; one who went home is not waited for.
-const PATIENCE: Duration = Duration::from_mins(10);
+/// How long to wait for an answer.
+const ANSWER_TIMEOUT: Duration = Duration::from_mins(10);
 
-/// The answer that was chosen; None where none was.
+/// Returns the chosen answer; None if there was none.
 pub async fn ask(
-    session: &ServerState,
+    server: &ServerState,
     kind: MessageType,
     question: &str,
     answers: &[&str],
 ) -> Option<String> {
-    let chosen = must_ask(session, kind, question, answers).await;
+    let chosen = must_ask(server, kind, question, answers).await;
     chosen.ok().flatten()
 }
 
-/// The same for who cannot go on without: an editor that does not ask is a failure, with the way round it.
+/// Like `ask`, for callers that need an answer. An editor that cannot ask is a failure, whose hint names a way
+/// without a question.
 pub async fn must_ask(
-    session: &ServerState,
+    server: &ServerState,
     kind: MessageType,
     question: &str,
     answers: &[&str],
@@ -38,10 +39,10 @@ pub async fn must_ask(
         ..MessageActionItem::default()
     });
     let actions = Some(actions.collect());
-    let asked = session.client.show_message_request(kind, question, actions);
-    let mut asked = pin!(tokio::time::timeout(PATIENCE, asked));
-    let mut off = pin!(called_off());
-    let answered = poll_fn(|context| match off.as_mut().poll(context) {
+    let asked = server.client.show_message_request(kind, question, actions);
+    let mut asked = pin!(tokio::time::timeout(ANSWER_TIMEOUT, asked));
+    let mut cancellation = pin!(wait_for_cancellation());
+    let answered = poll_fn(|context| match cancellation.as_mut().poll(context) {
         Poll::Ready(()) => Poll::Ready(None),
         Poll::Pending => asked.as_mut().poll(context).map(Some),
     });
@@ -59,7 +60,7 @@ pub async fn must_ask(
             .hint(refusal::CANNOT_ASK_HINT))
         }
         Err(_) => {
-            tracing::warn!("nobody answered within {} s", PATIENCE.as_secs());
+            tracing::warn!("nobody answered within {} s", ANSWER_TIMEOUT.as_secs());
             Ok(None)
         }
     }

@@ -1,11 +1,11 @@
-//! The methods that the server answers, each in a few lines: what it is asked, and who knows. State changing
-//! notifications never come here; `ingress` takes them up.
+//! Handlers of the requests, each of which delegates in a few lines. Notifications that change state never come here:
+//! `ingress` handles them.
 
 use std::sync::Arc;
 
 use backstitch_protocol::{
     ApplyEditParams, ApplyEditResult, CheckpointParams, CommandFailed, ContentResult, DiffParams,
-    DocumentParams, FailureKind, FailureTold, TimelineParams, TurnBeginParams, TurnEndParams,
+    DocumentParams, FailureKind, FailureMessage, TimelineParams, TurnBeginParams, TurnEndParams,
     TurnResult, Where,
 };
 use serde_json::Value;
@@ -28,7 +28,7 @@ use super::failure::{Failure, Reply};
 use super::messages::{Now, arguments as messages, refusal};
 use super::outgoing::Outgoing;
 use super::position::Encoding;
-use super::progress::{self, CALLED_OFF};
+use super::progress::{self, CANCELLATION};
 use super::session::ServerState;
 use super::{
     actions, buffers, commands, editor_agents, from_proto, hover, lenses, requests, uri, views,
@@ -37,12 +37,12 @@ use crate::to_protocol;
 
 #[derive(Debug)]
 pub struct Backend {
-    pub session: Arc<ServerState>,
-    /// Answers that are large.
+    pub server: Arc<ServerState>,
+    /// Large answers, which bypass the transport's value tree.
     pub outgoing: Arc<Outgoing>,
 }
 
-/// Everything that is registered beside the life cycle.
+/// Registers every method other than the life cycle.
 pub fn methods(builder: LspServiceBuilder<Backend>) -> LspServiceBuilder<Backend> {
     builder
         .custom_method("textDocument/codeLens", Backend::code_lens)
@@ -67,10 +67,10 @@ pub fn methods(builder: LspServiceBuilder<Backend>) -> LspServiceBuilder<Backend
 }
 
 pub fn service(
-    session: impl FnOnce(tower_lsp::Client) -> Arc<ServerState>,
+    server: impl FnOnce(tower_lsp::Client) -> Arc<ServerState>,
 ) -> (LspService<Backend>, tower_lsp::ClientSocket) {
     let builder = LspService::build_with_lifecycle_methods(|client| Backend {
-        session: session(client),
+        server: server(client),
         outgoing: Arc::default(),
     });
     methods(builder).finish()
@@ -78,13 +78,13 @@ pub fn service(
 
 impl LanguageServer for Backend {
     async fn initialize(&self, params: InitializeParams) -> Result<InitializeResult> {
-        let abilities = ClientFeatures::of(&params);
+        let features = ClientFeatures::of(&params);
         let options = params.initialization_options.as_ref();
         if let Some(options) = options.and_then(|options| options.get("backstitch")) {
-            self.session.configure(|own| own.begin(options));
+            self.server.configure(|settings| settings.begin(options));
         }
-        let capabilities = capabilities(abilities.encoding);
-        self.session.begin(abilities, from_proto::opened(&params));
+        let capabilities = capabilities(features.encoding);
+        self.server.begin(features, from_proto::opened(&params));
         Ok(InitializeResult {
             capabilities,
             server_info: Some(ServerInfo {
@@ -95,21 +95,21 @@ impl LanguageServer for Backend {
     }
 
     async fn initialized(&self, _: InitializedParams) {
-        self.session.is_ready();
-        self.session.tell_store_dir();
-        self.session.pull_settings();
+        self.server.set_ready();
+        self.server.announce_store_dir();
+        self.server.pull_settings();
     }
 
     async fn shutdown(&self) -> Result<()> {
-        for handle in self.session.handles() {
-            buffers::keep_all(&self.session, &handle, false).await;
+        for handle in self.server.handles() {
+            buffers::record_all(&self.server, &handle, false).await;
         }
-        self.session.shuts_down();
+        self.server.begin_shutdown();
         Ok(())
     }
 }
 
-/// Files and directories alike.
+/// Returns a filter that matches files and directories.
 fn all_files() -> FileOperationRegistrationOptions {
     FileOperationRegistrationOptions {
         filters: vec![FileOperationFilter {
@@ -176,22 +176,22 @@ fn capabilities(encoding: Encoding) -> ServerCapabilities {
 impl Backend {
     async fn code_lens(&self, params: CodeLensParams) -> Result<Value> {
         let uri = params.text_document.uri.0;
-        let known = self
-            .session
-            .known(&uri)
+        let history = self
+            .server
+            .history(&uri)
             .await
             .map_err(Box::<Failure>::from)?;
-        let Some((document, known)) = known else {
+        let Some((document, history)) = history else {
             return Ok(Value::Null);
         };
         let place = document.place.as_ref();
-        let which = place.map(|place| self.session.config(&place.handle).lenses());
+        let which = place.map(|place| self.server.config(&place.handle).lenses());
         let which = which.unwrap_or_default();
-        let lenses = lenses::of(&uri, &document, &known, which, Now::read());
+        let lenses = lenses::of(&uri, &document, &history, which, Now::read());
         Ok(self.outgoing.answer(&lenses))
     }
 
-    /// They are whole already.
+    /// Returns the lens unchanged: lenses are complete already.
     #[expect(clippy::unused_async, reason = "a handler is")]
     async fn resolve_lens(&self, lens: CodeLens) -> Result<CodeLens> {
         Ok(lens)
@@ -201,72 +201,71 @@ impl Backend {
         &self,
         params: CodeActionParams,
     ) -> Result<Option<Vec<CodeActionResponse>>> {
-        if !actions::asked(&params.context) {
+        if !actions::is_requested(&params.context) {
             return Ok(None);
         }
         let uri = params.text_document.uri.0;
-        let known = self
-            .session
-            .known(&uri)
+        let history = self
+            .server
+            .history(&uri)
             .await
             .map_err(Box::<Failure>::from)?;
         let line = |line: u32| usize::try_from(line).unwrap_or(usize::MAX);
         let lines = line(params.range.start.line)..line(params.range.end.line).saturating_add(1);
-        let literals = self.session.abilities().actions;
-        Ok(known.map(|(document, known)| {
-            actions::of(&uri, &document, &known, &lines, Now::read(), literals)
+        let literals = self.server.features().actions;
+        Ok(history.map(|(document, history)| {
+            actions::of(&uri, &document, &history, &lines, Now::read(), literals)
         }))
     }
 
     async fn hover(&self, params: HoverParams) -> Result<Option<Hover>> {
         let at = params.text_document_position_params;
         let uri = at.text_document.uri.0;
-        let known = self
-            .session
-            .known(&uri)
+        let history = self
+            .server
+            .history(&uri)
             .await
             .map_err(Box::<Failure>::from)?;
-        let Some((document, known)) = known else {
+        let Some((document, history)) = history else {
             return Ok(None);
         };
         let line = usize::try_from(at.position.line).unwrap_or(usize::MAX);
-        let author = author_of(&known.blame, &document.text, line).cloned();
+        let author = author_of(&history.blame, &document.text, line).cloned();
         let (Some(author), Some(place)) = (author, document.place) else {
             return Ok(None);
         };
         let text = document.text.get_line(line).map(|line| line.to_string());
         let text = text.unwrap_or_default();
-        let markdown = self.session.abilities().markdown;
-        let told = place.handle.ask(move |engine| {
+        let markdown = self.server.features().markdown;
+        let markup = place.handle.ask(move |engine| {
             let line = text.trim_end_matches(['\r', '\n']);
             hover::text(engine, &author, &place.path, line, Now::read(), markdown)
         });
-        let told = told.await.map_err(Box::<Failure>::from)?;
+        let markup = markup.await.map_err(Box::<Failure>::from)?;
         let kind = if markdown {
             MarkupKind::Markdown
         } else {
             MarkupKind::PlainText
         };
-        Ok(told.map(|value| Hover {
+        Ok(markup.map(|value| Hover {
             contents: Contents::MarkupContent(MarkupContent { kind, value }),
             range: None,
         }))
     }
 
-    /// The command runs on its own, so that a client that goes on without waiting for it does not stop it
-    /// in the middle.
+    /// Runs the command in a task of its own, so that dropping the request does not stop it in the middle.
     async fn execute_command(&self, params: ExecuteCommandParams) -> Result<Option<Value>> {
-        let session = self.session.clone();
+        let server = self.server.clone();
         let arguments = params.arguments.unwrap_or_default();
-        let off = CALLED_OFF.try_with(Arc::clone).unwrap_or_default();
-        let running = tokio::spawn(CALLED_OFF.scope(off, async move {
+        let cancellation = CANCELLATION.try_with(Arc::clone).unwrap_or_default();
+        let running = tokio::spawn(CANCELLATION.scope(cancellation, async move {
             let name = &params.command;
             if arguments.len() > 1 {
-                let said = messages::several(name, arguments.len());
-                return Err(Failure::usage(said).hint(messages::SEVERAL_HINT));
+                let message = messages::several(name, arguments.len());
+                return Err(Failure::usage(message).hint(messages::SEVERAL_HINT));
             }
             let arguments = arguments.into_iter().next().unwrap_or_default();
-            commands::run(&session, name, arguments).await
+            commands::run(&server, name, arguments).await
         }));
         let outcome = match running.await {
             Ok(outcome) => outcome,
@@ -275,20 +274,20 @@ impl Backend {
                 Err(Failure::new(FailureKind::Failed, refusal::FAILED))
             }
         };
-        self.told(outcome)
+        self.command_answer(outcome)
     }
 
-    /// A client of ours shows failures itself; another hears of them in a message.
-    fn told(&self, outcome: Reply<Value>) -> Result<Option<Value>> {
+    /// Returns failures as errors to our own clients, and as messages to all others.
+    fn command_answer(&self, outcome: Reply<Value>) -> Result<Option<Value>> {
         match outcome {
             Ok(answer) => Ok(Some(answer)),
-            Err(failure) if self.session.abilities().own.notifications => Err(failure.into()),
+            Err(failure) if self.server.features().own.notifications => Err(failure.into()),
             Err(failure) if progress::is_cancelled() => Err(failure.into()),
             Err(failure) => {
                 if failure.kind != FailureKind::Cancelled {
-                    self.session.say(MessageType::Error, failure.text());
+                    self.server.say(MessageType::Error, failure.text());
                 }
-                let error = FailureTold {
+                let error = FailureMessage {
                     kind: failure.kind,
                     message: failure.message,
                     hint: failure.hint,
@@ -302,52 +301,51 @@ impl Backend {
         &self,
         params: TextDocumentContentParams,
     ) -> Result<TextDocumentContentResult> {
-        let text = views::content(&self.session, params.uri.as_ref()).await?;
+        let text = views::content(&self.server, params.uri.as_ref()).await?;
         Ok(TextDocumentContentResult { text })
     }
 
     async fn content(&self, params: DocumentParams) -> Result<Value> {
-        let text = views::content(&self.session, &params.uri).await?;
+        let text = views::content(&self.server, &params.uri).await?;
         Ok(self.outgoing.answer(&ContentResult { text }))
     }
 
     async fn timeline(&self, params: TimelineParams) -> Result<Value> {
-        let answer = requests::timeline(&self.session, params).await?;
+        let answer = requests::timeline(&self.server, params).await?;
         Ok(self.outgoing.answer(&answer))
     }
 
     async fn checkpoint(&self, params: CheckpointParams) -> Result<Value> {
-        let answer = requests::checkpoint(&self.session, params).await?;
+        let answer = requests::checkpoint(&self.server, params).await?;
         Ok(self.outgoing.answer(&answer))
     }
 
     async fn diff(&self, params: DiffParams) -> Result<Value> {
-        let answer = requests::diff(&self.session, params).await?;
+        let answer = requests::diff(&self.server, params).await?;
         Ok(self.outgoing.answer(&answer))
     }
 
     async fn plan(&self, params: Value) -> Result<Value> {
-        let answer = requests::plan(&self.session, &params).await?;
+        let answer = requests::plan(&self.server, &params).await?;
         Ok(self.outgoing.answer(&answer))
     }
 
     async fn blame(&self, params: DocumentParams) -> Result<Value> {
-        let answer = requests::blame(&self.session, &params.uri).await?;
+        let answer = requests::blame(&self.server, &params.uri).await?;
         Ok(self.outgoing.answer(&answer))
     }
 
     async fn turn_begin(&self, params: TurnBeginParams) -> Result<TurnResult> {
-        Ok(editor_agents::turn_begin(&self.session, params).await?)
+        Ok(editor_agents::turn_begin(&self.server, params).await?)
     }
 
     async fn turn_end(&self, params: TurnEndParams) -> Result<TurnResult> {
-        Ok(editor_agents::turn_end(&self.session, params).await?)
+        Ok(editor_agents::turn_end(&self.server, params).await?)
     }
 
     async fn apply_edit(&self, params: ApplyEditParams) -> Result<ApplyEditResult> {
-        let session = self.session.clone();
-        let applied =
-            tokio::spawn(async move { editor_agents::apply_edit(&session, params).await });
+        let server = self.server.clone();
+        let applied = tokio::spawn(async move { editor_agents::apply_edit(&server, params).await });
         match applied.await {
             Ok(applied) => Ok(applied?),
             Err(error) => {
@@ -358,7 +356,7 @@ impl Backend {
     }
 
     async fn sessions(&self, params: Where) -> Result<Value> {
-        let answer = requests::sessions(&self.session, &params).await?;
+        let answer = requests::sessions(&self.server, &params).await?;
         Ok(self.outgoing.answer(&answer))
     }
 }

@@ -1,4 +1,4 @@
-//! Runs of lines that one turn of an agent wrote last: what lenses, actions and hovers speak of. Pure.
+//! Runs of lines that one turn of an agent wrote last, as lenses, actions and hovers show them. Pure.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,9 +9,9 @@ use ropey::Rope;
 /// Neighbouring lines of one turn.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// As the protocol counts them, from 0.
+    /// Line numbers as in the protocol, from 0.
     pub lines: Range<usize>,
-    /// Of its newest line.
+    /// Author of its newest line.
     pub author: Arc<Author>,
 }
 
@@ -20,7 +20,7 @@ impl Group {
         work(&self.author)
     }
 
-    /// The revision before that turn.
+    /// Returns the revision before that turn.
     pub fn rev(&self) -> Option<String> {
         let work = self.work()?;
         match &work.turn {
@@ -29,7 +29,7 @@ impl Group {
         }
     }
 
-    pub fn touches(&self, lines: &Range<usize>) -> bool {
+    pub fn overlaps(&self, lines: &Range<usize>) -> bool {
         self.lines.start < lines.end && lines.start < self.lines.end
     }
 }
@@ -41,7 +41,7 @@ pub fn work(author: &Author) -> Option<&AgentWork> {
     }
 }
 
-/// The groups of a text, from its blame.
+/// Returns the groups of a text, from its blame.
 pub fn groups(blame: &Blame, text: &Rope) -> Vec<Group> {
     let place = LineMap::of(blame, text);
     let mut groups: Vec<Group> = Vec::new();
@@ -67,7 +67,7 @@ pub fn groups(blame: &Blame, text: &Rope) -> Vec<Group> {
     groups
 }
 
-/// The author of a line, as the protocol counts it.
+/// Returns the author of a line, numbered as in the protocol.
 pub fn author_of<'b>(blame: &'b Blame, text: &Rope, line: usize) -> Option<&'b Arc<Author>> {
     let place = LineMap::of(blame, text);
     let mut runs = blame.runs.iter();
@@ -75,7 +75,7 @@ pub fn author_of<'b>(blame: &'b Blame, text: &Rope, line: usize) -> Option<&'b A
     (place.line(run.start - 1) <= line).then_some(&run.author)
 }
 
-/// Of one turn or, where that is not known, of one checkpoint.
+/// True if both are of one turn or, if the turn is not known, of one checkpoint.
 fn same(a: &Author, b: &Author) -> bool {
     let (Some(x), Some(y)) = (work(a), work(b)) else {
         return false;
@@ -84,15 +84,14 @@ fn same(a: &Author, b: &Author) -> bool {
     x.session.id == y.session.id && turns(x) == turns(y) && (x.turn.is_some() || a.node == b.node)
 }
 
-/// From lines as the engine counts them, which end with `\n`, to those of the protocol, which a lone `\r`
-/// ends, too.
+/// Maps lines as the engine counts them, which end with `\n`, to lines of the protocol, which a lone `\r` ends, too.
 struct LineMap(Option<Vec<usize>>);
 
 impl LineMap {
     fn of(blame: &Blame, text: &Rope) -> Self {
         let lone = |at: usize| blame.text.get(at + 1) != Some(&b'\n');
         let mut returns = blame.text.iter().enumerate();
-        // nearly every text has none at all, which is soon seen
+        // nearly every text has no `\r` at all, which is quick to find out
         let some = blame.text.contains(&b'\r');
         if !some || !returns.any(|(at, byte)| *byte == b'\r' && lone(at)) {
             return Self(None);

@@ -1,5 +1,5 @@
-//! Records what is typed and not saved, a moment after the last key: so that a checkpoint of an agent's prompt
-//! holds it, and nothing is lost with the editor. Owns when; what a buffer is belongs to the engine.
+//! Records text that is typed and not saved, a moment after the last key. A checkpoint of an agent's prompt then
+//! includes it, and it is not lost with the editor. Owns the timing; the engine owns the recorded buffers.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -17,28 +17,29 @@ use super::pending_saves;
 use super::session::{DocumentEvent, SavedText, ServerState};
 use super::workspace::{WorkspaceHandle, WriteAccess};
 
-/// After the last key.
-const QUIET: Duration = Duration::from_millis(150);
-/// However long somebody types.
-const LATEST: Duration = Duration::from_secs(1);
-/// What could not be recorded is tried again after this.
-const AGAIN: Duration = Duration::from_secs(5);
-/// A document that was closed and opens again within this was read anew, not left.
-const REOPENS: Duration = Duration::from_millis(400);
+/// Time without a key after which a buffer is recorded.
+const TYPING_PAUSE: Duration = Duration::from_millis(150);
+/// Maximum delay while the user keeps typing.
+const MAX_DELAY: Duration = Duration::from_secs(1);
+/// Delay before a failed recording is tried again.
+const RETRY_DELAY: Duration = Duration::from_secs(5);
+/// A document that is closed and opened again within this time was reloaded by the editor.
+const REOPEN_WINDOW: Duration = Duration::from_millis(400);
 
-/// Runs until the server ends.
-pub async fn record(session: Arc<ServerState>, mut touched: UnboundedReceiver<DocumentEvent>) {
-    let mut waiting: BTreeSet<String> = BTreeSet::new();
-    let mut first: Option<Instant> = None;
+/// Records the documents of all events. Runs until the server ends.
+pub async fn record(server: Arc<ServerState>, mut events: UnboundedReceiver<DocumentEvent>) {
+    let mut dirty: BTreeSet<String> = BTreeSet::new();
+    let mut first_change: Option<Instant> = None;
     loop {
-        let due = first.map(|first| (first + LATEST).min(Instant::now() + QUIET));
+        let due = first_change
+            .map(|first_change| (first_change + MAX_DELAY).min(Instant::now() + TYPING_PAUSE));
         let next = match due {
-            None => touched.recv().await,
+            None => events.recv().await,
             Some(due) => {
-                let Ok(next) = tokio::time::timeout_at(due, touched.recv()).await else {
-                    first = None;
-                    for uri in std::mem::take(&mut waiting) {
-                        keep(&session, &uri, TYPED).await;
+                let Ok(next) = tokio::time::timeout_at(due, events.recv()).await else {
+                    first_change = None;
+                    for uri in std::mem::take(&mut dirty) {
+                        record_buffer(&server, &uri, TYPED).await;
                     }
                     continue;
                 };
@@ -48,25 +49,25 @@ pub async fn record(session: Arc<ServerState>, mut touched: UnboundedReceiver<Do
         match next {
             None => return,
             Some(DocumentEvent::Changed(uri)) => {
-                waiting.insert(uri);
-                first.get_or_insert_with(Instant::now);
+                dirty.insert(uri);
+                first_change.get_or_insert_with(Instant::now);
             }
             Some(DocumentEvent::Saved(uri, saved)) => {
-                waiting.remove(&uri);
-                keep(&session, &uri, SAVED).await;
+                dirty.remove(&uri);
+                record_buffer(&server, &uri, SAVED).await;
                 if let Some(saved) = saved {
-                    users(&session, &uri, saved).await;
+                    record_user_save(&server, &uri, saved).await;
                 }
             }
             Some(DocumentEvent::Closed(uri, document)) => {
-                waiting.remove(&uri);
-                let session = session.clone();
+                dirty.remove(&uri);
+                let server = server.clone();
                 tokio::spawn(async move {
-                    tokio::time::sleep(REOPENS).await;
-                    if session.documents.get(&uri).is_none() {
-                        closed(&session, &document).await;
+                    tokio::time::sleep(REOPEN_WINDOW).await;
+                    if server.documents.get(&uri).is_none() {
+                        on_closed(&server, &document).await;
                         drop(document);
-                        session.leave_rooms();
+                        server.close_unused();
                     }
                 });
             }
@@ -74,132 +75,140 @@ pub async fn record(session: Arc<ServerState>, mut touched: UnboundedReceiver<Do
     }
 }
 
-/// Has the store hold what all documents of a workspace have, now. `begins`: makes it where there is none.
-pub async fn keep_all(session: &ServerState, handle: &WorkspaceHandle, begins: bool) {
-    for (uri, _) in session.documents.of(handle) {
-        keep(session, &uri, Why { begins, ..TYPED }).await;
+/// Records the buffers of all documents of a workspace now. `create_store`: creates the store if there is none.
+pub async fn record_all(server: &ServerState, handle: &WorkspaceHandle, create_store: bool) {
+    for (uri, _) in server.documents.of(handle) {
+        record_buffer(
+            server,
+            &uri,
+            RecordOptions {
+                create_store,
+                ..TYPED
+            },
+        )
+        .await;
     }
 }
 
-/// Somebody may have written to a file just what its document holds and was not saved.
-pub async fn written_below(session: &ServerState, handle: &WorkspaceHandle) {
+/// Records documents whose file another process wrote with exactly their unsaved text.
+pub async fn record_written_below(server: &ServerState, handle: &WorkspaceHandle) {
     let dirty = |document: &Document| document.text != document.saved;
-    for (uri, document) in session.documents.of(handle) {
+    for (uri, document) in server.documents.of(handle) {
         let Some(place) = document.place.as_ref().filter(|_| dirty(&document)) else {
             continue;
         };
         let file = document::read(&handle.root().join(place.path.to_path()));
         if file.is_some() && file == document.as_saved() {
-            keep(session, &uri, TYPED).await;
+            record_buffer(server, &uri, TYPED).await;
         }
     }
 }
 
-/// Before the server ends in order: what was typed last is recorded, and the editor's place is given up. What the
-/// user did not save is gone then by the user's will, but for what checkpoints have of it.
-pub async fn leave(session: &ServerState) {
-    for handle in session.handles() {
+/// Closes the workspaces at an orderly exit: the last typed text is recorded, and the editor lease is given up. Text
+/// that the user did not save is then discarded by the user's choice, except what checkpoints hold.
+pub async fn close_all(server: &ServerState) {
+    for handle in server.handles() {
         handle.leave().await;
     }
 }
 
-/// Why a document is looked at.
+/// Options for recording a document's buffer.
 #[derive(Clone, Copy, Debug)]
-struct Why {
-    /// The editor says that it saved it.
+struct RecordOptions {
+    /// The editor has saved it.
     saved: bool,
-    /// The store is made where there is none.
-    begins: bool,
+    /// The store is created if there is none.
+    create_store: bool,
 }
 
-const TYPED: Why = Why {
+const TYPED: RecordOptions = RecordOptions {
     saved: false,
-    begins: false,
+    create_store: false,
 };
-const SAVED: Why = Why {
+const SAVED: RecordOptions = RecordOptions {
     saved: true,
-    begins: false,
+    create_store: false,
 };
 
-/// Has the store hold what a document has and its file does not. Text that is not saved begins the history of a
-/// workspace that shows by itself that it is one: the first prompt finds it there.
-async fn keep(session: &ServerState, uri: &str, why: Why) {
-    let Some(document) = session.documents.get(uri).filter(Document::has_lines) else {
+/// Records the text of a document if its file does not have it. Unsaved text starts the history of a workspace that
+/// has a marker, so that the first prompt's checkpoint includes it.
+async fn record_buffer(server: &ServerState, uri: &str, options: RecordOptions) {
+    let Some(document) = server.documents.get(uri).filter(Document::has_lines) else {
         return;
     };
     let Some(place) = document.place.clone() else {
         return;
     };
-    // one file under two names: what is typed in the other counts
+    // the file is open under two names: the text typed in the other document counts
     let clean = document.text == document.saved;
-    if clean && session.documents.dirty_at(&place, uri) {
+    if clean && server.documents.dirty_at(&place, uri) {
         return;
     }
-    // what cannot be put in the file's bytes is kept as the client has it, for people
+    // text that the file's encoding cannot represent is recorded as the client has it, for people to read
     let is_typed = document.text != document.saved;
     let plain = || is_typed.then(|| document.bytes());
     let text = document.as_saved().or_else(plain);
     let (base, version) = (document.base(), i64::from(document.version));
     let (handle, path, edition) = (place.handle, place.path, document.edition);
-    let place_name = path.display();
+    let path_name = path.display();
     let file = document::read(&handle.root().join(path.to_path()));
     let shown = file.filter(|file| document.shows(file));
-    let kept = match text {
+    let recorded = match text {
         Some(text)
-            if shown.is_none() && !session.will_reload(&document) && !document.is_nothing() =>
+            if shown.is_none() && !server.will_reload(&document) && !document.is_nothing() =>
         {
-            let begins = why.begins || handle.workspace().is_marked();
-            let put = move |WriteAccess { engine, lease }: WriteAccess<'_>| {
+            let create_store = options.create_store || handle.workspace().is_marked();
+            let save = move |WriteAccess { engine, lease }: WriteAccess<'_>| {
                 let open = OpenText {
                     path,
                     text,
                     base,
                     version,
                 };
-                if why.saved {
-                    // the editor made something else of it on the way to the disk
+                if options.saved {
+                    // the editor changed the text while it wrote the file
                     engine.clean_buffer(&lease, &open.path, true)?;
                 }
                 engine.put_buffer(&lease, &open).map(|_| ())
             };
-            handle.act(begins, put).await
+            handle.act(create_store, save).await
         }
         _ => {
-            // it showed what a restore had given it, and does not any more
-            let was_given = document.given.is_some() || document.taken_back;
-            let taken_back = was_given && shown.is_some();
+            // it showed a restored text, and shows its file again
+            let was_given = document.restored_base.is_some() || document.shows_file_again;
+            let shows_file_again = was_given && shown.is_some();
             let clean = move |WriteAccess { engine, lease }: WriteAccess<'_>| {
-                engine.clean_buffer(&lease, &path, why.saved || taken_back)
+                engine.clean_buffer(&lease, &path, options.saved || shows_file_again)
             };
             handle.act(false, clean).await
         }
     };
-    match kept {
+    match recorded {
         Ok(()) | Err(Error::NoStore(_)) => {
-            session.unkept.remove(uri);
+            server.unrecorded.remove(uri);
             if let Some(file) = shown {
-                session.documents.with(uri, |now| {
+                server.documents.with(uri, |now| {
                     if now.edition == edition {
-                        now.written(&file);
+                        now.note_written(&file);
                     }
                 });
             }
         }
-        // nothing that comes by itself: too large, or no file at all
+        // trying again does not help: the text is too large, or it is not a file
         Err(error @ Error::Refused { .. }) => tracing::warn!("{uri}: not recorded: {error}"),
         Err(error) => {
-            if session.unkept.insert(uri.to_owned()) {
-                let said = notice::not_kept(&place_name, &error);
-                session.say(MessageType::Warning, said);
+            if server.unrecorded.insert(uri.to_owned()) {
+                let message = notice::not_kept(&path_name, &error);
+                server.say(MessageType::Warning, message);
             }
-            again(session.touches(), uri.to_owned());
+            retry_later(server.document_events(), uri.to_owned());
         }
     }
 }
 
-/// What the user saved while an agent may be writing is the user's.
-async fn users(session: &ServerState, uri: &str, saved: SavedText) {
-    let document = session.documents.get(uri);
+/// Attributes text that the user saved to the user, even while an agent may be writing.
+async fn record_user_save(server: &ServerState, uri: &str, saved: SavedText) {
+    let document = server.documents.get(uri);
     let Some(DocumentPath { handle, path }) = document.and_then(|document| document.place) else {
         return;
     };
@@ -213,37 +222,37 @@ async fn users(session: &ServerState, uri: &str, saved: SavedText) {
     }
 }
 
-/// Has a document that could not be recorded be looked at once more.
-fn again(touched: UnboundedSender<DocumentEvent>, uri: String) {
+/// Schedules another attempt to record a document.
+fn retry_later(events: UnboundedSender<DocumentEvent>, uri: String) {
     tokio::spawn(async move {
-        tokio::time::sleep(AGAIN).await;
-        touched.send(DocumentEvent::Changed(uri)).ok();
+        tokio::time::sleep(RETRY_DELAY).await;
+        events.send(DocumentEvent::Changed(uri)).ok();
     });
 }
 
-/// A document was left.
-async fn closed(session: &Arc<ServerState>, document: &Document) {
+/// Handles a document that was closed.
+async fn on_closed(server: &Arc<ServerState>, document: &Document) {
     let Some(place) = document.place.clone() else {
         return;
     };
     let DocumentPath { handle, path } = place.clone();
-    if let Some(other) = session.documents.other_at(&place, "") {
+    if let Some(other) = server.documents.other_at(&place, "") {
         // it is still open under another name
-        keep(session, &other, TYPED).await;
+        record_buffer(server, &other, TYPED).await;
         return;
     }
     let text = document.as_saved();
     let left: RelPath = path.clone();
-    let waits = handle.act(false, move |WriteAccess { engine, lease }| {
+    let pending = handle.act(false, move |WriteAccess { engine, lease }| {
         engine.drop_buffer(&lease, &left)?;
-        engine.still_waits(&left)
+        engine.check_pending(&left)
     });
-    match waits.await {
+    match pending.await {
         Ok(Some(save)) => {
-            // what it had when it was closed, with what was typed since
+            // the text at the time it was closed, including later typing
             let changed = |text: &Vec<u8>| Some(ContentId::of(text)) != save.disk.content();
             let text = text.filter(changed);
-            pending_saves::closed(session, &handle, &save, text).await;
+            pending_saves::on_closed(server, &handle, &save, text).await;
         }
         Ok(None) | Err(Error::NoStore(_)) => {}
         Err(error) => tracing::warn!("{}: {error}", path.display()),

@@ -1,4 +1,4 @@
-//! What the client can do, read once from its `initialize`. Pure.
+//! Features of the client, read once from its `initialize`. Pure.
 
 use tower_lsp::gen_lsp_types::{ClientCapabilities, InitializeParams};
 
@@ -12,30 +12,31 @@ use super::position::Encoding;
 )]
 pub struct ClientFeatures {
     pub encoding: Encoding,
-    /// The editor's name, as people know it.
+    /// The editor's name, for people.
     pub name: String,
     pub lens_refresh: bool,
-    /// Edits may name the version that they are for.
+    /// Edits may name the version that they apply to.
     pub versioned_edits: bool,
-    /// Edits may say what they are for.
+    /// Edits may have a description.
     pub annotated_edits: bool,
     pub show_document: bool,
-    /// Shows how far long work is.
+    /// Shows progress of long work.
     pub progress: bool,
     /// Opens `backstitch:` documents.
     pub virtual_documents: bool,
-    /// It answers what its settings are.
+    /// Answers `workspace/configuration`.
     pub configuration: bool,
-    /// Actions may be more than a command.
+    /// Code actions may be more than a command.
     pub actions: bool,
     pub markdown: bool,
     pub own: PluginCapabilities,
 }
 
-/// `initializationOptions.backstitch`: what Backstitch's own plugins say. Who says nothing gets plain LSP.
+/// `initializationOptions.backstitch`, which Backstitch's own plugins send. A client that leaves it out gets plain
+/// LSP.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PluginCapabilities {
-    /// A clean document is read anew when its file changed on disk.
+    /// Reloads a document without unsaved text when its file changes on disk.
     pub reloads_from_disk: bool,
     /// Wants the notifications of `backstitch/`, and failures as errors.
     pub notifications: bool,

@@ -1,5 +1,5 @@
-//! `workspace/executeCommand`: what each command is called with, and who does it. A command called without
-//! arguments asks.
+//! `workspace/executeCommand`: reads the arguments of each command and delegates it. A command without a target asks
+//! the user for one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use super::arguments;
 use super::ask::must_ask;
 use super::buffers;
 use super::failure::{Failure, Reply};
-use super::messages::{self, Now, arguments as wrong, choice, refusal};
+use super::messages::{self, Now, arguments as argument_messages, choice, refusal};
 use super::restore::{self, RestoreCommand, Verb};
 use super::session::ServerState;
 use super::views;
@@ -28,7 +28,7 @@ use super::workspace::WorkspaceHandle;
 use super::{document, mutations, uri};
 use crate::to_protocol;
 
-/// What `executeCommandProvider` lists: some clients run nothing else.
+/// Commands that `executeCommandProvider` lists; some clients run no others.
 pub const COMMANDS: [&str; 11] = [
     "backstitch.rewind",
     "backstitch.undo",
@@ -43,91 +43,91 @@ pub const COMMANDS: [&str; 11] = [
     "backstitch.timeline",
 ];
 
-/// Turns that a question offers.
-const OFFERED: usize = 6;
+/// Maximum number of turns that a question offers.
+const MAX_OFFERED: usize = 6;
 
-pub async fn run(session: &Arc<ServerState>, name: &str, arguments: Value) -> Reply<Value> {
+pub async fn run(server: &Arc<ServerState>, name: &str, arguments: Value) -> Reply<Value> {
     if !COMMANDS.contains(&name) {
         return Err(Failure::usage(refusal::no_command(name)).hint(refusal::there_are(&COMMANDS)));
     }
     let arguments = arguments::checked(name, arguments)?;
     let here: Where = read(name, &arguments)?;
-    let handle = meant(session, &here).await?;
+    let handle = find_workspace(server, &here).await?;
     let answer = match name {
         "backstitch.rewind" => {
             let typed: RewindParams = read(name, &arguments)?;
             let rev = match typed.rev {
                 Some(rev) => rev,
-                None => a_turn(session, &handle, messages::WHICH_REWIND).await?,
+                None => ask_turn(server, &handle, messages::WHICH_REWIND).await?,
             };
             let mut job =
-                RestoreCommand::new(session, handle, Verb::Rewind, Some(rev), &typed.choices)?;
+                RestoreCommand::new(server, handle, Verb::Rewind, Some(rev), &typed.choices)?;
             if let (Some(uri), Some((first, end))) = (&here.uri, typed.lines) {
-                job = job.at_lines(session, uri, first..end).await?;
+                job = job.at_lines(server, uri, first..end).await?;
             }
-            to_protocol::value(&restore::run(session, job).await?)
+            to_protocol::value(&restore::run(server, job).await?)
         }
         "backstitch.revert" => {
             let typed: RevertParams = read(name, &arguments)?;
             let rev = match typed.turn.or(typed.step) {
                 Some(rev) => rev,
-                None => a_turn(session, &handle, messages::WHICH_REVERT).await?,
+                None => ask_turn(server, &handle, messages::WHICH_REVERT).await?,
             };
-            restored(session, handle, Verb::Revert, Some(rev), &typed.choices).await?
+            run_restore(server, handle, Verb::Revert, Some(rev), &typed.choices).await?
         }
         "backstitch.undo" => {
             let typed: UndoParams = read(name, &arguments)?;
-            restored(session, handle, Verb::Undo, typed.op, &typed.choices).await?
+            run_restore(server, handle, Verb::Undo, typed.op, &typed.choices).await?
         }
         "backstitch.redo" => {
             let typed: RedoParams = read(name, &arguments)?;
-            restored(session, handle, Verb::Redo, None, &typed.choices).await?
+            run_restore(server, handle, Verb::Redo, None, &typed.choices).await?
         }
         "backstitch.switch" => {
             let typed: SwitchParams = read(name, &arguments)?;
             let branch = match typed.branch {
                 Some(branch) => branch,
-                None => a_branch(session, &handle).await?,
+                None => ask_branch(server, &handle).await?,
             };
             let verb = Verb::Switch { carry: typed.carry };
-            restored(session, handle, verb, Some(branch), &typed.choices).await?
+            run_restore(server, handle, verb, Some(branch), &typed.choices).await?
         }
         "backstitch.fork" => {
-            to_protocol::value(&fork(session, handle, read(name, &arguments)?).await?)
+            to_protocol::value(&fork(server, handle, read(name, &arguments)?).await?)
         }
         "backstitch.tag" => {
-            to_protocol::value(&tag(session, handle, read(name, &arguments)?).await?)
+            to_protocol::value(&tag(server, handle, read(name, &arguments)?).await?)
         }
         "backstitch.pin" => {
-            to_protocol::value(&pin(session, handle, read(name, &arguments)?).await?)
+            to_protocol::value(&pin(server, handle, read(name, &arguments)?).await?)
         }
         "backstitch.checkpoint" => {
-            to_protocol::value(&checkpoint(session, handle, read(name, &arguments)?).await?)
+            to_protocol::value(&checkpoint(server, handle, read(name, &arguments)?).await?)
         }
         "backstitch.diff" => {
-            to_protocol::value(&views::diff(session, handle, read(name, &arguments)?).await?)
+            to_protocol::value(&views::diff(server, handle, read(name, &arguments)?).await?)
         }
         "backstitch.timeline" => {
-            to_protocol::value(&views::timeline(session, handle, here.uri.as_deref()).await?)
+            to_protocol::value(&views::timeline(server, handle, here.uri.as_deref()).await?)
         }
         _ => return Err(Failure::usage(refusal::no_command(name))),
     };
     Ok(answer)
 }
 
-async fn restored(
-    session: &Arc<ServerState>,
+async fn run_restore(
+    server: &Arc<ServerState>,
     handle: Arc<WorkspaceHandle>,
     verb: Verb,
     rev: Option<String>,
     choices: &Choices,
 ) -> Reply<Value> {
-    let job = RestoreCommand::new(session, handle, verb, rev, choices)?;
-    Ok(to_protocol::value(&restore::run(session, job).await?))
+    let job = RestoreCommand::new(server, handle, verb, rev, choices)?;
+    Ok(to_protocol::value(&restore::run(server, job).await?))
 }
 
-/// What every restore takes beside what it is to restore.
-pub const RESTORING: [&str; 9] = [
+/// Arguments of every restore, apart from its target.
+pub const RESTORE_KEYS: [&str; 9] = [
     "scope",
     "exact",
     "paths",
@@ -138,18 +138,18 @@ pub const RESTORING: [&str; 9] = [
     "plan",
     "confirm",
 ];
-/// What everything takes.
-const WHERE: [&str; 2] = ["uri", "workspace"];
+/// Arguments of every command and request.
+const WORKSPACE_KEYS: [&str; 2] = ["uri", "workspace"];
 
-/// What a command or a request of ours takes; None: there is none of this name.
+/// Returns the arguments of one of our commands or requests; None if there is none of this name.
 pub fn keys(name: &str) -> Option<[&'static [&'static str]; 2]> {
     let none: &[&str] = &[];
     Some(match name {
-        "backstitch.rewind" => [&["rev", "lines"], &RESTORING],
-        "backstitch.revert" => [&["turn", "step"], &RESTORING],
-        "backstitch.undo" => [&["op"], &RESTORING],
-        "backstitch.redo" => [none, &RESTORING],
-        "backstitch.switch" => [&["branch", "carry"], &RESTORING],
+        "backstitch.rewind" => [&["rev", "lines"], &RESTORE_KEYS],
+        "backstitch.revert" => [&["turn", "step"], &RESTORE_KEYS],
+        "backstitch.undo" => [&["op"], &RESTORE_KEYS],
+        "backstitch.redo" => [none, &RESTORE_KEYS],
+        "backstitch.switch" => [&["branch", "carry"], &RESTORE_KEYS],
         "backstitch.fork" => [&["rev", "name", "into", "switch", "confirm"], none],
         "backstitch.tag" => [&["name", "rev"], none],
         "backstitch.pin" => [&["rev", "pinned"], none],
@@ -163,7 +163,7 @@ pub fn keys(name: &str) -> Option<[&'static [&'static str]; 2]> {
             &[
                 "rev", "turn", "step", "op", "undo", "redo", "branch", "carry", "texts",
             ],
-            &RESTORING,
+            &RESTORE_KEYS,
         ],
         "backstitch/timeline" => [
             &[
@@ -187,38 +187,39 @@ pub fn keys(name: &str) -> Option<[&'static [&'static str]; 2]> {
     })
 }
 
-/// Refuses what nobody would look at: a word written wrong is not to mean everything.
-pub fn only(name: &str, arguments: &Value, keys: &[&[&str]; 2]) -> Reply<()> {
-    let known: Vec<&str> = keys.concat().into_iter().chain(WHERE).collect();
+/// Refuses unknown arguments: a misspelled one must not mean “everything”.
+pub fn refuse_unknown(name: &str, arguments: &Value, keys: &[&[&str]; 2]) -> Reply<()> {
+    let known: Vec<&str> = keys.concat().into_iter().chain(WORKSPACE_KEYS).collect();
     let given = arguments.as_object().into_iter().flat_map(|all| all.keys());
     let unknown = given.filter(|key| !known.contains(&key.as_str()));
     let unknown: Vec<&str> = unknown.map(String::as_str).collect();
     if unknown.is_empty() {
         return Ok(());
     }
-    Err(Failure::usage(wrong::not_taken(name, &unknown)).hint(wrong::takes(&known)))
+    Err(Failure::usage(argument_messages::not_taken(name, &unknown))
+        .hint(argument_messages::takes(&known)))
 }
 
 pub fn read<T: DeserializeOwned>(name: &str, arguments: &Value) -> Reply<T> {
     T::deserialize(arguments).map_err(|error| {
         tracing::info!("{name}: {error}");
-        Failure::usage(wrong::unreadable(name)).hint(wrong::UNREADABLE_HINT)
+        Failure::usage(argument_messages::unreadable(name)).hint(argument_messages::UNREADABLE_HINT)
     })
 }
 
-/// The workspace that is meant: of the document, as named, or the only one.
-pub fn handle(session: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>> {
+/// Returns the workspace of the document, the named one, or the only one.
+pub fn workspace_handle(server: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>> {
     if let Some(uri) = &here.uri {
-        if let Some(place) = session.documents.get(uri).and_then(|d| d.place) {
+        if let Some(place) = server.documents.get(uri).and_then(|d| d.place) {
             return Ok(place.handle);
         }
         if let Some(document) = uri::Virtual::parse(uri) {
-            return Ok(session.room_of(&document.root)?);
+            return Ok(server.handle_of(&document.root)?);
         }
         if let Some(path) = uri::to_path(uri) {
-            // the directory may be gone with the file
+            // the directory may have been deleted with the file
             let there = path.ancestors().skip(1).find(|dir| dir.is_dir());
-            return Ok(session.room_of(there.unwrap_or(&path))?);
+            return Ok(server.handle_of(there.unwrap_or(&path))?);
         }
     }
     if let Some(root) = &here.workspace {
@@ -228,9 +229,9 @@ pub fn handle(session: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>
                 Failure::usage(refusal::no_directory(&path)).hint(refusal::NO_DIRECTORY_HINT)
             );
         }
-        return Ok(session.room_of(&path)?);
+        return Ok(server.handle_of(&path)?);
     }
-    match likely(session).as_slice() {
+    match candidates(server).as_slice() {
         [handle] => Ok(handle.clone()),
         [] => Err(Failure::usage(refusal::NO_WORKSPACE).hint(refusal::NO_WORKSPACE_HINT)),
         _ => {
@@ -239,9 +240,9 @@ pub fn handle(session: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>
     }
 }
 
-/// The workspaces that may be meant where none is named: those with a history, if there are any.
-fn likely(session: &ServerState) -> Vec<Arc<WorkspaceHandle>> {
-    let handles = session.handles();
+/// Returns the candidates if no workspace is named: those with a history, if there are any.
+fn candidates(server: &ServerState) -> Vec<Arc<WorkspaceHandle>> {
+    let handles = server.handles();
     let recorded = |handle: &&Arc<WorkspaceHandle>| handle.has_history();
     let with_history: Vec<Arc<WorkspaceHandle>> =
         handles.iter().filter(recorded).cloned().collect();
@@ -252,29 +253,31 @@ fn likely(session: &ServerState) -> Vec<Arc<WorkspaceHandle>> {
     }
 }
 
-/// The same for a command, which asks where several may be meant.
-async fn meant(session: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>> {
-    let likely = likely(session);
-    if here.uri.is_some() || here.workspace.is_some() || likely.len() < 2 {
-        return handle(session, here);
+/// Like `workspace_handle`, for a command: asks the user if several workspaces are possible.
+async fn find_workspace(server: &ServerState, here: &Where) -> Reply<Arc<WorkspaceHandle>> {
+    let candidates = candidates(server);
+    if here.uri.is_some() || here.workspace.is_some() || candidates.len() < 2 {
+        return workspace_handle(server, here);
     }
-    let offered = likely.iter().take(OFFERED);
+    let offered = candidates.iter().take(MAX_OFFERED);
     let offered = offered.map(|handle| {
         let root = handle.root().display().to_string();
         (root.clone(), root)
     });
-    let chosen = one_of(session, messages::WHICH_WORKSPACE, offered.collect()).await?;
+    let chosen = choose(server, messages::WHICH_WORKSPACE, offered.collect()).await?;
     let chosen = Path::new(&chosen);
-    let mut found = likely.into_iter().filter(|handle| handle.root() == chosen);
+    let mut found = candidates
+        .into_iter()
+        .filter(|handle| handle.root() == chosen);
     found.next().ok_or_else(Failure::cancelled)
 }
 
-/// A path as commands name it: a URI, or counted from the root.
+/// Reads a path argument: a URI, or a path relative to the root.
 pub fn path(handle: &WorkspaceHandle, typed: &str) -> Reply<RelPath> {
     let found = match uri::to_path(typed) {
         Some(full) => {
-            // a document is the file that its link leads to
-            let real = document::real(&full);
+            // a document is the file that its link points to
+            let real = document::resolve_links(&full);
             let inside = real
                 .iter()
                 .chain([&full])
@@ -286,7 +289,7 @@ pub fn path(handle: &WorkspaceHandle, typed: &str) -> Reply<RelPath> {
     found.ok_or_else(|| Failure::usage(refusal::no_path(typed, handle.root())))
 }
 
-/// A request without its goal, as typed.
+/// Reads the options of a restore; the goal is set later.
 pub fn request(handle: &WorkspaceHandle, typed: &Choices) -> Reply<Request> {
     if let Some(scope) = typed.scope.as_deref().filter(|scope| *scope != "code") {
         return Err(
@@ -317,13 +320,13 @@ pub fn request(handle: &WorkspaceHandle, typed: &Choices) -> Reply<Request> {
     Ok(request)
 }
 
-/// Has the user choose one of the newest turns.
-async fn a_turn(session: &ServerState, handle: &WorkspaceHandle, question: &str) -> Reply<String> {
+/// Asks the user to choose one of the newest turns.
+async fn ask_turn(server: &ServerState, handle: &WorkspaceHandle, question: &str) -> Reply<String> {
     let turns = handle
         .ask(|engine| {
             engine.log(&LogFilter {
                 kind: Some(Kind::Turn),
-                limit: Some(OFFERED),
+                limit: Some(MAX_OFFERED),
                 ..LogFilter::default()
             })
         })
@@ -338,10 +341,10 @@ async fn a_turn(session: &ServerState, handle: &WorkspaceHandle, question: &str)
     if offered.is_empty() {
         return Err(Failure::new(FailureKind::NotFound, refusal::NO_TURN));
     }
-    one_of(session, question, offered).await
+    choose(server, question, offered).await
 }
 
-async fn a_branch(session: &ServerState, handle: &WorkspaceHandle) -> Reply<String> {
+async fn ask_branch(server: &ServerState, handle: &WorkspaceHandle) -> Reply<String> {
     let branches = handle.ask(|engine| engine.branches()).await?;
     let others = branches.iter().filter(|b| !b.current && !b.deleted);
     let offered: Vec<(String, String)> = others
@@ -352,36 +355,36 @@ async fn a_branch(session: &ServerState, handle: &WorkspaceHandle) -> Reply<Stri
             Failure::new(FailureKind::NotFound, refusal::NO_BRANCH).hint(refusal::NO_BRANCH_HINT)
         );
     }
-    one_of(session, messages::WHICH_BRANCH, offered).await
+    choose(server, messages::WHICH_BRANCH, offered).await
 }
 
-async fn one_of(
-    session: &ServerState,
+async fn choose(
+    server: &ServerState,
     question: &str,
     offered: Vec<(String, String)>,
 ) -> Reply<String> {
     let mut titles: Vec<&str> = offered.iter().map(|(title, _)| title.as_str()).collect();
     titles.push(choice::CANCEL);
-    let chosen = must_ask(session, MessageType::Info, question, &titles).await?;
+    let chosen = must_ask(server, MessageType::Info, question, &titles).await?;
     let chosen = chosen.ok_or_else(Failure::cancelled)?;
     let found = offered.into_iter().find(|(title, _)| *title == chosen);
     found.map(|(_, value)| value).ok_or_else(Failure::cancelled)
 }
 
 async fn fork(
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
     handle: Arc<WorkspaceHandle>,
     typed: ForkParams,
 ) -> Reply<ForkResult> {
     let rev = match typed.rev {
         Some(rev) => rev,
-        None => a_turn(session, &handle, messages::WHICH_FORK).await?,
+        None => ask_turn(server, &handle, messages::WHICH_FORK).await?,
     };
     let mut switch = typed.switch;
     if typed.name.is_none() && typed.into.is_none() && typed.confirm.unwrap_or(true) {
         let answers = [choice::FORK, choice::FORK_SWITCH, choice::CANCEL];
         let question = messages::fork_question(&rev);
-        let chosen = must_ask(session, MessageType::Info, &question, &answers).await?;
+        let chosen = must_ask(server, MessageType::Info, &question, &answers).await?;
         match chosen.as_deref() {
             Some(choice::FORK) => {}
             Some(choice::FORK_SWITCH) => switch = true,
@@ -389,24 +392,24 @@ async fn fork(
         }
     }
     let into = typed.into.map(std::path::PathBuf::from);
-    buffers::keep_all(session, &handle, false).await;
-    let forked = mutations::fork(&handle, rev, typed.name, into, session).await?;
+    buffers::record_all(server, &handle, false).await;
+    let forked = mutations::fork(&handle, rev, typed.name, into, server).await?;
     let name = &forked.branch.name;
-    let said = match forked.into.as_ref().and_then(Text::plain) {
+    let message = match forked.into.as_ref().and_then(Text::plain) {
         Some(into) => messages::forked_into(name, into),
         None => messages::forked(name),
     };
-    session.report(said);
+    server.report(message);
     if switch {
         let (branch, verb) = (name.clone(), Verb::Switch { carry: false });
-        let job = RestoreCommand::new(session, handle, verb, Some(branch), &Choices::default())?;
-        restore::run(session, job).await?;
+        let job = RestoreCommand::new(server, handle, verb, Some(branch), &Choices::default())?;
+        restore::run(server, job).await?;
     }
     Ok(forked)
 }
 
-/// A name for a tag: LSP cannot ask for a text, so that some are offered.
-async fn a_tag(session: &ServerState, handle: &WorkspaceHandle) -> Reply<String> {
+/// Asks for a tag's name. LSP has no text input, so some names are offered.
+async fn ask_tag(server: &ServerState, handle: &WorkspaceHandle) -> Reply<String> {
     let taken = handle.ask(|engine| engine.tags()).await?;
     let free = |base: &str| {
         let numbered = (2_u32..).map(|number| format!("{base}-{number}"));
@@ -415,22 +418,22 @@ async fn a_tag(session: &ServerState, handle: &WorkspaceHandle) -> Reply<String>
     };
     let names = messages::TAGS.iter().filter_map(|base| free(base));
     let offered = names.map(|name| (name.clone(), name)).collect();
-    one_of(session, messages::WHICH_TAG, offered).await
+    choose(server, messages::WHICH_TAG, offered).await
 }
 
 async fn tag(
-    session: &ServerState,
+    server: &ServerState,
     handle: Arc<WorkspaceHandle>,
     typed: TagParams,
 ) -> Reply<TagResult> {
     let name = match typed.name {
         Some(name) => name,
-        None => a_tag(session, &handle).await?,
+        None => ask_tag(server, &handle).await?,
     };
     let rev = typed.rev.unwrap_or_else(|| "@".into());
-    buffers::keep_all(session, &handle, false).await;
+    buffers::record_all(server, &handle, false).await;
     let tagged = mutations::tag(&handle, rev, name.clone()).await?;
-    session.report(messages::tagged(&tagged, &name));
+    server.report(messages::tagged(&tagged, &name));
     Ok(TagResult {
         tag: name,
         checkpoint: tagged,
@@ -438,27 +441,27 @@ async fn tag(
 }
 
 async fn pin(
-    session: &ServerState,
+    server: &ServerState,
     handle: Arc<WorkspaceHandle>,
     typed: PinParams,
 ) -> Reply<PinResult> {
     let rev = typed.rev.unwrap_or_else(|| "@".into());
     let pinned = typed.pinned.unwrap_or(true);
-    buffers::keep_all(session, &handle, false).await;
+    buffers::record_all(server, &handle, false).await;
     let checkpoint = mutations::pin(&handle, rev, pinned).await?;
-    session.report(messages::pinned(&checkpoint, pinned));
+    server.report(messages::pinned(&checkpoint, pinned));
     Ok(PinResult { checkpoint, pinned })
 }
 
 async fn checkpoint(
-    session: &ServerState,
+    server: &ServerState,
     handle: Arc<WorkspaceHandle>,
     typed: NewCheckpointParams,
 ) -> Reply<Checkpoint> {
-    // what was typed until this moment is part of it
-    buffers::keep_all(session, &handle, true).await;
+    // text typed until this moment is part of it
+    buffers::record_all(server, &handle, true).await;
     let entry = mutations::checkpoint(&handle, typed.label, typed.description).await?;
     let age = messages::Now::read().ago(entry.node.time);
-    session.report(messages::checkpoint_made(entry.node.id, &age));
+    server.report(messages::checkpoint_made(entry.node.id, &age));
     Ok(to_protocol::checkpoint(&entry))
 }

@@ -1,5 +1,5 @@
-//! The open documents: their text as the client last told it, and which file of which workspace each is.
-//! Owns the table; every change comes in the order in which the client sent it.
+//! The open documents: their text as the client last sent it, and their files. Owns the table; changes are applied in
+//! the order in which the client sent them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,58 +16,59 @@ use super::position::Encoding;
 use super::text_format::TextFormat;
 use super::workspace::WorkspaceHandle;
 
-/// Above this a document has no lenses: nobody reads it by eye, and every key would cost.
-pub const MOST_BYTES: usize = 10 << 20;
+/// Maximum size of a document with lenses. A larger one is not read by eye, and each key press would be expensive.
+pub const MAX_BYTES: usize = 10 << 20;
 
-/// How a document came to what counts as saved.
+/// Origin of the text that counts as saved.
 #[derive(Clone, Debug)]
 pub enum LoadResult {
-    /// From the file, whoever wrote that.
-    Read,
+    /// Read from the file, whoever wrote it.
+    FromFile,
     /// There was no file, and nothing was saved since.
-    Nothing,
-    /// The client has saved it.
-    Own,
-    /// The file was seen to hold it before the client said that it saved. `own`: also what was before was its own.
-    Written { before: Rope, own: bool },
-    /// A change made it what the file held.
-    Anew {
+    NoFile,
+    /// The client saved it.
+    SavedByClient,
+    /// The file already had the text before the client sent `didSave`. `own`: the text before was the client's own,
+    /// too.
+    WrittenBeforeSave { before: Rope, own: bool },
+    /// A change made it equal to its file.
+    Reloaded {
         before: Rope,
         own: bool,
         when: Instant,
     },
 }
 
-/// What comes so soon after each other was told at once.
-const AT_ONCE: Duration = Duration::from_millis(100);
+/// Changes within this time belong together.
+const SAVE_WINDOW: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Debug)]
 pub struct Document {
     pub version: i32,
-    /// Which text of all this is, whatever the client counts: a version may come twice.
+    /// Number of this text, unique across documents. The client may send the same version twice.
     pub edition: u64,
-    /// Shared with its clones: taking a snapshot copies nothing.
+    /// Shared with its clones, so that a snapshot copies nothing.
     pub text: Rope,
-    /// The file that it is; None for an untitled one, or one outside every workspace.
+    /// Its file; None for an untitled document, or one outside every workspace.
     pub place: Option<DocumentPath>,
-    /// What was opened or last saved.
+    /// The text that was opened or last saved.
     pub saved: Rope,
-    /// What it goes on from instead, where a restore gave it that and it was not saved since.
-    pub given: Option<ContentId>,
-    /// It showed what a restore had given it, and shows its file again.
-    pub taken_back: bool,
-    /// Where `saved` comes from, as far as that says who wrote it.
+    /// Content that a restore gave it, if it was not saved since. It replaces `saved` as the base of typed text.
+    pub restored_base: Option<ContentId>,
+    /// It showed a restored text, and shows its file again.
+    pub shows_file_again: bool,
+    /// Origin of `saved`, which tells who wrote it.
     pub loaded: LoadResult,
-    pub form: TextFormat,
-    /// A change of it could not be read: what the client has is not known until it tells the whole text.
-    pub lost: bool,
-    /// It is so large that its text was not even taken; then it is lost, too.
+    pub format: TextFormat,
+    /// A change could not be read, so the client's text is unknown until the client sends the whole text.
+    pub out_of_sync: bool,
+    /// It is too large to be kept at all; `out_of_sync` is set, too.
     pub huge: bool,
 }
 
-/// Why a document is left alone.
+/// Reason why a document is ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeftAlone {
+pub enum IgnoreReason {
     TooLarge,
     Binary,
 }
@@ -81,45 +82,45 @@ pub struct DocumentPath {
 
 impl Document {
     pub fn opened(version: i32, text: &str) -> Self {
-        let huge = text.len() > MOST_BYTES;
+        let huge = text.len() > MAX_BYTES;
         let text = Rope::from_str(if huge { "" } else { text });
         Self {
             version,
             edition: next_edition(),
             saved: text.clone(),
-            given: None,
-            taken_back: false,
-            loaded: LoadResult::Read,
+            restored_base: None,
+            shows_file_again: false,
+            loaded: LoadResult::FromFile,
             text,
             place: None,
-            form: TextFormat::default(),
-            lost: huge,
+            format: TextFormat::default(),
+            out_of_sync: huge,
             huge,
         }
     }
 
-    /// A file that is not open, as an editor would open it that shows plain newlines. None: it is no text.
+    /// Opens a file as an editor with plain newlines would; None if it is not text.
     pub fn of_file(content: &[u8]) -> Option<Self> {
-        let (form, text) = TextFormat::of_file(content)?;
+        let (format, text) = TextFormat::of_file(content)?;
         let mut document = Self::opened(0, &text);
-        document.form = form;
+        document.format = format;
         Some(document)
     }
 
-    /// It is this file. `content`: what is on disk; an editor may open a document with what it kept from the
-    /// last time.
-    pub fn stands_at(&mut self, place: Option<DocumentPath>, content: Option<&[u8]>) {
+    /// Sets the document's file. `content`: the file's content on disk, since an editor may open a document with an
+    /// unsaved text from its last run.
+    pub fn set_path(&mut self, place: Option<DocumentPath>, content: Option<&[u8]>) {
         let no_file = place.is_some() && content.is_none() && self.saved.len_bytes() == 0;
         self.loaded = if no_file {
-            LoadResult::Nothing
+            LoadResult::NoFile
         } else {
-            LoadResult::Read
+            LoadResult::FromFile
         };
         self.place = place;
-        self.given = None;
+        self.restored_base = None;
         if let Some(content) = content {
-            self.form = TextFormat::between(content, &self.saved);
-            if let Some(on_disk) = self.form.text_of(content)
+            self.format = TextFormat::between(content, &self.saved);
+            if let Some(on_disk) = self.format.text_of(content)
                 && self.saved != on_disk.as_str()
             {
                 self.saved = Rope::from_str(&on_disk);
@@ -127,34 +128,36 @@ impl Document {
         }
     }
 
-    /// The text as the client has it.
+    /// Returns the text as the client has it.
     pub fn bytes(&self) -> Vec<u8> {
         bytes(&self.text)
     }
 
-    /// The text as a save would write it; None where that cannot be known.
+    /// Returns the text as a save would write it; None if that is not known.
     pub fn as_saved(&self) -> Option<Vec<u8>> {
-        self.form.in_file(&self.text).filter(|_| !self.lost)
+        self.format
+            .in_file(&self.text)
+            .filter(|_| !self.out_of_sync)
     }
 
-    /// It has text that is not saved, and that nothing can be merged with. `content`: what is on disk.
+    /// True if it has unsaved text that cannot be merged. `content`: the file's content on disk.
     pub fn is_unreadable(&self, content: Option<&[u8]>) -> bool {
         let shows = || content.is_some_and(|content| self.shows(content));
-        self.lost || (!self.form.is_utf8() && self.text != self.saved && !shows())
+        self.out_of_sync || (!self.format.is_utf8() && self.text != self.saved && !shows())
     }
 
-    /// Whether it shows just this content of its file.
+    /// True if it shows exactly this content of its file.
     pub fn shows(&self, content: &[u8]) -> bool {
         let plain = || std::str::from_utf8(content).is_ok_and(|content| self.text == content);
-        !self.lost && (self.as_saved().is_some_and(|text| text == content) || plain())
+        !self.out_of_sync && (self.as_saved().is_some_and(|text| text == content) || plain())
     }
 
-    /// Of a file that is not there yet, and nothing was typed.
+    /// True for a file that does not exist yet, if nothing was typed.
     pub fn is_nothing(&self) -> bool {
-        matches!(self.loaded, LoadResult::Nothing) && self.text.len_bytes() == 0
+        matches!(self.loaded, LoadResult::NoFile) && self.text.len_bytes() == 0
     }
 
-    /// As `shows`, but for what an editor adds or takes away at the end when it writes.
+    /// Like `shows`, but ignores whitespace that an editor adds or removes at the end when it writes.
     pub fn nearly_shows(&self, content: &[u8]) -> bool {
         self.shows(content)
             || self
@@ -162,94 +165,95 @@ impl Document {
                 .is_some_and(|text| text.trim_ascii_end() == content.trim_ascii_end())
     }
 
-    /// As `shows`, of a content that is only named.
+    /// Like `shows`, for a content that is known by its id only.
     pub fn is(&self, content: ContentId) -> bool {
         let is = |text: Option<Vec<u8>>| text.is_some_and(|text| ContentId::of(&text) == content);
-        !self.lost && (is(self.as_saved()) || is(Some(self.bytes())))
+        !self.out_of_sync && (is(self.as_saved()) || is(Some(self.bytes())))
     }
 
-    /// What it goes on from: what was loaded or last saved, as it stood in the file, or what a restore gave it.
+    /// Returns the base of typed text: the loaded or last saved content as in the file, or a restored content.
     pub fn base(&self) -> Option<ContentId> {
-        if self.given.is_some() || matches!(self.loaded, LoadResult::Nothing) {
-            return self.given;
+        if self.restored_base.is_some() || matches!(self.loaded, LoadResult::NoFile) {
+            return self.restored_base;
         }
-        Some(ContentId::of(&self.form.in_file(&self.saved)?))
+        Some(ContentId::of(&self.format.in_file(&self.saved)?))
     }
 
-    /// The text of `base`; None where a restore gave it, there was no file, or the client had saved it itself.
+    /// Returns the text of `base`; None if it is restored, there was no file, or the client saved it itself.
     pub fn base_bytes(&self) -> Option<Vec<u8>> {
-        let known = self.given.is_none() && !self.lost;
+        let known = self.restored_base.is_none() && !self.out_of_sync;
         let own = match &self.loaded {
-            LoadResult::Own | LoadResult::Nothing => true,
-            LoadResult::Written { own, .. } => *own,
-            LoadResult::Anew { own, when, .. } => *own && when.elapsed() < AT_ONCE,
-            LoadResult::Read => false,
+            LoadResult::SavedByClient | LoadResult::NoFile => true,
+            LoadResult::WrittenBeforeSave { own, .. } => *own,
+            LoadResult::Reloaded { own, when, .. } => *own && when.elapsed() < SAVE_WINDOW,
+            LoadResult::FromFile => false,
         };
         (known && !own)
-            .then(|| self.form.in_file(self.base_rope()))
+            .then(|| self.format.in_file(self.base_rope()))
             .flatten()
     }
 
-    /// What it went on from when what is saved by now was typed.
+    /// Returns the base of the text that is saved by now.
     fn base_rope(&self) -> &Rope {
         match &self.loaded {
-            LoadResult::Written { before, .. } => before,
-            // Eglot tells what was typed last when it has saved that: then it was not read anew, but written
-            LoadResult::Anew { before, when, .. } if when.elapsed() < AT_ONCE => before,
+            LoadResult::WrittenBeforeSave { before, .. } => before,
+            // Eglot sends the last typed text when it has saved it: then the client wrote the file and did not reload
+            // it
+            LoadResult::Reloaded { before, when, .. } if when.elapsed() < SAVE_WINDOW => before,
             _ => &self.saved,
         }
     }
 
-    /// Its file holds what it holds, since the client wrote that and has not said so yet.
-    pub fn written(&mut self, file: &[u8]) {
+    /// Notes that its file has its text, because the client wrote it and has not sent `didSave` yet.
+    pub fn note_written(&mut self, file: &[u8]) {
         let before = self.base_rope().clone();
-        let own = matches!(self.loaded, LoadResult::Own | LoadResult::Nothing);
+        let own = matches!(self.loaded, LoadResult::SavedByClient | LoadResult::NoFile);
         let typed = self.text != self.saved;
         let loaded = self.loaded.clone();
-        self.taken_back = false;
+        self.shows_file_again = false;
         self.saved(Some(file));
         self.loaded = if typed {
-            LoadResult::Written { before, own }
+            LoadResult::WrittenBeforeSave { before, own }
         } else {
             loaded
         };
     }
 
-    /// A file's content as the client would have it.
+    /// Converts a file's content to the client's text.
     pub fn text_of(&self, content: &[u8]) -> Option<String> {
-        self.form.text_of(content).filter(|_| !self.lost)
+        self.format.text_of(content).filter(|_| !self.out_of_sync)
     }
 
     pub fn is_too_large(&self) -> bool {
-        self.huge || self.text.len_bytes() > MOST_BYTES
+        self.huge || self.text.len_bytes() > MAX_BYTES
     }
 
-    /// Why nothing is done with it.
-    pub fn left_alone(&self) -> Option<LeftAlone> {
+    /// Returns the reason why it is ignored, if it is.
+    pub fn ignore_reason(&self) -> Option<IgnoreReason> {
         if self.is_too_large() {
-            return Some(LeftAlone::TooLarge);
+            return Some(IgnoreReason::TooLarge);
         }
         let is_binary = self.text.chunks().any(|chunk| chunk.contains('\0'));
-        is_binary.then_some(LeftAlone::Binary)
+        is_binary.then_some(IgnoreReason::Binary)
     }
 
-    /// Whether it may be asked who wrote its lines.
+    /// True if its lines can be blamed.
     pub fn has_lines(&self) -> bool {
-        !self.lost && !self.is_too_large()
+        !self.out_of_sync && !self.is_too_large()
     }
 
-    /// Takes in what the client did, change by change: each counts from the text after the one before. Once
-    /// one was not understood, the others count from a text that only the client knows, up to a whole one.
+    /// Applies the client's changes one by one; the positions of each refer to the text after the previous one. After
+    /// a change that cannot be read, all are skipped up to one with the whole text.
     pub fn change(&mut self, version: i32, changes: &[Change], encoding: Encoding) {
         for change in changes {
             if let Change::TextDocumentContentChangeWholeDocument(whole) = change {
-                self.huge = whole.text.len() > MOST_BYTES;
-                self.lost = self.huge;
+                self.huge = whole.text.len() > MAX_BYTES;
+                self.out_of_sync = self.huge;
                 if self.huge {
                     self.text = Rope::new();
                 }
             }
-            if !self.lost {
+            if !self.out_of_sync {
                 edit(&mut self.text, change, encoding);
             }
         }
@@ -257,13 +261,13 @@ impl Document {
         self.edition = next_edition();
     }
 
-    /// If that is what its file holds now, the client has read it anew, and what is typed from here on goes on from
-    /// that. `was_clean`: nothing was typed into it before.
-    pub fn may_be_read_anew(&mut self, was_clean: bool) {
+    /// Detects a reload: if the text equals the file now, the client has read the file again, and the file is the new
+    /// base. `was_clean`: nothing was typed into it before.
+    pub fn detect_reload(&mut self, was_clean: bool) {
         let Some(place) = &self.place else { return };
         let file = place.handle.root().join(place.path.to_path());
-        // most often a key was pressed: then the sizes tell, or the file would be read for every one
-        let may_be = match self.form.size_of(&self.text) {
+        // usually a key was pressed: comparing sizes first avoids reading the file for each key
+        let may_be = match self.format.size_of(&self.text) {
             Some(size) => std::fs::metadata(&file).is_ok_and(|meta| meta.len() == size as u64),
             None => was_clean,
         };
@@ -272,10 +276,10 @@ impl Document {
         }
         if let Some(file) = read(&file).filter(|file| self.shows(file)) {
             let before = self.base_rope().clone();
-            let own = matches!(self.loaded, LoadResult::Own | LoadResult::Nothing);
-            self.taken_back |= self.given.is_some();
+            let own = matches!(self.loaded, LoadResult::SavedByClient | LoadResult::NoFile);
+            self.shows_file_again |= self.restored_base.is_some();
             self.saved(Some(&file));
-            self.loaded = LoadResult::Anew {
+            self.loaded = LoadResult::Reloaded {
                 before,
                 own,
                 when: Instant::now(),
@@ -283,29 +287,29 @@ impl Document {
         }
     }
 
-    /// The client changed it, and it could not be understood how. Whether that is news.
-    pub fn lose(&mut self) -> bool {
+    /// Marks the text as unknown, since a change could not be read. Returns true if it was known before.
+    pub fn mark_out_of_sync(&mut self) -> bool {
         self.edition = next_edition();
-        !std::mem::replace(&mut self.lost, true)
+        !std::mem::replace(&mut self.out_of_sync, true)
     }
 
-    /// It holds what a restore made of it.
-    pub fn goes_on_from(&mut self, base: Option<ContentId>) {
-        self.given = base;
+    /// Sets the base to a restored content.
+    pub fn set_base(&mut self, base: Option<ContentId>) {
+        self.restored_base = base;
     }
 
-    /// `file`: what was written. It tells the form, where it is the text at all.
+    /// Marks the text as saved. `file`: the written content, from which the format is read if it is this text.
     pub fn saved(&mut self, file: Option<&[u8]>) {
-        if self.lost {
+        if self.out_of_sync {
             return;
         }
         self.saved = self.text.clone();
-        self.given = None;
-        self.loaded = LoadResult::Read;
+        self.restored_base = None;
+        self.loaded = LoadResult::FromFile;
         if let Some(file) = file {
-            let form = TextFormat::between(file, &self.text);
-            if form.in_file(&self.text).is_some_and(|text| text == file) {
-                self.form = form;
+            let format = TextFormat::between(file, &self.text);
+            if format.in_file(&self.text).is_some_and(|text| text == file) {
+                self.format = format;
             }
         }
     }
@@ -324,23 +328,23 @@ fn bytes(text: &Rope) -> Vec<u8> {
     bytes
 }
 
-/// Where a path leads: through every link, as far as it exists.
-pub fn real(path: &Path) -> Option<PathBuf> {
+/// Resolves the links of a path, as far as it exists.
+pub fn resolve_links(path: &Path) -> Option<PathBuf> {
     let mut above = path.ancestors();
     let (there, real) = above.find_map(|dir| Some((dir, dir.canonicalize().ok()?)))?;
     let rest = path.strip_prefix(there).ok()?;
-    // joined with nothing, a path would end in a slash
+    // joined with an empty rest, a path would end in a slash
     Some(real.components().chain(rest.components()).collect())
 }
 
-/// A file's content; None where it is none, or too large to be cared for.
+/// Reads a file; None if there is none, or if it is too large.
 pub fn read(path: &Path) -> Option<Vec<u8>> {
     let meta = std::fs::metadata(path).ok()?;
-    let small = meta.is_file() && meta.len() <= MOST_BYTES as u64;
+    let small = meta.is_file() && meta.len() <= MAX_BYTES as u64;
     small.then(|| std::fs::read(path).ok())?
 }
 
-/// One change. The whole text where no range is told.
+/// Applies one change; without a range it is the whole text.
 pub fn edit(text: &mut Rope, change: &Change, encoding: Encoding) {
     match change {
         Change::TextDocumentContentChangePartial(part) => {
@@ -361,7 +365,7 @@ impl PartialEq for DocumentPath {
     }
 }
 
-/// The documents by their URI, as the client writes it.
+/// The documents by their URI, as the client spells it.
 #[derive(Debug, Default)]
 pub struct Documents(DashMap<String, Document>);
 
@@ -374,7 +378,7 @@ impl Documents {
         self.0.remove(uri).map(|(_, document)| document)
     }
 
-    /// A snapshot; it does not change.
+    /// Returns a snapshot, which does not change.
     pub fn get(&self, uri: &str) -> Option<Document> {
         self.0.get(uri).map(|found: Ref<_, _>| found.clone())
     }
@@ -387,8 +391,7 @@ impl Documents {
         self.0.iter().map(|entry| entry.key().clone()).collect()
     }
 
-    /// Another document of the same file than the one with this URI: under another name, which leads to it. One with
-    /// text that is not saved, if there is one.
+    /// Returns another document of the same file, opened under another name; one with unsaved text if there is one.
     pub fn other_at(&self, place: &DocumentPath, uri: &str) -> Option<String> {
         let same = |document: &Document| document.place.as_ref() == Some(place);
         let others = self.0.iter().filter(|e| e.key() != uri && same(e));
@@ -396,14 +399,14 @@ impl Documents {
         others.max().map(|(_, uri)| uri)
     }
 
-    /// Whether another document of the same file has text that is not saved.
+    /// True if another document of the same file has unsaved text.
     pub fn dirty_at(&self, place: &DocumentPath, uri: &str) -> bool {
         let other = self.other_at(place, uri);
         let other = other.and_then(|other| self.get(&other));
         other.is_some_and(|other| other.text != other.saved)
     }
 
-    /// Whether any is a file of this workspace.
+    /// True if any document is a file of this workspace.
     pub fn any_of(&self, root: &Path) -> bool {
         let at = |place: &DocumentPath| place.handle.root() == root;
         self.0
@@ -411,7 +414,7 @@ impl Documents {
             .any(|entry| entry.place.as_ref().is_some_and(at))
     }
 
-    /// Snapshots of all that are files of this workspace.
+    /// Returns snapshots of all documents of this workspace.
     pub fn of(&self, handle: &WorkspaceHandle) -> Vec<(String, Document)> {
         let all = self.0.iter();
         let mut found: Vec<(String, Document)> = all

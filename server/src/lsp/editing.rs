@@ -1,5 +1,5 @@
-//! OpenDocuments documents in a restore: what the engine is told of them, and how their new text gets into the editor.
-//! What counts is what the client then sends, not that it said yes.
+//! Open documents in a restore: their state for the engine, and the edits that bring their new text into the editor.
+//! Only the changes that the client then sends count, not its confirmation.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,15 +18,15 @@ use super::messages;
 use super::session::{ANSWER, DocumentEvent, ServerState};
 use super::workspace::WorkspaceHandle;
 
-/// How often to try while the user types into the document.
+/// Number of attempts while the user types into the document.
 const TRIES: usize = 3;
-/// How long a command waits for the change that an edit of ours made.
-const PROMPT: Duration = Duration::from_millis(300);
-/// How long the client may take to send it. Eglot does so when it is idle, and it is not before the command is
+/// How long a command waits for the change that our edit causes.
+const COMMAND_TIMEOUT: Duration = Duration::from_millis(300);
+/// How long the client may take to send the change. Eglot sends it when idle, which it is only after the command is
 /// answered.
-const ECHO: Duration = Duration::from_secs(5);
+const CHANGE_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The open documents of a workspace, as they are at one moment.
+/// Snapshot of the open documents of a workspace.
 #[derive(Clone, Debug)]
 pub struct OpenDocuments {
     documents: Vec<Document>,
@@ -37,24 +37,24 @@ pub struct OpenDocuments {
 #[derive(Clone, Debug)]
 pub struct NewText {
     pub path: RelPath,
-    /// What the document had when it was planned.
+    /// Content of the document at the time of planning.
     pub from: ContentId,
-    /// As it would be saved.
+    /// The text as a save would write it.
     pub content: Vec<u8>,
-    /// What it goes on from then.
+    /// The document's new base.
     pub base: Option<ContentId>,
 }
 
 impl OpenDocuments {
-    pub fn of(session: &ServerState, handle: &WorkspaceHandle) -> Self {
-        let documents = session.documents.of(handle).into_iter();
+    pub fn of(server: &ServerState, handle: &WorkspaceHandle) -> Self {
+        let documents = server.documents.of(handle).into_iter();
         Self {
             documents: documents.map(|(_, document)| document).collect(),
-            reloads: session.abilities().own.reloads_from_disk,
+            reloads: server.features().own.reloads_from_disk,
         }
     }
 
-    /// Those with unsaved text that nothing can be merged with.
+    /// Returns the documents with unsaved text that cannot be merged.
     pub fn unreadable(&self, root: &Path) -> Vec<RelPath> {
         let of = |document: &Document| {
             let path = document.place.as_ref()?.path.clone();
@@ -64,15 +64,15 @@ impl OpenDocuments {
         self.documents.iter().filter_map(of).collect()
     }
 
-    /// As the engine is told of them; those in another encoding are files like any other.
+    /// Returns the documents for the engine; those in another encoding count as plain files.
     pub fn documents(&self, root: &Path) -> Vec<OpenDoc> {
         let documents = self.documents.iter();
         documents
             .filter_map(|document| {
                 let path = document.place.as_ref()?.path.clone();
-                let text = document.as_saved().filter(|_| document.form.is_utf8())?;
+                let text = document.as_saved().filter(|_| document.format.is_utf8())?;
                 let on_disk = document::read(&root.join(path.to_path()));
-                // where its client reads it anew, a file that was just written has not come there yet
+                // the client reloads it: a file that was just written has not arrived there yet
                 let clean = self.reloads && document.text == document.saved;
                 let clean = clean || document.is_nothing();
                 let dirty = !clean && !on_disk.is_some_and(|file| document.shows(&file));
@@ -87,25 +87,25 @@ impl OpenDocuments {
     }
 }
 
-/// Documents whose new text has not been seen to arrive. They wait for a save all the same.
+/// Documents whose new text has not arrived yet. They wait for a save all the same.
 #[derive(Clone, Debug, Default)]
 pub struct UnconfirmedEdits {
     /// Closed, refused, or typed into meanwhile.
     pub not_taken: Vec<RelPath>,
-    /// EditFate, as the client says, which has not told of the change yet.
+    /// The client has confirmed the edit, but not sent the change yet.
     pub awaited: Vec<RelPath>,
 }
 
-/// What became of one edit.
+/// Outcome of one edit.
 enum EditFate {
-    /// Of the document with this URI.
-    Seen(String),
-    No,
-    /// Of the document with this URI and version.
-    Said(String, i32),
+    /// The document with this URI has its new text.
+    Arrived(String),
+    NotTaken,
+    /// The client has confirmed it for the document with this URI and version.
+    Unconfirmed(String, i32),
 }
 
-/// An edit that the client says it has done.
+/// An edit that the client has confirmed.
 struct ClientAnswer {
     path: RelPath,
     uri: String,
@@ -113,72 +113,68 @@ struct ClientAnswer {
     base: Option<ContentId>,
 }
 
-/// Who waits for documents to change.
+/// The caller that waits for documents to change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EditWait {
-    /// A command of the client, which may tell of changes only after its answer.
+    /// A command of the client, which may send changes only after the answer.
     Command,
     /// Another process.
     Another,
 }
 
-/// Puts new texts into their documents, all at once. The user is told of those that do not take theirs, now or
+/// Puts new texts into their documents, all at once. Warns the user about documents that do not get theirs, now or
 /// later.
 pub async fn apply(
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
     handle: &Arc<WorkspaceHandle>,
     texts: Vec<NewText>,
-    waits: EditWait,
+    caller: EditWait,
 ) -> UnconfirmedEdits {
-    let patience = match waits {
-        EditWait::Command => PROMPT,
-        EditWait::Another => ECHO,
+    let timeout = match caller {
+        EditWait::Command => COMMAND_TIMEOUT,
+        EditWait::Another => CHANGE_TIMEOUT,
     };
-    let mut unseen = UnconfirmedEdits::default();
-    let mut said: Vec<ClientAnswer> = Vec::new();
-    let mut under_way = Vec::new();
+    let mut unconfirmed = UnconfirmedEdits::default();
+    let mut answers: Vec<ClientAnswer> = Vec::new();
+    let mut tasks = Vec::new();
     for text in texts {
         let (path, base) = (text.path.clone(), text.base);
-        let (session, handle) = (session.clone(), handle.clone());
-        let one = async move { one(&session, &handle, &text, patience).await };
-        under_way.push((path, base, tokio::spawn(one)));
+        let (server, handle) = (server.clone(), handle.clone());
+        let task = async move { apply_one(&server, &handle, &text, timeout).await };
+        tasks.push((path, base, tokio::spawn(task)));
     }
-    for (path, base, one) in under_way {
-        match one.await {
-            Ok(EditFate::Seen(uri)) => goes_on(session, &uri, base),
-            Ok(EditFate::Said(uri, version)) => {
-                unseen.awaited.push(path.clone());
-                said.push(ClientAnswer {
+    for (path, base, task) in tasks {
+        match task.await {
+            Ok(EditFate::Arrived(uri)) => set_base(server, &uri, base),
+            Ok(EditFate::Unconfirmed(uri, version)) => {
+                unconfirmed.awaited.push(path.clone());
+                answers.push(ClientAnswer {
                     path,
                     uri,
                     version,
                     base,
                 });
             }
-            Ok(EditFate::No) | Err(_) => unseen.not_taken.push(path),
+            Ok(EditFate::NotTaken) | Err(_) => unconfirmed.not_taken.push(path),
         }
     }
-    warn(session, &unseen.not_taken);
-    if !said.is_empty() {
-        tokio::spawn(follow_up(session.clone(), said));
+    warn(server, &unconfirmed.not_taken);
+    if !answers.is_empty() {
+        tokio::spawn(follow_up(server.clone(), answers));
     }
-    unseen
+    unconfirmed
 }
 
-/// Has a document that still shows what a file held show what was written to it, where its editor does not by
-/// itself.
+/// Updates a document that still shows the old content of a file to the written one, if its editor does not reload.
 pub async fn follow_disk(
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
     handle: &Arc<WorkspaceHandle>,
     save: &PendingSave,
 ) {
-    let (Some(from), false) = (
-        save.disk.content(),
-        session.abilities().own.reloads_from_disk,
-    ) else {
+    let (Some(from), false) = (save.disk.content(), server.features().own.reloads_from_disk) else {
         return;
     };
-    let shows = find(session, handle, &save.path).and_then(|(_, document)| document.as_saved());
+    let shows = find(server, handle, &save.path).and_then(|(_, document)| document.as_saved());
     let file = document::read(&handle.root().join(save.path.to_path()));
     if let (Some(content), true) = (file, shows.is_some_and(|text| ContentId::of(&text) == from)) {
         let path = save.path.clone();
@@ -189,72 +185,72 @@ pub async fn follow_disk(
             content,
             base,
         };
-        apply(session, handle, vec![new], EditWait::Another).await;
+        apply(server, handle, vec![new], EditWait::Another).await;
     }
 }
 
-/// From now on what is not saved of a document counts from what a restore gave it.
-fn goes_on(session: &ServerState, uri: &str, base: Option<ContentId>) {
-    session
+/// Sets the restored content as the base of a document's unsaved text.
+fn set_base(server: &ServerState, uri: &str, base: Option<ContentId>) {
+    server
         .documents
-        .with(uri, |document| document.goes_on_from(base));
-    session.touch(DocumentEvent::Changed(uri.to_owned()));
+        .with(uri, |document| document.set_base(base));
+    server.send_event(DocumentEvent::Changed(uri.to_owned()));
 }
 
-/// Waits for changes that are on their way.
-async fn follow_up(session: Arc<ServerState>, said: Vec<ClientAnswer>) {
+/// Waits for changes that the client has confirmed.
+async fn follow_up(server: Arc<ServerState>, answers: Vec<ClientAnswer>) {
     let mut left = Vec::new();
     for ClientAnswer {
         path,
         uri,
         version,
         base,
-    } in said
+    } in answers
     {
         let moved = |document: &Document| document.version != version;
-        if session.comes_to(&uri, ECHO, moved).await {
-            goes_on(&session, &uri, base);
-        } else if session.documents.get(&uri).is_some() {
+        if server.wait_for(&uri, CHANGE_TIMEOUT, moved).await {
+            set_base(&server, &uri, base);
+        } else if server.documents.get(&uri).is_some() {
             left.push(path);
         }
     }
-    warn(&session, &left);
+    warn(&server, &left);
 }
 
-fn warn(session: &ServerState, left: &[RelPath]) {
+fn warn(server: &ServerState, left: &[RelPath]) {
     if left.is_empty() {
         return;
     }
-    session.say(MessageType::Warning, messages::notice::not_taken(left));
+    server.say(MessageType::Warning, messages::notice::not_taken(left));
 }
 
-async fn one(
-    session: &ServerState,
+async fn apply_one(
+    server: &ServerState,
     handle: &WorkspaceHandle,
     new: &NewText,
-    patience: Duration,
+    timeout: Duration,
 ) -> EditFate {
     for _ in 0..TRIES {
-        let Some((uri, document)) = find(session, handle, &new.path) else {
-            // closed meanwhile: whoever hears of that asks what is to be written
-            return EditFate::No;
+        let Some((uri, document)) = find(server, handle, &new.path) else {
+            // closed meanwhile: the handler of `didClose` asks the user whether to write the file
+            return EditFate::NotTaken;
         };
         let Some(target) = document.text_of(&new.content) else {
-            return EditFate::No;
+            return EditFate::NotTaken;
         };
         if document.text == target.as_str() {
-            return EditFate::Seen(uri);
+            return EditFate::Arrived(uri);
         }
         if !document.is(new.from) {
             // typed since it was planned
-            return EditFate::No;
+            return EditFate::NotTaken;
         }
-        let edits = edits::between(&document.text, &target, session.abilities().encoding);
-        let edit = change(session.abilities(), &uri, document.version, &edits);
+        let edits = edits::between(&document.text, &target, server.features().encoding);
+        let edit = change(server.features(), &uri, document.version, &edits);
         let Ok(edit) = serde_json::from_value::<WorkspaceEdit>(edit) else {
-            return EditFate::No;
+            return EditFate::NotTaken;
         };
-        let asked = tokio::time::timeout(ANSWER, session.client.apply_edit(edit));
+        let asked = tokio::time::timeout(ANSWER, server.client.apply_edit(edit));
         let refused = match asked.await {
             Ok(Ok(answer)) => !answer.applied,
             Ok(Err(error)) => {
@@ -266,29 +262,29 @@ async fn one(
                 false
             }
         };
-        let patience = if refused { PROMPT } else { patience };
+        let timeout = if refused { COMMAND_TIMEOUT } else { timeout };
         let is_target = |document: &Document| document.text == target.as_str();
-        if session.comes_to(&uri, patience, is_target).await {
-            return EditFate::Seen(uri);
+        if server.wait_for(&uri, timeout, is_target).await {
+            return EditFate::Arrived(uri);
         }
-        let now = session.documents.get(&uri);
+        let now = server.documents.get(&uri);
         let is_same = now.is_some_and(|now| now.version == document.version);
         if !refused && is_same {
-            // Perhaps it is done and not told yet: the same edit once more would then fall on other text.
-            return EditFate::Said(uri, document.version);
+            // The edit may be applied and not sent yet: a second one would then hit other text.
+            return EditFate::Unconfirmed(uri, document.version);
         }
         tracing::info!("{uri}: the edit was refused, or something was typed");
     }
-    EditFate::No
+    EditFate::NotTaken
 }
 
-/// The edits of a document, in the words that the client knows.
-fn change(abilities: &ClientFeatures, uri: &str, version: i32, edits: &[TextEdit]) -> Value {
-    if !abilities.versioned_edits {
+/// Builds the edits of a document in the form that the client supports.
+fn change(features: &ClientFeatures, uri: &str, version: i32, edits: &[TextEdit]) -> Value {
+    if !features.versioned_edits {
         return json!({ "changes": { uri: edits } });
     }
     let document = json!({ "uri": uri, "version": version });
-    if !abilities.annotated_edits {
+    if !features.annotated_edits {
         return json!({ "documentChanges": [{ "textDocument": document, "edits": edits }] });
     }
     let annotated = edits.iter().map(|edit| {
@@ -304,13 +300,13 @@ fn change(abilities: &ClientFeatures, uri: &str, version: i32, edits: &[TextEdit
     })
 }
 
-/// The document of a file: of two under different names, the one with text that is not saved.
+/// Returns the document of a file; of two under different names, the one with unsaved text.
 fn find(
-    session: &ServerState,
+    server: &ServerState,
     handle: &WorkspaceHandle,
     path: &RelPath,
 ) -> Option<(String, Document)> {
-    let all = session.documents.of(handle).into_iter();
+    let all = server.documents.of(handle).into_iter();
     let of_it =
         all.filter(|(_, document)| document.place.as_ref().is_some_and(|p| p.path == *path));
     of_it.max_by_key(|(_, document)| document.text != document.saved)

@@ -1,5 +1,5 @@
 //! Agents that work inside the editor: their turns, and their edits, which go through the editor and not over the
-//! disk. What they tell is recorded as hooks are; who types meanwhile is the user.
+//! disk. Their reports are recorded like those of hooks; text typed meanwhile is the user's.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,30 +23,30 @@ use super::session::{ANSWER, ServerState};
 use super::workspace::{WorkspaceHandle, WriteAccess};
 use super::workspace_edit::{EditParts, InFlightEdit};
 
-/// How long the client may take to send what an edit came to.
-const ECHO: std::time::Duration = std::time::Duration::from_secs(5);
-/// How long to wait for the rest where an edit and typing fell on the same lines.
-const SETTLE: std::time::Duration = std::time::Duration::from_millis(300);
+/// How long the client may take to send the result of an edit.
+const CHANGE_TIMEOUT: std::time::Duration = std::time::Duration::from_secs(5);
+/// How long to wait for the rest if an edit and typing changed the same lines.
+const OVERLAP_TIMEOUT: std::time::Duration = std::time::Duration::from_millis(300);
 
-/// The agent at work in this editor, from one turn's begin to its end.
+/// An agent that works in this editor, from the begin of a turn to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActiveAgent {
     pub agent: String,
     pub session: String,
 }
 
-pub async fn turn_begin(session: &ServerState, turn: TurnBeginParams) -> Reply<TurnResult> {
-    let handle = commands::handle(session, &turn.place)?;
+pub async fn turn_begin(server: &ServerState, turn: TurnBeginParams) -> Reply<TurnResult> {
+    let handle = commands::workspace_handle(server, &turn.place)?;
     let (Some(agent), Some(id)) = (turn.agent, turn.session) else {
         return Err(Failure::usage(messages::UNNAMED));
     };
-    let at_work = ActiveAgent { agent, session: id };
-    session.begins(at_work.clone());
-    // what is typed by now belongs to the state before the turn
-    super::buffers::keep_all(session, &handle, true).await;
+    let active = ActiveAgent { agent, session: id };
+    server.agent_began(active.clone());
+    // text typed until now belongs to the state before the turn
+    super::buffers::record_all(server, &handle, true).await;
     let event = event(
         &handle,
-        &at_work,
+        &active,
         "turnBegin",
         EventKind::Prompt {
             text: turn.prompt,
@@ -54,44 +54,47 @@ pub async fn turn_begin(session: &ServerState, turn: TurnBeginParams) -> Reply<T
         },
     );
     let made = handle.act(true, move |WriteAccess { engine, .. }| {
-        recorded(engine, &event)
+        record(engine, &event)
     });
     Ok(TurnResult {
         checkpoint: made.await?,
     })
 }
 
-pub async fn turn_end(session: &ServerState, turn: TurnEndParams) -> Reply<TurnResult> {
-    let handle = commands::handle(session, &turn.place)?;
-    let at_work = meant(session, turn.agent, turn.session)?;
-    session.ends(&at_work);
+pub async fn turn_end(server: &ServerState, turn: TurnEndParams) -> Reply<TurnResult> {
+    let handle = commands::workspace_handle(server, &turn.place)?;
+    let active = find_agent(server, turn.agent, turn.session)?;
+    server.agent_ended(&active);
     let event = event(
         &handle,
-        &at_work,
+        &active,
         "turnEnd",
         EventKind::Stop { background: false },
     );
     let made = handle.act(true, move |WriteAccess { engine, .. }| {
-        recorded(engine, &event)
+        record(engine, &event)
     });
     Ok(TurnResult {
         checkpoint: made.await?,
     })
 }
 
-/// The agent that is meant: as named, or the one at work of which nothing else is said. It is never guessed among
-/// several.
-fn meant(session: &ServerState, agent: Option<String>, id: Option<String>) -> Reply<ActiveAgent> {
+/// Returns the named agent, or the only one at work. It never guesses among several.
+fn find_agent(
+    server: &ServerState,
+    agent: Option<String>,
+    id: Option<String>,
+) -> Reply<ActiveAgent> {
     if let (Some(agent), Some(session)) = (&agent, &id) {
         let (agent, session) = (agent.clone(), session.clone());
         return Ok(ActiveAgent { agent, session });
     }
-    let is_meant = |at_work: &ActiveAgent| {
-        agent.as_ref().is_none_or(|agent| *agent == at_work.agent)
-            && id.as_ref().is_none_or(|id| *id == at_work.session)
+    let matches = |active: &ActiveAgent| {
+        agent.as_ref().is_none_or(|agent| *agent == active.agent)
+            && id.as_ref().is_none_or(|id| *id == active.session)
     };
-    let mut all = session.at_work();
-    all.retain(is_meant);
+    let mut all = server.active_agents();
+    all.retain(matches);
     if all.len() > 1 {
         let names = all.iter().map(|one| (&*one.agent, &*one.session));
         let names: Vec<(&str, &str)> = names.collect();
@@ -105,13 +108,13 @@ fn meant(session: &ServerState, agent: Option<String>, id: Option<String>) -> Re
 
 fn event(
     handle: &WorkspaceHandle,
-    at_work: &ActiveAgent,
+    active: &ActiveAgent,
     name: &str,
     kind: EventKind,
 ) -> AgentEvent {
     AgentEvent {
-        agent: at_work.agent.clone(),
-        session: at_work.session.clone(),
+        agent: active.agent.clone(),
+        session: active.session.clone(),
         transcript: None,
         prompt_id: None,
         subagent: None,
@@ -121,44 +124,44 @@ fn event(
     }
 }
 
-fn recorded(engine: &mut Engine, event: &AgentEvent) -> backstitch_core::Result<Option<String>> {
+fn record(engine: &mut Engine, event: &AgentEvent) -> backstitch_core::Result<Option<String>> {
     let recorded = engine.record(event)?;
     Ok(recorded.node.map(|node| node.to_string()))
 }
 
-/// Applies an agent's edit, in the editor where a document is open and on disk elsewhere, and records what it came
-/// to as the agent's.
-pub async fn apply_edit(session: &ServerState, asked: ApplyEditParams) -> Reply<ApplyEditResult> {
-    let at_work = meant(session, asked.agent, asked.session)?;
-    let edit = WorkspaceEdit::deserialize(&asked.edit.0).map_err(|error| {
+/// Applies an agent's edit and records the result as the agent's. Open documents are edited in the editor, other
+/// files on disk.
+pub async fn apply_edit(server: &ServerState, params: ApplyEditParams) -> Reply<ApplyEditResult> {
+    let active = find_agent(server, params.agent, params.session)?;
+    let edit = WorkspaceEdit::deserialize(&params.edit.0).map_err(|error| {
         tracing::info!("an agent's edit: {error}");
         Failure::usage(arguments::edit_unreadable()).hint(arguments::EDIT_HINT)
     })?;
-    let mut parts = EditParts::of(session, &edit)?;
-    let label = asked.label.unwrap_or_else(|| "applyEdit".to_owned());
-    let calls = begin(&mut parts, &at_work, &label).await?;
-    let applying = session.applying();
+    let mut parts = EditParts::of(server, &edit)?;
+    let label = params.label.unwrap_or_else(|| "applyEdit".to_owned());
+    let calls = begin(&mut parts, &active, &label).await?;
+    let applying = server.applying();
     let done = match parts.on_disk() {
-        Ok(()) => in_client(session, parts.client.as_ref()).await,
+        Ok(()) => in_client(server, parts.client.as_ref()).await,
         failed => failed,
     };
     let mut checkpoints = Vec::new();
     for (handle, call) in calls {
         let kind = EventKind::After {
             call,
-            told: ToolReport::default(),
+            report: ToolReport::default(),
             failed: done.is_err(),
         };
-        let event = event(&handle, &at_work, "applyEdit", kind);
+        let event = event(&handle, &active, "applyEdit", kind);
         let made = handle.act(true, move |WriteAccess { engine, .. }| {
-            recorded(engine, &event)
+            record(engine, &event)
         });
         checkpoints.extend(made.await?);
-        session.changed(&handle);
+        server.changed(&handle);
     }
     drop(applying);
     done?;
-    let (edits, not_taken) = arrived(session, parts.documents).await;
+    let (edits, not_taken) = applied_edits(server, parts.documents).await;
     for (handle, edits) in edits.into_values() {
         let call = ToolCall {
             id: None,
@@ -166,12 +169,12 @@ pub async fn apply_edit(session: &ServerState, asked: ApplyEditParams) -> Reply<
             input: Vec::new(),
             effect: Effect::Names(edits.iter().map(|e| e.path.to_path()).collect()),
         };
-        let event = event(&handle, &at_work, "applyEdit", EventKind::Other);
+        let event = event(&handle, &active, "applyEdit", EventKind::Other);
         let made = handle.act(true, move |WriteAccess { engine, lease }| {
             engine.record_in_editor(&lease, &event, &call, &edits)
         });
         checkpoints.extend(made.await?.map(|node| node.to_string()));
-        session.changed(&handle);
+        server.changed(&handle);
     }
     Ok(ApplyEditResult {
         applied: not_taken.is_empty(),
@@ -180,16 +183,19 @@ pub async fn apply_edit(session: &ServerState, asked: ApplyEditParams) -> Reply<
     })
 }
 
-/// Begins a call in each workspace whose files change on disk, once it is sure that nothing is lost by it.
+/// Begins a call in each workspace whose files change on disk, after checking that no content is lost.
 async fn begin(
     parts: &mut EditParts,
-    at_work: &ActiveAgent,
+    active: &ActiveAgent,
     label: &str,
 ) -> Reply<Vec<(Arc<WorkspaceHandle>, ToolCall)>> {
     static LAST: AtomicU64 = AtomicU64::new(0);
     for files in parts.files.values_mut() {
-        let doomed: Vec<RelPath> = std::mem::take(&mut files.doomed).into_iter().collect();
-        let kept = move |WriteAccess { engine, .. }: WriteAccess<'_>| engine.can_be_kept(&doomed);
+        let overwritten: Vec<RelPath> =
+            std::mem::take(&mut files.overwritten).into_iter().collect();
+        let kept = move |WriteAccess { engine, .. }: WriteAccess<'_>| {
+            engine.check_recordable(&overwritten)
+        };
         files.handle.act(true, kept).await?;
     }
     name_moved(parts).await?;
@@ -203,14 +209,9 @@ async fn begin(
             input: Vec::new(),
             effect: Effect::Names(files.named.iter().cloned().collect()),
         };
-        let event = event(
-            handle,
-            at_work,
-            "applyEdit",
-            EventKind::Before(call.clone()),
-        );
+        let event = event(handle, active, "applyEdit", EventKind::Before(call.clone()));
         let begun = handle.act(true, move |WriteAccess { engine, .. }| {
-            recorded(engine, &event)
+            record(engine, &event)
         });
         begun.await?;
         calls.push((handle.clone(), call));
@@ -218,14 +219,14 @@ async fn begin(
     Ok(calls)
 }
 
-/// What moves with its directory is named as far as it belongs to the history; of the rest nothing is lost.
+/// Names the recorded files that move with their directory; other files are moved without loss, too.
 async fn name_moved(parts: &mut EditParts) -> Reply<()> {
     let moved = parts.files.values_mut();
     let moved = moved.map(|files| (files.handle.clone(), std::mem::take(&mut files.moved)));
     for (handle, mut moved) in moved.collect::<Vec<_>>() {
         let from: Vec<RelPath> = moved.keys().cloned().collect();
         let belonging = handle.act(true, move |WriteAccess { engine, .. }| {
-            engine.belonging(from)
+            engine.captured_paths(from)
         });
         for from in belonging.await? {
             if let Some(to) = moved.remove(&from) {
@@ -237,10 +238,10 @@ async fn name_moved(parts: &mut EditParts) -> Reply<()> {
     Ok(())
 }
 
-/// Has the client do its part.
-async fn in_client(session: &ServerState, edit: Option<&WorkspaceEdit>) -> Reply<()> {
+/// Has the client apply its part.
+async fn in_client(server: &ServerState, edit: Option<&WorkspaceEdit>) -> Reply<()> {
     let Some(edit) = edit else { return Ok(()) };
-    let answer = tokio::time::timeout(ANSWER, session.client.apply_edit(edit.clone())).await;
+    let answer = tokio::time::timeout(ANSWER, server.client.apply_edit(edit.clone())).await;
     let refused = match answer {
         Ok(Ok(answer)) if answer.applied => return Ok(()),
         Ok(Ok(answer)) => answer
@@ -255,42 +256,42 @@ async fn in_client(session: &ServerState, edit: Option<&WorkspaceEdit>) -> Reply
     ))
 }
 
-type ByRoom = BTreeMap<PathBuf, (Arc<WorkspaceHandle>, Vec<InEditor>)>;
+type EditsByWorkspace = BTreeMap<PathBuf, (Arc<WorkspaceHandle>, Vec<InEditor>)>;
 
-/// What came of the edit in each document, by workspace, and the documents in which it did not arrive. What
-/// counts is what the client then has; what was typed meanwhile is not the agent's.
-async fn arrived(
-    session: &ServerState,
+/// Returns the result of the edit in each document, by workspace, and the documents that did not get it. Only the
+/// client's text counts; text typed meanwhile is not the agent's.
+async fn applied_edits(
+    server: &ServerState,
     documents: BTreeMap<String, (Document, Document)>,
-) -> (ByRoom, Vec<String>) {
-    let (mut handles, mut not_taken) = (ByRoom::new(), Vec::new());
+) -> (EditsByWorkspace, Vec<String>) {
+    let (mut by_workspace, mut not_taken) = (EditsByWorkspace::new(), Vec::new());
     for (uri, (before, after)) in documents {
         if before.text == after.text {
             continue;
         }
-        let way = InFlightEdit { before, after };
-        let is_there = |now: &Document| way.typed(now).is_some();
-        let came = |now: &Document| is_there(now) || way.collides(now);
-        if !session.comes_to(&uri, ECHO, came).await {
+        let in_flight = InFlightEdit { before, after };
+        let is_there = |now: &Document| in_flight.typed(now).is_some();
+        let is_applied = |now: &Document| is_there(now) || in_flight.collides(now);
+        if !server.wait_for(&uri, CHANGE_TIMEOUT, is_applied).await {
             not_taken.push(uri);
             continue;
         }
-        session.comes_to(&uri, SETTLE, is_there).await;
-        let Some(now) = session.documents.get(&uri) else {
+        server.wait_for(&uri, OVERLAP_TIMEOUT, is_there).await;
+        let Some(now) = server.documents.get(&uri) else {
             not_taken.push(uri);
             continue;
         };
-        // typed into its very lines: the edit as it was asked for is the agent's, the rest the user's
-        let (old, new) = match way.typed(&now) {
+        // the user typed into the same lines: the edit as requested is the agent's, the rest the user's
+        let (old, new) = match in_flight.typed(&now) {
             Some(typed) => (typed, &now),
-            None => (way.before.clone(), &way.after),
+            None => (in_flight.before.clone(), &in_flight.after),
         };
         let (Some(place), Some(old), Some(new)) = (&now.place, old.as_saved(), new.as_saved())
         else {
             continue;
         };
         let root = place.handle.root().to_path_buf();
-        let (_, edits) = handles
+        let (_, edits) = by_workspace
             .entry(root)
             .or_insert_with(|| (place.handle.clone(), Vec::new()));
         edits.push(InEditor {
@@ -299,5 +300,5 @@ async fn arrived(
             after: new,
         });
     }
-    (handles, not_taken)
+    (by_workspace, not_taken)
 }

@@ -1,5 +1,4 @@
-//! From one text to another by the smallest edits, so that cursors, folds and marks stay where they are.
-//! Pure.
+//! Smallest edits from one text to another, so that cursors, folds and marks stay in place. Pure.
 
 use ropey::Rope;
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
@@ -8,14 +7,14 @@ use tower_lsp::gen_lsp_types::{Range, TextEdit};
 
 use super::position::Encoding;
 
-/// How long to look for small edits.
-const PATIENCE: Duration = Duration::from_millis(500);
+/// Time limit of the search for small edits.
+const TIME_LIMIT: Duration = Duration::from_millis(500);
 
-/// Edits that turn `old` into `new`, in order, none touching another.
+/// Returns edits that turn `old` into `new`, in order and without overlap.
 pub fn between(old: &Rope, new: &str, encoding: Encoding) -> Vec<TextEdit> {
     let before = old.to_string();
     let (a, b) = (lines(&before), lines(new));
-    let deadline = Some(Instant::now() + PATIENCE);
+    let deadline = Some(Instant::now() + TIME_LIMIT);
     let ops = capture_diff_slices_deadline(Algorithm::Myers, &a, &b, deadline);
     let starts = starts(&a);
     let mut edits = Vec::new();
@@ -23,12 +22,12 @@ pub fn between(old: &Rope, new: &str, encoding: Encoding) -> Vec<TextEdit> {
         if matches!(op, DiffOp::Equal { .. }) {
             continue;
         }
-        let (gone, come) = (op.old_range(), op.new_range());
-        let removed: String = a[gone.clone()].concat();
-        let added: String = b[come].concat();
+        let (old_lines, new_lines) = (op.old_range(), op.new_range());
+        let removed: String = a[old_lines.clone()].concat();
+        let added: String = b[new_lines].concat();
         let (head, tail) = common(&removed, &added);
-        let at = starts[gone.start] + head;
-        let end = starts[gone.start] + removed.len() - tail;
+        let at = starts[old_lines.start] + head;
+        let end = starts[old_lines.start] + removed.len() - tail;
         let position = |byte: usize| encoding.position(old, old.byte_to_char(byte));
         edits.push(TextEdit {
             range: Range {
@@ -45,7 +44,7 @@ fn lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
-/// The byte at which each line starts, and the end.
+/// Returns the byte offset of each line, and of the end.
 fn starts(lines: &[&str]) -> Vec<usize> {
     let mut at = 0;
     let mut starts = vec![0];
@@ -56,8 +55,8 @@ fn starts(lines: &[&str]) -> Vec<usize> {
     starts
 }
 
-/// How many bytes two texts share at their starts and, of the rest, at their ends: whole characters, and
-/// never half an end of line, inside which there is no position.
+/// Returns the number of bytes that two texts share at their starts and, after that, at their ends. Counts whole
+/// characters and never half a line end, inside which there is no position.
 fn common(a: &str, b: &str) -> (usize, usize) {
     let same = |pairs: &mut dyn Iterator<Item = (char, char)>| -> usize {
         pairs
@@ -91,7 +90,7 @@ mod tests {
     use super::super::document::edit;
     use super::*;
 
-    /// As an editor does it: from the end, so that what comes before keeps its place.
+    /// Applies edits as an editor does: from the end, so that earlier positions stay valid.
     fn applied(old: &str, edits: &[TextEdit], encoding: Encoding) -> String {
         let mut text = Rope::from_str(old);
         for change in edits.iter().rev() {

@@ -1,5 +1,4 @@
-//! What another process restored, in the documents of an editor that does not read their files anew: they follow,
-//! with what was typed into them.
+//! Updates documents after a restore by another process, in editors that do not reload files. Unsaved text is merged.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,37 +13,37 @@ use super::messages::notice;
 use super::session::ServerState;
 use super::workspace::{WorkspaceHandle, WriteAccess};
 
-/// Which documents are concerned.
+/// The documents that a restore affects.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Which {
-    /// Another branch.
+pub enum Affected {
+    /// All documents: another branch was checked out.
     All,
-    These(BTreeSet<RelPath>),
+    Paths(BTreeSet<RelPath>),
 }
 
-impl Which {
-    fn has(&self, path: &RelPath) -> bool {
+impl Affected {
+    fn contains(&self, path: &RelPath) -> bool {
         match self {
             Self::All => true,
-            Self::These(paths) => paths.contains(path),
+            Self::Paths(paths) => paths.contains(path),
         }
     }
 }
 
-/// What the restores among the news changed, and the node of the newest. None: there is none among them.
-pub fn restored(entries: &[Entry], switched: bool) -> Option<(Which, Option<NodeId>)> {
+/// Returns the paths that restores among the entries changed, and the newest node of these; None without a restore.
+pub fn restored(entries: &[Entry], switched: bool) -> Option<(Affected, Option<NodeId>)> {
     let restores = entries.iter().filter(|entry| entry.operation.is_some());
     let newest = restores.clone().map(|entry| entry.node.id).max();
     if switched {
-        return Some((Which::All, newest));
+        return Some((Affected::All, newest));
     }
     let changes = restores.flat_map(|entry| &entry.changes);
     let states = changes.flat_map(|c| [&c.change.before, &c.change.after]);
     let paths = states.flatten().map(|placed| placed.path.clone()).collect();
-    newest.map(|newest| (Which::These(paths), Some(newest)))
+    newest.map(|newest| (Affected::Paths(paths), Some(newest)))
 }
 
-/// The newest operation that is done, and whether a switch is among those after the one that was seen.
+/// Returns the newest finished operation, and true if a switch is among those after `seen`.
 pub fn done_since(engine: &Engine, seen: Option<OpId>) -> Result<(Option<OpId>, bool)> {
     if engine.news()?.operation == seen {
         return Ok((seen, false));
@@ -56,17 +55,20 @@ pub fn done_since(engine: &Engine, seen: Option<OpId>) -> Result<(Option<OpId>, 
     Ok((newest.max(seen), switched))
 }
 
-/// Has the documents follow; a restore of this server's own is done with them by then.
+/// Updates the affected documents. A restore by this server has already updated them.
 pub async fn follow(
-    session: Arc<ServerState>,
+    server: Arc<ServerState>,
     handle: Arc<WorkspaceHandle>,
-    which: Which,
+    affected: Affected,
     node: Option<NodeId>,
 ) {
     let _alone = (handle.restoring.lock().await, handle.serving.lock().await);
     let concerned = |document: &Document| {
-        let place = document.place.as_ref().filter(|p| which.has(&p.path))?;
-        if session.will_reload(document) || !document.form.is_utf8() {
+        let place = document
+            .place
+            .as_ref()
+            .filter(|p| affected.contains(&p.path))?;
+        if server.will_reload(document) || !document.format.is_utf8() {
             return None;
         }
         Some(OpenText {
@@ -76,7 +78,7 @@ pub async fn follow(
             version: i64::from(document.version),
         })
     };
-    let documents = session.documents.of(&handle);
+    let documents = server.documents.of(&handle);
     let open: Vec<OpenText> = documents.iter().filter_map(|(_, d)| concerned(d)).collect();
     if open.is_empty() {
         return;
@@ -117,9 +119,9 @@ pub async fn follow(
         }
     }
     if !texts.is_empty() {
-        editing::apply(&session, &handle, texts, EditWait::Another).await;
+        editing::apply(&server, &handle, texts, EditWait::Another).await;
     }
     if !collide.is_empty() {
-        session.say(MessageType::Warning, notice::collides(&collide));
+        server.say(MessageType::Warning, notice::collides(&collide));
     }
 }

@@ -1,4 +1,4 @@
-//! What goes wrong in a request: the words, the next step, and a stable name for programs.
+//! Failure of a request: its message, the next step, and a stable kind for programs.
 
 use backstitch_core::ErrorKind;
 use backstitch_protocol::{FailureData, FailureKind, Plan};
@@ -13,7 +13,7 @@ pub struct Failure {
     pub kind: FailureKind,
     pub message: String,
     pub hint: Option<String>,
-    /// The answer as far as it went: a plan with its conflicts.
+    /// Partial answer: a plan with its conflicts.
     pub answer: Option<Plan>,
 }
 
@@ -33,7 +33,7 @@ impl Failure {
         Self::new(FailureKind::Usage, message)
     }
 
-    /// Somebody chose not to go on.
+    /// The user chose not to continue.
     pub fn cancelled() -> Box<Self> {
         Self::new(FailureKind::Cancelled, refusal::CANCELLED)
     }
@@ -48,7 +48,7 @@ impl Failure {
         self
     }
 
-    /// For people: what, and what to do next.
+    /// Returns the message and the next step, for people.
     pub fn text(&self) -> String {
         match &self.hint {
             Some(hint) => format!("{}. {hint}", self.message),
@@ -73,7 +73,7 @@ impl From<backstitch_core::Error> for Box<Failure> {
             ErrorKind::Other => FailureKind::Failed,
         };
         let mut failure = Failure::new(kind, error.to_string());
-        failure.hint = error.hint().as_ref().map(hint::words);
+        failure.hint = error.hint().as_ref().map(hint::text);
         failure
     }
 }
@@ -83,7 +83,7 @@ impl From<Box<Failure>> for Error {
         let code = match failure.kind {
             FailureKind::Usage | FailureKind::NotFound => ErrorCode::InvalidParams,
             FailureKind::Cancelled => ErrorCode::RequestCancelled,
-            // LSP: the request was right and could not be done all the same
+            // LSP's `RequestFailed`: the request was valid and could not be carried out
             _ => ErrorCode::ServerError(-32803),
         };
         let mut error = Self::new(code);

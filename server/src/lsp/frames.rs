@@ -1,5 +1,5 @@
-//! Guards the transport, which ends at the first message that it cannot read: only whole messages of the
-//! protocol pass. In the place of every other one goes word of it, so that it is answered in its turn.
+//! Guards the transport, which ends at the first message that it cannot read: only complete messages of the protocol
+//! pass. A placeholder replaces each other message, so that it gets its error in order.
 
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
@@ -7,20 +7,20 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream};
 use tower_lsp::jsonrpc::{Request, Response};
 
-/// Word of a message that was none.
+/// Method of the placeholder for a message that cannot be read.
 pub const UNREADABLE: &str = "backstitch/unreadable";
 
-/// No message is as long as this; one that says so is passed over.
-const LONGEST: u64 = 512 << 20;
-/// Headers are short. What goes on longer is none.
-const HEADER: u64 = 4096;
-/// As much of that as may hold the next header.
-const KEPT: usize = 4096;
-const PIPE: usize = 64 << 10;
+/// Maximum length of a message in bytes; a longer one is skipped.
+const MAX_MESSAGE: u64 = 512 << 20;
+/// Maximum length of a header line; a longer one is not a header.
+const MAX_HEADER_LINE: u64 = 4096;
+/// Number of bytes kept of such a line, which may end with the next header.
+const HEADER_TAIL: usize = 4096;
+const PIPE_SIZE: usize = 64 << 10;
 
-/// What comes in, without what the transport would fail at.
+/// Returns the input without messages at which the transport would fail.
 pub fn guarded(from: impl AsyncRead + Unpin + Send + 'static) -> DuplexStream {
-    let (mut to, guarded) = tokio::io::duplex(PIPE);
+    let (mut to, guarded) = tokio::io::duplex(PIPE_SIZE);
     tokio::spawn(async move {
         let mut messages = Messages::new(from);
         while let Ok(Some(body)) = messages.next().await {
@@ -39,7 +39,7 @@ pub fn guarded(from: impl AsyncRead + Unpin + Send + 'static) -> DuplexStream {
 
 struct Messages<R> {
     from: BufReader<R>,
-    /// Of the message whose header is being read.
+    /// Length of the message whose header is being read.
     length: Option<u64>,
 }
 
@@ -51,7 +51,7 @@ impl<R: AsyncRead + Unpin> Messages<R> {
         }
     }
 
-    /// The next message, or word of what was none; None at the end.
+    /// Returns the next message, or a placeholder for one that cannot be read; None at the end.
     async fn next(&mut self) -> std::io::Result<Option<Vec<u8>>> {
         while let Some(line) = self.line().await? {
             let line = line.trim_ascii();
@@ -65,7 +65,7 @@ impl<R: AsyncRead + Unpin> Messages<R> {
             if text.starts_with("content-type:") {
                 continue;
             }
-            // A message whose length was told wrong ends in the middle of a line: the next header stands behind it.
+            // A message with a wrong length ends in the middle of a line, and the next header follows there.
             let found = text.rsplit_once("content-length:");
             self.length = found.and_then(|(_, value)| value.trim().parse().ok());
             if found.is_none_or(|(before, _)| !before.is_empty()) {
@@ -75,12 +75,12 @@ impl<R: AsyncRead + Unpin> Messages<R> {
         Ok(None)
     }
 
-    /// A line of a header; of one that is too long to be any, its end.
+    /// Reads a header line; of one that is too long, only its end.
     async fn line(&mut self) -> std::io::Result<Option<Vec<u8>>> {
         let mut line = Vec::new();
         loop {
             let read = (&mut self.from)
-                .take(HEADER)
+                .take(MAX_HEADER_LINE)
                 .read_until(b'\n', &mut line)
                 .await?;
             if read == 0 {
@@ -89,13 +89,13 @@ impl<R: AsyncRead + Unpin> Messages<R> {
             if line.ends_with(b"\n") {
                 return Ok(Some(line));
             }
-            let surplus = line.len().saturating_sub(KEPT);
+            let surplus = line.len().saturating_sub(HEADER_TAIL);
             line.drain(..surplus);
         }
     }
 
     async fn body(&mut self, length: u64) -> std::io::Result<Vec<u8>> {
-        if length > LONGEST {
+        if length > MAX_MESSAGE {
             let mut rest = (&mut self.from).take(length);
             tokio::io::copy(&mut rest, &mut tokio::io::sink()).await?;
             return Ok(unreadable(&format!("{length} bytes are too many")));
@@ -113,10 +113,10 @@ impl<R: AsyncRead + Unpin> Messages<R> {
 }
 
 fn readable(body: &[u8]) -> serde_json::Result<()> {
-    // the transport ends at any other, also in a field that nobody reads
+    // the transport ends at invalid UTF-8, even in an unused field
     std::str::from_utf8(body).map_err(serde::de::Error::custom)?;
     if !body.trim_ascii_start().starts_with(b"{") {
-        // an array would do for an object
+        // serde would accept an array for an object
         return Err(serde::de::Error::custom("a message is an object"));
     }
     let members: Members = serde_json::from_slice(body)?;
@@ -124,7 +124,7 @@ fn readable(body: &[u8]) -> serde_json::Result<()> {
         return serde_json::from_slice::<Response>(body).map(|_| ());
     }
     if members.result || members.error {
-        // the transport would take it for an answer, and whoever sent it wait for one
+        // the transport would take it for an answer, and its sender would wait for one
         return Err(serde::de::Error::custom(
             super::messages::refusal::ASKS_AND_ANSWERS,
         ));
@@ -132,26 +132,26 @@ fn readable(body: &[u8]) -> serde_json::Result<()> {
     serde_json::from_slice::<Request>(body).map(|_| ())
 }
 
-/// What tells a question from an answer, without building what else a message has.
+/// Members that tell a request from a response, without deserializing the rest of a message.
 #[derive(Deserialize)]
 struct Members {
     #[serde(default)]
     method: Option<IgnoredAny>,
-    #[serde(default, deserialize_with = "there")]
+    #[serde(default, deserialize_with = "is_present")]
     result: bool,
-    #[serde(default, deserialize_with = "there")]
+    #[serde(default, deserialize_with = "is_present")]
     error: bool,
 }
 
-/// Also where it is null.
-fn there<'de, D: Deserializer<'de>>(member: D) -> Result<bool, D::Error> {
+/// True also if the member is null.
+fn is_present<'de, D: Deserializer<'de>>(member: D) -> Result<bool, D::Error> {
     IgnoredAny::deserialize(member).map(|_| true)
 }
 
 fn unreadable(why: &str) -> Vec<u8> {
     tracing::warn!("a message that cannot be read: {why}");
-    let word = json!({ "jsonrpc": "2.0", "method": UNREADABLE, "params": { "why": why } });
-    word.to_string().into_bytes()
+    let placeholder = json!({ "jsonrpc": "2.0", "method": UNREADABLE, "params": { "why": why } });
+    placeholder.to_string().into_bytes()
 }
 
 #[cfg(test)]
@@ -209,14 +209,14 @@ mod tests {
         assert_eq!(passed(b"Content-Length: 10\r\n\r\n{"), Vec::<String>::new());
     }
 
-    /// A length that is told wrong costs what it covers, and not everything that follows.
+    /// A wrong length loses only the bytes that it covers, not everything that follows.
     #[test]
     fn the_next_header_is_found() {
         let body = r#"{"jsonrpc":"2.0","method":"shutdown","id":1}"#;
         let good = framed(body);
         for wrong in [0, 1, body.len() - 1, body.len() + 1, body.len() + 18] {
-            let told = format!("Content-Length: {wrong}\r\n\r\n{body}");
-            let all = passed(format!("{told}{good}{good}{good}").as_bytes());
+            let framed_wrong = format!("Content-Length: {wrong}\r\n\r\n{body}");
+            let all = passed(format!("{framed_wrong}{good}{good}{good}").as_bytes());
             assert_eq!(
                 all[all.len() - 2..],
                 ["shutdown", "shutdown"],

@@ -1,4 +1,4 @@
-//! What the protocol's types say, in the engine's words. Pure.
+//! Conversions from the protocol's types to the engine's. Pure.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ pub fn folders(folders: &[WorkspaceFolder]) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The folders that a client opened; an older one names a single root.
+/// Returns the folders that a client opened; an older client names a single root.
 #[allow(deprecated)] // the older form is what some clients still send
 pub fn opened(params: &InitializeParams) -> Vec<PathBuf> {
     let several = &params.workspace_folders_initialize_params.workspace_folders;

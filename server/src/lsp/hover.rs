@@ -1,4 +1,4 @@
-//! Hover: which turn, prompt, agent and tool wrote a line, with what it changed there. Reads through the
+//! Hover: the turn, prompt, agent and tool that wrote a line, with the change that they made there. Reads through the
 //! engine.
 
 use backstitch_core::model::RelPath;
@@ -8,10 +8,10 @@ use backstitch_protocol::{Hunk, Text};
 use super::messages::{self, Now};
 use crate::file_changes::FileChange;
 
-/// Lines of the change that are shown.
-const LINES: usize = 16;
+/// Maximum number of lines of the change.
+const MAX_LINES: usize = 16;
 
-/// None where a line is from before, or not saved yet.
+/// Returns None for a line from before Backstitch, or one that is not saved yet.
 pub fn text(
     engine: &Engine,
     author: &Author,
@@ -20,7 +20,7 @@ pub fn text(
     now: Now,
     markdown: bool,
 ) -> Result<Option<String>> {
-    let Some(mut text) = messages::who(author, now, markdown) else {
+    let Some(mut text) = messages::hover_author(author, now, markdown) else {
         return Ok(None);
     };
     if let Some(change) = change(engine, author, path, line)? {
@@ -36,7 +36,7 @@ pub fn text(
     Ok(Some(text))
 }
 
-/// The hunk that brought a line, as a diff.
+/// Returns the hunk that added a line, as a diff.
 fn change(engine: &Engine, author: &Author, path: &RelPath, line: &str) -> Result<Option<String>> {
     let (Some(node), Some(change)) = (author.node, author.change) else {
         return Ok(None);
@@ -67,12 +67,12 @@ fn change(engine: &Engine, author: &Author, path: &RelPath, line: &str) -> Resul
     let added = lines(&hunk.added).into_iter().map(|l| format!("+{l}"));
     let all: Vec<String> = removed.chain(added).collect();
     let mut text = String::new();
-    for line in all.iter().take(LINES) {
+    for line in all.iter().take(MAX_LINES) {
         text.push_str(line);
         text.push('\n');
     }
-    if all.len() > LINES {
-        text.push_str(&messages::more_lines(all.len() - LINES));
+    if all.len() > MAX_LINES {
+        text.push_str(&messages::more_lines(all.len() - MAX_LINES));
         text.push('\n');
     }
     Ok(Some(text))

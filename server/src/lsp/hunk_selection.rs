@@ -1,4 +1,4 @@
-//! Lines of a document that somebody chose, and the hunks of a plan that stand there. Pure but for reading contents.
+//! Selected lines of a document, and the hunks of a plan at these lines. Pure, apart from reading contents.
 
 use std::ops::Range;
 
@@ -11,8 +11,8 @@ use ropey::Rope;
 use super::document::Document;
 use crate::file_changes::FileChange;
 
-/// The ids of the hunks that a plan changes at these lines. `document`: what is open there; without it the lines are
-/// those of the file.
+/// Returns the ids of the hunks that a plan changes at these lines. `document`: the open document; without it the
+/// lines are those of the file.
 pub fn hunks(
     engine: &Engine,
     plan: &Plan,
@@ -35,7 +35,7 @@ pub fn hunks(
     Ok(changed.hunks_at(&lines))
 }
 
-/// Lines as the protocol counts them as lines that end with `\n`, which is what the engine counts.
+/// Converts lines of the protocol to lines that end with `\n`, as the engine counts them.
 fn in_text(text: &Rope, lines: &Range<usize>) -> Range<usize> {
     let above = |line: usize| {
         let start = text.line_to_byte(line.min(text.len_lines()));
@@ -46,7 +46,7 @@ fn in_text(text: &Rope, lines: &Range<usize>) -> Range<usize> {
     start..above(lines.end).max(start + 1)
 }
 
-/// Where the lines of what a document holds stand in its file; lines that are not saved are where they would be.
+/// Maps lines of a document's text to lines of its file; unsaved lines map to their insertion point.
 fn in_file(held: &[u8], file: &[u8], lines: &Range<usize>) -> Range<usize> {
     let side = |bytes| {
         Some(Side {

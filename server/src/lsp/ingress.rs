@@ -1,6 +1,6 @@
-//! The one way in. Notifications that change what the server knows are taken up here, at once and in the
-//! order in which they came, before the transport lets anything run side by side. A panic in one request
-//! is that request's error.
+//! Entry point of all messages. Notifications that change the server's state are handled here, at once and in the
+//! order in which they came, before the transport runs handlers concurrently. A panic in a request becomes that
+//! request's error.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,19 +26,19 @@ use super::commands;
 use super::frames::UNREADABLE;
 use super::from_proto;
 use super::messages::refusal;
-use super::progress::{CALLED_OFF, Carried};
+use super::progress::{CANCELLATION, TrackedRequest};
 use super::session::ServerState;
 
 #[derive(Debug)]
 pub struct Ingress {
     inner: LspService<Backend>,
-    session: Arc<ServerState>,
+    server: Arc<ServerState>,
 }
 
 impl Ingress {
     pub fn new(inner: LspService<Backend>) -> Self {
-        let session = inner.inner().session.clone();
-        Self { inner, session }
+        let server = inner.inner().server.clone();
+        Self { inner, server }
     }
 }
 
@@ -54,17 +54,17 @@ impl Service<Request> for Ingress {
     }
 
     fn call(&mut self, request: Request) -> Self::Future {
-        if is_told(request.method())
+        if is_notification(request.method())
             && let Some(id @ (Id::Number(_) | Id::String(_))) = request.id()
         {
-            // whoever gives an id waits for an answer
+            // a sender that gives an id waits for an answer
             let mut error = Error::method_not_found();
             error.message = refusal::no_request(request.method()).into();
             let error = Response::from_error(id.clone(), error);
             return Box::pin(std::future::ready(Ok(Some(error))));
         }
-        if STATE.contains(&request.method()) {
-            take_up(&self.session, request);
+        if STATE_NOTIFICATIONS.contains(&request.method()) {
+            apply_notification(&self.server, request);
             return Box::pin(std::future::ready(Ok(None)));
         }
         if request.method() == UNREADABLE {
@@ -72,9 +72,9 @@ impl Service<Request> for Ingress {
             return Box::pin(std::future::ready(Ok(Some(error))));
         }
         if request.method() == "exit" {
-            self.session.exit();
+            self.server.exit();
         }
-        if is_carried_through(&self.session, &request) {
+        if cancels_tracked(&self.server, &request) {
             return Box::pin(std::future::ready(Ok(None)));
         }
         let id = request.id().cloned();
@@ -84,17 +84,23 @@ impl Service<Request> for Ingress {
             Err(error) => return Box::pin(std::future::ready(Ok(Some(*error)))),
         };
         let called = self.inner.call(request);
-        let carried = id.clone().filter(|_| CARRIED.contains(&method.as_str()));
-        let carried = carried.map(|id| Carried::begin(&self.session, id));
+        let tracked = id.clone().filter(|_| RUN_TO_END.contains(&method.as_str()));
+        let tracked = tracked.map(|id| TrackedRequest::begin(&self.server, id));
         let answer = tokio::spawn(async move {
-            match carried {
-                Some(carried) => CALLED_OFF.scope(carried.off.clone(), called).await,
+            match tracked {
+                Some(tracked) => {
+                    CANCELLATION
+                        .scope(tracked.cancellation.clone(), called)
+                        .await
+                }
                 None => called.await,
             }
         });
         Box::pin(async move {
             match answer.await {
-                Ok(answer) => answer.map(|answer| answer.map(|answer| in_words(&method, answer))),
+                Ok(answer) => {
+                    answer.map(|answer| answer.map(|answer| with_plain_error(&method, answer)))
+                }
                 Err(error) => {
                     tracing::error!("{method}: {error}");
                     Ok(id.map(|id| Response::from_error(id, Error::internal_error())))
@@ -104,25 +110,26 @@ impl Service<Request> for Ingress {
     }
 }
 
-/// What changes files or the history: an answer says what was done, whatever was cancelled meanwhile.
-const CARRIED: [&str; 4] = [
+/// Methods that change files or the history. They run to their end after a cancellation, and their answer reports the
+/// result.
+const RUN_TO_END: [&str; 4] = [
     "workspace/executeCommand",
     "backstitch/applyEdit",
     "backstitch/turnBegin",
     "backstitch/turnEnd",
 ];
 
-/// Whether this cancels a request that ends by itself. The library would answer that nothing was done.
-fn is_carried_through(session: &ServerState, request: &Request) -> bool {
+/// True if this cancels a request that runs to its end. The library would answer that nothing was done.
+fn cancels_tracked(server: &ServerState, request: &Request) -> bool {
     if request.method() != "$/cancelRequest" {
         return false;
     }
     let id = request.params().and_then(|params| params.get("id"));
     let id = id.and_then(|id| from_value::<Id>(id.clone()).ok());
-    id.is_some_and(|id| session.running.call_off(&id))
+    id.is_some_and(|id| server.running.cancel_request(&id))
 }
 
-/// A request of ours with arguments that can be read.
+/// Checks the arguments of our own requests; returns an error response if they are wrong.
 fn checked(request: Request) -> Result<Request, Box<Response>> {
     if commands::keys(request.method()).is_none() {
         return Ok(request);
@@ -139,12 +146,12 @@ fn checked(request: Request) -> Result<Request, Box<Response>> {
     }
 }
 
-/// The library's own words for parameters that it cannot read are those of Rust.
-fn in_words(method: &str, answer: Response) -> Response {
-    let is_librarys =
+/// Replaces the library's error about unreadable parameters, which has Rust's type names, by a plain one.
+fn with_plain_error(method: &str, answer: Response) -> Response {
+    let is_from_library =
         |error: &Error| error.code == ErrorCode::InvalidParams && error.data.is_none();
     match answer.into_parts() {
-        (id, Err(error)) if is_librarys(&error) => {
+        (id, Err(error)) if is_from_library(&error) => {
             tracing::info!("{method}: {}", error.message);
             let failure = arguments::unreadable(method, &error.message);
             Response::from_error(id, failure.into())
@@ -153,8 +160,8 @@ fn in_words(method: &str, answer: Response) -> Response {
     }
 }
 
-/// What changes what the server knows.
-const STATE: [&str; 10] = [
+/// Notifications that change the server's state.
+const STATE_NOTIFICATIONS: [&str; 10] = [
     "textDocument/didOpen",
     "textDocument/didChange",
     "textDocument/didSave",
@@ -167,28 +174,28 @@ const STATE: [&str; 10] = [
     "window/workDoneProgress/cancel",
 ];
 
-/// Whether it is told, and not asked.
-fn is_told(method: &str) -> bool {
-    // the library leaves what begins so unanswered
+/// True for notifications, which get no answer.
+fn is_notification(method: &str) -> bool {
+    // the library does not answer methods with this prefix
     let is_optional = method.starts_with("$/");
-    STATE.contains(&method) || method == UNREADABLE || is_optional
+    STATE_NOTIFICATIONS.contains(&method) || method == UNREADABLE || is_optional
 }
 
-fn take_up(session: &Arc<ServerState>, request: Request) {
+fn apply_notification(server: &Arc<ServerState>, request: Request) {
     let (method, _, params) = request.into_parts();
     let params = params.unwrap_or_default();
-    let taken = catch_unwind(AssertUnwindSafe(|| change(session, &method, params)));
-    match taken {
+    let outcome = catch_unwind(AssertUnwindSafe(|| change(server, &method, params)));
+    match outcome {
         Ok(Ok(())) => {}
         Ok(Err(error)) => tracing::warn!("{method}: {error}; left alone"),
         Err(_) => tracing::error!("{method}: a panic; left alone"),
     }
 }
 
-/// The edits of a document. The library takes one whose range cannot be read for the whole text.
+/// Reads the changes of a document. The library would take one with an unreadable range for the whole text.
 fn edits(params: Value) -> serde_json::Result<DidChangeTextDocumentParams> {
-    let told = params["contentChanges"].as_array().into_iter().flatten();
-    let ranged: Vec<bool> = told.map(|change| !change["range"].is_null()).collect();
+    let changes = params["contentChanges"].as_array().into_iter().flatten();
+    let ranged: Vec<bool> = changes.map(|change| !change["range"].is_null()).collect();
     let params: DidChangeTextDocumentParams = from_value(params)?;
     let read = params.content_changes.iter().zip(ranged);
     for (change, ranged) in read {
@@ -199,59 +206,59 @@ fn edits(params: Value) -> serde_json::Result<DidChangeTextDocumentParams> {
     Ok(params)
 }
 
-fn change(session: &Arc<ServerState>, method: &str, params: Value) -> serde_json::Result<()> {
+fn change(server: &Arc<ServerState>, method: &str, params: Value) -> serde_json::Result<()> {
     match method {
         "textDocument/didOpen" => {
             let document = from_value::<DidOpenTextDocumentParams>(params)?.text_document;
-            session.open(document.uri.as_ref(), document.version, &document.text);
+            server.open(document.uri.as_ref(), document.version, &document.text);
         }
         "textDocument/didChange" => {
             let uri = params["textDocument"]["uri"].as_str().map(str::to_owned);
             let read = edits(params);
             if let (Err(_), Some(uri)) = (&read, uri) {
-                session.lose(&uri);
+                server.mark_out_of_sync(&uri);
             }
             let params = read?;
             let document = &params.text_document;
             let uri = &document.text_document_identifier.uri;
-            session.change(uri.as_ref(), document.version, &params.content_changes);
+            server.change(uri.as_ref(), document.version, &params.content_changes);
         }
         "window/workDoneProgress/cancel" => {
             let params: WorkDoneProgressCancelParams = from_value(params)?;
-            session.running.cancel(&params.token);
+            server.running.cancel_work(&params.token);
         }
         "textDocument/didSave" => {
             let params: DidSaveTextDocumentParams = from_value(params)?;
-            session.save(params.text_document.uri.as_ref());
+            server.save(params.text_document.uri.as_ref());
         }
         "textDocument/didClose" => {
             let params: DidCloseTextDocumentParams = from_value(params)?;
-            session.close(params.text_document.uri.as_ref());
+            server.close(params.text_document.uri.as_ref());
         }
         "workspace/didChangeWorkspaceFolders" => {
             let event = from_value::<DidChangeWorkspaceFoldersParams>(params)?.event;
-            session.change_folders(
+            server.change_folders(
                 from_proto::folders(&event.added),
                 &from_proto::folders(&event.removed),
             );
         }
         "workspace/didRenameFiles" => {
             for file in from_value::<RenameFilesParams>(params)?.files {
-                session.renamed(file.old_uri.as_ref(), file.new_uri.as_ref());
+                server.renamed(file.old_uri.as_ref(), file.new_uri.as_ref());
             }
         }
         "workspace/didCreateFiles" => {
             let files = from_value::<CreateFilesParams>(params)?.files;
-            session.came_or_went(files.iter().map(|file| file.uri.as_ref()));
+            server.scan_files(files.iter().map(|file| file.uri.as_ref()));
         }
         "workspace/didDeleteFiles" => {
             let files = from_value::<DeleteFilesParams>(params)?.files;
-            session.came_or_went(files.iter().map(|file| file.uri.as_ref()));
+            server.scan_files(files.iter().map(|file| file.uri.as_ref()));
         }
         _ => {
             let settings = from_value::<DidChangeConfigurationParams>(params)?.settings;
-            session.configure(|own| own.update(&settings));
-            session.pull_settings();
+            server.configure(|own| own.update(&settings));
+            server.pull_settings();
         }
     }
     Ok(())

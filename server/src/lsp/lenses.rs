@@ -1,5 +1,5 @@
-//! Code lenses: one above each run of lines that an agent wrote last, one at the top of a file with
-//! checkpoints. Pure.
+//! Code lenses: one above each run of lines that an agent wrote last, and one at the top of a file with checkpoints.
+//! Pure.
 
 use std::borrow::Cow;
 
@@ -14,15 +14,15 @@ use super::session::DocumentHistory;
 use super::settings::Lenses;
 use backstitch_core::AgentWork;
 
-/// As LSP has it; written without a tree of values between, since there may be thousands.
+/// LSP's lens, serialized without a value tree in between, since there may be thousands.
 #[derive(Debug, Serialize)]
 pub struct Lens<'a> {
     range: Range,
-    command: Run<'a>,
+    command: LensCommand<'a>,
 }
 
 #[derive(Debug, Serialize)]
-struct Run<'a> {
+struct LensCommand<'a> {
     title: Cow<'static, str>,
     command: &'static str,
     arguments: [Arguments<'a>; 1],
@@ -38,7 +38,7 @@ struct Arguments<'a> {
 pub fn of<'a>(
     uri: &'a str,
     document: &Document,
-    known: &DocumentHistory,
+    history: &DocumentHistory,
     which: Lenses,
     now: Now,
 ) -> Vec<Lens<'a>> {
@@ -46,13 +46,13 @@ pub fn of<'a>(
         return Vec::new();
     }
     let mut lenses = Vec::new();
-    if let Some(newest) = known.newest {
-        let title = messages::file_lens(known.checkpoints, known.more, newest, now);
+    if let Some(newest) = history.newest {
+        let title = messages::file_lens(history.checkpoints, history.more, newest, now);
         let arguments = Arguments { rev: None, uri };
         lenses.push(lens(0, title.into(), "backstitch.timeline", arguments));
     }
-    let all = blame_groups::groups(&known.blame, &document.text);
-    for group in all.iter().filter(|group| wanted(group, known, which)) {
+    let all = blame_groups::groups(&history.blame, &document.text);
+    for group in all.iter().filter(|group| wanted(group, history, which)) {
         let Some(rev) = group.rev() else { continue };
         let line = group.lines.start;
         let rev = Some(rev);
@@ -80,7 +80,7 @@ fn lens<'a>(
     let at = line_start(line);
     Lens {
         range: Range { start: at, end: at },
-        command: Run {
+        command: LensCommand {
             title,
             command,
             arguments: [arguments],
@@ -88,9 +88,9 @@ fn lens<'a>(
     }
 }
 
-fn wanted(group: &Group, known: &DocumentHistory, which: Lenses) -> bool {
+fn wanted(group: &Group, history: &DocumentHistory, which: Lenses) -> bool {
     let of = |work: &AgentWork| (work.session.id, work.turn.as_ref().map(|turn| turn.number));
-    let (own, last) = (group.work().map(of), known.latest);
+    let (own, last) = (group.work().map(of), history.latest);
     match which {
         Lenses::All => true,
         Lenses::Session => own.map(|own| own.0) == last.map(|last| last.0),

@@ -1,5 +1,5 @@
-//! Every word that the language server says to people, in one place, so that another language is another
-//! such place: here what lenses, actions and hovers show and what is asked, below it the rest by subject. Pure.
+//! All texts that the language server shows to people, in one place, so that they can be translated: here those of
+//! lenses, actions, hovers and questions, in the submodules the rest by subject. Pure.
 
 pub mod arguments;
 pub mod hint;
@@ -17,10 +17,10 @@ use backstitch_core::{AgentWork, Author, By};
 use super::blame_groups::Group;
 use crate::render::{self, Paint};
 
-/// Columns of a prompt in a lens.
-const PROMPT: usize = 32;
+/// Maximum columns of a prompt in a lens.
+const PROMPT_COLUMNS: usize = 32;
 
-/// What the time is, for ages.
+/// The current time, for ages.
 #[derive(Clone, Copy, Debug)]
 pub struct Now(pub i64);
 
@@ -39,11 +39,11 @@ impl Now {
     }
 }
 
-/// `turn 4 “refactor auth” · 2 min ago`.
+/// Formats `turn 4 “refactor auth” · 2 min ago`.
 pub fn turn(author: &Author, work: &AgentWork, now: Now) -> String {
     let mut text = match &work.turn {
         Some(turn) => {
-            let prompt = render::cut(&render::clean(&turn.prompt), PROMPT);
+            let prompt = render::cut(&render::clean(&turn.prompt), PROMPT_COLUMNS);
             let prompt = if prompt.is_empty() {
                 String::new()
             } else {
@@ -63,7 +63,7 @@ pub fn turn(author: &Author, work: &AgentWork, now: Now) -> String {
     text
 }
 
-/// `turn 4`; the agent where the turn is not known.
+/// Formats `turn 4`; the agent's name if the turn is not known.
 pub fn name(work: &AgentWork) -> String {
     match &work.turn {
         Some(turn) => format!("turn {}", turn.number),
@@ -82,7 +82,7 @@ pub fn rewind_lens(group: &Group, now: Now) -> String {
 pub const FORK_LENS: &str = "fork";
 pub const DIFF_LENS: &str = "diff";
 
-/// At the top of a file.
+/// Title of the lens at the top of a file.
 pub fn file_lens(count: usize, more: bool, newest: i64, now: Now) -> String {
     let count = if more {
         format!("{count}+")
@@ -107,13 +107,13 @@ pub mod action {
         format!("Rewind this file to before {about}")
     }
 
-    /// Later turns' changes of these lines go, too.
+    /// Later turns' changes of these lines are undone, too.
     pub fn rewind_lines(name: &str) -> String {
         format!("Rewind these lines to before {name}")
     }
 
     pub fn revert(about: &str) -> String {
-        format!("Take out only {about}")
+        format!("Revert only {about}")
     }
 
     pub fn fork(about: &str) -> String {
@@ -134,8 +134,8 @@ pub mod action {
     pub const TIMELINE: &str = "Show the timeline";
 }
 
-/// Who wrote a line, for a hover: Markdown, or plain text.
-pub fn who(author: &Author, now: Now, markdown: bool) -> Option<String> {
+/// Formats the author of a line for a hover, as Markdown or plain text.
+pub fn hover_author(author: &Author, now: Now, markdown: bool) -> Option<String> {
     let bold = |text: &str| {
         if markdown {
             format!("**{}**", escaped(text))
@@ -157,7 +157,7 @@ pub fn who(author: &Author, now: Now, markdown: bool) -> Option<String> {
                         format!("{name} “{prompt}”")
                     }
                 }
-                None => bold("a turn that was not recorded"),
+                None => bold("an unrecorded turn"),
             };
             let mut by = vec![render::clean(&work.session.agent)];
             by.extend(work.tool.as_deref().map(render::clean));
@@ -178,22 +178,22 @@ pub fn who(author: &Author, now: Now, markdown: bool) -> Option<String> {
             Some(node) => format!("{} · {node}{age}", bold("you")),
             None => format!("{} · not recorded yet", bold("you")),
         }),
-        By::Unknown => Some(format!("{}{age}", bold("nobody can tell who"))),
+        By::Unknown => Some(format!("{}{age}", bold("unknown author"))),
         By::Before | By::Unsaved => None,
     }
 }
 
-/// Lines of a change that a hover leaves out.
+/// Formats the number of lines of a change that a hover leaves out.
 pub fn more_lines(count: usize) -> String {
     format!(" … {}", render::plural(count, "more line", "more lines"))
 }
 
-/// Files whose changes are left out.
+/// Formats the number of files that are left out.
 pub fn more_files(count: usize) -> String {
     format!(" … {}", render::plural(count, "more file", "more files"))
 }
 
-/// Text of others within Markdown.
+/// Escapes foreign text for Markdown.
 pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -205,49 +205,49 @@ pub fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Answers that can be chosen.
+/// Answers to questions.
 pub mod choice {
     pub const CANCEL: &str = "Cancel";
     pub const SHOW: &str = "Show changes";
     pub const MARKERS: &str = "Write conflict markers";
-    pub const CURRENT: &str = "Keep the present lines";
+    pub const CURRENT: &str = "Keep the current lines";
     pub const TARGET: &str = "Take the target's lines";
     pub const WRITE: &str = "Write it";
     pub const FORGET: &str = "Leave the file";
     pub const SHOW_TEXT: &str = "Show it";
     pub const FORGET_TEXT: &str = "Forget it";
-    pub const FORK: &str = "Make the branch";
-    pub const FORK_SWITCH: &str = "Make it and switch to it";
+    pub const FORK: &str = "Create the branch";
+    pub const FORK_SWITCH: &str = "Create it and switch to it";
 }
 
-/// What an edit of a document is for.
+/// Description of our edits of documents.
 pub const EDIT: &str = "Backstitch: lines of a checkpoint";
 
 pub const WHICH_WORKSPACE: &str = "In which workspace?";
 pub const WHICH_REWIND: &str = "Rewind to before which turn?";
-pub const WHICH_REVERT: &str = "Take out which turn?";
+pub const WHICH_REVERT: &str = "Revert which turn?";
 pub const WHICH_FORK: &str = "Fork from before which turn?";
 pub const WHICH_BRANCH: &str = "Switch to which branch?";
 pub const WHICH_TAG: &str = "Tag the state now as";
 /// Names that are offered for a tag.
 pub const TAGS: [&str; 3] = ["good", "keep", "try"];
 
-/// A turn that a question offers.
+/// Formats a turn that a question offers.
 pub fn offered(turn: &Turn, age: &str) -> String {
     let prompt = render::cut(&render::clean(&turn.prompt), 40);
     format!("t{} “{prompt}” · {age}", turn.number)
 }
 
 pub fn fork_question(rev: &str) -> String {
-    format!("A new branch from {rev} on. The files stay as they are until you switch to it.")
+    format!("Create a branch at {rev}? The files stay as they are until you switch to it.")
 }
 
 pub fn forked(branch: &str) -> String {
-    format!("Branch {branch} was made. `backstitch.switch` goes there.")
+    format!("Branch {branch} was created. `backstitch.switch` switches to it.")
 }
 
 pub fn forked_into(branch: &str, into: &str) -> String {
-    format!("Branch {branch} was made, with its files in {into}.")
+    format!("Branch {branch} was created, with its files in {into}.")
 }
 
 pub fn tagged(checkpoint: &str, tag: &str) -> String {
@@ -256,7 +256,7 @@ pub fn tagged(checkpoint: &str, tag: &str) -> String {
 
 pub fn pinned(checkpoint: &str, pinned: bool) -> String {
     if pinned {
-        format!("{checkpoint} is pinned: it stays, however old it becomes.")
+        format!("{checkpoint} is pinned: it is never removed.")
     } else {
         format!("{checkpoint} is not pinned any more.")
     }
@@ -274,15 +274,15 @@ pub fn nothing_of(turn: &str) -> String {
     format!("{turn} itself changed nothing here.")
 }
 
-pub fn stands_in(place: &std::path::Path) -> String {
-    format!("It stands in {}.", place.display())
+pub fn shown_in(place: &std::path::Path) -> String {
+    format!("It is in {}.", place.display())
 }
 
-/// How far a piece of work is.
+/// Progress of long work.
 pub mod progress {
     use backstitch_core::Progress;
 
-    pub fn far(progress: &Progress) -> String {
+    pub fn report(progress: &Progress) -> String {
         match progress.total {
             Some(total) => format!("{}: {} of {total}", progress.what, progress.done),
             None => format!("{}: {}", progress.what, progress.done),

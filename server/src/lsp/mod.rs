@@ -1,5 +1,5 @@
-//! `backstitch lsp`: checkpoints in any editor, over the Language Server Protocol on stdin and stdout. The
-//! one face that knows it. Translates and delegates; what a rewind does is the engine's business.
+//! `backstitch lsp`: checkpoints in any editor, over the Language Server Protocol on stdin and stdout. The only part
+//! that knows LSP. It translates and delegates; the engine decides the effect of a rewind.
 
 mod actions;
 mod arguments;
@@ -55,24 +55,24 @@ use ingress::Ingress;
 use outgoing::ResponseWriter;
 use session::ServerState;
 
-/// Requests that may be open at once. What is above waits in the pipe; none of ours waits for the client.
-const AT_ONCE: usize = 256;
+/// Maximum number of concurrent requests. Others wait in the pipe; none of ours waits for the client.
+const MAX_CONCURRENT: usize = 256;
 
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     pub store_dir: Option<PathBuf>,
-    /// Where the log goes instead of stderr.
+    /// Log file, instead of stderr.
     pub log: Option<PathBuf>,
-    /// How much of it, as `RUST_LOG` has it.
+    /// Log level, in the syntax of `RUST_LOG`.
     pub level: Option<String>,
 }
 
-/// Serves until the client leaves. It is an error if it left without having said so.
+/// Serves until the client leaves. Returns an error if the client sent no `shutdown`.
 pub fn run(options: &Options) -> Result<()> {
-    memory::is_given_back();
+    memory::restart_with_trim_threshold();
     log(options)?;
     if let Some(dir) = &options.store_dir
-        && let Err(error) = can_be_written(dir)
+        && let Err(error) = check_writable(dir)
     {
         tracing::error!(
             "--store-dir {}: nothing can be recorded there: {error}; name a directory that can be written to",
@@ -83,19 +83,19 @@ pub fn run(options: &Options) -> Result<()> {
         .enable_all()
         .build()
         .context(messages::refusal::RUNTIME)?;
-    let session = runtime.block_on(serve(options));
+    let server = runtime.block_on(serve(options));
     views::clear();
-    // a read of stdin cannot be called off
+    // a read of stdin cannot be cancelled
     runtime.shutdown_background();
     anyhow::ensure!(
-        !session.has_exited() || session.is_leaving(),
+        !server.has_exited() || server.is_leaving(),
         messages::refusal::NO_SHUTDOWN
     );
     Ok(())
 }
 
-/// Tries it in the directory, or in the nearest above it that is there.
-fn can_be_written(dir: &Path) -> std::io::Result<()> {
+/// Checks the directory, or its nearest existing parent.
+fn check_writable(dir: &Path) -> std::io::Result<()> {
     let dir = std::path::absolute(dir)?;
     let there = dir.ancestors().find(|dir| dir.exists());
     tempfile::tempfile_in(there.unwrap_or(&dir)).map(|_| ())
@@ -103,12 +103,12 @@ fn can_be_written(dir: &Path) -> std::io::Result<()> {
 
 async fn serve(options: &Options) -> Arc<ServerState> {
     let (stdin, stdout) = (tokio::io::stdin(), tokio::io::stdout());
-    let (session, serving) = start(options.store_dir.clone(), stdin, stdout);
+    let (server, serving) = start(options.store_dir.clone(), stdin, stdout);
     serving.await;
-    session
+    server
 }
 
-/// The server over any transport, and what it knows.
+/// Starts the server over any transport; returns its state and the future that serves.
 fn start<I, O>(
     store_dir: Option<PathBuf>,
     from: I,
@@ -118,28 +118,34 @@ where
     I: AsyncRead + Unpin + Send + 'static,
     O: AsyncWrite + Unpin,
 {
-    let (heard, hearing) = unbounded_channel();
-    let (touched, touching) = unbounded_channel();
-    let (opened, opening) = unbounded_channel();
+    let (store_sender, store_events) = unbounded_channel();
+    let (document_sender, document_events) = unbounded_channel();
+    let (workspace_sender, opened_workspaces) = unbounded_channel();
     let (service, socket) = backend::service(|client| {
-        Arc::new(ServerState::new(client, store_dir, heard, touched, opened))
+        Arc::new(ServerState::new(
+            client,
+            store_dir,
+            store_sender,
+            document_sender,
+            workspace_sender,
+        ))
     });
-    let session = service.inner().session.clone();
+    let server = service.inner().server.clone();
     let to = ResponseWriter::new(to, service.inner().outgoing.clone());
-    tokio::spawn(buffers::record(session.clone(), touching));
-    tokio::spawn(notifications::follow(session.clone(), hearing));
-    tokio::spawn(pending_saves::follow(session.clone(), opening));
-    let server = Server::new(frames::guarded(from), to, socket);
-    let server = server.concurrency_level(AT_ONCE);
-    let serving = server.serve(Ingress::new(service));
-    let leaving = session.clone();
-    let whole = async move {
+    tokio::spawn(buffers::record(server.clone(), document_events));
+    tokio::spawn(notifications::follow(server.clone(), store_events));
+    tokio::spawn(pending_saves::follow(server.clone(), opened_workspaces));
+    let transport = Server::new(frames::guarded(from), to, socket);
+    let transport = transport.concurrency_level(MAX_CONCURRENT);
+    let serving = transport.serve(Ingress::new(service));
+    let leaving = server.clone();
+    let serving_and_leaving = async move {
         serving.await;
         if leaving.is_leaving() {
-            buffers::leave(&leaving).await;
+            buffers::close_all(&leaving).await;
         }
     };
-    (session, whole)
+    (server, serving_and_leaving)
 }
 
 fn log(options: &Options) -> Result<()> {

@@ -1,4 +1,4 @@
-//! What is made through the engine without moving a file: branches, tags, checkpoints.
+//! Changes of the history that move no file: branches, tags, checkpoints.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use super::uri;
 use super::workspace::{WorkspaceHandle, WriteAccess};
 use crate::to_protocol;
 
-/// A branch at a revision; one without a name gets one.
+/// Creates a branch at a revision; generates a name if there is none.
 pub async fn fork(
     handle: &Arc<WorkspaceHandle>,
     rev: String,
     name: Option<String>,
     into: Option<PathBuf>,
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
 ) -> Reply<ForkResult> {
     let root = handle.root().to_path_buf();
     let into = into.map(|dir| {
@@ -54,11 +54,11 @@ pub async fn fork(
         }
     });
     let forked = forked.await?;
-    session.changed(handle);
+    server.changed(handle);
     Ok(forked)
 }
 
-/// `fork-t4`, or `fork-t4-2` where that is taken.
+/// Returns `fork-t4`, or `fork-t4-2` if that is taken.
 fn free_name(engine: &backstitch_core::Engine, rev: &str) -> backstitch_core::Result<String> {
     let plain: String = rev
         .chars()
@@ -72,7 +72,7 @@ fn free_name(engine: &backstitch_core::Engine, rev: &str) -> backstitch_core::Re
     Ok(names.find(free).unwrap_or(base))
 }
 
-/// The checkpoint that was tagged.
+/// Tags a checkpoint, and returns its id.
 pub async fn tag(handle: &WorkspaceHandle, rev: String, name: String) -> Reply<String> {
     let tagged = handle.act(false, move |WriteAccess { engine, .. }| {
         let node = engine.resolve(&rev)?;
@@ -82,7 +82,7 @@ pub async fn tag(handle: &WorkspaceHandle, rev: String, name: String) -> Reply<S
     Ok(tagged.await?)
 }
 
-/// The checkpoint that is kept for good from now on, or no longer.
+/// Pins or unpins a checkpoint, and returns its id.
 pub async fn pin(handle: &WorkspaceHandle, rev: String, pinned: bool) -> Reply<String> {
     let done = handle.act(false, move |WriteAccess { engine, .. }| {
         let node = engine.resolve(&rev)?;
@@ -92,7 +92,7 @@ pub async fn pin(handle: &WorkspaceHandle, rev: String, pinned: bool) -> Reply<S
     Ok(done.await?)
 }
 
-/// The state now, by hand. Begins the history where there is none.
+/// Records the current state by hand. Starts the history if there is none.
 pub async fn checkpoint(
     handle: &WorkspaceHandle,
     label: Option<String>,

@@ -1,13 +1,13 @@
-//! What another process did, told to the client: lenses are asked for anew, Backstitch's own clients hear of each
-//! checkpoint, an agent that wrote below text that is not saved is announced, and what a command line asks this
-//! editor to carry out is done.
+//! Announces to the client what other processes did. Lenses are refreshed, Backstitch's own clients get each
+//! checkpoint, and the user is warned when an agent wrote below unsaved text. Restores that a command line hands to
+//! this editor are applied.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use backstitch_core::model::{Change, ContentId, Kind, NodeId, OpId, RelPath};
-use backstitch_core::{Entry, Error, LogFilter, OpenText, RequestOutcome, Result, Standing};
+use backstitch_core::{Entry, Error, LogFilter, OpenText, RecorderStatus, RequestOutcome, Result};
 use backstitch_protocol::{DidCheckpoint, DidRewind, Recorder, Status, TimelineChanged};
 use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc::UnboundedReceiver;
@@ -22,67 +22,68 @@ use super::external_changes;
 use super::messages::notice;
 use super::restore;
 use super::session::ServerState;
-use super::store_watcher::StoreNews;
+use super::store_watcher::StoreEvent;
 use super::workspace::{WorkspaceHandle, WriteAccess};
 use crate::to_protocol;
 
-/// Checkpoints told one by one; where more were made meanwhile, the timeline is to be read anew.
-const TOLD: usize = 50;
+/// Maximum number of checkpoints that are announced one by one; after more, the client has to read the timeline
+/// again.
+const MAX_ANNOUNCED: usize = 50;
 
-/// Runs until the server ends.
-pub async fn follow(session: Arc<ServerState>, mut heard: UnboundedReceiver<StoreNews>) {
-    let mut last: HashMap<PathBuf, SeenHistory> = HashMap::new();
-    while let Some(heard) = heard.recv().await {
-        let (StoreNews::Opened(root) | StoreNews::Rang(root)) = &heard;
-        let (root, Some(handle)) = (root.clone(), session.room_at(root)) else {
+/// Handles the events of all stores. Runs until the server ends.
+pub async fn follow(server: Arc<ServerState>, mut events: UnboundedReceiver<StoreEvent>) {
+    let mut last: HashMap<PathBuf, HistoryPosition> = HashMap::new();
+    while let Some(event) = events.recv().await {
+        let (StoreEvent::Opened(root) | StoreEvent::Committed(root)) = &event;
+        let (root, Some(handle)) = (root.clone(), server.handle_at(root)) else {
             continue;
         };
-        session.heed_settings(&handle);
-        if let StoreNews::Opened(_) = heard {
-            // what comes after this is news
-            if let Ok(news) = news(&handle, None).await {
-                last.insert(root, news.seen);
+        server.check_settings(&handle);
+        if let StoreEvent::Opened(_) = event {
+            // later entries are new
+            if let Ok(new) = read_new(&handle, None).await {
+                last.insert(root, new.position);
             }
             continue;
         }
-        session.changed(&handle);
-        tokio::spawn(serve(session.clone(), handle.clone()));
+        server.changed(&handle);
+        tokio::spawn(serve(server.clone(), handle.clone()));
         let since = last.get(&root).copied();
         if since.is_none() {
-            // a store has appeared, perhaps: what was typed before it is taken up
-            buffers::keep_all(&session, &handle, false).await;
+            // a store may have appeared: text typed before it is recorded
+            buffers::record_all(&server, &handle, false).await;
         } else {
-            buffers::written_below(&session, &handle).await;
+            buffers::record_written_below(&server, &handle).await;
         }
-        match news(&handle, since).await {
-            Ok(news) => {
-                if since.is_some_and(|since| news.seen.head < since.head) {
-                    // another history: what is not saved is not in it yet
-                    buffers::keep_all(&session, &handle, false).await;
+        match read_new(&handle, since).await {
+            Ok(new) => {
+                if since.is_some_and(|since| new.position.head < since.head) {
+                    // another history: unsaved text is not in it yet
+                    buffers::record_all(&server, &handle, false).await;
                 }
-                last.insert(root, news.seen);
-                tell(&session, &handle, &news.entries).await;
-                if let Some((which, node)) =
-                    external_changes::restored(&news.entries, news.switched)
+                last.insert(root, new.position);
+                announce(&server, &handle, &new.entries).await;
+                if let Some((affected, node)) =
+                    external_changes::restored(&new.entries, new.switched)
                 {
-                    let followed = external_changes::follow(session.clone(), handle, which, node);
+                    let followed = external_changes::follow(server.clone(), handle, affected, node);
                     tokio::spawn(followed);
                 }
             }
             Err(Error::NoStore(_)) => {
-                // cleared: what is typed begins another
+                // the store was removed: unsaved text starts another one
                 last.remove(&root);
-                buffers::keep_all(&session, &handle, false).await;
+                buffers::record_all(&server, &handle, false).await;
             }
             Err(error) => tracing::info!("{}: {error}", root.display()),
         }
     }
 }
 
-/// Tells whether the files of a workspace are watched, and each time that this changes.
-pub async fn standing(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
-    session.begun().await;
-    if !session.abilities().own.notifications {
+/// Sends the recorder's status of a workspace, now and after each change.
+pub async fn report_recorder(server: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
+    server.wait_until_ready().await;
+    if !server.features().own.notifications {
         return;
     }
     let mut standing = handle.standing();
@@ -90,11 +91,11 @@ pub async fn standing(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
     drop(handle);
     loop {
         let recorder = match &*standing.borrow_and_update() {
-            Standing::Waiting => Recorder::Waiting,
-            Standing::Watching { directories } => Recorder::Watching {
+            RecorderStatus::Waiting => Recorder::Waiting,
+            RecorderStatus::Watching { directories } => Recorder::Watching {
                 directories: *directories,
             },
-            Standing::Failed(reason) => Recorder::Failed {
+            RecorderStatus::Failed(reason) => Recorder::Failed {
                 reason: reason.clone(),
             },
         };
@@ -102,33 +103,36 @@ pub async fn standing(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
             workspace: to_protocol::text(root.as_os_str().as_encoded_bytes()),
             recorder,
         };
-        session.client.send_notification::<Stands>(status).await;
+        server
+            .client
+            .send_notification::<StatusNotification>(status)
+            .await;
         if standing.changed().await.is_err() {
             return;
         }
     }
 }
 
-/// What of a store's history was seen.
+/// Position up to which a store's history was handled.
 #[derive(Clone, Copy, Debug)]
-struct SeenHistory {
+struct HistoryPosition {
     head: NodeId,
     operation: Option<OpId>,
 }
 
-/// What happened since something was seen.
+/// Events since a position.
 struct Since {
-    seen: SeenHistory,
-    /// Oldest first; none where nothing was seen before.
+    position: HistoryPosition,
+    /// Oldest first; empty if there was no position before.
     entries: Vec<Entry>,
-    /// Somebody went to another branch.
+    /// True if another branch was checked out.
     switched: bool,
 }
 
-async fn news(handle: &WorkspaceHandle, since: Option<SeenHistory>) -> Result<Since> {
+async fn read_new(handle: &WorkspaceHandle, since: Option<HistoryPosition>) -> Result<Since> {
     let asked = handle.ask(move |engine| {
         let newest = engine.log(&LogFilter {
-            limit: Some(if since.is_some() { TOLD } else { 1 }),
+            limit: Some(if since.is_some() { MAX_ANNOUNCED } else { 1 }),
             all_branches: true,
             ..LogFilter::default()
         })?;
@@ -137,10 +141,10 @@ async fn news(handle: &WorkspaceHandle, since: Option<SeenHistory>) -> Result<Si
         let new = |entry: &Entry| since.is_some_and(|last| entry.node.id > last.head);
         let mut entries: Vec<Entry> = newest.into_iter().filter(new).collect();
         entries.reverse();
-        let seen = since.and_then(|seen| seen.operation);
+        let seen = since.and_then(|position| position.operation);
         let (operation, switched) = external_changes::done_since(engine, seen)?;
         Ok(Since {
-            seen: SeenHistory { head, operation },
+            position: HistoryPosition { head, operation },
             entries,
             switched: switched && since.is_some(),
         })
@@ -148,41 +152,54 @@ async fn news(handle: &WorkspaceHandle, since: Option<SeenHistory>) -> Result<Si
     asked.await
 }
 
-async fn tell(session: &Arc<ServerState>, handle: &Arc<WorkspaceHandle>, entries: &[Entry]) {
-    let wants = session.abilities().own.notifications;
+async fn announce(server: &Arc<ServerState>, handle: &Arc<WorkspaceHandle>, entries: &[Entry]) {
+    let wants = server.features().own.notifications;
     let workspace = to_protocol::path(handle.root());
     for entry in entries {
-        under(session, handle, entry).await;
+        warn_unsaved_below(server, handle, entry).await;
         if wants {
             let made = DidCheckpoint {
                 workspace: workspace.clone(),
                 checkpoint: to_protocol::checkpoint(entry),
             };
-            session.client.send_notification::<Made>(made).await;
+            server
+                .client
+                .send_notification::<CheckpointNotification>(made)
+                .await;
             if let Some(operation) = &entry.operation {
                 let rewound = DidRewind {
                     workspace: workspace.clone(),
                     operation: to_protocol::operation(operation),
                     checkpoint: entry.node.id.to_string(),
                 };
-                session.client.send_notification::<Rewound>(rewound).await;
+                server
+                    .client
+                    .send_notification::<RewindNotification>(rewound)
+                    .await;
             }
         }
     }
     if wants {
         let changed = TimelineChanged { workspace };
-        session.client.send_notification::<Longer>(changed).await;
+        server
+            .client
+            .send_notification::<TimelineNotification>(changed)
+            .await;
     }
 }
 
-/// An agent wrote to files whose documents have text that is not saved: it is kept at that checkpoint, and said.
-async fn under(session: &Arc<ServerState>, handle: &Arc<WorkspaceHandle>, entry: &Entry) {
+/// Records unsaved text of files that an agent wrote to at the agent's checkpoint, and warns the user.
+async fn warn_unsaved_below(
+    server: &Arc<ServerState>,
+    handle: &Arc<WorkspaceHandle>,
+    entry: &Entry,
+) {
     if entry.node.kind != Kind::Step {
         return;
     }
     let mut kept: Vec<(RelPath, Document)> = Vec::new();
     let mut done: Vec<String> = Vec::new();
-    for (_, document) in session.documents.of(handle) {
+    for (_, document) in server.documents.of(handle) {
         let Some(place) = &document.place else {
             continue;
         };
@@ -210,8 +227,8 @@ async fn under(session: &Arc<ServerState>, handle: &Arc<WorkspaceHandle>, entry:
     });
     let kept = keeping.await.map(|()| node);
     let agent = entry.session.as_ref().map(|s| s.agent.as_str());
-    let said = notice::written_below(agent, &done, kept);
-    session.say(MessageType::Warning, said);
+    let message = notice::written_below(agent, &done, kept);
+    server.say(MessageType::Warning, message);
 }
 
 fn touches(change: &Change, path: &RelPath) -> bool {
@@ -219,8 +236,8 @@ fn touches(change: &Change, path: &RelPath) -> bool {
     states.any(|placed| placed.path == *path)
 }
 
-/// Whether a document holds what somebody typed: not what was loaded or saved, nor what is on disk, nor what was
-/// there before or after this step, which the editor may have read in between.
+/// True if a document has text that the user typed: neither loaded nor saved, nor on disk, nor the state before or
+/// after this step, which the editor may have read in between.
 fn is_typed(document: &Document, change: &Change, root: &Path) -> bool {
     if document.text == document.saved {
         return false;
@@ -234,15 +251,15 @@ fn is_typed(document: &Document, change: &Change, root: &Path) -> bool {
     !read && document::read(&root.join(place.path.to_path())).as_ref() != Some(&text)
 }
 
-/// Carries out what another process asks of this editor.
-async fn serve(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
-    let _one_by_one = handle.serving.lock().await;
-    let (session, handle) = (&session, &handle);
+/// Applies restores that other processes hand to this editor.
+async fn serve(server: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
+    let _guard = handle.serving.lock().await;
+    let (server, handle) = (&server, &handle);
     let taken = handle.act(false, |WriteAccess { engine, lease }| {
         engine.take_requests(&lease)
     });
     for mut handed in taken.await.unwrap_or_default() {
-        let open = OpenDocuments::of(session, handle);
+        let open = OpenDocuments::of(server, handle);
         let id = handed.id;
         handed.request.unreadable = open.unreadable(handle.root());
         let done = handle.act(false, move |WriteAccess { engine, .. }| {
@@ -257,15 +274,15 @@ async fn serve(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
         let Ok((mut answer, texts)) = done.await else {
             continue;
         };
-        let unseen = editing::apply(session, handle, texts, EditWait::Another).await;
-        (answer.not_taken, answer.awaited) = (unseen.not_taken, unseen.awaited);
+        let unconfirmed = editing::apply(server, handle, texts, EditWait::Another).await;
+        (answer.not_taken, answer.awaited) = (unconfirmed.not_taken, unconfirmed.awaited);
         let answered = handle.act(false, move |WriteAccess { engine, .. }| {
             engine.answer_request(id, &answer)
         });
         if let Err(error) = answered.await {
             tracing::warn!("a request of another process: {error}");
         }
-        session.changed(handle);
+        server.changed(handle);
     }
 }
 
@@ -282,7 +299,15 @@ macro_rules! notification {
     };
 }
 
-notification!(Made, DidCheckpoint, "backstitch/didCheckpoint");
-notification!(Rewound, DidRewind, "backstitch/didRewind");
-notification!(Longer, TimelineChanged, "backstitch/timelineChanged");
-notification!(Stands, Status, "backstitch/status");
+notification!(
+    CheckpointNotification,
+    DidCheckpoint,
+    "backstitch/didCheckpoint"
+);
+notification!(RewindNotification, DidRewind, "backstitch/didRewind");
+notification!(
+    TimelineNotification,
+    TimelineChanged,
+    "backstitch/timelineChanged"
+);
+notification!(StatusNotification, Status, "backstitch/status");

@@ -1,6 +1,6 @@
-//! Large answers on their way out. The transport keeps an answer as a tree of values, which for thousands of
-//! lenses costs several times what their text does. So a handler leaves the text here and answers with a ticket,
-//! and the text takes the ticket's place in what is written. Nothing else that goes out is changed.
+//! Large answers on their way out. The transport keeps an answer as a tree of values, which for thousands of lenses
+//! costs several times the memory of their text. So a handler leaves the text here and answers with a ticket; the
+//! writer replaces the ticket by the text. All other output is unchanged.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -11,10 +11,10 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::io::AsyncWrite;
 
-/// Below this the tree is no worse.
-const LARGE: usize = 4096;
-/// More answers than can be under way. What is older belongs to requests that were called off.
-const KEPT: usize = 2 * super::AT_ONCE;
+/// Below this length in bytes the tree costs no more than the text.
+const LARGE_ANSWER: usize = 4096;
+/// More answers than can be under way. Older ones belong to cancelled requests.
+const MAX_KEPT: usize = 2 * super::MAX_CONCURRENT;
 const TICKET: &str = "backstitch:answer:";
 
 /// Texts of answers, by the numbers of their tickets.
@@ -28,10 +28,10 @@ struct Texts {
 }
 
 impl Outgoing {
-    /// What a handler answers with.
+    /// Returns the value that a handler answers with.
     pub fn answer(&self, answer: &impl Serialize) -> Value {
         match serde_json::to_string(answer) {
-            Ok(text) if text.len() >= LARGE => Value::String(self.keep(text)),
+            Ok(text) if text.len() >= LARGE_ANSWER => Value::String(self.keep(text)),
             _ => serde_json::to_value(answer).unwrap_or_default(),
         }
     }
@@ -41,7 +41,7 @@ impl Outgoing {
         texts.next += 1;
         let number = texts.next;
         texts.kept.push_back((number, text));
-        if texts.kept.len() > KEPT {
+        if texts.kept.len() > MAX_KEPT {
             texts.kept.pop_front();
         }
         format!("{TICKET}{number}")
@@ -54,16 +54,16 @@ impl Outgoing {
     }
 }
 
-/// What the transport writes to.
+/// Writer for the transport.
 #[derive(Debug)]
 pub struct ResponseWriter<W> {
     to: W,
     outgoing: Arc<Outgoing>,
-    /// The start of a message whose end has not come yet.
-    begun: Vec<u8>,
-    /// What goes out next, and how much of the first has gone.
+    /// Start of an incomplete message.
+    partial: Vec<u8>,
+    /// Parts to write, and the number of bytes of the first that are written.
     queue: VecDeque<Vec<u8>>,
-    gone: usize,
+    written: usize,
 }
 
 impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
@@ -71,33 +71,34 @@ impl<W: AsyncWrite + Unpin> ResponseWriter<W> {
         Self {
             to,
             outgoing,
-            begun: Vec::new(),
+            partial: Vec::new(),
             queue: VecDeque::new(),
-            gone: 0,
+            written: 0,
         }
     }
 
-    /// Queues the whole messages among what was begun.
-    fn sort(&mut self) {
-        while let Some((body, end)) = frame(&self.begun) {
-            match spliced(&self.begun[body..end], &self.outgoing) {
+    /// Queues the complete messages.
+    fn queue_messages(&mut self) {
+        while let Some((body, end)) = frame(&self.partial) {
+            match spliced(&self.partial[body..end], &self.outgoing) {
                 Some(parts) => self.queue.extend(parts),
-                None => self.queue.push_back(self.begun[..end].to_vec()),
+                None => self.queue.push_back(self.partial[..end].to_vec()),
             }
-            self.begun.drain(..end);
+            self.partial.drain(..end);
         }
     }
 
     fn poll_empty(&mut self, context: &mut Context<'_>) -> Poll<std::io::Result<()>> {
         while let Some(first) = self.queue.front() {
-            let written = ready!(Pin::new(&mut self.to).poll_write(context, &first[self.gone..]))?;
+            let written =
+                ready!(Pin::new(&mut self.to).poll_write(context, &first[self.written..]))?;
             if written == 0 {
                 return Poll::Ready(Err(std::io::ErrorKind::WriteZero.into()));
             }
-            self.gone += written;
-            if self.gone == first.len() {
+            self.written += written;
+            if self.written == first.len() {
                 self.queue.pop_front();
-                self.gone = 0;
+                self.written = 0;
             }
         }
         Poll::Ready(Ok(()))
@@ -110,10 +111,10 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for ResponseWriter<W> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<std::io::Result<usize>> {
-        // one that does not read is not written for
+        // a client that does not read gets no more data
         ready!(self.poll_empty(context))?;
-        self.begun.extend_from_slice(bytes);
-        self.sort();
+        self.partial.extend_from_slice(bytes);
+        self.queue_messages();
         Poll::Ready(Ok(bytes.len()))
     }
 
@@ -134,7 +135,7 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for ResponseWriter<W> {
     }
 }
 
-/// Where the body of the first message begins and ends, once it is whole.
+/// Returns the start and the end of the first message's body, once it is complete.
 fn frame(bytes: &[u8]) -> Option<(usize, usize)> {
     const END: &[u8] = b"\r\n\r\n";
     let body = bytes.windows(END.len()).position(|w| w == END)? + END.len();
@@ -144,7 +145,7 @@ fn frame(bytes: &[u8]) -> Option<(usize, usize)> {
     (end <= bytes.len()).then_some((body, end))
 }
 
-/// The message with the text in the ticket's place. None: it has no ticket.
+/// Replaces the ticket in a message by its text; None if it has no ticket.
 fn spliced(body: &[u8], outgoing: &Outgoing) -> Option<[Vec<u8>; 2]> {
     const BEFORE: &str = r#"{"jsonrpc":"2.0","result":"#;
     let rest = body.strip_prefix(BEFORE.as_bytes())?;
@@ -167,7 +168,7 @@ mod tests {
 
     use super::*;
 
-    /// What goes out for these messages, however they are cut.
+    /// Returns the output for these messages, written in chunks of `cut` bytes.
     fn out(outgoing: &Arc<Outgoing>, messages: &[Value], cut: usize) -> Vec<Value> {
         let framed = messages.iter().map(|message| {
             let body = message.to_string();
@@ -214,9 +215,9 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_nobody_fetched_are_forgotten() {
+    fn old_answers_are_dropped() {
         let outgoing = Outgoing::default();
-        for _ in 0..=KEPT {
+        for _ in 0..=MAX_KEPT {
             outgoing.keep(String::new());
         }
         assert_eq!(outgoing.take(1), None);

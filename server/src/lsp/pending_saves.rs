@@ -1,4 +1,4 @@
-//! Files that a rewind changed in the editor alone, and that were closed without being saved.
+//! Files that a rewind changed in the editor only, and whose documents were closed without a save.
 
 use std::sync::Arc;
 
@@ -15,14 +15,14 @@ use super::session::ServerState;
 use super::views;
 use super::workspace::{WorkspaceHandle, WriteAccess};
 
-/// A document was closed that shows what a rewind did. `text`: what it had, with what was typed since.
-pub async fn closed(
-    session: &Arc<ServerState>,
+/// Asks about a document that showed a restored text when it was closed. `text`: its text, including later typing.
+pub async fn on_closed(
+    server: &Arc<ServerState>,
     handle: &Arc<WorkspaceHandle>,
     save: &PendingSave,
     text: Option<Vec<u8>>,
 ) {
-    if let Some(write) = ask(session, &notice::closed(save)).await {
+    if let Some(write) = ask(server, &notice::closed(save)).await {
         let path = save.path.clone();
         let settled = handle.act(false, move |WriteAccess { engine, .. }| {
             let how = if write {
@@ -30,16 +30,16 @@ pub async fn closed(
             } else {
                 PendingChoice::Forget
             };
-            engine.settle_pending(&path, &how).map(|_| ())
+            engine.resolve_pending(&path, &how).map(|_| ())
         });
-        told(session, handle, save, settled.await);
+        report_outcome(server, handle, save, settled.await);
     }
 }
 
-/// Whether it is to be written. Without an answer it goes on waiting, and `status` says so.
-async fn ask(session: &Arc<ServerState>, question: &str) -> Option<bool> {
+/// Asks whether the file is to be written. Without an answer it stays pending, and `status` shows it.
+async fn ask(server: &Arc<ServerState>, question: &str) -> Option<bool> {
     let answers = [choice::WRITE, choice::FORGET];
-    let chosen = super::ask::ask(session, MessageType::Warning, question, &answers).await;
+    let chosen = super::ask::ask(server, MessageType::Warning, question, &answers).await;
     match chosen.as_deref() {
         Some(choice::WRITE) => Some(true),
         Some(choice::FORGET) => Some(false),
@@ -47,37 +47,42 @@ async fn ask(session: &Arc<ServerState>, question: &str) -> Option<bool> {
     }
 }
 
-fn told(session: &ServerState, handle: &WorkspaceHandle, save: &PendingSave, settled: Result<()>) {
+fn report_outcome(
+    server: &ServerState,
+    handle: &WorkspaceHandle,
+    save: &PendingSave,
+    settled: Result<()>,
+) {
     if let Err(error) = settled {
-        session.say(
+        server.say(
             MessageType::Error,
             format!("{}: {error}", save.path.display()),
         );
     }
-    session.changed(handle);
+    server.changed(handle);
 }
 
-/// For each workspace that is opened, until the server ends.
-pub async fn follow(
-    session: Arc<ServerState>,
-    mut opened: UnboundedReceiver<Arc<WorkspaceHandle>>,
-) {
+/// Handles each workspace that is opened, until the server ends.
+pub async fn follow(server: Arc<ServerState>, mut opened: UnboundedReceiver<Arc<WorkspaceHandle>>) {
     while let Some(handle) = opened.recv().await {
-        tokio::spawn(notifications::standing(session.clone(), handle.clone()));
-        tokio::spawn(left(session.clone(), handle));
+        tokio::spawn(notifications::report_recorder(
+            server.clone(),
+            handle.clone(),
+        ));
+        tokio::spawn(offer_leftovers(server.clone(), handle));
     }
 }
 
-/// What an editor that is gone had not saved is shown to who opens the workspace next.
-async fn left(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
-    session.begun().await;
-    let waiting = handle.ask(|engine| engine.left_waiting()).await;
+/// Offers the unsaved text of editors that ended to the next editor that opens the workspace.
+async fn offer_leftovers(server: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
+    server.wait_until_ready().await;
+    let waiting = handle.ask(|engine| engine.orphaned_saves()).await;
     for save in waiting.unwrap_or_default() {
-        left_waiting(&session, &handle, &save).await;
+        offer_pending(&server, &handle, &save).await;
     }
-    // what was asked about as a file that waits, and not answered, is not asked about as text, too
+    // a file that waits for a save, and whose question was not answered, is not offered as text, too
     let found = handle.ask(|engine| {
-        let waits = engine.left_waiting()?;
+        let waits = engine.orphaned_saves()?;
         let is_outcome = |o: &Orphan| {
             let outcome =
                 |p: &PendingSave| p.path == o.path && p.wanted.content() == Some(o.content);
@@ -85,7 +90,7 @@ async fn left(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
         };
         let mut left = engine.orphan_buffers()?;
         left.retain(|orphan| !is_outcome(orphan));
-        // it was saved all the same, or somebody else has written just that
+        // saved all the same, or written by another process
         let root = engine.root().to_path_buf();
         let on_disk = |orphan: &Orphan| document::read(&root.join(orphan.path.to_path()));
         let is_there = |o: &Orphan| on_disk(o).is_some_and(|f| ContentId::of(&f) == o.content);
@@ -99,15 +104,15 @@ async fn left(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
         let path = orphan.path.display();
         let question = notice::left_text(&orphan);
         let answers = [choice::SHOW_TEXT, choice::FORGET_TEXT];
-        let chosen = super::ask::ask(&session, MessageType::Warning, &question, &answers).await;
+        let chosen = super::ask::ask(&server, MessageType::Warning, &question, &answers).await;
         let outcome = match chosen.as_deref() {
             Some(choice::SHOW_TEXT) => {
-                // with a checkpoint it stays in the history, whatever becomes of the view
+                // the checkpoint keeps it in the history, even if the view is closed
                 let taken = handle.act(false, move |WriteAccess { engine, .. }| {
                     engine.keep_orphan(&orphan, notice::LEFT_TEXT)
                 });
                 match taken.await {
-                    Ok(Some(text)) => views::unsaved(&session, &text.path, &text.text).await,
+                    Ok(Some(text)) => views::unsaved(&server, &text.path, &text.text).await,
                     Ok(None) => Ok(()),
                     Err(error) => Err(error.into()),
                 }
@@ -118,23 +123,22 @@ async fn left(session: Arc<ServerState>, handle: Arc<WorkspaceHandle>) {
                 });
                 forgotten.await.map_err(Into::into)
             }
-            // asked again next time
+            // the next start asks again
             _ => Ok(()),
         };
         if let Err(failure) = outcome {
-            session.say(MessageType::Error, format!("{path}: {}", failure.text()));
+            server.say(MessageType::Error, format!("{path}: {}", failure.text()));
         }
     }
 }
 
-/// What a rewind did to a document whose editor is gone. What was typed into it since goes with it, where it is
-/// written.
-async fn left_waiting(
-    session: &Arc<ServerState>,
+/// Asks about a restored document whose editor ended. If the file is written, text that was typed since is included.
+async fn offer_pending(
+    server: &Arc<ServerState>,
     handle: &Arc<WorkspaceHandle>,
     save: &PendingSave,
 ) {
-    let Some(write) = ask(session, &notice::left_waiting(save)).await else {
+    let Some(write) = ask(server, &notice::left_waiting(save)).await else {
         return;
     };
     let waits = save.clone();
@@ -142,21 +146,21 @@ async fn left_waiting(
         let left = engine.orphan_buffers()?;
         let orphan = left.into_iter().find(|orphan| orphan.path == waits.path);
         if write {
-            // whatever becomes of it in the file, what was typed is in the history
+            // the history has the typed text, whatever happens to the file
             let kept = orphan.map(|orphan| engine.keep_orphan(&orphan, notice::LEFT_TEXT));
             let text = kept.transpose()?.flatten().map(|open| open.text);
-            engine.settle_pending(&waits.path, &PendingChoice::WriteNow(text))?;
+            engine.resolve_pending(&waits.path, &PendingChoice::WriteNow(text))?;
         } else {
-            engine.settle_pending(&waits.path, &PendingChoice::Forget)?;
-            // nothing was typed into it: it is the outcome that is not wanted
+            engine.resolve_pending(&waits.path, &PendingChoice::Forget)?;
+            // nothing was typed: the orphaned text is the outcome that the user does not want
             if let Some(orphan) = orphan.filter(|o| Some(o.content) == waits.wanted.content()) {
                 engine.forget(&orphan)?;
             }
         }
         Ok(())
     });
-    told(session, handle, save, settled.await);
+    report_outcome(server, handle, save, settled.await);
     if write {
-        editing::follow_disk(session, handle, save).await;
+        editing::follow_disk(server, handle, save).await;
     }
 }

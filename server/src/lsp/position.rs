@@ -1,22 +1,22 @@
-//! Positions in a text: LSP's lines and code units, and where they are in a rope. Pure. A position beyond
-//! the end of its line means that end, as the protocol says; one beyond the text, or inside a character,
-//! is moved to the nearest place before it.
+//! Positions in a text: LSP's lines and code units, and their places in a rope. Pure. As the protocol says, a
+//! position beyond its line is the line's end. One beyond the text, or inside a character, moves to the nearest place
+//! before it.
 
 use ropey::Rope;
 use tower_lsp::gen_lsp_types::{GeneralClientCapabilities, Position, PositionEncodingKind, Range};
 
-/// What a `character` counts.
+/// Unit of a position's `character`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Encoding {
     Utf8,
-    /// What every client knows.
+    /// Supported by every client.
     #[default]
     Utf16,
     Utf32,
 }
 
 impl Encoding {
-    /// The cheapest of those that the client offers.
+    /// Returns the cheapest encoding that the client offers.
     pub fn agreed(general: Option<&GeneralClientCapabilities>) -> Self {
         let offered = general.and_then(|general| general.position_encodings.as_ref());
         let offers = |kind: &PositionEncodingKind| offered.is_some_and(|all| all.contains(kind));
@@ -37,7 +37,7 @@ impl Encoding {
         }
     }
 
-    /// How many units a text takes.
+    /// Returns the length of a text in units.
     pub fn units(self, text: &str) -> usize {
         match self {
             Self::Utf8 => text.len(),
@@ -46,7 +46,7 @@ impl Encoding {
         }
     }
 
-    /// The char index of a position.
+    /// Returns the char index of a position.
     pub fn char_at(self, rope: &Rope, position: Position) -> usize {
         let line = usize::try_from(position.line).unwrap_or(usize::MAX);
         if line >= rope.len_lines() {
@@ -77,7 +77,7 @@ impl Encoding {
         Position::new(number(line), number(units))
     }
 
-    /// The char indices of a range; turned round where its end stands before its start.
+    /// Returns the char indices of a range; swapped if its end is before its start.
     pub fn chars(self, rope: &Rope, range: Range) -> std::ops::Range<usize> {
         let (a, b) = (
             self.char_at(rope, range.start),
@@ -87,7 +87,7 @@ impl Encoding {
     }
 }
 
-/// How many chars end the line.
+/// Returns the number of chars of the line end.
 fn ending(line: ropey::RopeSlice<'_>) -> usize {
     let count = line.len_chars();
     let last = |back: usize| count.checked_sub(back).map(|at| line.char(at));
@@ -98,12 +98,12 @@ fn ending(line: ropey::RopeSlice<'_>) -> usize {
     }
 }
 
-/// A line or column as the protocol writes it.
+/// Converts a line or column to the protocol's type.
 pub fn number(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// The start of a line.
+/// Returns the start of a line.
 pub fn line_start(line: usize) -> Position {
     Position::new(number(line), 0)
 }
@@ -152,7 +152,7 @@ mod tests {
         fn a_position_leads_back(text in "[a-cé𝄞\r\n]{0,40}", at in 0_usize..50) {
             let rope = Rope::from_str(&text);
             let at = at.min(rope.len_chars());
-            // between the two halves of an end of line there is no position
+            // between the two halves of a line end there is no position
             prop_assume!(at == 0 || at >= rope.len_chars() || (rope.char(at - 1), rope.char(at)) != ('\r', '\n'));
             for encoding in ALL {
                 let position = encoding.position(&rope, at);

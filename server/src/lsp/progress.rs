@@ -1,5 +1,5 @@
-//! `$/progress` for work that takes long, with a way to call it off: shown once it has taken a while, for clients
-//! that show it at all. What has begun to change files is carried through whatever is called off.
+//! `$/progress` and cancellation of long work. Progress is shown after a delay, to clients that support it. Once
+//! files change, the work runs to its end in spite of a cancellation.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -18,100 +18,106 @@ use tower_lsp::jsonrpc::Id;
 use super::messages::progress as messages;
 use super::session::ServerState;
 
-/// What is done within this is not worth a word.
-const AFTER: Duration = Duration::from_millis(500);
-/// How often it is told how far it is.
-const STEP: Duration = Duration::from_millis(200);
+/// Work that is done within this time shows no progress.
+const SHOW_AFTER: Duration = Duration::from_millis(500);
+/// Interval of progress reports.
+const REPORT_INTERVAL: Duration = Duration::from_millis(200);
 
 tokio::task_local! {
-    /// Of the request behind what is done.
-    pub static CALLED_OFF: Arc<Cancellation>;
+    /// Cancellation of the request that the current task works for.
+    pub static CANCELLATION: Arc<Cancellation>;
 }
 
-/// Whether a request was cancelled: looked at before anything is done, and by who waits for an answer.
+/// Cancellation of a request: checked before anything is done, and while waiting for an answer.
 #[derive(Debug, Default)]
 pub struct Cancellation {
-    /// Also set where its progress was called off.
-    off: Arc<AtomicBool>,
+    /// Also set if the progress was cancelled.
+    flag: Arc<AtomicBool>,
     cancelled: AtomicBool,
-    told: Notify,
+    notify: Notify,
 }
 
 impl Cancellation {
-    fn call(&self) {
-        self.off.store(true, Ordering::Relaxed);
+    fn cancel(&self) {
+        self.flag.store(true, Ordering::Relaxed);
         self.cancelled.store(true, Ordering::Relaxed);
-        self.told.notify_waiters();
+        self.notify.notify_waiters();
     }
 }
 
-/// Set when the request behind this is cancelled.
-pub fn off() -> Arc<AtomicBool> {
-    let off = CALLED_OFF.try_with(|called| called.off.clone());
-    off.unwrap_or_default()
+/// Returns the flag that is set when the current request is cancelled.
+pub fn cancel_flag() -> Arc<AtomicBool> {
+    let flag = CANCELLATION.try_with(|cancellation| cancellation.flag.clone());
+    flag.unwrap_or_default()
 }
 
-/// Whether the request behind this was cancelled: LSP has an error for that.
+/// True if the current request was cancelled, for which LSP has an error of its own.
 pub fn is_cancelled() -> bool {
-    let cancelled = CALLED_OFF.try_with(|called| called.cancelled.load(Ordering::Relaxed));
+    let cancelled =
+        CANCELLATION.try_with(|cancellation| cancellation.cancelled.load(Ordering::Relaxed));
     cancelled.unwrap_or_default()
 }
 
-/// Waits until the request behind this is cancelled.
-pub async fn called_off() {
-    let Ok(called) = CALLED_OFF.try_with(Arc::clone) else {
+/// Waits until the current request is cancelled.
+pub async fn wait_for_cancellation() {
+    let Ok(cancellation) = CANCELLATION.try_with(Arc::clone) else {
         return std::future::pending().await;
     };
-    let told = called.told.notified();
-    if !called.cancelled.load(Ordering::Relaxed) {
-        told.await;
+    let notified = cancellation.notify.notified();
+    if !cancellation.cancelled.load(Ordering::Relaxed) {
+        notified.await;
     }
 }
 
-/// A request that answers what was done, also where it was cancelled too late.
+/// A request that always answers its result, even if it was cancelled too late.
 #[derive(Debug)]
-pub struct Carried {
-    session: Arc<ServerState>,
+pub struct TrackedRequest {
+    server: Arc<ServerState>,
     id: Id,
-    pub off: Arc<Cancellation>,
+    pub cancellation: Arc<Cancellation>,
 }
 
-impl Carried {
-    pub fn begin(session: &Arc<ServerState>, id: Id) -> Self {
-        let off = Arc::<Cancellation>::default();
-        session.running.requests.insert(id.clone(), off.clone());
-        let session = session.clone();
-        Self { session, id, off }
+impl TrackedRequest {
+    pub fn begin(server: &Arc<ServerState>, id: Id) -> Self {
+        let cancellation = Arc::<Cancellation>::default();
+        let requests = &server.running.requests;
+        requests.insert(id.clone(), cancellation.clone());
+        let server = server.clone();
+        Self {
+            server,
+            id,
+            cancellation,
+        }
     }
 }
 
-impl Drop for Carried {
+impl Drop for TrackedRequest {
     fn drop(&mut self) {
-        // the server may be ending: what has not begun does not begin any more
-        self.off.call();
-        self.session.running.requests.remove(&self.id);
+        // the server may be ending: work that has not begun must not begin
+        self.cancellation.cancel();
+        self.server.running.requests.remove(&self.id);
     }
 }
 
-/// The work that can be called off, by the tokens that the client knows it under, and by its requests.
+/// Cancellable work, by the client's progress tokens and by its requests.
 #[derive(Debug, Default)]
 pub struct Running {
     count: AtomicU32,
-    off: DashMap<String, Arc<AtomicBool>>,
+    flags: DashMap<String, Arc<AtomicBool>>,
     requests: DashMap<Id, Arc<Cancellation>>,
 }
 
 impl Running {
-    /// The client does not wait for a request any more. Whether that is one that answers itself.
-    pub fn call_off(&self, id: &Id) -> bool {
+    /// Cancels a request. Returns true if the request answers by itself.
+    pub fn cancel_request(&self, id: &Id) -> bool {
         let found = self.requests.get(id);
-        found.map(|off| off.call()).is_some()
+        found.map(|request| request.cancel()).is_some()
     }
 
-    /// The client's user does not want it any more.
-    pub fn cancel(&self, token: &ProgressToken) {
-        if let Some(off) = self.off.get(&name(token)) {
-            off.store(true, Ordering::Relaxed);
+    /// Cancels the work of a progress token.
+    pub fn cancel_work(&self, token: &ProgressToken) {
+        if let Some(flag) = self.flags.get(&name(token)) {
+            flag.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -123,30 +129,30 @@ fn name(token: &ProgressToken) -> String {
     }
 }
 
-/// A piece of work as the engine tells of it.
+/// Handle through which a piece of work reports progress.
 #[derive(Clone, Debug)]
 pub struct WorkDone {
-    far: Arc<watch::Sender<Option<Progress>>>,
-    off: Arc<AtomicBool>,
+    progress: Arc<watch::Sender<Option<Progress>>>,
+    flag: Arc<AtomicBool>,
 }
 
 impl WorkDone {
-    /// Has an engine tell how far it is, and end when it is called off, until the guard is dropped.
-    pub fn tell<'e>(&self, engine: &'e mut Engine) -> ReportingEngine<'e> {
-        let far = self.far.clone();
+    /// Reports the engine's progress and lets it be cancelled, until the guard is dropped.
+    pub fn reporting<'e>(&self, engine: &'e mut Engine) -> ReportingEngine<'e> {
+        let sender = self.progress.clone();
         engine.on_progress(move |progress| {
-            far.send_replace(Some(progress));
+            sender.send_replace(Some(progress));
         });
-        engine.call_off_with(self.off.clone());
+        engine.call_off_with(self.flag.clone());
         ReportingEngine(engine)
     }
 
-    pub fn far(&self, progress: Progress) {
-        self.far.send_replace(Some(progress));
+    pub fn report(&self, progress: Progress) {
+        self.progress.send_replace(Some(progress));
     }
 }
 
-/// An engine that tells.
+/// An engine that reports its progress.
 #[derive(Debug)]
 pub struct ReportingEngine<'e>(&'e mut Engine);
 
@@ -165,53 +171,53 @@ impl std::ops::DerefMut for ReportingEngine<'_> {
 
 impl Drop for ReportingEngine<'_> {
     fn drop(&mut self) {
-        self.0.tell_nobody();
+        self.0.clear_progress();
     }
 }
 
-/// Runs a piece of work, and shows it where it takes long. `off`: set by whoever else may call it off.
+/// Runs a piece of work, and shows its progress if it takes long. `flag`: cancels it.
 pub async fn with<T, W: Future<Output = T>>(
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
     title: String,
-    off: Arc<AtomicBool>,
+    flag: Arc<AtomicBool>,
     work: impl FnOnce(WorkDone) -> W,
 ) -> T {
-    let (far, heard) = watch::channel(None);
+    let (progress, receiver) = watch::channel(None);
     let shown = WorkDone {
-        far: Arc::new(far),
-        off: off.clone(),
+        progress: Arc::new(progress),
+        flag: flag.clone(),
     };
     let work = work(shown);
-    if !session.abilities().progress {
+    if !server.features().progress {
         return work.await;
     }
-    let teller = tokio::spawn(tell(session.clone(), title, off, heard));
+    let reporter = tokio::spawn(show(server.clone(), title, flag, receiver));
     let done = work.await;
-    // the teller ends by itself: its channel is closed with the work
-    drop(teller);
+    // the reporter ends by itself, since its channel closes with the work
+    drop(reporter);
     done
 }
 
-async fn tell(
-    session: Arc<ServerState>,
+async fn show(
+    server: Arc<ServerState>,
     title: String,
-    off: Arc<AtomicBool>,
-    mut far: watch::Receiver<Option<Progress>>,
+    flag: Arc<AtomicBool>,
+    mut progress: watch::Receiver<Option<Progress>>,
 ) {
-    let over = async |far: &mut watch::Receiver<Option<Progress>>, limit| {
-        let closed = async { while far.changed().await.is_ok() {} };
+    let over = async |progress: &mut watch::Receiver<Option<Progress>>, limit| {
+        let closed = async { while progress.changed().await.is_ok() {} };
         tokio::time::timeout(limit, closed).await.is_ok()
     };
-    if over(&mut far, AFTER).await {
+    if over(&mut progress, SHOW_AFTER).await {
         return;
     }
-    let number = session.running.count.fetch_add(1, Ordering::Relaxed);
+    let number = server.running.count.fetch_add(1, Ordering::Relaxed);
     let token = ProgressToken::String(format!("backstitch-{number}"));
-    session.running.off.insert(name(&token), off);
+    server.running.flags.insert(name(&token), flag);
     let create = WorkDoneProgressCreateParams {
         token: token.clone(),
     };
-    let created = session
+    let created = server
         .client
         .send_request::<WorkDoneProgressCreateRequest>(create);
     if matches!(
@@ -220,20 +226,20 @@ async fn tell(
     ) {
         let say = async |value: Value| {
             let params = json!({ "token": name(&token), "value": value });
-            session
+            server
                 .client
                 .send_notification::<ProgressNotification>(params)
                 .await;
         };
         say(json!({ "kind": "begin", "title": title, "cancellable": true })).await;
-        while !over(&mut far, STEP).await {
-            let now = *far.borrow();
+        while !over(&mut progress, REPORT_INTERVAL).await {
+            let now = *progress.borrow();
             if let Some(now) = now {
                 let percentage = now
                     .total
                     .filter(|total| *total > 0)
                     .map(|total| (now.done * 100 / total).min(100));
-                let mut report = json!({ "kind": "report", "message": messages::far(&now) });
+                let mut report = json!({ "kind": "report", "message": messages::report(&now) });
                 if let Some(percentage) = percentage {
                     report["percentage"] = percentage.into();
                 }
@@ -242,7 +248,7 @@ async fn tell(
         }
         say(json!({ "kind": "end" })).await;
     }
-    session.running.off.remove(&name(&token));
+    server.running.flags.remove(&name(&token));
 }
 
 /// `$/progress`, whose value has three forms.

@@ -1,5 +1,5 @@
-//! The custom requests of Backstitch's own clients: their parameters, and their answers in the shapes that the
-//! command line's JSON has. Decides nothing.
+//! The custom requests of Backstitch's own clients. Their answers have the shapes of the command line's JSON. Makes
+//! no decisions.
 
 use std::sync::Arc;
 
@@ -24,20 +24,20 @@ use super::{spans, views};
 use crate::file_changes::FileChange;
 use crate::to_protocol;
 
-/// Rows of a page, where none are asked for.
-const PAGE: usize = 200;
-/// However many are asked for.
-const MOST: usize = 100_000;
+/// Default number of rows of a page.
+const DEFAULT_PAGE: usize = 200;
+/// Maximum number of rows of a page.
+const MAX_PAGE: usize = 100_000;
 
-pub async fn timeline(session: &ServerState, asked: TimelineParams) -> Reply<TimelineResult> {
-    let handle = commands::handle(session, &asked.place)?;
-    let path = asked
+pub async fn timeline(server: &ServerState, params: TimelineParams) -> Reply<TimelineResult> {
+    let handle = commands::workspace_handle(server, &params.place)?;
+    let path = params
         .place
         .uri
         .as_deref()
         .map(|uri| commands::path(&handle, uri));
     let path = path.transpose()?;
-    let kind = asked.kind.as_deref().map(|name| {
+    let kind = params.kind.as_deref().map(|name| {
         let mut all = Kind::ALL.into_iter();
         all.find(|kind| kind.name() == name)
             .ok_or_else(|| Failure::usage(refusal::no_kind(name)))
@@ -46,18 +46,18 @@ pub async fn timeline(session: &ServerState, asked: TimelineParams) -> Reply<Tim
     let root = to_protocol::text(handle.root().as_os_str().as_encoded_bytes());
     let workspace = root.clone();
     let answered = handle.ask(move |engine| {
-        let before = asked.before.as_deref().map(|rev| engine.resolve(rev));
-        let limit = asked.limit.unwrap_or(PAGE).min(MOST);
+        let before = params.before.as_deref().map(|rev| engine.resolve(rev));
+        let limit = params.limit.unwrap_or(DEFAULT_PAGE).min(MAX_PAGE);
         let mut entries = engine.log(&LogFilter {
             limit: Some(limit + 1),
             before: before.transpose()?,
-            session: asked.session,
-            agent: asked.agent,
+            session: params.session,
+            agent: params.agent,
             path,
-            text: asked.text,
+            text: params.text,
             kind,
-            branch: asked.branch,
-            all_branches: asked.all_branches,
+            branch: params.branch,
+            all_branches: params.all_branches,
             ..LogFilter::default()
         })?;
         let more = entries.len() > limit;
@@ -84,10 +84,10 @@ pub async fn timeline(session: &ServerState, asked: TimelineParams) -> Reply<Tim
     }
 }
 
-pub async fn checkpoint(session: &ServerState, asked: CheckpointParams) -> Reply<CheckpointResult> {
-    let handle = commands::handle(session, &asked.place)?;
+pub async fn checkpoint(server: &ServerState, params: CheckpointParams) -> Reply<CheckpointResult> {
+    let handle = commands::workspace_handle(server, &params.place)?;
     let answered = handle.ask(move |engine| {
-        let node = engine.resolve(&asked.rev)?;
+        let node = engine.resolve(&params.rev)?;
         let checkpoint = to_protocol::checkpoint(&engine.entry(node)?);
         let steps = engine.turn_steps(node)?.into_iter();
         let steps = steps.map(|step| Ok(to_protocol::checkpoint(&engine.entry(step)?)));
@@ -99,23 +99,23 @@ pub async fn checkpoint(session: &ServerState, asked: CheckpointParams) -> Reply
     Ok(answered.await?)
 }
 
-/// Hunks with line ranges on both sides, and the words that differ in them.
-pub async fn diff(session: &ServerState, asked: DiffParams) -> Reply<DiffResult> {
-    let handle = commands::handle(session, &asked.place)?;
-    let path = asked
+/// Returns hunks with line ranges on both sides, and the words that differ.
+pub async fn diff(server: &ServerState, params: DiffParams) -> Reply<DiffResult> {
+    let handle = commands::workspace_handle(server, &params.place)?;
+    let path = params
         .place
         .uri
         .as_deref()
         .map(|uri| commands::path(&handle, uri));
     let path = path.transpose()?;
-    let (from, until) = (
-        asked.from.clone(),
-        views::Until::read(asked.to.as_deref(), session, &handle),
+    let (from, target) = (
+        params.from.clone(),
+        views::DiffTarget::read(params.to.as_deref(), server, &handle),
     );
-    let to = until.name();
-    let encoding = session.abilities().encoding;
+    let to = target.name();
+    let encoding = server.features().encoding;
     let answered = handle.act(false, move |WriteAccess { engine, .. }| {
-        let files = views::changed(engine, &asked.from, &until, path.as_ref())?;
+        let files = views::changed(engine, &params.from, &target, path.as_ref())?;
         Ok(files
             .iter()
             .map(|file| with_words(file, encoding))
@@ -132,18 +132,18 @@ fn with_words(file: &FileChange, encoding: Encoding) -> ChangedFile {
     let mut file = file.shape();
     for hunk in &mut file.hunks {
         let plain = |line| Text::plain(line).unwrap_or_default();
-        let gone: Vec<&str> = hunk.removed.iter().map(plain).collect();
-        let come: Vec<&str> = hunk.added.iter().map(plain).collect();
-        let (removed, added) = spans::of(&gone, &come, encoding);
+        let removed_lines: Vec<&str> = hunk.removed.iter().map(plain).collect();
+        let added_lines: Vec<&str> = hunk.added.iter().map(plain).collect();
+        let (removed, added) = spans::of(&removed_lines, &added_lines, encoding);
         hunk.words = Some(Words { removed, added });
     }
     file
 }
 
-/// The dry run of a restore.
-pub async fn plan(session: &Arc<ServerState>, asked: &Value) -> Reply<PlanResult> {
-    let typed: PlanParams = commands::read("backstitch/plan", asked)?;
-    let handle = commands::handle(session, &typed.place)?;
+/// Returns the plan of a restore.
+pub async fn plan(server: &Arc<ServerState>, params: &Value) -> Reply<PlanResult> {
+    let typed: PlanParams = commands::read("backstitch/plan", params)?;
+    let handle = commands::workspace_handle(server, &typed.place)?;
     let (verb, rev) = if let Some(branch) = typed.branch {
         let verb = Verb::Switch { carry: typed.carry };
         (verb, Some(branch))
@@ -154,11 +154,11 @@ pub async fn plan(session: &Arc<ServerState>, asked: &Value) -> Reply<PlanResult
     } else if typed.redo {
         (Verb::Redo, None)
     } else {
-        // `undo`, or `op`: the arguments were checked
+        // `undo` or `op`, since the arguments were checked
         (Verb::Undo, typed.op)
     };
-    let job = RestoreCommand::new(session, handle.clone(), verb, rev, &typed.choices)?;
-    let shown = restore::plan(session, &job).await?;
+    let job = RestoreCommand::new(server, handle.clone(), verb, rev, &typed.choices)?;
+    let shown = restore::plan(server, &job).await?;
     let texts = if typed.texts.unwrap_or_default() {
         let plan = shown.plan.clone();
         Some(
@@ -178,9 +178,9 @@ pub async fn plan(session: &Arc<ServerState>, asked: &Value) -> Reply<PlanResult
     })
 }
 
-/// Who wrote each line of an open document, unsaved text included.
-pub async fn blame(session: &ServerState, uri: &str) -> Reply<BlameResult> {
-    let Some((document, known)) = session.known(uri).await? else {
+/// Returns the author of each line of an open document, unsaved text included.
+pub async fn blame(server: &ServerState, uri: &str) -> Reply<BlameResult> {
+    let Some((document, history)) = server.history(uri).await? else {
         return Ok(BlameResult {
             version: None,
             runs: Vec::new(),
@@ -189,8 +189,8 @@ pub async fn blame(session: &ServerState, uri: &str) -> Reply<BlameResult> {
     };
     Ok(BlameResult {
         version: Some(document.version),
-        runs: known.blame.runs.iter().map(lines).collect(),
-        checkpoints: Some(known.checkpoints),
+        runs: history.blame.runs.iter().map(lines).collect(),
+        checkpoints: Some(history.checkpoints),
     })
 }
 
@@ -221,9 +221,9 @@ fn lines(run: &backstitch_core::BlameRun) -> BlameRun {
     }
 }
 
-/// The sessions of the newest turns, newest first.
-pub async fn sessions(session: &ServerState, here: &Where) -> Reply<SessionsResult> {
-    let handle = commands::handle(session, here)?;
+/// Returns the sessions of the newest turns, newest first.
+pub async fn sessions(server: &ServerState, here: &Where) -> Reply<SessionsResult> {
+    let handle = commands::workspace_handle(server, here)?;
     let entries = handle.ask(|engine| {
         engine.log(&LogFilter {
             kind: Some(Kind::Turn),
@@ -248,9 +248,9 @@ pub async fn sessions(session: &ServerState, here: &Where) -> Reply<SessionsResu
             time: to_protocol::time(entry.node.time),
         };
         match sessions.iter_mut().find(|s| s.session == of.native) {
-            Some(known) => {
-                known.agent.clone_from(&of.agent);
-                known.turns.push(turn);
+            Some(session) => {
+                session.agent.clone_from(&of.agent);
+                session.turns.push(turn);
             }
             None => sessions.push(AgentSession {
                 session: of.native.clone(),

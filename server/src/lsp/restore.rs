@@ -1,5 +1,5 @@
-//! A restore from an editor: its plan, shown in a few words and confirmed, carried out, and told. What it does
-//! is the engine's decision; here is only who is asked and in which order.
+//! A restore from an editor: its plan, the confirmation, the restore and the report. The engine decides its effect;
+//! this module owns the questions and their order.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -16,20 +16,20 @@ use super::editing::{self, EditWait, NewText, OpenDocuments};
 use super::failure::{Failure, Reply};
 use super::hunk_selection;
 use super::messages::{choice, plan as messages, refusal};
-use super::progress::{self, off};
+use super::progress::{self, cancel_flag};
 use super::session::ServerState;
 use super::views;
 use super::workspace::{WorkspaceHandle, WriteAccess};
 use crate::to_protocol;
 
-fn is_called_off() -> bool {
-    off().load(Ordering::Relaxed)
+fn should_stop() -> bool {
+    cancel_flag().load(Ordering::Relaxed)
 }
 
-/// How often a plan is made anew because something changed while it was shown.
+/// Number of times a plan is made again because something changed while it was shown.
 const TRIES: usize = 4;
 
-/// What a restore is to do with what was named.
+/// Kind of restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     Rewind,
@@ -39,30 +39,30 @@ pub enum Verb {
     Switch { carry: bool },
 }
 
-/// A restore as asked for.
+/// A restore as requested.
 #[derive(Clone, Debug)]
 pub struct RestoreCommand {
     handle: Arc<WorkspaceHandle>,
     request: Request,
     verb: Verb,
-    /// What was named.
+    /// The revision, operation or branch as it was typed.
     rev: Option<String>,
     confirm: bool,
-    /// The plan that was shown before.
+    /// Fingerprint of the plan that was shown before.
     shown: Option<String>,
 }
 
 impl RestoreCommand {
     pub fn new(
-        session: &ServerState,
+        server: &ServerState,
         handle: Arc<WorkspaceHandle>,
         verb: Verb,
         rev: Option<String>,
         typed: &Choices,
     ) -> Reply<Self> {
-        let by_default = || verb == Verb::Rewind && session.config(&handle).rewinds_exactly();
+        let default_exact = || verb == Verb::Rewind && server.config(&handle).rewinds_exactly();
         let request = Request {
-            exact: typed.exact.unwrap_or_else(by_default),
+            exact: typed.exact.unwrap_or_else(default_exact),
             ..request(&handle, typed)?
         };
         Ok(Self {
@@ -79,11 +79,11 @@ impl RestoreCommand {
         self.request.exact
     }
 
-    /// Narrowed to what it would change at these lines of a document. The hunks are chosen now: whatever is typed or
-    /// written from here on moves lines, but no hunk.
+    /// Restricts it to its changes at these lines of a document. The hunks are selected now: later typing moves
+    /// lines, but no hunk.
     pub async fn at_lines(
         mut self,
-        session: &ServerState,
+        server: &ServerState,
         uri: &str,
         lines: Range<usize>,
     ) -> Reply<Self> {
@@ -91,11 +91,11 @@ impl RestoreCommand {
         self.request.paths = vec![path.clone()];
         let mut whole = self.clone();
         if whole.request.on_conflict == OnConflict::Fail {
-            // what collides elsewhere in the file is not in the way
+            // conflicts elsewhere in the file do not matter
             whole.request.on_conflict = OnConflict::Current;
         }
-        let open = OpenDocuments::of(session, &self.handle);
-        let document = session.documents.get(uri);
+        let open = OpenDocuments::of(server, &self.handle);
+        let document = server.documents.get(uri);
         let chosen = self
             .handle
             .act(false, move |WriteAccess { engine, lease }| {
@@ -105,14 +105,14 @@ impl RestoreCommand {
         self.request.hunks = chosen.await?;
         if self.request.hunks.is_empty() {
             let title = messages::doing(self.verb, self.rev.as_deref());
-            let said = refusal::nothing_at_lines(&title);
-            let failure = Failure::new(FailureKind::NotFound, said);
+            let message = refusal::nothing_at_lines(&title);
+            let failure = Failure::new(FailureKind::NotFound, message);
             return Err(failure.hint(refusal::NOTHING_AT_LINES_HINT));
         }
         Ok(self)
     }
 
-    /// What the words that were typed mean now, with the documents that are open now.
+    /// Resolves the typed names now, with the documents that are open now.
     fn request(
         &self,
         engine: &Engine,
@@ -143,68 +143,68 @@ impl RestoreCommand {
 pub struct ShownPlan {
     pub plan: Plan,
     pub document: protocol::Plan,
-    /// `rewind to t4`.
+    /// For example `rewind to t4`.
     pub title: String,
 }
 
-/// The dry run.
-pub async fn plan(session: &Arc<ServerState>, job: &RestoreCommand) -> Reply<ShownPlan> {
-    let mine = job.clone();
-    let open = OpenDocuments::of(session, &job.handle);
+/// Plans a restore without applying it.
+pub async fn plan(server: &Arc<ServerState>, job: &RestoreCommand) -> Reply<ShownPlan> {
+    let command = job.clone();
+    let open = OpenDocuments::of(server, &job.handle);
     let title = messages::looking(job.verb, job.rev.as_deref());
     let work = |shown: progress::WorkDone| {
         job.handle.act(false, move |WriteAccess { engine, lease }| {
-            planned(&mut shown.tell(engine), &mine, &lease, &open)
+            planned(&mut shown.reporting(engine), &command, &lease, &open)
         })
     };
-    Ok(progress::with(session, title, off(), work).await?)
+    Ok(progress::with(server, title, cancel_flag(), work).await?)
 }
 
 fn planned(
     engine: &mut Engine,
-    mine: &RestoreCommand,
+    command: &RestoreCommand,
     lease: &EditorLease,
     open: &OpenDocuments,
 ) -> backstitch_core::Result<ShownPlan> {
-    let request = mine.request(engine, lease, open)?;
+    let request = command.request(engine, lease, open)?;
     let plan = engine.plan(&request)?;
     Ok(ShownPlan {
-        title: messages::title(mine.verb, mine.rev.as_deref().unwrap_or(&plan.target)),
-        document: to_protocol::plan(&plan, mine.rev.as_deref(), "code"),
+        title: messages::title(command.verb, command.rev.as_deref().unwrap_or(&plan.target)),
+        document: to_protocol::plan(&plan, command.rev.as_deref(), "code"),
         plan,
     })
 }
 
-/// Plans, asks where somebody is to be asked, does it, and says what was done.
-pub async fn run(session: &Arc<ServerState>, mut job: RestoreCommand) -> Reply<RestoreResult> {
+/// Plans, asks for confirmation if required, applies the plan, and reports the result.
+pub async fn run(server: &Arc<ServerState>, mut job: RestoreCommand) -> Reply<RestoreResult> {
     for _ in 0..TRIES {
-        let shown = plan(session, &job).await?;
+        let shown = plan(server, &job).await?;
         if shown.plan.is_empty() && shown.plan.open_conflicts() == 0 {
-            session.report(messages::nothing(&shown.title, &shown.plan));
+            server.report(messages::nothing(&shown.title, &shown.plan));
             return Ok(RestoreResult::Nothing(Box::new(shown.document)));
         }
         if shown.plan.open_conflicts() > 0 && job.request.on_conflict == OnConflict::Fail {
             if !job.confirm {
                 return Err(conflict(&shown));
             }
-            decide(session, &mut job, &shown).await?;
+            decide(server, &mut job, &shown).await?;
             continue;
         }
         let mut fingerprint = job.shown.take();
         if job.confirm && fingerprint.is_none() {
-            confirm(session, &job, &shown).await?;
+            confirm(server, &job, &shown).await?;
             fingerprint = Some(shown.plan.fingerprint.clone());
         }
-        if is_called_off() {
+        if should_stop() {
             return Err(Failure::cancelled());
         }
         let asked = fingerprint.is_some() && job.confirm;
-        match apply(session, &job, fingerprint).await {
+        match apply(server, &job, fingerprint).await {
             Ok(applied) => return Ok(RestoreResult::Applied(Box::new(applied))),
-            // something changed while it was shown: it is shown anew
+            // something changed while the plan was shown: the new plan is shown
             Err(failure) if asked && failure.kind == FailureKind::Refused => {
-                let again = plan(session, &job).await?;
-                if again.plan.fingerprint == shown.plan.fingerprint {
+                let new = plan(server, &job).await?;
+                if new.plan.fingerprint == shown.plan.fingerprint {
                     return Err(failure);
                 }
             }
@@ -222,9 +222,9 @@ fn conflict(shown: &ShownPlan) -> Box<Failure> {
         .answer(shown.document.clone())
 }
 
-/// Has the user decide what collides.
+/// Asks the user how to resolve the conflicts.
 async fn decide(
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
     job: &mut RestoreCommand,
     shown: &ShownPlan,
 ) -> Reply<()> {
@@ -237,75 +237,75 @@ async fn decide(
         choice::CANCEL,
     ];
     loop {
-        let chosen = must_ask(session, MessageType::Warning, &question, &answers).await?;
+        let chosen = must_ask(server, MessageType::Warning, &question, &answers).await?;
         job.request.on_conflict = match chosen.as_deref() {
             Some(choice::CURRENT) => OnConflict::Current,
             Some(choice::TARGET) => OnConflict::Target,
             Some(choice::MARKERS) => OnConflict::Markers,
             Some(choice::SHOW) => {
-                views::plan(session, &job.handle, shown).await?;
+                views::plan(server, &job.handle, shown).await?;
                 continue;
             }
             _ => return Err(Failure::cancelled()),
         };
-        // what the decision comes to is shown once more, with its fingerprint
+        // the plan with the decision is shown once more, with its fingerprint
         return Ok(());
     }
 }
 
-async fn confirm(session: &Arc<ServerState>, job: &RestoreCommand, shown: &ShownPlan) -> Reply<()> {
+async fn confirm(server: &Arc<ServerState>, job: &RestoreCommand, shown: &ShownPlan) -> Reply<()> {
     let question = messages::question(&shown.title, &shown.plan, job.request.on_conflict);
     let yes = messages::yes(job.verb);
     loop {
         let answers = [yes, choice::SHOW, choice::CANCEL];
-        let chosen = must_ask(session, MessageType::Info, &question, &answers).await?;
+        let chosen = must_ask(server, MessageType::Info, &question, &answers).await?;
         match chosen.as_deref() {
             Some(answer) if answer == yes => return Ok(()),
-            Some(choice::SHOW) => views::plan(session, &job.handle, shown).await?,
+            Some(choice::SHOW) => views::plan(server, &job.handle, shown).await?,
             _ => return Err(Failure::cancelled()),
         }
     }
 }
 
-/// Carries it out: files on disk first, then what is open in the editor.
+/// Applies it: files on disk first, then open documents in the editor.
 async fn apply(
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
     job: &RestoreCommand,
     fingerprint: Option<String>,
 ) -> Reply<protocol::Applied> {
-    let mine = job.clone();
+    let command = job.clone();
     let _alone = job.handle.restoring.lock().await;
-    let open = OpenDocuments::of(session, &job.handle);
+    let open = OpenDocuments::of(server, &job.handle);
     let title = messages::doing(job.verb, job.rev.as_deref());
     let work = |shown: progress::WorkDone| {
         job.handle.act(false, move |WriteAccess { engine, lease }| {
-            let mut engine = shown.tell(engine);
-            let request = mine.request(&engine, &lease, &open)?;
-            let applied = engine.apply(&request, fingerprint.as_deref(), &mut |far| {
-                shown.far(far);
+            let mut engine = shown.reporting(engine);
+            let request = command.request(&engine, &lease, &open)?;
+            let applied = engine.apply(&request, fingerprint.as_deref(), &mut |progress| {
+                shown.report(progress);
             })?;
-            // where another editor did it, the texts are in its documents
+            // if another editor applied it, the texts are in its documents
             let texts = match &applied.by {
                 None => texts(&engine, &applied.plan)?,
                 Some(_) => Vec::new(),
             };
-            let document = to_protocol::applied(&applied, mine.rev.as_deref(), "code");
+            let document = to_protocol::applied(&applied, command.rev.as_deref(), "code");
             Ok((applied, texts, document))
         })
     };
-    let worked = progress::with(session, title, off(), work);
+    let worked = progress::with(server, title, cancel_flag(), work);
     let (applied, texts, mut document) = worked.await?;
-    session.changed(&job.handle);
+    server.changed(&job.handle);
     let unsaved: Vec<_> = texts.iter().map(|text| text.path.clone()).collect();
-    let unseen = editing::apply(session, &job.handle, texts, EditWait::Command).await;
-    document.not_taken = to_protocol::paths(&unseen.not_taken);
-    document.awaited = to_protocol::paths(&unseen.awaited);
-    let said = messages::done(job.verb, job.rev.as_deref(), &applied, &unsaved);
-    session.report(said);
+    let unconfirmed = editing::apply(server, &job.handle, texts, EditWait::Command).await;
+    document.not_taken = to_protocol::paths(&unconfirmed.not_taken);
+    document.awaited = to_protocol::paths(&unconfirmed.awaited);
+    let message = messages::done(job.verb, job.rev.as_deref(), &applied, &unsaved);
+    server.report(message);
     Ok(document)
 }
 
-/// The new texts of open documents.
+/// Returns the new texts of open documents.
 pub fn texts(engine: &Engine, plan: &Plan) -> backstitch_core::Result<Vec<NewText>> {
     let edits = plan.edits.iter().filter(|edit| edit.from != edit.to);
     edits

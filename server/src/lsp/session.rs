@@ -1,5 +1,5 @@
-//! What the server knows: the client's abilities, the open documents, the workspaces, and how each document
-//! was blamed last. Notifications of the client change it in the order in which they come.
+//! State of the server: the client's features, the open documents, the workspaces, and the last blame of each
+//! document. Notifications of the client change it in the order in which they come.
 
 mod configuration;
 
@@ -33,44 +33,44 @@ pub struct ServerState {
     pub client: Client,
     pub documents: Documents,
     pub settings: RwLock<ClientSettings>,
-    abilities: OnceLock<ClientFeatures>,
+    features: OnceLock<ClientFeatures>,
     store_dir: Option<PathBuf>,
     folders: RwLock<Vec<PathBuf>>,
     handles: DashMap<PathBuf, Arc<WorkspaceHandle>>,
     blames: DashMap<String, Blamed>,
-    /// Counts what may have changed the answer to a blame, apart from the text itself.
+    /// Counts changes that may affect a blame, apart from the text itself.
     epoch: AtomicU64,
-    /// How many edits of agents the client is about.
+    /// Number of agents' edits that the client is applying.
     applying: AtomicUsize,
-    /// Whether the client has asked the server to end.
+    /// True if the client has sent `exit`.
     exited: AtomicBool,
-    /// Documents whose text could not be recorded, of which the user was told.
-    pub unkept: DashSet<String>,
-    /// Documents that are left alone, of which the user was told.
-    left_alone: DashSet<String>,
-    heard: UnboundedSender<store_watcher::StoreNews>,
-    touched: UnboundedSender<DocumentEvent>,
-    /// Workspaces that were opened just now.
-    opened: UnboundedSender<Arc<WorkspaceHandle>>,
-    /// Wakes who waits for a change of a document.
-    told: Notify,
-    at_work: RwLock<Vec<ActiveAgent>>,
-    /// What takes long and can be called off.
+    /// Documents whose text could not be recorded, and about which the user was warned.
+    pub unrecorded: DashSet<String>,
+    /// Documents that are ignored, and about which the user was informed.
+    ignored: DashSet<String>,
+    store_events: UnboundedSender<store_watcher::StoreEvent>,
+    document_sender: UnboundedSender<DocumentEvent>,
+    /// Receives each workspace that is opened.
+    opened_workspaces: UnboundedSender<Arc<WorkspaceHandle>>,
+    /// Wakes tasks that wait for a change of a document.
+    document_changed: Notify,
+    active_agents: RwLock<Vec<ActiveAgent>>,
+    /// Long work that can be cancelled.
     pub running: Running,
     pub views: Views,
-    /// Of each workspace, what was wrong in its files of settings, and its lenses.
-    heeded: DashMap<PathBuf, (Vec<String>, Lenses)>,
-    /// Whether the client has said what its settings are.
-    has_settings: AtomicBool,
-    /// How often the client was asked for its settings.
-    asked: AtomicU64,
-    /// Whether the client has said that it is ready.
+    /// For each workspace, the errors in its settings files, and its lenses.
+    checked_settings: DashMap<PathBuf, (Vec<String>, Lenses)>,
+    /// True if the client has sent its settings.
+    settings_received: AtomicBool,
+    /// Number of times that the client was asked for its settings.
+    settings_requests: AtomicU64,
+    /// True once the client has sent `initialized`.
     ready: watch::Sender<bool>,
-    /// The client has asked the server to shut down: what follows is its exit.
+    /// True if the client has sent `shutdown`; its `exit` follows.
     leaving: AtomicBool,
 }
 
-/// What happened to a document, for who records buffers.
+/// Change of a document, for the task that records buffers.
 #[derive(Clone, Debug)]
 pub enum DocumentEvent {
     Changed(String),
@@ -78,10 +78,10 @@ pub enum DocumentEvent {
     Closed(String, Box<Document>),
 }
 
-/// What was saved, as it stood in the file at that moment.
+/// A saved text, as in the file at that moment.
 #[derive(Clone, Debug)]
 pub struct SavedText {
-    /// What the document went on from, where others may have written that.
+    /// Base of the document, if other processes may have written it.
     pub base: Option<Vec<u8>>,
     pub file: Vec<u8>,
 }
@@ -90,24 +90,24 @@ pub struct SavedText {
 struct Blamed {
     edition: u64,
     epoch: u64,
-    known: Arc<DocumentHistory>,
+    history: Arc<DocumentHistory>,
 }
 
-/// What the history knows of a document as it stands.
+/// Recorded history of a document with its current text.
 #[derive(Clone, Debug)]
 pub struct DocumentHistory {
     pub blame: Blame,
-    /// The checkpoints that changed the file: how many, as far as they were counted.
+    /// Number of checkpoints that changed the file, up to the limit.
     pub checkpoints: usize,
-    /// There are more than were counted.
+    /// True if there are more.
     pub more: bool,
-    /// When the newest was made.
+    /// Time of the newest one.
     pub newest: Option<i64>,
-    /// The workspace's newest work of an agent, where the settings ask for it: its session, and its turn.
+    /// Session and turn of the newest agent work in the workspace, if the settings need it.
     pub latest: Option<(SessionId, Option<i64>)>,
 }
 
-/// The newest work of an agent on the current branch.
+/// Returns the newest agent work on the current branch.
 fn latest(engine: &Engine) -> Result<Option<(SessionId, Option<i64>)>> {
     let newest = |kind| {
         engine.log(&LogFilter {
@@ -133,28 +133,28 @@ impl Drop for Applying<'_> {
     }
 }
 
-/// How long the client may take to answer what no person has to think about.
+/// How long the client may take to answer a request that involves no person.
 pub const ANSWER: Duration = Duration::from_secs(10);
 
-/// Nothing below these is ever recorded.
+/// Directories whose files are never recorded.
 pub const VERSION_CONTROL: [&str; 3] = [".git", ".jj", ".hg"];
 
-/// Up to so many checkpoints of a file are counted.
-const COUNTED: usize = 100;
+/// Maximum number of checkpoints of a file that are counted.
+const MAX_COUNTED: usize = 100;
 
 impl ServerState {
     pub fn new(
         client: Client,
         store_dir: Option<PathBuf>,
-        heard: UnboundedSender<store_watcher::StoreNews>,
-        touched: UnboundedSender<DocumentEvent>,
-        opened: UnboundedSender<Arc<WorkspaceHandle>>,
+        store_events: UnboundedSender<store_watcher::StoreEvent>,
+        document_sender: UnboundedSender<DocumentEvent>,
+        opened_workspaces: UnboundedSender<Arc<WorkspaceHandle>>,
     ) -> Self {
         Self {
             client,
             documents: Documents::default(),
             settings: RwLock::default(),
-            abilities: OnceLock::new(),
+            features: OnceLock::new(),
             store_dir,
             folders: RwLock::default(),
             handles: DashMap::new(),
@@ -162,37 +162,37 @@ impl ServerState {
             epoch: AtomicU64::new(0),
             applying: AtomicUsize::new(0),
             exited: AtomicBool::new(false),
-            unkept: DashSet::new(),
-            left_alone: DashSet::new(),
-            heard,
-            touched,
-            opened,
-            told: Notify::new(),
-            at_work: RwLock::default(),
+            unrecorded: DashSet::new(),
+            ignored: DashSet::new(),
+            store_events,
+            document_sender,
+            opened_workspaces,
+            document_changed: Notify::new(),
+            active_agents: RwLock::default(),
             running: Running::default(),
             views: Views::default(),
-            heeded: DashMap::new(),
-            has_settings: AtomicBool::new(false),
-            asked: AtomicU64::new(0),
+            checked_settings: DashMap::new(),
+            settings_received: AtomicBool::new(false),
+            settings_requests: AtomicU64::new(0),
             ready: watch::Sender::new(false),
             leaving: AtomicBool::new(false),
         }
     }
 
     /// Called once, by `initialize`.
-    pub fn begin(&self, abilities: ClientFeatures, folders: Vec<PathBuf>) {
-        self.abilities.set(abilities).ok();
+    pub fn begin(&self, features: ClientFeatures, folders: Vec<PathBuf>) {
+        self.features.set(features).ok();
         if let Ok(mut own) = self.folders.write() {
             *own = folders;
         }
         for folder in self.folders() {
-            self.enter_folder(&folder);
+            self.open_folder(&folder);
         }
     }
 
-    pub fn abilities(&self) -> &ClientFeatures {
+    pub fn features(&self) -> &ClientFeatures {
         static NONE: OnceLock<ClientFeatures> = OnceLock::new();
-        self.abilities
+        self.features
             .get()
             .unwrap_or_else(|| NONE.get_or_init(ClientFeatures::default))
     }
@@ -207,31 +207,30 @@ impl ServerState {
             folders.extend(added.iter().cloned());
         }
         for folder in added {
-            self.enter_folder(&folder);
+            self.open_folder(&folder);
         }
         for uri in self.documents.uris() {
-            self.find_place(&uri);
+            self.update_place(&uri);
         }
-        self.leave_rooms();
+        self.close_unused();
         self.refresh_lenses();
     }
 
     pub fn open(&self, uri: &str, version: i32, text: &str) {
         self.documents.open(uri, Document::opened(version, text));
-        self.find_place(uri);
-        self.touch(DocumentEvent::Changed(uri.to_owned()));
+        self.update_place(uri);
+        self.send_event(DocumentEvent::Changed(uri.to_owned()));
         if let Some(document) = self.documents.get(uri)
-            && let (Some(place), Some(why)) = (&document.place, document.left_alone())
-            && self.left_alone.insert(uri.to_owned())
+            && let (Some(place), Some(why)) = (&document.place, document.ignore_reason())
+            && self.ignored.insert(uri.to_owned())
         {
             let path = place.path.display();
-            self.say(MessageType::Info, messages::notice::left_alone(&path, why));
+            self.say(MessageType::Info, messages::notice::ignored(&path, why));
         }
     }
 
-    /// Finds the file that a document is. It may be another one than before: folders come and go, and so do
-    /// workspaces.
-    fn find_place(&self, uri: &str) {
+    /// Finds a document's file. The result may differ from the last one, since folders and workspaces come and go.
+    fn update_place(&self, uri: &str) {
         let file = uri::to_path(uri);
         let place = file.as_deref().and_then(|path| self.place(path));
         let content = place
@@ -241,48 +240,48 @@ impl ServerState {
             let moves = document.place != place;
             let left = moves && document.place.is_some();
             if moves {
-                document.stands_at(place, content.as_deref());
+                document.set_path(place, content.as_deref());
             }
             (moves, left)
         });
         let (moved, left) = moved.unwrap_or_default();
         if moved {
             self.blames.remove(uri);
-            self.touch(DocumentEvent::Changed(uri.to_owned()));
+            self.send_event(DocumentEvent::Changed(uri.to_owned()));
         }
         if left {
-            self.leave_rooms();
+            self.close_unused();
         }
     }
 
     pub fn change(&self, uri: &str, version: i32, changes: &[Change]) {
-        let encoding = self.abilities().encoding;
-        let known = self.documents.with(uri, |document| {
+        let encoding = self.features().encoding;
+        let is_open = self.documents.with(uri, |document| {
             if version <= document.version {
                 tracing::warn!("{uri}: version {version} after {}", document.version);
             }
             let was_clean = document.text == document.saved;
             document.change(version, changes, encoding);
-            document.may_be_read_anew(was_clean);
+            document.detect_reload(was_clean);
         });
-        if known.is_some() {
-            self.touch(DocumentEvent::Changed(uri.to_owned()));
+        if is_open.is_some() {
+            self.send_event(DocumentEvent::Changed(uri.to_owned()));
         } else {
             tracing::warn!("{uri}: changed, but it was not opened; left alone");
         }
     }
 
-    /// A change of a document came that cannot be read: what the client has is not known any more.
-    pub fn lose(&self, uri: &str) {
-        let lost = self.documents.with(uri, |document| {
+    /// Marks a document's text as unknown, after a change that cannot be read.
+    pub fn mark_out_of_sync(&self, uri: &str) {
+        let newly_lost = self.documents.with(uri, |document| {
             let path = document.place.as_ref().map(|place| place.path.display());
-            document.lose().then_some(path)
+            document.mark_out_of_sync().then_some(path)
         });
-        if let Some(news) = lost {
-            if let Some(path) = news.flatten() {
-                self.say(MessageType::Warning, messages::notice::lost(&path));
+        if let Some(path) = newly_lost {
+            if let Some(path) = path.flatten() {
+                self.say(MessageType::Warning, messages::notice::out_of_sync(&path));
             }
-            tracing::warn!("{uri}: out of step until it is opened again or told as a whole");
+            tracing::warn!("{uri}: out of sync until it is opened again or sent as a whole");
         }
     }
 
@@ -291,23 +290,23 @@ impl ServerState {
         let saved = self.documents.with(uri, |document| {
             let base = document.base_bytes();
             document.saved(file.as_deref());
-            document.loaded = LoadResult::Own;
+            document.loaded = LoadResult::SavedByClient;
             let file = file.filter(|file| document.nearly_shows(file))?;
             Some(SavedText { base, file })
         });
         self.forget_blames();
-        self.touch(DocumentEvent::Saved(uri.to_owned(), saved.flatten()));
+        self.send_event(DocumentEvent::Saved(uri.to_owned(), saved.flatten()));
     }
 
     pub fn close(&self, uri: &str) {
         self.blames.remove(uri);
         if let Some(document) = self.documents.close(uri) {
-            self.touch(DocumentEvent::Closed(uri.to_owned(), Box::new(document)));
+            self.send_event(DocumentEvent::Closed(uri.to_owned(), Box::new(document)));
         }
     }
 
-    /// The user renamed a file or a directory in the editor. What is known of it goes with it; its documents are
-    /// opened anew by the client.
+    /// Records that the user renamed a file or a directory in the editor. The history follows the file; the client
+    /// opens its documents again.
     pub fn renamed(self: &Arc<Self>, old: &str, new: &str) {
         if self.is_applying() {
             return;
@@ -317,18 +316,20 @@ impl ServerState {
         match (from, to) {
             (Some(from), Some(to)) if Arc::ptr_eq(&from.handle, &to.handle) => {
                 let (old, new) = (from.path, to.path);
-                self.look(from.handle, move |engine| engine.renamed(&old, &new));
+                self.scan_in_background(from.handle, move |engine| engine.renamed(&old, &new));
             }
             (from, to) => {
                 for place in [from, to].into_iter().flatten() {
-                    self.look(place.handle, |engine| engine.look().map(|_| ()));
+                    self.scan_in_background(place.handle, |engine| {
+                        engine.record_changes().map(|_| ())
+                    });
                 }
             }
         }
     }
 
-    /// The user made or deleted files in the editor.
-    pub fn came_or_went<'u>(self: &Arc<Self>, uris: impl Iterator<Item = &'u str>) {
+    /// Scans the workspaces of files that the user created or deleted in the editor.
+    pub fn scan_files<'u>(self: &Arc<Self>, uris: impl Iterator<Item = &'u str>) {
         if self.is_applying() {
             return;
         }
@@ -337,12 +338,12 @@ impl ServerState {
             .map(|place| (place.handle.root().to_path_buf(), place.handle))
             .collect();
         for handle in handles.into_values() {
-            self.look(handle, |engine| engine.look().map(|_| ()));
+            self.scan_in_background(handle, |engine| engine.record_changes().map(|_| ()));
         }
     }
 
-    /// The client does an agent's edit as long as this is held: what it tells of files meanwhile is not the
-    /// user's doing.
+    /// Returns a guard that is held while the client applies an agent's edit. File events during that time are not
+    /// the user's doing.
     pub fn applying(&self) -> Applying<'_> {
         self.applying.fetch_add(1, Ordering::Relaxed);
         Applying(&self.applying)
@@ -352,24 +353,24 @@ impl ServerState {
         self.applying.load(Ordering::Relaxed) > 0
     }
 
-    /// Takes in what is on disk now, which nobody waits for.
-    fn look(
+    /// Records the state on disk in the background.
+    fn scan_in_background(
         self: &Arc<Self>,
         handle: Arc<WorkspaceHandle>,
-        look: impl FnOnce(&mut Engine) -> Result<()> + Send + 'static,
+        scan: impl FnOnce(&mut Engine) -> Result<()> + Send + 'static,
     ) {
-        let session = self.clone();
+        let server = self.clone();
         tokio::spawn(async move {
-            let looked = handle.act(false, move |WriteAccess { engine, .. }| look(engine));
-            match looked.await {
-                Ok(()) => session.changed(&handle),
+            let scanned = handle.act(false, move |WriteAccess { engine, .. }| scan(engine));
+            match scanned.await {
+                Ok(()) => server.changed(&handle),
                 Err(Error::NoStore(_)) => {}
                 Err(error) => tracing::warn!("{}: {error}", handle.root().display()),
             }
         });
     }
 
-    /// The client has told the server to go.
+    /// Notes that the client has sent `exit`.
     pub fn exit(&self) {
         self.exited.store(true, Ordering::Relaxed);
     }
@@ -378,74 +379,74 @@ impl ServerState {
         self.exited.load(Ordering::Relaxed)
     }
 
-    pub fn is_ready(&self) {
+    pub fn set_ready(&self) {
         self.ready.send_replace(true);
     }
 
-    /// Waits until the client can be asked something.
-    pub async fn begun(&self) {
+    /// Waits until the client accepts requests.
+    pub async fn wait_until_ready(&self) {
         // the sender lives as long as this
         self.ready.subscribe().wait_for(|ready| *ready).await.ok();
     }
 
-    pub fn shuts_down(&self) {
+    pub fn begin_shutdown(&self) {
         self.leaving.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the client leaves in order, and did not just die.
+    /// True if the client shuts down in order, and did not just disappear.
     pub fn is_leaving(&self) -> bool {
         self.leaving.load(Ordering::Relaxed)
     }
 
-    /// Whether the client reads this document anew when its file has changed: nothing was typed into it.
+    /// True if the client reloads this document when its file changes: it has no unsaved text.
     pub fn will_reload(&self, document: &Document) -> bool {
-        self.abilities().own.reloads_from_disk && document.text == document.saved
+        self.features().own.reloads_from_disk && document.text == document.saved
     }
 
-    /// The agents whose turns have begun in this editor, oldest first.
-    pub fn at_work(&self) -> Vec<ActiveAgent> {
-        self.at_work
+    /// Returns the agents whose turns have begun in this editor, oldest first.
+    pub fn active_agents(&self) -> Vec<ActiveAgent> {
+        self.active_agents
             .read()
             .map(|all| all.clone())
             .unwrap_or_default()
     }
 
-    pub fn begins(&self, at_work: ActiveAgent) {
-        if let Ok(mut all) = self.at_work.write() {
-            all.retain(|known| *known != at_work);
-            all.push(at_work);
+    pub fn agent_began(&self, agent: ActiveAgent) {
+        if let Ok(mut all) = self.active_agents.write() {
+            all.retain(|other| *other != agent);
+            all.push(agent);
         }
     }
 
-    pub fn ends(&self, at_work: &ActiveAgent) {
-        if let Ok(mut all) = self.at_work.write() {
-            all.retain(|known| known != at_work);
+    pub fn agent_ended(&self, agent: &ActiveAgent) {
+        if let Ok(mut all) = self.active_agents.write() {
+            all.retain(|other| other != agent);
         }
     }
 
-    /// A message for the user; nobody waits for it.
+    /// Shows a message to the user in the background.
     pub fn say(&self, kind: MessageType, text: String) {
         let client = self.client.clone();
         tokio::spawn(async move { client.show_message(kind, text).await });
     }
 
-    /// What came of a command, for the user; not where the client shows the answer by itself.
+    /// Shows the result of a command to the user, unless the client shows the answer itself.
     pub fn report(&self, text: String) {
-        if !self.abilities().own.notifications {
+        if !self.features().own.notifications {
             self.say(MessageType::Info, text);
         }
     }
 
-    /// Something was written through this server.
+    /// Handles a write by this server.
     pub fn changed(&self, handle: &WorkspaceHandle) {
         tracing::debug!("{}: written", handle.root().display());
         self.forget_blames();
         self.refresh_lenses();
     }
 
-    /// Has the client ask for lenses again, where it can be told.
+    /// Has the client request lenses again, if it supports that.
     pub fn refresh_lenses(&self) {
-        if self.abilities().lens_refresh {
+        if self.features().lens_refresh {
             let client = self.client.clone();
             tokio::spawn(async move {
                 let refreshed = tokio::time::timeout(ANSWER, client.code_lens_refresh());
@@ -456,42 +457,42 @@ impl ServerState {
         }
     }
 
-    /// Waits until this holds of a document, since the client has told of a change.
-    pub async fn comes_to(
+    /// Waits until a document meets the condition; the client's changes trigger the check.
+    pub async fn wait_for(
         &self,
         uri: &str,
-        patience: Duration,
+        timeout: Duration,
         holds: impl Fn(&Document) -> bool,
     ) -> bool {
         let has = || self.documents.get(uri).is_some_and(|d| holds(&d));
-        let waited = tokio::time::timeout(patience, async {
+        let waited = tokio::time::timeout(timeout, async {
             loop {
-                let told = self.told.notified();
+                let changed = self.document_changed.notified();
                 if has() {
                     return;
                 }
-                told.await;
+                changed.await;
             }
         });
         waited.await.is_ok() || has()
     }
 
-    /// For who touches documents later.
-    pub fn touches(&self) -> UnboundedSender<DocumentEvent> {
-        self.touched.clone()
+    /// Returns a sender for document events.
+    pub fn document_events(&self) -> UnboundedSender<DocumentEvent> {
+        self.document_sender.clone()
     }
 
-    pub fn touch(&self, touched: DocumentEvent) {
-        self.told.notify_waiters();
-        self.touched.send(touched).ok();
+    pub fn send_event(&self, event: DocumentEvent) {
+        self.document_changed.notify_waiters();
+        self.document_sender.send(event).ok();
     }
 
-    /// What was blamed before may be someone else's now.
+    /// Invalidates all blames.
     pub fn forget_blames(&self) {
         self.epoch.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The workspaces that are open, by their roots.
+    /// Returns the open workspaces, sorted by their roots.
     pub fn handles(&self) -> Vec<Arc<WorkspaceHandle>> {
         let mut handles: Vec<Arc<WorkspaceHandle>> =
             self.handles.iter().map(|r| r.value().clone()).collect();
@@ -499,19 +500,19 @@ impl ServerState {
         handles
     }
 
-    pub fn room_at(&self, root: &Path) -> Option<Arc<WorkspaceHandle>> {
+    pub fn handle_at(&self, root: &Path) -> Option<Arc<WorkspaceHandle>> {
         self.handles.get(root).map(|handle| handle.clone())
     }
 
-    /// The workspace of a directory, for as long as the answer is held. One that no folder and no document
-    /// opened is not listened to.
-    pub fn room_of(&self, dir: &Path) -> Result<Arc<WorkspaceHandle>> {
+    /// Returns the workspace of a directory, for as long as the caller holds it. If neither a folder nor a document
+    /// opened it, its store is not watched.
+    pub fn handle_of(&self, dir: &Path) -> Result<Arc<WorkspaceHandle>> {
         let workspace = self.workspace_of(dir)?;
-        match self.room_at(&workspace.root) {
+        match self.handle_at(&workspace.root) {
             Some(handle) => Ok(handle),
             None => Ok(Arc::new(WorkspaceHandle::open(
                 workspace,
-                &self.abilities().name,
+                &self.features().name,
             )?)),
         }
     }
@@ -524,33 +525,38 @@ impl ServerState {
         })
     }
 
-    /// Opens a workspace, and listens to it until `leave_rooms` finds that nothing needs it.
-    fn enter(&self, workspace: Workspace) -> Result<Arc<WorkspaceHandle>> {
-        if let Some(handle) = self.room_at(&workspace.root) {
+    /// Opens a workspace, and watches its store until `close_unused` closes it.
+    fn open_workspace(&self, workspace: Workspace) -> Result<Arc<WorkspaceHandle>> {
+        if let Some(handle) = self.handle_at(&workspace.root) {
             return Ok(handle);
         }
-        let handle = Arc::new(WorkspaceHandle::open(workspace, &self.abilities().name)?);
-        if let Err(error) = store_watcher::listen(&handle, self.heard.clone()) {
-            tracing::warn!("no news of {}: {error}", handle.root().display());
+        let handle = Arc::new(WorkspaceHandle::open(workspace, &self.features().name)?);
+        if let Err(error) = store_watcher::listen(&handle, self.store_events.clone()) {
+            tracing::warn!(
+                "the store of {} is not watched: {error}",
+                handle.root().display()
+            );
         }
         self.handles
             .insert(handle.root().to_path_buf(), handle.clone());
-        self.keep_settings(&handle);
-        self.heed_settings(&handle);
-        self.opened.send(handle.clone()).ok();
+        self.publish_settings(&handle);
+        self.check_settings(&handle);
+        self.opened_workspaces.send(handle.clone()).ok();
         Ok(handle)
     }
 
-    /// So that news of it are heard before a file of it is opened.
-    fn enter_folder(&self, folder: &Path) {
-        let entered = self.workspace_of(folder).and_then(|w| self.enter(w));
-        if let Err(error) = entered {
+    /// Opens the workspace of a folder, so that its store is watched before any of its files is opened.
+    fn open_folder(&self, folder: &Path) {
+        let opened = self
+            .workspace_of(folder)
+            .and_then(|w| self.open_workspace(w));
+        if let Err(error) = opened {
             tracing::info!("{}: {error}", folder.display());
         }
     }
 
-    /// Leaves the workspaces that no folder and no document needs.
-    pub fn leave_rooms(&self) {
+    /// Closes the workspaces that no folder and no document needs.
+    pub fn close_unused(&self) {
         let folders = self.folders();
         let of_folders = folders.iter().filter_map(|f| self.workspace_of(f).ok());
         let of_folders: Vec<PathBuf> = of_folders.map(|workspace| workspace.root).collect();
@@ -558,15 +564,16 @@ impl ServerState {
             .retain(|root, _| of_folders.contains(root) || self.documents.any_of(root));
     }
 
-    /// The file of an open workspace that a path names; None where nobody cares for it. A workspace is open
-    /// when a folder in it is, or around it; without folders, when a document of it is.
+    /// Returns the file of an open workspace that a path names, if any. A workspace is open if a folder is in it or
+    /// around it; without folders, if a document of it is open.
     pub fn place(&self, path: &Path) -> Option<DocumentPath> {
-        let full = document::real(path)?;
+        let full = document::resolve_links(path)?;
         let dir = full.ancestors().skip(1).find(|dir| dir.is_dir())?;
         let workspace = self.workspace_of(dir).ok()?;
         let folders = self.folders();
         let opens = |folder: &PathBuf| {
-            let around = document::real(folder).is_some_and(|folder| dir.starts_with(folder));
+            let around =
+                document::resolve_links(folder).is_some_and(|folder| dir.starts_with(folder));
             let within = || {
                 self.workspace_of(folder)
                     .is_ok_and(|w| w.root == workspace.root)
@@ -576,9 +583,9 @@ impl ServerState {
         if !folders.is_empty() && !folders.iter().any(opens) {
             return None;
         }
-        let handle = self.enter(workspace).ok()?;
+        let handle = self.open_workspace(workspace).ok()?;
         let inside = full.strip_prefix(handle.root()).ok()?;
-        // what a version control system keeps for itself, such as the message of a commit
+        // files of a version control system, such as a commit message
         let is_its_own = |part: &OsStr| VERSION_CONTROL.iter().any(|dir| part == *dir);
         if inside.iter().any(is_its_own) {
             return None;
@@ -587,47 +594,47 @@ impl ServerState {
         Some(DocumentPath { handle, path })
     }
 
-    /// A document that may have come to be a file of a workspace with a history since it was opened.
+    /// Returns a document. Its file is looked up again if its workspace had no history so far.
     fn placed(&self, uri: &str) -> Option<Document> {
         let waits = |document: &Document| match &document.place {
             Some(place) => !place.handle.has_history(),
             None => true,
         };
         if self.documents.get(uri).is_some_and(|d| waits(&d)) {
-            self.find_place(uri);
+            self.update_place(uri);
         }
         self.documents.get(uri)
     }
 
-    /// Who wrote each line of a document as it stands now, and that document. None where nothing is known.
-    pub async fn known(&self, uri: &str) -> Result<Option<(Document, Arc<DocumentHistory>)>> {
+    /// Returns the author of each line of a document as it is now, and that document; None without a history.
+    pub async fn history(&self, uri: &str) -> Result<Option<(Document, Arc<DocumentHistory>)>> {
         let Some(document) = self.placed(uri).filter(Document::has_lines) else {
             return Ok(None);
         };
         let Some(place) = document.place.clone() else {
             return Ok(None);
         };
-        let lenses = self.heed_settings(&place.handle);
+        let lenses = self.check_settings(&place.handle);
         let epoch = self.epoch.load(Ordering::Relaxed);
         let fresh = |b: &Blamed| b.edition == document.edition && b.epoch == epoch;
         if let Some(blamed) = self.blames.get(uri).filter(|blamed| fresh(blamed)) {
-            return Ok(Some((document, blamed.known.clone())));
+            return Ok(Some((document, blamed.history.clone())));
         }
-        // as the history has its lines
+        // lines as in the history
         let bytes = document.as_saved().unwrap_or_else(|| document.bytes());
         let path = place.path.clone();
-        let of_latest = matches!(lenses, Lenses::Session | Lenses::LatestTurn);
+        let needs_latest = matches!(lenses, Lenses::Session | Lenses::LatestTurn);
         let asked = place.handle.ask(move |engine| {
             let blame = match engine.blame(&path, Against::Text(&bytes)) {
-                // one without lines
+                // a file without lines
                 Err(Error::Refused { reason, .. }) => {
                     tracing::debug!("{reason}");
                     return Ok(None);
                 }
                 blame => blame?,
             };
-            let latest = of_latest.then(|| latest(engine)).transpose()?.flatten();
-            let checkpoints = engine.checkpoints_of(&path, COUNTED)?;
+            let latest = needs_latest.then(|| latest(engine)).transpose()?.flatten();
+            let checkpoints = engine.checkpoints_of(&path, MAX_COUNTED)?;
             Ok(Some(DocumentHistory {
                 blame,
                 latest,
@@ -636,17 +643,17 @@ impl ServerState {
                 newest: checkpoints.newest,
             }))
         });
-        let known = match asked.await {
-            Ok(Some(known)) => Arc::new(known),
+        let history = match asked.await {
+            Ok(Some(history)) => Arc::new(history),
             Ok(None) | Err(Error::NoStore(_) | Error::NoFile { .. }) => return Ok(None),
             Err(error) => return Err(error),
         };
         let blamed = Blamed {
             edition: document.edition,
             epoch,
-            known: known.clone(),
+            history: history.clone(),
         };
         self.blames.insert(uri.to_owned(), blamed);
-        Ok(Some((document, known)))
+        Ok(Some((document, history)))
     }
 }

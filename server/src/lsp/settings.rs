@@ -1,4 +1,4 @@
-//! What a client says of the settings: `backstitch.*`. Reads it; what is wrong is said, and what held before holds.
+//! Settings that a client sends: `backstitch.*`. An invalid value is reported, and the previous one stays valid.
 
 #[cfg(test)]
 mod tests;
@@ -9,37 +9,37 @@ use serde_json::{Map, Value};
 
 use super::messages::notice::setting as messages;
 
-/// By how it was said. What was said later is nearer.
+/// The settings by the way in which they were sent; later ones take precedence.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientSettings {
-    /// At the start, for good.
+    /// In `initializationOptions`, valid until the server ends.
     initial: SourceValues,
-    /// Unasked, key by key.
-    told: SourceValues,
-    /// When it was asked: all that there is.
+    /// In `didChangeConfiguration`, key by key.
+    notified: SourceValues,
+    /// In the last answer to `workspace/configuration`, which is complete.
     answered: SourceValues,
 }
 
-/// What a client may say of itself beside the settings, in `initializationOptions.backstitch`.
+/// Options of the client itself, beside the settings, in `initializationOptions.backstitch`.
 const OPTIONS: [&str; 4] = [
     "reloadsFromDisk",
     "notifications",
     "contentProvider",
     "panels",
 ];
-/// The section of settings, and what stands before its keys where they are written in one.
+/// Section of the settings, and the prefix of keys that are written in one string.
 pub const SECTION: &str = "backstitch";
 
-/// Keys with their settings; None: it is not set any more. Err: it has a value that is none.
+/// Keys with their settings. None: it is unset. Err: the value is invalid.
 type Read = Vec<(Key, Result<Option<Setting>, ()>)>;
 
 impl ClientSettings {
-    /// What the client says.
-    pub fn said(&self) -> SourceValues {
-        self.answered.or(&self.told).or(&self.initial)
+    /// Returns the client's settings.
+    pub fn effective(&self) -> SourceValues {
+        self.answered.or(&self.notified).or(&self.initial)
     }
 
-    /// Where all stores are, as the client said at the start.
+    /// Returns the directory of all stores, as the client set it at the start.
     pub fn store_dir(&self) -> Option<&std::path::Path> {
         match self.initial.get(Key::StoreDir) {
             Some(Setting::Dir(dir)) => Some(dir),
@@ -47,11 +47,11 @@ impl ClientSettings {
         }
     }
 
-    /// Takes in the section by its name, its keys with that before them, or the section alone; keys are nested or have
-    /// dots. What is not named stays as it is. What was wrong.
-    pub fn update(&mut self, told: &Value) -> Vec<String> {
+    /// Applies settings: a section by its name, keys with the section as prefix, or the section's content alone. Keys
+    /// are nested or have dots. Keys that are left out stay unchanged. Returns the errors.
+    pub fn update(&mut self, sent: &Value) -> Vec<String> {
         let mut wrong = Vec::new();
-        let Some(all) = told.as_object() else {
+        let Some(all) = sent.as_object() else {
             return wrong;
         };
         let dotted = |key: &str| Some(key.strip_prefix(SECTION)?.strip_prefix('.')?.to_owned());
@@ -72,17 +72,17 @@ impl ClientSettings {
             .keys()
             .any(|key| Key::named(key).is_some() || Key::is_group(key))
         {
-            // the section alone; else another server's settings
+            // the section's content alone; else it belongs to another server
             self.section("", all, &mut read, &mut wrong);
         }
-        for (key, setting) in self.not_late(read, &mut wrong) {
+        for (key, setting) in self.without_late(read, &mut wrong) {
             match setting {
                 Ok(Some(setting)) => {
-                    self.told.set(key, setting);
+                    self.notified.set(key, setting);
                     self.answered.remove(key);
                 }
                 Ok(None) => {
-                    self.told.remove(key);
+                    self.notified.remove(key);
                     self.answered.remove(key);
                 }
                 Err(()) => {}
@@ -91,7 +91,7 @@ impl ClientSettings {
         wrong
     }
 
-    /// As `update`, with what a client says of itself at the start.
+    /// Like `update`, for `initializationOptions`, which also has options of the client itself.
     pub fn begin(&mut self, options: &Value) -> Vec<String> {
         let mut wrong = Vec::new();
         let Some(all) = options.as_object() else {
@@ -114,16 +114,16 @@ impl ClientSettings {
         wrong
     }
 
-    /// The section itself, which the client was asked for: what it does not have, it did not say, unless it was said
-    /// unasked.
+    /// Applies the client's answer: the complete section. A key that is left out is unset, unless a notification set
+    /// it.
     pub fn answer(&mut self, section: &Map<String, Value>) -> Vec<String> {
         let (mut read, mut wrong) = (Read::new(), Vec::new());
         self.section("", section, &mut read, &mut wrong);
         let before = std::mem::take(&mut self.answered);
-        for (key, setting) in self.not_late(read, &mut wrong) {
+        for (key, setting) in self.without_late(read, &mut wrong) {
             match setting {
                 Ok(Some(setting)) => self.answered.set(key, setting),
-                Ok(None) => self.told.remove(key),
+                Ok(None) => self.notified.remove(key),
                 Err(()) => {
                     if let Some(setting) = before.get(key) {
                         self.answered.set(key, setting.clone());
@@ -167,14 +167,14 @@ impl ClientSettings {
         }
         let setting = key.read(value, &value.to_string(), None);
         if let Err(why) = &setting {
-            let said = self.said();
-            wrong.push(messages::no_value(SECTION, key, why, said.get(key)));
+            let current = self.effective();
+            wrong.push(messages::no_value(SECTION, key, why, current.get(key)));
         }
         read.push((key, setting.map(Some).map_err(|_| ())));
     }
 
-    /// Without what comes too late: the stores are found at the start.
-    fn not_late(&self, mut read: Read, wrong: &mut Vec<String>) -> Read {
+    /// Removes settings that come too late: stores are located at the start.
+    fn without_late(&self, mut read: Read, wrong: &mut Vec<String>) -> Read {
         let late = |(key, setting): &(Key, Result<Option<Setting>, ()>)| {
             let new = setting.as_ref().is_ok_and(Option::is_some);
             let same = || setting.as_ref().ok().and_then(Option::as_ref);

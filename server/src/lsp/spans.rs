@@ -6,41 +6,41 @@ use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
 use super::position::Encoding;
 
-/// Above so many characters a hunk is shown without spans.
-const MOST: usize = 20_000;
-const PATIENCE: Duration = Duration::from_millis(50);
+/// Above this many bytes a hunk is shown without spans.
+const MAX_BYTES: usize = 20_000;
+const TIME_LIMIT: Duration = Duration::from_millis(50);
 
 /// Line, start, end.
 pub type Span = (usize, usize, usize);
 
-/// Spans within the removed and the added lines; lines count from 0 in their side,
-/// columns in the client's units.
+/// Returns the spans within the removed and the added lines. Lines count from 0 in their side, columns in the
+/// client's units.
 pub fn of(removed: &[&str], added: &[&str], encoding: Encoding) -> (Vec<Span>, Vec<Span>) {
     let (a, b) = (removed.join("\n"), added.join("\n"));
-    if a.is_empty() || b.is_empty() || a.len() + b.len() > MOST {
+    if a.is_empty() || b.is_empty() || a.len() + b.len() > MAX_BYTES {
         return (Vec::new(), Vec::new());
     }
     let (x, y) = (words(&a), words(&b));
-    let deadline = Some(Instant::now() + PATIENCE);
+    let deadline = Some(Instant::now() + TIME_LIMIT);
     let ops = capture_diff_slices_deadline(Algorithm::Myers, &x, &y, deadline);
-    let (mut gone, mut come) = (Vec::new(), Vec::new());
+    let (mut removed_spans, mut added_spans) = (Vec::new(), Vec::new());
     for op in ops {
         if !matches!(op, DiffOp::Equal { .. }) {
-            mark(&x, op.old_range(), encoding, &mut gone);
-            mark(&y, op.new_range(), encoding, &mut come);
+            mark(&x, op.old_range(), encoding, &mut removed_spans);
+            mark(&y, op.new_range(), encoding, &mut added_spans);
         }
     }
-    (gone, come)
+    (removed_spans, added_spans)
 }
 
-/// Letters and digits together, everything else by itself.
+/// Splits a text: letters and digits together, every other character by itself.
 fn words(text: &str) -> Vec<&str> {
     let mut words = Vec::new();
     let mut start = 0;
     let mut before: Option<char> = None;
-    let wordy = |c: char| c.is_alphanumeric() || c == '_';
+    let is_word = |c: char| c.is_alphanumeric() || c == '_';
     for (at, c) in text.char_indices() {
-        let joins = before.is_some_and(|before| wordy(before) && wordy(c));
+        let joins = before.is_some_and(|before| is_word(before) && is_word(c));
         if at > start && !joins {
             words.push(&text[start..at]);
             start = at;
@@ -78,13 +78,13 @@ mod tests {
 
     #[test]
     fn the_words_that_differ() {
-        let (gone, come) = of(
+        let (removed_spans, added_spans) = of(
             &["let a = 𝄞(old);", "same"],
             &["let a = 𝄞(new_one);", "same"],
             Encoding::Utf16,
         );
-        assert_eq!(gone, [(0, 11, 14)]);
-        assert_eq!(come, [(0, 11, 18)]);
+        assert_eq!(removed_spans, [(0, 11, 14)]);
+        assert_eq!(added_spans, [(0, 11, 18)]);
         assert_eq!(of(&[], &["x"], Encoding::Utf8), (vec![], vec![]));
     }
 }

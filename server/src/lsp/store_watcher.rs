@@ -1,5 +1,5 @@
-//! Listens for what other processes commit: the bell of a store, watched, and looked at now and then besides,
-//! since a watcher may miss one. Owns when to look; what is new is the engine's to say.
+//! Detects commits of other processes: watches the bell, a file that each commit rewrites, and polls it, since a
+//! watcher may miss an event. Owns the timing; the engine reads the new entries.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,25 +13,26 @@ use tokio::sync::mpsc::UnboundedSender;
 use super::messages::refusal;
 use super::workspace::WorkspaceHandle;
 
-/// Of the workspace with this root.
+/// Event of the store of the workspace with this root.
 #[derive(Clone, Debug)]
-pub enum StoreNews {
-    /// From here on its bell is listened to.
+pub enum StoreEvent {
+    /// From here on the bell is watched.
     Opened(PathBuf),
-    Rang(PathBuf),
+    Committed(PathBuf),
 }
 
-/// How long a ring that the watcher missed may go unheard.
-const LOOK: Duration = Duration::from_millis(250);
+/// Interval of the poll, and so the longest delay after a missed event.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// Sends the workspace's root each time that its bell has rung, until nobody listens or the workspace is left.
-pub fn listen(handle: &Arc<WorkspaceHandle>, heard: UnboundedSender<StoreNews>) -> Result<()> {
+/// Sends an event each time that the bell of a workspace has changed, until the receiver is closed or the workspace
+/// is dropped.
+pub fn listen(handle: &Arc<WorkspaceHandle>, events: UnboundedSender<StoreEvent>) -> Result<()> {
     let (bell, root) = (handle.workspace().bell(), handle.root().to_path_buf());
     let handle = Arc::downgrade(handle);
-    let thread = std::thread::Builder::new().name("backstitch news".into());
+    let thread = std::thread::Builder::new().name("backstitch store".into());
     let spawned = thread.spawn(move || {
-        let is_over = || heard.is_closed() || handle.strong_count() == 0;
-        follow(&bell, &root, &heard, &is_over);
+        let is_over = || events.is_closed() || handle.strong_count() == 0;
+        follow(&bell, &root, &events, &is_over);
     });
     spawned.map(|_| ()).map_err(|source| Error::Io {
         what: refusal::START_THREAD.into(),
@@ -42,10 +43,10 @@ pub fn listen(handle: &Arc<WorkspaceHandle>, heard: UnboundedSender<StoreNews>) 
 fn follow(
     bell: &Path,
     root: &Path,
-    heard: &UnboundedSender<StoreNews>,
+    events: &UnboundedSender<StoreEvent>,
     is_over: &dyn Fn() -> bool,
 ) {
-    let (rings, ringing) = channel();
+    let (sender, changes) = channel();
     let name = bell.file_name().map(ToOwned::to_owned);
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
         let of_bell = |event: &notify::Event| {
@@ -53,29 +54,32 @@ fn follow(
             paths.any(|path| path.file_name() == name.as_deref())
         };
         if event.is_ok_and(|event| !event.kind.is_access() && of_bell(&event)) {
-            rings.send(()).ok();
+            sender.send(()).ok();
         }
     })
     .inspect_err(|error| tracing::warn!("no watcher, looking from time to time: {error}"))
     .ok();
     let mut watched = false;
     let mut last = std::fs::read(bell).ok();
-    heard.send(StoreNews::Opened(root.to_path_buf())).ok();
+    events.send(StoreEvent::Opened(root.to_path_buf())).ok();
     while !is_over() {
         if let (false, Some(watcher), Some(dir)) = (watched, &mut watcher, bell.parent()) {
             // there may be no store yet
             watched = watcher.watch(dir, RecursiveMode::NonRecursive).is_ok();
         }
-        match ringing.recv_timeout(LOOK) {
-            Ok(()) => while ringing.try_recv().is_ok() {},
+        match changes.recv_timeout(POLL_INTERVAL) {
+            Ok(()) => while changes.try_recv().is_ok() {},
             Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(LOOK),
+            Err(RecvTimeoutError::Disconnected) => std::thread::sleep(POLL_INTERVAL),
         }
         let now = std::fs::read(bell).ok();
-        // written anew in two steps: an empty bell is one that is about to ring
+        // the bell is rewritten in two steps: an empty one is about to change
         if now != last && now.as_ref().is_none_or(|text| !text.is_empty()) {
             last = now;
-            if heard.send(StoreNews::Rang(root.to_path_buf())).is_err() {
+            if events
+                .send(StoreEvent::Committed(root.to_path_buf()))
+                .is_err()
+            {
                 return;
             }
         }

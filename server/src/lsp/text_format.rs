@@ -1,38 +1,38 @@
-//! How a document's text stands in its file: the encoding, byte order mark, line ends and final newline that an
-//! editor keeps to itself. Pure. Emacs shows a file of CRLF lines with plain newlines, Neovim one without a final newline
-//! as if it had one; both save what they do not show.
+//! Format of a document's text in its file: the encoding, byte order mark, line ends and final newline that an editor
+//! hides. Pure. Emacs shows a file of CRLF lines with plain newlines, Neovim one without a final newline as if it had
+//! one; both restore the hidden parts in a save.
 
 use std::borrow::Cow;
 
 use ropey::Rope;
 
-const MARK: &[u8] = b"\xef\xbb\xbf";
+const BOM: &[u8] = b"\xef\xbb\xbf";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextFormat {
-    /// As it is, but for what the editor keeps to itself.
+    /// Text whose hidden parts are known.
     Text(FileFormat),
-    /// In an unknown encoding, or not as text: it cannot be known what a save would write.
+    /// An unknown encoding, or not text: the result of a save cannot be predicted.
     Foreign,
 }
 
-/// What the file has and the text does not show.
+/// Parts of the file that the text does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct FileFormat {
     charset: Charset,
-    /// It begins with a byte order mark.
-    mark: bool,
-    /// What ends a line that the text ends with `\n`.
-    end: LineEnd,
-    /// Its last line has no end, and the text's has.
-    open_end: bool,
+    /// True if it begins with a byte order mark.
+    bom: bool,
+    /// The file's line end for each `\n` of the text.
+    line_end: LineEnd,
+    /// True if its last line has no newline, unlike the text's.
+    no_final_newline: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 enum Charset {
     #[default]
     Utf8,
-    /// Each after its byte order mark.
+    /// The UTF-16 variants have a byte order mark.
     Utf16Le,
     Utf16Be,
     Latin1,
@@ -53,43 +53,43 @@ impl Default for TextFormat {
 }
 
 impl TextFormat {
-    /// How this text stands in this file, which it was loaded from or saved as.
+    /// Returns the format of a file with this text, which was loaded from it or saved to it.
     pub fn between(file: &[u8], text: &Rope) -> Self {
         let charset = Charset::of(file);
         let shown = text.get_char(0) == Some('\u{feff}');
-        let mark = charset == Charset::Utf8 && file.starts_with(MARK) && !shown;
-        let mut kept = FileFormat {
+        let bom = charset == Charset::Utf8 && file.starts_with(BOM) && !shown;
+        let mut format = FileFormat {
             charset,
-            mark,
+            bom,
             ..FileFormat::default()
         };
-        let Some(content) = kept.decoded(file) else {
+        let Some(content) = format.decoded(file) else {
             return Self::Foreign;
         };
         let content = content.as_ref();
         if *text == content {
-            return Self::Text(kept);
+            return Self::Text(format);
         }
         if !text.chars().any(|c| c == '\r') {
-            kept.end = LineEnd::of(content);
+            format.line_end = LineEnd::of(content);
         }
         let open = FileFormat {
-            open_end: true,
-            ..kept
+            no_final_newline: true,
+            ..format
         };
         let is_open = !content.is_empty() && !content.ends_with(['\r', '\n']);
         if is_open && *text == open.text_of(content).as_str() {
-            kept = open;
+            format = open;
         }
-        // of bytes that may be many encodings, only the very text tells
+        // these bytes are valid in many encodings: only an exact round trip counts
         let is_guess = charset == Charset::Latin1;
-        if is_guess && kept.in_file(text).is_none_or(|bytes| bytes != file) {
+        if is_guess && format.in_file(text).is_none_or(|bytes| bytes != file) {
             return Self::Foreign;
         }
-        Self::Text(kept)
+        Self::Text(format)
     }
 
-    /// The form in which a file shows the most plainly, and its text so. None: it is no text.
+    /// Returns the format with the plainest text, and that text; None if it is not text.
     pub fn of_file(file: &[u8]) -> Option<(Self, String)> {
         if file.contains(&0) && Charset::of(file) == Charset::Utf8 {
             return None;
@@ -97,69 +97,73 @@ impl TextFormat {
         let charset = Charset::of(file);
         let bare = FileFormat {
             charset,
-            mark: charset == Charset::Utf8 && file.starts_with(MARK),
+            bom: charset == Charset::Utf8 && file.starts_with(BOM),
             ..FileFormat::default()
         };
         let content = bare.decoded(file)?;
-        let kept = FileFormat {
-            end: LineEnd::of(&content),
+        let format = FileFormat {
+            line_end: LineEnd::of(&content),
             ..bare
         };
-        let text = kept.text_of(&content);
-        Some((Self::Text(kept), text))
+        let text = format.text_of(&content);
+        Some((Self::Text(format), text))
     }
 
-    /// Whether texts of it can be merged with contents of the history, which are UTF-8.
+    /// True if its texts can be merged with contents of the history, which are UTF-8.
     pub fn is_utf8(self) -> bool {
-        matches!(self, Self::Text(kept) if kept.charset == Charset::Utf8)
+        matches!(self, Self::Text(format) if format.charset == Charset::Utf8)
     }
 
-    /// A text as a save would write it; None where that cannot be known.
+    /// Returns a text as a save would write it; None if that is not known.
     pub fn in_file(self, text: &Rope) -> Option<Vec<u8>> {
         match self {
-            Self::Text(kept) => kept.in_file(text),
+            Self::Text(format) => format.in_file(text),
             Self::Foreign => None,
         }
     }
 
-    /// How many bytes a save would write, where that is known without doing so.
+    /// Returns the size of a save in bytes, if it is known without encoding the text.
     pub fn size_of(self, text: &Rope) -> Option<usize> {
-        let Self::Text(kept) = self else { return None };
-        let as_is = kept.charset == Charset::Utf8 && kept.end == LineEnd::AsIs;
-        let mark = if kept.mark { MARK.len() } else { 0 };
-        let size = text.len_bytes() + mark;
-        as_is.then(|| size.saturating_sub(usize::from(kept.open_end)))
+        let Self::Text(format) = self else {
+            return None;
+        };
+        let as_is = format.charset == Charset::Utf8 && format.line_end == LineEnd::AsIs;
+        let bom = if format.bom { BOM.len() } else { 0 };
+        let size = text.len_bytes() + bom;
+        as_is.then(|| size.saturating_sub(usize::from(format.no_final_newline)))
     }
 
-    /// A file's content as the client would have it; None where it cannot be told.
+    /// Converts a file's content to the client's text; None if the format is not known.
     pub fn text_of(self, content: &[u8]) -> Option<String> {
-        let Self::Text(kept) = self else { return None };
-        Some(kept.text_of(&kept.decoded(content)?))
+        let Self::Text(format) = self else {
+            return None;
+        };
+        Some(format.text_of(&format.decoded(content)?))
     }
 }
 
 impl FileFormat {
-    /// A content without its byte order mark.
+    /// Decodes a content without its byte order mark.
     fn decoded(self, content: &[u8]) -> Option<Cow<'_, str>> {
-        let plain = content.strip_prefix(MARK).filter(|_| self.mark);
+        let plain = content.strip_prefix(BOM).filter(|_| self.bom);
         self.charset.decode(plain.unwrap_or(content))
     }
 
     fn in_file(self, text: &Rope) -> Option<Vec<u8>> {
-        let mut bytes = Vec::with_capacity(text.len_bytes() + MARK.len());
-        if self.mark {
-            bytes.extend_from_slice(MARK);
+        let mut bytes = Vec::with_capacity(text.len_bytes() + BOM.len());
+        if self.bom {
+            bytes.extend_from_slice(BOM);
         }
         let length = text.len_chars();
         let ends = length.checked_sub(1).map(|last| text.char(last)) == Some('\n');
-        let shown = length - usize::from(self.open_end && ends);
+        let shown = length - usize::from(self.no_final_newline && ends);
         for chunk in text.slice(..shown).chunks() {
-            match self.end.bytes() {
+            match self.line_end.bytes() {
                 None => bytes.extend_from_slice(chunk.as_bytes()),
-                Some(end) => {
+                Some(line_end) => {
                     for (count, line) in chunk.split('\n').enumerate() {
                         if count > 0 {
-                            bytes.extend_from_slice(end);
+                            bytes.extend_from_slice(line_end);
                         }
                         bytes.extend_from_slice(line.as_bytes());
                     }
@@ -170,12 +174,12 @@ impl FileFormat {
     }
 
     fn text_of(self, content: &str) -> String {
-        let mut text = match self.end {
+        let mut text = match self.line_end {
             LineEnd::AsIs => content.to_owned(),
             LineEnd::Crlf => content.replace("\r\n", "\n"),
             LineEnd::Cr => content.replace('\r', "\n"),
         };
-        if self.open_end && !text.is_empty() && !text.ends_with('\n') {
+        if self.no_final_newline && !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
         text
@@ -211,7 +215,7 @@ impl Charset {
         }
     }
 
-    /// None for what it cannot say.
+    /// Encodes a text; None if it has characters that the charset lacks.
     fn encode(self, text: Vec<u8>) -> Option<Vec<u8>> {
         if self == Self::Utf8 {
             return Some(text);
@@ -233,7 +237,7 @@ impl Charset {
 }
 
 impl LineEnd {
-    /// The line end of a file that an editor may show as `\n`: one that ends all of its lines.
+    /// Returns the line end that an editor may show as `\n`: one that ends all lines of the file.
     fn of(content: &str) -> Self {
         let count = |what: &str| content.matches(what).count();
         match (count("\n"), count("\r"), count("\r\n")) {
@@ -259,14 +263,14 @@ mod tests {
     use super::*;
 
     fn in_file(file: &str, text: &str, new: &str) -> String {
-        let form = TextFormat::between(file.as_bytes(), &Rope::from_str(text));
-        let bytes = form.in_file(&Rope::from_str(new)).expect("text");
+        let format = TextFormat::between(file.as_bytes(), &Rope::from_str(text));
+        let bytes = format.in_file(&Rope::from_str(new)).expect("text");
         String::from_utf8(bytes).expect("text")
     }
 
-    /// What is typed is saved as the editor would save it, which shows less than the file has.
+    /// Text is encoded as the editor would save it, including the parts that the editor hides.
     #[test]
-    fn what_an_editor_keeps_to_itself() {
+    fn hidden_parts_are_kept() {
         assert_eq!(in_file("a\r\nb\r\n", "a\nb\n", "a\nc\n"), "a\r\nc\r\n");
         assert_eq!(in_file("a\rb\r", "a\nb\n", "a\nc\n"), "a\rc\r");
         assert_eq!(in_file("a\nb", "a\nb\n", "a\nc\n"), "a\nc");
@@ -275,33 +279,33 @@ mod tests {
         assert_eq!(in_file("\u{feff}a\n", "\u{feff}a\n", "b\n"), "b\n");
     }
 
-    /// What is shown is not guessed at.
+    /// Nothing is assumed about text that is shown as it is in the file.
     #[test]
-    fn what_is_shown_is_as_it_is() {
+    fn shown_parts_are_unchanged() {
         assert_eq!(in_file("a\r\nb\r\n", "a\r\nb\r\n", "a\n"), "a\n");
         assert_eq!(in_file("a\r\nb\n", "a\nb\n", "a\nc\n"), "a\nc\n");
-        // typed, and not kept by the editor: the text is not that of the file but for its end
+        // typed, and not hidden by the editor: the text differs from the file in more than its end
         assert_eq!(in_file("a", "a\nb\n", "a\nb\n"), "a\nb\n");
-        let form = TextFormat::between(b"\x83\x41", &Rope::from_str("ア"));
-        assert_eq!(form, TextFormat::Foreign);
-        assert_eq!(form.text_of(b"a"), None);
+        let format = TextFormat::between(b"\x83\x41", &Rope::from_str("ア"));
+        assert_eq!(format, TextFormat::Foreign);
+        assert_eq!(format.text_of(b"a"), None);
     }
 
     #[test]
     fn other_encodings() {
-        let form = TextFormat::between(b"\xe9\r\n", &Rope::from_str("é\n"));
-        let typed = form.in_file(&Rope::from_str("éa\n"));
+        let format = TextFormat::between(b"\xe9\r\n", &Rope::from_str("é\n"));
+        let typed = format.in_file(&Rope::from_str("éa\n"));
         assert_eq!(typed.as_deref(), Some(&b"\xe9a\r\n"[..]));
-        assert_eq!(form.in_file(&Rope::from_str("€\n")), None);
-        assert_eq!(form.text_of(b"\xe8").as_deref(), Some("è"));
-        assert!(!form.is_utf8());
+        assert_eq!(format.in_file(&Rope::from_str("€\n")), None);
+        assert_eq!(format.text_of(b"\xe8").as_deref(), Some("è"));
+        assert!(!format.is_utf8());
         for (file, new) in [
             (&b"\xff\xfea\0"[..], &b"\xff\xfeb\0"[..]),
             (b"\xfe\xff\0a", b"\xfe\xff\0b"),
         ] {
-            let form = TextFormat::between(file, &Rope::from_str("a"));
-            assert_eq!(form.in_file(&Rope::from_str("b")).as_deref(), Some(new));
-            assert_eq!(form.text_of(new).as_deref(), Some("b"));
+            let format = TextFormat::between(file, &Rope::from_str("a"));
+            assert_eq!(format.in_file(&Rope::from_str("b")).as_deref(), Some(new));
+            assert_eq!(format.text_of(new).as_deref(), Some("b"));
         }
         // half a character
         assert_eq!(
@@ -311,17 +315,17 @@ mod tests {
     }
 
     proptest! {
-        /// A text that was loaded leads back to its file, whatever the editor keeps to itself.
+        /// A loaded text leads back to its file, whatever the editor hides.
         #[test]
-        fn what_was_loaded_leads_back(
+        fn a_loaded_text_leads_back(
             lines in proptest::collection::vec("[aé𝄞]{0,3}", 1..6),
-            end in prop_oneof![Just("\n"), Just("\r\n"), Just("\r")],
+            line_end in prop_oneof![Just("\n"), Just("\r\n"), Just("\r")],
             marked in any::<bool>(),
             closed in any::<bool>(),
         ) {
-            let mut file = lines.join(end);
+            let mut file = lines.join(line_end);
             if closed {
-                file.push_str(end);
+                file.push_str(line_end);
             }
             let mut text = file.replace("\r\n", "\n").replace('\r', "\n");
             if !text.is_empty() && !text.ends_with('\n') {
@@ -330,9 +334,9 @@ mod tests {
             if marked {
                 file.insert(0, '\u{feff}');
             }
-            let form = TextFormat::between(file.as_bytes(), &Rope::from_str(&text));
-            prop_assert_eq!(form.in_file(&Rope::from_str(&text)), Some(file.clone().into_bytes()));
-            prop_assert_eq!(form.text_of(file.as_bytes()), Some(text));
+            let format = TextFormat::between(file.as_bytes(), &Rope::from_str(&text));
+            prop_assert_eq!(format.in_file(&Rope::from_str(&text)), Some(file.clone().into_bytes()));
+            prop_assert_eq!(format.text_of(file.as_bytes()), Some(text));
         }
     }
 }

@@ -1,5 +1,5 @@
-//! URIs: files as clients write them, and Backstitch's own documents. Pure. Any byte that is not plain in a
-//! path stands as `%XX`, so that names that are not UTF-8 pass, too.
+//! URIs: files as clients write them, and Backstitch's virtual documents. Pure. Any byte that is not plain in a path
+//! is written as `%XX`, so that names that are not UTF-8 work, too.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use backstitch_core::model::RelPath;
 /// `backstitch://<workspace>/<rev>/<path>`: a file at a checkpoint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Virtual {
-    /// The workspace's root.
+    /// Root of the workspace.
     pub root: PathBuf,
     pub rev: String,
     pub path: RelPath,
@@ -17,7 +17,7 @@ pub struct Virtual {
 
 pub const SCHEME: &str = "backstitch";
 
-/// The file that a `file:` URI names; None for every other scheme, and for another host's file.
+/// Returns the file of a `file:` URI; None for every other scheme, and for a file on another host.
 pub fn to_path(uri: &str) -> Option<PathBuf> {
     let rest = strip_scheme(uri, "file")?;
     let rest = rest
@@ -57,7 +57,8 @@ impl Virtual {
     }
 }
 
-/// Hosts have no case, and clients write them in small letters: what is more than that stands as `%XX` once more.
+/// Escapes capitals, `%` and bytes that are not ASCII once more as `%XX`, since hosts have no case and clients write
+/// them in small letters.
 #[cfg(any(test, fuzzing))]
 fn escape(root: &[u8]) -> String {
     let one = |byte: &u8| {
@@ -70,7 +71,7 @@ fn escape(root: &[u8]) -> String {
     root.iter().map(one).collect()
 }
 
-/// A text that is shown in a document of its own.
+/// Returns the URI of a view, a text that is shown in a virtual document.
 pub fn of_view(number: u64, name: &str) -> String {
     format!(
         "{SCHEME}://view/{number}/{}",
@@ -78,12 +79,12 @@ pub fn of_view(number: u64, name: &str) -> String {
     )
 }
 
-/// Whether it names what was shown, and not a file of a checkpoint.
+/// True if it names a view, and not a file at a checkpoint.
 pub fn is_view(uri: &str) -> bool {
     strip_scheme(uri, SCHEME).is_some_and(|rest| rest.starts_with("//view/"))
 }
 
-/// Whether two URIs name the same view; clients write them in their own ways.
+/// True if two URIs name the same view; clients escape URIs in different ways.
 pub fn same_view(one: &str, other: &str) -> bool {
     decode(one) == decode(other)
 }
@@ -110,7 +111,7 @@ fn encode(bytes: &[u8], slashes: bool) -> String {
     text
 }
 
-/// A `%` that no two hex digits follow stands for itself.
+/// Decodes `%XX`; a `%` without two hex digits is kept.
 fn decode(text: &str) -> Vec<u8> {
     decode_bytes(text.as_bytes())
 }

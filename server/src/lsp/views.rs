@@ -1,5 +1,5 @@
-//! What is shown in documents of their own: diffs and plans. A virtual document where the client opens them; a
-//! read-only file of the user's temporary directory elsewhere, gone when the server ends.
+//! Documents that the server shows: diffs, plans and timelines. A client that supports virtual documents gets one;
+//! others get a read-only file in the user's temporary directory, which is deleted when the server ends.
 
 use std::io::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,9 +24,9 @@ use super::workspace::{WorkspaceHandle, WriteAccess};
 use crate::file_changes::{FileChange, difference};
 use crate::to_protocol;
 
-/// Shows what changed since a revision, between two, or by one turn alone; in one file where one is named.
+/// Shows the changes since a revision, between two, or of one turn; of one file if it is named.
 pub async fn diff(
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
     handle: Arc<WorkspaceHandle>,
     typed: ShowDiffParams,
 ) -> Reply<DiffResult> {
@@ -35,17 +35,17 @@ pub async fn diff(
         .map(|p| commands::path(&handle, &uri::of_path(&p)))
         .transpose()?;
     if let Some(turn) = typed.turn {
-        return diff_of(session, &handle, turn, path).await;
+        return diff_of(server, &handle, turn, path).await;
     }
     let from = typed.rev.clone().unwrap_or_else(|| "@".into());
     let (rev, only) = (from.clone(), path.clone());
-    let until = match typed.rev2 {
-        Some(rev) => Until::Rev(rev),
-        None => Until::now(session, &handle),
+    let target = match typed.rev2 {
+        Some(rev) => DiffTarget::Rev(rev),
+        None => DiffTarget::now(server, &handle),
     };
-    let to = until.name();
+    let to = target.name();
     let patch = handle.act(false, move |WriteAccess { engine, .. }| {
-        let files = changed(engine, &rev, &until, only.as_ref())?;
+        let files = changed(engine, &rev, &target, only.as_ref())?;
         let patch: Vec<u8> = files.iter().flat_map(FileChange::patch).collect();
         Ok((
             patch,
@@ -54,18 +54,18 @@ pub async fn diff(
     });
     let (patch, files) = patch.await?;
     if patch.is_empty() {
-        session.say(MessageType::Info, messages::nothing_between(&from, &to));
+        server.say(MessageType::Info, messages::nothing_between(&from, &to));
     } else {
         let file = path.as_ref().map(base_name);
         let name = view::diff_name(file.as_deref(), &from, &to);
-        show(session, &name, &patch).await?;
+        show(server, &name, &patch).await?;
     }
     Ok(DiffResult { from, to, files })
 }
 
-/// What a turn changed, and nobody else.
+/// Shows the changes of a turn itself.
 async fn diff_of(
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
     handle: &WorkspaceHandle,
     turn: String,
     path: Option<RelPath>,
@@ -81,10 +81,10 @@ async fn diff_of(
     });
     let (to, patch, files) = shown.await?;
     if patch.is_empty() {
-        session.say(MessageType::Info, messages::nothing_of(&turn));
+        server.say(MessageType::Info, messages::nothing_of(&turn));
     } else {
         let file = path.as_ref().map(base_name);
-        show(session, &view::turn_name(file.as_deref(), &turn), &patch).await?;
+        show(server, &view::turn_name(file.as_deref(), &turn), &patch).await?;
     }
     Ok(DiffResult {
         from: turn,
@@ -93,12 +93,12 @@ async fn diff_of(
     })
 }
 
-/// Rows of the timeline as text.
-const ROWS: usize = 200;
+/// Maximum number of rows of the timeline.
+const MAX_ROWS: usize = 200;
 
-/// Shows the timeline, newest first; of one file where one is named.
+/// Shows the timeline, newest first; of one file if it is named.
 pub async fn timeline(
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
     handle: Arc<WorkspaceHandle>,
     uri: Option<&str>,
 ) -> Reply<ShowTimelineResult> {
@@ -111,7 +111,7 @@ pub async fn timeline(
     let of_file = path.is_some();
     let entries = handle.ask(move |engine| {
         engine.log(&LogFilter {
-            limit: Some(ROWS),
+            limit: Some(MAX_ROWS),
             path,
             ..LogFilter::default()
         })
@@ -123,37 +123,37 @@ pub async fn timeline(
         .map(|entry| view::row(entry, now, of_file))
         .collect();
     let text = format!("{}{rows}", view::TIMELINE_HEAD);
-    show(session, &name, text.as_bytes()).await?;
+    show(server, &name, text.as_bytes()).await?;
     let checkpoints = entries.iter().map(to_protocol::checkpoint);
     Ok(ShowTimelineResult {
         checkpoints: checkpoints.collect(),
     })
 }
 
-/// The files that differ between two revisions, or between one and the disk.
+/// Returns the files that differ between two revisions, or between one and the disk.
 pub fn changed(
     engine: &mut Engine,
     from: &str,
-    until: &Until,
+    target: &DiffTarget,
     only: Option<&RelPath>,
 ) -> backstitch_core::Result<Vec<FileChange>> {
     let from = engine.resolve(from)?;
-    let mut deltas = match until {
-        Until::Rev(to) => {
+    let mut deltas = match target {
+        DiffTarget::Rev(to) => {
             let to = engine.resolve(to)?;
             engine.compare(from, to)?
         }
-        Until::Disk | Until::Buffers(_) => {
+        DiffTarget::Disk | DiffTarget::Buffers(_) => {
             engine.compare_with_disk(from, only.map_or(&[], std::slice::from_ref))?
         }
     };
-    let texts: &[(RelPath, Vec<u8>)] = match until {
-        Until::Buffers(texts) => texts,
+    let texts: &[(RelPath, Vec<u8>)] = match target {
+        DiffTarget::Buffers(texts) => texts,
         _ => &[],
     };
     for (path, _) in texts {
         if !deltas.iter().any(|delta| is_at(&delta.new, path)) {
-            // saved, it was as it is on disk
+            // the file on disk is unchanged
             let image = engine.image_at(from, path)?;
             let state = (!image.is_absent()).then(|| Placed {
                 path: path.clone(),
@@ -171,7 +171,7 @@ pub fn changed(
     for delta in deltas.iter().filter(wanted) {
         let text = texts.iter().find(|(path, _)| is_at(&delta.new, path));
         let mut file = FileChange::load(engine, delta)?;
-        if text.is_none_or(|(_, text)| file.becomes(text.clone())) {
+        if text.is_none_or(|(_, text)| file.set_text(text.clone())) {
             all.push(file);
         }
     }
@@ -179,7 +179,8 @@ pub fn changed(
     Ok(all)
 }
 
-/// What some steps changed, each file from the first of them to the last; anew where somebody else wrote it between.
+/// Returns the changes of some steps, each file from the first step to the last; split if somebody else wrote it in
+/// between.
 fn changed_by(
     engine: &Engine,
     steps: &[NodeId],
@@ -209,7 +210,7 @@ fn changed_by(
     Ok(files)
 }
 
-/// The file that a path names now, as far as it ever changed: it may have had other names.
+/// Returns the file that a path names now, if it ever changed. It may have had other names.
 fn file_at(engine: &Engine, path: &RelPath) -> backstitch_core::Result<Option<FileId>> {
     let newest = engine.log(&LogFilter {
         path: Some(path.clone()),
@@ -225,28 +226,28 @@ fn is_at(state: &FileVersion, path: &RelPath) -> bool {
     state.as_ref().is_some_and(|placed| placed.path == *path)
 }
 
-/// What a revision is compared with.
+/// Target of a diff.
 #[derive(Clone, Debug)]
-pub enum Until {
+pub enum DiffTarget {
     Rev(String),
     Disk,
-    /// The disk, with what open documents have and have not saved.
+    /// The disk, with the unsaved text of open documents.
     Buffers(Vec<(RelPath, Vec<u8>)>),
 }
 
-impl Until {
-    /// As typed: a revision, `disk` (which nothing means, too), `buffer`.
-    pub fn read(typed: Option<&str>, session: &ServerState, handle: &WorkspaceHandle) -> Self {
+impl DiffTarget {
+    /// Reads the typed target: a revision, `disk` (the default), or `buffer`.
+    pub fn read(typed: Option<&str>, server: &ServerState, handle: &WorkspaceHandle) -> Self {
         match typed {
             None | Some("disk") => Self::Disk,
-            Some("buffer") => Self::Buffers(unsaved_of(session, handle)),
+            Some("buffer") => Self::Buffers(unsaved_of(server, handle)),
             Some(rev) => Self::Rev(rev.to_owned()),
         }
     }
 
-    /// What the user looks at.
-    fn now(session: &ServerState, handle: &WorkspaceHandle) -> Self {
-        let texts = unsaved_of(session, handle);
+    /// Returns the state that the user sees.
+    fn now(server: &ServerState, handle: &WorkspaceHandle) -> Self {
+        let texts = unsaved_of(server, handle);
         if texts.is_empty() {
             Self::Disk
         } else {
@@ -263,8 +264,8 @@ impl Until {
     }
 }
 
-fn unsaved_of(session: &ServerState, handle: &WorkspaceHandle) -> Vec<(RelPath, Vec<u8>)> {
-    let documents = session.documents.of(handle).into_iter();
+fn unsaved_of(server: &ServerState, handle: &WorkspaceHandle) -> Vec<(RelPath, Vec<u8>)> {
+    let documents = server.documents.of(handle).into_iter();
     let dirty = documents.filter(|(_, document)| document.text != document.saved);
     let text = |(_, document): (String, super::document::Document)| {
         let text = document.as_saved()?;
@@ -275,7 +276,7 @@ fn unsaved_of(session: &ServerState, handle: &WorkspaceHandle) -> Vec<(RelPath, 
 
 /// Shows a plan, path by path.
 pub async fn plan(
-    session: &Arc<ServerState>,
+    server: &Arc<ServerState>,
     handle: &Arc<WorkspaceHandle>,
     shown: &ShownPlan,
 ) -> Reply<()> {
@@ -291,19 +292,19 @@ pub async fn plan(
         Ok(text)
     });
     let text = text.await?;
-    show(session, view::PLAN_NAME, text.as_bytes()).await
+    show(server, view::PLAN_NAME, text.as_bytes()).await
 }
 
-/// Lines of a plan's diff that are shown of one file, and in all.
-const OF_FILE: usize = 300;
-const IN_ALL: usize = 1000;
+/// Maximum number of lines of a plan's diff: of one file, and in total.
+const MAX_LINES_OF_FILE: usize = 300;
+const MAX_LINES: usize = 1000;
 
-/// What a plan does, line by line, as far as anybody would read it.
+/// Formats the diff of a plan, up to the limits.
 fn patches(engine: &Engine, plan: &Plan) -> String {
     let mut actions = plan.actions.iter().filter(|a| a.kind != ActionKind::Skip);
-    let (mut text, mut handle) = (String::new(), IN_ALL);
+    let (mut text, mut left) = (String::new(), MAX_LINES);
     while let Some(action) = actions.next() {
-        if handle == 0 {
+        if left == 0 {
             text.push('\n');
             text.push_str(&messages::more_files(1 + actions.count()));
             text.push('\n');
@@ -314,10 +315,10 @@ fn patches(engine: &Engine, plan: &Plan) -> String {
         };
         let patch = file.patch();
         let patch = String::from_utf8_lossy(&patch);
-        let most = handle.min(OF_FILE);
+        let most = left.min(MAX_LINES_OF_FILE);
         let shown: String = patch.split_inclusive('\n').take(most).collect();
         let all = patch.lines().count();
-        handle -= all.min(most);
+        left -= all.min(most);
         text.push('\n');
         text.push_str(&shown);
         if all > most {
@@ -328,22 +329,22 @@ fn patches(engine: &Engine, plan: &Plan) -> String {
     text
 }
 
-/// As much text of a plan as anybody would read: of a file, and in all.
-const TEXT_OF_FILE: usize = 1 << 20;
-const TEXT_IN_ALL: usize = 16 << 20;
+/// Maximum size of a plan's texts in bytes: of one file, and in total.
+const MAX_TEXT_OF_FILE: usize = 1 << 20;
+const MAX_TEXT: usize = 16 << 20;
 
-/// The texts of what a plan changes.
+/// Returns the texts of the files that a plan changes.
 pub fn planned(engine: &Engine, plan: &Plan) -> Vec<PlannedText> {
     let actions = plan.actions.iter().filter(|a| a.kind != ActionKind::Skip);
-    let (mut texts, mut handle) = (Vec::new(), TEXT_IN_ALL);
+    let (mut texts, mut left) = (Vec::new(), MAX_TEXT);
     for action in actions {
         let Ok(file) = FileChange::planned_in_editor(engine, plan, action) else {
             continue;
         };
-        let Some([now, then]) = file.texts(TEXT_OF_FILE.min(handle)) else {
+        let Some([now, then]) = file.texts(MAX_TEXT_OF_FILE.min(left)) else {
             continue;
         };
-        handle -= [&now, &then]
+        left -= [&now, &then]
             .map(|t| t.as_ref().map_or(0, String::len))
             .iter()
             .sum::<usize>();
@@ -357,9 +358,9 @@ pub fn planned(engine: &Engine, plan: &Plan) -> Vec<PlannedText> {
     texts
 }
 
-/// Shows text that was not saved.
-pub async fn unsaved(session: &Arc<ServerState>, path: &RelPath, text: &[u8]) -> Reply<()> {
-    show(session, &view::unsaved_name(&base_name(path)), text).await
+/// Shows unsaved text.
+pub async fn unsaved(server: &Arc<ServerState>, path: &RelPath, text: &[u8]) -> Reply<()> {
+    show(server, &view::unsaved_name(&base_name(path)), text).await
 }
 
 fn base_name(path: &RelPath) -> String {
@@ -367,55 +368,55 @@ fn base_name(path: &RelPath) -> String {
     path.rsplit('/').next().unwrap_or(&path).to_owned()
 }
 
-/// Opens a text beside what the user looks at.
-async fn show(session: &Arc<ServerState>, name: &str, content: &[u8]) -> Reply<()> {
-    if session.abilities().virtual_documents {
-        let uri = session.views.keep(name, content);
-        if shown(session, uri).await {
+/// Opens a text in the editor.
+async fn show(server: &Arc<ServerState>, name: &str, content: &[u8]) -> Reply<()> {
+    if server.features().virtual_documents {
+        let uri = server.views.store(name, content);
+        if shown(server, uri).await {
             return Ok(());
         }
     }
     let path = write(name, content).map_err(|error| {
         Failure::new(FailureKind::Failed, refusal::temporary(&error)).hint(refusal::TEMPORARY_HINT)
     })?;
-    if !session.abilities().show_document {
-        session.say(MessageType::Info, messages::stands_in(&path));
+    if !server.features().show_document {
+        server.say(MessageType::Info, messages::shown_in(&path));
         return Ok(());
     }
-    if !shown(session, uri::of_path(&path)).await {
-        session.say(MessageType::Info, messages::stands_in(&path));
+    if !shown(server, uri::of_path(&path)).await {
+        server.say(MessageType::Info, messages::shown_in(&path));
     }
     Ok(())
 }
 
-/// Whether the client has opened it.
-async fn shown(session: &ServerState, uri: String) -> bool {
+/// Opens a document; returns true if the client has opened it.
+async fn shown(server: &ServerState, uri: String) -> bool {
     let params = ShowDocumentParams {
         uri: Uri::from(uri),
         external: Some(false),
         take_focus: Some(true),
         selection: None,
     };
-    let shown = tokio::time::timeout(ANSWER, session.client.show_document(params)).await;
+    let shown = tokio::time::timeout(ANSWER, server.client.show_document(params)).await;
     matches!(shown, Ok(Ok(true)))
 }
 
-/// Texts that were shown in virtual documents, and may be asked for again.
+/// Texts of virtual documents, which the client may request again.
 #[derive(Debug, Default)]
 pub struct Views(Mutex<Vec<(String, Arc<str>)>>);
 
-/// More of them are not kept.
-const KEPT: usize = 64;
+/// Maximum number of texts.
+const MAX_VIEWS: usize = 64;
 
 impl Views {
-    /// The URI under which it can be asked for from now on.
-    fn keep(&self, name: &str, content: &[u8]) -> String {
-        let uri = uri::of_view(NUMBER.fetch_add(1, Ordering::Relaxed), name);
+    /// Stores a text and returns its URI.
+    fn store(&self, name: &str, content: &[u8]) -> String {
+        let uri = uri::of_view(NEXT_NUMBER.fetch_add(1, Ordering::Relaxed), name);
         let mut kept = self
             .0
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        if kept.len() == KEPT {
+        if kept.len() == MAX_VIEWS {
             kept.remove(0);
         }
         kept.push((uri.clone(), String::from_utf8_lossy(content).into()));
@@ -432,14 +433,14 @@ impl Views {
     }
 }
 
-/// Each showing is a document of its own: editors do not read one anew that they have open.
-static NUMBER: AtomicU64 = AtomicU64::new(1);
+/// Number of the next view. Each view has a URI of its own, since editors do not reload an open document.
+static NEXT_NUMBER: AtomicU64 = AtomicU64::new(1);
 
-/// Where they lie. Only the user can read them.
-static PLACE: OnceLock<Mutex<Option<TempDir>>> = OnceLock::new();
+/// Directory of the views that are files. Only the user can read them.
+static VIEW_DIR: OnceLock<Mutex<Option<TempDir>>> = OnceLock::new();
 
 fn write(name: &str, content: &[u8]) -> std::io::Result<std::path::PathBuf> {
-    let place = PLACE.get_or_init(Mutex::default);
+    let place = VIEW_DIR.get_or_init(Mutex::default);
     let mut place = place
         .lock()
         .unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -455,7 +456,7 @@ fn write(name: &str, content: &[u8]) -> std::io::Result<std::path::PathBuf> {
         .collect();
     let own = dir
         .path()
-        .join(NUMBER.fetch_add(1, Ordering::Relaxed).to_string());
+        .join(NEXT_NUMBER.fetch_add(1, Ordering::Relaxed).to_string());
     std::fs::create_dir(&own)?;
     let path = own.join(plain);
     let mut file = tempfile::NamedTempFile::new_in(&own)?;
@@ -467,18 +468,18 @@ fn write(name: &str, content: &[u8]) -> std::io::Result<std::path::PathBuf> {
     Ok(path)
 }
 
-/// Takes them away.
+/// Deletes the directory.
 pub fn clear() {
-    if let Some(place) = PLACE.get()
+    if let Some(place) = VIEW_DIR.get()
         && let Ok(mut place) = place.lock()
     {
         place.take();
     }
 }
 
-/// The content of a `backstitch:` document.
-pub async fn content(session: &ServerState, uri: &str) -> Reply<String> {
-    if let Some(text) = session.views.get(uri) {
+/// Returns the content of a `backstitch:` document.
+pub async fn content(server: &ServerState, uri: &str) -> Reply<String> {
+    if let Some(text) = server.views.get(uri) {
         return Ok(text.as_ref().to_owned());
     }
     if uri::is_view(uri) {
@@ -487,14 +488,14 @@ pub async fn content(session: &ServerState, uri: &str) -> Reply<String> {
     let Some(document) = uri::Virtual::parse(uri) else {
         return Err(Failure::usage(refusal::no_document(uri)).hint(refusal::NO_DOCUMENT_HINT));
     };
-    // some clients write the workspace's part in small letters, as if it named a host
-    let known = session.handles().into_iter().find(|handle| {
+    // some clients write the workspace in small letters, as if it were a host name
+    let known = server.handles().into_iter().find(|handle| {
         let (root, meant) = (handle.root().as_os_str(), document.root.as_os_str());
         root.eq_ignore_ascii_case(meant) && !document.root.exists()
     });
     let handle = match known {
         Some(handle) => handle,
-        None => session.room_of(&document.root)?,
+        None => server.handle_of(&document.root)?,
     };
     let bytes = handle
         .ask(move |engine| {

@@ -1,6 +1,5 @@
-//! A workspace as the language server has it open: two threads with an engine each, one that answers
-//! questions and one that acts, so that no question waits for a restore. Owns when an engine is opened,
-//! and that a panic in one job costs that job alone.
+//! An open workspace of the language server: two threads with an engine each, one for reads and one for writes, so
+//! that no read waits for a restore. Owns the opening of the engines, and limits a panic to the job that caused it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -8,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use backstitch_core::{
-    EditorLease, Engine, Error, Recorder, Recording, Result, Standing, Workspace,
+    EditorLease, Engine, Error, Recorder, RecorderStatus, Recording, Result, Workspace,
 };
 use tokio::sync::{oneshot, watch};
 
@@ -19,46 +18,47 @@ type EngineJob = Box<dyn FnOnce(&mut EngineWorker) + Send>;
 #[derive(Debug)]
 pub struct WorkspaceHandle {
     workspace: Workspace,
-    /// Held while something is carried out that another process asked for.
+    /// Held while a restore of another process is applied.
     pub serving: tokio::sync::Mutex<()>,
-    /// Held while one of our own is, until its documents have their texts. Nobody who holds the other waits for this.
+    /// Held during a restore of this server, until its documents have their texts. A holder of `serving` never waits
+    /// for it.
     pub restoring: tokio::sync::Mutex<()>,
     asks: Sender<EngineJob>,
     acts: Sender<EngineJob>,
-    /// Held, not used: it watches the files as long as the workspace is open.
+    /// Keeps watching the files as long as the workspace is open.
     _recorder: Recorder,
-    standing: watch::Receiver<Standing>,
+    standing: watch::Receiver<RecorderStatus>,
 }
 
-/// What one thread works with: the engine, once there is a store.
+/// State of one thread: the engine, once there is a store.
 struct EngineWorker {
     workspace: Workspace,
     engine: Option<(Engine, Option<StoreIdentity>)>,
-    /// The editor's name and its hold on the store, for the one that acts.
+    /// The editor's name and its lease, for the thread that writes.
     editor: Option<(String, Option<Arc<EditorLease>>)>,
 }
 
-/// What a job that acts works with.
+/// Parameters of a job that writes.
 #[derive(Debug)]
 pub struct WriteAccess<'a> {
     pub engine: &'a mut Engine,
     pub lease: Arc<EditorLease>,
 }
 
-/// Tells a store from one that has taken its place.
+/// Device and inode, which tell a store from a replacement at the same path.
 type StoreIdentity = (u64, u64);
 
 impl WorkspaceHandle {
-    /// `editor`: its name, as people know it.
+    /// `editor`: its name, for people.
     pub fn open(workspace: Workspace, editor: &str) -> Result<Self> {
         let asks = spawn(workspace.clone(), None, "asks")?;
         let acts = spawn(workspace.clone(), Some(editor.to_owned()), "acts")?;
-        let (say, standing) = watch::channel(Standing::Waiting);
+        let (sender, standing) = watch::channel(RecorderStatus::Waiting);
         let recorder = Recorder::start(&workspace, Recording::default(), move |standing| {
-            if let Standing::Failed(why) = &standing {
+            if let RecorderStatus::Failed(why) = &standing {
                 tracing::warn!("the files are not watched: {why}");
             }
-            say.send_replace(standing);
+            sender.send_replace(standing);
         })?;
         Ok(Self {
             _recorder: recorder,
@@ -71,8 +71,8 @@ impl WorkspaceHandle {
         })
     }
 
-    /// What the recorder is doing, and each change of it.
-    pub fn standing(&self) -> watch::Receiver<Standing> {
+    /// Returns the recorder's status, with its changes.
+    pub fn standing(&self) -> watch::Receiver<RecorderStatus> {
         self.standing.clone()
     }
 
@@ -88,27 +88,27 @@ impl WorkspaceHandle {
         self.workspace.store_dir.join("store.db").exists()
     }
 
-    /// A question. Dropping the future drops the answer, not the work.
+    /// Runs a read. Dropping the future drops the answer, not the work.
     pub async fn ask<T, F>(&self, question: F) -> Result<T>
     where
         T: Send + 'static,
         F: FnOnce(&mut Engine) -> Result<T> + Send + 'static,
     {
-        hand(&self.asks, move |worker| question(worker.engine(false)?)).await
+        send_job(&self.asks, move |worker| question(worker.engine(false)?)).await
     }
 
-    /// Something that writes, one after the other. `begins`: makes the store where there is none.
-    pub async fn act<T, F>(&self, begins: bool, work: F) -> Result<T>
+    /// Runs a write, one after the other. `create_store`: creates the store if there is none.
+    pub async fn act<T, F>(&self, create_store: bool, work: F) -> Result<T>
     where
         T: Send + 'static,
         F: FnOnce(WriteAccess<'_>) -> Result<T> + Send + 'static,
     {
-        hand(&self.acts, move |worker| work(worker.acting(begins)?)).await
+        send_job(&self.acts, move |worker| work(worker.acting(create_store)?)).await
     }
 
-    /// Gives up the editor's place, once all that was asked before is done. Nothing acts any more after it.
+    /// Gives up the editor's lease after all earlier jobs. No write is possible after that.
     pub async fn leave(&self) {
-        let left = hand(&self.acts, |worker| {
+        let left = send_job(&self.acts, |worker| {
             worker.editor = None;
             Ok(())
         });
@@ -135,7 +135,7 @@ fn spawn(workspace: Workspace, editor: Option<String>, what: &str) -> Result<Sen
 fn serve(mut worker: EngineWorker, jobs: &Receiver<EngineJob>) {
     while let Ok(job) = jobs.recv() {
         if catch_unwind(AssertUnwindSafe(|| job(&mut worker))).is_err() {
-            // what the engine was about is not known any more; its store is whole all the same
+            // the engine's state is unknown after a panic; its store is consistent all the same
             worker.close();
         } else if let Some((engine, _)) = &mut worker.engine {
             engine.tidy();
@@ -143,7 +143,7 @@ fn serve(mut worker: EngineWorker, jobs: &Receiver<EngineJob>) {
     }
 }
 
-async fn hand<T, F>(to: &Sender<EngineJob>, work: F) -> Result<T>
+async fn send_job<T, F>(to: &Sender<EngineJob>, work: F) -> Result<T>
 where
     T: Send + 'static,
     F: FnOnce(&mut EngineWorker) -> Result<T> + Send + 'static,
@@ -151,7 +151,7 @@ where
     let (answer, answered) = oneshot::channel();
     let job: EngineJob = Box::new(move |worker| {
         let outcome = work(worker);
-        // nobody may be waiting any more
+        // the caller may be gone
         answer.send(outcome).ok();
     });
     let failed = |what: &str| Error::Refused {
@@ -170,9 +170,9 @@ impl EngineWorker {
         }
     }
 
-    /// The engine with this editor at it.
-    fn acting(&mut self, begins: bool) -> Result<WriteAccess<'_>> {
-        self.engine(begins)?;
+    /// Returns the engine with this editor's lease.
+    fn acting(&mut self, create_store: bool) -> Result<WriteAccess<'_>> {
+        self.engine(create_store)?;
         let (Some((engine, _)), Some((name, lease))) = (&mut self.engine, &mut self.editor) else {
             return Err(Error::NoStore(self.workspace.root.clone()));
         };
@@ -183,15 +183,15 @@ impl EngineWorker {
         Ok(WriteAccess { engine, lease })
     }
 
-    /// The engine, up to date with what other processes did.
-    fn engine(&mut self, begins: bool) -> Result<&mut Engine> {
+    /// Returns the engine, up to date with other processes.
+    fn engine(&mut self, create_store: bool) -> Result<&mut Engine> {
         let there = identity(&self.workspace);
         let stale = |known: &(Engine, Option<StoreIdentity>)| known.1 != there;
         if self.engine.as_ref().is_some_and(stale) {
             self.close();
         }
         if self.engine.is_none() {
-            let engine = if begins {
+            let engine = if create_store {
                 Engine::open(&self.workspace)?
             } else {
                 Engine::open_existing(&self.workspace)?

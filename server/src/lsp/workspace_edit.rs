@@ -1,6 +1,5 @@
-//! An agent's edit, taken apart: what concerns open documents is the client's to do, the rest is done on disk, in
-//! the order in which it was asked for. Owns both, and what an agent's edit is in a text that was typed into
-//! meanwhile; who records it is `agents`.
+//! Splits an agent's edit: open documents are the client's part, the rest is done on disk, in the requested order.
+//! Owns both parts, and tells the edit from text that was typed meanwhile; `editor_agents` records it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -24,23 +23,23 @@ use super::session::{ServerState, VERSION_CONTROL};
 use super::uri;
 use super::workspace::WorkspaceHandle;
 
-/// An agent's edit, checked and ready to be done.
+/// An agent's edit, checked and ready to be applied.
 #[derive(Debug, Default)]
 pub struct EditParts {
-    /// What each open document is and is to become, by URI.
+    /// Old and new state of each open document, by URI.
     pub documents: BTreeMap<String, (Document, Document)>,
-    /// What the client is to do; None: nothing.
+    /// The client's part, if there is one.
     pub client: Option<WorkspaceEdit>,
-    /// What is done on disk.
+    /// The part on disk.
     disk: Vec<EditTarget>,
-    /// The files that change on disk, whoever does it, by the root of their workspace.
+    /// The files that change on disk by either part, by the root of their workspace.
     pub files: BTreeMap<PathBuf, WorkspaceFiles>,
-    /// Texts of files by now, as far as the edit got.
+    /// Texts of files after the edits so far.
     texts: BTreeMap<PathBuf, Option<Document>>,
-    /// Where what stands at a path by now has come from.
+    /// Original path of each file that the edits so far have moved.
     origins: BTreeMap<PathBuf, PathBuf>,
-    /// URIs that the client's own part is about.
-    theirs: BTreeSet<String>,
+    /// URIs of the client's part.
+    client_uris: BTreeSet<String>,
 }
 
 /// The files of one workspace.
@@ -48,9 +47,9 @@ pub struct EditParts {
 pub struct WorkspaceFiles {
     pub handle: Arc<WorkspaceHandle>,
     pub named: BTreeSet<PathBuf>,
-    /// Those of them whose content is written over or deleted.
-    pub doomed: BTreeSet<RelPath>,
-    /// What moves with its directory, and where to.
+    /// Named files whose content is overwritten or deleted.
+    pub overwritten: BTreeSet<RelPath>,
+    /// Files that move with their directory, and their targets.
     pub moved: BTreeMap<RelPath, DocumentPath>,
 }
 
@@ -59,19 +58,19 @@ enum EditTarget {
     Write(PathBuf, Vec<u8>),
     Rename(PathBuf, PathBuf),
     Delete(PathBuf),
-    /// Goes last, and only empty: what came into it meanwhile is nobody's to delete.
+    /// Removed last, and only if empty: files that were created meanwhile must stay.
     DeleteDir(PathBuf),
 }
 
 impl EditParts {
-    pub fn of(session: &ServerState, asked: &WorkspaceEdit) -> Reply<Self> {
+    pub fn of(server: &ServerState, asked: &WorkspaceEdit) -> Reply<Self> {
         let mut parts = Self::default();
         let mut client = asked.clone();
         if let Some(changes) = &mut client.changes {
             let mut kept = changes.clone();
             kept.clear();
             for (uri, edits) in changes.drain() {
-                if parts.edit(session, uri.as_ref(), edits.clone())? {
+                if parts.edit(server, uri.as_ref(), edits.clone())? {
                     kept.insert(uri, edits);
                 }
             }
@@ -80,7 +79,7 @@ impl EditParts {
         if let Some(changes) = &mut client.document_changes {
             let mut kept = Vec::new();
             for change in std::mem::take(changes) {
-                if parts.change(session, &change)? {
+                if parts.change(server, &change)? {
                     kept.push(change);
                 }
             }
@@ -92,27 +91,27 @@ impl EditParts {
         Ok(parts)
     }
 
-    /// Whether it is the client's.
-    fn change(&mut self, session: &ServerState, change: &DocumentChange) -> Reply<bool> {
+    /// Adds a change. Returns true if it is the client's part.
+    fn change(&mut self, server: &ServerState, change: &DocumentChange) -> Reply<bool> {
         let flag = |flag: Option<bool>| flag.unwrap_or_default();
         match change {
             DocumentChange::TextDocumentEdit(change) => {
                 let edits = change.edits.iter().map(plain).collect::<Reply<_>>()?;
                 let uri = &change.text_document.text_document_identifier.uri;
-                self.edit(session, uri.as_ref(), edits)
+                self.edit(server, uri.as_ref(), edits)
             }
             DocumentChange::CreateFile(file) => {
                 let options = file.options;
                 let replaces = options.as_ref().is_some_and(|o| flag(o.overwrite));
                 let ignores = options.as_ref().is_some_and(|o| flag(o.ignore_if_exists));
-                self.create(session, file.uri.as_ref(), replaces, ignores)
+                self.create(server, file.uri.as_ref(), replaces, ignores)
             }
             DocumentChange::RenameFile(file) => {
                 let options = file.options;
                 let replaces = options.as_ref().is_some_and(|o| flag(o.overwrite));
                 let ignores = options.as_ref().is_some_and(|o| flag(o.ignore_if_exists));
                 let (old, new) = (file.old_uri.as_ref(), file.new_uri.as_ref());
-                self.rename(session, (old, new), replaces, ignores)
+                self.rename(server, (old, new), replaces, ignores)
             }
             DocumentChange::DeleteFile(file) => {
                 let options = file.options;
@@ -120,15 +119,15 @@ impl EditParts {
                 let ignores = options
                     .as_ref()
                     .is_some_and(|o| flag(o.ignore_if_not_exists));
-                self.delete(session, file.uri.as_ref(), deep, ignores)
+                self.delete(server, file.uri.as_ref(), deep, ignores)
             }
         }
     }
 
-    fn edit(&mut self, session: &ServerState, uri: &str, edits: Vec<TextEdit>) -> Reply<bool> {
-        let encoding = session.abilities().encoding;
+    fn edit(&mut self, server: &ServerState, uri: &str, edits: Vec<TextEdit>) -> Reply<bool> {
+        let encoding = server.features().encoding;
         if !self.documents.contains_key(uri)
-            && let Some(open) = session.documents.get(uri)
+            && let Some(open) = server.documents.get(uri)
         {
             if open.place.is_some() && open.as_saved().is_none() {
                 return Err(
@@ -142,65 +141,65 @@ impl EditParts {
             apply(after, edits, encoding);
             return Ok(true);
         }
-        let path = self.file(session, uri)?;
+        let path = self.file(server, uri)?;
         let Some(mut text) = self.text(&path)? else {
             return Err(
                 Failure::usage(messages::nothing_to_edit(uri)).hint(messages::NOTHING_TO_EDIT_HINT)
             );
         };
         apply(&mut text, edits, encoding);
-        self.write(session, path, text)?;
+        self.write(server, path, text)?;
         Ok(false)
     }
 
     fn create(
         &mut self,
-        session: &ServerState,
+        server: &ServerState,
         uri: &str,
         replaces: bool,
         ignores: bool,
     ) -> Reply<bool> {
-        let path = self.file(session, uri)?;
-        if self.is_theirs(session, uri) {
+        let path = self.file(server, uri)?;
+        if self.is_clients(server, uri) {
             no_directory(&path, uri)?;
-            self.doom(session, &path)?;
+            self.mark_overwritten(server, &path)?;
             return Ok(true);
         }
         if self.exists(&path) && !replaces {
             return if ignores { Ok(false) } else { Err(exists(uri)) };
         }
         no_directory(&path, uri)?;
-        self.write(session, path, Document::opened(0, ""))?;
+        self.write(server, path, Document::opened(0, ""))?;
         Ok(false)
     }
 
     fn rename(
         &mut self,
-        session: &ServerState,
+        server: &ServerState,
         (old, new): (&str, &str),
         replaces: bool,
         ignores: bool,
     ) -> Reply<bool> {
-        let (from, to) = (self.file(session, old)?, self.file(session, new)?);
+        let (from, to) = (self.file(server, old)?, self.file(server, new)?);
         if !self.exists(&from) {
             return Err(missing(old));
         }
-        let theirs = self.is_theirs(session, old) || self.is_theirs(session, new);
-        if self.exists(&to) && !replaces && !theirs {
+        let by_client = self.is_clients(server, old) || self.is_clients(server, new);
+        if self.exists(&to) && !replaces && !by_client {
             return if ignores { Ok(false) } else { Err(exists(new)) };
         }
         no_directory(&to, new)?;
-        self.doom(session, &to)?;
-        self.move_below(session, &from, &to)?;
+        self.mark_overwritten(server, &to)?;
+        self.move_below(server, &from, &to)?;
         let origin = self.origins.remove(&from).unwrap_or_else(|| from.clone());
         self.origins.insert(to.clone(), origin);
-        if theirs {
+        if by_client {
             let moved = self.documents.remove(old).map(|(_, after)| after);
-            if let Some(moved) = moved.or_else(|| session.documents.get(old)) {
+            if let Some(moved) = moved.or_else(|| server.documents.get(old)) {
                 self.documents
                     .insert(new.to_owned(), (moved.clone(), moved));
             }
-            self.theirs.insert(new.to_owned());
+            self.client_uris.insert(new.to_owned());
             return Ok(true);
         }
         let text = self.texts.remove(&from);
@@ -215,12 +214,12 @@ impl EditParts {
 
     fn delete(
         &mut self,
-        session: &ServerState,
+        server: &ServerState,
         uri: &str,
         deep: bool,
         ignores: bool,
     ) -> Reply<bool> {
-        let path = self.file(session, uri)?;
+        let path = self.file(server, uri)?;
         if !self.exists(&path) {
             return if ignores {
                 Ok(false)
@@ -233,8 +232,8 @@ impl EditParts {
             return Err(Failure::usage(messages::not_empty(uri)).hint(messages::NOT_EMPTY_HINT));
         }
         let mut work = Vec::new();
-        self.doom_below(session, &path, &mut work)?;
-        if self.is_theirs(session, uri) {
+        self.mark_below_deleted(server, &path, &mut work)?;
+        if self.is_clients(server, uri) {
             self.documents.remove(uri);
             return Ok(true);
         }
@@ -243,19 +242,20 @@ impl EditParts {
         Ok(false)
     }
 
-    /// Whether only the client can do it: a document of it is open, or it is about what the client did before.
-    fn is_theirs(&self, session: &ServerState, uri: &str) -> bool {
+    /// True if only the client can do it: a document of it is open, or an earlier change of the client's part names
+    /// it.
+    fn is_clients(&self, server: &ServerState, uri: &str) -> bool {
         let below = format!("{}/", uri.trim_end_matches('/'));
-        let open = session.documents.uris();
-        self.theirs.contains(uri)
+        let open = server.documents.uris();
+        self.client_uris.contains(uri)
             || open
                 .iter()
                 .any(|open| open == uri || open.starts_with(&below))
     }
 
-    /// The file that a URI names, which is among those that change from here on. Nothing outside of the open
-    /// workspaces is written, and nothing through a link.
-    fn file(&mut self, session: &ServerState, uri: &str) -> Reply<PathBuf> {
+    /// Returns the file of a URI, and adds it to the changed files. Nothing outside the open workspaces is written,
+    /// and nothing through a link.
+    fn file(&mut self, server: &ServerState, uri: &str) -> Reply<PathBuf> {
         let path = uri::to_path(uri).ok_or_else(|| Failure::usage(messages::no_file(uri)))?;
         if path.components().any(|part| is_vcs(part.as_os_str())) {
             return Err(
@@ -263,7 +263,8 @@ impl EditParts {
                     .hint(messages::VERSION_CONTROL_HINT),
             );
         }
-        let (Some(place), Some(real)) = (session.place(&path), document::real(&path)) else {
+        let (Some(place), Some(real)) = (server.place(&path), document::resolve_links(&path))
+        else {
             return Err(Failure::usage(messages::outside(uri)).hint(messages::OUTSIDE_HINT));
         };
         if path.is_symlink() {
@@ -278,7 +279,7 @@ impl EditParts {
         self.files.entry(root).or_insert_with(|| WorkspaceFiles {
             handle: handle.clone(),
             named: BTreeSet::new(),
-            doomed: BTreeSet::new(),
+            overwritten: BTreeSet::new(),
             moved: BTreeMap::new(),
         })
     }
@@ -287,33 +288,33 @@ impl EditParts {
         self.files(handle).named.insert(path);
     }
 
-    /// What stands at a path by now is written over or deleted.
-    fn doom(&mut self, session: &ServerState, path: &Path) -> Reply<()> {
+    /// Notes that the content at a path is overwritten or deleted.
+    fn mark_overwritten(&mut self, server: &ServerState, path: &Path) -> Reply<()> {
         let origin = self.origins.get(path).map_or(path, PathBuf::as_path);
         let origin = origin.to_path_buf();
-        let Some(place) = session.place(&origin) else {
+        let Some(place) = server.place(&origin) else {
             let said = messages::recorded_nowhere(&origin);
             return Err(Failure::new(FailureKind::Refused, said).hint(messages::BY_HAND));
         };
         self.name(&place.handle, origin);
-        self.files(&place.handle).doomed.insert(place.path);
+        self.files(&place.handle).overwritten.insert(place.path);
         Ok(())
     }
 
-    /// A directory is deleted file by file: what came into it since it was looked at stays.
-    fn doom_below(
+    /// Deletes a directory file by file, so that files that were created since stay.
+    fn mark_below_deleted(
         &mut self,
-        session: &ServerState,
+        server: &ServerState,
         path: &Path,
         work: &mut Vec<EditTarget>,
     ) -> Reply<()> {
         if path.is_symlink() || !path.is_dir() {
-            self.doom(session, path)?;
+            self.mark_overwritten(server, path)?;
             work.push(EditTarget::Delete(path.to_path_buf()));
             return Ok(());
         }
         for inside in inside(path)? {
-            self.doom_below(session, &inside, work)?;
+            self.mark_below_deleted(server, &inside, work)?;
         }
         let made = self.texts.iter().filter(|(_, text)| text.is_some());
         let made = made.filter(|(made, _)| made.parent() == Some(path) && !made.exists());
@@ -322,17 +323,17 @@ impl EditParts {
         Ok(())
     }
 
-    /// The files of a directory move with it.
-    fn move_below(&mut self, session: &ServerState, dir: &Path, to: &Path) -> Reply<()> {
+    /// Notes the files that move with a directory.
+    fn move_below(&mut self, server: &ServerState, dir: &Path, to: &Path) -> Reply<()> {
         if dir.is_symlink() || !dir.is_dir() {
             return Ok(());
         }
         for path in inside(dir)? {
             let to = to.join(path.file_name().unwrap_or_default());
-            if let (Some(from), Some(to)) = (session.place(&path), session.place(&to)) {
+            if let (Some(from), Some(to)) = (server.place(&path), server.place(&to)) {
                 self.files(&from.handle).moved.insert(from.path, to);
             }
-            self.move_below(session, &path, &to)?;
+            self.move_below(server, &path, &to)?;
         }
         Ok(())
     }
@@ -349,16 +350,16 @@ impl EditParts {
         }
     }
 
-    fn write(&mut self, session: &ServerState, path: PathBuf, text: Document) -> Reply<()> {
+    fn write(&mut self, server: &ServerState, path: PathBuf, text: Document) -> Reply<()> {
         let bytes = text.as_saved();
         let bytes = bytes.ok_or_else(|| Failure::usage(messages::encoding(&path)))?;
-        self.doom(session, &path)?;
+        self.mark_overwritten(server, &path)?;
         self.texts.insert(path.clone(), Some(text));
         self.disk.push(EditTarget::Write(path, bytes));
         Ok(())
     }
 
-    /// Does what is to be done on disk. What fails leaves what came before it done.
+    /// Applies the part on disk. After an error, earlier steps stay done.
     pub fn on_disk(&self) -> Reply<()> {
         for work in &self.disk {
             let (path, done) = match work {
@@ -379,7 +380,7 @@ impl EditParts {
     }
 }
 
-/// What a directory holds. One that holds a repository is another's to delete or move.
+/// Returns the entries of a directory. A directory with a repository is refused: the repository is not recorded.
 fn inside(dir: &Path) -> Reply<Vec<PathBuf>> {
     let entries = std::fs::read_dir(dir).map_err(|error| failed(dir, &error))?;
     let paths = entries.map(|entry| Ok(entry?.path()));
@@ -415,7 +416,7 @@ fn failed(path: &Path, error: &std::io::Error) -> Box<Failure> {
     Failure::new(FailureKind::Failed, format!("{}: {error}", path.display()))
 }
 
-/// A file as a client would open it; None: there is none.
+/// Reads a file as a client would open it; None if there is none.
 fn read(path: &Path) -> Reply<Option<Document>> {
     if !path.exists() {
         return Ok(None);
@@ -434,7 +435,7 @@ fn plain(edit: &Edit) -> Reply<TextEdit> {
     }
 }
 
-/// All edits count from the text before them: the last in the text goes first.
+/// Applies edits, the last in the text first, since all positions refer to the text before them.
 fn apply(document: &mut Document, mut edits: Vec<TextEdit>, encoding: Encoding) {
     edits.sort_by_key(|edit| {
         let start = edit.range.start;
@@ -451,7 +452,7 @@ fn apply(document: &mut Document, mut edits: Vec<TextEdit>, encoding: Encoding) 
     }
 }
 
-/// An agent's edit in a document that the user may have typed into while it was on its way.
+/// An agent's edit in a document into which the user may type at the same time.
 #[derive(Clone, Debug)]
 pub struct InFlightEdit {
     pub before: Document,
@@ -459,8 +460,8 @@ pub struct InFlightEdit {
 }
 
 impl InFlightEdit {
-    /// What the document would have without the edit: what the user typed. None: the edit is not in it, or
-    /// cannot be told from what was typed.
+    /// Returns the document without the edit: only the text that the user typed. None if the edit is not in it, or
+    /// cannot be told from the typed text.
     pub fn typed(&self, now: &Document) -> Option<Document> {
         if now.text == self.after.text {
             return Some(self.before.clone());
@@ -470,7 +471,7 @@ impl InFlightEdit {
         if there == before {
             return None;
         }
-        // where both are in it, the edit merges with it to just what is there
+        // if both are in the text, merging the edit into it changes nothing
         let both = merge3(&before, &after, &there, Favor::Ours);
         if !both.conflicts.is_empty() || both.bytes != there {
             return None;
@@ -483,7 +484,7 @@ impl InFlightEdit {
         })
     }
 
-    /// Somebody typed into the very lines of the edit.
+    /// True if the user typed into the lines of the edit.
     pub fn collides(&self, now: &Document) -> bool {
         let (before, after) = (self.before.bytes(), self.after.bytes());
         let both = merge3(&before, &after, &now.bytes(), Favor::Ours);

@@ -273,7 +273,7 @@ fn without_ages(row: &str) -> String {
 }
 
 #[test]
-fn ages_are_taken_out() {
+fn ages_are_masked() {
     assert_eq!(without_ages("a · just now | 12 s ago b"), "a · AGE | AGE b");
     assert_eq!(without_ages("a · just now   ▐"), "a · AGE");
     assert_eq!(without_ages("a · 7 s ago     │b"), "a · AGE │b");

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::shapes::Shapes;
+use super::message_types::Shapes;
 use crate::support::World;
 use crate::support::patience::PATIENCE;
 

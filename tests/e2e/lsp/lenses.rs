@@ -57,7 +57,7 @@ fn a_lens_appears_when_an_agent_writes() {
 
 /// Helix and Emacs draw no lenses: the same is offered as actions.
 #[test]
-fn what_a_lens_does_is_an_action_too() {
+fn every_lens_is_also_a_code_action() {
     let world = start();
     world.ok(["checkpoint"]);
     let mut agent = world.agent();
@@ -77,7 +77,7 @@ fn what_a_lens_does_is_an_action_too() {
             "Rewind to before turn 1 “make it two”",
             "Rewind this file to before turn 1 “make it two”",
             "Rewind these lines to before turn 1",
-            "Take out only turn 1 “make it two”",
+            "Revert only turn 1 “make it two”",
             "Show what turn 1 changed here",
             "Show changes since before turn 1 “make it two”",
             "Fork from before turn 1 “make it two”",
@@ -93,7 +93,7 @@ fn what_a_lens_does_is_an_action_too() {
 }
 
 #[test]
-fn a_hover_says_who_wrote_a_line() {
+fn a_hover_names_the_author_of_a_line() {
     let world = start();
     world.ok(["checkpoint"]);
     let mut agent = world.agent();
@@ -123,7 +123,7 @@ fn a_hover_says_who_wrote_a_line() {
 
 /// Lenses and blame stand where the lines are in the editor, typed text included.
 #[test]
-fn blame_follows_what_is_typed() {
+fn blame_follows_typed_text() {
     let world = start();
     world.ok(["checkpoint"]);
     let mut agent = world.agent();

@@ -1,21 +1,21 @@
 //! The language server, as editors see it: over its real pipes, with what each editor told of itself.
 
-mod chosen;
 mod client;
-mod dies;
-mod documented;
-mod forms;
-mod hints;
-mod hostile;
-mod in_editor;
+mod crashes;
+mod editor_agents;
+mod error_hints;
+mod file_watching;
+mod hunk_selection;
 mod lenses;
-mod moving;
-mod over;
-mod places;
-mod restoring;
+mod message_types;
+mod misbehaving_clients;
+mod pending_saves;
+mod protocol_docs;
+mod renames;
+mod restore_over_unsaved;
+mod rewinds;
 mod settings;
-mod shapes;
-mod unsaved;
-mod waiting;
-mod watching;
+mod text_format;
+mod unsaved_text;
 mod workday;
+mod workspace_discovery;

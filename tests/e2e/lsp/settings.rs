@@ -25,7 +25,7 @@ fn configure(client: &mut Client, settings: &Value) {
 
 /// Real Eglot sends an empty object right after the start: what is not named stays as it is.
 #[test]
-fn what_is_not_named_stays_as_it_is() {
+fn unnamed_settings_stay_unchanged() {
     let world = start();
     let off = json!({ "codeLens": "off" });
     let mut client = Client::with(&world, Editor::Eglot, &off);
@@ -42,7 +42,7 @@ fn what_is_not_named_stays_as_it_is() {
         client
             .said
             .iter()
-            .any(|said| said.contains("codelens: there is no such setting"))
+            .any(|said| said.contains("codelens: unknown setting"))
     });
     assert_eq!(client.lenses("a.txt").len(), 4);
     client.leave();
@@ -50,7 +50,7 @@ fn what_is_not_named_stays_as_it_is() {
 
 /// A client that answers for its settings is asked, at the start and when something changed.
 #[test]
-fn settings_are_asked_for() {
+fn the_server_requests_settings() {
     let world = start();
     let mut client = Client::start(&world, Editor::Vscode);
     client.open("a.txt");
@@ -64,7 +64,7 @@ fn settings_are_asked_for() {
 
 /// The newest session and turn are those of the workspace, not of the file.
 #[test]
-fn the_latest_is_the_workspaces() {
+fn the_latest_session_and_turn_are_the_workspaces() {
     for latest in ["session", "latestTurn"] {
         let world = start();
         let own = json!({ "codeLens": latest });
@@ -104,7 +104,7 @@ fn recorded(client: &Client) -> Vec<String> {
 
 /// The lenses of a workspace stand in its file, too; there they win, and a change of it is noticed.
 #[test]
-fn a_workspace_says_which_lenses_there_are() {
+fn lens_settings_of_the_workspace_win() {
     let world = start();
     world.write(FILE, "codeLens = \"off\"\n");
     let own = json!({ "codeLens": "all", "notifications": true });
@@ -115,7 +115,7 @@ fn a_workspace_says_which_lenses_there_are() {
     world.write(FILE, "codeLens = \"loud\"\n");
     heard(
         &mut client,
-        ":1: `codeLens`: \"loud\" is none of all, session",
+        ":1: `codeLens`: \"loud\" is not one of all, session",
     );
     assert_eq!(client.lenses("a.txt").len(), 4);
     let said = client.said.len();
@@ -133,7 +133,7 @@ fn a_workspace_says_which_lenses_there_are() {
 
 /// What the editor excludes is excluded for the hook and the command line, as long as it says so.
 #[test]
-fn what_the_editor_says_holds_for_all() {
+fn editor_settings_apply_to_hook_and_command_line() {
     for pulled in [false, true] {
         let world = World::committed(&[("a.txt", "one\n")]);
         let editor = if pulled {
@@ -207,7 +207,7 @@ fn what_the_editor_says_holds_for_all() {
 
 /// The recorder goes by the file of settings as it is now.
 #[test]
-fn a_change_of_the_file_is_noticed_by_the_recorder() {
+fn the_recorder_notices_a_changed_settings_file() {
     let world = World::committed(&[("a.txt", "one\n")]);
     world.write(FILE, "capture.exclude = [\"gen/\"]\n");
     world.write("gen/deep/x", "x\n");
@@ -253,7 +253,7 @@ fn what_a_workspace_may_not_say_is_said_in_the_editor() {
 
 /// `restore.default` holds for rewinds of the editor, which may say otherwise.
 #[test]
-fn a_rewind_in_the_editor_is_exact_by_default() {
+fn restore_default_applies_to_editor_rewinds() {
     let world = start();
     world.write("b.txt", "changed\nmine\n");
     let own = json!({ "restore": { "default": "exact" } });
@@ -282,7 +282,7 @@ fn a_rewind_in_the_editor_is_exact_by_default() {
 
 /// An editor's `store.dir` is for its server alone, which says so; later it is too late.
 #[test]
-fn an_editors_store_is_its_servers_alone() {
+fn an_editors_store_dir_applies_only_to_its_server() {
     let world = World::committed(&[("a.txt", "one\n")]);
     let stores = world.state.join("mine");
     let own = json!({ "store": { "dir": stores } });

@@ -54,7 +54,7 @@ impl<'w> Person<'w> {
             "Undo",
             "Redo",
             "Revert",
-            "Keep the present lines",
+            "Keep the current lines",
             "Write it",
         ];
         Self {

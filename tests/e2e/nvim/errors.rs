@@ -17,7 +17,7 @@ fn stand_in(world: &World, script: &str) -> String {
 }
 
 #[test]
-fn no_binary_is_said_once() {
+fn a_missing_binary_is_reported_once() {
     let world = story();
     configure(
         &world,
@@ -64,8 +64,8 @@ fn an_old_server_is_named() {
 }
 
 #[test]
-fn an_old_neovim_is_told_so() {
-    let Some(program) = installed("an_old_neovim_is_told_so", "nvim") else {
+fn an_old_neovim_is_refused_with_the_reason() {
+    let Some(program) = installed("an_old_neovim_is_refused_with_the_reason", "nvim") else {
         return;
     };
     let world = story();
@@ -93,7 +93,7 @@ fn an_old_neovim_is_told_so() {
 }
 
 #[test]
-fn a_server_that_dies_comes_back() {
+fn a_server_that_dies_is_restarted() {
     let world = story();
     let Some(mut nvim) = Neovim::start(&world, "plugin-dies", &["src/a.txt"]) else {
         return;
@@ -111,7 +111,7 @@ fn a_server_that_dies_comes_back() {
 }
 
 #[test]
-fn wrong_options_are_named_and_the_rest_holds() {
+fn wrong_options_are_named_and_the_rest_applies() {
     let world = story();
     configure(
         &world,
@@ -141,7 +141,7 @@ fn wrong_options_are_named_and_the_rest_holds() {
 }
 
 #[test]
-fn a_damaged_store_is_one_line() {
+fn a_damaged_store_is_a_one_line_error() {
     let world = story();
     let store = world.store();
     for beside in ["store.db-wal", "store.db-shm"] {
@@ -161,7 +161,7 @@ fn a_damaged_store_is_one_line() {
 
 /// A home directory is never a workspace.
 #[test]
-fn a_workspace_that_is_refused_is_one_line() {
+fn a_refused_workspace_is_a_one_line_error() {
     let world = story();
     let Some(mut nvim) = Neovim::start(&world, "plugin-refused", &["src/a.txt"]) else {
         return;
@@ -178,7 +178,7 @@ fn a_workspace_that_is_refused_is_one_line() {
 }
 
 #[test]
-fn a_server_that_dies_again_and_again_is_left_alone() {
+fn a_server_that_keeps_dying_is_not_restarted() {
     let world = story();
     let program = stand_in(&world, "exit 3");
     configure(
@@ -204,7 +204,7 @@ fn a_server_that_dies_again_and_again_is_left_alone() {
 
 /// What an older version or another program left there.
 #[test]
-fn odd_memories_of_what_is_kept_are_passed_over() {
+fn an_invalid_file_of_kept_changes_is_ignored() {
     let world = story();
     let state = world.state.join("nvim/backstitch");
     fs::create_dir_all(&state).expect("a directory");

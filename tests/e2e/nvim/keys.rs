@@ -97,7 +97,7 @@ fn every_key_of_the_timeline() {
 }
 
 #[test]
-fn mappings_and_words() {
+fn mappings_and_command_words_work() {
     let world = story();
     let Some(mut nvim) = Neovim::start(&world, "plugin-words", &["src/a.txt"]) else {
         return;

@@ -1,15 +1,15 @@
 //! The plugin in a real Neovim, over the real server, with the real hook as the agent. What is seen stands in
 //! `editors/screens/plugin-*`; `BACKSTITCH_RENEW_SCREENS=1` writes these files anew.
 
-mod ends;
+mod busy_server;
 mod errors;
 mod keys;
-mod meanwhile;
-mod picture;
+mod line_ends;
+mod packaging;
+mod readme_picture;
 mod review;
 mod rig;
 mod servers;
-mod shipped;
 
 use rig::{Neovim, world};
 
@@ -132,7 +132,7 @@ fn a_rewind_shows_its_plan_and_is_undone() {
 }
 
 #[test]
-fn what_is_not_saved_is_merged_into() {
+fn a_rewind_merges_into_unsaved_text() {
     let world = story();
     let Some(mut nvim) = Neovim::start(&world, "plugin-dirty", &["src/a.txt"]) else {
         return;
@@ -154,7 +154,7 @@ fn what_is_not_saved_is_merged_into() {
 }
 
 #[test]
-fn what_collides_is_the_users_choice() {
+fn conflicts_are_the_users_choice() {
     let world = story();
     world.write("src/a.txt", world.read("src/a.txt").replace("FIVE", "mine"));
     let Some(mut nvim) = Neovim::start(&world, "plugin-conflict", &["src/a.txt"]) else {
@@ -200,7 +200,7 @@ fn what_collides_can_be_decided_a_second_time() {
 }
 
 #[test]
-fn commands_and_what_completes_them() {
+fn commands_and_their_completions_work() {
     let world = story();
     let Some(mut nvim) = Neovim::start(&world, "plugin-commands", &["src/a.txt"]) else {
         return;
@@ -270,7 +270,7 @@ fn commands_and_what_completes_them() {
 }
 
 #[test]
-fn two_instances_follow_each_other() {
+fn two_instances_show_each_others_operations() {
     let world = story();
     let Some(mut one) = Neovim::start(&world, "plugin-one", &["src/a.txt"]) else {
         return;
@@ -311,7 +311,7 @@ fn lenses_and_code_actions_do_what_commands_do() {
 }
 
 #[test]
-fn others_hear_of_it_and_agents_inside_are_known() {
+fn plugins_are_notified_and_agents_inside_neovim_are_attributed() {
     let world = story();
     let Some(mut nvim) = Neovim::start(&world, "plugin-agents", &["src/a.txt"]) else {
         return;

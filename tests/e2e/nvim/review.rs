@@ -6,7 +6,7 @@ use super::{TEXT, story};
 const MARKS: &str = "vim.tbl_map(function(m) return m[2] end, vim.api.nvim_buf_get_extmarks(0, vim.api.nvim_get_namespaces()[\"backstitch.review\"], 0, -1, {}))";
 
 #[test]
-fn changes_are_marked_taken_back_and_kept() {
+fn changes_are_marked_undone_and_kept() {
     let world = story();
     let Some(mut nvim) = Neovim::start(&world, "plugin-diff", &["src/a.txt"]) else {
         return;
@@ -60,7 +60,7 @@ fn changes_are_marked_taken_back_and_kept() {
 }
 
 #[test]
-fn the_older_file_stands_beside_the_buffer() {
+fn the_older_file_opens_beside_the_buffer() {
     let world = story();
     // ages in lines that are cut are not the same in each run
     configure(&world, "vim.g.backstitch = { codelens = false }");
@@ -77,7 +77,7 @@ fn the_older_file_stands_beside_the_buffer() {
 }
 
 #[test]
-fn words_tabs_and_the_ends_of_a_file() {
+fn words_tabs_and_the_ends_of_a_file_are_marked() {
     let before = "\talpha beta\ncommon\nlast\n";
     let world = world(&[("a.txt", before)]);
     let mut agent = world.agent();
@@ -115,7 +115,7 @@ fn words_tabs_and_the_ends_of_a_file() {
 }
 
 #[test]
-fn blame_stands_at_the_end_of_the_line() {
+fn blame_is_shown_at_the_end_of_the_line() {
     let world = story();
     let Some(mut nvim) = Neovim::start(&world, "plugin-blame", &["src/a.txt"]) else {
         return;

@@ -51,7 +51,7 @@ fn a_repository_in_a_repository_has_one_server() {
 
 /// A timeline without any file: its server comes back by itself, and tells what happened meanwhile.
 #[test]
-fn a_server_for_no_file_comes_back() {
+fn a_server_without_a_file_is_restarted() {
     let world = story();
     let Some(mut nvim) = Neovim::start(&world, "plugin-bare", &[]) else {
         return;
@@ -70,7 +70,7 @@ fn a_server_for_no_file_comes_back() {
 }
 
 #[test]
-fn a_server_that_never_begins_can_be_replaced() {
+fn a_server_that_never_starts_can_be_replaced() {
     let world = story();
     configure(
         &world,
@@ -92,7 +92,7 @@ fn a_server_that_never_begins_can_be_replaced() {
 }
 
 #[test]
-fn one_that_hangs_is_restarted() {
+fn a_server_that_hangs_is_restarted() {
     let world = story();
     let Some(mut nvim) = Neovim::start(&world, "plugin-hangs", &["src/a.txt"]) else {
         return;

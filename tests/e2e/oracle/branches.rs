@@ -97,7 +97,9 @@ impl World {
         }
         // nothing is left to be found but what the branch that was left had ignored
         let head = self.head()?;
-        self.engine.look().map_err(|e| format!("look: {e}"))?;
+        self.engine
+            .record_changes()
+            .map_err(|e| format!("look: {e}"))?;
         self.asked();
         self.settled("a look after a switch")?;
         let calm = self.calls.iter().all(|c| c.names.is_none()) && *choice == Choice::Fail;

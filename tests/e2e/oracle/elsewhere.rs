@@ -24,7 +24,9 @@ impl World {
         let node = self.nth_node(node);
         self.counter += 1;
         // what was found here by now is recorded here, and not mistaken for what happens there
-        self.engine.look().map_err(|e| format!("look: {e}"))?;
+        self.engine
+            .record_changes()
+            .map_err(|e| format!("look: {e}"))?;
         self.asked();
         self.settled("before work elsewhere")?;
         let here = self.disk();
@@ -104,7 +106,7 @@ impl World {
                 let told = ToolReport::default();
                 let after = EventKind::After {
                     call,
-                    told,
+                    report: told,
                     failed: false,
                 };
                 there.engine.record(&event(after)).map_err(at)?;
@@ -138,7 +140,7 @@ impl World {
         });
         let workspace = workspace.map_err(|e| format!("the fork: {e}"))?;
         let mut engine = Engine::open(&workspace).map_err(|e| format!("the fork: {e}"))?;
-        engine.be_thorough();
+        engine.set_always_scan();
         let found = on_disk(&root).0;
         let wrong = unlike(&self.expected[&node], &found);
         if !wrong.is_empty() && !self.adopted.iter().any(|(p, _)| self.unknown_at(p, node)) {

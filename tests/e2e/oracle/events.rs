@@ -99,7 +99,7 @@ impl World {
     fn close(&mut self, call: &Call, told: ToolReport, failed: bool) -> Checked {
         let kind = EventKind::After {
             call: self.tool(call),
-            told,
+            report: told,
             failed,
         };
         self.tell(call.who, kind)?;
@@ -252,7 +252,9 @@ impl World {
                 self.settled("a stop")
             }
             Op::Look => {
-                self.engine.look().map_err(|e| format!("look: {e}"))?;
+                self.engine
+                    .record_changes()
+                    .map_err(|e| format!("look: {e}"))?;
                 self.asked();
                 self.settled("a look")
             }
@@ -265,7 +267,7 @@ impl World {
             }
             Op::Reopen => {
                 self.engine = Engine::open(&self.workspace).map_err(|e| format!("open: {e}"))?;
-                self.engine.be_thorough();
+                self.engine.set_always_scan();
                 self.settled("opened again")
             }
             Op::Rewind(_)

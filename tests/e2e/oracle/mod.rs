@@ -127,7 +127,7 @@ fn watched(mix: Mix, ops: &[Op]) -> Checked<Counts> {
     };
     let outcome = play();
     outcome.map_err(|why| format!("{why}\nthe disk:\n{}", world.shown()))?;
-    world.counts.spared = usize::try_from(world.engine.walks_spared()).unwrap_or(0);
+    world.counts.spared = usize::try_from(world.engine.walks_avoided()).unwrap_or(0);
     Ok(std::mem::take(&mut world.counts))
 }
 

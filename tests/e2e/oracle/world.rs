@@ -8,7 +8,7 @@ use backstitch_core::model::NodeId;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
-use backstitch_core::{Engine, Locate, LogFilter, Recorder, Recording, Standing, Workspace};
+use backstitch_core::{Engine, Locate, LogFilter, Recorder, RecorderStatus, Recording, Workspace};
 use tempfile::TempDir;
 
 use super::model::{
@@ -129,7 +129,7 @@ impl World {
         .expect("a workspace");
         let mut engine = Engine::open(&workspace).expect("a new store");
         // the model knows of looks at everything; `undisturbed` says that less comes to the same
-        engine.be_thorough();
+        engine.set_always_scan();
         Self {
             root: workspace.root.clone(),
             _dir: dir,
@@ -164,7 +164,9 @@ impl World {
             let lines = self.lines(Who::User, None, path, 7, 0);
             self.write(path, lines.concat().as_bytes());
         }
-        self.engine.look().map_err(|e| format!("look: {e}"))?;
+        self.engine
+            .record_changes()
+            .map_err(|e| format!("look: {e}"))?;
         self.scanned();
         self.settled("start")
     }
@@ -183,8 +185,8 @@ impl World {
         self.recorder = Some(recorder.map_err(|e| format!("recorder: {e}"))?);
         loop {
             match hear.recv_timeout(PATIENCE) {
-                Ok(Standing::Waiting) => {}
-                Ok(Standing::Watching { .. }) => break,
+                Ok(RecorderStatus::Waiting) => {}
+                Ok(RecorderStatus::Watching { .. }) => break,
                 other => return Err(format!("the recorder: {other:?}")),
             }
         }
@@ -370,7 +372,7 @@ impl World {
         self.names_hold()?;
         let wrong = self
             .engine
-            .misjudged()
+            .inconsistent_edits()
             .map_err(|e| format!("the timeline: {e}"))?;
         if !wrong.is_empty() {
             return Err(format!(

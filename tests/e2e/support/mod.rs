@@ -470,7 +470,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_written_read_and_moded() {
+    fn files_are_written_and_read_with_modes() {
         let world = World::new();
         world.write("a/b.txt", "one");
         world.set_mode("a/b.txt", 0o755);

@@ -1,8 +1,10 @@
-//! Who wrote each line of a recorded state: from state to state along the sets of edits in force, starting
-//! at the nearest one that the cache has. Owns the walk and the cache; what passes on is `runs`.
+//! Line owners of a recorded state. Walks from state to state along the sets of edits in force,
+//! starting at the nearest cached one. Owns the walk and the cache; `runs` carries owners from
+//! state to state.
 //!
-//! A state is known by the set in force in it, and what made that set first decides: an edit adds its
-//! lines, a restore brings lines back. So a state has the same owners whoever asks, on whatever branch.
+//! A state is identified by its set of edits in force, and the change that first made the set
+//! decides: an edit adds its lines, a restore brings lines back. So a state has the same owners on
+//! every branch.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -11,25 +13,25 @@ use std::rc::Rc;
 use rusqlite::{Connection, params};
 
 use super::hunks::Hunks;
-use super::runs::{Owner, Runs, Unsettled};
+use super::runs::{LineOwners, Owner, Runs};
 use crate::diff::{self, count_lines, line_changes};
 use crate::error::Result;
 use crate::history::{self, Ancestry, SetHash};
 use crate::model::{Change, ChangeId, ContentId, FileId, FileVersion, Image, Role};
 use crate::store::{ContentReader, Store};
 
-/// The owners of every so many states are kept, at the least, and about so many of them in all.
-const MILESTONE: usize = 64;
-const MILESTONES: usize = 8;
+/// At least every 64th state is cached, about 8 of them in all.
+const MILESTONE_DISTANCE: usize = 64;
+const MILESTONE_COUNT: usize = 8;
 const RECENT: usize = 3;
-/// So many runs are held in memory at once.
-const HELD: usize = 1 << 20;
+/// Maximum number of runs held in memory.
+const MAX_HELD_RUNS: usize = 1 << 20;
 
-/// What a state's text is. What is no file with a kept content has none.
+/// The text of a state. Only a file with a stored content has one.
 #[derive(Clone, Copy)]
 struct StateText {
     content: Option<ContentId>,
-    /// Something stood there, but its content was not kept.
+    /// True if the path existed, but its content was not stored.
     opaque: bool,
 }
 
@@ -37,13 +39,13 @@ struct StateText {
 pub(super) struct Annotator<'s> {
     store: &'s Store,
     reader: RefCell<ContentReader<'s>>,
-    /// The last few texts.
+    /// The most recent texts.
     recent: RefCell<VecDeque<(ContentId, Rc<[u8]>)>>,
     ancestry: Ancestry<'s>,
     file: FileId,
     /// All changes of the file, oldest first, each with the set after it.
     changes: Vec<(Change, SetHash)>,
-    /// What made a set first.
+    /// Index of the change that made each set first.
     made_by: HashMap<SetHash, usize>,
     cached: HashMap<SetHash, Vec<u8>>,
     use_cache: bool,
@@ -54,20 +56,20 @@ pub(super) struct Annotator<'s> {
 struct Annotated {
     runs: HashMap<SetHash, Rc<Runs>>,
     held: usize,
-    /// To be written to the cache.
+    /// Rows to write to the cache.
     milestones: Vec<(SetHash, Vec<u8>)>,
     hunks: Vec<(ChangeId, Vec<u8>)>,
 }
 
-/// A change of the cache.
-pub(super) struct Keep {
+/// An update of the cache.
+pub(super) struct CacheUpdate {
     file: FileId,
     rows: Vec<(SetHash, Vec<u8>)>,
     hunks: Vec<(ChangeId, Vec<u8>)>,
     stale: Vec<SetHash>,
 }
 
-impl Keep {
+impl CacheUpdate {
     pub(super) fn write(&self, store: &Store) {
         let write = |conn: &Connection| {
             let mut insert = conn.prepare_cached(
@@ -86,12 +88,12 @@ impl Keep {
             }
             Ok(())
         };
-        // lost, it costs only time
+        // if the write is lost, it only costs time
         store.note(false, write).ok();
     }
 }
 
-/// The owners of a state as the cache has them, if they are of this content.
+/// Returns the cached owners of a state, if they belong to this content.
 pub(super) fn cached(
     conn: &Connection,
     file: FileId,
@@ -107,13 +109,13 @@ pub(super) fn cached(
 }
 
 impl<'s> Annotator<'s> {
-    /// `use_cache`: else everything is computed, and nothing written.
+    /// Without `use_cache`, everything is computed and nothing is written.
     pub(super) fn new(store: &'s Store, file: FileId, use_cache: bool) -> Result<Self> {
         let conn = &store.conn;
         let changes = history::changes_with_sets(conn, file)?;
         let mut made_by = HashMap::with_capacity(changes.len());
         for (at, (_, set)) in changes.iter().enumerate() {
-            // the empty set was there before any change, whatever led back to it
+            // the empty set existed before any change, even if a change led back to it
             if *set != SetHash::EMPTY {
                 made_by.entry(*set).or_insert(at);
             }
@@ -141,34 +143,39 @@ impl<'s> Annotator<'s> {
         })
     }
 
-    /// The owners of the lines of `text`, which is this content and the file's with this set.
+    /// Returns the owners of the lines of `text`, which is this content and the file's text with
+    /// this set.
     pub(super) fn owners(&self, set: SetHash, content: ContentId, text: &[u8]) -> Result<Runs> {
-        self.recall(content, &text.into());
+        self.remember_text(content, &text.into());
         let runs = self.annotate(set)?;
         let state = self.bytes(self.text(set)?)?;
         if *state == *text {
             return Ok(Rc::unwrap_or_clone(runs));
         }
-        // a state that is not what its set says: what differs came with the newest change there
+        // the state differs from its set: the newest change there owns the difference
         let newest = self.changes.iter().rev().find(|(_, s)| *s == set);
         let owner = newest.map_or(Owner::Before, |(c, _)| Owner::Change(c.id));
         Ok(runs.carried(&line_changes(&state, text), owner))
     }
 
-    /// What the cache is to hold from now on: what was asked for, and a few states on the way to it; `head`
-    /// stays.
-    pub(super) fn keep(&self, asked: (SetHash, ContentId, &Runs), head: SetHash) -> Keep {
-        let (set, content, runs) = asked;
+    /// Returns the cache update for a query: the requested state and a few states on the way to it.
+    /// The state of `head` stays.
+    pub(super) fn cache_update(
+        &self,
+        query: (SetHash, ContentId, &Runs),
+        head: SetHash,
+    ) -> CacheUpdate {
+        let (set, content, runs) = query;
         let milestones = (0..self.changes.len()).step_by(self.step());
-        let stays: HashSet<SetHash> = milestones
+        let kept: HashSet<SetHash> = milestones
             .map(|at| self.changes[at].1)
             .chain([set, head])
             .collect();
-        let stale = self.cached.keys().filter(|set| !stays.contains(set));
+        let stale = self.cached.keys().filter(|set| !kept.contains(set));
         let mut done = self.done.borrow_mut();
         let mut rows = std::mem::take(&mut done.milestones);
         rows.push((set, runs.encode(content)));
-        Keep {
+        CacheUpdate {
             file: self.file,
             rows,
             hunks: std::mem::take(&mut done.hunks),
@@ -176,10 +183,11 @@ impl<'s> Annotator<'s> {
         }
     }
 
-    /// Between milestones; twice as far where the history is twice as long, so that old ones stay in use.
+    /// Distance between milestones. It doubles as the history doubles, so that old milestones stay
+    /// in use.
     fn step(&self) -> usize {
-        let wanted = (self.changes.len() / MILESTONES).next_power_of_two();
-        wanted.max(MILESTONE)
+        let wanted = (self.changes.len() / MILESTONE_COUNT).next_power_of_two();
+        wanted.max(MILESTONE_DISTANCE)
     }
 
     fn state(&self, set: SetHash) -> Result<FileVersion> {
@@ -211,11 +219,11 @@ impl<'s> Annotator<'s> {
             return Ok(Rc::clone(bytes));
         }
         let bytes = self.reader.borrow_mut().get(&id)?;
-        self.recall(id, &bytes);
+        self.remember_text(id, &bytes);
         Ok(bytes)
     }
 
-    fn recall(&self, id: ContentId, bytes: &Rc<[u8]>) {
+    fn remember_text(&self, id: ContentId, bytes: &Rc<[u8]>) {
         let mut recent = self.recent.borrow_mut();
         if recent.len() == RECENT {
             recent.pop_front();
@@ -224,30 +232,30 @@ impl<'s> Annotator<'s> {
     }
 
     fn annotate(&self, set: SetHash) -> Result<Rc<Runs>> {
-        // back to a state whose owners are known
-        let mut way = Vec::new();
-        let mut at = set;
+        // go back to a state with known owners
+        let mut path = Vec::new();
+        let mut current = set;
         let (mut text, mut runs) = loop {
-            if let Some(runs) = self.known(at)? {
-                if way.is_empty() {
+            if let Some(runs) = self.known(current)? {
+                if path.is_empty() {
                     return Ok(runs);
                 }
-                break (self.text(at)?, runs);
+                break (self.text(current)?, runs);
             }
-            let made_by = self.made_by.get(&at).copied();
-            // nothing leads to itself, but in a damaged store
-            let younger = |by: &usize| way.last().is_none_or(|last| by < last);
-            if let Some(by) = made_by.filter(younger) {
-                way.push(by);
-                at = self.set_before(by)?;
+            let made_by = self.made_by.get(&current).copied();
+            // no change leads to itself, except in a damaged store
+            let is_older = |by: &usize| path.last().is_none_or(|last| by < last);
+            if let Some(by) = made_by.filter(is_older) {
+                path.push(by);
+                current = self.set_before(by)?;
                 continue;
             }
-            let text = self.text(at)?;
+            let text = self.text(current)?;
             let runs = Runs::all(count_lines(&self.bytes(text)?), Owner::Before);
             break (text, Rc::new(runs));
         };
-        // and forth again
-        for by in way.into_iter().rev() {
+        // and forward again
+        for by in path.into_iter().rev() {
             let after = self.text(self.changes[by].1)?;
             runs = Rc::new(self.step_over(by, text, &runs, after)?);
             self.done(by, &runs, after);
@@ -281,7 +289,7 @@ impl<'s> Annotator<'s> {
             done.milestones.push((set, runs.encode(content)));
         }
         done.held += runs.len();
-        if done.held > HELD {
+        if done.held > MAX_HELD_RUNS {
             done.runs.clear();
             done.held = runs.len();
         }
@@ -300,7 +308,7 @@ impl<'s> Annotator<'s> {
         })
     }
 
-    /// The owners after one change.
+    /// Returns the owners after one change.
     fn step_over(
         &self,
         by: usize,
@@ -311,7 +319,7 @@ impl<'s> Annotator<'s> {
         let (change, _) = &self.changes[by];
         let own = Owner::Change(change.id);
         if before.opaque {
-            // what was there is not known, so neither is what is new
+            // the previous text is unknown, so new lines cannot be identified
             let lines = count_lines(&self.bytes(after)?);
             return Ok(Runs::all(lines, Owner::Before));
         }
@@ -319,30 +327,30 @@ impl<'s> Annotator<'s> {
         let conn = &self.store.conn;
         let is_edit = change.role == Role::Edit;
         let moved = if is_edit {
-            history::chosen_of(conn, change)?
+            history::partial_restore_of(conn, change)?
         } else {
             Some(history::moved_by(conn, change.id)?)
         };
         let Some((taken_out, put_back)) = moved else {
             return Ok(runs.carried(&changes, own));
         };
-        let stays = |owner| match owner {
+        let holds = |owner| match owner {
             Owner::Before => true,
-            // where the user chose a part, all of it is still in force
+            // if the user chose a part, all edits are still in force
             Owner::Change(id) => is_edit || taken_out.binary_search(&id).is_err(),
         };
         let bytes = self.bytes(after)?;
-        let mut state = Unsettled::carried(runs, &changes, count_lines(&bytes), stays);
-        // what came with an edit that is put back is there after it; what went with one that is taken out
-        // was there before it
+        let mut state = LineOwners::carried(runs, &changes, count_lines(&bytes), holds);
+        // Lines of an edit that is put back exist after it; lines removed by an edit that is taken
+        // out existed before it.
         let back = put_back.iter().rev().map(|id| (*id, true));
         let out = taken_out.iter().map(|id| (*id, false));
         let mut in_force = None;
-        for (member, after_it) in back.chain(out) {
-            if state.is_settled() {
+        for (member, is_after) in back.chain(out) {
+            if state.is_complete() {
                 break;
             }
-            let Some(set) = self.set_beside(member, after_it, by) else {
+            let Some(set) = self.set_beside(member, is_after, by) else {
                 continue;
             };
             let in_force = match &mut in_force {
@@ -355,12 +363,12 @@ impl<'s> Annotator<'s> {
             };
             let other = self.annotate(set)?;
             let text = self.bytes(self.text(set)?)?;
-            state.settle(&other, &line_changes(&text, &bytes), holds);
+            state.inherit(&other, &line_changes(&text, &bytes), holds);
         }
         Ok(state.close(own))
     }
 
-    /// What a change did to the lines of the text before it, of which there are so many.
+    /// Returns the line changes of a change, for a previous text with `lines` lines.
     fn hunks(
         &self,
         change: ChangeId,
@@ -380,11 +388,11 @@ impl<'s> Annotator<'s> {
         Ok(hunks.changes)
     }
 
-    /// The set after an edit, or before it, as long as that came about before change `by`.
-    fn set_beside(&self, edit: ChangeId, after_it: bool, by: usize) -> Option<SetHash> {
+    /// Returns the set after or before an edit, if it came about before change `by`.
+    fn set_beside(&self, edit: ChangeId, is_after: bool, by: usize) -> Option<SetHash> {
         let at = self.changes.binary_search_by_key(&edit, |(c, _)| c.id);
         let after = self.changes[at.ok()?].1;
-        let set = if after_it { after } else { after.toggled(edit) };
+        let set = if is_after { after } else { after.toggled(edit) };
         let older = self.made_by.get(&set).is_none_or(|made| *made < by);
         older.then_some(set)
     }

@@ -1,4 +1,4 @@
-//! Who the owners of lines are: sessions, turns and calls as the store knows them.
+//! Authors of lines: sessions, turns and calls of the store.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -22,15 +22,15 @@ impl Engine {
     ) -> Result<HashMap<Owner, Arc<Author>>> {
         let conn = &self.store.conn;
         let wanted: BTreeSet<Owner> = runs.iter().map(|(_, owner)| owner).collect();
-        let mut people = People::new(conn);
+        let mut cache = AuthorCache::new(conn);
         let mut authors = HashMap::new();
         if wanted.contains(&ON_DISK) {
-            let origin = self.who_may_have(path)?;
+            let origin = self.current_origin(path)?;
             let call = origin
                 .call
                 .map(|id| CallAuthor::find(conn, id))
                 .transpose()?;
-            let by = people.by(origin, call, None)?;
+            let by = cache.by(origin, call, None)?;
             authors.insert(ON_DISK, Arc::new(Author::unrecorded(by)));
         }
         if wanted.contains(&IN_EDITOR) {
@@ -60,7 +60,7 @@ impl Engine {
             }
             let call = origin.call.map(|_| CallAuthor::read(row, 8)).transpose()?;
             let author = Author {
-                by: people.by(origin, call, row.get(7)?)?,
+                by: cache.by(origin, call, row.get(7)?)?,
                 change: Some(change),
                 node: Some(row.get(0)?),
                 time: row.get(6)?,
@@ -70,8 +70,8 @@ impl Engine {
         Ok(authors)
     }
 
-    /// To whom a look would put down what it found at this path now.
-    fn who_may_have(&self, path: &RelPath) -> Result<Origin> {
+    /// Returns the origin that a scan would record for a change at this path now.
+    fn current_origin(&self, path: &RelPath) -> Result<Origin> {
         let conn = &self.store.conn;
         if let Some(writer) = calls::reserved(conn, self.here.root, path)? {
             return Ok(by_open_edit(writer).origin);
@@ -92,7 +92,7 @@ impl Author {
     }
 }
 
-/// What is said of a tool call.
+/// The parts of a tool call shown as an author.
 struct CallAuthor {
     tool: String,
     iteration: i64,
@@ -101,7 +101,7 @@ struct CallAuthor {
 }
 
 impl CallAuthor {
-    /// From the columns `at` and on: tool, iteration, subagent, turn.
+    /// Reads the columns from `at` on: tool, iteration, subagent, turn.
     fn read(row: &Row<'_>, at: usize) -> rusqlite::Result<Self> {
         Ok(Self {
             tool: row.get(at)?,
@@ -118,14 +118,14 @@ impl CallAuthor {
     }
 }
 
-/// Sessions and turns, each read once.
-struct People<'c> {
+/// Cache of sessions and turns.
+struct AuthorCache<'c> {
     conn: &'c Connection,
     sessions: HashMap<SessionId, Arc<Session>>,
     turns: HashMap<TurnId, Arc<Turn>>,
 }
 
-impl<'c> People<'c> {
+impl<'c> AuthorCache<'c> {
     fn new(conn: &'c Connection) -> Self {
         Self {
             conn,
@@ -152,7 +152,7 @@ impl<'c> People<'c> {
         Ok(turn)
     }
 
-    /// `turn`: that of the node, for a change of which no call is known.
+    /// `turn` is the node's turn, for a change without a known call.
     fn by(&mut self, origin: Origin, call: Option<CallAuthor>, turn: Option<TurnId>) -> Result<By> {
         let Some(id) = origin.session else {
             return Ok(if origin.is_uncertain() {

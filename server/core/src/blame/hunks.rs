@@ -1,5 +1,6 @@
-//! Which lines each edit changed: noted when it is recorded, while its texts are at hand, so that blame goes
-//! through a long history without reading its states. Owns the table `hunks`, which may lack any row.
+//! Line changes of each edit. They are stored when the edit is recorded, while its texts are at
+//! hand, so that blame need not read old states. Owns the table `hunks`, in which any row may be
+//! missing.
 
 use std::path::Path;
 
@@ -12,14 +13,14 @@ use crate::merge::is_text;
 use crate::model::{ChangeId, FileVersion, Image};
 use crate::store;
 
-/// Which version of the encoding it is.
+/// Version of the encoding.
 const FORMAT: u8 = 1;
-/// Larger texts are compared when somebody asks.
-const LARGE: u64 = 1 << 20;
-/// More lines than so are not compared while somebody waits for the record.
-const FAR: usize = 4000;
+/// Texts above this size are compared on demand.
+const MAX_SIZE: u64 = 1 << 20;
+/// Texts with more differing lines are compared on demand, not while recording.
+const MAX_LINES: usize = 4000;
 
-/// What turns the lines of one text into those of another.
+/// Line changes from one text to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Hunks {
     before: usize,
@@ -51,7 +52,7 @@ impl Hunks {
         out
     }
 
-    /// None unless it is of a text with so many lines, and fits itself.
+    /// Decodes a row. Returns None unless it fits a text with `before` lines.
     pub fn decode(row: &[u8], before: usize) -> Option<Self> {
         let mut rest = row.strip_prefix(&[FORMAT])?;
         let mut take = || usize::try_from(read_number(&mut rest)?).ok();
@@ -73,8 +74,8 @@ impl Hunks {
             (old, new) = (old_end, new_end);
         }
         let rest = hunks.before.checked_sub(old)?;
-        let whole = hunks.before == before && new.checked_add(rest) == Some(hunks.after);
-        whole.then_some(hunks)
+        let fits = hunks.before == before && new.checked_add(rest) == Some(hunks.after);
+        fits.then_some(hunks)
     }
 
     pub fn write(conn: &Connection, change: ChangeId, row: &[u8]) -> Result<()> {
@@ -92,7 +93,7 @@ impl Hunks {
     }
 }
 
-/// Notes what an edit did, within the transaction that records it, if that is cheap to tell.
+/// Stores the hunks of an edit in the transaction that records it, if they are cheap to compute.
 pub(crate) fn note(
     conn: &Connection,
     dir: &Path,
@@ -102,8 +103,8 @@ pub(crate) fn note(
 ) -> Result<()> {
     let text = |state: &FileVersion| match state.as_ref().map(|placed| placed.image) {
         None | Some(Image::Absent) => Some(Vec::new()),
-        // what cannot be read is `verify`'s to name
-        Some(Image::File { content, size, .. }) if size <= LARGE => {
+        // `verify` reports content that cannot be read
+        Some(Image::File { content, size, .. }) if size <= MAX_SIZE => {
             store::get(conn, dir, &content).ok().filter(|b| is_text(b))
         }
         Some(_) => None,
@@ -111,7 +112,7 @@ pub(crate) fn note(
     let (Some(before), Some(after)) = (text(before), text(after)) else {
         return Ok(());
     };
-    if crate::diff::lines_apart(&before, &after) > FAR {
+    if crate::diff::lines_apart(&before, &after) > MAX_LINES {
         return Ok(());
     }
     Hunks::write(conn, change, &Hunks::between(&before, &after).encode())

@@ -1,25 +1,25 @@
-//! Who wrote the lines of one state, as runs of lines, and how that passes from state to state. Pure.
+//! Line owners of a state as runs of lines, and how they carry over from state to state. Pure.
 
 use std::ops::Range;
 
 use crate::diff::LineChange;
 use crate::model::{ChangeId, ContentId};
 
-/// To whom a line goes back.
+/// Origin of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Owner {
-    /// It was there before the first recorded change.
+    /// The line was there before the first recorded change.
     Before,
     Change(ChangeId),
 }
 
-/// The owners of a state's lines: neighbours have different ones, no run is empty.
+/// The owners of a state's lines. Neighbouring runs have different owners, and no run is empty.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Runs(Vec<(usize, Owner)>);
 
-/// Which version of the encoding it is.
+/// Version of the encoding.
 const FORMAT: u8 = 2;
-/// So much of the content's hash goes with its runs.
+/// Bytes of the content's hash that are stored with its runs.
 const MARK: usize = 8;
 
 impl Runs {
@@ -49,7 +49,7 @@ impl Runs {
         }
     }
 
-    /// The owners after `changes`, of which `owner` wrote what is new.
+    /// Returns the owners after `changes`, whose new lines belong to `owner`.
     pub fn carried(&self, changes: &[LineChange], owner: Owner) -> Self {
         let mut after = Self::default();
         let mut from = RunCursor::of(self);
@@ -62,7 +62,7 @@ impl Runs {
         after
     }
 
-    /// As a row of the cache.
+    /// Encodes a row of the cache.
     pub fn encode(&self, content: ContentId) -> Vec<u8> {
         let mut out = vec![FORMAT];
         out.extend_from_slice(&content.0[..MARK]);
@@ -79,7 +79,7 @@ impl Runs {
         out
     }
 
-    /// None unless it is of this content, with so many lines.
+    /// Decodes a row. Returns None unless it belongs to this content and has this many lines.
     pub fn decode(row: &[u8], content: ContentId, lines: usize) -> Option<Self> {
         let mut rest = row
             .strip_prefix(&[FORMAT])?
@@ -103,10 +103,10 @@ impl Runs {
     }
 }
 
-/// Goes through runs once.
+/// Iterates once over runs.
 struct RunCursor<'r> {
     rest: std::slice::Iter<'r, (usize, Owner)>,
-    /// What is left of the run it stands in.
+    /// The rest of the current run.
     run: Option<(usize, Owner)>,
     at: usize,
 }
@@ -133,15 +133,16 @@ impl<'r> RunCursor<'r> {
     }
 }
 
-/// The lines of a state that a restore made, of which some have no owner yet.
+/// The lines of a state made by a restore. Some have no owner yet.
 #[derive(Debug)]
-pub(super) struct Unsettled {
+pub(super) struct LineOwners {
     owners: Vec<Option<Owner>>,
     open: usize,
 }
 
-impl Unsettled {
-    /// From the state before the restore: what is unchanged keeps its owner, if that one still holds.
+impl LineOwners {
+    /// Starts from the state before the restore: unchanged lines keep their owner, if it still
+    /// holds.
     pub fn carried(
         before: &Runs,
         changes: &[LineChange],
@@ -152,17 +153,17 @@ impl Unsettled {
             owners: vec![None; lines],
             open: lines,
         };
-        this.settle(before, changes, holds);
+        this.inherit(before, changes, holds);
         this
     }
 
-    pub fn is_settled(&self) -> bool {
+    pub fn is_complete(&self) -> bool {
         self.open == 0
     }
 
-    /// Lines that another state has, too, have the owners that they have there, if those hold here.
-    /// `changes` lead from that state to this.
-    pub fn settle(&mut self, other: &Runs, changes: &[LineChange], holds: impl Fn(Owner) -> bool) {
+    /// Assigns owners to lines that another state has, too, if those owners hold here. `changes`
+    /// lead from that state to this one.
+    pub fn inherit(&mut self, other: &Runs, changes: &[LineChange], holds: impl Fn(Owner) -> bool) {
         let mut from = RunCursor::of(other);
         let mut at = 0;
         let end = self.owners.len();
@@ -193,7 +194,7 @@ impl Unsettled {
         }
     }
 
-    /// What is left is the restore's own.
+    /// Gives the remaining lines to the restore.
     pub fn close(self, rest: Owner) -> Runs {
         let mut runs = Runs::default();
         for owner in self.owners {
@@ -203,7 +204,7 @@ impl Unsettled {
     }
 }
 
-/// Seven bits a byte, the lowest first.
+/// Seven bits per byte, lowest first.
 pub(super) fn number(out: &mut Vec<u8>, mut value: u64) {
     loop {
         let [low, ..] = value.to_le_bytes();
@@ -252,7 +253,7 @@ mod tests {
         Runs(of.to_vec())
     }
 
-    /// Each line's owner as a letter.
+    /// Returns each line's owner as a letter.
     fn shown(runs: &Runs) -> String {
         let letter = |owner| match owner {
             Owner::Before => '.',
@@ -266,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_edit_writes_is_its_own() {
+    fn an_edit_owns_its_new_lines() {
         let start = Runs::all(4, Owner::Before);
         let first = start.carried(&diff("abcd", "abXYcd"), A);
         assert_eq!(shown(&first), "..AA..");
@@ -278,37 +279,37 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_back_has_the_owner_it_had() {
-        // b was A's; it is gone, and a restore brings it back beside what B wrote since
-        let then = runs(&[(1, Owner::Before), (1, A), (1, Owner::Before)]);
+    fn a_restored_line_keeps_its_owner() {
+        // b was A's; it is gone, and a restore brings it back next to B's line
+        let earlier = runs(&[(1, Owner::Before), (1, A), (1, Owner::Before)]);
         let before = runs(&[(2, Owner::Before), (1, B)]);
         let any = |_| true;
-        let mut state = Unsettled::carried(&before, &diff("acx", "abcx"), 4, any);
-        assert!(!state.is_settled());
-        state.settle(&then, &diff("abc", "abcx"), any);
-        assert!(state.is_settled());
+        let mut state = LineOwners::carried(&before, &diff("acx", "abcx"), 4, any);
+        assert!(!state.is_complete());
+        state.inherit(&earlier, &diff("abc", "abcx"), any);
+        assert!(state.is_complete());
         assert_eq!(shown(&state.close(C)), ".A.B");
     }
 
     #[test]
-    fn an_owner_that_is_taken_out_holds_no_line() {
+    fn an_edit_that_is_taken_out_owns_no_line() {
         // the same words were the start's, then A's; A is taken out
         let before = runs(&[(1, A), (1, Owner::Before)]);
         let holds = |owner| owner != A;
-        let mut state = Unsettled::carried(&before, &diff("ab", "ab"), 2, holds);
-        state.settle(&Runs::all(2, Owner::Before), &diff("ax", "ab"), holds);
+        let mut state = LineOwners::carried(&before, &diff("ab", "ab"), 2, holds);
+        state.inherit(&Runs::all(2, Owner::Before), &diff("ax", "ab"), holds);
         assert_eq!(shown(&state.close(C)), "..");
     }
 
     #[test]
-    fn what_nobody_wrote_is_the_restores_own() {
+    fn a_new_line_of_a_restore_is_its_own() {
         let before = runs(&[(1, A)]);
-        let state = Unsettled::carried(&before, &diff("a", "<a>"), 3, |_| true);
+        let state = LineOwners::carried(&before, &diff("a", "<a>"), 3, |_| true);
         assert_eq!(shown(&state.close(C)), "CAC");
     }
 
     #[test]
-    fn a_row_of_the_cache_is_of_one_content() {
+    fn a_cache_row_fits_one_content() {
         let some = runs(&[(300, Owner::Before), (1, C), (2, A)]);
         let (content, other) = (ContentId::of(b"x"), ContentId::of(b"y"));
         let row = some.encode(content);
@@ -323,9 +324,9 @@ mod tests {
     }
 
     proptest! {
-        /// Line by line, what `carried` does run by run.
+        /// `carried` works run by run and gives the same result as line by line.
         #[test]
-        fn carrying_is_by_lines(
+        fn carried_equals_line_by_line(
             old in "[abc]{0,20}", new in "[abc]{0,20}",
             owners in prop::collection::vec(0_i64..3, 20),
         ) {
@@ -348,8 +349,8 @@ mod tests {
             let carried = before.carried(&changes, C);
             prop_assert_eq!(by_line(&carried), expected.clone());
             prop_assert_eq!(carried.checked_lines(), Some(new.len()));
-            let settled = Unsettled::carried(&before, &changes, new.len(), |_| true).close(C);
-            prop_assert_eq!(settled, carried);
+            let closed = LineOwners::carried(&before, &changes, new.len(), |_| true).close(C);
+            prop_assert_eq!(closed, carried);
         }
     }
 }

@@ -1,5 +1,4 @@
-//! Who is at work: sessions, turns, open calls, and what follows from them for the question who made a
-//! change that the disk shows.
+//! Sessions, turns and open calls. Attributes the changes found on disk to them.
 
 use std::collections::BTreeSet;
 
@@ -10,52 +9,53 @@ use crate::error::Result;
 use crate::model::{CallId, Certainty, Origin, RelPath, RootId, SessionId, TurnId};
 use crate::store::now;
 
-/// An agent not heard of for so long is not at work any more, whatever it left open (microseconds).
+/// An agent without an event for this long counts as inactive, whatever it left open
+/// (microseconds).
 const STALE: i64 = 12 * 60 * 60 * 1_000_000;
 
-/// Whoever was heard of last before this is not at work any more.
-pub(crate) fn silent_since() -> i64 {
+/// Sessions whose last event is before this time count as inactive.
+pub(crate) fn inactive_before() -> i64 {
     now() - STALE
 }
 
-/// A call that may write anything and was at work in the time in question.
+/// A call that may write anything and was open in the time in question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Writer {
     pub call: CallId,
     pub session: SessionId,
 }
 
-/// Everybody who may have written something in the time in question.
+/// All calls and sessions that may have written something in the time in question.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Writers {
     pub calls: Vec<Writer>,
-    /// Sessions with shell commands still at work in the background.
+    /// Sessions with shell commands still running in the background.
     pub background: BTreeSet<SessionId>,
 }
 
-/// In which situation a change was found.
+/// The circumstances in which a change was found.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Observation {
     /// At the end of this call.
     AtEndOf(Writer),
-    /// When a session went on without reporting the end of calls of its own.
+    /// When a session continued without reporting the end of its own calls.
     Unreported(SessionId),
-    /// By a scan that makes up for one that ran out of time: when it came about is not known.
+    /// By a scan that completes one that ran out of time. The time of the change is not known.
     Late(Option<SessionId>),
     /// At any other moment.
     Between,
 }
 
-/// Who made it, as far as that can be told.
+/// The author of a change, as far as known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Attribution {
     pub origin: Origin,
-    /// Sure as soon as the call reports its end.
+    /// Becomes certain when the call reports its end.
     pub provisional: bool,
 }
 
 impl Attribution {
-    /// The user's, for certain.
+    /// A change by the user, certain.
     pub const USER: Self = Self {
         origin: Origin::USER,
         provisional: false,
@@ -63,7 +63,7 @@ impl Attribution {
 }
 
 impl Writers {
-    /// All that may have written below this root since event `since`.
+    /// Returns everything that may have written below this root since event `since`.
     pub(crate) fn since(conn: &Connection, root: RootId, since: i64) -> Result<Self> {
         let mut select = conn.prepare_cached(
             "SELECT id, session FROM call INDEXED BY call_open
@@ -89,7 +89,7 @@ impl Writers {
         })
     }
 
-    /// Whether anybody but the user may be writing.
+    /// True if anything but the user may be writing.
     pub(crate) fn any(&self) -> bool {
         !self.calls.is_empty() || !self.background.is_empty()
     }
@@ -113,14 +113,14 @@ impl Writers {
                     .filter(|w| w.call != own.call)
                     .map(|w| w.session)
                     .collect::<BTreeSet<_>>();
-                let mates = others.contains(&own.session);
+                let overlapping = others.contains(&own.session);
                 others.extend(&self.background);
                 if others.iter().any(|s| *s != own.session) {
                     origin(Some(own.session), Some(own.call), Uncertain, Uncertain)
                 } else if self.background.contains(&own.session) {
                     origin(Some(own.session), Some(own.call), Certain, Uncertain)
                 } else {
-                    let step = if mates { Group } else { Certain };
+                    let step = if overlapping { Group } else { Certain };
                     origin(Some(own.session), Some(own.call), Certain, step)
                 }
             }
@@ -152,7 +152,8 @@ impl Writers {
     }
 }
 
-/// The session of an event, made at its first one; it works below this root from now on.
+/// Returns the session of an event, created at its first one. The session works below this root
+/// from now on.
 pub(crate) fn session(conn: &Connection, root: RootId, e: &AgentEvent) -> Result<SessionId> {
     Ok(conn
         .prepare_cached(
@@ -166,8 +167,9 @@ pub(crate) fn session(conn: &Connection, root: RootId, e: &AgentEvent) -> Result
         )?)
 }
 
-/// The turn of an event: by the agent's own id of it; without one, the session's newest. An id that was
-/// never heard of belongs to a prompt that was not recorded: to no turn, rather than to a wrong one.
+/// Returns the turn of an event: by the agent's own id, or without one, the session's newest turn.
+/// An unknown id belongs to a prompt that was not recorded. It maps to no turn rather than to a
+/// wrong one.
 pub(crate) fn turn(
     conn: &Connection,
     session: SessionId,
@@ -195,7 +197,7 @@ pub(crate) fn name_turn(
     Ok(())
 }
 
-/// Whether a call is open that may write anything.
+/// True if a call is open that may write anything.
 pub(crate) fn any_writes(conn: &Connection, root: RootId) -> Result<bool> {
     Ok(conn
         .prepare_cached(
@@ -204,7 +206,7 @@ pub(crate) fn any_writes(conn: &Connection, root: RootId) -> Result<bool> {
         .exists(params![now() - STALE, root])?)
 }
 
-/// Whether a call is open that may write, or a shell command is at work in the background.
+/// True if a call is open that may write, or a shell command runs in the background.
 pub(crate) fn any_at_work(conn: &Connection, root: RootId) -> Result<bool> {
     Ok(conn
         .prepare_cached(
@@ -234,7 +236,7 @@ pub(crate) fn last_event(conn: &Connection) -> Result<i64> {
         .query_row([], |r| r.get(0))?)
 }
 
-/// A call as the table has it.
+/// A row of the call table.
 #[derive(Clone, Debug)]
 pub(crate) struct CallRow {
     pub id: CallId,
@@ -243,7 +245,7 @@ pub(crate) struct CallRow {
     pub effect: i64,
     pub opened_seq: i64,
     pub closed: bool,
-    /// Closed without a report of its own.
+    /// True if closed without a report of its own.
     pub presumed: bool,
 }
 
@@ -262,7 +264,8 @@ fn row(r: &rusqlite::Row<'_>) -> rusqlite::Result<CallRow> {
     })
 }
 
-/// The call that an event is about: by the agent's own id, else the newest open one of the thread's tool.
+/// Finds the call of an event: by the agent's own id, else the newest open call of this thread and
+/// tool.
 pub(crate) fn find(
     conn: &Connection,
     session: SessionId,
@@ -286,14 +289,14 @@ pub(crate) fn find(
     Ok(found.optional()?)
 }
 
-/// Which threads of a session: the main one (None) or a subagent's, or all.
+/// Threads of a session: the main one (None), a subagent's, or all.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Threads<'a> {
     One(Option<&'a str>),
     All,
 }
 
-/// The open calls of a session in this directory.
+/// Returns the open calls of a session in this directory.
 pub(crate) fn open_of(
     conn: &Connection,
     root: RootId,
@@ -325,7 +328,7 @@ pub(crate) struct Opening<'a> {
     pub seq: i64,
 }
 
-/// Opens a call. Overlapping ones of a session that may write anything become one group.
+/// Opens a call. Overlapping calls of one session that may write anything become a group.
 pub(crate) fn open(conn: &Connection, o: &Opening<'_>) -> Result<CallId> {
     let iteration: i64 = conn
         .prepare_cached(
@@ -346,14 +349,14 @@ pub(crate) fn open(conn: &Connection, o: &Opening<'_>) -> Result<CallId> {
     ])?;
     let id = CallId(conn.last_insert_rowid());
     if effect == 2 {
-        let mate: Option<CallId> = conn
+        let overlapping: Option<CallId> = conn
             .prepare_cached(
                 "SELECT COALESCE(grp, id) FROM call WHERE session = ?1 AND closed IS NULL AND effect = 2
                  AND id <> ?2 ORDER BY id DESC LIMIT 1",
             )?
             .query_row(params![o.session, id], |r| r.get(0))
             .optional()?;
-        if let Some(group) = mate {
+        if let Some(group) = overlapping {
             conn.prepare_cached(
                 "UPDATE call SET grp = ?1 WHERE id = ?2 OR (session = ?3 AND closed IS NULL AND effect = 2)",
             )?
@@ -383,7 +386,7 @@ pub(crate) fn close(conn: &Connection, call: CallId, seq: i64, outcome: ToolOutc
     Ok(())
 }
 
-/// The call has reported its end: what was put down to it on the way is sure by now.
+/// Makes provisional attributions to a call certain, once it has reported its end.
 pub(crate) fn confirm(conn: &Connection, call: CallId) -> Result<()> {
     conn.prepare_cached(
         "UPDATE change SET session_certainty = 0,
@@ -395,12 +398,12 @@ pub(crate) fn confirm(conn: &Connection, call: CallId) -> Result<()> {
     Ok(())
 }
 
-/// Whether any path is reserved by a call, which may have ended.
+/// True if any path is reserved by a call, open or closed.
 pub(crate) fn any_reserved(conn: &Connection) -> Result<bool> {
     Ok(conn.prepare_cached("SELECT 1 FROM reserved")?.exists([])?)
 }
 
-/// The open call, if any, that has reserved this path.
+/// Returns the open call that has reserved this path, if any.
 pub(crate) fn reserved(conn: &Connection, root: RootId, path: &RelPath) -> Result<Option<Writer>> {
     Ok(conn
         .prepare_cached(
@@ -418,8 +421,8 @@ pub(crate) fn reserved(conn: &Connection, root: RootId, path: &RelPath) -> Resul
         .optional()?)
 }
 
-/// Other calls that may have written `path` while `call` was open: (session, whether any of it).
-pub(crate) fn rivals(
+/// Returns the sessions with other calls that may have written `path` while `call` was open.
+pub(crate) fn concurrent_sessions(
     conn: &Connection,
     root: RootId,
     call: &CallRow,

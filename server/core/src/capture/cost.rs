@@ -1,4 +1,5 @@
-//! What a hook or a rewind asks of the database does not grow with what is in it.
+//! The database cost of a hook or a rewind does not grow with the size of the history or of the
+//! tree.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,7 +14,8 @@ thread_local! {
     static STEPS: RefCell<BTreeMap<String, Cost>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// How often a statement ran, and how many steps SQLite's machine took: of all its runs, where it was prepared once.
+/// Runs of a statement, and the steps of SQLite's virtual machine: over all runs if it was prepared
+/// once.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cost {
     runs: i32,
@@ -37,7 +39,7 @@ fn note(event: TraceEvent<'_>) {
     }
 }
 
-/// What each statement costs that this runs, in a fresh process.
+/// Returns the cost of each statement that `work` runs, in a fresh process.
 fn steps(scene: &mut Scene, work: impl FnOnce(&mut Scene)) -> BTreeMap<String, Cost> {
     let workspace = Workspace {
         root: scene.root.clone(),
@@ -53,16 +55,12 @@ fn steps(scene: &mut Scene, work: impl FnOnce(&mut Scene)) -> BTreeMap<String, C
     STEPS.take()
 }
 
-/// Which statements cost more, and what.
+/// Returns the statements whose cost has grown, with both costs.
 fn grown(
     before: &BTreeMap<String, Cost>,
     after: &BTreeMap<String, Cost>,
 ) -> Vec<(String, Cost, Cost)> {
-    assert!(
-        before.len() > 30,
-        "statements are heard of: {}",
-        before.len()
-    );
+    assert!(before.len() > 30, "statements are traced: {}", before.len());
     let both = after.iter().map(|(sql, after)| {
         let before = before.get(sql).copied().unwrap_or_default();
         (sql.clone(), before, *after)
@@ -71,7 +69,7 @@ fn grown(
         .collect()
 }
 
-/// An edit, a command and what the user does between them, and a prompt.
+/// An edit, a command, user edits between them, and a prompt.
 fn work(scene: &mut Scene, round: u32) {
     scene.edit("a.txt", &format!("measured {round}\n"));
     scene.user("a.txt", &format!("by hand {round}\n"));

@@ -1,5 +1,5 @@
-//! Edits in another directory of the same history: an agent that names a file there works there for that
-//! call, whatever directory its session belongs to.
+//! Edits in another directory of the same history. An agent that names a file there works there for
+//! that call, whatever directory its session belongs to.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,22 +18,27 @@ use crate::workspace::Workspace;
 type Roots = Vec<(RootId, PathBuf)>;
 
 impl Engine {
-    /// Takes to other directories what belongs there; the rest, if any.
-    pub(super) fn visit(&mut self, e: &AgentEvent) -> Result<Option<AgentEvent>> {
+    /// Records the parts of an event that belong to other directories there. Returns the rest, if
+    /// any.
+    pub(super) fn route(&mut self, e: &AgentEvent) -> Result<Option<AgentEvent>> {
         match &e.kind {
-            EventKind::Before(call) => self.visit_with(e, call, EventKind::Before),
-            EventKind::After { call, told, failed } => {
-                let (told, failed) = (told.clone(), *failed);
-                self.visit_with(e, call, |call| EventKind::After {
+            EventKind::Before(call) => self.route_paths(e, call, EventKind::Before),
+            EventKind::After {
+                call,
+                report,
+                failed,
+            } => {
+                let (report, failed) = (report.clone(), *failed);
+                self.route_paths(e, call, |call| EventKind::After {
                     call,
-                    told: told.clone(),
+                    report: report.clone(),
                     failed,
                 })
             }
             _ => {
                 if let Some(end) = end_of_thread(e) {
-                    for (_, dir) in self.left_open(e)? {
-                        self.visit_one(&dir, &end);
+                    for (_, dir) in self.roots_with_open_calls(e)? {
+                        self.record_elsewhere(&dir, &end);
                     }
                 }
                 Ok(Some(e.clone()))
@@ -41,7 +46,7 @@ impl Engine {
         }
     }
 
-    fn visit_with(
+    fn route_paths(
         &mut self,
         e: &AgentEvent,
         call: &ToolCall,
@@ -50,36 +55,36 @@ impl Engine {
         let Effect::Names(paths) = &call.effect else {
             return Ok(Some(e.clone()));
         };
-        let others = self.others()?;
-        if others.is_empty() {
+        let other_roots = self.other_roots()?;
+        if other_roots.is_empty() {
             return Ok(Some(e.clone()));
         }
         let own = &self.root.path;
-        let mut here = Vec::new();
-        let mut there: BTreeMap<RootId, (&Path, Vec<PathBuf>)> = BTreeMap::new();
+        let mut here_paths = Vec::new();
+        let mut by_root: BTreeMap<RootId, (&Path, Vec<PathBuf>)> = BTreeMap::new();
         for path in paths {
             let places = edit_call::places(own, e.cwd.as_deref(), path);
             let mut stays = places.is_empty();
             for place in places {
-                // the innermost of those that enclose it
-                let owner = others
+                // the innermost directory that contains it
+                let owner = other_roots
                     .iter()
                     .filter(|(_, dir)| place.starts_with(dir))
                     .max_by_key(|(_, dir)| dir.as_os_str().len())
                     .filter(|(_, dir)| !place.starts_with(own) || dir.starts_with(own));
                 match owner {
                     Some((id, dir)) => {
-                        let (_, paths) = there.entry(*id).or_insert((dir, Vec::new()));
+                        let (_, paths) = by_root.entry(*id).or_insert((dir, Vec::new()));
                         paths.push(place);
                     }
                     None => stays = true,
                 }
             }
             if stays {
-                here.push(path.clone());
+                here_paths.push(path.clone());
             }
         }
-        if there.is_empty() {
+        if by_root.is_empty() {
             return Ok(Some(e.clone()));
         }
         let part = |id: Option<String>, paths| AgentEvent {
@@ -90,30 +95,30 @@ impl Engine {
             }),
             ..e.clone()
         };
-        let alone = here.is_empty() && there.len() == 1;
-        for (root, (dir, paths)) in there {
+        let alone = here_paths.is_empty() && by_root.len() == 1;
+        for (root, (dir, paths)) in by_root {
             // a call is one row of one directory
             let id = match &call.id {
                 Some(id) if !alone => Some(format!("{id} in {}", root.0)),
                 id => id.clone(),
             };
-            if !self.visit_one(dir, &part(id, paths.clone())) {
-                // what cannot be recorded there is said here to be outside
-                here.extend(paths);
+            if !self.record_elsewhere(dir, &part(id, paths.clone())) {
+                // paths that cannot be recorded there count as outside here
+                here_paths.extend(paths);
             }
         }
-        if here.is_empty() {
-            // its own directory stays that of the session
+        if here_paths.is_empty() {
+            // the session keeps its own directory
             let root = self.here.root;
             self.store
                 .write(AFTER, |conn| calls::session(conn, root, e))?;
             return Ok(None);
         }
-        Ok(Some(part(call.id.clone(), here)))
+        Ok(Some(part(call.id.clone(), here_paths)))
     }
 
-    /// Whether it could be recorded there.
-    fn visit_one(&self, dir: &Path, e: &AgentEvent) -> bool {
+    /// Records an event in another directory. Returns true on success.
+    fn record_elsewhere(&self, dir: &Path, e: &AgentEvent) -> bool {
         let workspace = Workspace {
             root: dir.to_path_buf(),
             store_dir: self.store.dir.clone(),
@@ -124,14 +129,14 @@ impl Engine {
             .is_ok()
     }
 
-    fn others(&self) -> Result<Roots> {
-        let mut all = roots::standing(&self.store.conn)?;
+    fn other_roots(&self) -> Result<Roots> {
+        let mut all = roots::existing(&self.store.conn)?;
         all.retain(|(id, _)| *id != self.here.root);
         Ok(all)
     }
 
-    /// Other directories in which calls of this session are open.
-    fn left_open(&self, e: &AgentEvent) -> Result<Roots> {
+    /// Returns the other directories in which calls of this session are open.
+    fn roots_with_open_calls(&self, e: &AgentEvent) -> Result<Roots> {
         let mut select = self.store.conn.prepare_cached(
             "SELECT DISTINCT c.root FROM session s JOIN call c ON c.session = s.id
              WHERE s.agent = ?1 AND s.native = ?2 AND c.closed IS NULL AND c.root <> ?3",
@@ -142,13 +147,13 @@ impl Engine {
         if open.is_empty() {
             return Ok(Vec::new());
         }
-        let mut all = self.others()?;
+        let mut all = self.other_roots()?;
         all.retain(|(id, _)| open.contains(id));
         Ok(all)
     }
 }
 
-/// What an event that ends threads of a session means where it only visits.
+/// Returns the event to record in other directories for one that ends threads of a session.
 fn end_of_thread(e: &AgentEvent) -> Option<AgentEvent> {
     match &e.kind {
         EventKind::Prompt {

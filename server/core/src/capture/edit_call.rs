@@ -1,5 +1,5 @@
-//! Edit calls: tools that name the files they write. Owns the images before and after, and the question
-//! whether a file is just what the tool says it made of it.
+//! Edit calls: tools that name the files they write. Owns the images before and after a call, and
+//! checks whether a file holds exactly what the tool reported.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,28 +15,28 @@ use super::{Recorded, open, outcome, reported};
 use crate::documents::pending;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::merge::LONGEST;
+use crate::merge::MAX_MERGE_BYTES;
 use crate::model::{
     Certainty, ContentId, Coverage, Image, Kind, NodeId, Opaque, Placed, Reason, RelPath, RootId,
 };
 use crate::store;
 use crate::worktree::disk::{DiskEntry, Root, Stat};
 use crate::worktree::file_state;
-use crate::worktree::ignore_rules::{Excluding, Rules, was_ignored};
+use crate::worktree::ignore_rules::{ExcludePatterns, Rules, was_ignored};
 use crate::worktree::scan::{FileState, FileStates};
 
-/// Where the paths that a tool names lie.
+/// Location of a path that a tool names.
 enum NamedPath {
     Inside(RelPath),
     Outside(Vec<u8>, &'static str),
-    /// The settings exclude it, and nothing is recorded of it.
+    /// Excluded by the settings and not recorded.
     Excluded(RelPath),
 }
 
-pub(crate) const EXCLUDED: &str = "capture.exclude has it";
+pub(crate) const EXCLUDED: &str = "excluded by capture.exclude";
 
 impl Engine {
-    /// Before a tool that names its files: their images, and nothing else, are made durable.
+    /// Before a tool that names its files: records their images durably, and nothing else.
     pub(super) fn open_naming(
         &mut self,
         e: &AgentEvent,
@@ -46,27 +46,27 @@ impl Engine {
     ) -> Result<Recorded> {
         let mut pending = false;
         if self.head()?.is_none() {
-            // the very first event: there is no start yet to stand on
+            // the very first event: the history has no start yet
             let scanned = self.scan(deadline)?;
             pending = scanned.findings.partial;
-            self.settle(BEFORE, scanned, |txn, scanned| {
-                txn.take_in(scanned, &ScanContext::between())
+            self.notifying_txn(BEFORE, scanned, |txn, scanned| {
+                txn.record_scan(scanned, &ScanContext::between())
             })?;
         }
-        let mut looks = Vec::new();
+        let mut entries = Vec::new();
         let mut coverage = Coverage::default();
         let excluding = self.root.excluding();
         for path in paths {
             for named in self.named(e, path, excluding.as_ref())? {
                 match named {
                     NamedPath::Inside(path) => {
-                        let look = self.look_ahead(&path)?;
-                        let missing = if look.image.is_absent() {
+                        let entry = self.disk_entry_stored(&path)?;
+                        let missing = if entry.image.is_absent() {
                             self.root.missing_parents(&path)
                         } else {
                             0
                         };
-                        looks.push((path, look, missing));
+                        entries.push((path, entry, missing));
                     }
                     NamedPath::Outside(path, why) => coverage.note(&path, Reason::Outside, why),
                     NamedPath::Excluded(path) => {
@@ -75,10 +75,10 @@ impl Engine {
                 }
             }
         }
-        self.settle(BEFORE, looks, |txn, looks| {
-            let like = looks
+        self.notifying_txn(BEFORE, entries, |txn, entries| {
+            let like = entries
                 .iter()
-                .find_map(|(_, look, _)| look.image.content());
+                .find_map(|(_, entry, _)| entry.image.content());
             let Some((session, id)) = open(txn.conn, txn.dir, txn.here.root, e, call, like)? else {
                 return Ok(Recorded { node: None, pending });
             };
@@ -88,50 +88,52 @@ impl Engine {
             }
             let writers = Writers::since(txn.conn, txn.here.root, calls::last_event(txn.conn)?)?;
             let mut node = None;
-            for (path, look, missing) in looks {
-                let look = still(txn, &path, look)?;
-                let attribution = writers.attribute(txn.situation(Observation::Between)?);
-                node = bring_up_to_date(txn, &path, &look, attribution, missing)?.or(node);
+            for (path, entry, missing) in entries {
+                let entry = refresh_entry(txn, &path, entry)?;
+                let attribution = writers.attribute(txn.observation(Observation::Between)?);
+                node = update_record(txn, &path, &entry, attribution, missing)?.or(node);
                 txn.conn
                     .prepare_cached("INSERT OR IGNORE INTO reserved (call, path, image, made_dirs) VALUES (?1,?2,?3,?4)")?
-                    .execute(params![id, path, look.image, missing])?;
+                    .execute(params![id, path, entry.image, missing])?;
             }
             Ok(Recorded { node, pending })
         })
     }
 
-    /// What stands at a path, over what is recorded of it.
-    pub(crate) fn look_known(&self, path: &RelPath) -> Result<DiskEntry> {
-        look_at(&self.store.conn, self.here.root, &self.root, path)
+    /// Reads the disk entry of a path, compared with its recorded state.
+    pub(crate) fn disk_entry(&self, path: &RelPath) -> Result<DiskEntry> {
+        read_entry(&self.store.conn, self.here.root, &self.root, path)
     }
 
-    /// The same for who needs its text: that of a large file is held, too, unless it is too long to be compared.
-    pub(crate) fn look_held(&self, path: &RelPath) -> Result<DiskEntry> {
+    /// Reads the disk entry with its text, also of a large file, unless it is too long to compare.
+    pub(crate) fn disk_entry_with_text(&self, path: &RelPath) -> Result<DiskEntry> {
         let row = file_state::get(&self.store.conn, self.here.root, path)?;
         let before = row.map_or(Image::Absent, |row| row.image);
-        self.root.look_with(path, &before, LONGEST)
+        self.root
+            .reread_entry_holding(path, &before, MAX_MERGE_BYTES)
     }
 
-    /// The same of one that is to be recorded: a large content is stored then, before anybody waits for that.
-    pub(crate) fn look_ahead(&self, path: &RelPath) -> Result<DiskEntry> {
+    /// Reads a disk entry that is about to be recorded. A large content is stored here, before the
+    /// transaction.
+    pub(crate) fn disk_entry_stored(&self, path: &RelPath) -> Result<DiskEntry> {
         let row = file_state::get(&self.store.conn, self.here.root, path)?;
         let before = row.map_or(Image::Absent, |row| row.image);
-        let mut look = self.root.look_over(path, &before)?;
+        let mut entry = self.root.reread_entry(path, &before)?;
         if !self
             .root
-            .keep_ahead(&self.store, path, &mut look, &before)?
+            .store_ahead(&self.store, path, &mut entry, &before)?
         {
-            look = self.root.look_over(path, &before)?;
+            entry = self.root.reread_entry(path, &before)?;
         }
-        Ok(look)
+        Ok(entry)
     }
 
-    /// Where a path that a tool names lies. What is recorded already is not excluded any more.
+    /// Locates a path that a tool names. A path that is already recorded is not excluded.
     fn named(
         &self,
         e: &AgentEvent,
         path: &Path,
-        excluding: Option<&Excluding>,
+        excluding: Option<&ExcludePatterns>,
     ) -> Result<Vec<NamedPath>> {
         let mut all = named(&self.root.path, e.cwd.as_deref(), path);
         let Some(excluding) = excluding else {
@@ -153,35 +155,35 @@ impl Engine {
         e: &AgentEvent,
         call: &ToolCall,
         paths: &[PathBuf],
-        told: &ToolReport,
+        report: &ToolReport,
         failed: bool,
     ) -> Result<Recorded> {
-        let mut looks = BTreeMap::new();
-        let mut missed = Coverage::default();
+        let mut entries = BTreeMap::new();
+        let mut uncaptured = Coverage::default();
         let excluding = self.root.excluding();
         for path in paths {
             for named in self.named(e, path, excluding.as_ref())? {
                 match named {
                     NamedPath::Inside(path) => {
-                        let look = self.look_ahead(&path)?;
-                        looks.insert(path, look);
+                        let entry = self.disk_entry_stored(&path)?;
+                        entries.insert(path, entry);
                     }
-                    NamedPath::Outside(path, why) => missed.note(&path, Reason::Outside, why),
+                    NamedPath::Outside(path, why) => uncaptured.note(&path, Reason::Outside, why),
                     NamedPath::Excluded(path) => {
-                        missed.note(path.bytes(), Reason::Excluded, EXCLUDED)
+                        uncaptured.note(path.bytes(), Reason::Excluded, EXCLUDED)
                     }
                 }
             }
         }
-        self.settle(AFTER, looks, |txn, mut looks| {
+        self.notifying_txn(AFTER, entries, |txn, mut entries| {
             let conn = txn.conn;
             let (row, opened_now) = reported(txn, e, call)?;
             let Some(row) = row else {
                 return Ok(Recorded::default());
             };
-            // where the "before" event came, it has said so already
+            // the "before" event has already reported it
             let outside = if opened_now {
-                missed
+                uncaptured
             } else {
                 Coverage::default()
             };
@@ -191,8 +193,11 @@ impl Engine {
             let mut rows = select.query([row.id])?;
             while let Some(r) = rows.next()? {
                 let path: RelPath = r.get(0)?;
-                if !looks.contains_key(&path) {
-                    looks.insert(path.clone(), look_at(conn, txn.here.root, txn.root, &path)?);
+                if !entries.contains_key(&path) {
+                    entries.insert(
+                        path.clone(),
+                        read_entry(conn, txn.here.root, txn.root, &path)?,
+                    );
                 }
                 reserved.insert(
                     path,
@@ -205,28 +210,28 @@ impl Engine {
             let seq = calls::record_event(conn, e, row.session, row.turn, Some(row.id))?;
             let session = row.session;
             let mut steps = Vec::new();
-            let mut others = Vec::new();
-            let mut names = FileStates::default();
+            let mut rest = Vec::new();
+            let mut states = FileStates::default();
             let mut coverage = outside.clone();
-            for (path, look) in looks {
-                let look = still(txn, &path, look)?;
+            for (path, entry) in entries {
+                let entry = refresh_entry(txn, &path, entry)?;
                 if let Some(row) = file_state::get(conn, txn.here.root, &path)? {
-                    names.insert(path.clone(), row);
+                    states.insert(path.clone(), row);
                 }
                 let before = reserved.get(&path).copied();
                 let work = ReportedEdit {
                     row: &row,
                     opened_now,
-                    told,
+                    report,
                     failed,
                     reserved: before,
                 };
-                match work.step(txn, &path, &look, &mut coverage)? {
+                match work.step(txn, &path, &entry, &mut coverage)? {
                     EditOutcome::Nothing => {}
                     EditOutcome::All(step) => steps.push(step),
                     EditOutcome::Part(step) => {
                         steps.extend(step);
-                        others.push((path, look));
+                        rest.push((path, entry));
                     }
                 }
             }
@@ -235,21 +240,22 @@ impl Engine {
                 call: row.id,
                 session: row.session,
             };
-            let cause = ScanContext {
-                situation: Observation::AtEndOf(own),
+            let context = ScanContext {
+                observation: Observation::AtEndOf(own),
                 ..ScanContext::between()
             };
-            follow_renames(&mut steps, &names);
+            follow_renames(&mut steps, &states);
             let generation = file_state::next_generation(conn, txn.here.root)?;
             let news = !coverage.items.is_empty();
-            let node = txn.record(&steps, &cause, &coverage, news, generation)?;
-            // what stands there beyond the tool's own words is somebody's: nobody can say whose
-            for (path, look) in others {
+            let node = txn.record(&steps, &context, &coverage, news, generation)?;
+            // any further difference is by an unknown author
+            for (path, entry) in rest {
                 let row = file_state::get(conn, txn.here.root, &path)?;
                 let writers = calls::Writers::default();
                 let attribution = writers.attribute(Observation::Unreported(session));
-                let image = seen(row.as_ref().map_or(Image::Absent, |r| r.image), look.image);
-                let step = transition(&path, row.as_ref(), image, &look, attribution, 0);
+                let image =
+                    readable_image(row.as_ref().map_or(Image::Absent, |r| r.image), entry.image);
+                let step = transition(&path, row.as_ref(), image, &entry, attribution, 0);
                 txn.record(
                     &[step],
                     &ScanContext::between(),
@@ -266,36 +272,36 @@ impl Engine {
     }
 }
 
-fn look_at(conn: &Connection, root: RootId, disk: &Root, path: &RelPath) -> Result<DiskEntry> {
+fn read_entry(conn: &Connection, root: RootId, disk: &Root, path: &RelPath) -> Result<DiskEntry> {
     let row = file_state::get(conn, root, path)?;
-    disk.look_over(path, &row.map_or(Image::Absent, |row| row.image))
+    disk.reread_entry(path, &row.map_or(Image::Absent, |row| row.image))
 }
 
-/// What was seen before this transaction, if it is there still: else what is there now.
-fn still(txn: &WriteTxn<'_>, path: &RelPath, look: DiskEntry) -> Result<DiskEntry> {
-    if txn.stands(path, &look.image, look.stat) {
-        return Ok(look);
+/// Returns `entry` if it is still current, otherwise reads the path again.
+fn refresh_entry(txn: &WriteTxn<'_>, path: &RelPath, entry: DiskEntry) -> Result<DiskEntry> {
+    if txn.is_unchanged(path, &entry.image, entry.stat) {
+        return Ok(entry);
     }
-    look_at(txn.conn, txn.here.root, txn.root, path)
+    read_entry(txn.conn, txn.here.root, txn.root, path)
 }
 
-/// What an edit call did at a path.
+/// Outcome of an edit call at a path.
 enum EditOutcome {
     Nothing,
-    /// The whole difference is its work.
+    /// The whole difference is the call's work.
     All(Transition),
-    /// Its work, if any; the rest of the difference is not.
+    /// The call's work, if any. The rest of the difference is not.
     Part(Option<Transition>),
 }
 
-/// What a named path stands for: the file itself and, through a link, what it leads to.
+/// Resolves a named path: to the file itself and, through a link, to its target.
 pub(super) fn places(root: &Path, cwd: Option<&Path>, path: &Path) -> Vec<PathBuf> {
     let full = match cwd {
         Some(cwd) if path.is_relative() => cwd.join(path),
         _ if path.is_relative() => root.join(path),
         _ => path.to_path_buf(),
     };
-    // the part of the path that exists is made real; the rest is what the tool is about to make
+    // the existing part of the path is canonicalized; the tool is about to create the rest
     let real = |path: &Path| -> Option<PathBuf> {
         let mut missing = Vec::new();
         let mut at = path;
@@ -321,7 +327,7 @@ pub(super) fn places(root: &Path, cwd: Option<&Path>, path: &Path) -> Vec<PathBu
     places
 }
 
-/// Where they lie.
+/// Locates the places of a named path.
 fn named(root: &Path, cwd: Option<&Path>, path: &Path) -> Vec<NamedPath> {
     let inside = |place: &PathBuf| {
         let outside = |why| NamedPath::Outside(crate::model::os_bytes(place.as_os_str()), why);
@@ -339,19 +345,19 @@ fn named(root: &Path, cwd: Option<&Path>, path: &Path) -> Vec<NamedPath> {
     places(root, cwd, path).iter().map(inside).collect()
 }
 
-/// Makes the record of one path equal to what was just seen there, before a call goes on from it.
-fn bring_up_to_date(
+/// Updates the record of one path to its current disk entry before a call starts from it.
+fn update_record(
     txn: &WriteTxn<'_>,
     path: &RelPath,
-    look: &DiskEntry,
+    entry: &DiskEntry,
     attribution: Attribution,
     made_dirs: u32,
 ) -> Result<Option<NodeId>> {
     let row = file_state::get(txn.conn, txn.here.root, path)?;
     let before = row.as_ref().map_or(Image::Absent, |r| r.image);
-    let image = seen(before, look.image);
+    let image = readable_image(before, entry.image);
     if before == image {
-        if let Some(p) = txn.pending.get(path).filter(|p| p.wanted == look.image) {
+        if let Some(p) = txn.pending.get(path).filter(|p| p.wanted == entry.image) {
             pending::saved(txn.conn, p.id)?;
         }
         return Ok(None);
@@ -359,21 +365,21 @@ fn bring_up_to_date(
     if calls::reserved(txn.conn, txn.here.root, path)?.is_some() {
         return Ok(None);
     }
-    let waits = txn.pending.get(path).zip(row.as_ref());
-    if let Some((p, row)) = waits.filter(|(p, row)| p.disk == image && p.wanted == row.image) {
-        // the call goes on from what the disk holds, and not from what was never saved
-        let (node, _) = txn.take_back(row, p, look.stat)?;
+    let waiting = txn.pending.get(path).zip(row.as_ref());
+    if let Some((p, row)) = waiting.filter(|(p, row)| p.disk == image && p.wanted == row.image) {
+        // the call starts from the disk, not from the outcome that was never saved
+        let (node, _) = txn.withdraw_outcome(row, p, entry.stat)?;
         return Ok(Some(node));
     }
-    if !txn.keep_seen(path, look, &before)? {
+    if !txn.store_entry(path, entry, &before)? {
         return Ok(None);
     }
     let revealed = row
         .as_ref()
-        .filter(|row| row.is_revealed(image, look.stat.as_ref()));
+        .filter(|row| row.is_revealed(image, entry.stat.as_ref()));
     if revealed.is_some_and(|row| row.file.is_none()) || row.is_none() && out_of_sight(txn, path)? {
-        // its earlier state is not known, and this is not a change
-        adopt(txn, path, image, look.stat)?;
+        // its earlier state is unknown, so this is not a change
+        adopt(txn, path, image, entry.stat)?;
         return Ok(None);
     }
     let attribution = match revealed {
@@ -381,7 +387,7 @@ fn bring_up_to_date(
         None => attribution,
     };
     let generation = file_state::next_generation(txn.conn, txn.here.root)?;
-    let step = transition(path, row.as_ref(), image, look, attribution, made_dirs);
+    let step = transition(path, row.as_ref(), image, entry, attribution, made_dirs);
     txn.record(
         &[step],
         &ScanContext::between(),
@@ -391,12 +397,12 @@ fn bring_up_to_date(
     )
 }
 
-/// Takes up a file whose earlier state is not known: no change of anybody's.
+/// Adopts a file whose earlier state is unknown. This is no one's change.
 fn adopt(txn: &WriteTxn<'_>, path: &RelPath, image: Image, stat: Option<Stat>) -> Result<()> {
     let known = FileState {
         image,
         file: None,
-        since: txn.own_head()?,
+        since: txn.unshared_head()?,
         generation: file_state::next_generation(txn.conn, txn.here.root)?,
         stat: stat.unwrap_or(NO_STAT),
     };
@@ -409,8 +415,8 @@ fn adopt(txn: &WriteTxn<'_>, path: &RelPath, image: Image, stat: Option<Stat>) -
     )
 }
 
-/// What cannot be read keeps the state last known.
-fn seen(before: Image, now: Image) -> Image {
+/// Returns the current image, or the last known one if the file cannot be read.
+fn readable_image(before: Image, now: Image) -> Image {
     match now {
         Image::Opaque(why) if why != Opaque::TooLarge && before.content().is_some() => before,
         now => now,
@@ -426,7 +432,7 @@ fn out_of_sight(txn: &WriteTxn<'_>, path: &RelPath) -> Result<bool> {
     if scanned.is_none() {
         return Ok(true);
     }
-    let then = file_state::excludes(txn.conn, txn.here.root)?.unwrap_or_default();
+    let excludes = file_state::excludes(txn.conn, txn.here.root)?.unwrap_or_default();
     let (mut failed, mut is_damaged) = (None, false);
     let mut text = |file: &RelPath| {
         let recorded = || match file_state::get(txn.conn, txn.here.root, file) {
@@ -436,12 +442,12 @@ fn out_of_sight(txn: &WriteTxn<'_>, path: &RelPath) -> Result<bool> {
                 None
             }
         };
-        let content = then.went_by(file, recorded)?;
+        let content = excludes.content_at_scan(file, recorded)?;
         let read = store::get(txn.conn, txn.dir, &content);
         is_damaged |= read.is_err();
         read.ok()
     };
-    let was_ignored = was_ignored(&Rules::base(&then), path, &mut text);
+    let was_ignored = was_ignored(&Rules::base(&excludes), path, &mut text);
     // rules that cannot be read may have hidden anything
     failed.map_or(Ok(was_ignored || is_damaged), Err)
 }
@@ -450,7 +456,7 @@ pub(crate) fn transition(
     path: &RelPath,
     row: Option<&FileState>,
     image: Image,
-    look: &DiskEntry,
+    entry: &DiskEntry,
     attribution: Attribution,
     made_dirs: u32,
 ) -> Transition {
@@ -465,24 +471,24 @@ pub(crate) fn transition(
         since: row.and_then(|r| r.since),
         before: placed(row.map_or(Image::Absent, |r| r.image)),
         after: placed(image),
-        stat: look.stat,
+        stat: entry.stat,
         attribution,
         made_dirs: if row.is_some() { 0 } else { made_dirs },
-        met: file_state::Observed::ByName,
+        observed_by: file_state::Observed::ByName,
     }
 }
 
-/// A reported edit call at its end.
+/// An edit call at its end, with its report.
 struct ReportedEdit<'a> {
     row: &'a calls::CallRow,
-    /// Its "before" event never came.
+    /// True if its "before" event never came.
     opened_now: bool,
-    told: &'a ToolReport,
+    report: &'a ToolReport,
     failed: bool,
     reserved: Option<Reserved>,
 }
 
-/// What the "before" event noted of a path.
+/// State of a path at the "before" event.
 #[derive(Clone, Copy)]
 struct Reserved {
     image: Image,
@@ -490,46 +496,46 @@ struct Reserved {
 }
 
 impl ReportedEdit<'_> {
-    /// What the call did at one path, if anything.
+    /// Returns the outcome of the call at one path.
     fn step(
         &self,
         txn: &WriteTxn<'_>,
         path: &RelPath,
-        look: &DiskEntry,
+        entry: &DiskEntry,
         coverage: &mut Coverage,
     ) -> Result<EditOutcome> {
         let conn = txn.conn;
         let root = txn.here.root;
         let mut row = file_state::get(conn, root, path)?;
         if let Some(p) = txn.pending.get(path) {
-            if look.image == p.disk {
+            if entry.image == p.disk {
                 return Ok(EditOutcome::Nothing);
             }
-            if look.image == p.wanted {
+            if entry.image == p.wanted {
                 pending::saved(conn, p.id)?;
             } else {
-                row = txn.not_saved(path, row)?;
+                row = txn.withdraw_if_waiting(path, row)?;
             }
         }
-        if let Image::Opaque(why) = look.image {
+        if let Image::Opaque(why) = entry.image {
             coverage.note(path.bytes(), crate::worktree::scan::reason(why), "named");
         }
-        if let Some(found) = self.found(txn, row.as_ref(), look)? {
-            // somebody wrote the file between the look before and the tool's own: not the tool's doing
+        if let Some(found_text) = self.found_text(txn, row.as_ref(), entry)? {
+            // the file was written between our reading and the tool's own: not the tool's work
             let content = store::put(
                 conn,
                 txn.dir,
-                found.as_bytes(),
+                found_text.as_bytes(),
                 row.as_ref().and_then(|r| r.image.content()),
             )?;
-            let mode = match (row.as_ref().map(|r| r.image), look.image) {
+            let mode = match (row.as_ref().map(|r| r.image), entry.image) {
                 (Some(Image::File { mode, .. }), _) | (_, Image::File { mode, .. }) => mode,
                 _ => 0o644,
             };
             let image = Image::File {
                 mode,
                 content,
-                size: found.len() as u64,
+                size: found_text.len() as u64,
             };
             let attribution = Attribution::USER;
             let between = DiskEntry {
@@ -554,54 +560,58 @@ impl ReportedEdit<'_> {
             row = file_state::get(conn, root, path)?;
         }
         let before = row.as_ref().map_or(Image::Absent, |r| r.image);
-        let image = seen(before, look.image);
+        let image = readable_image(before, entry.image);
         if image == before {
-            // taken in early by somebody else's look; sure only if it is just what the tool says it wrote
-            if let Some(was) = self.reserved.filter(|r| r.image != before)
+            // Already recorded by another scan. Certain only if the file is exactly what the tool
+            // reported.
+            if let Some(reserved_before) = self.reserved.filter(|r| r.image != before)
                 && self
-                    .left(txn, &was.image, look)?
-                    .is_some_and(|left| look.holds(&left))
+                    .reported_text(txn, &reserved_before.image, entry)?
+                    .is_some_and(|reported_text| entry.holds(&reported_text))
             {
                 calls::confirm(conn, self.row.id)?;
             }
             return Ok(EditOutcome::Nothing);
         }
-        let left = self.left(txn, &before, look)?;
-        let exact = left.as_ref().is_some_and(|left| look.holds(left));
-        if !txn.keep_seen(path, look, &before)? {
+        let reported_text = self.reported_text(txn, &before, entry)?;
+        let exact = reported_text
+            .as_ref()
+            .is_some_and(|reported_text| entry.holds(reported_text));
+        if !txn.store_entry(path, entry, &before)? {
             return Ok(EditOutcome::Nothing);
         }
-        // named at the end alone, or excluded until now: what it was before is not known
-        let unseen = self.reserved.is_none() && !self.opened_now;
-        let may_be_older = unseen || self.opened_now && !exact;
+        // named only at the end, or excluded until now: its earlier state is unknown
+        let named_at_end = self.reserved.is_none() && !self.opened_now;
+        let may_be_older = named_at_end || self.opened_now && !exact;
         if row.is_none() && may_be_older && out_of_sight(txn, path)? {
-            adopt(txn, path, image, look.stat)?;
+            adopt(txn, path, image, entry.stat)?;
             return Ok(EditOutcome::Nothing);
         }
         let session = self.row.session;
         let made_dirs = self.reserved.map_or(0, |r| r.made_dirs);
-        if let (Some(left), false, false) = (&left, exact, self.opened_now || self.row.presumed)
-            && matches!(look.image, Image::File { .. } | Image::Absent)
+        if let (Some(reported_text), false, false) =
+            (&reported_text, exact, self.opened_now || self.row.presumed)
+            && matches!(entry.image, Image::File { .. } | Image::Absent)
         {
-            let mode = match (look.image, before) {
+            let mode = match (entry.image, before) {
                 (Image::File { mode, .. }, _) | (_, Image::File { mode, .. }) => mode,
                 _ => 0o644,
             };
-            let content = store::put(conn, txn.dir, left, before.content())?;
+            let content = store::put(conn, txn.dir, reported_text, before.content())?;
             let image = Image::File {
                 mode,
                 content,
-                size: left.len() as u64,
+                size: reported_text.len() as u64,
             };
-            let then = DiskEntry {
+            let written = DiskEntry {
                 image,
                 stat: None,
                 bytes: None,
                 is_dir: false,
             };
-            let sure =
+            let certain =
                 record_scan::by_call(session, self.row.id, Certainty::Certain, Certainty::Certain);
-            let own = transition(path, row.as_ref(), image, &then, sure, made_dirs);
+            let own = transition(path, row.as_ref(), image, &written, certain, made_dirs);
             return Ok(EditOutcome::Part((image != before).then_some(own)));
         }
         let attribution = if exact {
@@ -614,10 +624,11 @@ impl ReportedEdit<'_> {
                 Certainty::Uncertain,
             )
         } else {
-            let rivals = calls::rivals(conn, txn.here.root, self.row, path)?;
-            let (s, t) = if rivals.iter().any(|r| *r != session) {
+            let concurrent_sessions =
+                calls::concurrent_sessions(conn, txn.here.root, self.row, path)?;
+            let (s, t) = if concurrent_sessions.iter().any(|r| *r != session) {
                 (Certainty::Uncertain, Certainty::Uncertain)
-            } else if rivals.contains(&session) {
+            } else if concurrent_sessions.contains(&session) {
                 (Certainty::Certain, Certainty::Uncertain)
             } else {
                 (Certainty::Certain, Certainty::Certain)
@@ -628,33 +639,33 @@ impl ReportedEdit<'_> {
             path,
             row.as_ref(),
             image,
-            look,
+            entry,
             attribution,
             made_dirs,
         )))
     }
 
-    /// The text that the tool found, where it differs from the record. ToolReport in LF whatever the file has,
-    /// so a file with other line endings says nothing here.
-    fn found(
+    /// Returns the text that the tool found, if it differs from the record. Tools report text in
+    /// LF, so a file with other line endings proves nothing here.
+    fn found_text(
         &self,
         txn: &WriteTxn<'_>,
         row: Option<&FileState>,
-        look: &DiskEntry,
+        entry: &DiskEntry,
     ) -> Result<Option<String>> {
-        let Some(found) = self.told.found.as_ref().filter(|_| !self.failed) else {
+        let Some(found) = self.report.found.as_ref().filter(|_| !self.failed) else {
             return Ok(None);
         };
-        if found.contains('\r') || look.bytes.as_ref().is_some_and(|b| b.contains(&b'\r')) {
+        if found.contains('\r') || entry.bytes.as_ref().is_some_and(|b| b.contains(&b'\r')) {
             return Ok(None);
         }
-        // what was recorded since the look before may be this call's own work, taken in early
+        // anything recorded since the "before" event may be this call's own work, recorded early
         let now = row.map_or(Image::Absent, |r| r.image);
         if self.reserved.is_some_and(|before| before.image != now) {
             return Ok(None);
         }
-        // through a link the tool finds the text of another file
-        let recorded = match (row.map(|r| r.image), look.image) {
+        // through a link the tool reads another file's text
+        let recorded = match (row.map(|r| r.image), entry.image) {
             (_, Image::Symlink { .. }) => return Ok(None),
             (Some(image), now) if image.is_too_long() || now.is_too_long() => return Ok(None),
             (Some(Image::File { content, .. }), _) => recorded(txn, &content)?,
@@ -670,36 +681,38 @@ impl ReportedEdit<'_> {
         Ok((recorded != found.as_bytes()).then(|| found.clone()))
     }
 
-    /// What the tool says it left in the file, where it says so. It tells its texts in LF; a file that
-    /// keeps another style gets them in that.
-    fn left(
+    /// Returns the text that the tool reports as its result, if any. Tools report text in LF; it is
+    /// converted to the line endings of the file.
+    fn reported_text(
         &self,
         txn: &WriteTxn<'_>,
         before: &Image,
-        look: &DiskEntry,
+        entry: &DiskEntry,
     ) -> Result<Option<Vec<u8>>> {
-        let (Some(wrote), false) = (&self.told.wrote, self.failed) else {
+        let (Some(wrote), false) = (&self.report.wrote, self.failed) else {
             return Ok(None);
         };
-        if before.is_too_long() || look.image.is_too_long() {
+        if before.is_too_long() || entry.image.is_too_long() {
             return Ok(None);
         }
-        let now = look.bytes.as_deref().unwrap_or_default();
+        let now = entry.bytes.as_deref().unwrap_or_default();
         match wrote {
-            // in which style it is, is not known of a large one
-            Wrote::Whole(text) if look.image.is_large() && look.bytes.is_none() => Ok(look
+            // the line endings of a large file are not known
+            Wrote::Whole(text) if entry.image.is_large() && entry.bytes.is_none() => Ok(entry
                 .holds(text.as_bytes())
                 .then(|| text.clone().into_bytes())),
-            // in another encoding than it is told in, it says nothing
+            // with another encoding the report proves nothing
             Wrote::Whole(_) if !is_plain(now) => Ok(None),
             Wrote::Whole(text) => Ok(Some(in_style_of(now, text))),
             Wrote::Replace { old, new, all } => {
-                let was = match before.content() {
+                let before_bytes = match before.content() {
                     Some(content) => recorded(txn, &content)?,
                     None => Some(Vec::new()),
                 };
-                let plain = was.filter(|was| is_plain(was));
-                let Some(text) = plain.and_then(|was| String::from_utf8(was).ok()) else {
+                let plain = before_bytes.filter(|before_bytes| is_plain(before_bytes));
+                let Some(text) =
+                    plain.and_then(|before_bytes| String::from_utf8(before_bytes).ok())
+                else {
                     return Ok(None);
                 };
                 let style = if is_crlf(text.as_bytes()) {
@@ -712,7 +725,7 @@ impl ReportedEdit<'_> {
                 } else {
                     text.replace("\r\n", "\n")
                 };
-                // what is not there cannot have been replaced in just this way
+                // text that is missing cannot have been replaced this way
                 if !text.contains(old.as_str()) || (old.is_empty() && !text.is_empty()) {
                     return Ok(None);
                 }
@@ -727,7 +740,7 @@ impl ReportedEdit<'_> {
     }
 }
 
-/// A recorded content. None where it is damaged: that costs the comparison with it, not the event.
+/// Reads a recorded content. Returns None if it is damaged: the comparison fails, not the event.
 fn recorded(txn: &WriteTxn<'_>, content: &ContentId) -> Result<Option<Vec<u8>>> {
     match store::get(txn.conn, txn.dir, content) {
         Ok(bytes) => Ok(Some(bytes)),
@@ -736,8 +749,7 @@ fn recorded(txn: &WriteTxn<'_>, content: &ContentId) -> Result<Option<Vec<u8>>> 
     }
 }
 
-/// Whether every line of it ends in CR LF.
-/// UTF-8 without a byte-order mark: what a tool tells of it are its bytes.
+/// True if the bytes are UTF-8 without a byte-order mark, so that a tool's report matches them.
 fn is_plain(bytes: &[u8]) -> bool {
     !bytes.starts_with(b"\xef\xbb\xbf") && std::str::from_utf8(bytes).is_ok()
 }
@@ -750,7 +762,7 @@ fn is_crlf(bytes: &[u8]) -> bool {
     lines.peek().is_some() && lines.all(|l| l.ends_with(b"\r\n"))
 }
 
-/// A text told in LF, in the line endings of `like`.
+/// Converts an LF text to the line endings of `like`.
 fn in_style_of(like: &[u8], text: &str) -> Vec<u8> {
     if is_crlf(like) && !text.contains('\r') {
         text.replace('\n', "\r\n").into_bytes()

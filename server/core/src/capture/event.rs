@@ -1,9 +1,9 @@
-//! What an agent tells, in one vocabulary for all agents. The faces translate a vendor's payload
-//! into this; the capture knows no vendor.
+//! Agent events in one vocabulary for all agents. The agent adapters translate a vendor's payload
+//! into it; capture knows no vendor.
 
 use std::path::PathBuf;
 
-/// One event of an agent.
+/// An event of an agent.
 #[derive(Clone, Debug)]
 pub struct AgentEvent {
     /// `claude-code`, `codex`, …
@@ -34,8 +34,8 @@ pub enum EventKind {
     Before(ToolCall),
     After {
         call: ToolCall,
-        /// What the agent says it found and did.
-        told: ToolReport,
+        /// The agent's report of what it found and did.
+        report: ToolReport,
         failed: bool,
     },
     /// All calls of the thread so far are over.
@@ -49,7 +49,7 @@ pub enum EventKind {
     SessionEnd,
     /// The conversation is about to be compacted.
     Compact,
-    /// Known to be of no concern, or unknown.
+    /// Irrelevant or unknown.
     Other,
 }
 
@@ -63,22 +63,22 @@ pub struct ToolCall {
     pub effect: Effect,
 }
 
-/// What a tool may do to files.
+/// Possible effect of a tool on files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     Reads,
     /// It writes these paths only; relative ones count from the event's `cwd`.
     Names(Vec<PathBuf>),
-    /// It may write anything: a shell, an unknown tool. `background`: it returns while still at work.
+    /// Writes anything: a shell, an unknown tool. `background`: it returns while still running.
     Any {
         background: bool,
     },
 }
 
-/// What an edit tool says of its own work: the most exact source there is.
+/// An edit tool's report of its own work, the most exact source there is.
 #[derive(Clone, Debug, Default)]
 pub struct ToolReport {
-    /// The text it found, where it says so.
+    /// The text that the tool found, if reported.
     pub found: Option<String>,
     pub wrote: Option<Wrote>,
 }

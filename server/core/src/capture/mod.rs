@@ -1,8 +1,8 @@
-//! Capture: an agent's events and looks at the disk become nodes of the history. Owns when to look and
-//! to whom a change is put down; never changes a file of the workspace.
+//! Capture: turns agent events and disk scans into nodes of the history. Owns when to scan and how
+//! changes are attributed; never changes a file of the workspace.
 
 pub(crate) mod calls;
-pub(crate) use calls::silent_since;
+pub(crate) use calls::inactive_before;
 mod cross_root;
 pub(crate) mod edit_call;
 mod event;
@@ -30,25 +30,26 @@ use calls::{Observation, Threads, ToolOutcome, Writer};
 pub use event::{AgentEvent, Effect, EventKind, ToolCall, ToolReport, Wrote};
 use record_scan::{AFTER, BEFORE, ScanContext, WriteTxn};
 
-/// How long a hook may look at the tree before the rest goes on without it.
+/// Time limit of a scan in a hook. After it, the hook returns with a partial scan.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(2);
 
-/// From so many bytes on what a tool was given may have a file's text in it, which is worth reading the file as it was.
-const LIKE_A_FILE: usize = 1024;
+/// Tool inputs of at least this many bytes may contain a file's text. It is then worth reading the
+/// file for compression.
+const MIN_FILE_TEXT: usize = 1024;
 
-/// What became of an event.
+/// Result of recording an event.
 #[derive(Clone, Debug, Default)]
 pub struct Recorded {
     /// The node it made, if any.
     pub node: Option<NodeId>,
-    /// A scan ran out of time: `backstitch scan` must go on in the background.
+    /// True if a scan ran out of time: `backstitch scan` must continue it in the background.
     pub pending: bool,
 }
 
 impl Engine {
-    /// Takes in one event of an agent.
+    /// Records one event of an agent.
     pub fn record(&mut self, e: &AgentEvent) -> Result<Recorded> {
-        match self.visit(e)? {
+        match self.route(e)? {
             Some(e) => self.record_here(&e),
             None => Ok(Recorded::default()),
         }
@@ -59,20 +60,20 @@ impl Engine {
         if lock.is_none() {
             return Err(Error::refused(
                 "a rewind is under way and did not end within 2 s",
-                "the event was not recorded; what it changed is found by the next scan",
+                "the event was not recorded; the next scan will find its changes",
             ));
         }
         let deadline = Some(Instant::now() + DEADLINE);
-        let recorded = self.take(e, deadline)?;
+        let recorded = self.dispatch(e, deadline)?;
         self.store.tidy();
         Ok(recorded)
     }
 
-    fn take(&mut self, e: &AgentEvent, deadline: Option<Instant>) -> Result<Recorded> {
+    fn dispatch(&mut self, e: &AgentEvent, deadline: Option<Instant>) -> Result<Recorded> {
         match &e.kind {
             EventKind::Other => self.note(e),
             EventKind::SessionStart { source } => {
-                // a compaction starts the session anew in the midst of its work
+                // a compaction restarts the session in the middle of its work
                 if source == "compact" {
                     self.note(e)
                 } else {
@@ -88,7 +89,11 @@ impl Engine {
                 Effect::Names(paths) => self.open_naming(e, call, paths, deadline),
                 Effect::Any { .. } => self.open_writing(e, call, deadline),
             },
-            EventKind::After { call, told, failed } => self.after(e, call, told, *failed, deadline),
+            EventKind::After {
+                call,
+                report,
+                failed,
+            } => self.after(e, call, report, *failed, deadline),
             EventKind::BatchEnd | EventKind::SubagentStop => self.thread_ended(
                 e,
                 Threads::One(e.subagent.as_deref()),
@@ -98,7 +103,7 @@ impl Engine {
             ),
             EventKind::Stop { background } => {
                 let background = *background;
-                // what a task left is looked at before the task is forgotten
+                // scan for the task's changes before the task is forgotten
                 let ended = !background && self.has_background(e)?;
                 self.thread_ended(
                     e,
@@ -128,7 +133,7 @@ impl Engine {
         Ok(Recorded::default())
     }
 
-    /// A prompt that nobody typed: its id leads to the turn that it continues.
+    /// Links the id of a synthetic prompt to the turn that it continues.
     fn continued(&mut self, e: &AgentEvent) -> Result<Recorded> {
         let root = self.here.root;
         self.store.write(AFTER, |conn| {
@@ -142,8 +147,8 @@ impl Engine {
         Ok(Recorded::default())
     }
 
-    /// A turn begins: what the disk shows is settled first, so that the turn's node is the state at the
-    /// moment the prompt was sent.
+    /// Begins a turn. Records the disk first, so that the turn's node is the state when the prompt
+    /// was sent.
     fn prompt(
         &mut self,
         e: &AgentEvent,
@@ -152,15 +157,15 @@ impl Engine {
     ) -> Result<Recorded> {
         let scanned = self.scan(deadline)?;
         let pending = scanned.findings.partial;
-        self.settle(BEFORE, scanned, |txn, scanned| {
+        self.notifying_txn(BEFORE, scanned, |txn, scanned| {
             let session = calls::session(txn.conn, txn.here.root, e)?;
             if let Some(prompt) = &e.prompt_id {
-                let told: Option<TurnId> = txn
+                let known: Option<TurnId> = txn
                     .conn
                     .prepare_cached("SELECT turn FROM prompt WHERE session = ?1 AND native = ?2")?
                     .query_row(params![session, prompt], |r| r.get(0))
                     .optional()?;
-                if let Some(turn) = told {
+                if let Some(turn) = known {
                     calls::record_event(txn.conn, e, session, Some(turn), None)?;
                     return Ok(Recorded {
                         node: None,
@@ -169,12 +174,12 @@ impl Engine {
                 }
             }
             let seq = calls::record_event(txn.conn, e, session, None, None)?;
-            let cause = close_unreported(txn, session, Threads::One(None), seq)?;
+            let context = close_unreported(txn, session, Threads::One(None), seq)?;
             let coverage = Coverage {
                 pending,
                 ..scanned.findings.coverage.clone()
             };
-            txn.take_in(scanned, &cause)?;
+            txn.record_scan(scanned, &context)?;
             let conn = txn.conn;
             let number: i64 =
                 conn.query_row("SELECT COALESCE(MAX(number), 0) + 1 FROM turn", [], |r| {
@@ -201,12 +206,12 @@ impl Engine {
     fn before_compaction(&mut self, e: &AgentEvent, deadline: Option<Instant>) -> Result<Recorded> {
         let scanned = self.scan(deadline)?;
         let pending = scanned.findings.partial;
-        self.settle(BEFORE, scanned, |txn, scanned| {
+        self.notifying_txn(BEFORE, scanned, |txn, scanned| {
             let session = calls::session(txn.conn, txn.here.root, e)?;
             let turn = calls::turn(txn.conn, session, e.prompt_id.as_deref())?;
             calls::record_event(txn.conn, e, session, turn, None)?;
             let coverage = scanned.findings.coverage.clone();
-            txn.take_in(scanned, &ScanContext::between())?;
+            txn.record_scan(scanned, &ScanContext::between())?;
             let label = Some("before compaction");
             let node = txn.node(Kind::Manual, Some(session), turn, None, label, &coverage)?;
             Ok(Recorded {
@@ -224,7 +229,7 @@ impl Engine {
         })
     }
 
-    /// Before a tool that may write anything: what has changed until now is not its doing.
+    /// Before a tool that may write anything: records the changes so far, which are not the tool's.
     fn open_writing(
         &mut self,
         e: &AgentEvent,
@@ -233,8 +238,8 @@ impl Engine {
     ) -> Result<Recorded> {
         let scanned = self.scan(deadline)?;
         let pending = scanned.findings.partial;
-        self.settle(BEFORE, scanned, |txn, scanned| {
-            let node = txn.take_in(scanned, &ScanContext::between())?;
+        self.notifying_txn(BEFORE, scanned, |txn, scanned| {
+            let node = txn.record_scan(scanned, &ScanContext::between())?;
             open(txn.conn, txn.dir, txn.here.root, e, call, None)?;
             Ok(Recorded { node, pending })
         })
@@ -244,7 +249,7 @@ impl Engine {
         &mut self,
         e: &AgentEvent,
         call: &ToolCall,
-        told: &ToolReport,
+        report: &ToolReport,
         failed: bool,
         deadline: Option<Instant>,
     ) -> Result<Recorded> {
@@ -266,11 +271,11 @@ impl Engine {
                 }
                 Ok(Recorded::default())
             }),
-            Effect::Names(paths) => self.after_naming(e, call, paths, told, failed),
+            Effect::Names(paths) => self.after_naming(e, call, paths, report, failed),
             Effect::Any { background } => {
                 let scanned = self.scan(deadline)?;
                 let pending = scanned.findings.partial;
-                self.settle(AFTER, scanned, |txn, scanned| {
+                self.notifying_txn(AFTER, scanned, |txn, scanned| {
                     let conn = txn.conn;
                     let (row, opened_now) = reported(txn, e, call)?;
                     let Some(row) = row else {
@@ -284,7 +289,7 @@ impl Engine {
                         call: row.id,
                         session: row.session,
                     };
-                    let situation = if opened_now {
+                    let observation = if opened_now {
                         Observation::Unreported(row.session)
                     } else {
                         Observation::AtEndOf(own)
@@ -298,12 +303,12 @@ impl Engine {
                             "a command ran outside the workspace",
                         );
                     }
-                    let cause = ScanContext {
-                        situation,
+                    let context = ScanContext {
+                        observation,
                         coverage,
                         ..ScanContext::between()
                     };
-                    let node = txn.take_in(scanned, &cause)?;
+                    let node = txn.record_scan(scanned, &context)?;
                     calls::confirm(conn, row.id)?;
                     calls::close(conn, row.id, seq, outcome(failed))?;
                     if *background {
@@ -315,7 +320,7 @@ impl Engine {
         }
     }
 
-    /// Whether shell commands of the session were at work in the background, as far as is known.
+    /// True if shell commands of the session are known to run in the background.
     fn has_background(&self, e: &AgentEvent) -> Result<bool> {
         let running = self
             .store
@@ -326,14 +331,15 @@ impl Engine {
         Ok(running.unwrap_or(false))
     }
 
-    /// Threads of a session are at their end: calls of them that never reported are over, and what they left is nobody's for sure.
+    /// Ends threads of a session. Closes their calls that never reported; changes left by these
+    /// have no certain author.
     fn thread_ended(
         &mut self,
         e: &AgentEvent,
         threads: Threads<'_>,
-        look_anyway: bool,
+        force_scan: bool,
         deadline: Option<Instant>,
-        also: impl FnOnce(&Connection, SessionId) -> Result<()>,
+        finish: impl FnOnce(&Connection, SessionId) -> Result<()>,
     ) -> Result<Recorded> {
         let open = {
             let session = self
@@ -349,7 +355,7 @@ impl Engine {
                 None => Vec::new(),
             }
         };
-        if !look_anyway && open.iter().all(|c| c.effect == 0) {
+        if !force_scan && open.iter().all(|c| c.effect == 0) {
             let root = self.here.root;
             self.store.write(AFTER, |conn| {
                 let session = calls::session(conn, root, e)?;
@@ -358,25 +364,25 @@ impl Engine {
                 for call in &open {
                     calls::close(conn, call.id, seq, ToolOutcome::Presumed)?;
                 }
-                also(conn, session)
+                finish(conn, session)
             })?;
             return Ok(Recorded::default());
         }
         let scanned = self.scan(deadline)?;
         let pending = scanned.findings.partial;
-        self.settle(BEFORE, scanned, |txn, scanned| {
+        self.notifying_txn(BEFORE, scanned, |txn, scanned| {
             let session = calls::session(txn.conn, txn.here.root, e)?;
             let turn = calls::turn(txn.conn, session, e.prompt_id.as_deref())?;
             let seq = calls::record_event(txn.conn, e, session, turn, None)?;
-            let cause = close_unreported(txn, session, threads, seq)?;
-            let node = txn.take_in(scanned, &cause)?;
-            also(txn.conn, session)?;
+            let context = close_unreported(txn, session, threads, seq)?;
+            let node = txn.record_scan(scanned, &context)?;
+            finish(txn.conn, session)?;
             Ok(Recorded { node, pending })
         })
     }
 }
 
-/// The directory that a command ran in, where that is not in the workspace.
+/// Returns the directory that a command ran in, if it is outside the workspace.
 fn outside(root: &Path, cwd: Option<&Path>) -> Option<std::path::PathBuf> {
     let real = cwd?.canonicalize().ok()?;
     (!real.starts_with(root)).then_some(real)
@@ -396,31 +402,31 @@ fn set_background(conn: &Connection, session: SessionId, running: i64) -> Result
     Ok(())
 }
 
-/// Closes calls that never reported; the cause under which what they left is settled.
+/// Closes calls that never reported. Returns the context in which their changes are recorded.
 fn close_unreported(
     txn: &WriteTxn<'_>,
     session: SessionId,
     threads: Threads<'_>,
     seq: i64,
 ) -> Result<ScanContext> {
-    let mut cause = ScanContext::between();
+    let mut context = ScanContext::between();
     for call in calls::open_of(txn.conn, txn.here.root, session, threads)? {
         let mut select = txn
             .conn
             .prepare_cached("SELECT path FROM reserved WHERE call = ?1")?;
         for path in select.query_map([call.id], |r| r.get::<_, RelPath>(0))? {
-            cause.unreported.insert(path?, session);
+            context.unreported.insert(path?, session);
         }
         if call.effect == 2 {
-            cause.situation = Observation::Unreported(session);
+            context.observation = Observation::Unreported(session);
         }
         calls::close(txn.conn, call.id, seq, ToolOutcome::Presumed)?;
     }
-    Ok(cause)
+    Ok(context)
 }
 
-/// Opens a call; None where it is open or over already (an event told twice). `like`: a content that
-/// its input may hold much of.
+/// Opens a call. Returns None if it is already open or closed, since the event was sent twice.
+/// `like` is a content that its input may resemble.
 fn open(
     conn: &Connection,
     dir: &Path,
@@ -451,7 +457,7 @@ fn open(
     let input = if call.input.is_empty() {
         None
     } else {
-        let like = like.filter(|_| call.input.len() >= LIKE_A_FILE);
+        let like = like.filter(|_| call.input.len() >= MIN_FILE_TEXT);
         let id = store::put(conn, dir, &call.input, like)?;
         Some(store::number(conn, &id)?)
     };
@@ -472,8 +478,8 @@ fn open(
     Ok(Some((session, id)))
 }
 
-/// The call that an "after" event reports on. One never heard of is opened now (`true`); one that has
-/// reported already is None: the event was told twice.
+/// Returns the call that an "after" event reports on. An unknown call is opened now (`true`).
+/// Returns None if it has reported already, since the event was sent twice.
 pub(crate) fn reported(
     txn: &WriteTxn<'_>,
     e: &AgentEvent,

@@ -1,4 +1,4 @@
-//! Looking at the disk, and the one transaction in which what was seen is settled.
+//! Scans the disk, and records the findings in one transaction.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
@@ -19,22 +19,22 @@ use crate::worktree::ignore_rules;
 use crate::worktree::recorder::{self, ChangedPaths, Extent};
 use crate::worktree::scan::Findings;
 
-/// Of more paths than these that are to be looked at each time, a walk makes an end.
-const STRAYS: usize = 2000;
+/// Above this many unverified paths, walk the tree instead.
+const MAX_UNVERIFIED: usize = 2000;
 
 impl Engine {
-    /// Goes on with a scan that ran out of time, until it is done. Where another process is at it, this
-    /// leaves it to that one.
+    /// Continues a scan that ran out of time until it is done. Does nothing if another process is
+    /// already continuing it.
     pub fn continue_scan(&mut self) -> Result<()> {
         for _ in 0..2 {
             {
                 let Some(_alone) = self.store.scan_lock()? else {
                     return Ok(());
                 };
-                self.scan_to_the_end()?;
+                self.finish_scan()?;
                 self.store.remove_orphans()?;
             }
-            // looked at without the lock: who marks it later gets the lock
+            // checked without the lock: a process that marks it later can get the lock
             let pending = "SELECT pending <> 0 FROM root WHERE id = ?1";
             let conn = &self.store.conn;
             if !conn.query_row(pending, [self.here.root], |r| r.get(0))? {
@@ -44,19 +44,20 @@ impl Engine {
         Ok(())
     }
 
-    fn scan_to_the_end(&mut self) -> Result<()> {
-        let only = self.unlike_last_walk(None)?;
-        self.unhurried(only.as_ref(), |txn, scanned| {
-            txn.take_in(scanned, &ScanContext::between())?;
+    fn finish_scan(&mut self) -> Result<()> {
+        let only = self.changed_since_last_walk(None)?;
+        self.scan_without_lock(only.as_ref(), |txn, scanned| {
+            txn.record_scan(scanned, &ScanContext::between())?;
             Ok(())
         })
     }
 
-    /// A scan that may take long, and for which no rewind is to wait.
-    fn unhurried(
+    /// Scans without the lock, since it may take long and rewinds must not wait for it. Starts over
+    /// if an operation came in between.
+    fn scan_without_lock(
         &mut self,
         only: Option<&ChangedPaths>,
-        settle: impl Fn(&WriteTxn<'_>, Scanned) -> Result<()>,
+        record: impl Fn(&WriteTxn<'_>, Scanned) -> Result<()>,
     ) -> Result<()> {
         loop {
             let newest = {
@@ -66,16 +67,17 @@ impl Engine {
             let scanned = self.scan_these(only, None)?;
             let _lock = self.capture_lock()?;
             if self.newest_operation()? == newest {
-                return self.settle_found(AFTER, scanned, settle);
+                return self.quiet_txn(AFTER, scanned, record);
             }
         }
     }
 
-    /// Looks at what may have changed, for a recorder: says where the disk is still not as it is known. With
-    /// `record`, what has changed becomes a node, unless a call is open that may write anything: its end finds it.
+    /// Scans the paths that may have changed, for a recorder, and returns the remaining differences
+    /// from the record. With `record`, changes become a node, unless a call is open that may write
+    /// anything: its end records them.
     pub(crate) fn catch_up(&mut self, extent: &Extent, record: bool) -> Result<Findings> {
         self.refresh()?;
-        // what others saw before this moment is recorded by then: told to be as it is known, it stays so
+        // wait for running writers: a path they confirm as recorded stays confirmed
         self.store.after_writers()?;
         let conn = &self.store.conn;
         if self.scan_is_pending()? {
@@ -83,47 +85,47 @@ impl Engine {
                 self.continue_scan()?;
             }
         } else if record && !calls::any_writes(conn, self.here.root)? {
-            let only = self.nothing_else(extent)?;
-            self.unhurried(only.as_ref(), |txn, scanned| {
+            let only = self.paths_to_scan(extent)?;
+            self.scan_without_lock(only.as_ref(), |txn, scanned| {
                 if !calls::any_writes(txn.conn, txn.here.root)? {
-                    txn.take_in(scanned, &ScanContext::between())?;
+                    txn.record_scan(scanned, &ScanContext::between())?;
                 }
                 Ok(())
             })?;
         }
-        let only = self.nothing_else(extent)?;
+        let only = self.paths_to_scan(extent)?;
         let off = self.progress.off();
-        let glance = ScanRequest {
+        let request = ScanRequest {
             only: only.as_ref(),
             deadline: None,
             off: off.as_deref(),
         };
-        snapshot::differences(&self.store, &self.root, self.here, glance)
+        snapshot::differences(&self.store, &self.root, self.here, request)
     }
 
-    /// What is to be looked at where a recorder says that nothing else was touched. None: everything, since the
-    /// rules are not those of the last walk, or that did not come to its end.
-    fn nothing_else(&self, extent: &Extent) -> Result<Option<ChangedPaths>> {
+    /// Returns the paths to scan if a recorder says that nothing else was touched. Returns None for
+    /// the whole tree: the rules have changed, or the last walk did not finish.
+    fn paths_to_scan(&self, extent: &Extent) -> Result<Option<ChangedPaths>> {
         let Extent::Only(touched) = extent else {
             return Ok(None);
         };
         let conn = &self.store.conn;
-        let Some(strays) = file_state::unverified(conn, self.here.root)? else {
+        let Some(unverified) = file_state::unverified(conn, self.here.root)? else {
             return Ok(None);
         };
-        if strays.len() > STRAYS {
+        if unverified.len() > MAX_UNVERIFIED {
             return Ok(None);
         }
-        let then = file_state::excludes(conn, self.here.root)?;
-        let rules = |path: &crate::model::RelPath| path.split().1 == ignore_rules::FILE;
+        let excludes = file_state::excludes(conn, self.here.root)?;
+        let is_rule_file = |path: &crate::model::RelPath| path.split().1 == ignore_rules::FILE;
         if self.scan_is_pending()?
-            || then.is_none_or(|then| then != self.root.excludes())
-            || touched.paths.iter().chain(&strays).any(rules)
+            || excludes.is_none_or(|excludes| excludes != self.root.excludes())
+            || touched.paths.iter().chain(&unverified).any(is_rule_file)
         {
             return Ok(None);
         }
         let mut touched = touched.clone();
-        touched.paths.extend(strays);
+        touched.paths.extend(unverified);
         Ok(Some(touched))
     }
 
@@ -140,17 +142,17 @@ impl Engine {
         Ok(self.store.conn.query_row(newest, [], |r| r.get(0))?)
     }
 
-    /// Whether no agent is at work, as far as is known, and all that any did was looked at: whatever is not recorded is
-    /// the user's.
-    pub(crate) fn nobody_is_at_work(&self) -> Result<bool> {
+    /// True if no agent is known to be active and all its changes are recorded. Any unrecorded
+    /// change is then the user's.
+    pub(crate) fn no_agent_is_active(&self) -> Result<bool> {
         let (conn, root) = (&self.store.conn, self.here.root);
         Ok(!self.scan_is_pending()?
             && !calls::any_at_work(conn, root)?
             && store::gaps::peek(&self.store.dir).is_empty())
     }
 
-    /// Whether these paths are on disk just as they are recorded, and nothing waits for a save there.
-    pub(crate) fn are_as_recorded(&self, paths: &BTreeSet<RelPath>) -> Result<bool> {
+    /// True if these paths are on disk as recorded, and none of them waits for a save.
+    pub(crate) fn match_record(&self, paths: &BTreeSet<RelPath>) -> Result<bool> {
         let (conn, root) = (&self.store.conn, self.here.root);
         let pending = Pending::of(conn, root)?;
         for path in paths {
@@ -158,7 +160,9 @@ impl Engine {
             let stat = self.root.stat(path);
             let same = match (&row, &stat) {
                 (Some(row), Some(stat)) if row.stat.proves(stat) => true,
-                (Some(row), Some(_)) => self.root.look_over(path, &row.image)?.image == row.image,
+                (Some(row), Some(_)) => {
+                    self.root.reread_entry(path, &row.image)?.image == row.image
+                }
                 (None, None) => !self.root.is_blocked(path),
                 _ => false,
             };
@@ -169,34 +173,36 @@ impl Engine {
         Ok(true)
     }
 
-    /// Has every plan begin with a look at the whole tree.
-    pub fn be_thorough(&mut self) {
+    /// Makes every plan start with a walk of the whole tree.
+    pub fn set_always_scan(&mut self) {
         self.always_scan = true;
     }
 
-    /// Looks at the disk; what has changed becomes a node.
-    pub fn look(&mut self) -> Result<Coverage> {
+    /// Scans the disk and records changes as a node.
+    pub fn record_changes(&mut self) -> Result<Coverage> {
         let _lock = self.capture_lock()?;
-        self.look_unlocked()
+        self.record_changes_unlocked()
     }
 
-    pub(crate) fn look_unlocked(&mut self) -> Result<Coverage> {
+    pub(crate) fn record_changes_unlocked(&mut self) -> Result<Coverage> {
         let scanned = self.scan(None)?;
         let coverage = scanned.findings.coverage.clone();
-        let cause = ScanContext {
+        let context = ScanContext {
             reserved_stay: false,
             ..ScanContext::between()
         };
-        self.settle_found(BEFORE, scanned, |txn, scanned| txn.take_in(scanned, &cause))?;
+        self.quiet_txn(BEFORE, scanned, |txn, scanned| {
+            txn.record_scan(scanned, &context)
+        })?;
         Ok(coverage)
     }
 
-    /// A checkpoint by hand.
+    /// Creates a checkpoint by hand.
     pub fn checkpoint(&mut self, label: Option<&str>) -> Result<NodeId> {
         self.checkpoint_about(label, None)
     }
 
-    /// The same, with what is to be said of it beside its label.
+    /// Creates a checkpoint by hand, with a description besides its label.
     pub fn checkpoint_about(
         &mut self,
         label: Option<&str>,
@@ -204,13 +210,13 @@ impl Engine {
     ) -> Result<NodeId> {
         let _lock = self.capture_lock()?;
         let scanned = self.scan(None)?;
-        let cause = ScanContext {
+        let context = ScanContext {
             reserved_stay: false,
             ..ScanContext::between()
         };
-        self.settle(BEFORE, scanned, |txn, scanned| {
+        self.notifying_txn(BEFORE, scanned, |txn, scanned| {
             let coverage = scanned.findings.coverage.clone();
-            txn.take_in(scanned, &cause)?;
+            txn.record_scan(scanned, &context)?;
             let node = txn.node(Kind::Manual, None, None, None, label, &coverage)?;
             if let Some(description) = description {
                 history::describe(txn.conn, node, description)?;
@@ -228,28 +234,30 @@ impl Engine {
         })
     }
 
-    /// Looks at the whole tree, or where a recorder proves that the rest is as it was, at what was touched.
+    /// Scans the whole tree, or only the touched paths if a recorder proves that the rest is
+    /// unchanged.
     pub(super) fn scan(&mut self, deadline: Option<Instant>) -> Result<Scanned> {
-        let begun = Instant::now();
-        let told = recorder::ask(&self.store.dir, self.here.root, self.recorder_timeout);
-        let only = match told {
+        let started = Instant::now();
+        let touched = recorder::ask(&self.store.dir, self.here.root, self.recorder_timeout);
+        let only = match touched {
             Some(touched) => {
-                let only = self.nothing_else(&Extent::Only(touched))?;
+                let only = self.paths_to_scan(&Extent::Only(touched))?;
                 self.walks_avoided += u64::from(only.is_some());
                 only
             }
-            None => self.unlike_last_walk(deadline)?,
+            None => self.changed_since_last_walk(deadline)?,
         };
-        // the look itself has its whole time
-        let deadline = deadline.map(|deadline| deadline + begun.elapsed());
+        // the time spent so far does not count against the scan's deadline
+        let deadline = deadline.map(|deadline| deadline + started.elapsed());
         self.scan_these(only.as_ref(), deadline)
     }
 
-    /// What is not as the last walk over the whole tree saw it. None: all is to be walked.
-    fn unlike_last_walk(&self, deadline: Option<Instant>) -> Result<Option<ChangedPaths>> {
+    /// Returns the paths that changed since the last full walk. Returns None if the whole tree must
+    /// be walked.
+    fn changed_since_last_walk(&self, deadline: Option<Instant>) -> Result<Option<ChangedPaths>> {
         let (conn, dir) = (&self.store.conn, &self.store.dir);
-        match dir_cache::touched(conn, dir, &self.root, self.here, deadline)? {
-            Some(touched) => self.nothing_else(&Extent::Only(touched)),
+        match dir_cache::changed_paths(conn, dir, &self.root, self.here, deadline)? {
+            Some(touched) => self.paths_to_scan(&Extent::Only(touched)),
             None => Ok(None),
         }
     }
@@ -260,38 +268,39 @@ impl Engine {
         deadline: Option<Instant>,
     ) -> Result<Scanned> {
         let off = self.progress.off();
-        let glance = ScanRequest {
+        let request = ScanRequest {
             only,
             deadline,
             off: off.as_deref(),
         };
-        let told = &mut self.progress;
+        let progress = &mut self.progress;
         let mut tick = |done| {
-            told.call(Progress {
-                what: "looking at files",
+            progress.call(Progress {
+                what: "scanning files",
                 done,
                 total: None,
             });
         };
         let (store, root) = (&self.store, &self.root);
-        snapshot::scan(store, root, self.here, glance, &mut tick)
+        snapshot::scan(store, root, self.here, request, &mut tick)
     }
 
-    /// One write transaction at the txn; gaps that hooks left behind are taken in with the next node.
-    pub(crate) fn settle<S, T>(
+    /// Runs `f` in one write transaction and notifies watchers. Gaps that hooks left behind are
+    /// recorded with the next node.
+    pub(crate) fn notifying_txn<S, T>(
         &mut self,
         durable: Durable,
         with: S,
         f: impl FnOnce(&WriteTxn<'_>, S) -> Result<T>,
     ) -> Result<T> {
-        self.settle_found(durable, with, |txn, with| {
-            txn.news.set(true);
+        self.quiet_txn(durable, with, |txn, with| {
+            txn.notify.set(true);
             f(txn, with)
         })
     }
 
-    /// The same, where `f` says by itself whether there is news: where all is as it was, nobody hears of it.
-    pub(crate) fn settle_found<S, T>(
+    /// Runs `f` in one write transaction. `f` decides whether watchers are notified.
+    pub(crate) fn quiet_txn<S, T>(
         &mut self,
         durable: Durable,
         with: S,
@@ -300,8 +309,8 @@ impl Engine {
         let git = crate::worktree::git::head(&self.root.path);
         let (dir, root, here) = (self.store.dir.clone(), &self.root, self.here);
         let mut gaps = None;
-        let (dir_cache_bytes, news) = (RefCell::new(None), Cell::new(false));
-        let value = self.store.write_telling(durable, |conn| {
+        let (dir_cache_bytes, notify) = (RefCell::new(None), Cell::new(false));
+        let value = self.store.write_notifying(durable, |conn| {
             let txn = WriteTxn {
                 conn,
                 dir: &dir,
@@ -310,18 +319,18 @@ impl Engine {
                 git: &git,
                 pending: Pending::of(conn, here.root)?,
                 dir_cache_bytes: &dir_cache_bytes,
-                news: &news,
+                notify: &notify,
             };
-            // a gap is older than what is recorded now, but a history begins with its start
+            // a gap is older than the changes recorded now, but a history begins with its start
             let first = txn.head()?.is_some();
             if first {
-                gaps = txn.take_in_gaps()?;
+                gaps = txn.record_gaps()?;
             }
             let value = f(&txn, with)?;
             if !first && txn.head()?.is_some() {
-                gaps = txn.take_in_gaps()?;
+                gaps = txn.record_gaps()?;
             }
-            Ok((value, news.get() || gaps.is_some()))
+            Ok((value, notify.get() || gaps.is_some()))
         })?;
         if let Some(gaps) = gaps {
             crate::fault::point("gaps taken in");
@@ -329,7 +338,7 @@ impl Engine {
         }
         if let Some(dir_cache_bytes) = dir_cache_bytes.take() {
             crate::fault::point("walk taken in");
-            // it only spares work
+            // the cache only saves work, so a failure is ignored
             dir_cache::save(
                 &self.store.conn,
                 &self.store.dir,

@@ -1,5 +1,5 @@
-//! From what a look at the disk found to nodes and changes: one transaction that looks again wherever
-//! the known state moved meanwhile, follows renames, and asks who made it.
+//! Records the result of a scan as nodes and changes, in one transaction. Paths whose row changed
+//! since the scan are read again. Follows renames and attributes each change.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,10 +24,10 @@ use crate::worktree::disk::{DiskEntry, Root, Stat};
 use crate::worktree::file_state;
 use crate::worktree::scan::{FileState, Findings, Found, Materialized};
 
-/// Of so many changes of one node it is noted at once which lines they are of.
-const NOTED: usize = 32;
+/// Hunks are recorded eagerly for nodes with at most this many changes.
+const MAX_EAGER_HUNKS: usize = 32;
 
-/// What settling needs beside the findings.
+/// A write transaction of a root, with everything that recording needs besides the findings.
 pub(crate) struct WriteTxn<'a> {
     pub conn: &'a Connection,
     pub dir: &'a std::path::Path,
@@ -36,17 +36,17 @@ pub(crate) struct WriteTxn<'a> {
     pub git: &'a GitHead,
     /// Files that wait for a save.
     pub pending: Pending,
-    /// What a walk over the whole tree saw that is taken in here.
+    /// Directory cache of a full walk recorded in this transaction.
     pub dir_cache_bytes: &'a RefCell<Option<Vec<u8>>>,
-    /// Whether anybody would want to hear of what is done here.
-    pub news: &'a Cell<bool>,
+    /// True if watchers of the store are to be notified of this transaction.
+    pub notify: &'a Cell<bool>,
 }
 
-/// The node that takes up what is found.
+/// Context in which a scan is recorded.
 #[derive(Clone, Debug)]
 pub(crate) struct ScanContext {
-    pub situation: Observation,
-    /// Paths that calls of this session named and never reported on.
+    pub observation: Observation,
+    /// Paths that calls of this session named without a later report.
     pub unreported: BTreeMap<RelPath, SessionId>,
     pub coverage: Coverage,
     /// Leave paths that an open edit call has reserved to that call.
@@ -56,7 +56,7 @@ pub(crate) struct ScanContext {
 impl ScanContext {
     pub(crate) fn between() -> Self {
         Self {
-            situation: Observation::Between,
+            observation: Observation::Between,
             unreported: BTreeMap::new(),
             coverage: Coverage::default(),
             reserved_stay: true,
@@ -64,7 +64,7 @@ impl ScanContext {
     }
 }
 
-/// One path's transition, ready to be recorded.
+/// The transition of one path, ready to be recorded.
 pub(crate) struct Transition {
     pub file: Option<FileId>,
     pub before: FileVersion,
@@ -73,7 +73,7 @@ pub(crate) struct Transition {
     pub since: Option<NodeId>,
     pub attribution: Attribution,
     pub made_dirs: u32,
-    pub met: file_state::Observed,
+    pub observed_by: file_state::Observed,
 }
 
 impl WriteTxn<'_> {
@@ -81,8 +81,9 @@ impl WriteTxn<'_> {
         history::head(self.conn, self.here.branch)
     }
 
-    /// The head, of this branch alone: what comes into sight at it concerns no other.
-    pub(crate) fn own_head(&self) -> Result<Option<NodeId>> {
+    /// Returns the head if it belongs to this branch alone. Otherwise adds a node, since files that
+    /// become visible there concern no other branch.
+    pub(crate) fn unshared_head(&self) -> Result<Option<NodeId>> {
         let head = self.head()?;
         let shared = match head {
             Some(head) => {
@@ -94,49 +95,55 @@ impl WriteTxn<'_> {
         if !shared {
             return Ok(head);
         }
-        let label = Some("came into sight");
+        let label = Some("first captured");
         let none = Coverage::default();
         self.node(Kind::External, None, None, None, label, &none)
             .map(Some)
     }
 
-    /// In which situation something is found: another than at first sight where a scan did not come to its
-    /// end before, or hooks could not record.
-    pub(crate) fn situation(&self, at_first_sight: Observation) -> Result<Observation> {
+    /// Returns the observation for a change found now. It is `Late` if an earlier scan did not
+    /// finish, or if hooks could not record.
+    pub(crate) fn observation(&self, default: Observation) -> Result<Observation> {
         let late: i64 = self
             .conn
             .prepare_cached("SELECT pending FROM root WHERE id = ?1")?
             .query_row([self.here.root], |r| r.get(0))?;
         Ok(match late {
-            0 => at_first_sight,
+            0 => default,
             session => Observation::Late((session > 0).then_some(SessionId(session))),
         })
     }
 
-    /// Whether what was seen at a path is there still, as far as its stat tells. A recorder may have seen since that
-    /// all is as it is recorded, which would not hold any more.
-    pub(crate) fn stands(&self, path: &RelPath, image: &Image, stat: Option<Stat>) -> bool {
+    /// True if the path still matches `image`, as far as its stat tells. A recorder may meanwhile
+    /// have confirmed the recorded state; that confirmation would no longer hold.
+    pub(crate) fn is_unchanged(&self, path: &RelPath, image: &Image, stat: Option<Stat>) -> bool {
         match (stat, self.root.stat(path)) {
-            (Some(then), Some(now)) => then.is_that_of(&now),
-            // one whose stat proves nothing is looked at again in any case
+            (Some(recorded), Some(now)) => recorded.is_that_of(&now),
+            // an image whose stat proves nothing is read again anyway
             (None, Some(_)) => !image.is_absent(),
             (None, None) => image.is_absent(),
             (Some(_), None) => false,
         }
     }
 
-    /// Stores a found content; `like`: what it probably resembles.
-    fn keep(&self, found: &Found, like: Option<&Image>) -> Result<bool> {
-        self.keep_bytes(&found.path, found.image, found.bytes.as_deref(), like)
+    /// Stores the content of a found file. `like` is a content that it probably resembles.
+    fn store_found(&self, found: &Found, like: Option<&Image>) -> Result<bool> {
+        self.store_bytes(&found.path, found.image, found.bytes.as_deref(), like)
     }
 
-    /// The same with what a look saw.
-    pub(crate) fn keep_seen(&self, path: &RelPath, look: &DiskEntry, like: &Image) -> Result<bool> {
-        self.keep_bytes(path, look.image, look.bytes.as_deref(), Some(like))
+    /// Stores the content of a disk entry.
+    pub(crate) fn store_entry(
+        &self,
+        path: &RelPath,
+        entry: &DiskEntry,
+        like: &Image,
+    ) -> Result<bool> {
+        self.store_bytes(path, entry.image, entry.bytes.as_deref(), Some(like))
     }
 
-    /// `false`: it was not held, and is not there any more as it was seen. The next look sees what is.
-    fn keep_bytes(
+    /// Stores a content. Returns `false` if its bytes were not read and the file no longer has
+    /// them; the next scan finds the new state.
+    fn store_bytes(
         &self,
         path: &RelPath,
         image: Image,
@@ -154,7 +161,7 @@ impl WriteTxn<'_> {
         if !image.is_large() || store::has(self.conn, &content)? {
             return Ok(true);
         }
-        // what was stored ahead is gone, or nobody did: rare, and others wait
+        // the content stored ahead is missing: rare, so read the file here although others wait
         let Some(file) = self.root.open_file(path) else {
             return Ok(false);
         };
@@ -166,30 +173,40 @@ impl WriteTxn<'_> {
         }
     }
 
-    /// What git had of a file is the store's from now on: unless somebody else saw to that, or the file is another.
-    fn take_over(&self, owned: &Materialized) -> Result<()> {
-        if let Some(bytes) = &owned.bytes {
+    /// Copies the content that git had of a file to the store, unless it was copied already or the
+    /// file changed.
+    fn store_materialized(&self, materialized: &Materialized) -> Result<()> {
+        if let Some(bytes) = &materialized.bytes {
             store::put(self.conn, self.dir, bytes, None)?;
         }
-        file_state::set_materialized(self.conn, &owned.path, &owned.lent, &owned.own)
+        file_state::set_materialized(
+            self.conn,
+            &materialized.path,
+            &materialized.backed,
+            &materialized.own,
+        )
     }
 
-    /// Takes in a scan. The node made, if any.
-    pub(crate) fn take_in(&self, scanned: Scanned, cause: &ScanContext) -> Result<Option<NodeId>> {
+    /// Records a scan. Returns the new node, if any.
+    pub(crate) fn record_scan(
+        &self,
+        scanned: Scanned,
+        context: &ScanContext,
+    ) -> Result<Option<NodeId>> {
         let Scanned {
             findings,
             known,
             mut excludes,
             since,
-            generation: began,
-            some,
+            generation: scan_generation,
+            targeted,
             index,
         } = scanned;
         let Findings {
             found,
-            owned,
+            materialized,
             stat_updates,
-            unmet,
+            unvisited,
             linked: _,
             saved,
             pack,
@@ -201,25 +218,25 @@ impl WriteTxn<'_> {
         if let Some(pack) = &pack {
             pack.insert(self.conn)?;
         }
-        for owned in &owned {
-            self.take_over(owned)?;
+        for materialized in &materialized {
+            self.store_materialized(materialized)?;
         }
         let (scanned_before, pending_before, coverage_before): (Option<i64>, i64, String) = self
             .conn
             .prepare_cached("SELECT scanned, pending, coverage FROM root WHERE id = ?1")?
             .query_row([self.here.root], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))?;
-        let overall = self.situation(cause.situation)?;
+        let overall = self.observation(context.observation)?;
         let writers = Writers::since(self.conn, self.here.root, since)?;
-        // the list of what the last walk saw has not what comes later
-        let met = if some {
+        // a path read by name is not in the dir cache of the last full walk
+        let observed_by = if targeted {
             file_state::Observed::ByName
         } else {
             file_state::Observed::ByWalk
         };
         let mut steps = Vec::new();
         let mut adopted = Vec::new();
-        let look = Visibility::new(self, &known, &excludes, &found)?;
-        // of a first look nothing is asked path by path
+        let visibility = Visibility::new(self, &known, &excludes, &found)?;
+        // the first scan looks up no rows path by path
         let is_new = known.is_empty() && !file_state::any(self.conn, self.here.root)?;
         let any_reserved = calls::any_reserved(self.conn)?;
         for mut found in found {
@@ -237,17 +254,18 @@ impl WriteTxn<'_> {
                 }
                 row => row,
             };
-            let then = known.get(&found.path);
-            // what git has is taken as it is by a first look alone
-            let lent_late =
+            let scanned_row = known.get(&found.path);
+            // only the first scan trusts a git object as it is
+            let late_git_object =
                 found.image.object().is_some() && (row.is_some() || scanned_before.is_some());
-            let recorded_since = row.as_ref().map(|r| r.generation) != then.map(|k| k.generation);
-            let changed_since =
-                scanned_before.is_some() && !self.stands(&found.path, &found.image, found.stat);
-            if lent_late || recorded_since || changed_since {
-                // what was seen then says nothing now
+            let recorded_since =
+                row.as_ref().map(|r| r.generation) != scanned_row.map(|k| k.generation);
+            let changed_since = scanned_before.is_some()
+                && !self.is_unchanged(&found.path, &found.image, found.stat);
+            if late_git_object || recorded_since || changed_since {
+                // the scanned state is outdated
                 let record = row.as_ref().map_or(Image::Absent, |r| r.image);
-                let mut now = self.root.look_over(&found.path, &record)?;
+                let mut now = self.root.reread_entry(&found.path, &record)?;
                 self.pending.overlay(&found.path, record, &mut now);
                 found = Found {
                     path: found.path,
@@ -265,82 +283,100 @@ impl WriteTxn<'_> {
             } else {
                 None
             };
-            if reserved.is_some() && cause.reserved_stay {
+            if reserved.is_some() && context.reserved_stay {
                 if found.path.split().1 == crate::worktree::ignore_rules::FILE {
-                    // not recorded yet, but this scan went by it
-                    if self.keep(&found, Some(&before))? {
+                    // not recorded yet, but this scan applied its rules
+                    if self.store_found(&found, Some(&before))? {
                         excludes.note(&found.path, found.image.content());
                     }
                 }
                 file_state::mark_unverified(self.conn, self.here.root, &found.path)?;
                 continue;
             }
-            if !self.keep(&found, Some(&before))? {
+            if !self.store_found(&found, Some(&before))? {
                 file_state::mark_unverified(self.conn, self.here.root, &found.path)?;
                 continue;
             }
             let revealed = row
                 .as_ref()
                 .filter(|row| row.is_revealed(found.image, found.stat.as_ref()));
-            let out_of_sight = || scanned_before.is_none() || look.was_out_of_sight(&found.path);
+            let out_of_sight =
+                || scanned_before.is_none() || visibility.was_out_of_sight(&found.path);
             if revealed.is_some_and(|row| row.file.is_none()) || row.is_none() && out_of_sight() {
                 adopted.push(found);
                 continue;
             }
             let made_dirs = if row.is_none() {
-                look.made_dirs(&found.path)?
+                visibility.made_dirs(&found.path)?
             } else {
                 0
             };
-            let attribution = match (reserved, cause.unreported.get(&found.path)) {
-                // only the limit was raised
+            let attribution = match (reserved, context.unreported.get(&found.path)) {
+                // only the size limit was raised
                 _ if revealed.is_some() => Attribution::USER,
                 (Some(by), _) => by_open_edit(by),
                 (None, Some(session)) => writers.attribute(Observation::Unreported(*session)),
                 (None, None) => writers.attribute(overall),
             };
-            let waits = row.as_ref().zip(self.pending.get(&found.path));
-            if let Some((known, p)) = waits.filter(|(known, p)| p.wanted == known.image)
+            let waiting = row.as_ref().zip(self.pending.get(&found.path));
+            if let Some((known, p)) = waiting.filter(|(known, p)| p.wanted == known.image)
                 && (attribution.origin.session.is_some()
-                    || self.goes_on_from_disk(p, found.image)?)
+                    || self.is_based_on_disk(p, found.image)?)
             {
-                // an agent, and who took the outcome back, began with what the disk held
-                let (_, began) = self.take_back(known, p, None)?;
+                // an agent, or a user who undid the outcome, started from the text on disk
+                let (_, on_disk) = self.withdraw_outcome(known, p, None)?;
                 if found.image != p.disk {
-                    steps.push(step(found, Some(began), attribution, made_dirs, met));
+                    steps.push(step(
+                        found,
+                        Some(on_disk),
+                        attribution,
+                        made_dirs,
+                        observed_by,
+                    ));
                 }
                 continue;
             }
-            steps.push(step(found, row, attribution, made_dirs, met));
+            steps.push(step(found, row, attribution, made_dirs, observed_by));
         }
-        // files that come into sight, and waits that end, make no node
-        let is_seen = !adopted.is_empty() || !saved.is_empty();
-        for waited in saved {
-            pending::saved(self.conn, waited)?;
+        // adopted files and finished waits make no node
+        let has_adopted_or_saved = !adopted.is_empty() || !saved.is_empty();
+        for save_id in saved {
+            pending::saved(self.conn, save_id)?;
         }
         follow_renames(&mut steps, &known);
         let generation = file_state::next_generation(self.conn, self.here.root)?;
         for (path, stat) in &stat_updates {
-            let then = known.get(path).map_or(0, |k| k.generation);
-            file_state::update_stat(self.conn, self.here.root, path, then, stat)?;
+            let generation_then = known.get(path).map_or(0, |k| k.generation);
+            file_state::update_stat(self.conn, self.here.root, path, generation_then, stat)?;
         }
-        let mut whole = coverage;
-        whole.items.extend(cause.coverage.items.iter().cloned());
+        let mut full_coverage = coverage;
+        full_coverage
+            .items
+            .extend(context.coverage.items.iter().cloned());
         let baseline = self.head()?.is_none();
         let node = if baseline {
-            Some(self.node(Kind::Manual, None, None, None, Some("start"), &whole)?)
+            Some(self.node(
+                Kind::Manual,
+                None,
+                None,
+                None,
+                Some("start"),
+                &full_coverage,
+            )?)
         } else {
-            let news = has_news(&whole) && !(steps.is_empty() && self.was_said(cause, &whole)?);
-            self.record(&steps, cause, &whole, news, generation)?
+            let has_new_gaps = has_reportable_gaps(&full_coverage)
+                && !(steps.is_empty() && self.is_already_reported(context, &full_coverage)?);
+            self.record(&steps, context, &full_coverage, has_new_gaps, generation)?
         };
         let since_node = if adopted.is_empty() || baseline {
             None
         } else {
-            self.own_head()?
+            self.unshared_head()?
         };
         for found in adopted {
-            // before the first whole scan is done, the start's state is what the scan finds
-            // a file of its own: what stood here once was seen to go, and this was not seen to come
+            // Before the first full scan is done, the start has every file that the scan finds. An
+            // adopted file gets its own identity: the deletion of an earlier file at the path was
+            // recorded, and this creation was not.
             let row = FileState {
                 image: found.image,
                 file: None,
@@ -348,21 +384,27 @@ impl WriteTxn<'_> {
                 generation,
                 stat: found.stat.unwrap_or(NO_STAT),
             };
-            file_state::put(self.conn, self.here.root, &found.path, &row, met)?;
+            file_state::put(self.conn, self.here.root, &found.path, &row, observed_by)?;
         }
-        if !partial && !some {
-            file_state::walked(self.conn, self.here.root, began, &unmet, generation)?;
+        if !partial && !targeted {
+            file_state::record_walk(
+                self.conn,
+                self.here.root,
+                scan_generation,
+                &unvisited,
+                generation,
+            )?;
             self.dir_cache_bytes.replace(Some(dir_cache_bytes));
         }
         crate::fault::point("found taken in");
         let done = (!partial).then(store::now);
-        let pending = i64::from(partial) * pending_for(cause);
-        let said_before = serde_json::from_str(&coverage_before).ok();
-        if is_seen
+        let pending = i64::from(partial) * late_author(context);
+        let reported_before = serde_json::from_str(&coverage_before).ok();
+        if has_adopted_or_saved
             || pending != pending_before
-            || !said_before.is_some_and(|said| is_same(&said, &whole))
+            || !reported_before.is_some_and(|reported| same_gaps(&reported, &full_coverage))
         {
-            self.news.set(true);
+            self.notify.set(true);
         }
         self.conn.execute(
             "UPDATE root SET scanned = COALESCE(?2, scanned), pending = ?3, coverage = ?4,
@@ -372,37 +414,37 @@ impl WriteTxn<'_> {
                 self.here.root,
                 done,
                 pending,
-                serde_json::to_string(&whole).unwrap_or_default(),
-                // who looked at some of the tree has not walked it by the rules of now
-                (!partial && !some).then(|| serde_json::to_string(&excludes).unwrap_or_default()),
+                serde_json::to_string(&full_coverage).unwrap_or_default(),
+                // a targeted scan did not walk the tree with the current rules
+                (!partial && !targeted).then(|| serde_json::to_string(&excludes).unwrap_or_default()),
                 (!partial).then_some(bare_dirs),
-                // what was not looked at may be what git has no more
+                // after a partial scan, the paths not read may have objects that git no longer has
                 index.map(|index| if partial { String::new() } else { index })
             ],
         )?;
         Ok(node)
     }
 
-    /// Takes in what hooks could not record, as a node of its own.
-    pub(crate) fn take_in_gaps(&self) -> Result<Option<store::gaps::TakenGaps>> {
+    /// Records the gaps that hooks left behind as a node of their own.
+    pub(crate) fn record_gaps(&self) -> Result<Option<store::gaps::TakenGaps>> {
         let Some(gaps) = store::gaps::take(self.conn, self.dir)? else {
             return Ok(None);
         };
         let mut coverage = Coverage::default();
-        for what in &gaps.gaps {
-            // they have no path of their own to tell them apart by
-            if coverage.items.iter().all(|item| item.detail != *what) {
+        for detail in &gaps.gaps {
+            // gaps have no path that tells them apart
+            if coverage.items.iter().all(|item| item.detail != *detail) {
                 coverage.items.push(CoverageItem {
                     path: b".".to_vec(),
                     reason: Reason::Failed,
-                    detail: what.clone(),
+                    detail: detail.clone(),
                 });
             }
         }
         if !coverage.items.is_empty() {
             let label = Some("not recorded");
             self.node(Kind::External, None, None, None, label, &coverage)?;
-            // what an agent did meanwhile is found by the next scan, and nobody knows whose it is
+            // the next scan finds the agent's changes of that time, with no known author
             self.conn
                 .execute("UPDATE root SET pending = -1 WHERE pending = 0", [])?;
         }
@@ -428,39 +470,43 @@ impl WriteTxn<'_> {
             coverage,
         };
         let node = history::insert_node(self.conn, self.here, &new)?;
-        self.news.set(true);
+        self.notify.set(true);
         documents::attach(self.conn, self.dir, self.here.root, node, kind)?;
         Ok(node)
     }
 
-    /// Whether the newest checkpoint says just that of what a look between calls could not capture.
-    fn was_said(&self, cause: &ScanContext, coverage: &Coverage) -> Result<bool> {
-        if !matches!(cause.situation, Observation::Between) {
+    /// True if the newest checkpoint reports the same coverage for a scan between calls.
+    fn is_already_reported(&self, context: &ScanContext, coverage: &Coverage) -> Result<bool> {
+        if !matches!(context.observation, Observation::Between) {
             return Ok(false);
         }
         let Some(head) = self.head()? else {
             return Ok(false);
         };
-        Ok(is_same(&history::node(self.conn, head)?.coverage, coverage))
+        Ok(same_gaps(
+            &history::node(self.conn, head)?.coverage,
+            coverage,
+        ))
     }
 
-    /// Records transitions as one node; the rows of what is known follow.
+    /// Records transitions as nodes and updates the file state rows. With `always`, a node is made
+    /// even without transitions.
     pub(crate) fn record(
         &self,
         steps: &[Transition],
-        cause: &ScanContext,
+        context: &ScanContext,
         coverage: &Coverage,
-        news: bool,
+        always: bool,
         generation: i64,
     ) -> Result<Option<NodeId>> {
-        if steps.is_empty() && !news {
+        if steps.is_empty() && !always {
             return Ok(None);
         }
-        // changes of the call that ends are its step; others stand before it, in a node of their own
+        // changes of the call that ends are its step; others come before it, in a node of their own
         let mut last = None;
         let owners: BTreeSet<Option<CallId>> =
             steps.iter().map(|s| s.attribution.origin.call).collect();
-        let end_of = match cause.situation {
+        let end_of = match context.observation {
             Observation::AtEndOf(writer) => Some(writer.call),
             _ => None,
         };
@@ -470,7 +516,7 @@ impl WriteTxn<'_> {
             .filter(|o| end_of.is_none() || *o != end_of)
             .chain(
                 end_of
-                    .filter(|_| news || owners.contains(&end_of))
+                    .filter(|_| always || owners.contains(&end_of))
                     .map(Some),
             )
             .collect::<Vec<_>>();
@@ -479,9 +525,9 @@ impl WriteTxn<'_> {
         } else {
             ordered
         };
-        let whole = ordered.len() - 1;
-        for (at, owner) in ordered.into_iter().enumerate() {
-            let mine: Vec<&Transition> = steps
+        let last_index = ordered.len() - 1;
+        for (index, owner) in ordered.into_iter().enumerate() {
+            let own: Vec<&Transition> = steps
                 .iter()
                 .filter(|s| s.attribution.origin.call == owner)
                 .collect();
@@ -493,17 +539,17 @@ impl WriteTxn<'_> {
                     .query_row([call], |r| Ok((r.get(0)?, r.get(1)?)))?;
                 (Kind::Step, Some(session), turn, Some(call))
             } else {
-                let (session, turn) = self.likely(&mine)?;
+                let (session, turn) = self.common_session(&own)?;
                 (Kind::External, session, turn, None)
             };
             let none = Coverage::default();
-            let coverage = if at == whole { coverage } else { &none };
+            let coverage = if index == last_index { coverage } else { &none };
             let made = self.node(kind, session, turn, call, None, coverage)?;
-            // more at once is hardly what somebody is about to ask for, line by line
-            let noted = mine.len() <= NOTED;
-            for step in mine {
+            // with more changes, line-by-line questions are unlikely to follow
+            let eager = own.len() <= MAX_EAGER_HUNKS;
+            for step in own {
                 let change = self.record_step(made, head, step, generation)?;
-                if noted {
+                if eager {
                     hunks::note(self.conn, self.dir, change, &step.before, &step.after)?;
                 }
             }
@@ -512,9 +558,10 @@ impl WriteTxn<'_> {
         Ok(last)
     }
 
-    /// Whose work finds of an unknown writer may be: the one session that all of them point to.
-    fn likely(&self, mine: &[&Transition]) -> Result<(Option<SessionId>, Option<TurnId>)> {
-        let mut sessions = mine.iter().map(|s| s.attribution.origin.session);
+    /// Returns the session and turn of changes by an unknown writer, if all of them point to one
+    /// session.
+    fn common_session(&self, own: &[&Transition]) -> Result<(Option<SessionId>, Option<TurnId>)> {
+        let mut sessions = own.iter().map(|s| s.attribution.origin.session);
         let Some(Some(session)) = sessions.next() else {
             return Ok((None, None));
         };
@@ -536,10 +583,12 @@ impl WriteTxn<'_> {
         let (from, to) = (path(&step.before), path(&step.after));
         let file = match (step.file, from.as_ref().or(to.as_ref())) {
             (Some(file), _) => file,
-            (None, Some(at)) if from.is_none() => match file_state::gone(self.conn, root, at)? {
-                Some(file) => file,
-                None => file_state::new_file(self.conn, None)?,
-            },
+            (None, Some(at)) if from.is_none() => {
+                match file_state::former_identity(self.conn, root, at)? {
+                    Some(file) => file,
+                    None => file_state::new_file(self.conn, None)?,
+                }
+            }
             (None, Some(at)) => file_state::identify(self.conn, at, step.since)?,
             (None, None) => file_state::new_file(self.conn, step.since)?,
         };
@@ -572,7 +621,7 @@ impl WriteTxn<'_> {
                     generation,
                     stat: step.stat.unwrap_or(NO_STAT),
                 };
-                file_state::put(self.conn, root, &placed.path, &row, step.met)?;
+                file_state::put(self.conn, root, &placed.path, &row, step.observed_by)?;
                 file_state::note_identity(self.conn, root, file, None)?;
             }
             None => file_state::note_identity(self.conn, root, file, from.as_ref())?,
@@ -581,16 +630,16 @@ impl WriteTxn<'_> {
     }
 }
 
-/// To whom what a scan missed will be put down, if for sure to nobody else: a session, or -1.
-fn pending_for(cause: &ScanContext) -> i64 {
-    match cause.situation {
+/// Attribution for changes that a partial scan did not reach: a session id, or -1 for none.
+fn late_author(context: &ScanContext) -> i64 {
+    match context.observation {
         Observation::AtEndOf(writer) => writer.session.0,
         Observation::Unreported(session) | Observation::Late(Some(session)) => session.0,
         Observation::Between | Observation::Late(None) => -1,
     }
 }
 
-/// A find at a path that an edit call has reserved and not reported on yet.
+/// Attribution for a change at a path reserved by an edit call that has not reported yet.
 pub(crate) fn by_open_edit(by: Writer) -> Attribution {
     Attribution {
         provisional: true,
@@ -603,12 +652,13 @@ pub(crate) fn by_open_edit(by: Writer) -> Attribution {
     }
 }
 
-/// Whether nothing else was captured or left out; how much of it was new differs from look to look.
-fn is_same(a: &Coverage, b: &Coverage) -> bool {
+/// True if both leave out the same paths. The count of new files is ignored, since it differs from
+/// scan to scan.
+fn same_gaps(a: &Coverage, b: &Coverage) -> bool {
     (a.ignored, a.pending, &a.items) == (b.ignored, b.pending, &b.items)
 }
 
-fn has_news(coverage: &Coverage) -> bool {
+fn has_reportable_gaps(coverage: &Coverage) -> bool {
     coverage.pending
         || coverage.items.iter().any(|i| {
             matches!(
@@ -624,7 +674,7 @@ fn step(
     row: Option<FileState>,
     attribution: Attribution,
     made_dirs: u32,
-    met: file_state::Observed,
+    observed_by: file_state::Observed,
 ) -> Transition {
     let Found {
         path, image, stat, ..
@@ -643,11 +693,11 @@ fn step(
         stat,
         attribution,
         made_dirs,
-        met,
+        observed_by,
     }
 }
 
-/// A row that proves nothing: the path is read again at the next scan.
+/// A stat that proves nothing: the path is read again at the next scan.
 pub(crate) const NO_STAT: Stat = Stat {
     size: -1,
     mtime: 0,
@@ -660,7 +710,7 @@ pub(crate) const NO_STAT: Stat = Stat {
     linked: false,
 };
 
-/// A change made for sure by this call.
+/// Attribution to this call.
 pub(crate) fn by_call(
     session: SessionId,
     call: CallId,
@@ -678,6 +728,6 @@ pub(crate) fn by_call(
     }
 }
 
-/// What a commit of this must survive: the death of the machine where content would be lost otherwise.
+/// Durability for commits before a tool runs: content would be lost with the machine otherwise.
 pub(crate) const BEFORE: Durable = Durable::Power;
 pub(crate) const AFTER: Durable = Durable::Process;

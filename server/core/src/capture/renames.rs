@@ -1,4 +1,4 @@
-//! Renames: a deletion and a creation of one step that are one file's way. Pure.
+//! Renames: joins a deletion and a creation of one scan that are the same file. Pure.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -7,14 +7,14 @@ use crate::model::{ContentId, Image};
 use crate::worktree::disk::Stat;
 use crate::worktree::scan::FileStates;
 
-/// Joins a deletion and a creation of one step into a rename: the same inode born at the same time,
-/// or the same non-empty content with exactly one candidate on each side.
+/// Joins a deletion and a creation into a rename: the same inode and birth time, or the same
+/// non-empty content with exactly one candidate on each side.
 pub(super) fn follow_renames(steps: &mut Vec<Transition>, known: &FileStates) {
     let born = |s: &Stat| (s.dev, s.inode, s.btime);
     let size = |i: &Image| matches!(i, Image::File { size, .. } if *size > 0);
     let mut by_inode: HashMap<(i64, i64, i64), usize> = HashMap::new();
-    let mut gone_with: BTreeMap<ContentId, Vec<usize>> = BTreeMap::new();
-    let mut come_with: BTreeMap<ContentId, Vec<usize>> = BTreeMap::new();
+    let mut deleted_by_content: BTreeMap<ContentId, Vec<usize>> = BTreeMap::new();
+    let mut created_by_content: BTreeMap<ContentId, Vec<usize>> = BTreeMap::new();
     for (at, step) in steps.iter().enumerate() {
         match (&step.before, &step.after) {
             (Some(before), None) => {
@@ -24,12 +24,12 @@ pub(super) fn follow_renames(steps: &mut Vec<Transition>, known: &FileStates) {
                     by_inode.insert(born(&row.stat), at);
                 }
                 if let Some(content) = before.image.content().filter(|_| size(&before.image)) {
-                    gone_with.entry(content).or_default().push(at);
+                    deleted_by_content.entry(content).or_default().push(at);
                 }
             }
             (None, Some(after)) => {
                 if let Some(content) = after.image.content().filter(|_| size(&after.image)) {
-                    come_with.entry(content).or_default().push(at);
+                    created_by_content.entry(content).or_default().push(at);
                 }
             }
             _ => {}
@@ -44,18 +44,20 @@ pub(super) fn follow_renames(steps: &mut Vec<Transition>, known: &FileStates) {
             pairs.push((from, at));
         }
     }
-    let taken: BTreeSet<usize> = pairs.iter().flat_map(|(a, b)| [*a, *b]).collect();
-    for (content, gone) in &gone_with {
-        if let ([from], Some([to])) = (gone.as_slice(), come_with.get(content).map(Vec::as_slice))
-            && !taken.contains(from)
-            && !taken.contains(to)
+    let paired: BTreeSet<usize> = pairs.iter().flat_map(|(a, b)| [*a, *b]).collect();
+    for (content, gone) in &deleted_by_content {
+        if let ([from], Some([to])) = (
+            gone.as_slice(),
+            created_by_content.get(content).map(Vec::as_slice),
+        ) && !paired.contains(from)
+            && !paired.contains(to)
         {
             pairs.push((*from, *to));
         }
     }
-    let mut drop = BTreeSet::new();
+    let mut joined = BTreeSet::new();
     for (from, to) in pairs {
-        // only what one writer did is one rename
+        // a rename is the work of one writer
         if steps[from].attribution != steps[to].attribution {
             continue;
         }
@@ -65,11 +67,11 @@ pub(super) fn follow_renames(steps: &mut Vec<Transition>, known: &FileStates) {
         step.before = before;
         step.file = file;
         step.since = since;
-        drop.insert(from);
+        joined.insert(from);
     }
     let mut at = 0;
     steps.retain(|_| {
         at += 1;
-        !drop.contains(&(at - 1))
+        !joined.contains(&(at - 1))
     });
 }

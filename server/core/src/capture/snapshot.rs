@@ -1,4 +1,4 @@
-//! A look at the disk over what the store knows of it, before anything of it is settled. Changes nothing.
+//! Compares the disk with the recorded state, before anything is recorded. Changes nothing.
 
 use std::collections::BTreeSet;
 
@@ -18,13 +18,13 @@ use crate::worktree::ignore_rules::Excludes;
 use crate::worktree::recorder::ChangedPaths;
 use crate::worktree::scan::{FileStates, Findings, Found};
 
-/// A look at the disk.
+/// Parameters of a scan.
 #[derive(Clone, Copy)]
 pub(crate) struct ScanRequest<'a> {
-    /// What alone can have changed; None: the whole tree is walked.
+    /// Paths that may have changed; None: walk the whole tree.
     pub only: Option<&'a ChangedPaths>,
     pub deadline: Option<std::time::Instant>,
-    /// Set when nobody wants it any more.
+    /// Set when the scan is cancelled.
     pub off: Option<&'a std::sync::atomic::AtomicBool>,
 }
 
@@ -33,77 +33,78 @@ pub(crate) struct Scanned {
     pub findings: Findings,
     pub known: FileStates,
     pub excludes: Excludes,
-    /// The newest event when it began.
+    /// The newest event when the scan began.
     pub since: i64,
-    /// The generation of the newest rows when it began.
+    /// The generation of the newest rows when the scan began.
     pub generation: i64,
-    /// Not all of the tree was looked at: nothing else had changed.
-    pub some: bool,
-    /// What git's index was that has all that is lent. None: as before, or nothing is.
+    /// True if only some paths were scanned, since nothing else had changed.
+    pub targeted: bool,
+    /// Signature of the git index that has all git-backed files. None: unchanged, or no file is
+    /// git-backed.
     pub index: Option<String>,
 }
 
-/// Runs a scan against what the store knows. Reads the database outside any transaction of its own.
+/// Scans against the recorded state. Reads the database outside any transaction of its own.
 pub(crate) fn scan(
     store: &Store,
     root: &Root,
     here: Here,
-    glance: ScanRequest<'_>,
+    request: ScanRequest<'_>,
     tick: &mut dyn FnMut(u64),
 ) -> Result<Scanned> {
-    look(store, root, here, glance, true, tick)
+    run_scan(store, root, here, request, true, tick)
 }
 
-/// The same, to see where the disk is not as it is known, and not to record it.
+/// Scans for differences from the recorded state without recording them.
 pub(crate) fn differences(
     store: &Store,
     root: &Root,
     here: Here,
-    glance: ScanRequest<'_>,
+    request: ScanRequest<'_>,
 ) -> Result<Findings> {
-    Ok(look(store, root, here, glance, false, &mut |_| {})?.findings)
+    Ok(run_scan(store, root, here, request, false, &mut |_| {})?.findings)
 }
 
-fn look(
+fn run_scan(
     store: &Store,
     root: &Root,
     here: Here,
-    glance: ScanRequest<'_>,
-    keep: bool,
+    request: ScanRequest<'_>,
+    store_contents: bool,
     tick: &mut dyn FnMut(u64),
 ) -> Result<Scanned> {
     let ScanRequest {
         only,
         deadline,
         off,
-    } = glance;
+    } = request;
     let conn = &store.conn;
     let since = calls::last_event(conn)?;
     let generation = file_state::generation(conn, here.root)?;
-    // also where no repository is left: another root may have a file still
-    let places = backed_content::lenders(conn, here.root)?;
-    let repositories = backed_content::repositories(&places);
+    // also without a repository here: another root may still have files in one
+    let work_trees = backed_content::backing_work_trees(conn, here.root)?;
+    let repositories = backed_content::repositories(&work_trees);
     let stale_entries = backed_content::stale_entries(conn, here.root, &repositories)?;
-    // what git may lose is read while it is there
-    let more = only
+    // read files that git may lose while their objects exist
+    let widened = only
         .filter(|_| !stale_entries.paths.is_empty())
         .map(|only| {
-            let mut more = only.clone();
-            more.paths.extend(stale_entries.paths.iter().cloned());
-            more
+            let mut widened = only.clone();
+            widened.paths.extend(stale_entries.paths.iter().cloned());
+            widened
         });
-    let only = more.as_ref().or(only);
+    let only = widened.as_ref().or(only);
     let known = match only {
         None => file_state::all(conn, here.root)?,
         Some(touched) => file_state::some(conn, here.root, touched)?,
     };
-    let lender = if only.is_none() && file_state::is_first_look(conn, here.root)? {
+    let clean_index = if only.is_none() && file_state::is_first_scan(conn, here.root)? {
         CleanIndex::of(&root.path)
     } else {
         None
     };
-    let index = match &lender {
-        Some(lender) => Some(lender.signature.clone()),
+    let index = match &clean_index {
+        Some(clean_index) => Some(clean_index.signature.clone()),
         None => stale_entries.index,
     };
     let excludes = root.excludes();
@@ -115,15 +116,15 @@ fn look(
         excludes: &excludes,
         others: &others,
         only,
-        keep,
-        clean_index: lender.as_ref(),
+        store_contents,
+        clean_index: clean_index.as_ref(),
         repositories: &repositories,
-        places: &places,
+        work_trees: &work_trees,
         stale_entries: &stale_entries.paths,
-        off,
+        cancel: off,
     };
     let mut findings = crate::worktree::scan::scan(root, &store.dir, &against, deadline, tick)?;
-    if keep {
+    if store_contents {
         keep_ahead(store, root, &known, deadline, &mut findings)?;
     }
     if let Some(touched) = only {
@@ -135,13 +136,13 @@ fn look(
         excludes,
         since,
         generation,
-        some: only.is_some(),
+        targeted: only.is_some(),
         index,
     })
 }
 
-/// Large contents are not held: they are stored before anybody waits for the transaction that names them. What there is
-/// no time for is left to who goes on.
+/// Stores large contents before the transaction that records them, since they are not held in
+/// memory. Those that exceed the deadline are left to the next scan.
 fn keep_ahead(
     store: &Store,
     root: &Root,
@@ -151,47 +152,48 @@ fn keep_ahead(
 ) -> Result<()> {
     let late = || deadline.is_some_and(|deadline| std::time::Instant::now() >= deadline);
     let is_large = |f: &Found| f.bytes.is_none() && f.image.is_large();
-    let (mut left, mut restless) = (BTreeSet::new(), BTreeSet::new());
+    let (mut deferred, mut unstable) = (BTreeSet::new(), BTreeSet::new());
     for found in findings.found.iter_mut().filter(|f| is_large(f)) {
         if late() {
-            left.insert(found.path.clone());
+            deferred.insert(found.path.clone());
             continue;
         }
         let row = known.get(&found.path);
         let before = row.map_or(Image::Absent, |row| row.image);
-        let mut look = DiskEntry {
+        let mut entry = DiskEntry {
             image: found.image,
             stat: found.stat,
             bytes: None,
             is_dir: false,
         };
-        let kept = root.keep_ahead(store, &found.path, &mut look, &before)?;
-        let unreadable = matches!(look.image, Image::Opaque(why) if why != Opaque::TooLarge);
+        let kept = root.store_ahead(store, &found.path, &mut entry, &before)?;
+        let unreadable = matches!(entry.image, Image::Opaque(why) if why != Opaque::TooLarge);
         if !kept || unreadable && before.content().is_some() {
-            restless.insert(found.path.clone());
+            unstable.insert(found.path.clone());
         }
-        (found.image, found.bytes) = (look.image, look.bytes);
-        found.stat = look.stat.filter(|stat| !stat.racy);
+        (found.image, found.bytes) = (entry.image, entry.bytes);
+        found.stat = entry.stat.filter(|stat| !stat.racy);
     }
-    if !left.is_empty() {
+    if !deferred.is_empty() {
         findings.partial = true;
         findings.coverage.pending = true;
     }
-    // what does not rest, or cannot be read any more, keeps the state last known, and is looked at again
-    for path in &restless {
+    // a file that keeps changing or became unreadable keeps its last known state, and is scanned
+    // again
+    for path in &unstable {
         let coverage = &mut findings.coverage;
-        coverage.note(path.bytes(), Reason::Unreadable, "changed all the time");
+        coverage.note(path.bytes(), Reason::Unreadable, "kept changing");
     }
-    if !restless.is_empty() || !left.is_empty() {
+    if !unstable.is_empty() || !deferred.is_empty() {
         findings
             .found
-            .retain(|f| !left.contains(&f.path) && !restless.contains(&f.path));
+            .retain(|f| !deferred.contains(&f.path) && !unstable.contains(&f.path));
         findings.dir_cache_bytes.clear();
     }
     Ok(())
 }
 
-/// What a look at some of the tree says of all of it: the rest is as the last one left it.
+/// Completes the coverage of a partial scan: the rest of the tree is as the last scan left it.
 fn complete(
     conn: &Connection,
     root: &Root,
@@ -203,21 +205,21 @@ fn complete(
         .prepare_cached("SELECT coverage, bare_dirs FROM root WHERE id = ?1")?
         .query_row([here.root], |r| Ok((r.get(0)?, r.get(1)?)))?;
     let before = file_state::coverage_from(conn, here.root, &coverage)?;
-    let looked_at = |path: &[u8]| {
+    let scanned = |path: &[u8]| {
         let path = RelPath::new(path);
         path.is_none_or(|path| touched.paths.contains(&path) || touched.covers(&path))
     };
-    let lasting = |reason| {
+    let is_lasting = |reason| {
         matches!(
             reason,
             Reason::Unreadable | Reason::TooLarge | Reason::Special
         )
     };
-    let news = std::mem::take(&mut findings.coverage.items);
+    let new_items = std::mem::take(&mut findings.coverage.items);
     let kept = before
         .items
         .into_iter()
-        .filter(|item| lasting(item.reason) && !looked_at(&item.path))
+        .filter(|item| is_lasting(item.reason) && !scanned(&item.path))
         .map(|item| CoverageItem {
             detail: match item.detail.as_str() {
                 "changed" | "named" => String::new(),
@@ -225,7 +227,7 @@ fn complete(
             },
             ..item
         });
-    let mut items: Vec<CoverageItem> = kept.chain(news).collect();
+    let mut items: Vec<CoverageItem> = kept.chain(new_items).collect();
     items.sort_by(|a, b| a.path.cmp(&b.path));
     findings.coverage.items = items;
     findings.coverage.ignored = before.ignored;
@@ -240,7 +242,7 @@ fn complete(
     Ok(())
 }
 
-/// The directories in which no file is, as far as the last whole walk and this look tell.
+/// Returns the directories without files, as known from the last full walk and this scan.
 fn bare_dirs(
     conn: &Connection,
     root: &Root,
@@ -255,9 +257,9 @@ fn bare_dirs(
     let mut bare: BTreeSet<RelPath> = dirs(before).into_iter().collect();
     bare.retain(|dir| !touched.covers(dir) && root.is_dir(dir.bytes()));
     bare.extend(dirs(&findings.bare_dirs));
-    let (gone, here_now): (Vec<&Found>, Vec<&Found>) =
+    let (gone, present): (Vec<&Found>, Vec<&Found>) =
         findings.found.iter().partition(|f| f.image.is_absent());
-    for found in here_now {
+    for found in present {
         let mut dir = found.path.parent();
         while let Some(at) = dir {
             bare.remove(&at);
@@ -267,9 +269,9 @@ fn bare_dirs(
     for found in &gone {
         let mut dir = found.path.parent();
         while let Some(at) = dir {
-            let left = file_state::count_below(conn, here.root, &at)?;
-            let went = gone.iter().filter(|f| f.path.within(at.bytes())).count();
-            if left > went {
+            let recorded = file_state::count_below(conn, here.root, &at)?;
+            let deleted = gone.iter().filter(|f| f.path.within(at.bytes())).count();
+            if recorded > deleted {
                 break;
             }
             if root.is_dir(at.bytes()) {

@@ -1,4 +1,5 @@
-//! What the last scan could see: decides between created since and only come into sight.
+//! Visibility of paths to the last scan. Tells files created since then from files that only became
+//! visible.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,8 +15,8 @@ use crate::worktree::scan::{FileStates, Found};
 pub(super) struct Visibility<'a> {
     txn: &'a WriteTxn<'a>,
     known: &'a FileStates,
-    /// The rules of then, where they were others than now.
-    then: Option<(Arc<Rules>, Excludes)>,
+    /// The rules of the last scan, if they have changed.
+    old_rules: Option<(Arc<Rules>, Excludes)>,
     unreadable: Vec<Vec<u8>>,
     bare: BTreeSet<Vec<u8>>,
 }
@@ -31,14 +32,14 @@ impl<'a> Visibility<'a> {
             .conn
             .prepare_cached("SELECT coverage, bare_dirs FROM root WHERE id = ?1")?
             .query_row([txn.here.root], |r| Ok((r.get(0)?, r.get(1)?)))?;
-        let then = file_state::excludes(txn.conn, txn.here.root)?.unwrap_or_default();
+        let excludes = file_state::excludes(txn.conn, txn.here.root)?.unwrap_or_default();
         let rule_file = |f: &Found| f.path.split().1 == crate::worktree::ignore_rules::FILE;
-        let changed = then != *now || found.iter().any(rule_file);
+        let changed = excludes != *now || found.iter().any(rule_file);
         let coverage = file_state::coverage_from(txn.conn, txn.here.root, &coverage)?;
         Ok(Self {
             txn,
             known,
-            then: changed.then(|| (Rules::base(&then), then)),
+            old_rules: changed.then(|| (Rules::base(&excludes), excludes)),
             unreadable: coverage
                 .items
                 .into_iter()
@@ -53,18 +54,18 @@ impl<'a> Visibility<'a> {
         })
     }
 
-    /// Whether the last scan could not have seen this path: then its earlier state is not known.
+    /// True if the last scan could not have seen this path. Its earlier state is then unknown.
     pub(super) fn was_out_of_sight(&self, path: &RelPath) -> bool {
         if self.unreadable.iter().any(|dir| path.within(dir)) {
             return true;
         }
-        let Some((rules, then)) = &self.then else {
+        let Some((rules, excludes)) = &self.old_rules else {
             return false;
         };
         let (txn, known) = (self.txn, self.known);
         let mut is_damaged = false;
         let mut text = |file: &RelPath| {
-            let content = then.went_by(file, || known.get(file)?.image.content())?;
+            let content = excludes.content_at_scan(file, || known.get(file)?.image.content())?;
             let read = store::get(txn.conn, txn.dir, &content);
             is_damaged |= read.is_err();
             read.ok()
@@ -73,7 +74,7 @@ impl<'a> Visibility<'a> {
         was_ignored(rules, path, &mut text) || is_damaged
     }
 
-    /// How many directories above a created path did not exist before it, as far as is known.
+    /// Returns how many directories above a created path are not known to have existed before it.
     pub(super) fn made_dirs(&self, path: &RelPath) -> Result<u32> {
         let mut made = 0;
         let mut dir = path.parent();

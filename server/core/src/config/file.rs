@@ -1,4 +1,4 @@
-//! A file of settings: TOML to values, with the line of each. Pure.
+//! Parses a settings file: TOML to values, with the line of each. Pure.
 
 use std::path::Path;
 
@@ -8,11 +8,11 @@ use toml_edit::{Document, Item, Key as Name, TableLike};
 use super::key::unknown;
 use super::{Fault, Key, SourceValues, ValueAt};
 
-/// Longer values are cut where they are shown.
+/// Maximum length of a value in a message, in characters.
 const SHOWN: usize = 60;
 
-/// Reads a file; `base`: where its relative paths begin. What is wrong costs that key alone, unless the text is no
-/// TOML.
+/// Parses a file. `base`: directory for its relative paths. An invalid value affects only its key, unless the text is
+/// not TOML.
 pub(super) fn parse(text: &str, base: &Path) -> (SourceValues, Vec<Fault>) {
     let document = match Document::parse(text) {
         Ok(document) => document,
@@ -22,7 +22,7 @@ pub(super) fn parse(text: &str, base: &Path) -> (SourceValues, Vec<Fault>) {
             let fault = Fault {
                 line: line_of(text, at),
                 key: None,
-                said: format!("this is no TOML: {why}; nothing of the file counts"),
+                said: format!("this is not TOML: {why}; the whole file is ignored"),
             };
             return (SourceValues::default(), vec![fault]);
         }
@@ -63,13 +63,13 @@ impl TomlReader<'_> {
             self.table(name, table);
             return;
         }
-        // a table that is written as a header has no place of its own name
+        // a table written as a header has no span of its name
         let span = at.span().or_else(|| item.span());
         let line = line_of(self.text, span.map_or(0, |span| span.start));
         let shown = self.shown(item);
         let Some(key) = Key::named(name) else {
             let why = if Key::is_group(name) {
-                format!("{shown} is no table of settings")
+                format!("{shown} is not a table of settings")
             } else {
                 unknown()
             };
@@ -92,7 +92,7 @@ impl TomlReader<'_> {
         });
     }
 
-    /// A value as it is written, on one line.
+    /// Returns a value as written, on one line.
     fn shown(&self, item: &Item) -> String {
         let written = item.span().and_then(|span| self.text.get(span));
         let words: Vec<&str> = written.unwrap_or("this").split_whitespace().collect();
@@ -104,7 +104,7 @@ impl TomlReader<'_> {
     }
 }
 
-/// What has no counterpart is null, which no key takes.
+/// Converts a value to JSON. Values without a counterpart become null, which no key accepts.
 fn json(item: &Item) -> Value {
     let Some(value) = item.as_value() else {
         return Value::Null;
@@ -118,7 +118,7 @@ fn json(item: &Item) -> Value {
     text.or_else(number).or_else(flag).unwrap_or_default()
 }
 
-/// The line of a byte, from 1.
+/// Returns the line of a byte offset, from 1.
 fn line_of(text: &str, at: usize) -> usize {
     let before = text.as_bytes().iter().take(at);
     before.filter(|byte| **byte == b'\n').count() + 1

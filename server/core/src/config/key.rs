@@ -1,4 +1,4 @@
-//! The keys, and what each takes. Pure.
+//! The keys and their values. Pure.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,15 +8,15 @@ use serde_json::Value;
 
 use super::size;
 
-/// What `capture.maxFileSize` is where nobody says it.
+/// Default of `capture.maxFileSize`.
 pub(crate) const MAX_FILE: u64 = 10 << 20;
-/// No limit is above this: each thread of a scan holds a content in memory whole, and a merge holds three.
+/// Maximum of `capture.maxFileSize`: each thread of a scan holds a whole content in memory, and a merge holds three.
 pub(crate) const MOST: u64 = 256 << 20;
 
-/// What `store.keepDays` is where nobody says it.
+/// Default of `store.keepDays`.
 const KEEP_DAYS: u64 = 30;
 const MOST_DAYS: u64 = 36_500;
-/// What `store.maxBytes` is where nobody says it.
+/// Default of `store.maxBytes`.
 const MAX_BYTES: u64 = 5 << 30;
 const LEAST_BYTES: u64 = 1 << 20;
 
@@ -33,43 +33,43 @@ pub enum Key {
     MaxCheckpoints,
 }
 
-/// What a key is set to.
+/// Value of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Setting {
     /// In bytes.
     Size(u64),
-    /// In bytes; 0: there is no limit.
+    /// In bytes. 0: no limit.
     Quota(u64),
     Days(u64),
-    /// 0: there is no limit.
+    /// 0: no limit.
     Count(u64),
-    /// Lines of a .gitignore.
+    /// Patterns in .gitignore syntax.
     Patterns(Vec<String>),
-    /// Absolute.
+    /// Absolute path.
     Dir(PathBuf),
     Lenses(Lenses),
     Restoring(Restoring),
 }
 
-/// Above which lines of an agent there are lenses.
+/// Scope of code lenses above agents' lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Lenses {
     #[default]
     All,
-    /// Only of the newest session of the workspace.
+    /// Only the newest session of the workspace.
     Session,
-    /// Only of the newest turn of the workspace.
+    /// Only the newest turn of the workspace.
     LatestTurn,
     Off,
 }
 
-/// What a rewind does with the edits of others that came after its target.
+/// Handling of others' edits made after the target of a rewind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Restoring {
-    /// They stay.
+    /// Others' edits stay.
     #[default]
     Merge,
-    /// They go, too.
+    /// Others' edits are undone, too.
     Exact,
 }
 
@@ -128,7 +128,7 @@ impl Key {
         Self::ALL.into_iter().find(|key| key.name() == name)
     }
 
-    /// Whether keys begin so: `capture`.
+    /// True if the name is a group of keys, such as `capture`.
     pub fn is_group(name: &str) -> bool {
         let in_it = |key: &Self| {
             let rest = key.name().strip_prefix(name);
@@ -137,7 +137,8 @@ impl Key {
         Self::ALL.iter().any(in_it)
     }
 
-    /// Whether it concerns other processes what an editor says of it. `store.dir` would lead to where it is kept.
+    /// True if an editor's value applies to other processes, too. `store.dir` cannot: it locates the store that holds
+    /// the value.
     pub(super) fn is_shared(self) -> bool {
         !matches!(self, Self::CodeLens | Self::StoreDir)
     }
@@ -216,8 +217,8 @@ impl Key {
         })
     }
 
-    /// Reads a value. `shown`: as it is written; `base`: where a relative path begins, if anywhere. Err: what is
-    /// wrong with it.
+    /// Parses a value. `shown`: the value as written. `base`: directory for relative paths, if any. Err: the reason
+    /// why it is invalid.
     pub fn read(self, value: &Value, shown: &str, base: Option<&Path>) -> Result<Setting, String> {
         match self {
             Self::Exclude | Self::Include => patterns(value, shown).map(Setting::Patterns),
@@ -230,24 +231,24 @@ impl Key {
             Self::KeepDays => match value.as_u64() {
                 Some(days) if (1..=MOST_DAYS).contains(&days) => Ok(Setting::Days(days)),
                 _ => Err(format!(
-                    "{shown} is no number of days from 1 to {MOST_DAYS}"
+                    "{shown} is not a number of days from 1 to {MOST_DAYS}"
                 )),
             },
             Self::MaxBytes => quota(value, shown).map(Setting::Quota),
             Self::MaxCheckpoints => match value.as_u64() {
                 Some(count) => Ok(Setting::Count(count)),
                 None => Err(format!(
-                    "{shown} is no number of checkpoints; 0 is no limit"
+                    "{shown} is not a number of checkpoints; 0 is no limit"
                 )),
             },
         }
     }
 }
 
-/// Of a key that there is not: what is wrong, with those that there are.
+/// Message for an unknown key, with the list of known keys.
 pub fn unknown() -> String {
     let names = Key::ALL.map(Key::name);
-    format!("there is no such setting; there are {}", names.join(", "))
+    format!("unknown setting; the settings are {}", names.join(", "))
 }
 
 fn bytes(value: &Value, shown: &str) -> Result<u64, String> {
@@ -258,12 +259,12 @@ fn bytes(value: &Value, shown: &str) -> Result<u64, String> {
     };
     match bytes {
         Some(bytes) if bytes > MOST => Err(format!(
-            "{shown} is above {}, the most that can be held in memory as often as it takes",
+            "{shown} is above {}, the maximum",
             size::show(MOST)
         )),
         Some(bytes) if bytes > 0 => Ok(bytes),
         _ => Err(format!(
-            "{shown} is no size; write a number of bytes, or a text such as \"10MB\" or \"512 KiB\""
+            "{shown} is not a size; write a number of bytes, or a text such as \"10MB\" or \"512 KiB\""
         )),
     }
 }
@@ -277,30 +278,33 @@ fn quota(value: &Value, shown: &str) -> Result<u64, String> {
     match bytes {
         Some(bytes) if bytes == 0 || bytes >= LEAST_BYTES => Ok(bytes),
         Some(_) => Err(format!(
-            "{shown} is less than {}, which no history fits into",
+            "{shown} is less than {}, the minimum",
             size::show(LEAST_BYTES)
         )),
         None => Err(format!(
-            "{shown} is no size; write a number of bytes, or a text such as \"2GB\" or \"500 MiB\"; 0 is no limit"
+            "{shown} is not a size; write a number of bytes, or a text such as \"2GB\" or \"500 MiB\"; 0 is no limit"
         )),
     }
 }
 
 fn patterns(value: &Value, shown: &str) -> Result<Vec<String>, String> {
-    let list = value
-        .as_array()
-        .ok_or_else(|| format!("{shown} is no list of patterns; write [\"*.log\", \"/data/\"]"))?;
+    let list = value.as_array().ok_or_else(|| {
+        format!("{shown} is not a list of patterns; write [\"*.log\", \"/data/\"]")
+    })?;
     list.iter().map(pattern).collect()
 }
 
 fn pattern(value: &Value) -> Result<String, String> {
     let text = value
         .as_str()
-        .ok_or_else(|| format!("{value} in it is no text"))?;
+        .ok_or_else(|| format!("{value} in it is not a string"))?;
     let wrong = if text.trim().is_empty() || text.contains(['\n', '\r']) {
         Some("a pattern is one line, and not empty".to_owned())
     } else if text.starts_with('#') {
-        Some("what begins with # is a comment there; write \\# for a name that does".to_owned())
+        Some(
+            "a line that begins with # is a comment; write \\# for a name that begins with #"
+                .to_owned(),
+        )
     } else {
         let added = GitignoreBuilder::new("")
             .add_line(None, text)
@@ -308,9 +312,7 @@ fn pattern(value: &Value) -> Result<String, String> {
         added.err().map(|error| error.to_string())
     };
     match wrong {
-        Some(why) => Err(format!(
-            "{value} in it is no pattern of a .gitignore: {why}"
-        )),
+        Some(why) => Err(format!("{value} in it is not a .gitignore pattern: {why}")),
         None => Ok(text.to_owned()),
     }
 }
@@ -324,19 +326,20 @@ fn one_of<T: Copy>(
     let named = |one: &&T| value.as_str() == Some(name(**one));
     all.iter().find(named).copied().ok_or_else(|| {
         let names: Vec<&str> = all.iter().map(|one| name(*one)).collect();
-        format!("{shown} is none of {}", names.join(", "))
+        format!("{shown} is not one of {}", names.join(", "))
     })
 }
 
 fn dir(value: &Value, shown: &str, base: Option<&Path>) -> Result<PathBuf, String> {
     let text = value.as_str().filter(|text| !text.is_empty());
-    let text = text.ok_or_else(|| format!("{shown} is no path of a directory"))?;
+    let text = text.ok_or_else(|| format!("{shown} is not a directory path"))?;
     let home = || std::env::var_os("HOME").map(PathBuf::from);
     let path = match text.strip_prefix('~') {
         Some(rest) if rest.is_empty() || rest.starts_with('/') => {
             let home = home().filter(|home| home.is_absolute());
-            let home =
-                home.ok_or_else(|| format!("{shown}: HOME names no directory, so ~ is none"))?;
+            let home = home.ok_or_else(|| {
+                format!("{shown}: HOME is not an absolute path, so ~ cannot be used")
+            })?;
             home.join(rest.trim_start_matches('/'))
         }
         _ => PathBuf::from(text),
@@ -345,13 +348,13 @@ fn dir(value: &Value, shown: &str, base: Option<&Path>) -> Result<PathBuf, Strin
         Some(base) => Ok(base.join(path)),
         None if path.is_absolute() => Ok(path),
         None => Err(format!(
-            "{shown} is relative, and there is no file that it could count from; write it from / or ~/"
+            "{shown} is relative; write a path that begins with / or ~/"
         )),
     }
 }
 
 impl Setting {
-    /// As JSON has it.
+    /// Returns the value as JSON.
     pub fn json(&self) -> Value {
         match self {
             Self::Size(n) | Self::Quota(n) | Self::Days(n) | Self::Count(n) => Value::from(*n),

@@ -1,5 +1,5 @@
-//! The settings: which there are, what each source says of them, and which holds. The nearest source that says
-//! something of a key wins; one that is wrong is passed over, and said. Prints nothing.
+//! Settings: the keys, the values of each source, and the effective value. The nearest source that sets a key wins.
+//! An invalid value is skipped and reported as a problem. Prints nothing.
 
 mod file;
 mod key;
@@ -16,14 +16,14 @@ pub(crate) use key::{MAX_FILE, MOST};
 pub(crate) use sources::{Sources, user_store_dir};
 pub use sources::{keep_editor, read_once};
 
-/// What one source says.
+/// Values that one source sets.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SourceValues(BTreeMap<Key, ValueAt>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ValueAt {
     setting: Setting,
-    /// From 1; 0 where it stands in no file.
+    /// Line number from 1, or 0 if the value is in no file.
     line: usize,
 }
 
@@ -48,7 +48,7 @@ impl SourceValues {
         self.0.iter().map(|(key, entry)| (*key, &entry.setting))
     }
 
-    /// What this says, and what the other says where this says nothing.
+    /// Merges both: values of `weaker` apply where this one sets nothing.
     #[must_use]
     pub fn or(&self, weaker: &Self) -> Self {
         let mut all = weaker.0.clone();
@@ -57,19 +57,19 @@ impl SourceValues {
     }
 }
 
-/// Something in a file that is no setting.
+/// An invalid entry of a settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Fault {
     line: usize,
-    /// Whose value is wrong, where it is a key that there is.
+    /// Key whose value is invalid. None: the key is unknown.
     key: Option<Key>,
     said: String,
 }
 
-/// One source, as it was read.
+/// One source as read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Layer {
-    /// None: it is the editor's.
+    /// None: the editor's settings.
     file: Option<PathBuf>,
     said: SourceValues,
     faults: Vec<(PathBuf, Fault)>,
@@ -87,7 +87,7 @@ impl Layer {
     }
 }
 
-/// A file of settings: what it says, and what is wrong in it, each with its line.
+/// Parses a settings file. Returns its values and its faults, each with its line.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn parse(text: &str, base: &Path) -> (SourceValues, Vec<(usize, String)>) {
     let (said, faults) = file::parse(text, base);
@@ -95,7 +95,7 @@ pub(crate) fn parse(text: &str, base: &Path) -> (SourceValues, Vec<(usize, Strin
     (said, faults.collect())
 }
 
-/// Where a value comes from.
+/// Source of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     File {
@@ -108,26 +108,26 @@ pub enum Source {
     Default,
 }
 
-/// The settings that hold in a workspace.
+/// Effective settings of a workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
-    /// Nearest first.
+    /// Layers, nearest first.
     layers: [Layer; 3],
 }
 
 /// The layer of the workspace's own file. It may come with a clone, so it is heeded only as far as
 /// `Key::heeded` allows.
 const WORKSPACE: usize = 0;
-/// Which of the layers is the editor's.
+/// Index of the editor's layer.
 const EDITOR: usize = 1;
 
 impl Config {
-    /// The settings of a workspace as its files have them now.
+    /// Reads the settings of a workspace from its files.
     pub fn read(workspace: &crate::Workspace) -> Self {
         (*Sources::of(workspace).now()).clone()
     }
 
-    /// The same where this editor is asked, and not what another has left.
+    /// Replaces the editor's layer with the settings of this editor.
     #[must_use]
     pub fn with_editor(mut self, said: &SourceValues) -> Self {
         self.layers[EDITOR] = Layer {
@@ -137,7 +137,7 @@ impl Config {
         self
     }
 
-    /// What holds, and who says so. None: nobody does, and there is no default.
+    /// Returns the effective value and its source. None: no source sets it, and there is no default.
     pub fn get(&self, key: Key) -> (Option<Setting>, Source) {
         let (own, source) = self.of_user(key);
         let layer = &self.layers[WORKSPACE];
@@ -164,7 +164,7 @@ impl Config {
         self.get(key).0
     }
 
-    /// In bytes: above this a content is not kept.
+    /// Maximum size of a captured file, in bytes.
     pub fn max_file_size(&self) -> u64 {
         match self.setting(Key::MaxFileSize) {
             Some(Setting::Size(bytes)) => bytes,
@@ -172,7 +172,7 @@ impl Config {
         }
     }
 
-    /// Checkpoints younger than so many days are kept.
+    /// Number of days for which checkpoints are kept.
     pub fn keep_days(&self) -> u64 {
         match self.setting(Key::KeepDays) {
             Some(Setting::Days(days)) => days,
@@ -180,7 +180,7 @@ impl Config {
         }
     }
 
-    /// What a store may take, in bytes.
+    /// Maximum size of a store, in bytes. None: no limit.
     pub fn most_bytes(&self) -> Option<u64> {
         match self.setting(Key::MaxBytes) {
             Some(Setting::Quota(bytes)) if bytes > 0 => Some(bytes),
@@ -188,6 +188,7 @@ impl Config {
         }
     }
 
+    /// Maximum number of checkpoints. None: no limit.
     pub fn most_checkpoints(&self) -> Option<u64> {
         match self.setting(Key::MaxCheckpoints) {
             Some(Setting::Count(count)) if count > 0 => Some(count),
@@ -240,12 +241,12 @@ impl Config {
         }
     }
 
-    /// Whether a rewind that does not say how is exact.
+    /// True if a rewind is exact by default.
     pub fn rewinds_exactly(&self) -> bool {
         self.setting(Key::Restore) == Some(Setting::Restoring(Restoring::Exact))
     }
 
-    /// What is wrong in the files, one line each: the place, the reason, and what holds instead.
+    /// Problems in the files, one line each: the place, the reason, and the effective value.
     pub fn problems(&self) -> Vec<String> {
         let faults = self.layers.iter().flat_map(|layer| &layer.faults);
         let unheeded = self.unheeded();
@@ -285,8 +286,8 @@ impl Config {
         };
         let held = key.map(|key| self.setting(key));
         let holds = match held {
-            Some(Some(setting)) => format!("; {setting} holds"),
-            Some(None) => "; the user's state directory holds".to_owned(),
+            Some(Some(setting)) => format!("; {setting} is used"),
+            Some(None) => "; the user's state directory is used".to_owned(),
             None => String::new(),
         };
         format!("{place}: {said}{holds}")

@@ -1,4 +1,4 @@
-//! Sizes as people write them. Pure.
+//! Parses and formats sizes. Pure.
 
 const UNITS: [(&str, u64); 7] = [
     ("B", 1),
@@ -10,7 +10,7 @@ const UNITS: [(&str, u64); 7] = [
     ("GiB", 1 << 30),
 ];
 
-/// Reads `512 KiB`, `10MB`, `4096`; in bytes.
+/// Parses `512 KiB`, `10MB`, `4096` to bytes.
 pub(super) fn parse(text: &str) -> Option<u64> {
     let text = text.trim();
     let end = text.find(|c: char| !c.is_ascii_digit());
@@ -25,7 +25,7 @@ pub(super) fn parse(text: &str) -> Option<u64> {
     number.checked_mul(*bytes)
 }
 
-/// In the largest unit that leaves no rest.
+/// Formats a size in the largest unit without a remainder.
 pub(super) fn show(bytes: u64) -> String {
     let mut units = UNITS.iter().rev().filter(|(name, _)| *name != "B");
     match units.find(|(_, unit)| bytes > 0 && bytes.is_multiple_of(*unit)) {
@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_read_as_they_are_written() {
+    fn sizes_are_parsed() {
         for (text, bytes) in [
             ("10MB", 10_000_000),
             ("10 MiB", 10 << 20),
@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_shown_without_a_rest() {
+    fn sizes_are_formatted_without_a_remainder() {
         for (bytes, text) in [
             (10 << 20, "10 MiB"),
             (10_000_000, "10 MB"),

@@ -1,4 +1,4 @@
-//! Where the settings of a workspace stand, and reading them when they have changed.
+//! Locates the settings files of a workspace and reads them again when they have changed.
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Read as _, Write as _};
@@ -13,26 +13,26 @@ use crate::error::{Context, Result};
 use crate::store;
 use crate::workspace::{MARK, Workspace, config_dir};
 
-/// In the store's directory: what an editor says, for the processes that it does not speak to.
+/// File in the store's directory with the editor's settings, for other processes.
 const EDITOR_FILE: &str = "editor.toml";
-/// Longer than any file of settings.
+/// Maximum size of a settings file, in bytes.
 const LONGEST: u64 = 1 << 20;
 
 static ONCE: AtomicBool = AtomicBool::new(false);
 
-/// From now on, this process goes by the settings as it reads them first.
+/// Makes this process keep the settings that it reads first.
 pub fn read_once() {
     ONCE.store(true, Ordering::Relaxed);
 }
 
-/// A file's bytes; None where there is none. Err: why it cannot be read.
+/// Bytes of a file. None: it does not exist. Err: the reason why it cannot be read.
 type FileBytes = std::result::Result<Option<Vec<u8>>, String>;
 
-/// The files of settings of a workspace, nearest first.
+/// Settings files of a workspace, nearest first.
 #[derive(Debug)]
 pub(crate) struct Sources {
     places: [Option<PathBuf>; 3],
-    /// Patterns of what is ours in the tree.
+    /// Patterns of Backstitch's own directories in the tree.
     own: Vec<String>,
     last: Mutex<Option<Last>>,
 }
@@ -48,7 +48,7 @@ impl Sources {
         Self::at(&workspace.root, &workspace.root, &workspace.store_dir)
     }
 
-    /// Of a workspace that is going to be `root`, and whose files are in `tree` so far.
+    /// Sources of a workspace that will be at `root`, and whose files are in `tree` for now.
     pub(crate) fn at(root: &Path, tree: &Path, store_dir: &Path) -> Self {
         let user = config_dir().map(|dir| dir.join("config.toml"));
         Self {
@@ -62,7 +62,7 @@ impl Sources {
         }
     }
 
-    /// The settings as they are now. Reads the files, and parses them where they have changed.
+    /// Returns the current settings. Reads the files, and parses them if they have changed.
     pub(crate) fn now(&self) -> Arc<Config> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(last) = last.as_ref().filter(|_| ONCE.load(Ordering::Relaxed)) {
@@ -99,7 +99,7 @@ impl Sources {
         config
     }
 
-    /// Patterns that the settings exclude, and what is ours.
+    /// Patterns excluded by the settings, and those of Backstitch's own directories.
     pub(crate) fn exclude(&self, config: &Config) -> Vec<String> {
         [config.exclude(), self.own.clone()].concat()
     }
@@ -115,7 +115,7 @@ impl Sources {
 fn read_layer(place: &Path, text: &FileBytes) -> Layer {
     let base = place.parent().unwrap_or(place);
     let fault = |why: &str| {
-        let said = format!("{why}; it is as if the file were not there");
+        let said = format!("{why}; the file is ignored");
         Fault {
             line: 0,
             key: None,
@@ -127,7 +127,7 @@ fn read_layer(place: &Path, text: &FileBytes) -> Layer {
         Err(why) => (SourceValues::default(), vec![fault(why)]),
         Ok(Some(bytes)) => match std::str::from_utf8(bytes) {
             Ok(text) => file::parse(text.trim_start_matches('\u{feff}'), base),
-            Err(_) => (SourceValues::default(), vec![fault("this is no UTF-8")]),
+            Err(_) => (SourceValues::default(), vec![fault("this is not UTF-8")]),
         },
     };
     Layer {
@@ -140,7 +140,7 @@ fn read_layer(place: &Path, text: &FileBytes) -> Layer {
     }
 }
 
-/// Not a fifo that would never end.
+/// Reads a regular file. Never blocks on a fifo.
 fn read(path: &Path) -> FileBytes {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = rustix::fs::open(path, flags, Mode::empty());
@@ -158,12 +158,12 @@ fn read(path: &Path) -> FileBytes {
     };
     match whole() {
         Ok(true) => Ok(Some(bytes)),
-        Ok(false) => Err("it is no file of up to 1 MiB".to_owned()),
+        Ok(false) => Err("it is not a file of up to 1 MiB".to_owned()),
         Err(e) => Err(format!("it cannot be read: {e}")),
     }
 }
 
-/// Patterns of what is ours, where the stores are kept in the tree itself.
+/// Patterns of Backstitch's own directories, if the stores are inside the tree.
 fn own(root: &Path, store_dir: &Path) -> Vec<String> {
     let beside = store_dir.parent().unwrap_or(store_dir);
     let ours = if beside == root {
@@ -176,7 +176,7 @@ fn own(root: &Path, store_dir: &Path) -> Vec<String> {
     inside.map(|dir| literal(&dir.to_string_lossy())).collect()
 }
 
-/// A pattern that means just this directory.
+/// Returns a pattern that matches only this directory.
 fn literal(dir: &str) -> String {
     let mut pattern = String::from("/");
     for c in dir.chars() {
@@ -201,8 +201,8 @@ pub(crate) fn user_store_dir() -> Option<PathBuf> {
     }
 }
 
-/// Keeps what an editor says of the settings for other processes, as far as it concerns them, or takes it away where
-/// it says nothing and has said what there is.
+/// Saves the editor's settings that apply to other processes. Deletes the file if the editor sets none and wrote the
+/// file itself.
 pub fn keep_editor(workspace: &Workspace, editor: &str, said: &SourceValues) -> Result<()> {
     let path = workspace.store_dir.join(EDITOR_FILE);
     let name: String = editor.chars().filter(|c| !c.is_control()).collect();

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::file::parse;
 use super::{Config, Fault, Key, Layer, Lenses, Restoring, Setting, Source, SourceValues};
 
-/// What a file says, and what is wrong with it, with lines.
+/// Returns the values of a file, and its faults with their lines.
 fn read(text: &str) -> (SourceValues, Vec<String>) {
     let (said, faults) = parse(text, Path::new("/w"));
     let shown = |fault: &Fault| format!("{}: {}", fault.line, fault.said);
@@ -50,7 +50,7 @@ store.dir = "/histories/../histories"
     ] {
         assert_eq!(said.get(key), Some(&setting), "{}", key.name());
     }
-    // TOML itself has no table that is begun in two ways
+    // TOML does not allow one table to be opened in two ways
     let dotted = dotted.replace("capture = {", "# capture = {");
     let (said, wrong) = read(&dotted);
     assert_eq!(wrong, Vec::<String>::new());
@@ -62,7 +62,7 @@ store.dir = "/histories/../histories"
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_line_and_costs_nothing_else() {
+fn faults_are_reported_with_their_line_and_affect_nothing_else() {
     let (said, wrong) = read(
         r#"codeLens = "off"
 capture.maxFileSize = "lots"
@@ -78,18 +78,18 @@ default = [
 ]
 "#,
     );
-    let keys = "there is no such setting; there are capture.exclude, capture.include, \
+    let keys = "unknown setting; the settings are capture.exclude, capture.include, \
                 capture.maxFileSize, codeLens, restore.default, store.dir, store.keepDays, store.maxBytes, checkpoints.max";
     assert_eq!(
         wrong,
         [
-            "2: `capture.maxFileSize`: \"lots\" is no size; write a number of bytes, or a text such as \
+            "2: `capture.maxFileSize`: \"lots\" is not a size; write a number of bytes, or a text such as \
              \"10MB\" or \"512 KiB\"",
             &format!("3: `capture.maxfilesize`: {keys}"),
-            "5: `capture.exclude`: [capture.exclude] is no list of patterns; write [\"*.log\", \"/data/\"]",
-            "4: `store`: 5 is no table of settings",
+            "5: `capture.exclude`: [capture.exclude] is not a list of patterns; write [\"*.log\", \"/data/\"]",
+            "4: `store`: 5 is not a table of settings",
             &format!("7: `pause`: {keys}"),
-            "10: `restore.default`: [ \"exact\" ] is none of merge, exact",
+            "10: `restore.default`: [ \"exact\" ] is not one of merge, exact",
         ]
     );
     assert_eq!(said.get(Key::CodeLens), Some(&Setting::Lenses(Lenses::Off)));
@@ -97,45 +97,45 @@ default = [
 }
 
 #[test]
-fn what_is_no_toml_counts_as_nothing() {
+fn a_file_that_is_not_toml_is_ignored() {
     let (said, wrong) = read("codeLens = \"off\"\n\ncapture.exclude = [\"a\"\n");
     assert!(said.is_empty());
     assert_eq!(wrong.len(), 1, "{wrong:?}");
-    assert!(wrong[0].contains("this is no TOML: "), "{wrong:?}");
+    assert!(wrong[0].contains("this is not TOML: "), "{wrong:?}");
     let (_, wrong) = read("codeLens = \"off\"\ncodeLens = \"all\"\n");
-    assert!(wrong[0].starts_with("2: this is no TOML: "), "{wrong:?}");
+    assert!(wrong[0].starts_with("2: this is not TOML: "), "{wrong:?}");
 }
 
 #[test]
-fn values_that_are_none_are_told_apart() {
+fn each_kind_of_invalid_value_has_its_message() {
     let wrong = |key: Key, value: serde_json::Value| {
         key.read(&value, &value.to_string(), None)
             .expect_err("nothing that counts")
     };
     for (key, value, said) in [
-        (Key::MaxFileSize, json!(0), "0 is no size"),
-        (Key::MaxFileSize, json!(-1), "-1 is no size"),
+        (Key::MaxFileSize, json!(0), "0 is not a size"),
+        (Key::MaxFileSize, json!(-1), "-1 is not a size"),
         (Key::MaxFileSize, json!("1 GB"), "\"1 GB\" is above 256 MiB"),
-        (Key::Exclude, json!("*.log"), "\"*.log\" is no list"),
-        (Key::Exclude, json!([1]), "1 in it is no text"),
+        (Key::Exclude, json!("*.log"), "\"*.log\" is not a list"),
+        (Key::Exclude, json!([1]), "1 in it is not a string"),
         (Key::Include, json!(["#x"]), "begins with #"),
         (Key::Include, json!([" "]), "not empty"),
-        (Key::Include, json!(["a{b"]), "no pattern of a .gitignore"),
+        (Key::Include, json!(["a{b"]), "not a .gitignore pattern"),
         (
             Key::CodeLens,
             json!("some"),
-            "none of all, session, latestTurn, off",
+            "not one of all, session, latestTurn, off",
         ),
-        (Key::Restore, json!(true), "true is none of merge, exact"),
+        (Key::Restore, json!(true), "true is not one of merge, exact"),
         (Key::StoreDir, json!("x/y"), "is relative"),
-        (Key::StoreDir, json!(7), "7 is no path"),
+        (Key::StoreDir, json!(7), "7 is not a directory path"),
     ] {
         let wrong = wrong(key, value);
         assert!(wrong.contains(said), "{wrong}");
     }
 }
 
-/// A configuration of these three sources, nearest first.
+/// Builds a configuration from these three sources, nearest first.
 fn config(texts: [&str; 3]) -> Config {
     let names = [Some("/w/.backstitch.toml"), None, Some("/u/config.toml")];
     let mut config = Config::default();
@@ -195,7 +195,7 @@ fn the_nearest_source_wins_key_by_key() {
 }
 
 #[test]
-fn it_is_said_what_holds_instead() {
+fn problems_name_the_effective_value() {
     let config = config([
         "capture.maxFileSize = \"lots\"\nstore.dir = 1\n[x]\n",
         "",
@@ -212,15 +212,18 @@ fn it_is_said_what_holds_instead() {
     assert_eq!(
         ends[..2],
         [
-            ("/w/.backstitch.toml:1", "2 MiB holds"),
-            ("/w/.backstitch.toml:2", "the user's state directory holds"),
+            ("/w/.backstitch.toml:1", "2 MiB is used"),
+            (
+                "/w/.backstitch.toml:2",
+                "the user's state directory is used"
+            ),
         ]
     );
     assert!(
-        ends[2].1.starts_with("there are capture.exclude"),
+        ends[2].1.starts_with("the settings are capture.exclude"),
         "{ends:?}"
     );
-    assert_eq!(ends[3], ("/u/config.toml:2", "all holds"));
+    assert_eq!(ends[3], ("/u/config.toml:2", "all is used"));
 }
 
 /// The file of a workspace has less recorded and more kept, and nothing else.

@@ -1,29 +1,29 @@
-//! Owns git's binary patch format: object names, and deflated bytes in base 85.
+//! Git's binary patch format: object names, and deflated bytes in base 85.
 
 use std::io::Write;
 
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-use crate::worktree::git::objects::name_of;
+use crate::worktree::git::objects::blob_id;
 
 /// Git's digits, in order (gitformat: base85.c).
 const DIGITS: &[u8; 85] =
     b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
 
-/// How many bytes a line of a binary patch carries at most.
+/// Maximum number of bytes in a line of a binary patch.
 const LINE: usize = 52;
 
-/// The name under which git stores these bytes; all zeros for an absent file.
+/// Returns the name under which git stores these bytes; all zeros for an absent file.
 pub(super) fn blob_name(bytes: Option<&[u8]>) -> String {
     let Some(bytes) = bytes else {
         return "0".repeat(40);
     };
-    // None only for what is made to break SHA-1
-    name_of(gix_hash::Kind::Sha1, bytes).map_or_else(|| "0".repeat(40), |name| name.to_string())
+    // None only for bytes made to break SHA-1
+    blob_id(gix_hash::Kind::Sha1, bytes).map_or_else(|| "0".repeat(40), |name| name.to_string())
 }
 
-/// Both directions as literals, so that the patch also applies in reverse.
+/// Writes both directions as literals, so that the patch also applies in reverse.
 pub(super) fn push_patch(out: &mut Vec<u8>, old: &[u8], new: &[u8]) {
     out.extend_from_slice(b"GIT binary patch\n");
     push_literal(out, new);
@@ -50,13 +50,13 @@ fn deflate(bytes: &[u8]) -> Vec<u8> {
         .expect("writing to memory does not fail")
 }
 
-/// `A`–`Z` for 1–26 bytes, `a`–`z` for 27–52.
+/// Returns `A`–`Z` for 1–26 bytes, `a`–`z` for 27–52.
 fn length_digit(length: usize) -> u8 {
     const LENGTHS: &[u8; LINE] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
     LENGTHS[length - 1]
 }
 
-/// One group of at most four bytes, padded with zeros, as five digits.
+/// Writes one group of at most four bytes, padded with zeros, as five digits.
 fn push_base85(out: &mut Vec<u8>, group: &[u8]) {
     let mut padded = [0; 4];
     padded[..group.len()].copy_from_slice(group);

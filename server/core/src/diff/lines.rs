@@ -1,4 +1,4 @@
-//! Owns what a line is, and which ranges of lines differ between two texts; knows no files.
+//! Lines, and the ranges of lines that differ between two texts. Knows no files.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use similar::DiffOp;
 use similar::algorithms::{Algorithm, Capture, diff_deadline};
 
-/// How long one comparison may search before it settles for a coarser answer.
+/// Time limit of one comparison. After it, the result is coarser.
 const DEADLINE: Duration = Duration::from_secs(1);
 
-/// The lines of `bytes`, each with its `\n`; only the last may lack one.
+/// Returns the lines of `bytes`, each with its `\n`; only the last may lack one.
 pub fn lines(bytes: &[u8]) -> Vec<&[u8]> {
     bytes.split_inclusive(|&byte| byte == b'\n').collect()
 }
@@ -27,7 +27,7 @@ impl LineChange {
         self.old.is_empty() || self.new.is_empty()
     }
 
-    /// The change as seen from the other side.
+    /// Returns the change as seen from the other side.
     pub fn swapped(self) -> Self {
         Self {
             old: self.new,
@@ -60,7 +60,7 @@ impl<'t> Interner<'t> {
     }
 }
 
-/// What turns `old` into `new`, in order; no two changes touch.
+/// Returns the changes from `old` to `new`, in order; no two changes touch.
 pub(crate) fn changes(old: &[u32], new: &[u32]) -> Vec<LineChange> {
     let prefix = common(old.iter(), new.iter());
     let suffix = common(old[prefix..].iter().rev(), new[prefix..].iter().rev());
@@ -106,22 +106,22 @@ fn common<'a>(a: impl Iterator<Item = &'a u32>, b: impl Iterator<Item = &'a u32>
     a.zip(b).take_while(|(a, b)| a == b).count()
 }
 
-/// Puts every insertion or deletion that could sit in several places as far down as it goes.
+/// Moves every insertion or deletion with several possible positions as far down as possible.
 ///
-/// Two texts with the same edit then agree on where it is, whatever else they changed.
+/// Two texts with the same edit then agree on its position, whatever else they changed.
 fn slide_down(changes: Vec<LineChange>, old: &[u32], new: &[u32]) -> Vec<LineChange> {
-    // From the last change to the first, for each one is bounded by the one below it.
-    let mut settled: Vec<LineChange> = Vec::with_capacity(changes.len());
+    // from the last change to the first, since each one is bounded by the one below it
+    let mut placed: Vec<LineChange> = Vec::with_capacity(changes.len());
     for mut change in changes.into_iter().rev() {
         loop {
-            let floor = settled.last().map_or(old.len(), |next| next.old.start);
+            let floor = placed.last().map_or(old.len(), |next| next.old.start);
             while change.is_pure() && change.old.end < floor && slides(&change, old, new) {
                 for end in [&mut change.old, &mut change.new] {
                     end.start += 1;
                     end.end += 1;
                 }
             }
-            match settled.pop_if(|next| next.old.start == change.old.end) {
+            match placed.pop_if(|next| next.old.start == change.old.end) {
                 Some(next) => {
                     change.old.end = next.old.end;
                     change.new.end = next.new.end;
@@ -129,10 +129,10 @@ fn slide_down(changes: Vec<LineChange>, old: &[u32], new: &[u32]) -> Vec<LineCha
                 None => break,
             }
         }
-        settled.push(change);
+        placed.push(change);
     }
-    settled.reverse();
-    settled
+    placed.reverse();
+    placed
 }
 
 fn slides(change: &LineChange, old: &[u32], new: &[u32]) -> bool {
@@ -149,7 +149,7 @@ mod tests {
 
     use super::*;
 
-    fn of(old: &str, new: &str) -> Vec<(Range<usize>, Range<usize>)> {
+    fn changed(old: &str, new: &str) -> Vec<(Range<usize>, Range<usize>)> {
         let ids = |text: &str| text.bytes().map(u32::from).collect::<Vec<_>>();
         changes(&ids(old), &ids(new))
             .into_iter()
@@ -159,14 +159,14 @@ mod tests {
 
     #[test]
     fn an_ambiguous_insertion_or_deletion_goes_down() {
-        assert_eq!(of("a}b", "a}f}b"), [(2..2, 2..4)]);
-        assert_eq!(of("a}f}b", "a}b"), [(2..4, 2..2)]);
-        assert_eq!(of("xx", "xxx"), [(2..2, 2..3)]);
+        assert_eq!(changed("a}b", "a}f}b"), [(2..2, 2..4)]);
+        assert_eq!(changed("a}f}b", "a}b"), [(2..4, 2..2)]);
+        assert_eq!(changed("xx", "xxx"), [(2..2, 2..3)]);
     }
 
     #[test]
-    fn what_touches_after_sliding_is_one_change() {
-        assert_eq!(of("a}b", "a}f}c"), [(2..3, 2..5)]);
+    fn changes_that_touch_after_sliding_become_one() {
+        assert_eq!(changed("a}b", "a}f}c"), [(2..3, 2..5)]);
     }
 
     proptest! {

@@ -1,14 +1,14 @@
-//! Owns the patch text that `git apply` takes, forward and with `-R`.
+//! Patches for `git apply`, forward and with `-R`.
 
 use std::ops::Range;
 
 use super::{Comparison, FileDiff, LineChange, Side, binary, is_binary};
 
-/// Exactly what `git apply` takes; empty if nothing changed. A file that became a symlink, or the
-/// other way round, is deleted and created.
+/// Returns a patch for `git apply`; empty if nothing changed. A file that became a symlink, or the
+/// reverse, is deleted and created.
 ///
-/// With `context` 0 git wants `--unidiff-zero`, and then takes a hunk that only deletes to be one
-/// line further up if that line is the same; so do not apply such patches where lines recur.
+/// With `context` 0, git requires `--unidiff-zero`. It may then apply a pure deletion one line too
+/// far up if that line is the same. Do not apply such patches where lines recur.
 pub fn patch(d: &FileDiff, context: usize) -> Vec<u8> {
     let mut out = Vec::new();
     if d.changes_type() {
@@ -35,12 +35,12 @@ pub fn patch(d: &FileDiff, context: usize) -> Vec<u8> {
     out
 }
 
-/// A change of type as a deletion and a creation.
+/// Splits a change of type into a deletion and a creation.
 pub(super) fn halves<'a>(d: &FileDiff<'a>) -> [FileDiff<'a>; 2] {
     [FileDiff { new: None, ..*d }, FileDiff { old: None, ..*d }]
 }
 
-/// The lines that say what happened to the file as a whole.
+/// Writes the header lines about the file as a whole.
 pub(super) fn push_header(out: &mut Vec<u8>, d: &FileDiff) {
     let (Some(old), Some(new)) = (d.old.or(d.new), d.new.or(d.old)) else {
         return;
@@ -76,7 +76,7 @@ pub(super) fn push_header(out: &mut Vec<u8>, d: &FileDiff) {
     }
 }
 
-/// How much of the larger side stayed, in percent; 100 only for equal bytes.
+/// Returns the unchanged part of the larger side in percent; 100 only for equal bytes.
 fn similarity(old: &[u8], new: &[u8]) -> usize {
     if old == new {
         return 100;
@@ -92,7 +92,8 @@ fn similarity(old: &[u8], new: &[u8]) -> usize {
     (stayed * 100 / old.len().max(new.len())).min(99)
 }
 
-/// Binary patches apply only to the very bytes they were made from; git checks that by name.
+/// Writes the index line. Binary patches apply only to the exact bytes they were made from; git
+/// checks the names.
 fn push_index(out: &mut Vec<u8>, d: &FileDiff) {
     let name = |side: Option<Side>| binary::blob_name(side.map(|side| side.bytes));
     out.extend_from_slice(format!("index {}..{}", name(d.old), name(d.new)).as_bytes());
@@ -111,7 +112,7 @@ fn push_names(out: &mut Vec<u8>, d: &FileDiff) {
         match side {
             Some(side) => {
                 out.extend(quoted(prefix, side.path));
-                // Ends the name for tools that would take what follows a space for a date.
+                // the tab ends the name for tools that would read text after a space as a date
                 if side.path.contains(&b' ') {
                     out.push(b'\t');
                 }
@@ -122,7 +123,7 @@ fn push_names(out: &mut Vec<u8>, d: &FileDiff) {
     }
 }
 
-/// `prefix` and `path`, in quotes with C escapes if git would write them so (quote.c).
+/// Returns `prefix` and `path`, quoted with C escapes if git would quote them (quote.c).
 pub fn quoted(prefix: &[u8], path: &[u8]) -> Vec<u8> {
     let plain = |byte: &u8| matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\');
     if path.iter().all(plain) {
@@ -155,7 +156,7 @@ pub fn quoted(prefix: &[u8], path: &[u8]) -> Vec<u8> {
     out
 }
 
-/// The runs of changes whose contexts meet, in order.
+/// Returns groups of changes with adjoining contexts, in order.
 pub(super) fn groups(
     changes: &[LineChange],
     context: usize,
@@ -164,7 +165,7 @@ pub(super) fn groups(
         .chunk_by(move |above, below| below.old.start - above.old.end <= context.saturating_mul(2))
 }
 
-/// The lines of both sides that a group shows, with its context.
+/// Returns the lines of both sides that a group shows, with its context.
 pub(super) fn shown(
     comparison: &Comparison,
     group: &[LineChange],
@@ -182,7 +183,7 @@ pub(super) fn shown(
 }
 
 pub(super) fn push_range_line(out: &mut Vec<u8>, old: &Range<usize>, new: &Range<usize>) {
-    // An empty range is named by the line above it, others by their first line, from 1.
+    // an empty range is named by the line above it, others by their first line, from 1
     let place = |range: &Range<usize>| match range.len() {
         0 => format!("{},0", range.start),
         1 => format!("{}", range.start + 1),

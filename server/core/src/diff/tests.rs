@@ -41,7 +41,7 @@ fn put(root: &Path, side: Option<Side>) {
     }
 }
 
-/// The one file below `root`, as (path, mode, bytes).
+/// Returns the one file below `root`, as (path, mode, bytes).
 fn found(root: &Path) -> Option<(PathBuf, u32, Vec<u8>)> {
     fn walk(dir: &Path, files: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(dir).unwrap() {
@@ -75,7 +75,7 @@ fn git_apply(root: &Path, patch: &[u8], reverse: bool) {
         .args(["apply", "--whitespace=nowarn", "--unidiff-zero"])
         .args(reverse.then_some("-R"))
         .current_dir(root)
-        // The directory is no repository, whatever is above it, and nobody's settings count.
+        // no repository above the directory and no user settings apply
         .env("GIT_CEILING_DIRECTORIES", root.parent().unwrap())
         .env("GIT_CONFIG_GLOBAL", "/dev/null")
         .env("GIT_CONFIG_NOSYSTEM", "1")
@@ -105,8 +105,8 @@ fn applies(d: &FileDiff, context: usize) {
             (name, side.mode, side.bytes.to_vec())
         });
         let mut got = found(dir.path());
-        // `git apply -R` forgets the mode of a deleted file (seen in 2.47), in git's own patches
-        // too.
+        // `git apply -R` loses the mode of a deleted file (observed in 2.47), even with git's own
+        // patches
         if reverse && (d.new.is_none() || d.changes_type()) {
             for file in [&mut got, &mut want].into_iter().flatten() {
                 file.1 = 0;
@@ -263,7 +263,7 @@ fn nothing_changed_is_an_empty_patch() {
 }
 
 #[test]
-fn hunk_ids_depend_on_path_and_content_and_tell_identical_hunks_apart() {
+fn hunk_ids_depend_on_path_content_and_occurrence() {
     let old = b"a\nx\nb\nx\nc\n";
     let new = b"a\ny\nb\ny\nc\n";
     let [first, second] = &hunks(&modified(old, new))[..] else {
@@ -278,7 +278,7 @@ fn hunk_ids_depend_on_path_and_content_and_tell_identical_hunks_apart() {
         new: side("g", FILE, new),
     };
     assert_ne!(hunks(&elsewhere)[0].id, first.id);
-    // an edit elsewhere in the file leaves the ids alone
+    // an edit elsewhere in the file does not change the ids
     let more = hunks(&modified(old, b"0\na\ny\nb\ny\nc\n"));
     assert_eq!((&more[1].id, &more[2].id), (&first.id, &second.id));
 }
@@ -360,7 +360,7 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    // Each case runs git.
+    // each case runs git
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]

@@ -1,10 +1,10 @@
-//! Owns the comparison of two texts that are mostly equal: their equal ends are passed over as bytes, so a
-//! small change of a large text costs little. Lines count as equal whatever their terminators.
+//! Comparison of two mostly equal texts. Their equal ends are skipped as bytes, so a small change
+//! of a large text costs little. Terminators of lines are ignored.
 
 use super::lines::{Interner, LineChange, changes};
 
-/// What turns the lines of `old` into those of `new`, in order; no two changes touch. A line that only got
-/// or lost its terminator, or another one, is not changed.
+/// Returns the line changes from `old` to `new`, in order; no two changes touch. A line with only a
+/// different terminator is not changed.
 pub(crate) fn line_changes(old: &[u8], new: &[u8]) -> Vec<LineChange> {
     let (above, below) = equal_ends(old, new);
     if above + below == old.len() && old.len() == new.len() {
@@ -15,7 +15,7 @@ pub(crate) fn line_changes(old: &[u8], new: &[u8]) -> Vec<LineChange> {
     let (old_lines, new_lines) = (keys(&old[middle(old)]), keys(&new[middle(new)]));
     let mut interner = Interner::default();
     let (old_ids, new_ids) = (interner.intern(&old_lines), interner.intern(&new_lines));
-    // in an order of their own, as hunks are: the algorithm alone is not the same both ways
+    // always in the same order, as for hunks, since the algorithm is not symmetric
     let mut found: Vec<LineChange> = if new < old {
         changes(&new_ids, &old_ids)
             .into_iter()
@@ -33,14 +33,14 @@ pub(crate) fn line_changes(old: &[u8], new: &[u8]) -> Vec<LineChange> {
     found
 }
 
-/// How many lines stand between the equal ends of two texts, in the one that has more there.
+/// Returns the number of lines between the equal ends of two texts, of the side with more lines.
 pub(crate) fn lines_apart(old: &[u8], new: &[u8]) -> usize {
     let (above, below) = equal_ends(old, new);
     let lines = |text: &[u8]| count_newlines(&text[above..text.len() - below]);
     lines(old).max(lines(new))
 }
 
-/// How many bytes of whole lines two texts have in common at their start and at their end.
+/// Returns the bytes of whole lines that two texts have in common at their start and at their end.
 pub(super) fn equal_ends(old: &[u8], new: &[u8]) -> (usize, usize) {
     let same = common_start(old, new);
     let above = old[..same]
@@ -64,7 +64,7 @@ pub(super) fn equal_ends(old: &[u8], new: &[u8]) -> (usize, usize) {
 }
 
 const CHUNK: usize = 64;
-/// So many equal lines below are compared all the same: an insertion goes as far down as it can.
+/// Equal lines below that are still compared, since an insertion moves as far down as possible.
 const CONTEXT: usize = 64;
 
 fn common_start(a: &[u8], b: &[u8]) -> usize {
@@ -86,13 +86,13 @@ fn keys(text: &[u8]) -> Vec<&[u8]> {
     lines_of(text).map(key).collect()
 }
 
-/// A line without its terminator.
+/// Returns a line without its terminator.
 fn key(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// How many bytes the first so many lines have.
+/// Returns the number of bytes in the first `count` lines.
 fn first_lines(text: &[u8], count: usize) -> usize {
     lines_of(text).take(count).map(<[u8]>::len).sum()
 }
@@ -102,7 +102,7 @@ fn lines_of(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 }
 
 pub(crate) fn count_newlines(text: &[u8]) -> usize {
-    // in chunks whose counts fit a byte: that is what the compiler makes vector code of
+    // in chunks whose counts fit a byte, so that the compiler can vectorize it
     let chunk = |chunk: &[u8]| -> usize {
         let count: u8 = chunk.iter().map(|b| u8::from(*b == b'\n')).sum();
         usize::from(count)
@@ -110,7 +110,7 @@ pub(crate) fn count_newlines(text: &[u8]) -> usize {
     text.chunks(255).map(chunk).sum()
 }
 
-/// How many lines a text has; the last may lack its terminator.
+/// Returns the number of lines of a text; the last may lack its terminator.
 pub(crate) fn count_lines(text: &[u8]) -> usize {
     count_newlines(text) + usize::from(text.last().is_some_and(|b| *b != b'\n'))
 }
@@ -122,7 +122,7 @@ mod tests {
     use super::super::lines::lines;
     use super::*;
 
-    fn whole(old: &[u8], new: &[u8]) -> Vec<LineChange> {
+    fn compare_fully(old: &[u8], new: &[u8]) -> Vec<LineChange> {
         let (old_lines, new_lines) = (keys(old), keys(new));
         let mut interner = Interner::default();
         let (a, b) = (interner.intern(&old_lines), interner.intern(&new_lines));
@@ -151,8 +151,8 @@ mod tests {
     }
 
     #[test]
-    fn an_insertion_slides_into_what_is_equal_below() {
-        // compared are p…q and P…q s t: only what follows shows that the insertion can go down
+    fn an_insertion_slides_into_equal_lines_below() {
+        // only p…q and P…q s t differ; the lines after them show that the insertion can move down
         let changed = line_changes(b"p\nq\ns\nz\n", b"P\nq\ns\nt\ns\nz\n");
         assert_eq!(
             changed[1],
@@ -165,13 +165,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_the_comparison_of_the_whole_texts(
+        fn it_equals_the_comparison_of_the_whole_texts(
             old in "[ab\n]{0,40}", new in "[ab\n]{0,40}",
             above in "[ab\n]{0,200}", below in "[ab\n]{0,60}",
         ) {
             let text = |middle: &str| [above.as_str(), middle, below.as_str()].concat().into_bytes();
             let (old, new) = (text(&old), text(&new));
-            prop_assert_eq!(line_changes(&old, &new), whole(&old, &new));
+            prop_assert_eq!(line_changes(&old, &new), compare_fully(&old, &new));
             prop_assert_eq!(count_lines(&old), lines(&old).len());
             let (a, b) = (lines(&old), lines(&new));
             let mut interner = Interner::default();

@@ -1,15 +1,15 @@
-//! Owns the word diff, in the manner of `git diff --word-diff=plain`: `[-old-]{+new+}`.
+//! Word diffs like `git diff --word-diff=plain`: `[-old-]{+new+}`.
 
 use std::ops::Range;
 
 use super::patch::{groups, halves, push_header, push_range_line, quoted, shown};
 use super::{Comparison, FileDiff, Interner, changes, is_binary, push_lines};
 
-/// As many unchanged lines around a change as git shows.
+/// Unchanged lines around a change, as in git.
 const CONTEXT: usize = 3;
 
-/// What changed, word by word; a word is what stands between whitespace, and whitespace is the
-/// new side's. For people, not for `git apply`.
+/// Returns the changes word by word. Words are separated by whitespace; whitespace is taken from
+/// the new side. For display, not for `git apply`.
 pub fn word_diff(d: &FileDiff) -> Vec<u8> {
     let mut out = Vec::new();
     if d.changes_type() {
@@ -65,7 +65,7 @@ fn push_binary_notice(out: &mut Vec<u8>, d: &FileDiff) {
     out.extend_from_slice(b" differ\n");
 }
 
-/// One changed region: the new text, with the words that went marked where they stood.
+/// Writes one changed region: the new text, with removed words marked at their old position.
 fn push_words(out: &mut Vec<u8>, old: &[u8], new: &[u8]) {
     let (old_words, new_words) = (words(old), words(new));
     if new_words.is_empty() {
@@ -77,17 +77,17 @@ fn push_words(out: &mut Vec<u8>, old: &[u8], new: &[u8]) {
     let new_ids = interner.intern(&slices(new, &new_words));
     let mut at = 0;
     for change in changes(&old_ids, &new_ids) {
-        let gone = span(&old_words, &change.old);
-        let came = span(&new_words, &change.new);
-        out.extend_from_slice(&new[at..came.start]);
-        push_marked(out, &old[gone], "[-", "-]");
-        push_marked(out, &new[came.clone()], "{+", "+}");
-        at = came.end;
+        let removed = span(&old_words, &change.old);
+        let added = span(&new_words, &change.new);
+        out.extend_from_slice(&new[at..added.start]);
+        push_marked(out, &old[removed], "[-", "-]");
+        push_marked(out, &new[added.clone()], "{+", "+}");
+        at = added.end;
     }
     out.extend_from_slice(&new[at..]);
 }
 
-/// Where the words are.
+/// Returns the ranges of the words.
 fn words(text: &[u8]) -> Vec<Range<usize>> {
     let mut words = Vec::new();
     let mut start = 0;
@@ -105,7 +105,8 @@ fn slices<'t>(text: &'t [u8], words: &[Range<usize>]) -> Vec<&'t [u8]> {
     words.iter().map(|word| &text[word.clone()]).collect()
 }
 
-/// From the first of `run`'s words to its last; an empty run is right behind the word before it.
+/// Returns the range from the first word of `run` to its last. An empty run is right after the
+/// previous word.
 fn span(words: &[Range<usize>], run: &Range<usize>) -> Range<usize> {
     let end = |count: usize| match count {
         0 => 0,
@@ -118,7 +119,7 @@ fn span(words: &[Range<usize>], run: &Range<usize>) -> Range<usize> {
     }
 }
 
-/// Each line of `text` between the marks; line breaks stay outside.
+/// Writes each line of `text` between the marks; line breaks stay outside.
 fn push_marked(out: &mut Vec<u8>, text: &[u8], open: &str, close: &str) {
     for line in super::lines(text) {
         let content = line.strip_suffix(b"\n").unwrap_or(line);

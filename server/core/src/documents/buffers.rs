@@ -1,5 +1,5 @@
-//! Text that is not saved: the rows that follow an editor's dirty documents, and what of it is attached to
-//! the nodes of the history, where it stays.
+//! Unsaved text: rows that follow an editor's dirty documents, and copies attached to nodes of the
+//! history, which are kept.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,34 +15,33 @@ use crate::model::{ContentId, EditorId, Image, Kind, NodeId, RelPath, RootId};
 use crate::store::{self, Durable};
 use crate::worktree::file_state;
 
-/// Typing is compressed for its size on disk while it lasts, not for ever.
-const LEVEL: i32 = 1;
+/// Compression level for text being typed: these rows are short-lived.
+const COMPRESSION_LEVEL: i32 = 1;
 
-/// Whether there is any unsaved text.
+/// Finds out if there is any unsaved text.
 pub(super) const ANY: &str = "SELECT 1 FROM buffer WHERE root = ?1 LIMIT 1";
-pub(super) const HELD: &str =
+pub(super) const ALL_ROWS: &str =
     "SELECT b.path, b.hash, b.base, b.time, e.id, e.name, e.pid, e.started
      FROM buffer b JOIN editor e ON e.id = b.editor WHERE b.root = ?1 ORDER BY b.editor, b.path";
 
-/// The text of a document whose file holds something else.
+/// The text of a document that differs from its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenText {
     pub path: RelPath,
-    /// As it would be saved: in the file's encoding and line endings.
+    /// The text as it would be saved: in the file's encoding and line endings.
     pub text: Vec<u8>,
-    /// The content that it was loaded from or last saved as; None: there was no file.
+    /// The content that was loaded or last saved; None: there was no file.
     pub base: Option<ContentId>,
-    /// The client's own number of it.
+    /// The client's version number of the document.
     pub version: i64,
 }
 
-/// Text that was not saved when a checkpoint was made. What the checkpoint has of the same path is what was
-/// on disk.
+/// Unsaved text at the time of a checkpoint. The checkpoint itself has the text on disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsaved {
     pub path: RelPath,
     pub content: ContentId,
-    /// The content that it was loaded from or last saved as.
+    /// The content that was loaded or last saved.
     pub base: Option<ContentId>,
     /// The editor's name.
     pub editor: String,
@@ -51,18 +50,18 @@ pub struct Unsaved {
     pub removed: usize,
 }
 
-/// Unsaved text of an editor that died.
+/// Unsaved text of an editor that has died.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Orphan {
     pub editor: EditorInfo,
     pub path: RelPath,
     pub base: Option<ContentId>,
     pub content: ContentId,
-    /// When it was last typed into, in microseconds since 1970.
+    /// Time of the last change, in microseconds since 1970.
     pub time: i64,
 }
 
-/// One row of unsaved text, its text aside.
+/// One row of unsaved text, without the text.
 #[derive(Clone, Debug)]
 pub(crate) struct BufferRow {
     pub editor: EditorInfo,
@@ -73,7 +72,7 @@ pub(crate) struct BufferRow {
 }
 
 impl Engine {
-    /// The documents that editors have not saved, also those of dead ones.
+    /// Returns the unsaved documents of all editors, including dead ones.
     pub fn unsaved(&self) -> Result<Vec<(EditorId, RelPath)>> {
         let mut select = self.store.conn.prepare_cached(
             "SELECT editor, path FROM buffer WHERE root = ?1 ORDER BY editor, path",
@@ -82,8 +81,9 @@ impl Engine {
         Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    /// Notes what an editor's document holds, while that is not what its file holds. Made for every pause in
-    /// the typing: one small row, and no bell. `false`: it is hidden by ignore rules, and nothing is kept.
+    /// Stores the text of an editor's document that differs from its file. Called for every pause
+    /// in typing: writes one small row and does not notify watchers. Returns `false` without
+    /// storing if ignore rules hide the file.
     pub fn put_buffer(&mut self, lease: &EditorLease, open: &OpenText) -> Result<bool> {
         let row = file_state::row(&self.store.conn, lease.root, &open.path)?;
         let recorded = row.as_ref().map_or(Image::Absent, |row| row.image);
@@ -92,16 +92,19 @@ impl Engine {
             let limit = Setting::Size(limit);
             return Err(Error::refused(
                 format!("{} is too large to be kept", open.path.display()),
-                format!("files above {limit} are not recorded; `capture.maxFileSize` says so"),
+                format!(
+                    "files above {limit} are not captured; change `capture.maxFileSize` to include them"
+                ),
             ));
         }
         if row.is_none() && self.is_hidden(&open.path) {
             return Ok(false);
         }
-        let text = zstd::bulk::compress(&open.text, LEVEL).map_err(|source| Error::Io {
-            what: "compress a document".into(),
-            source,
-        })?;
+        let text =
+            zstd::bulk::compress(&open.text, COMPRESSION_LEVEL).map_err(|source| Error::Io {
+                what: "compress a document".into(),
+                source,
+            })?;
         self.store.note(true, |conn| {
             ensure(conn, lease)?;
             conn.prepare_cached(
@@ -125,8 +128,9 @@ impl Engine {
         Ok(true)
     }
 
-    /// The document holds what its file holds. Where that ends a wait for a save, it does: `saved`, or the text
-    /// of a restore was shown in it and is there no more, since the user took it back.
+    /// Records that a document now matches its file. This ends a wait for a save in two cases: the
+    /// editor has saved (`saved`), or the user removed the restored text that the document had
+    /// shown.
     pub fn clean_buffer(&mut self, lease: &EditorLease, path: &RelPath, saved: bool) -> Result<()> {
         let held = self
             .store
@@ -140,21 +144,21 @@ impl Engine {
         if held.is_some() {
             self.drop_buffer(lease, path)?;
         }
-        let Some(waits) = self.still_waits(path)? else {
+        let Some(pending) = self.check_pending(path)? else {
             return Ok(());
         };
-        // what another editor shows is not this one's to take back
+        // text shown by another editor is not for this one to undo
         let (own, editors) = (lease.info.pid, self.editors()?);
-        if waits.pid != own && editors.iter().any(|editor| editor.pid == waits.pid) {
+        if pending.pid != own && editors.iter().any(|editor| editor.pid == pending.pid) {
             return Ok(());
         }
-        if saved || held.is_some_and(|time| time > waits.time) {
-            self.settle_pending(path, &PendingChoice::Forget)?;
+        if saved || held.is_some_and(|time| time > pending.time) {
+            self.resolve_pending(path, &PendingChoice::Forget)?;
         }
         Ok(())
     }
 
-    /// The document is closed, or nothing of it is to be kept.
+    /// Removes the stored text of a document that is closed, or need not be kept.
     pub fn drop_buffer(&mut self, lease: &EditorLease, path: &RelPath) -> Result<()> {
         self.store.note(true, |conn| {
             conn.prepare_cached(
@@ -165,13 +169,14 @@ impl Engine {
         })
     }
 
-    /// Text that was not saved when a checkpoint was made, by path.
+    /// Returns the unsaved text at the time of a checkpoint, by path.
     pub fn unsaved_at(&self, node: NodeId) -> Result<Vec<Unsaved>> {
         let _moment = self.store.reading()?;
         Rows::new(&self.store, self.here)?.unsaved(node)
     }
 
-    /// Attaches unsaved text to a checkpoint that was made without it: an agent wrote under a document.
+    /// Attaches unsaved text to an existing checkpoint: an agent wrote to the file of an open
+    /// document.
     pub fn keep_buffers(
         &mut self,
         lease: &EditorLease,
@@ -187,9 +192,9 @@ impl Engine {
         })
     }
 
-    /// Unsaved text that editors of this workspace left when they died, newest first.
+    /// Returns unsaved text of dead editors of this workspace, newest first.
     pub fn orphan_buffers(&self) -> Result<Vec<Orphan>> {
-        let all = held(&self.store.conn, self.here.root)?;
+        let all = buffer_rows(&self.store.conn, self.here.root)?;
         let mut alive = Alive::new(&self.store.dir);
         let mut all: Vec<Orphan> = all
             .into_iter()
@@ -206,8 +211,8 @@ impl Engine {
         Ok(all)
     }
 
-    /// Makes a checkpoint that has what a dead editor left, and forgets it: from then on it is part of the history.
-    /// None: somebody else took it first.
+    /// Creates a checkpoint with the text of a dead editor and removes its row: the text is part of
+    /// the history from then on. Returns None if another process took it first.
     pub fn keep_orphan(&mut self, orphan: &Orphan, label: &str) -> Result<Option<OpenText>> {
         let left = orphan.editor.id;
         if is_alive(&self.store.dir, left) {
@@ -224,7 +229,7 @@ impl Engine {
         Ok(Some(open))
     }
 
-    /// The user does not want what a dead editor left. It is gone for good, unless a checkpoint has it.
+    /// Discards the text of a dead editor. It is lost unless a checkpoint has it.
     pub fn forget(&mut self, orphan: &Orphan) -> Result<()> {
         let (left, root) = (orphan.editor.id, self.here.root);
         if is_alive(&self.store.dir, left) {
@@ -240,7 +245,7 @@ impl Engine {
     }
 }
 
-/// Which editors are alive, each asked for once.
+/// Cache of which editors are alive.
 struct Alive<'a> {
     dir: &'a Path,
     known: BTreeMap<EditorId, bool>,
@@ -258,9 +263,9 @@ impl<'a> Alive<'a> {
     }
 }
 
-/// The unsaved text of a root, alive or not.
-fn held(conn: &Connection, root: RootId) -> Result<Vec<BufferRow>> {
-    let mut select = conn.prepare_cached(HELD)?;
+/// Returns the unsaved text of a root, of live and dead editors.
+fn buffer_rows(conn: &Connection, root: RootId) -> Result<Vec<BufferRow>> {
+    let mut select = conn.prepare_cached(ALL_ROWS)?;
     let rows = select.query_map([root], |r| {
         Ok(BufferRow {
             path: r.get(0)?,
@@ -278,15 +283,15 @@ fn held(conn: &Connection, root: RootId) -> Result<Vec<BufferRow>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Unsaved text that editors at work have.
+/// Returns the unsaved text of live editors.
 pub(crate) fn alive(conn: &Connection, dir: &Path, root: RootId) -> Result<Vec<BufferRow>> {
-    let mut all = held(conn, root)?;
+    let mut all = buffer_rows(conn, root)?;
     let mut alive = Alive::new(dir);
     all.retain(|held| alive.is(held.editor.id));
     Ok(all)
 }
 
-/// The text of one row.
+/// Returns the text of one row.
 pub(crate) fn text_of(
     conn: &Connection,
     root: RootId,
@@ -323,8 +328,8 @@ pub(crate) fn text_of(
     }))
 }
 
-/// Attaches the unsaved text of the editors at work to a node that was just made, where its kind says that
-/// it is the state of a moment.
+/// Attaches the unsaved text of live editors to a new node, if its kind stands for the state of a
+/// moment.
 pub(crate) fn attach(
     conn: &Connection,
     dir: &Path,
@@ -351,7 +356,7 @@ pub(crate) fn attach(
             note(conn, node, &kept)?;
             continue;
         }
-        // what is damaged costs itself, not the checkpoint
+        // damaged text is skipped; the checkpoint is still made
         match text_of(conn, root, held.editor.id, &held.path) {
             Ok(Some(open)) => keep(conn, dir, node, &held.editor, &open)?,
             Ok(None) | Err(Error::Blob { .. }) => {}
@@ -379,20 +384,20 @@ fn keep(
     note(conn, node, &kept)
 }
 
-/// Text that was not saved, as it is attached to a node.
+/// Unsaved text as attached to a node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeptBuffer<'a> {
     pub path: &'a RelPath,
     pub editor: &'a str,
     pub pid: u32,
-    /// Of the store.
+    /// In the store.
     pub content: ContentId,
     pub base: Option<ContentId>,
-    /// What a restore made of it.
+    /// The text that a restore made of it.
     pub made: Option<ContentId>,
 }
 
-/// Attaches a content of the store to a node.
+/// Attaches a stored content to a node.
 fn note(conn: &Connection, node: NodeId, kept: &KeptBuffer<'_>) -> Result<()> {
     conn.prepare_cached(
         "INSERT INTO node_text (node, path, editor, pid, content, base, made) VALUES (?1,?2,?3,?4,?5,?6,?7)
@@ -410,7 +415,8 @@ fn note(conn: &Connection, node: NodeId, kept: &KeptBuffer<'_>) -> Result<()> {
     Ok(())
 }
 
-/// The same of what a restore found in a document, which is newer than what its editor had put.
+/// Attaches the text that a restore found in a document. It replaces the older text from the
+/// editor's row.
 pub(crate) fn note_made(conn: &Connection, node: NodeId, kept: &KeptBuffer<'_>) -> Result<()> {
     conn.prepare_cached(
         "DELETE FROM node_text WHERE node = ?1 AND path = ?2 AND editor = ?3 AND pid = ?4",
@@ -419,7 +425,8 @@ pub(crate) fn note_made(conn: &Connection, node: NodeId, kept: &KeptBuffer<'_>) 
     note(conn, node, kept)
 }
 
-/// What a document of this editor had before a restore, what it went on from, and what the restore made of it.
+/// Returns three contents of an editor's document: before a restore, its base, and the result of
+/// the restore.
 pub(crate) fn kept_of(
     conn: &Connection,
     node: NodeId,
@@ -437,7 +444,7 @@ pub(crate) fn kept_of(
         .optional()?)
 }
 
-/// What is attached to a node, its lines not counted.
+/// Returns the unsaved text attached to a node, without line counts.
 pub(crate) fn node_rows(conn: &Connection, node: NodeId) -> Result<Vec<Unsaved>> {
     let mut select = conn.prepare_cached(
         "SELECT path, editor, content, base FROM node_text WHERE node = ?1 ORDER BY path, editor, pid",
@@ -456,7 +463,7 @@ pub(crate) fn node_rows(conn: &Connection, node: NodeId) -> Result<Vec<Unsaved>>
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The editor behind a row, alive or not.
+/// Returns the editor of a row, live or dead.
 pub(crate) fn editor(conn: &Connection, id: EditorId) -> Result<Option<EditorInfo>> {
     row(conn, id)
 }

@@ -1,5 +1,5 @@
-//! Edits that an agent makes in an editor instead of on disk: recorded as its steps at once, and waiting for the
-//! save as a rewind does that changed an open document.
+//! Edits that an agent makes in an editor instead of on disk. They are recorded as its steps at
+//! once, and wait for a save like a rewind of an open document.
 
 use super::EditorLease;
 use super::pending::{self, NewPending};
@@ -15,29 +15,29 @@ use crate::worktree::disk::DiskEntry;
 use crate::worktree::file_state;
 use crate::worktree::scan::FileState;
 
-/// What an agent did to one open document.
+/// An agent's edit of one open document.
 #[derive(Clone, Debug)]
 pub struct InEditor {
     pub path: RelPath,
-    /// As it would have been saved before, with what the user typed.
+    /// The text that would have been saved before, including the user's typing.
     pub before: Vec<u8>,
-    /// As it would be saved now.
+    /// The text that would be saved now.
     pub after: Vec<u8>,
 }
 
 impl Engine {
-    /// Refuses where what stands at one of these paths cannot be recorded before it is destroyed.
-    pub fn can_be_kept(&self, paths: &[RelPath]) -> Result<()> {
+    /// Returns an error if the current state of a path cannot be recorded before it is overwritten.
+    pub fn check_recordable(&self, paths: &[RelPath]) -> Result<()> {
         let excluding = self.root.excluding();
         for path in paths {
             let recorded = file_state::row(&self.store.conn, self.here.root, path)?.is_some();
             let excluded = || excluding.as_ref().is_some_and(|all| all.holds(path));
-            let why = match self.look_known(path)?.image {
+            let why = match self.disk_entry(path)?.image {
                 Image::Opaque(Opaque::TooLarge) => "is too large to be recorded",
-                Image::Opaque(Opaque::Unreadable) => "cannot be read, and so not recorded",
-                Image::Opaque(Opaque::Special) => "is no regular file, and cannot be recorded",
+                Image::Opaque(Opaque::Unreadable) => "cannot be read or recorded",
+                Image::Opaque(Opaque::Special) => "is not a regular file and cannot be recorded",
                 Image::File { .. } | Image::Symlink { .. } if !recorded && excluded() => {
-                    "is excluded by your settings, and not recorded"
+                    "is excluded by your settings and not recorded"
                 }
                 _ => continue,
             };
@@ -49,8 +49,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Those of these paths that the history knows, or would take up by itself.
-    pub fn belonging(&self, paths: Vec<RelPath>) -> Result<Vec<RelPath>> {
+    /// Returns the paths that are recorded, or would be captured.
+    pub fn captured_paths(&self, paths: Vec<RelPath>) -> Result<Vec<RelPath>> {
         let mut own = Vec::new();
         for path in paths {
             let row = file_state::row(&self.store.conn, self.here.root, &path)?;
@@ -61,8 +61,11 @@ impl Engine {
         Ok(own)
     }
 
-    /// The edits that are recorded, and the paths that the settings exclude.
-    fn apart<'e>(&self, edits: &'e [InEditor]) -> Result<(Vec<&'e InEditor>, Vec<RelPath>)> {
+    /// Splits edits into recorded ones and paths that the settings exclude.
+    fn split_excluded<'e>(
+        &self,
+        edits: &'e [InEditor],
+    ) -> Result<(Vec<&'e InEditor>, Vec<RelPath>)> {
         let Some(excluding) = self.root.excluding() else {
             return Ok((edits.iter().collect(), Vec::new()));
         };
@@ -78,8 +81,8 @@ impl Engine {
         Ok((own, excluded))
     }
 
-    /// Takes in a call whose edits stand in an editor and not on disk. What the user had typed before it is
-    /// the user's; a file that does not exist yet is found when it is saved.
+    /// Records a call whose edits are in an editor and not on disk. Text typed before the call is
+    /// attributed to the user. A file that does not exist yet is recorded when it is saved.
     pub fn record_in_editor(
         &mut self,
         lease: &EditorLease,
@@ -91,36 +94,36 @@ impl Engine {
         let _lock = lock.ok_or_else(|| {
             Error::refused(
                 "a rewind is under way and did not end within 2 s",
-                "the edit stands in the editor; it is recorded as yours when it is saved",
+                "the edit stays in the editor and will be recorded as yours when you save it",
             )
         })?;
         if self.head()?.is_none() {
-            self.look_unlocked()?;
+            self.record_changes_unlocked()?;
         }
-        let (edits, excluded) = self.apart(edits)?;
-        let looks = edits.iter().map(|edit| self.look_known(&edit.path));
-        let looks = looks.collect::<Result<Vec<DiskEntry>>>()?;
-        let node = self.settle(AFTER, looks, |txn, looks| {
+        let (edits, excluded) = self.split_excluded(edits)?;
+        let entries = edits.iter().map(|edit| self.disk_entry(&edit.path));
+        let entries = entries.collect::<Result<Vec<DiskEntry>>>()?;
+        let node = self.notifying_txn(AFTER, entries, |txn, entries| {
             let (row, _) = reported(txn, e, call)?;
             let Some(row) = row else { return Ok(None) };
             let seq = calls::record_event(txn.conn, e, row.session, row.turn, Some(row.id))?;
-            let sure =
+            let certain =
                 record_scan::by_call(row.session, row.id, Certainty::Certain, Certainty::Certain);
             let (mut steps, mut places) = (Vec::new(), Vec::new());
             let mut coverage = Coverage::default();
             for path in &excluded {
                 coverage.note(path.bytes(), Reason::Excluded, EXCLUDED);
             }
-            for (edit, look) in edits.iter().zip(&looks) {
-                match txn.in_editor(edit, look, sure)? {
+            for (edit, entry) in edits.iter().zip(&entries) {
+                match txn.editor_transition(edit, entry, certain)? {
                     Some(step) => {
                         steps.push(step);
-                        places.push((&edit.path, look.image));
+                        places.push((&edit.path, entry.image));
                     }
                     None => coverage.note(
                         edit.path.bytes(),
                         Reason::Failed,
-                        "not a file yet; found when it is saved",
+                        "not a file yet; captured when it is saved",
                     ),
                 }
             }
@@ -129,13 +132,13 @@ impl Engine {
                 call: row.id,
                 session: row.session,
             };
-            let cause = ScanContext {
-                situation: calls::Observation::AtEndOf(own),
+            let context = ScanContext {
+                observation: calls::Observation::AtEndOf(own),
                 ..ScanContext::between()
             };
             let generation = file_state::next_generation(txn.conn, txn.here.root)?;
             let news = !coverage.items.is_empty();
-            let node = txn.record(&steps, &cause, &coverage, news, generation)?;
+            let node = txn.record(&steps, &context, &coverage, news, generation)?;
             for (step, (path, disk)) in steps.iter().zip(places) {
                 let Some(after) = &step.after else { continue };
                 if after.image == disk {
@@ -160,37 +163,38 @@ impl Engine {
 }
 
 impl WriteTxn<'_> {
-    /// The agent's part of what became of a document, once the record has what was there before it.
-    fn in_editor(
+    /// Returns the agent's transition of a document, after recording the text before it.
+    fn editor_transition(
         &self,
         edit: &InEditor,
-        look: &DiskEntry,
-        sure: Attribution,
+        entry: &DiskEntry,
+        certain: Attribution,
     ) -> Result<Option<Transition>> {
-        let Image::File { mode, .. } = look.image else {
+        let Image::File { mode, .. } = entry.image else {
             return Ok(None);
         };
         let root = self.here.root;
         let row = file_state::get(self.conn, root, &edit.path)?;
-        let waits = row.as_ref().zip(self.pending.get(&edit.path));
-        let waits = waits.is_some_and(|(row, p)| p.wanted == row.image && p.disk == look.image);
+        let waiting = row.as_ref().zip(self.pending.get(&edit.path));
+        let waiting =
+            waiting.is_some_and(|(row, p)| p.wanted == row.image && p.disk == entry.image);
         let known = row.as_ref().map_or(Image::Absent, |row| row.image);
-        if !waits && known != look.image && self.keep_seen(&edit.path, look, &known)? {
-            self.between(
+        if !waiting && known != entry.image && self.store_entry(&edit.path, entry, &known)? {
+            self.record_between(
                 &edit.path,
                 row.as_ref(),
-                look.image,
-                look,
+                entry.image,
+                entry,
                 Attribution::USER,
             )?;
         }
         let row = file_state::get(self.conn, root, &edit.path)?;
         let before = self.image(mode, &edit.before, row.as_ref())?;
-        let again = row.as_ref().filter(|row| row.image != before);
-        let again = again.map(|row| self.put_back(&edit.path, row, before));
-        let row = again.transpose()?.flatten().or(row);
+        let withdrawn = row.as_ref().filter(|row| row.image != before);
+        let withdrawn = withdrawn.map(|row| self.put_back(&edit.path, row, before));
+        let row = withdrawn.transpose()?.flatten().or(row);
         if row.as_ref().is_none_or(|row| row.image != before) {
-            self.between(&edit.path, row.as_ref(), before, look, Attribution::USER)?;
+            self.record_between(&edit.path, row.as_ref(), before, entry, Attribution::USER)?;
         }
         let row = file_state::get(self.conn, root, &edit.path)?;
         let after = self.image(mode, &edit.after, row.as_ref())?;
@@ -198,8 +202,8 @@ impl WriteTxn<'_> {
             &edit.path,
             row.as_ref(),
             after,
-            look,
-            sure,
+            entry,
+            certain,
             0,
         )))
     }

@@ -1,4 +1,4 @@
-//! Documents of files that another process restored beneath them: what they are to hold then.
+//! Updates documents whose file another process restored.
 
 use super::buffers::OpenText;
 use super::pending::Pending;
@@ -8,36 +8,37 @@ use crate::merge::{Favor, is_text, merge3};
 use crate::model::ContentId;
 use crate::worktree::file_state;
 
-/// What becomes of a document.
+/// Result for a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Followed {
-    /// It goes on from what the file holds, or waits for its own save.
+    /// It is based on the file's current content, or waits for its own save.
     Stays,
-    /// This text, with what was typed; and what it goes on from then.
+    /// The merged text, and its new base.
     Becomes(Vec<u8>, ContentId),
-    /// What was typed stands where the restore changed something.
+    /// The typed text conflicts with the restore.
     Collides,
 }
 
 impl Engine {
-    /// What an open text becomes where its file holds a recorded state that it does not go on from.
+    /// Returns the new text of a document whose file has a recorded state other than the document's
+    /// base.
     pub fn follow(&self, open: &OpenText) -> Result<Followed> {
         let (conn, root) = (&self.store.conn, self.here.root);
-        let look = self.look_held(&open.path)?;
+        let entry = self.disk_entry_with_text(&open.path)?;
         let row = file_state::get(conn, root, &open.path)?;
-        let recorded = row.is_some_and(|row| row.image == look.image);
-        let waits = Pending::of(conn, root)?.get(&open.path).is_some();
-        let (Some(now), Some(bytes), Some(base)) = (look.image.content(), &look.bytes, open.base)
+        let recorded = row.is_some_and(|row| row.image == entry.image);
+        let waiting = Pending::of(conn, root)?.get(&open.path).is_some();
+        let (Some(now), Some(bytes), Some(base)) = (entry.image.content(), &entry.bytes, open.base)
         else {
             return Ok(Followed::Stays);
         };
-        if waits || !recorded || base == now || !is_text(bytes) || *bytes == open.text {
+        if waiting || !recorded || base == now || !is_text(bytes) || *bytes == open.text {
             return Ok(Followed::Stays);
         }
         if ContentId::of(&open.text) == base {
             return Ok(Followed::Becomes(bytes.clone(), now));
         }
-        // one that no checkpoint ever saw: nothing says what was typed
+        // no checkpoint has the base, so the typed part is unknown
         let Ok(from) = self.content(&base) else {
             return Ok(Followed::Collides);
         };

@@ -1,6 +1,7 @@
-//! Language servers at work on the store, and what they hold that is on no disk yet. Owns who is there
-//! (`attach`), their unsaved text (`buffers`), files that wait for a save (`pending`), what comes back that
-//! was not saved (`again`), and what others ask of them (`requests`); how a document is changed is theirs.
+//! Language servers attached to the store, and their text that is not on disk. Owns the attached
+//! editors (`attach`), their unsaved text (`buffers`), files that wait for a save (`pending`), text
+//! that is saved after it was withdrawn (`withdrawn`), and requests from other processes
+//! (`requests`). How a document is changed is up to the language servers.
 
 mod buffers;
 mod edits;
@@ -25,7 +26,7 @@ pub use buffers::{OpenText, Orphan, Unsaved};
 pub use edits::InEditor;
 pub use follow::Followed;
 pub use pending::{PendingChoice, PendingOutcome, PendingSave};
-pub(crate) use requests::{HAND_OVER, in_the_way, named, only_one};
+pub(crate) use requests::{ACCEPT_TIMEOUT, in_the_way, named, single_holder};
 pub use requests::{Handed, RequestOutcome};
 
 use crate::engine::Engine;
@@ -36,18 +37,18 @@ use crate::store::{self, Durable, Lock, Store};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EditorInfo {
     pub id: EditorId,
-    /// What the client calls itself: `Helix`, `Visual Studio Code`.
+    /// The client's own name: `Helix`, `Visual Studio Code`.
     pub name: String,
-    /// Of the language server.
+    /// Process id of the language server.
     pub pid: u32,
     /// Microseconds since 1970.
     pub started: i64,
 }
 
-/// What has happened to a store, at a glance: anything that differs is news.
+/// Newest ids of a store. Any difference means that something was committed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct News {
-    /// Changes with every commit of another connection; says nothing between two engines.
+    /// Changes with every commit of another connection. Not comparable between two engines.
     pub data_version: i64,
     pub node: Option<NodeId>,
     pub operation: Option<OpId>,
@@ -55,8 +56,9 @@ pub struct News {
     pub event: Option<i64>,
 }
 
-/// A language server's place among the editors. Dropping it leaves: its unsaved text is forgotten then,
-/// files that wait for a save go on waiting. If the process dies instead, the text stays for the next.
+/// Registration of a language server. Dropping it unregisters: its unsaved text is removed, and
+/// files that wait for a save keep waiting. If the process dies instead, the text stays for the
+/// next editor.
 #[derive(Debug)]
 pub struct EditorLease {
     pub(crate) info: EditorInfo,
@@ -77,7 +79,7 @@ impl EditorLease {
 
 impl Drop for EditorLease {
     fn drop(&mut self) {
-        // who died has no time for this, and what cannot be removed is seen to be left over
+        // a dead process skips this; whatever cannot be removed is cleaned up as left over later
         let leave = || -> Result<()> {
             if !Store::exists(&self.dir)? {
                 return Ok(());
@@ -92,7 +94,7 @@ impl Drop for EditorLease {
 }
 
 impl Engine {
-    /// Takes a place among the editors of this workspace.
+    /// Registers an editor of this workspace.
     pub fn attach_editor(&mut self, name: &str) -> Result<EditorLease> {
         let (dir, root) = (self.store.dir.clone(), self.here.root);
         store::make_private_dir(&dir.join("editors"))?;
@@ -110,10 +112,15 @@ impl Engine {
                 params![root, name, pid, started],
             )?;
             let id = EditorId(conn.last_insert_rowid());
-            // before anybody can see the row: without the lock it would be taken for left over
+            // before the row is visible to others: without the lock it would count as left over
             let lock = store::lock(&lock_file(&dir, id), true, Duration::from_secs(1))?;
-            let taken = || Error::refused("an editor's lock is taken", "try again in a moment");
-            Ok((id, lock.ok_or_else(taken)?))
+            let is_taken = || {
+                Error::refused(
+                    "another process holds the lock of this editor",
+                    "try again in a moment",
+                )
+            };
+            Ok((id, lock.ok_or_else(is_taken)?))
         })?;
         for editor in left {
             std::fs::remove_file(lock_file(&dir, editor)).ok();
@@ -131,15 +138,15 @@ impl Engine {
         })
     }
 
-    /// The language servers at work on this workspace.
+    /// Returns the live language servers of this workspace.
     pub fn editors(&self) -> Result<Vec<EditorInfo>> {
         let mut all = rows(&self.store.conn, self.here.root)?;
         all.retain(|editor| is_alive(&self.store.dir, editor.id));
         Ok(all)
     }
 
-    /// Whether anything was committed since the last time this engine was asked, and what is newest. Three
-    /// look-ups: made for asking whenever the bell rings.
+    /// Returns the newest ids, to compare with the last call on this engine. Three lookups, meant
+    /// for every notification.
     pub fn news(&self) -> Result<News> {
         let conn = &self.store.conn;
         let newest = |sql: &str| -> Result<Option<i64>> {
@@ -153,7 +160,8 @@ impl Engine {
         })
     }
 
-    /// The file that is written after every commit that others may want to hear of.
+    /// Returns the path of the file that is written after every commit that watchers may care
+    /// about.
     pub fn bell(&self) -> PathBuf {
         self.store.bell()
     }
@@ -193,7 +201,7 @@ fn row(conn: &Connection, id: EditorId) -> Result<Option<EditorInfo>> {
         .optional()?)
 }
 
-/// Removes an editor with all that hangs on it.
+/// Removes an editor with all its rows.
 fn remove(conn: &Connection, id: EditorId) -> Result<()> {
     for sql in [
         "DELETE FROM buffer WHERE editor = ?1",
@@ -205,7 +213,7 @@ fn remove(conn: &Connection, id: EditorId) -> Result<()> {
     Ok(())
 }
 
-/// The row of a lease, which a `clear` may have taken away.
+/// Restores the row of a lease, which `clear` may have removed.
 fn ensure(conn: &Connection, lease: &EditorLease) -> Result<()> {
     let i = &lease.info;
     conn.prepare_cached(
@@ -219,7 +227,7 @@ fn lock_file(dir: &std::path::Path, id: EditorId) -> PathBuf {
     dir.join("editors").join(format!("{}.lock", id.0))
 }
 
-/// Whether the language server still holds its lock. What cannot be told counts as alive: then its text is
+/// True if the language server still holds its lock. Also true in case of doubt: its text is then
 /// left to it.
 fn is_alive(dir: &std::path::Path, id: EditorId) -> bool {
     let path = lock_file(dir, id);

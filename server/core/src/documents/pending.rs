@@ -1,5 +1,5 @@
-//! Files that wait for a save: the record has the outcome of a restore, an editor shows it, and the disk
-//! still holds what was there before. As long as it does, a look at the disk sees the outcome.
+//! Files that wait for a save: the record has the outcome of a restore, an editor shows it, and the
+//! disk still has the old content. Until then, scans treat the disk as if it had the outcome.
 
 use std::collections::BTreeSet;
 
@@ -26,41 +26,41 @@ use crate::worktree::scan::FileState;
 pub struct PendingSave {
     pub(crate) id: i64,
     pub path: RelPath,
-    /// What made it wait; None: an agent's edit in the editor.
+    /// The operation that made it wait; None: an agent's edit in the editor.
     pub operation: Option<OpId>,
-    /// What is on disk.
+    /// The image on disk.
     pub disk: Image,
-    /// What the record has.
+    /// The image in the record.
     pub wanted: Image,
-    /// The name of the editor that has it open, or had it.
+    /// The name of the editor that has, or had, the file open.
     pub editor: String,
-    /// Of its language server.
+    /// Process id of its language server.
     pub pid: u32,
     /// Microseconds since 1970.
     pub time: i64,
 }
 
-/// What is to become of a file that waits for a save and will not be saved.
+/// Choice for a pending save that will not happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PendingChoice {
-    /// Write the outcome to the disk after all; or this text, which is the user's edit of it.
+    /// Write the outcome to disk, or this text, which is the user's edit of it.
     WriteNow(Option<Vec<u8>>),
-    /// The user does not want it: the disk stays as it is, and what the restore had moved is as it was.
+    /// Discard the outcome: the disk stays as it is, and the restore's moves are reversed.
     Forget,
 }
 
-/// What became of it.
+/// Result of resolving a pending save.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PendingOutcome {
-    /// Nothing waits there: it was saved or written over meanwhile.
+    /// Nothing is pending: the file was saved or overwritten meanwhile.
     Nothing,
     Done {
-        /// The node that was made of it, if one was.
+        /// The node that was made, if any.
         node: Option<NodeId>,
     },
 }
 
-/// The files of a root that wait for a save: mostly none.
+/// The pending saves of a root, usually none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pending(FxHashMap<RelPath, PendingSave>);
 
@@ -71,7 +71,7 @@ impl Pending {
     }
 
     pub(crate) fn get(&self, path: &RelPath) -> Option<&PendingSave> {
-        // the empty table is asked for every file of a scan
+        // called for every file of a scan
         if self.0.is_empty() {
             None
         } else {
@@ -79,17 +79,17 @@ impl Pending {
         }
     }
 
-    /// What a look shows to who compares it with the record: while the disk waits for a save, that it was
-    /// saved. The one place where what is on disk is taken for something else.
-    pub(crate) fn overlay(&self, path: &RelPath, known: Image, look: &mut DiskEntry) -> bool {
-        let waits = self
+    /// Replaces a disk entry by the recorded image while the path waits for a save. This is the
+    /// only place where the disk counts as different from what it holds.
+    pub(crate) fn overlay(&self, path: &RelPath, known: Image, entry: &mut DiskEntry) -> bool {
+        let waiting = self
             .get(path)
-            .is_some_and(|p| p.wanted == known && p.disk == look.image);
-        if waits {
-            look.image = known;
-            look.bytes = None;
+            .is_some_and(|p| p.wanted == known && p.disk == entry.image);
+        if waiting {
+            entry.image = known;
+            entry.bytes = None;
         }
-        waits
+        waiting
     }
 }
 
@@ -114,7 +114,7 @@ fn all(conn: &Connection, root: RootId) -> Result<Vec<PendingSave>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// A new one, which takes the place of an older one of the path.
+/// A new pending save. It replaces an older one of the same path.
 pub(crate) struct NewPending<'a> {
     pub path: &'a RelPath,
     pub operation: Option<OpId>,
@@ -142,14 +142,14 @@ pub(crate) fn put(conn: &Connection, root: RootId, new: &NewPending<'_>) -> Resu
     Ok(())
 }
 
-/// What waits for a save at a path is over: the file was saved, or the record moved on.
+/// Ends the wait at a path: the file was saved, or the record has changed.
 pub(crate) fn done(conn: &Connection, root: RootId, path: &RelPath) -> Result<()> {
     conn.prepare_cached("DELETE FROM pending_save WHERE root = ?1 AND path = ?2")?
         .execute(params![root, path])?;
     Ok(())
 }
 
-/// As `done`, for this very one.
+/// Ends this wait only.
 pub(crate) fn saved(conn: &Connection, id: i64) -> Result<()> {
     conn.prepare_cached("DELETE FROM pending_save WHERE id = ?1")?
         .execute([id])?;
@@ -157,9 +157,9 @@ pub(crate) fn saved(conn: &Connection, id: i64) -> Result<()> {
 }
 
 impl WriteTxn<'_> {
-    /// Records that the outcome at a path was never saved: what the disk holds is in force again, as it was, and
-    /// its lines are whose they were. The node of it, and the row as it is by then.
-    pub(crate) fn take_back(
+    /// Records that the outcome at a path was never saved: the edits of the disk's content are in
+    /// force again, with their authors. Returns the node and the new row.
+    pub(crate) fn withdraw_outcome(
         &self,
         row: &FileState,
         p: &PendingSave,
@@ -171,7 +171,7 @@ impl WriteTxn<'_> {
             Some(file) => file,
             None => file_state::identify(conn, &p.path, row.since)?,
         };
-        let moved = moved_back(conn, file, head, p)?;
+        let set_delta = set_delta_to_disk(conn, file, head, p)?;
         let none = Coverage::default();
         let label = Some(super::withdrawn::NOT_SAVED);
         let node = self.node(Kind::External, None, None, None, label, &none)?;
@@ -190,9 +190,9 @@ impl WriteTxn<'_> {
             provisional: false,
             made_dirs: 0,
         };
-        match moved {
+        match set_delta {
             Some((out, back)) => history::insert_restore(conn, head, &change, &out, &back)?,
-            // what is on disk was never a state of its own
+            // the content on disk was never a recorded state
             None => history::insert_edit(conn, Some(head), &change)?,
         };
         saved(conn, p.id)?;
@@ -208,67 +208,69 @@ impl WriteTxn<'_> {
         Ok((node, row))
     }
 
-    /// An editor says that it saved a file that waits for that: it holds the outcome, or what the user made of it.
-    fn saved_by_user(&self, path: &RelPath, look: &DiskEntry) -> Result<()> {
+    /// Handles an editor's report that it saved a pending file. The file has the outcome, or the
+    /// user's edit of it.
+    fn saved_by_user(&self, path: &RelPath, entry: &DiskEntry) -> Result<()> {
         let (conn, root) = (self.conn, self.here.root);
         let row = file_state::get(conn, root, path)?;
-        let waits = row.as_ref().zip(self.pending.get(path));
-        let Some((known, p)) = waits.filter(|(known, p)| p.wanted == known.image) else {
+        let waiting = row.as_ref().zip(self.pending.get(path));
+        let Some((known, p)) = waiting.filter(|(known, p)| p.wanted == known.image) else {
             return Ok(());
         };
-        if look.image == p.wanted {
-            self.news.set(true);
+        if entry.image == p.wanted {
+            self.notify.set(true);
             return written(conn, root, path);
         }
-        let is_file = matches!(look.image, Image::File { .. });
-        if look.image == p.disk || !is_file || calls::reserved(conn, root, path)?.is_some() {
+        let is_file = matches!(entry.image, Image::File { .. });
+        if entry.image == p.disk || !is_file || calls::reserved(conn, root, path)?.is_some() {
             return Ok(());
         }
-        if !self.keep_seen(path, look, &known.image)? {
+        if !self.store_entry(path, entry, &known.image)? {
             return Ok(());
         }
         let mut known = known.clone();
-        if self.goes_on_from_disk(p, look.image)? {
-            known = self.take_back(&known, p, None)?.1;
+        if self.is_based_on_disk(p, entry.image)? {
+            known = self.withdraw_outcome(&known, p, None)?.1;
         }
-        self.between(path, Some(&known), look.image, look, Attribution::USER)?;
+        self.record_between(path, Some(&known), entry.image, entry, Attribution::USER)?;
         Ok(())
     }
 
-    /// Whether somebody wrote this over what the disk held, and not over the outcome of the restore: as with the
-    /// editor's own undo. It is that of the two which it is nearer to, by lines.
-    pub(crate) fn goes_on_from_disk(&self, p: &PendingSave, written: Image) -> Result<bool> {
-        self.is_nearer(written, p.disk, p.wanted)
+    /// True if this text was written over the disk's old content rather than over the outcome, for
+    /// example after the editor's undo. Decided by which of the two has fewer differing lines.
+    pub(crate) fn is_based_on_disk(&self, p: &PendingSave, written: Image) -> Result<bool> {
+        self.is_closer(written, p.disk, p.wanted)
     }
 
-    /// Whether a text is nearer to one than to another, by lines.
-    pub(super) fn is_nearer(&self, written: Image, to: Image, than: Image) -> Result<bool> {
+    /// True if a text is closer to `to` than to `than`, by lines.
+    pub(super) fn is_closer(&self, written: Image, to: Image, than: Image) -> Result<bool> {
         let bytes = |image: Image| -> Result<Vec<u8>> {
             let content = image.content();
             let read = content.map(|content| crate::store::get(self.conn, self.dir, &content));
             Ok(read.transpose()?.unwrap_or_default())
         };
-        Ok(nearer(&bytes(written)?, &bytes(to)?, &bytes(than)?))
+        Ok(closer(&bytes(written)?, &bytes(to)?, &bytes(than)?))
     }
 
-    /// Before somebody's work on what the disk held: that the outcome of a restore was never saved is recorded,
-    /// so that the work begins where it began. The row as it is by then.
-    pub(crate) fn not_saved(
+    /// Prepares for a change that starts from the disk's content: records that the outcome was
+    /// never saved. Returns the new row.
+    pub(crate) fn withdraw_if_waiting(
         &self,
         path: &RelPath,
         row: Option<FileState>,
     ) -> Result<Option<FileState>> {
-        let waits = row.as_ref().zip(self.pending.get(path));
-        let Some((known, p)) = waits.filter(|(known, p)| p.wanted == known.image) else {
+        let waiting = row.as_ref().zip(self.pending.get(path));
+        let Some((known, p)) = waiting.filter(|(known, p)| p.wanted == known.image) else {
             return Ok(row);
         };
-        self.take_back(known, p, None).map(|(_, row)| Some(row))
+        self.withdraw_outcome(known, p, None)
+            .map(|(_, row)| Some(row))
     }
 }
 
-/// The edits to take out of force and to put back so that a file is what the disk holds still: the newest
-/// recorded state that is just that. None: there is none.
-fn moved_back(
+/// Returns the edits to take out and to put back so that the file is what the disk has: the newest
+/// recorded state equal to it. Returns None if there is none.
+fn set_delta_to_disk(
     conn: &Connection,
     file: FileId,
     head: NodeId,
@@ -280,18 +282,18 @@ fn moved_back(
         state.as_ref().is_some_and(same)
     };
     let now = history::in_force(&ancestry, file, head)?;
-    let mut then = None;
+    let mut target = None;
     for (change, _) in history::changes_with_sets(conn, file)?.into_iter().rev() {
         if on_disk(&change.after) && ancestry.is_ancestor(change.node, head)? {
-            then = Some(history::in_force(&ancestry, file, change.node)?);
+            target = Some(history::in_force(&ancestry, file, change.node)?);
             break;
         }
     }
     let base = history::version(conn, file, SetHash::EMPTY)?;
-    let then = then.or_else(|| on_disk(&base.flatten()).then(BTreeSet::new));
-    Ok(then.filter(|then| *then != now).map(|then| {
-        let of = |a: &BTreeSet<_>, b: &BTreeSet<_>| a.difference(b).copied().collect();
-        (of(&now, &then), of(&then, &now))
+    let target = target.or_else(|| on_disk(&base.flatten()).then(BTreeSet::new));
+    Ok(target.filter(|target| *target != now).map(|target| {
+        let difference = |a: &BTreeSet<_>, b: &BTreeSet<_>| a.difference(b).copied().collect();
+        (difference(&now, &target), difference(&target, &now))
     }))
 }
 
@@ -300,47 +302,47 @@ fn nothing_recorded() -> Error {
 }
 
 impl Engine {
-    /// Files that wait for a save, oldest first.
+    /// Returns the files that wait for a save, oldest first.
     pub fn pending_saves(&self) -> Result<Vec<PendingSave>> {
         all(&self.store.conn, self.here.root)
     }
 
-    /// A look at a path as the record sees it: over what waits for a save.
+    /// Reads a path as the record expects it, with pending saves applied.
     pub(crate) fn look_at(&self, path: &RelPath) -> Result<DiskEntry> {
-        let mut look = self.look_held(path)?;
+        let mut entry = self.disk_entry_with_text(path)?;
         let pending = Pending::of(&self.store.conn, self.here.root)?;
         if let Some(p) = pending.get(path)
-            && pending.overlay(path, p.wanted, &mut look)
+            && pending.overlay(path, p.wanted, &mut entry)
         {
-            look.bytes = p.wanted.content().map(|c| self.content(&c)).transpose()?;
+            entry.bytes = p.wanted.content().map(|c| self.content(&c)).transpose()?;
         }
-        Ok(look)
+        Ok(entry)
     }
 
-    /// What waits for a save at a path, once the disk was looked at: an editor that saved, or saved something
-    /// else over it, ends the wait.
-    pub fn still_waits(&mut self, path: &RelPath) -> Result<Option<PendingSave>> {
+    /// Returns the pending save at a path after checking the disk. If an editor has saved, or saved
+    /// something else over it, the wait ends.
+    pub fn check_pending(&mut self, path: &RelPath) -> Result<Option<PendingSave>> {
         if self.waiting(path)?.is_none() {
             self.saved_again(path)?;
             return Ok(None);
         }
         let lock = self.quiet_lock(Self::RESTORE_WAIT)?;
         let _lock = lock.ok_or_else(busy)?;
-        let look = self.look_known(path)?;
-        self.settle_found(BEFORE, look, |txn, look| txn.saved_by_user(path, &look))?;
+        let entry = self.disk_entry(path)?;
+        self.quiet_txn(BEFORE, entry, |txn, entry| txn.saved_by_user(path, &entry))?;
         self.waiting(path)
     }
 
-    /// Files that wait for the save of an editor that is not there any more, oldest first.
-    pub fn left_waiting(&self) -> Result<Vec<PendingSave>> {
-        let there = self.editors()?;
+    /// Returns the files that wait for an editor that is gone, oldest first.
+    pub fn orphaned_saves(&self) -> Result<Vec<PendingSave>> {
+        let live = self.editors()?;
         let mut all = self.pending_saves()?;
-        all.retain(|p| !there.iter().any(|e| e.pid == p.pid && e.name == p.editor));
+        all.retain(|p| !live.iter().any(|e| e.pid == p.pid && e.name == p.editor));
         Ok(all)
     }
 
-    /// Ends the wait for a save that will not come: the document was closed, or its editor died.
-    pub fn settle_pending(
+    /// Resolves a pending save that will not happen: the document was closed, or its editor died.
+    pub fn resolve_pending(
         &mut self,
         path: &RelPath,
         how: &PendingChoice,
@@ -354,18 +356,18 @@ impl Engine {
     fn forget_pending(&mut self, path: &RelPath) -> Result<PendingOutcome> {
         let lock = self.quiet_lock(Self::RESTORE_WAIT)?;
         let _lock = lock.ok_or_else(busy)?;
-        let look = self.look_known(path)?;
-        let node = self.settle(BEFORE, look, |txn, look| {
-            let waits = txn.pending.get(path).filter(|p| p.disk == look.image);
+        let entry = self.disk_entry(path)?;
+        let node = self.notifying_txn(BEFORE, entry, |txn, entry| {
+            let waiting = txn.pending.get(path).filter(|p| p.disk == entry.image);
             let row = file_state::get(txn.conn, txn.here.root, path)?;
-            let Some((p, row)) = waits.zip(row).filter(|(p, row)| p.wanted == row.image) else {
+            let Some((p, row)) = waiting.zip(row).filter(|(p, row)| p.wanted == row.image) else {
                 return Ok(None);
             };
-            let (node, _) = txn.take_back(&row, p, look.stat)?;
+            let (node, _) = txn.withdraw_outcome(&row, p, entry.stat)?;
             Ok(Some(node))
         })?;
         if node.is_none() {
-            // saved or written over: the look takes that in
+            // saved or overwritten: a scan records that
             self.look_if_waiting(path)?;
         }
         Ok(match node {
@@ -376,12 +378,12 @@ impl Engine {
 
     fn look_if_waiting(&mut self, path: &RelPath) -> Result<()> {
         if self.waiting(path)?.is_some() {
-            self.look_unlocked()?;
+            self.record_changes_unlocked()?;
         }
         Ok(())
     }
 
-    /// What waits at this path.
+    /// Returns the pending save at a path.
     pub(crate) fn waiting(&self, path: &RelPath) -> Result<Option<PendingSave>> {
         let all = Pending::of(&self.store.conn, self.here.root)?;
         Ok(all.get(path).cloned())
@@ -392,7 +394,7 @@ impl Engine {
         let _lock = lock.ok_or_else(busy)?;
         self.refresh()?;
         self.recover_locked()?;
-        self.look_unlocked()?;
+        self.record_changes_unlocked()?;
         let Some(p) = self.waiting(path)? else {
             return Ok(PendingOutcome::Nothing);
         };
@@ -420,15 +422,16 @@ impl Engine {
             size,
         };
         self.save_now(&p, to)?;
-        self.look_unlocked()?;
+        self.record_changes_unlocked()?;
         let node = self.head()?.filter(|head| before != Some(*head));
         Ok(PendingOutcome::Done { node })
     }
 }
 
 impl Engine {
-    /// What is to be written of a text that an editor had where a restore waits for its save: one that never came to
-    /// show the outcome has it merged in. Where they collide, what was typed stays.
+    /// Returns the text to write for an editor's text while a restore waits for its save. If the
+    /// text does not include the outcome yet, the outcome is merged in. On conflict the typed text
+    /// wins.
     fn with_outcome(&self, p: &PendingSave, text: &[u8]) -> Result<Vec<u8>> {
         let bytes = |image: Image| -> Result<Vec<u8>> {
             let content = image.content();
@@ -436,30 +439,30 @@ impl Engine {
             Ok(read.unwrap_or_default())
         };
         let (disk, wanted) = (bytes(p.disk)?, bytes(p.wanted)?);
-        if nearer(text, &disk, &wanted) {
+        if closer(text, &disk, &wanted) {
             return Ok(merge3(&disk, text, &wanted, Favor::Ours).bytes);
         }
         Ok(text.to_vec())
     }
 }
 
-/// Whether a text is nearer to one than to another, by lines.
-fn nearer(text: &[u8], to: &[u8], than: &[u8]) -> bool {
-    let far = |from: &[u8]| {
+/// True if a text is closer to `to` than to `than`, by lines.
+fn closer(text: &[u8], to: &[u8], than: &[u8]) -> bool {
+    let distance = |from: &[u8]| {
         let (added, removed, _) = crate::diff::count(from, text);
         added + removed
     };
-    far(to) < far(than)
+    distance(to) < distance(than)
 }
 
 pub(super) fn busy() -> Error {
     Error::refused(
-        "another rewind is under way, or a capture that does not end",
+        "another rewind or a long capture is under way",
         "try again in a moment",
     )
 }
 
-/// The disk holds what was wanted, or what the user made of it: it is read again at the next look.
+/// Ends the wait after the file was written. The path is read again at the next scan.
 pub(crate) fn written(conn: &Connection, root: RootId, path: &RelPath) -> Result<()> {
     let row = file_state::get(conn, root, path)?;
     if let Some(row) = row {

@@ -1,5 +1,5 @@
-//! What one process asks an editor's server to carry out, since the text that it would touch is there: rows
-//! that wait for an answer, and can be taken back until the work has begun.
+//! Requests from other processes to an editor's server, which has the unsaved text involved. Rows
+//! that wait for an answer and can be withdrawn until the work begins.
 
 use std::time::{Duration, Instant};
 
@@ -14,23 +14,23 @@ use crate::model::{NodeId, OpId, RelPath};
 use crate::restore::{Applied, BufferEdit, OpenDoc, Request};
 use crate::store::{self, Durable};
 
-/// How long an editor has to take a request up.
-pub(crate) const HAND_OVER: Duration = Duration::from_secs(10);
-/// How long it may be at work on it.
-const AT_WORK: Duration = Duration::from_mins(1);
+/// Time limit for an editor to accept a request.
+pub(crate) const ACCEPT_TIMEOUT: Duration = Duration::from_secs(10);
+/// Time limit for an editor to work on a request.
+const WORK_TIMEOUT: Duration = Duration::from_mins(1);
 const POLL: Duration = Duration::from_millis(5);
 
-/// A restore that another process asks this editor to carry out.
+/// A restore that another process asks this editor to apply.
 #[derive(Clone, Debug)]
 pub struct Handed {
     pub id: i64,
     /// With the editor set, and no documents yet.
     pub request: Request,
-    /// Of the plan that the other process has shown, as far as it is about files.
+    /// Fingerprint of the plan that the other process has shown, for its files only.
     pub fingerprint: String,
 }
 
-/// What became of it.
+/// Outcome of a request.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct RequestOutcome {
     pub node: Option<NodeId>,
@@ -41,13 +41,13 @@ pub struct RequestOutcome {
     pub saved: Vec<RelPath>,
     #[serde(default)]
     pub edits: Vec<BufferEdit>,
-    /// Documents that did not take their new text.
+    /// Documents that did not accept their new text.
     #[serde(default)]
     pub not_taken: Vec<RelPath>,
-    /// Documents that took it, as the editor says, and did not show it.
+    /// Documents that the editor reports as changed, but that do not show the new text.
     #[serde(default)]
     pub awaited: Vec<RelPath>,
-    /// Why it was refused, and what to do; then nothing of the above is there.
+    /// Reason and hint if it was refused. All other fields are empty then.
     #[serde(default)]
     pub refused: Option<(String, Option<Hint>)>,
 }
@@ -72,7 +72,7 @@ impl RequestOutcome {
 }
 
 impl Engine {
-    /// What others ask of this editor, oldest first. Each is given once.
+    /// Takes the requests of others to this editor, oldest first. Each is returned once.
     pub fn take_requests(&mut self, lease: &EditorLease) -> Result<Vec<Handed>> {
         let id = lease.info.id;
         let waiting = "SELECT 1 FROM request WHERE editor = ?1 AND state = 'waiting'";
@@ -108,8 +108,8 @@ impl Engine {
         })
     }
 
-    /// Carries out what was asked, with the editor's documents. Refused where the asker has given up by now:
-    /// nothing is done then. The answer is the server's to give, once the documents are changed.
+    /// Applies a request with the editor's documents. Fails without any change if the requesting
+    /// process has given up. The server answers once the documents are changed.
     pub fn serve(
         &mut self,
         handed: &Handed,
@@ -124,7 +124,7 @@ impl Engine {
         })?;
         if begun == 0 {
             return Err(Error::refused(
-                "who asked for this has given up",
+                "the process that asked for this has given up",
                 "ask again",
             ));
         }
@@ -135,19 +135,19 @@ impl Engine {
         self.apply_handed(&request, &handed.fingerprint, progress)
     }
 
-    /// Answers a request that was taken. `false`: nobody waits for it any more.
+    /// Answers a request that was taken. Returns `false` if the requesting process no longer waits.
     pub fn answer_request(&mut self, id: i64, answer: &RequestOutcome) -> Result<bool> {
         let answer = serde_json::to_string(answer).unwrap_or_default();
-        let heard = self.store.write(Durable::Process, |conn| {
+        let answered = self.store.write(Durable::Process, |conn| {
             Ok(conn.execute(
                 "UPDATE request SET state = 'answered', answer = ?2 WHERE id = ?1 AND state IN ('taken', 'running')",
                 params![id, answer],
             )?)
         })?;
-        Ok(heard > 0)
+        Ok(answered > 0)
     }
 
-    /// Asks an editor to carry out a restore, and waits for its answer.
+    /// Asks an editor to apply a restore, and waits for its answer.
     pub(crate) fn hand_over(
         &mut self,
         editor: &EditorInfo,
@@ -167,8 +167,8 @@ impl Engine {
             )?;
             Ok(conn.last_insert_rowid())
         })?;
-        let begun = Instant::now();
-        let until = begun + limit;
+        let started = Instant::now();
+        let until = started + limit;
         let mut ticks = 0_u64;
         loop {
             let row: Option<(String, Option<String>)> = self
@@ -182,7 +182,7 @@ impl Engine {
                 self.forget_request(id)?;
                 return serde_json::from_str(&answer).map_err(|e| {
                     Error::refused(
-                        format!("{} gave an answer that cannot be read: {e}", editor.name),
+                        format!("{} sent an answer that cannot be read: {e}", editor.name),
                         Hint::terminal("`backstitch oplog` shows what was done"),
                     )
                 });
@@ -197,7 +197,7 @@ impl Engine {
                     };
                     return Err(Error::refused(
                         format!(
-                            "{} has text that is not saved in {paths}, and {why}; nothing was changed",
+                            "{} has unsaved text in {paths} and {why}; nothing was changed",
                             named(editor)
                         ),
                         Hint::UnsavedThere,
@@ -206,26 +206,23 @@ impl Engine {
                 if gone && !self.is_answered(id)? {
                     self.forget_request(id)?;
                     return Err(Error::refused(
-                        format!("{} went away in the midst of it", editor.name),
+                        format!("{} went away before it was done", editor.name),
                         Hint::terminal(
-                            "`backstitch oplog` shows how far it came; the next command finishes it",
+                            "`backstitch oplog` shows what was done; the next command finishes it",
                         ),
                     ));
                 }
             }
-            if begun.elapsed() > limit + AT_WORK {
+            if started.elapsed() > limit + WORK_TIMEOUT {
                 return Err(Error::refused(
-                    format!(
-                        "{} has begun with it, and does not come to an end",
-                        named(editor)
-                    ),
+                    format!("{} has started, but does not finish", named(editor)),
                     Hint::terminal("`backstitch oplog` shows what was done"),
                 ));
             }
             if ticks.is_multiple_of(10) {
                 progress(Progress {
                     what: "waiting for the editor, seconds:",
-                    done: begun.elapsed().as_secs(),
+                    done: started.elapsed().as_secs(),
                     total: None,
                 });
             }
@@ -234,16 +231,16 @@ impl Engine {
         }
     }
 
-    /// Takes a request back, unless it is being carried out or answered already.
+    /// Withdraws a request, unless it is running or answered already.
     fn withdraw(&mut self, id: i64) -> Result<bool> {
-        let taken_back = self.store.write(Durable::Process, |conn| {
+        let withdrawn = self.store.write(Durable::Process, |conn| {
             Ok(conn.execute(
                 "DELETE FROM request WHERE id = ?1 AND state IN ('waiting', 'taken', 'withdrawn')",
                 [id],
             )?)
         })?;
         let there = "SELECT 1 FROM request WHERE id = ?1";
-        Ok(taken_back > 0 || !self.store.conn.prepare_cached(there)?.exists([id])?)
+        Ok(withdrawn > 0 || !self.store.conn.prepare_cached(there)?.exists([id])?)
     }
 
     fn is_answered(&self, id: i64) -> Result<bool> {
@@ -259,27 +256,27 @@ impl Engine {
     }
 }
 
-/// Who is asked to do all of it: the one editor that holds unsaved text in its way. What several hold cannot be
-/// carried out by any of them.
-pub(crate) fn only_one(holders: &[(EditorInfo, RelPath)]) -> Option<&EditorInfo> {
+/// Returns the one editor that holds all the unsaved text involved. With several editors, none of
+/// them can apply the request.
+pub(crate) fn single_holder(holders: &[(EditorInfo, RelPath)]) -> Option<&EditorInfo> {
     let (first, _) = holders.first()?;
     let one = holders.iter().all(|(editor, _)| editor.id == first.id);
     one.then_some(first)
 }
 
-/// Where nobody can be asked.
+/// Error for unsaved text that no single editor can handle.
 pub(crate) fn in_the_way(holders: &[(EditorInfo, RelPath)]) -> Error {
     let named: Vec<String> = holders
         .iter()
         .map(|(editor, path)| format!("{} in {}", path.display(), named(editor)))
         .collect();
     Error::refused(
-        format!("text that is not saved is in the way: {}", named.join(", ")),
+        format!("unsaved text is in the way: {}", named.join(", ")),
         Hint::Unsaved,
     )
 }
 
-/// An editor for people.
+/// Name of an editor for messages.
 pub(crate) fn named(editor: &EditorInfo) -> String {
     format!("{} (process {})", editor.name, editor.pid)
 }

@@ -1,4 +1,4 @@
-//! What the user saves while an agent may be writing anything: the editor says whose it is.
+//! Saves by the user while an agent may be writing: the editor's report decides the author.
 
 use super::pending::Pending;
 use crate::capture::DEADLINE;
@@ -15,9 +15,9 @@ use crate::worktree::file_state;
 use crate::worktree::scan::FileState;
 
 impl Engine {
-    /// An editor has saved a document, and its file holds just this text. While somebody else may be writing, what
-    /// it comes to is recorded as the user's at once; the next look finds it otherwise. `base`: what the document
-    /// went on from, where that is known.
+    /// Records that an editor has saved a document with just this text. While an agent may be
+    /// writing, the change is recorded as the user's at once; otherwise the next scan records it.
+    /// `base` is the content that the document was based on, if known.
     pub fn saved_in_editor(
         &mut self,
         path: &RelPath,
@@ -36,11 +36,11 @@ impl Engine {
         let Some(_lock) = self.quiet_lock(DEADLINE)? else {
             return Ok(None);
         };
-        let look = self.look_known(path)?;
-        if !look.holds(text) {
+        let entry = self.disk_entry(path)?;
+        if !entry.holds(text) {
             return Ok(None);
         }
-        self.settle(BEFORE, look, |txn, look| txn.saved(path, base, &look))
+        self.notifying_txn(BEFORE, entry, |txn, entry| txn.saved(path, base, &entry))
     }
 }
 
@@ -49,52 +49,52 @@ impl WriteTxn<'_> {
         &self,
         path: &RelPath,
         base: Option<&[u8]>,
-        look: &DiskEntry,
+        entry: &DiskEntry,
     ) -> Result<Option<NodeId>> {
         let (conn, root) = (self.conn, self.here.root);
         let row = file_state::get(conn, root, path)?;
-        let Image::File { mode, .. } = look.image else {
+        let Image::File { mode, .. } = entry.image else {
             return Ok(None);
         };
         let known = row.as_ref().map_or(Image::Absent, |row| row.image);
-        if known == look.image
+        if known == entry.image
             || Pending::of(conn, root)?.get(path).is_some()
             || calls::reserved(conn, root, path)?.is_some()
         {
             return Ok(None);
         }
         let stale = |base: &[u8]| self.was_recorded(row.as_ref(), ContentId::of(base));
-        let others = match base {
+        let unrecorded = match base {
             Some(base) if !stale(base)? => Some(base),
-            // an older state: the editor never saw what came after it, and who saves over that is the user
+            // an older state: saving over newer changes the editor did not have is the user's doing
             _ => None,
         };
-        if let Some(base) = others {
-            let read = Image::File {
+        if let Some(base) = unrecorded {
+            let read_image = Image::File {
                 mode,
                 content: store::put(conn, self.dir, base, known.content())?,
                 size: base.len() as u64,
             };
-            if read.content() != known.content() {
-                // the editor had read what somebody else had written by then
+            if read_image.content() != known.content() {
+                // the editor had already read a change by someone else
                 let writers = Writers::since(conn, root, calls::last_event(conn)?)?;
-                self.between(
+                self.record_between(
                     path,
                     row.as_ref(),
-                    read,
-                    look,
+                    read_image,
+                    entry,
                     writers.attribute(Observation::Between),
                 )?;
             }
         }
-        if !self.keep_seen(path, look, &known)? {
+        if !self.store_entry(path, entry, &known)? {
             return Ok(None);
         }
         let row = file_state::get(conn, root, path)?;
-        self.between(path, row.as_ref(), look.image, look, Attribution::USER)
+        self.record_between(path, row.as_ref(), entry.image, entry, Attribution::USER)
     }
 
-    /// Whether this was once the content of the file, as far as the history knows.
+    /// True if the file is known to have had this content before.
     fn was_recorded(&self, row: Option<&FileState>, content: ContentId) -> Result<bool> {
         let file = row.and_then(|row| row.file);
         file.map_or(Ok(false), |file| {
@@ -102,16 +102,16 @@ impl WriteTxn<'_> {
         })
     }
 
-    /// Records what became of a file between two calls.
-    pub(super) fn between(
+    /// Records a change of a file between two calls.
+    pub(super) fn record_between(
         &self,
         path: &RelPath,
         row: Option<&FileState>,
         to: Image,
-        look: &DiskEntry,
+        entry: &DiskEntry,
         by: Attribution,
     ) -> Result<Option<NodeId>> {
-        let step = transition(path, row, to, look, by, 0);
+        let step = transition(path, row, to, entry, by, 0);
         let generation = file_state::next_generation(self.conn, self.here.root)?;
         let none = Coverage::default();
         self.record(&[step], &ScanContext::between(), &none, false, generation)

@@ -1,4 +1,4 @@
-//! Scenes of an editor beside an agent, told over the engine itself.
+//! Scenarios of an editor beside an agent, on the engine itself.
 
 mod asked;
 mod waiting;
@@ -13,11 +13,11 @@ use crate::restore::{Applied, GapKind, Goal, OnConflict, OpenDoc, Request};
 use crate::{Engine, Error};
 
 const BASE: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
-/// What the agent makes of it.
+/// The agent's version.
 const AGENT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nSEVEN\n";
-/// What the user types over the agent's.
+/// The user's edit of the agent's version.
 const TYPED: &str = "ONE\ntwo\nthree\nfour\nfive\nsix\nSEVEN\n";
-/// Both without the agent's.
+/// The user's edit without the agent's change.
 const MERGED: &str = "ONE\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 
 fn path(p: &str) -> RelPath {
@@ -56,7 +56,7 @@ fn plain() -> OpenDoc {
     }
 }
 
-/// A turn in which the agent changes `a.txt`, and an editor.
+/// A turn in which the agent changes `a.txt`, with an editor attached.
 fn scene() -> (Scene, EditorLease) {
     let mut s = Scene::new(&[("a.txt", BASE)]);
     let lease = s.engine.attach_editor("Helix").expect("attached");
@@ -75,18 +75,18 @@ fn rewind(s: &Scene, lease: &EditorLease, open: Vec<OpenDoc>) -> Request {
 
 fn apply(s: &mut Scene, r: &Request) -> Applied {
     let applied = s.engine.apply(r, None, &mut |_| {}).expect("applied");
-    whole(s);
+    assert_consistent(s);
     applied
 }
 
 #[track_caller]
-fn whole(s: &Scene) {
+fn assert_consistent(s: &Scene) {
     let verified = s.engine.verify(&mut |_| {}).expect("verifies");
     assert_eq!(verified.problems, Vec::<String>::new());
-    assert_eq!(s.engine.misjudged().expect("read"), []);
+    assert_eq!(s.engine.inconsistent_edits().expect("read"), []);
 }
 
-/// What the record has of `a.txt`.
+/// Returns the recorded text of `a.txt`.
 fn recorded(s: &Scene) -> String {
     let head = s.engine.head().expect("read").expect("a head");
     let tree = s.engine.tree_at(head).expect("read");
@@ -94,7 +94,8 @@ fn recorded(s: &Scene) -> String {
     String::from_utf8(s.engine.content(&content).expect("read")).expect("text")
 }
 
-/// The newest change of `a.txt`: the node, what it led from and to, and whether it is the user's.
+/// Returns the newest change of `a.txt`: node, text before, text after, and whether it is the
+/// user's.
 fn newest(s: &Scene) -> (NodeId, String, String, bool) {
     let entries = s.engine.log(&crate::LogFilter::default()).expect("read");
     let changed = entries.iter().find(|e| !e.changes.is_empty());
@@ -110,7 +111,7 @@ fn newest(s: &Scene) -> (NodeId, String, String, bool) {
     (entry.node.id, texts.0, texts.1, users)
 }
 
-/// The editor's process is killed: its lock goes, its rows stay.
+/// Simulates a killed editor process: its lock is gone, its rows stay.
 fn kill(mut lease: EditorLease) {
     lease.lock = None;
     std::mem::forget(lease);
@@ -161,12 +162,12 @@ fn unsaved_text_belongs_to_turns_and_manual_checkpoints() {
         s.engine.content(&first.content).expect("kept"),
         TYPED.as_bytes()
     );
-    // on disk it is what it was, and a step is not the state of a moment
+    // the disk is unchanged, and a step is not the state of a moment
     assert_eq!(recorded(&s), AGENT);
     s.edit("b.txt", "new\n");
     let step = s.engine.head().expect("read").expect("a head");
     assert_eq!(s.engine.unsaved_at(step).expect("read"), []);
-    // the same text again costs no content
+    // the same text again stores no new content
     let blobs = |s: &Scene| s.engine.verify(&mut |_| {}).expect("verifies").blobs;
     let before = blobs(&s);
     let manual = s.engine.checkpoint(None).expect("made");
@@ -177,10 +178,10 @@ fn unsaved_text_belongs_to_turns_and_manual_checkpoints() {
         .expect("dropped");
     let manual = s.engine.checkpoint(None).expect("made");
     assert_eq!(s.engine.entry(manual).expect("read").unsaved, []);
-    whole(&s);
+    assert_consistent(&s);
 }
 
-/// What the rules hide from the history is not in it by way of an editor.
+/// Ignored files do not enter the history through an editor.
 #[test]
 fn unsaved_text_of_ignored_files_is_not_kept() {
     let mut s = Scene::new(&[(".gitignore", ".env\n"), (".env", "KEY=old\n")]);
@@ -216,7 +217,8 @@ fn typing_does_not_make_the_history_grow() {
     assert_eq!(rows, 1);
 }
 
-/// An agent's step under a dirty buffer: what was typed is kept at the step, and nothing of it is the agent's.
+/// An agent's step under a dirty buffer: the typed text is attached to the step, and none of it is
+/// the agent's.
 #[test]
 fn an_agent_writes_under_unsaved_text() {
     let (mut s, lease) = scene();
@@ -229,7 +231,7 @@ fn an_agent_writes_under_unsaved_text() {
         s.engine.unsaved_at(step).expect("read")[0].content,
         id(TYPED)
     );
-    // taking that step out changes nothing of the document: its file is written under it
+    // taking that step out does not change the document: its file is written under it
     let r = Request {
         goal: Goal::Revert(vec![step]),
         ..rewind(&s, &lease, vec![dirty(TYPED, AGENT)])
@@ -257,7 +259,7 @@ fn a_rewind_merges_with_unsaved_text() {
     );
     let text = s.engine.text_of(&applied.plan, &edit.to).expect("known");
     assert_eq!(text, MERGED.as_bytes());
-    // the disk is the editor's to write; the record has the outcome
+    // the editor has to write the disk; the record has the outcome
     assert_eq!(s.text("a.txt").as_deref(), Some(AGENT));
     assert_eq!(recorded(&s), BASE);
     let kept = s
@@ -267,9 +269,9 @@ fn a_rewind_merges_with_unsaved_text() {
     assert_eq!(kept[0].content, id(TYPED));
     let pending = s.engine.pending_saves().expect("read");
     assert_eq!((pending.len(), pending[0].editor.as_str()), (1, "Helix"));
-    // looking changes nothing of that, however often
+    // scans do not change that
     for _ in 0..3 {
-        s.engine.look().expect("looked");
+        s.engine.record_changes().expect("looked");
         assert_eq!(recorded(&s), BASE);
     }
     s.engine
@@ -277,7 +279,7 @@ fn a_rewind_merges_with_unsaved_text() {
         .conn
         .execute("UPDATE file_state SET racy = 1", [])
         .expect("set");
-    s.engine.look().expect("looked");
+    s.engine.record_changes().expect("looked");
     assert_eq!(
         (
             recorded(&s).as_str(),
@@ -285,21 +287,21 @@ fn a_rewind_merges_with_unsaved_text() {
         ),
         (BASE, 1)
     );
-    // saved: what the user typed is the user's, and nothing waits
+    // once saved, the typed text is the user's and nothing waits
     s.user("a.txt", MERGED);
-    s.engine.look().expect("looked");
+    s.engine.record_changes().expect("looked");
     assert_eq!(s.engine.pending_saves().expect("read"), []);
     let (_, before, after, users) = newest(&s);
     assert_eq!(
         (before.as_str(), after.as_str(), users),
         (BASE, MERGED, true)
     );
-    whole(&s);
+    assert_consistent(&s);
 }
 
-/// A server that forgets one of its documents: the row says what it holds.
+/// The buffer row counts if the server does not send one of its documents.
 #[test]
-fn an_editors_own_row_counts_where_it_tells_nothing() {
+fn a_buffer_row_counts_if_the_server_sends_no_document() {
     let (mut s, lease) = scene();
     s.engine
         .put_buffer(&lease, &typed(TYPED, AGENT))
@@ -311,7 +313,7 @@ fn an_editors_own_row_counts_where_it_tells_nothing() {
 }
 
 #[test]
-fn a_rewind_that_collides_with_unsaved_text_touches_nothing_unless_decided() {
+fn a_rewind_that_conflicts_with_unsaved_text_changes_nothing_unless_decided() {
     const MINE: &str = "one\ntwo\nthree\nfour\nfive\nsix\nSeven, mine\n";
     let (mut s, lease) = scene();
     s.engine
@@ -345,7 +347,7 @@ fn a_rewind_that_collides_with_unsaved_text_touches_nothing_unless_decided() {
         both.contains("<<<<<<< not saved\nSeven, mine\n=======\nseven\n>>>>>>> target"),
         "{both}"
     );
-    // the target's very state, and what was typed is kept
+    // the exact state of the target; the typed text is kept
     r.on_conflict = OnConflict::Fail;
     r.exact = true;
     let applied = apply(&mut s, &r);
@@ -357,7 +359,7 @@ fn a_rewind_that_collides_with_unsaved_text_touches_nothing_unless_decided() {
     assert_eq!(kept[0].content, id(MINE));
 }
 
-/// The disk changed under the text: it is merged from what it was loaded from.
+/// Text with an older base than the disk is merged from that base.
 #[test]
 fn unsaved_text_on_an_older_base_is_merged_from_that() {
     let (mut s, lease) = scene();
@@ -368,7 +370,7 @@ fn unsaved_text_on_an_older_base_is_merged_from_that() {
         goal: Goal::Rewind(first),
         ..rewind(&s, &lease, vec![dirty(MERGED, BASE)])
     };
-    // loaded before the turn: it has nothing of the second step, and gets what stays of the turn
+    // loaded before the turn: the text lacks the second step and gets the rest of the turn
     let applied = apply(&mut s, &r);
     assert_eq!(applied.plan.edits[0].to, id(TYPED));
     assert_eq!(
@@ -377,9 +379,10 @@ fn unsaved_text_on_an_older_base_is_merged_from_that() {
     );
 }
 
-/// What a rewind deletes, creates or renames is done on disk; the document is left as it is, and said to be.
+/// A rewind deletes, creates or renames files on disk. Their documents stay as they are, and the
+/// plan says so.
 #[test]
-fn a_file_that_goes_leaves_the_document() {
+fn a_deleted_file_leaves_its_document() {
     let mut s = Scene::new(&[("other.txt", "x\n")]);
     let lease = s.engine.attach_editor("Helix").expect("attached");
     s.prompt("make it");
@@ -412,13 +415,13 @@ fn a_dead_editors_text_stays_until_somebody_takes_it() {
         .expect("put");
     assert_eq!(s.engine.orphan_buffers().expect("read"), []);
     kill(lease);
-    // it is no state of a moment any more, and in nobody's way
+    // a dead editor's text is not part of a checkpoint and blocks nothing
     let manual = s.engine.checkpoint(None).expect("made");
     assert_eq!(s.engine.unsaved_at(manual).expect("read"), []);
     let next = s.engine.attach_editor("Helix").expect("attached");
     let orphans = s.engine.status().expect("read").orphans;
     assert_eq!((orphans.len(), orphans[0].content), (1, id(TYPED)));
-    // the next one has text of its own of it, which stays
+    // the new editor has its own text of the file, which stays
     let own = typed(BASE, AGENT);
     s.engine.put_buffer(&next, &own).expect("put");
     let taken = s.engine.keep_orphan(&orphans[0], "left").expect("taken");
@@ -436,16 +439,16 @@ fn a_dead_editors_text_stays_until_somebody_takes_it() {
     assert_eq!(s.engine.unsaved().expect("read").len(), 1);
 }
 
-/// The hook looks at two empty tables, no more.
+/// A hook queries two empty tables, no more.
 #[test]
-fn with_nothing_open_an_event_costs_a_few_small_questions() {
+fn an_event_without_open_documents_runs_few_queries() {
     use rusqlite::StatementStatus::Run;
     let mut s = Scene::new(&[("a.txt", BASE)]);
     s.prompt("one");
     let runs = |s: &Scene| {
         [
             super::buffers::ANY,
-            super::buffers::HELD,
+            super::buffers::ALL_ROWS,
             super::pending::ALL,
         ]
         .map(|sql| {

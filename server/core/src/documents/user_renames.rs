@@ -1,5 +1,5 @@
-//! What an editor says that the user did to files: renames, taken in before anybody else finds them, so that a file
-//! that waits for a save goes on waiting under its new name.
+//! Renames of files reported by an editor. They are recorded before a scan finds them, so that a
+//! pending save continues under the new name.
 
 use crate::capture::calls::Attribution;
 use crate::capture::record_scan::{BEFORE, ScanContext, Transition};
@@ -11,32 +11,32 @@ use crate::worktree::file_state;
 use crate::worktree::scan::FileState;
 
 impl Engine {
-    /// Takes in that the user renamed a file or a directory.
+    /// Records that the user renamed a file or a directory.
     pub fn renamed(&mut self, from: &RelPath, to: &RelPath) -> Result<()> {
         let lock = self.quiet_lock(Self::RESTORE_WAIT)?;
         let _lock = lock.ok_or_else(|| {
             Error::refused(
                 "a rewind is under way",
-                "the rename is found when it has ended",
+                "the rename will be recorded when it is done",
             )
         })?;
         for save in self.pending_saves()? {
             if let Some(path) = moved(&save.path, from, to) {
-                self.waits_at(&save, &path)?;
+                self.move_pending(&save, &path)?;
             }
         }
-        self.look_unlocked()?;
+        self.record_changes_unlocked()?;
         Ok(())
     }
 
-    /// The record has the outcome at the new path, as it had it at the old one.
-    fn waits_at(&mut self, save: &PendingSave, path: &RelPath) -> Result<()> {
-        let look = self.look_known(path)?;
-        self.settle(BEFORE, look, |txn, look| {
+    /// Moves a pending save to the new path, with the recorded outcome.
+    fn move_pending(&mut self, save: &PendingSave, path: &RelPath) -> Result<()> {
+        let entry = self.disk_entry(path)?;
+        self.notifying_txn(BEFORE, entry, |txn, entry| {
             let (conn, root) = (txn.conn, txn.here.root);
             let row = file_state::get(conn, root, &save.path)?;
-            let waits = |row: &FileState| row.image == save.wanted && look.image == save.disk;
-            let Some(row) = row.filter(waits) else {
+            let is_waiting = |row: &FileState| row.image == save.wanted && entry.image == save.disk;
+            let Some(row) = row.filter(is_waiting) else {
                 return Ok(());
             };
             let placed = |path: &RelPath| {
@@ -53,7 +53,7 @@ impl Engine {
                 stat: None,
                 attribution: Attribution::USER,
                 made_dirs: 0,
-                met: file_state::Observed::ByName,
+                observed_by: file_state::Observed::ByName,
             };
             let generation = file_state::next_generation(conn, root)?;
             let none = Coverage::default();
@@ -72,7 +72,7 @@ impl Engine {
     }
 }
 
-/// Where a path is after a rename of it, or of a directory above it.
+/// Returns the path after a rename of it, or of a directory above it.
 fn moved(path: &RelPath, from: &RelPath, to: &RelPath) -> Option<RelPath> {
     let rest = path.bytes().strip_prefix(from.bytes())?;
     let within = rest.is_empty() || rest.starts_with(b"/");
@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_below_moves_along() {
+    fn files_below_a_renamed_directory_move_along() {
         let path = |path: &str| RelPath::new(path).unwrap();
         let moved = |at: &str| moved(&path(at), &path("a/b"), &path("c"));
         assert_eq!(moved("a/b"), Some(path("c")));

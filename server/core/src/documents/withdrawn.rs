@@ -1,5 +1,5 @@
-//! What was withdrawn as not saved, since somebody wrote the file meanwhile, and is in the document still: where its
-//! text comes back, its edits are in force again, so that every line is whose it was.
+//! Outcomes that were withdrawn as not saved but are still in the document, since the file was
+//! written meanwhile. If the text is saved later, its edits are in force again, with their authors.
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -16,74 +16,74 @@ use crate::worktree::disk::DiskEntry;
 use crate::worktree::file_state;
 use crate::worktree::scan::FileState;
 
-/// The label of the node that withdraws.
+/// Label of a node that withdraws an outcome.
 pub(super) const NOT_SAVED: &str = "not saved";
 const SAVED_AGAIN: &str = "saved after all";
 
-/// What one such node moved.
+/// The moves of such a node.
 struct Withdrawn {
     taken_out: Vec<ChangeId>,
     put_back: Vec<ChangeId>,
-    /// The file before, and after.
+    /// The file with the withdrawn edits, and without.
     with: FileVersion,
     without: FileVersion,
 }
 
 impl Engine {
-    /// An editor says that it saved a file that does not wait for that any more.
+    /// Handles an editor's report that it saved a file that no longer waits for a save.
     pub(super) fn saved_again(&mut self, path: &RelPath) -> Result<()> {
         let conn = &self.store.conn;
         let Some(row) = file_state::get(conn, self.here.root, path)? else {
             return Ok(());
         };
-        // asked for every document that is saved, and mostly nothing was ever withdrawn
+        // called for every saved document; usually nothing was ever withdrawn
         let withdrawn = row.file.map(|file| newest_withdrawal(conn, file));
         if withdrawn.transpose()?.flatten().is_none() {
             return Ok(());
         }
-        let look = self.look_known(path)?;
-        if look.image == row.image || !matches!(look.image, Image::File { .. }) {
+        let entry = self.disk_entry(path)?;
+        if entry.image == row.image || !matches!(entry.image, Image::File { .. }) {
             return Ok(());
         }
         let lock = self.quiet_lock(Self::RESTORE_WAIT)?;
         let _lock = lock.ok_or_else(super::pending::busy)?;
-        self.settle(BEFORE, look, |txn, look| txn.saved_again(path, &look))
+        self.notifying_txn(BEFORE, entry, |txn, entry| txn.saved_again(path, &entry))
     }
 }
 
 impl WriteTxn<'_> {
-    fn saved_again(&self, path: &RelPath, look: &DiskEntry) -> Result<()> {
+    fn saved_again(&self, path: &RelPath, entry: &DiskEntry) -> Result<()> {
         let Some(row) = file_state::get(self.conn, self.here.root, path)? else {
             return Ok(());
         };
-        if look.image == row.image || !matches!(look.image, Image::File { .. }) {
+        if entry.image == row.image || !matches!(entry.image, Image::File { .. }) {
             return Ok(());
         }
-        if !self.keep_seen(path, look, &row.image)? {
+        if !self.store_entry(path, entry, &row.image)? {
             return Ok(());
         }
-        let Some(row) = self.put_back(path, &row, look.image)? else {
+        let Some(row) = self.put_back(path, &row, entry.image)? else {
             return Ok(());
         };
-        if row.image == look.image {
-            let seen = FileState {
-                stat: look.stat.unwrap_or(NO_STAT),
+        if row.image == entry.image {
+            let confirmed = FileState {
+                stat: entry.stat.unwrap_or(NO_STAT),
                 ..row
             };
             return file_state::put(
                 self.conn,
                 self.here.root,
                 path,
-                &seen,
+                &confirmed,
                 file_state::Observed::ByName,
             );
         }
-        self.between(path, Some(&row), look.image, look, Attribution::USER)?;
+        self.record_between(path, Some(&row), entry.image, entry, Attribution::USER)?;
         Ok(())
     }
 
-    /// Puts withdrawn edits back in force where this text, whose content the store has, has them. The row as it is
-    /// by then; None: it has not.
+    /// Puts withdrawn edits back in force if this text, already in the store, has them. Returns the
+    /// new row, or None if the text does not have them.
     pub(super) fn put_back(
         &self,
         path: &RelPath,
@@ -96,10 +96,10 @@ impl WriteTxn<'_> {
         let Some(withdrawn) = self.withdrawn(file, head)? else {
             return Ok(None);
         };
-        let Some(merged) = self.with_it(&withdrawn, row.image)? else {
+        let Some(merged) = self.merged_with(&withdrawn, row.image)? else {
             return Ok(None);
         };
-        if merged == row.image || !self.is_nearer(text, merged, row.image)? {
+        if merged == row.image || !self.is_closer(text, merged, row.image)? {
             return Ok(None);
         }
         let none = Coverage::default();
@@ -139,7 +139,7 @@ impl WriteTxn<'_> {
         Ok(Some(row))
     }
 
-    /// What the newest restore of a file withdrew, if that is what it did, and nothing else.
+    /// Returns the withdrawn edits if the newest restore of the file is a withdrawal.
     fn withdrawn(&self, file: FileId, head: NodeId) -> Result<Option<Withdrawn>> {
         let Some((change, node)) = newest_withdrawal(self.conn, file)? else {
             return Ok(None);
@@ -158,9 +158,9 @@ impl WriteTxn<'_> {
         }))
     }
 
-    /// The file as it is now with the withdrawn edits; where they collide with what was written since, these are what
-    /// the document has.
-    fn with_it(&self, withdrawn: &Withdrawn, now: Image) -> Result<Option<Image>> {
+    /// Merges the withdrawn edits into the current file. On conflict the withdrawn edits win, since
+    /// the document has them.
+    fn merged_with(&self, withdrawn: &Withdrawn, now: Image) -> Result<Option<Image>> {
         let Image::File { mode, .. } = now else {
             return Ok(None);
         };
@@ -177,7 +177,7 @@ impl WriteTxn<'_> {
         let texts = read(&without).and_then(|base| Ok([base, read(&with)?, read(&now)?]));
         let [base, with, theirs] = match texts {
             Ok(texts) => texts,
-            // what is damaged costs the authorship, not the save
+            // damaged content loses the authorship, not the save
             Err(Error::Blob { .. }) => return Ok(None),
             Err(error) => return Err(error),
         };
@@ -190,7 +190,7 @@ impl WriteTxn<'_> {
     }
 }
 
-/// The newest restore of a file, if it is one that withdraws.
+/// Returns the newest restore of a file if it is a withdrawal.
 fn newest_withdrawal(conn: &Connection, file: FileId) -> Result<Option<(ChangeId, NodeId)>> {
     let newest: Option<(ChangeId, NodeId, Option<String>)> = conn
         .prepare_cached(
@@ -199,6 +199,6 @@ fn newest_withdrawal(conn: &Connection, file: FileId) -> Result<Option<(ChangeId
         )?
         .query_row([file], |r| Ok((r.get(0)?, r.get(1)?, r.get(2)?)))
         .optional()?;
-    let withdraws = newest.filter(|(.., label)| label.as_deref() == Some(NOT_SAVED));
-    Ok(withdraws.map(|(change, node, _)| (change, node)))
+    let withdrawal = newest.filter(|(.., label)| label.as_deref() == Some(NOT_SAVED));
+    Ok(withdrawal.map(|(change, node, _)| (change, node)))
 }

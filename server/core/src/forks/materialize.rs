@@ -1,6 +1,6 @@
-//! A directory that comes into being whole or not at all: built under a name of ours, and given its own at
-//! the end. A process that dies in between leaves a note in the store, by which whoever comes next finishes
-//! it, once the history has it, or takes it away.
+//! Atomic creation of a directory: it is built under a temporary name and renamed at the end. A process that dies in
+//! between leaves a note in the store. The next process finishes the fork if the history has it, and removes it
+//! otherwise.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -16,30 +16,30 @@ use crate::store::{self, Durable, Lock, Store};
 use crate::workspace::{self, Shares};
 use crate::worktree::disk::TEMP_PREFIX;
 
-/// The notes, a file each, locked by who is at it.
-const NOTES: &str = "forks";
-/// How long to wait for who is making the very directory that one works in.
-const WAIT: Duration = Duration::from_secs(10);
-/// A note that was not finished is given up after this.
-const HOUR: Duration = Duration::from_hours(1);
+/// Directory of the notes. Each is a file, locked by the process that works on it.
+const NOTES_DIR: &str = "forks";
+/// Maximum time to wait for the process that is creating the current directory.
+const OWN_FORK_WAIT: Duration = Duration::from_secs(10);
+/// An incomplete note is deleted after this time.
+const NOTE_LIFETIME: Duration = Duration::from_hours(1);
 
 #[derive(Debug)]
-pub(super) struct Making {
+pub(super) struct PendingFork {
     token: String,
     target: PathBuf,
-    /// The outermost directory that is made: the target, or one above it.
+    /// Outermost directory to create: the target, or a parent of it.
     top: PathBuf,
-    /// Where that is built.
+    /// Temporary path of `top`.
     temp: PathBuf,
-    /// What stood in the place of the target's own store before.
+    /// State of the target's own store before the fork.
     shared: Shares,
     note: PathBuf,
     _lock: Lock,
 }
 
-impl Making {
+impl PendingFork {
     pub(super) fn begin(store: &Path, target: &ForkTarget, shared: Shares) -> Result<Self> {
-        let dir = store.join(NOTES);
+        let dir = store.join(NOTES_DIR);
         store::make_private_dir(&dir)?;
         let seed = format!("{}-{}", store::now(), std::process::id());
         let token = ContentId::of(seed.as_bytes()).to_string()[..16].to_owned();
@@ -50,7 +50,7 @@ impl Making {
             target.top.with_file_name(bytes_path(&name))
         };
         let note = dir.join(&token);
-        // whole and locked before anybody can come by it
+        // complete and locked before another process can find it
         let fresh = dir.join(format!("{token}.new"));
         let lock = store::lock(&fresh, true, Duration::ZERO)?
             .ok_or_else(|| Error::refused("another fork has just begun", "try again"))?;
@@ -68,7 +68,7 @@ impl Making {
             .and_then(|()| file.sync_all())
             .at("write", &fresh)?;
         std::fs::rename(&fresh, &note).at("rename", &fresh)?;
-        let making = Self {
+        let pending = Self {
             token,
             target: target.path.clone(),
             top: target.top.clone(),
@@ -78,17 +78,17 @@ impl Making {
             _lock: lock,
         };
         crate::fault::point("fork noted");
-        let tree = making.tree();
+        let tree = pending.tree();
         if let Err(error) = std::fs::create_dir_all(&tree).at("make", &tree) {
-            making.take_away(store);
+            pending.remove(store);
             return Err(error);
         }
         crate::fault::point("fork begun");
-        Ok(making)
+        Ok(pending)
     }
 
-    /// A note that somebody left. None: it is not there any more, or somebody is at it.
-    fn left(note: PathBuf, own: &Path) -> Result<Option<Self>> {
+    /// Reads a note that a process left. None: it was removed, or another process works on it.
+    fn read_note(note: PathBuf, own: &Path) -> Result<Option<Self>> {
         let read = |note: &Path| {
             let text = std::fs::read(note).ok()?;
             let mut fields = text.split(|b| *b == 0);
@@ -99,11 +99,15 @@ impl Making {
         let Some((.., target)) = read(&note) else {
             return Ok(None);
         };
-        let wait = if target == own { WAIT } else { Duration::ZERO };
+        let wait = if target == own {
+            OWN_FORK_WAIT
+        } else {
+            Duration::ZERO
+        };
         let Some(lock) = store::lock_existing(&note, wait)? else {
             return Ok(None);
         };
-        // it may have come to its end meanwhile
+        // it may have been finished meanwhile
         let Some((shared, temp, top, target)) = read(&note) else {
             return Ok(None);
         };
@@ -123,7 +127,7 @@ impl Making {
         }))
     }
 
-    /// Where the target's files are written meanwhile.
+    /// Temporary path of the target.
     pub(super) fn tree(&self) -> PathBuf {
         match self.target.strip_prefix(&self.top) {
             Ok(below) if !below.as_os_str().is_empty() => self.temp.join(below),
@@ -131,48 +135,50 @@ impl Making {
         }
     }
 
-    fn key(&self) -> String {
+    fn meta_key(&self) -> String {
         format!("fork {}", self.token)
     }
 
-    /// From the commit of this on, the directory is finished, whatever happens.
+    /// Marks the fork as committed. Once this transaction commits, the directory will be finished.
     pub(super) fn commit(&self, conn: &Connection, root: RootId) -> Result<()> {
         conn.execute(
             "INSERT INTO meta (key, value) VALUES (?1, ?2)",
-            params![self.key(), root],
+            params![self.meta_key(), root],
         )?;
         Ok(())
     }
 
     fn committed(&self, conn: &Connection) -> Result<Option<RootId>> {
         Ok(conn
-            .query_row("SELECT value FROM meta WHERE key = ?1", [self.key()], |r| {
-                r.get(0)
-            })
+            .query_row(
+                "SELECT value FROM meta WHERE key = ?1",
+                [self.meta_key()],
+                |r| r.get(0),
+            )
             .optional()?)
     }
 
-    /// Gives the directory its place. Where that cannot be, nothing of it stays.
+    /// Moves the directory to its final path. On failure nothing of it stays.
     pub(super) fn finish(self, store: &Store) -> Result<()> {
-        if let Err(error) = self.put() {
+        if let Err(error) = self.move_into_place() {
             self.undo(store)?;
             return Err(error);
         }
         crate::fault::point("fork in place");
         store.write(Durable::Process, |conn| {
-            conn.execute("DELETE FROM meta WHERE key = ?1", [self.key()])?;
+            conn.execute("DELETE FROM meta WHERE key = ?1", [self.meta_key()])?;
             Ok(())
         })?;
-        self.forget();
+        self.remove_note();
         Ok(())
     }
 
-    fn put(&self) -> Result<()> {
+    fn move_into_place(&self) -> Result<()> {
         if !self.temp.is_dir() {
             return Ok(());
         }
         if self.temp.starts_with(&self.target) {
-            // an empty directory that was there already stays the one it is
+            // an existing empty directory keeps its identity
             for entry in std::fs::read_dir(&self.temp).at("read", &self.temp)? {
                 let entry = entry.at("read", &self.temp)?;
                 let to = self.target.join(entry.file_name());
@@ -181,7 +187,7 @@ impl Making {
                 }
                 crate::fault::point("fork entry in place");
             }
-            // what somebody else made there meanwhile stays, and ours is in the history
+            // files created there by others meanwhile stay; ours are in the history
             std::fs::remove_dir_all(&self.temp).at("remove", &self.temp)?;
         } else {
             std::fs::rename(&self.temp, &self.top).map_err(|e| match e.kind() {
@@ -195,28 +201,28 @@ impl Making {
             })?;
         }
         let above = self.top.parent().unwrap_or(&self.top);
-        // some file systems cannot sync directories; there is nothing better to do there
+        // some file systems cannot sync directories; ignore that
         std::fs::File::open(above)
             .and_then(|dir| dir.sync_all())
             .ok();
         Ok(())
     }
 
-    /// After the commit: as if it had not been.
+    /// Undoes a fork after the commit.
     fn undo(self, store: &Store) -> Result<()> {
         store.write(Durable::Power, |conn| {
             if let Some(root) = self.committed(conn)? {
                 forget_root(conn, root, &self.target)?;
             }
-            conn.execute("DELETE FROM meta WHERE key = ?1", [self.key()])?;
+            conn.execute("DELETE FROM meta WHERE key = ?1", [self.meta_key()])?;
             Ok(())
         })?;
-        self.take_away(&store.dir);
+        self.remove(&store.dir);
         Ok(())
     }
 
-    /// Before the commit: removes what was written, and nothing else.
-    pub(super) fn take_away(self, store: &Path) {
+    /// Removes what was written before the commit, and nothing else.
+    pub(super) fn remove(self, store: &Path) {
         if self.shared == Shares::Nothing {
             workspace::unshare(&self.target, store);
         }
@@ -225,11 +231,11 @@ impl Making {
             std::fs::remove_dir_all(&self.temp).ok();
         }
         if !self.temp.exists() {
-            self.forget();
+            self.remove_note();
         }
     }
 
-    fn forget(&self) {
+    fn remove_note(&self) {
         std::fs::remove_file(&self.note).ok();
         if let Some(dir) = self.note.parent() {
             std::fs::remove_dir(dir).ok();
@@ -244,7 +250,7 @@ fn rename_to_free(from: &Path, to: &Path) -> Result<()> {
     }
 }
 
-/// Removes a root that nobody has worked in, and its branch.
+/// Deletes a root that was never used, and its branch.
 fn forget_root(conn: &Connection, root: RootId, path: &Path) -> Result<()> {
     let branch: Option<BranchId> = conn
         .query_row("SELECT branch FROM root WHERE id = ?1", [root], |r| {
@@ -273,9 +279,9 @@ fn forget_root(conn: &Connection, root: RootId, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Finishes what processes that died left half made, or takes it away. `own`: the directory that one works in.
+/// Finishes or removes forks of processes that died. `own`: the current directory.
 pub(crate) fn finish_left(store: &Store, own: &Path) -> Result<()> {
-    let Ok(notes) = std::fs::read_dir(store.dir.join(NOTES)) else {
+    let Ok(notes) = std::fs::read_dir(store.dir.join(NOTES_DIR)) else {
         return Ok(());
     };
     for note in notes.flatten().map(|entry| entry.path()) {
@@ -283,23 +289,23 @@ pub(crate) fn finish_left(store: &Store, own: &Path) -> Result<()> {
             let old = |m: std::fs::Metadata| m.modified()?.elapsed().map_err(std::io::Error::other);
             if std::fs::metadata(&note)
                 .and_then(old)
-                .is_ok_and(|age| age > HOUR)
+                .is_ok_and(|age| age > NOTE_LIFETIME)
             {
                 std::fs::remove_file(&note).ok();
             }
             continue;
         }
-        let Some(making) = Making::left(note, own)? else {
+        let Some(pending) = PendingFork::read_note(note, own)? else {
             continue;
         };
-        if making.committed(&store.conn)?.is_some() {
-            // one that cannot be finished was taken away, and concerns nobody here
-            making.finish(store).ok();
-        } else if making.temp.exists() {
-            making.take_away(&store.dir);
+        if pending.committed(&store.conn)?.is_some() {
+            // a fork that cannot be finished is removed, and does not concern this command
+            pending.finish(store).ok();
+        } else if pending.temp.exists() {
+            pending.remove(&store.dir);
         } else {
-            // not begun yet, or in its place already
-            making.forget();
+            // not begun, or already finished
+            pending.remove_note();
         }
     }
     Ok(())

@@ -1,4 +1,4 @@
-//! Where a tree may be written: what can be refused is refused before anything is made.
+//! Checks where a tree may be written, before anything is created.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -7,17 +7,17 @@ use crate::error::{Context, Error, Result};
 use crate::roots;
 use crate::workspace::Workspace;
 
-/// A directory that is empty or not there yet.
+/// A directory that is empty or does not exist yet.
 #[derive(Debug)]
 pub(super) struct ForkTarget {
     pub path: PathBuf,
-    /// It, or the outermost directory above it that must be made, too.
+    /// The directory, or its outermost parent that must be created, too.
     pub top: PathBuf,
     pub exists: bool,
 }
 
 impl ForkTarget {
-    /// Makes nothing.
+    /// Finds the target without creating it.
     fn find(into: &Path) -> Result<Self> {
         let full = std::path::absolute(into).at("find", into)?;
         if full.symlink_metadata().is_ok() {
@@ -70,10 +70,10 @@ pub(super) fn not_empty(into: &Path) -> Error {
 }
 
 impl Engine {
-    /// An empty or new directory that is in no directory of this history.
+    /// Checks that a directory is empty or new, and outside of all directories of this history.
     pub(super) fn target(&self, into: &Path) -> Result<ForkTarget> {
         let target = ForkTarget::find(into);
-        // where it would be, also where it cannot
+        // its path, also if it is not a valid target
         let place = if let Ok(target) = &target {
             target.path.clone()
         } else {
@@ -84,7 +84,7 @@ impl Engine {
         if place.starts_with(&self.root.path) {
             return Err(inside(into, "the workspace"));
         }
-        for (_, root) in roots::standing(&self.store.conn)? {
+        for (_, root) in roots::existing(&self.store.conn)? {
             if place.starts_with(&root) && place != root {
                 return Err(inside(
                     into,
@@ -101,7 +101,7 @@ impl Engine {
         target
     }
 
-    /// The same for a directory that is to have a history: it may be in no other workspace either.
+    /// Like `target`, for a directory with a history: it may not be in another workspace either.
     pub(super) fn target_of_fork(&self, into: &Path) -> Result<ForkTarget> {
         let target = self.target(into)?;
         match Workspace::enclosing(&target.path, &self.store.dir) {
@@ -117,6 +117,6 @@ impl Engine {
 fn inside(into: &Path, what: &str) -> Error {
     Error::refused(
         format!("{} lies inside {what}", into.display()),
-        "name a directory outside of it, else its files become part of the history there",
+        "name a directory outside of it; otherwise its files become part of that history",
     )
 }

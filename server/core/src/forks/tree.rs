@@ -1,4 +1,4 @@
-//! The tree of a node, written elsewhere, and what is then known of it.
+//! Writes the tree of a node to another directory, and returns the file states for it.
 
 use std::collections::BTreeSet;
 
@@ -12,14 +12,14 @@ use crate::worktree::disk::{Content, Root};
 use crate::worktree::file_state;
 use crate::worktree::scan::FileState;
 
-/// From so many files on, the whole file system is synced rather than each of them.
+/// From this many files on, the whole file system is synced instead of each file.
 const SYNC_ALL: usize = 2000;
 
-/// A tree written elsewhere.
+/// Result of writing a tree.
 #[derive(Clone, Debug, Default)]
 pub struct WrittenTree {
     pub files: u64,
-    /// What is not in it, though it was there: contents that are not kept.
+    /// Files left out because their contents were not captured.
     pub gaps: Vec<Gap>,
 }
 
@@ -30,8 +30,8 @@ impl WrittenTree {
 }
 
 impl Engine {
-    /// A file whose content is not kept is copied where it is as it was: the node is the head, and the disk
-    /// shows what was seen last.
+    /// Writes the tree of a node. A file whose content was not captured is copied from disk, if the node is the head
+    /// and the file is unchanged since the last scan.
     pub(super) fn write_tree(
         &self,
         node: NodeId,
@@ -55,7 +55,7 @@ impl Engine {
                     out.gaps.push(Gap {
                         path: Some(path.bytes().to_vec()),
                         kind: gap_of(*why),
-                        detail: "its content is not kept; it is left out".into(),
+                        detail: "its content was not captured; it is left out".into(),
                     });
                 }
                 copied
@@ -102,7 +102,7 @@ impl Engine {
         }
     }
 
-    /// None: it is not there any more as it was seen last.
+    /// Copies a file from disk. None: it changed since the last scan.
     fn copy(&self, path: &RelPath, target: &Root) -> Result<Option<std::fs::File>> {
         let Some(row) = file_state::get(&self.store.conn, self.here.root, path)? else {
             return Ok(None);
@@ -120,7 +120,7 @@ impl Engine {
         }
     }
 
-    /// What is known to be on disk where the tree of a node was just written.
+    /// Returns the file states of a directory to which the tree of a node was just written.
     pub(super) fn rows_at(&self, node: NodeId) -> Result<Vec<(RelPath, FileState)>> {
         let conn = &self.store.conn;
         let mut rows = Vec::new();
@@ -141,8 +141,8 @@ impl Engine {
         Ok(rows)
     }
 
-    /// Files that are not at a node, by the path that they would return to.
-    pub(super) fn gone_at(
+    /// Returns files that do not exist at a node, with the path where they would be recreated.
+    pub(super) fn absent_at(
         &self,
         node: NodeId,
         rows: &[(RelPath, FileState)],
@@ -151,14 +151,14 @@ impl Engine {
         let there: BTreeSet<FileId> = rows.iter().filter_map(|(_, row)| row.file).collect();
         let paths: BTreeSet<&RelPath> = rows.iter().map(|(path, _)| path).collect();
         let ancestry = Ancestry::new(conn);
-        let mut gone = file_state::all_gone(conn, self.here.root)?;
-        gone.extend(
+        let mut absent = file_state::former_identities(conn, self.here.root)?;
+        absent.extend(
             file_state::all(conn, self.here.root)?
                 .into_iter()
                 .filter_map(|(path, row)| Some((path, row.file?))),
         );
         let mut kept = Vec::new();
-        for (path, file) in gone {
+        for (path, file) in absent {
             if !there.contains(&file)
                 && !paths.contains(&path)
                 && self.known_at(&ancestry, file, node)?

@@ -1,5 +1,5 @@
-//! Which node stands on which. A branch only ever grows at its head, so its nodes are one chain in the order of
-//! their numbers, and what stands above any node is told by a few branches, each up to some number.
+//! Ancestry of nodes. A branch only grows at its head, so its nodes form a chain in the order of
+//! their ids. The ancestors of a node are therefore a few branch segments, each up to some id.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -17,34 +17,34 @@ struct BranchSegment {
     upto: NodeId,
 }
 
-/// A node and everything above it: its own branch first, then that from which it was forked, and so on.
+/// A node and its ancestors: its own branch first, then the branch it was forked from, and so on.
 #[derive(Clone, Debug)]
 pub(crate) struct Lineage(Rc<[BranchSegment]>);
 
 impl Lineage {
-    /// Whether this node, made on this branch, is one of them.
+    /// True if this node, made on this branch, belongs to the lineage.
     pub(crate) fn has(&self, branch: BranchId, node: NodeId) -> bool {
-        let stretch = self.0.iter().find(|s| s.branch == branch);
-        stretch.is_some_and(|s| node <= s.upto)
+        let segment = self.0.iter().find(|s| s.branch == branch);
+        segment.is_some_and(|s| node <= s.upto)
     }
 
-    /// The branches that it goes along, each up to which node, newest first.
-    pub(crate) fn stretches(&self) -> impl Iterator<Item = (BranchId, NodeId)> {
+    /// Returns the branches of the lineage with their last node, newest first.
+    pub(crate) fn segments(&self) -> impl Iterator<Item = (BranchId, NodeId)> {
         self.0.iter().map(|s| (s.branch, s.upto))
     }
 }
 
-/// Answers questions of ancestry, remembering what it has read.
+/// Answers ancestry questions, with a cache of lineages.
 pub(crate) struct Ancestry<'c> {
     conn: &'c Connection,
-    lines: RefCell<HashMap<NodeId, Lineage>>,
+    lineages: RefCell<HashMap<NodeId, Lineage>>,
 }
 
 impl<'c> Ancestry<'c> {
     pub(crate) fn new(conn: &'c Connection) -> Self {
         Self {
             conn,
-            lines: RefCell::new(HashMap::new()),
+            lineages: RefCell::new(HashMap::new()),
         }
     }
 
@@ -61,14 +61,14 @@ impl<'c> Ancestry<'c> {
     }
 
     pub(crate) fn line(&self, of: NodeId) -> Result<Lineage> {
-        if let Some(line) = self.lines.borrow().get(&of) {
+        if let Some(line) = self.lineages.borrow().get(&of) {
             return Ok(line.clone());
         }
-        let mut stretches = Vec::new();
-        let mut at = Some(of);
-        while let Some(upto) = at {
+        let mut segments = Vec::new();
+        let mut next = Some(of);
+        while let Some(upto) = next {
             let branch = self.branch(upto)?;
-            stretches.push(BranchSegment { branch, upto });
+            segments.push(BranchSegment { branch, upto });
             let (fork, parent): (Option<NodeId>, Option<NodeId>) = self
                 .conn
                 .prepare_cached(
@@ -77,13 +77,13 @@ impl<'c> Ancestry<'c> {
                 )?
                 .query_row([branch], |r| Ok((r.get(0)?, r.get(1)?)))?;
             if fork != parent {
-                let what = format!("where branch {} begins", branch.0);
-                return Err(super::rotten(&what).into());
+                let what = format!("the start of branch {}", branch.0);
+                return Err(super::damaged(&what).into());
             }
-            at = fork;
+            next = fork;
         }
-        let line = Lineage(stretches.into());
-        self.lines.borrow_mut().insert(of, line.clone());
+        let line = Lineage(segments.into());
+        self.lineages.borrow_mut().insert(of, line.clone());
         Ok(line)
     }
 
@@ -95,38 +95,39 @@ impl<'c> Ancestry<'c> {
             .ok_or_else(|| Error::NoRevision(id.to_string()))
     }
 
-    /// Whether `ancestor` is `of` or stands above it.
+    /// True if `ancestor` is `of` or one of its ancestors.
     pub(crate) fn is_ancestor(&self, ancestor: NodeId, of: NodeId) -> Result<bool> {
         Ok(self.line(of)?.has(self.branch(ancestor)?, ancestor))
     }
 
-    /// The nearest node that both stand on.
+    /// Returns the nearest common ancestor.
     pub(crate) fn common(&self, a: NodeId, b: NodeId) -> Result<Option<NodeId>> {
         let (a, b) = (self.line(a)?, self.line(b)?);
         Ok(a.0.iter().find_map(|s| {
-            let other = b.0.iter().find(|o| o.branch == s.branch)?;
-            Some(s.upto.min(other.upto))
+            let matching = b.0.iter().find(|o| o.branch == s.branch)?;
+            Some(s.upto.min(matching.upto))
         }))
     }
 
-    /// The nodes after `base` up to `tip`, newest first; all of them where `base` is None. `base` stands above `tip`.
+    /// Returns the nodes after `base` up to `tip`, newest first, or all of them without a base.
+    /// `base` must be an ancestor of `tip`.
     pub(crate) fn after(&self, base: Option<NodeId>, tip: NodeId) -> Result<Vec<NodeId>> {
         let mut nodes = Vec::new();
-        for stretch in self.line(tip)?.0.iter() {
-            let on_it = match base {
-                Some(base) if self.branch(base)? == stretch.branch => Some(base),
+        for segment in self.line(tip)?.0.iter() {
+            let base_here = match base {
+                Some(base) if self.branch(base)? == segment.branch => Some(base),
                 _ => None,
             };
             let mut select = self.conn.prepare_cached(
                 "SELECT id FROM node WHERE branch = ?1 AND id > ?2 AND id <= ?3 ORDER BY id DESC",
             )?;
-            let above = on_it.map_or(0, |base| base.0);
+            let above = base_here.map_or(0, |base| base.0);
             let rows =
-                select.query_map(params![stretch.branch, above, stretch.upto], |r| r.get(0))?;
+                select.query_map(params![segment.branch, above, segment.upto], |r| r.get(0))?;
             for row in rows {
                 nodes.push(row?);
             }
-            if on_it.is_some() {
+            if base_here.is_some() {
                 break;
             }
         }

@@ -1,4 +1,4 @@
-//! Branches and tags: names that move with new checkpoints, and names that stay.
+//! Branches and tags: names that follow new checkpoints, and names that stay.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use crate::store::now;
 #[derive(Clone, Debug)]
 pub struct BranchInfo {
     pub id: BranchId,
-    /// As it was, where it was given up: another may be called so by now.
+    /// The original name if the branch is deleted. Another branch may have it by now.
     pub name: String,
     pub head: Option<NodeId>,
     pub parent: Option<String>,
@@ -22,11 +22,11 @@ pub struct BranchInfo {
     pub created: i64,
     pub description: Option<String>,
     pub current: bool,
-    /// Its name was given up; its checkpoints stay.
+    /// True if its name was given up; its checkpoints stay.
     pub deleted: bool,
-    /// The directory that works on it, where that is another one than this.
+    /// The directory on this branch, if it is another one than this.
     pub root: Option<std::path::PathBuf>,
-    /// How many checkpoints were made on it.
+    /// Number of checkpoints made on it.
     pub nodes: i64,
 }
 
@@ -37,7 +37,7 @@ pub struct Tag {
     pub created: i64,
 }
 
-/// Whether a branch begins at this node.
+/// True if a branch begins at this node.
 pub(crate) fn fork_at(conn: &Connection, node: NodeId) -> Result<bool> {
     Ok(conn
         .prepare_cached("SELECT 1 FROM branch WHERE fork_point = ?1")?
@@ -56,9 +56,9 @@ fn branch_from(r: &Row<'_>, here: Here) -> rusqlite::Result<BranchInfo> {
     let parent: Option<String> = r.get(3)?;
     Ok(BranchInfo {
         id,
-        name: as_it_was(r.get(1)?),
+        name: original_name(r.get(1)?),
         head: r.get(2)?,
-        parent: parent.map(as_it_was),
+        parent: parent.map(original_name),
         fork_point: r.get(4)?,
         created: r.get(5)?,
         description: r.get(6)?,
@@ -72,22 +72,22 @@ fn branch_from(r: &Row<'_>, here: Here) -> rusqlite::Result<BranchInfo> {
     })
 }
 
-/// What stands between the name of a branch that was given up, and its number.
-const GONE: &str = " (deleted, ";
+/// Separates the original name of a deleted branch from its id.
+const DELETED_SUFFIX: &str = " (deleted, ";
 
-/// The name that a branch had before it was given up.
-fn as_it_was(name: String) -> String {
-    match name.find(GONE) {
+/// Returns the name that a branch had before it was deleted.
+fn original_name(name: String) -> String {
+    match name.find(DELETED_SUFFIX) {
         Some(at) => name[..at].to_owned(),
         None => name,
     }
 }
 
-/// All branches, those given up too, oldest first.
+/// Returns all branches, including deleted ones, oldest first.
 pub(crate) fn list(conn: &Connection, here: Here) -> Result<Vec<BranchInfo>> {
     let mut select = conn.prepare_cached(&format!("{BRANCH} ORDER BY b.id"))?;
     let rows = select.query_map([here.root], |r| branch_from(r, here))?;
-    rows.map(|branch| where_it_stands(conn, branch?)).collect()
+    rows.map(|branch| drop_stale_root(conn, branch?)).collect()
 }
 
 pub(crate) fn names(conn: &Connection) -> Result<HashMap<BranchId, String>> {
@@ -100,11 +100,11 @@ pub(crate) fn info(conn: &Connection, here: Here, id: BranchId) -> Result<Branch
     let branch = conn
         .prepare_cached(&format!("{BRANCH} WHERE b.id = ?2"))?
         .query_row(params![here.root, id], |r| branch_from(r, here))?;
-    where_it_stands(conn, branch)
+    drop_stale_root(conn, branch)
 }
 
-/// Without a directory that is gone, though another one has its path.
-fn where_it_stands(conn: &Connection, branch: BranchInfo) -> Result<BranchInfo> {
+/// Drops a root whose directory is gone, even if another directory has its path.
+fn drop_stale_root(conn: &Connection, branch: BranchInfo) -> Result<BranchInfo> {
     let gone = branch.root.is_some() && !crate::roots::stands_on(conn, branch.id)?;
     let root = branch.root.filter(|_| !gone);
     Ok(BranchInfo { root, ..branch })
@@ -120,14 +120,14 @@ pub(crate) fn find(conn: &Connection, name: &str) -> Result<BranchId> {
         })
 }
 
-/// Makes a branch whose first checkpoint stands on this node.
+/// Creates a branch that starts at this node.
 pub(crate) fn create(
     conn: &Connection,
     name: &str,
     from: NodeId,
     description: Option<&str>,
 ) -> Result<BranchId> {
-    free(conn, name)?;
+    check_name(conn, name)?;
     let parent = branch_of(conn, from)?;
     conn.prepare_cached(
         "INSERT INTO branch (name, head, parent, fork_point, created, description) VALUES (?1,?2,?3,?2,?4,?5)",
@@ -137,13 +137,13 @@ pub(crate) fn create(
 }
 
 pub(crate) fn rename(conn: &Connection, branch: BranchId, name: &str) -> Result<()> {
-    free(conn, name)?;
+    check_name(conn, name)?;
     conn.prepare_cached("UPDATE branch SET name = ?2 WHERE id = ?1")?
         .execute(params![branch, name])?;
     Ok(())
 }
 
-/// Gives a branch's name up. Its checkpoints stay, and can be named by their numbers.
+/// Deletes a branch. Its checkpoints stay and can be named by their numbers.
 pub(crate) fn delete(conn: &Connection, here: Here, branch: BranchId) -> Result<BranchInfo> {
     let gone = info(conn, here, branch)?;
     if gone.current {
@@ -162,37 +162,37 @@ pub(crate) fn delete(conn: &Connection, here: Here, branch: BranchId) -> Result<
         .execute(params![
             branch,
             now(),
-            // a name that cannot be typed: no branch is ever made with it
-            format!("{}{GONE}{})", gone.name, branch.0)
+            // a name that cannot be typed, so no branch is ever created with it
+            format!("{}{DELETED_SUFFIX}{})", gone.name, branch.0)
         ])?;
-    // a directory that is gone and comes back goes on from where it stood
-    leave(conn, None, branch)?;
+    // a directory that is gone and comes back continues from its last node
+    detach_roots(conn, None, branch)?;
     Ok(gone)
 }
 
-/// A root that is gone holds no branch any more: another one takes it over.
+/// Detaches missing roots from a branch that another root takes over.
 pub(crate) fn take_over(conn: &Connection, root: RootId, branch: BranchId) -> Result<()> {
-    leave(conn, Some(root), branch)
+    detach_roots(conn, Some(root), branch)
 }
 
-/// Roots on this branch, but for one, are on none any more; where they stand is noted.
-fn leave(conn: &Connection, but: Option<RootId>, branch: BranchId) -> Result<()> {
+/// Detaches all roots but one from a branch and records their last node.
+fn detach_roots(conn: &Connection, except: Option<RootId>, branch: BranchId) -> Result<()> {
     conn.execute(
         "UPDATE root SET branch = NULL, was = branch,
            stood = (SELECT head FROM branch WHERE id = ?2) WHERE branch = ?2 AND id IS NOT ?1",
-        params![but, branch],
+        params![except, branch],
     )?;
     Ok(())
 }
 
 pub(crate) fn tag(conn: &Connection, name: &str, node: NodeId) -> Result<()> {
-    free(conn, name)?;
+    check_name(conn, name)?;
     conn.prepare_cached("INSERT INTO tag (name, node, created) VALUES (?1,?2,?3)")?
         .execute(params![name, node, now()])?;
     Ok(())
 }
 
-/// Takes a tag away; the node that had it.
+/// Deletes a tag. Returns its node.
 pub(crate) fn untag(conn: &Connection, name: &str) -> Result<NodeId> {
     conn.prepare_cached("DELETE FROM tag WHERE name = ?1 RETURNING node")?
         .query_row([name], |r| r.get(0))
@@ -215,7 +215,7 @@ pub(crate) fn tags(conn: &Connection) -> Result<Vec<Tag>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Keeps a node for good, or no longer; false: it was so already.
+/// Pins or unpins a node. Returns false if nothing changed.
 pub(crate) fn pin(conn: &Connection, node: NodeId, pinned: bool) -> Result<bool> {
     let changed = if pinned {
         conn.prepare_cached("INSERT OR IGNORE INTO pin (node, time) VALUES (?1,?2)")?
@@ -233,7 +233,7 @@ pub(crate) fn pins(conn: &Connection) -> Result<HashSet<NodeId>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Records that something was named: nothing that `undo` takes back.
+/// Records a naming operation, which `undo` does not reverse.
 pub(crate) fn record(
     conn: &Connection,
     here: Here,
@@ -256,58 +256,61 @@ pub(crate) fn record(
     Ok(())
 }
 
-/// Bytes that a name may have.
-const LONGEST: usize = 255;
+/// Maximum length of a name in bytes.
+const MAX_NAME_BYTES: usize = 255;
 
-/// Marks that turn the direction of what follows, and what has no width: two names may look like one.
-fn is_unseen(c: char) -> bool {
+/// True for direction marks and characters without width: they make two names look the same.
+fn is_invisible(c: char) -> bool {
     matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
-/// Whether a branch or tag may be called so: it must be told from every other way to name a checkpoint.
-pub(crate) fn free(conn: &Connection, name: &str) -> Result<()> {
+/// Checks that a branch or tag may have this name. It must differ from every other way to name a
+/// checkpoint.
+pub(crate) fn check_name(conn: &Connection, name: &str) -> Result<()> {
     let refuse = |why: &str| {
         Error::refused(
             format!("`{name}` cannot be a name: {why}"),
             "letters, digits, `-`, `_`, `.` and `/` make good names",
         )
     };
-    let number = name
+    let is_number = name
         .strip_prefix(['c', 't'])
         .or_else(|| name.strip_prefix("op"))
         .is_some_and(|n| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()));
     if name.is_empty() {
         return Err(refuse("it is empty"));
     }
-    if number {
-        return Err(refuse("checkpoints, turns and operations are numbered so"));
+    if is_number {
+        return Err(refuse(
+            "checkpoints, turns and operations have such numbers",
+        ));
     }
-    if name.len() > LONGEST {
+    if name.len() > MAX_NAME_BYTES {
         let shown: String = name.chars().take(32).collect();
         return Err(Error::refused(
-            format!("`{shown}…` cannot be a name: it is longer than {LONGEST} bytes"),
+            format!("`{shown}…` cannot be a name: it is longer than {MAX_NAME_BYTES} bytes"),
             Hint::ShorterName,
         ));
     }
-    let odd = |c: char| {
-        c.is_whitespace() || c.is_control() || "@^~:?*[\"'`\\".contains(c) || is_unseen(c)
+    let is_forbidden = |c: char| {
+        c.is_whitespace() || c.is_control() || "@^~:?*[\"'`\\".contains(c) || is_invisible(c)
     };
-    if name.starts_with('-') || name.contains(odd) {
-        return Err(refuse("it has a character that means something else"));
+    if name.starts_with('-') || name.contains(is_forbidden) {
+        return Err(refuse("it has a reserved character"));
     }
-    // as git has it (git-check-ref-format): what is fine here can be a branch there
+    // as in git (git-check-ref-format), so that a valid name can be a git branch, too
     if name.contains("..") {
         return Err(refuse("it has two dots in a row"));
     }
     if name.split('/').any(str::is_empty) {
         return Err(refuse(
-            "a slash stands at its start, at its end, or beside another",
+            "it starts or ends with a slash, or has two in a row",
         ));
     }
     let dotted = |part: &str| part.starts_with('.') || part.strip_suffix(".lock").is_some();
     if name.ends_with('.') || name.split('/').any(dotted) {
         return Err(refuse(
-            "no part of it may begin with a dot, or end with one or with `.lock`",
+            "no part of it may start with a dot, or end with a dot or `.lock`",
         ));
     }
     let taken = |what: &str, sql: &str| -> Result<()> {

@@ -1,5 +1,5 @@
-//! Searching prompts, labels and tool inputs by their words. Owns the full-text index, which follows the
-//! history when it is asked for, and the reading of what a user typed.
+//! Full-text search over prompts, labels and tool inputs. Owns the full-text index, which is
+//! updated on demand, and the parsing of search text.
 
 use rusqlite::{Connection, OptionalExtension, params};
 use serde_json::Value;
@@ -8,13 +8,13 @@ use crate::error::{Error, Result};
 use crate::model::{ContentId, NodeId};
 use crate::store::{ContentReader, Store};
 
-/// Nodes taken up in one transaction: other writers wait that long.
-const AT_ONCE: i64 = 500;
-/// Of the input of one call: no more than this is looked at.
-const MOST: usize = 256 << 10;
+/// Nodes indexed in one transaction, which other writers have to wait for.
+const BATCH: i64 = 500;
+/// Bytes of a call's input that are indexed.
+const MAX_BODY: usize = 256 << 10;
 
-/// Takes up the nodes that came since the last time. `tell` hears how far it is: done, and of how many.
-pub(crate) fn follow(store: &Store, tell: &mut dyn FnMut(u64, u64)) -> Result<()> {
+/// Adds new nodes to the index. `progress` receives the nodes done and their total.
+pub(crate) fn update(store: &Store, progress: &mut dyn FnMut(u64, u64)) -> Result<()> {
     let newest = |conn: &Connection| -> Result<i64> {
         Ok(conn.query_row("SELECT COALESCE(MAX(id), 0) FROM node", [], |r| r.get(0))?)
     };
@@ -24,11 +24,11 @@ pub(crate) fn follow(store: &Store, tell: &mut dyn FnMut(u64, u64)) -> Result<()
         if done >= newest {
             return Ok(());
         }
-        tell(count(done), count(newest));
+        progress(count(done), count(newest));
         store.note(true, |conn| {
             // another process may have been first
             let done = watermark(conn)?;
-            let upto = newest.min(done + AT_ONCE);
+            let upto = newest.min(done + BATCH);
             let mut reader = ContentReader::new(conn, &store.dir);
             let mut insert =
                 conn.prepare_cached("INSERT INTO words (rowid, body) VALUES (?1, ?2)")?;
@@ -50,7 +50,7 @@ fn watermark(conn: &Connection) -> Result<i64> {
     Ok(found.unwrap_or(0))
 }
 
-/// What the nodes after one, up to another, are found by.
+/// Returns the searchable text of the nodes after `after` up to `upto`.
 fn bodies(
     conn: &Connection,
     reader: &mut ContentReader<'_>,
@@ -72,7 +72,7 @@ fn bodies(
                 add(&mut body, &text);
             }
         }
-        // a damaged input is not found by its words; `verify` names it
+        // a damaged input is not indexed; `verify` reports it
         if let Some(input) = row.get::<_, Option<ContentId>>(5)?
             && let Ok(bytes) = reader.get(&input)
         {
@@ -98,15 +98,15 @@ fn add_strings(body: &mut String, value: &Value) {
 }
 
 fn add(body: &mut String, text: &str) {
-    let room = MOST.saturating_sub(body.len());
-    body.push_str(&apart(
-        &text[..text.floor_char_boundary(room.min(text.len()))],
+    let remaining = MAX_BODY.saturating_sub(body.len());
+    body.push_str(&space_out(
+        &text[..text.floor_char_boundary(remaining.min(text.len()))],
     ));
     body.push('\n');
 }
 
-/// Scripts without spaces between words are searched by characters.
-fn apart(text: &str) -> String {
+/// Puts spaces around characters of scripts without spaces, so that they are searched by character.
+fn space_out(text: &str) -> String {
     let mut spaced = String::with_capacity(text.len());
     for c in text.chars() {
         if matches!(u32::from(c), 0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF | 0x2E80..=0xA4CF
@@ -120,9 +120,9 @@ fn apart(text: &str) -> String {
     spaced
 }
 
-/// What a user typed as a question to the index: all of the words, each as it is; a `*` at the end of one
-/// stands for any end.
-pub(crate) fn question(typed: &str) -> Result<String> {
+/// Converts search text to an index query: all words literally, with a `*` at the end of a word as
+/// a wildcard.
+pub(crate) fn match_query(typed: &str) -> Result<String> {
     let words: Vec<String> = typed
         .split_whitespace()
         .filter(|word| word.chars().any(char::is_alphanumeric))
@@ -132,12 +132,12 @@ pub(crate) fn question(typed: &str) -> Result<String> {
                 None => (word, ""),
             };
             // a quote could only end the word
-            format!("\"{}\"{star}", apart(word).replace(['"', '\0'], " "))
+            format!("\"{}\"{star}", space_out(word).replace(['"', '\0'], " "))
         })
         .collect();
     if words.is_empty() {
         return Err(Error::Usage(format!(
-            "there is no word to look for in `{typed}`"
+            "there is no word to search for in `{typed}`"
         )));
     }
     Ok(words.join(" "))
@@ -148,13 +148,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_user_types_is_no_syntax() {
+    fn search_text_is_not_query_syntax() {
         assert_eq!(
-            question("fix  AND pars*").unwrap(),
+            match_query("fix  AND pars*").unwrap(),
             r#""fix" "AND" "pars"*"#
         );
-        assert_eq!(question(r#"say "hi" -- *"#).unwrap(), r#""say" " hi ""#);
-        assert_eq!(question("日本").unwrap(), "\" 日  本 \"");
-        assert!(question(" * \"").is_err());
+        assert_eq!(match_query(r#"say "hi" -- *"#).unwrap(), r#""say" " hi ""#);
+        assert_eq!(match_query("日本").unwrap(), "\" 日  本 \"");
+        assert!(match_query(" * \"").is_err());
     }
 }

@@ -1,5 +1,5 @@
-//! The pages of the timeline: which nodes a filter lets through, newest first. Owns the choice of the index
-//! that leads to them, so that a page costs the same in a long history as in a short one.
+//! Pages of the timeline: the nodes that a filter selects, newest first. Owns the choice of the
+//! index, so that a page costs the same in a long history as in a short one.
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
@@ -13,35 +13,35 @@ use crate::error::{Error, Result};
 use crate::model::{BranchId, Kind, NodeId, RelPath, SessionId};
 use crate::store::Store;
 
-/// Which checkpoints to list; all that is set must hold.
+/// Filter for checkpoints. All fields that are set must match.
 #[derive(Clone, Debug, Default)]
 pub struct LogFilter {
     pub limit: Option<usize>,
-    /// The agent's own id of a session, or a start of it.
+    /// The agent's own id of a session, or a prefix of it.
     pub session: Option<String>,
     /// The agent's name.
     pub agent: Option<String>,
-    /// What changed this file, or something below this directory.
+    /// Checkpoints that changed this file, or a file below this directory.
     pub path: Option<RelPath>,
-    /// All of these words in a prompt, a label or the input of a tool; `wor*` finds every end.
+    /// All of these words in a prompt, a label or a tool input; `wor*` matches any ending.
     pub text: Option<String>,
     pub kind: Option<Kind>,
-    /// The chain of this branch's head, instead of that of the current one.
+    /// The ancestors of this branch's head instead of the current one's.
     pub branch: Option<String>,
-    /// Microseconds since 1970, both included.
+    /// Microseconds since 1970, inclusive.
     pub since: Option<i64>,
     pub until: Option<i64>,
-    /// Only those older than this one: the next page.
+    /// Only checkpoints older than this one, for the next page.
     pub before: Option<NodeId>,
-    /// Every branch, not only the chain of a head.
+    /// Every branch, not only the ancestors of one head.
     pub all_branches: bool,
 }
 
-/// Up to so many nodes of a path are taken from the index and sorted; where there are more, they stand so
-/// dense that going through the newest finds a page soon.
-const FEW: usize = 4096;
+/// Up to this many nodes of a path are read from the index and sorted. With more, they are so dense
+/// that scanning from the newest node fills a page quickly.
+const MAX_SORTED: usize = 4096;
 
-/// Rows of the timeline, newest first, and the counts that had to be made for them.
+/// Returns rows of the timeline, newest first, and the line counts computed for them.
 pub(crate) fn log(
     store: &Store,
     here: Here,
@@ -61,21 +61,21 @@ pub(crate) fn entry(store: &Store, here: Here, id: NodeId) -> Result<(Entry, New
     Ok((entry, rows.new))
 }
 
-/// The checkpoints of a file, without what each of them changed.
+/// Checkpoints of a file, without their changes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OfFile {
-    /// No more than were asked for.
+pub struct FileCheckpoints {
+    /// At most the requested number.
     pub count: usize,
-    /// There are more.
+    /// True if there are more.
     pub more: bool,
-    /// When the newest was made, in microseconds since 1970.
+    /// Time of the newest one, in microseconds since 1970.
     pub newest: Option<i64>,
 }
 
 impl Engine {
-    /// How many checkpoints of the current branch's chain changed a file or something below a directory; counts
-    /// up to `most`. Reads no content, where `log` counts lines.
-    pub fn checkpoints_of(&self, path: &RelPath, most: usize) -> Result<OfFile> {
+    /// Counts the checkpoints of the current branch that changed a file or a file below a
+    /// directory, up to `most`. Unlike `log`, reads no contents.
+    pub fn checkpoints_of(&self, path: &RelPath, most: usize) -> Result<FileCheckpoints> {
         let _moment = self.store.reading()?;
         let filter = LogFilter {
             path: Some(path.clone()),
@@ -88,7 +88,7 @@ impl Engine {
             let mut select = conn.prepare_cached("SELECT time FROM node WHERE id = ?1")?;
             Ok(select.query_row([node], |r| r.get(0))?)
         };
-        Ok(OfFile {
+        Ok(FileCheckpoints {
             count: nodes.len().min(most),
             more: nodes.len() > most,
             newest: nodes.first().map(time).transpose()?,
@@ -117,10 +117,10 @@ fn find(conn: &Connection, here: Here, filter: &LogFilter) -> Result<Vec<NodeId>
         Some(name) => branches::find(conn, name)?,
         None => here.branch,
     };
-    let question = filter
+    let match_query = filter
         .text
         .as_deref()
-        .map(full_text::question)
+        .map(full_text::match_query)
         .transpose()?;
     let line = match head(conn, branch)? {
         None => return Ok(Vec::new()),
@@ -144,12 +144,12 @@ fn find(conn: &Connection, here: Here, filter: &LogFilter) -> Result<Vec<NodeId>
         let ids: Vec<String> = sessions.iter().map(|s| s.0.to_string()).collect();
         terms.add(&format!("n.session IN ({})", ids.join(",")), []);
     }
-    let few = match &filter.path {
-        Some(path) => few_of_path(conn, path)?,
+    let sorted_nodes = match &filter.path {
+        Some(path) => sorted_nodes_of_path(conn, path)?,
         None => None,
     };
-    if let (Some(path), None) = (&filter.path, &few) {
-        terms.add(&format!("EXISTS ({OF_NODE})"), span(path));
+    if let (Some(path), None) = (&filter.path, &sorted_nodes) {
+        terms.add(&format!("EXISTS ({CHANGES_PATH})"), span(path));
     }
     let mut page = LogPage {
         conn,
@@ -157,18 +157,23 @@ fn find(conn: &Connection, here: Here, filter: &LogFilter) -> Result<Vec<NodeId>
         line: line.as_ref(),
         nodes: Vec::new(),
     };
-    let rare = |kind: &Kind| !matches!(kind, Kind::Step | Kind::Turn);
-    match (question, few, sessions.as_deref(), filter.kind.filter(rare)) {
-        (Some(question), few, ..) => {
-            if let (Some(path), Some(_)) = (&filter.path, &few) {
-                terms.add(&format!("EXISTS ({OF_NODE})"), span(path));
+    let is_rare = |kind: &Kind| !matches!(kind, Kind::Step | Kind::Turn);
+    match (
+        match_query,
+        sorted_nodes,
+        sessions.as_deref(),
+        filter.kind.filter(is_rare),
+    ) {
+        (Some(match_query), sorted_nodes, ..) => {
+            if let (Some(path), Some(_)) = (&filter.path, &sorted_nodes) {
+                terms.add(&format!("EXISTS ({CHANGES_PATH})"), span(path));
             }
             let from = "words CROSS JOIN node n ON n.id = words.rowid WHERE words MATCH ?";
-            page.take(from, [Value::Text(question)], &terms, "words.rowid")?;
+            page.fetch(from, [Value::Text(match_query)], &terms, "words.rowid")?;
         }
         (None, Some(nodes), ..) => {
             for node in nodes {
-                page.take(
+                page.fetch(
                     "node n WHERE n.id = ?",
                     [Value::Integer(node)],
                     &terms,
@@ -178,20 +183,20 @@ fn find(conn: &Connection, here: Here, filter: &LogFilter) -> Result<Vec<NodeId>
         }
         (None, None, Some([session]), _) => {
             let from = "node n INDEXED BY node_session WHERE n.session = ?";
-            page.take(from, [Value::Integer(session.0)], &terms, "n.id")?;
+            page.fetch(from, [Value::Integer(session.0)], &terms, "n.id")?;
         }
         (None, None, _, Some(kind)) => {
             let from =
                 "node n INDEXED BY node_rare WHERE n.kind NOT IN ('step', 'turn') AND n.kind = ?";
-            page.take(from, [Value::Text(kind.name().to_owned())], &terms, "n.id")?;
+            page.fetch(from, [Value::Text(kind.name().to_owned())], &terms, "n.id")?;
         }
         (None, None, ..) => match &line {
-            None => page.take("node n NOT INDEXED WHERE TRUE", [], &terms, "n.id")?,
+            None => page.fetch("node n NOT INDEXED WHERE TRUE", [], &terms, "n.id")?,
             Some(line) => {
-                for (branch, upto) in line.stretches() {
+                for (branch, upto) in line.segments() {
                     let from = "node n INDEXED BY node_branch WHERE n.branch = ? AND n.id <= ?";
                     let place = [Value::Integer(branch.0), Value::Integer(upto.0)];
-                    page.take(from, place, &terms, "n.id")?;
+                    page.fetch(from, place, &terms, "n.id")?;
                 }
             }
         },
@@ -203,13 +208,13 @@ fn find(conn: &Connection, here: Here, filter: &LogFilter) -> Result<Vec<NodeId>
 struct LogPage<'a> {
     conn: &'a Connection,
     limit: usize,
-    /// Only what stands on this.
+    /// Only ancestors in this lineage.
     line: Option<&'a Lineage>,
     nodes: Vec<NodeId>,
 }
 
 impl LogPage<'_> {
-    fn take(
+    fn fetch(
         &mut self,
         from: &str,
         values: impl IntoIterator<Item = Value>,
@@ -237,9 +242,9 @@ impl LogPage<'_> {
     }
 }
 
-/// The sessions that are asked for; None: all.
+/// Returns the requested sessions; None: all.
 fn sessions(conn: &Connection, filter: &LogFilter) -> Result<Option<Vec<SessionId>>> {
-    let known =
+    let matching =
         |what: &'static str, name: &Option<String>, sql: &str| -> Result<Option<Vec<SessionId>>> {
             let Some(name) = name else { return Ok(None) };
             let mut select = conn.prepare_cached(sql)?;
@@ -252,12 +257,12 @@ fn sessions(conn: &Connection, filter: &LogFilter) -> Result<Option<Vec<SessionI
             }
             Ok(Some(found))
         };
-    let by_id = known(
+    let by_id = matching(
         "session",
         &filter.session,
         "SELECT id FROM session WHERE substr(native, 1, length(?1)) = ?1",
     )?;
-    let by_agent = known(
+    let by_agent = matching(
         "agent",
         &filter.agent,
         "SELECT id FROM session WHERE agent = ?1",
@@ -268,12 +273,12 @@ fn sessions(conn: &Connection, filter: &LogFilter) -> Result<Option<Vec<SessionI
     })
 }
 
-/// Whether a change of the node `n` is about a path (?1) or something between two others.
-const OF_NODE: &str = "SELECT 1 FROM change c INDEXED BY change_node WHERE c.node = n.id AND (
+/// Matches if node `n` changed a path (?1) or a path between two others.
+const CHANGES_PATH: &str = "SELECT 1 FROM change c INDEXED BY change_node WHERE c.node = n.id AND (
     c.after_path = ? OR (c.after_path > ? AND c.after_path < ?)
     OR c.before_path = ? OR (c.before_path > ? AND c.before_path < ?))";
 
-/// The path, and what all below it lies between; twice.
+/// The path and the bounds of all paths below it, twice.
 fn span(path: &RelPath) -> [Value; 6] {
     let [exact, from, to] = bounds(path).map(Value::Blob);
     [exact.clone(), from.clone(), to.clone(), exact, from, to]
@@ -284,8 +289,8 @@ fn bounds(path: &RelPath) -> [Vec<u8>; 3] {
     [path.bytes().to_vec(), with(b'/'), with(b'/' + 1)]
 }
 
-/// The nodes that changed a path, newest first. None: there are many.
-fn few_of_path(conn: &Connection, path: &RelPath) -> Result<Option<Vec<i64>>> {
+/// Returns the nodes that changed a path, newest first, or None if there are too many.
+fn sorted_nodes_of_path(conn: &Connection, path: &RelPath) -> Result<Option<Vec<i64>>> {
     let [exact, from, to] = bounds(path);
     let mut select = conn.prepare_cached(
         "SELECT node FROM change WHERE after_path = ?1
@@ -296,11 +301,11 @@ fn few_of_path(conn: &Connection, path: &RelPath) -> Result<Option<Vec<i64>>> {
            WHERE before_path IS NOT NULL AND before_path IS NOT after_path AND before_path > ?2 AND before_path < ?3
          LIMIT ?4",
     )?;
-    let most = i64::try_from(FEW).unwrap_or(i64::MAX);
+    let most = i64::try_from(MAX_SORTED).unwrap_or(i64::MAX);
     let mut nodes: Vec<i64> = select
         .query_map(params![exact, from, to, most], |r| r.get(0))?
         .collect::<rusqlite::Result<_>>()?;
-    if nodes.len() == FEW {
+    if nodes.len() == MAX_SORTED {
         return Ok(None);
     }
     nodes.sort_unstable_by(|a, b| b.cmp(a));
@@ -313,9 +318,9 @@ mod tests {
     use super::*;
     use crate::restore::tests::Scene;
 
-    /// As the timeline has them: of a file, of a directory, of what is not there, and no further than asked.
+    /// The count equals the timeline's: for a file, a directory, a missing path, and with a limit.
     #[test]
-    fn checkpoints_are_counted_as_the_timeline_lists_them() {
+    fn checkpoint_counts_equal_the_timeline() {
         let mut s = Scene::new(&[("a.txt", "one\n"), ("dir/b.txt", "other\n")]);
         for turn in ["first", "second", "third"] {
             s.prompt(turn);
@@ -331,7 +336,7 @@ mod tests {
             let listed = s.engine.log(&filter).expect("a timeline");
             for most in 0..listed.len() + 2 {
                 let counted = s.engine.checkpoints_of(&path, most).expect("counted");
-                let expected = OfFile {
+                let expected = FileCheckpoints {
                     count: listed.len().min(most),
                     more: listed.len() > most,
                     newest: listed.first().map(|entry| entry.node.time),

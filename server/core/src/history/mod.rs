@@ -1,5 +1,5 @@
-//! The history: nodes with parents, changes of files in nodes, and what is in force where. Owns what is
-//! recorded and how it is read back; how it comes to be is the capture's, what to do with it the restore's.
+//! The history: nodes with parents, changes of files in nodes, and the edits in force at each node.
+//! Owns the records and how they are read. Capture creates them, restore applies them.
 
 mod ancestry;
 pub(crate) mod branches;
@@ -24,19 +24,19 @@ use crate::worktree::git::backed_content;
 
 pub(crate) use ancestry::Ancestry;
 pub use branches::{BranchInfo, Tag};
-pub use log::{LogFilter, OfFile};
+pub use log::{FileCheckpoints, LogFilter};
 pub(crate) use log::{entry, log};
 pub(crate) use revs::{names_head, resolve, resolve_op};
-pub(crate) use row_checksums::rotten;
-pub(crate) use rows::{Rows, misjudged};
+pub(crate) use row_checksums::damaged;
+pub(crate) use rows::{Rows, inconsistent_edits};
 pub(crate) use sets::{
-    SetHash, changes_with_sets, chosen_of, in_force, is_changed, moved_by, set_at, state_at,
-    version,
+    SetHash, changes_with_sets, in_force, is_changed, moved_by, partial_restore_of, set_at,
+    state_at, version,
 };
 pub use timeline::{Entry, EntryChange, OpKind, OpState, Operation};
 pub(crate) use timeline::{operation, operations, session, turn};
 
-/// Where new nodes go.
+/// Position of new nodes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Here {
     pub root: RootId,
@@ -61,19 +61,19 @@ pub(crate) fn head(conn: &Connection, branch: BranchId) -> Result<Option<NodeId>
         )?
         .query_row([branch], |r| Ok((r.get(0)?, r.get(1)?)))?;
     if head != newest {
-        return Err(row_checksums::rotten(&format!("where branch {} ends", branch.0)).into());
+        return Err(row_checksums::damaged(&format!("the head of branch {}", branch.0)).into());
     }
     Ok(head)
 }
 
-/// The branch that a node was made on.
+/// Returns the branch that a node was made on.
 pub(crate) fn branch_of(conn: &Connection, node: NodeId) -> Result<BranchId> {
     Ok(conn
         .prepare_cached("SELECT branch FROM node WHERE id = ?1")?
         .query_row([node], |r| r.get(0))?)
 }
 
-/// The directory that a node was made in.
+/// Returns the directory that a node was made in.
 pub(crate) fn root_of(conn: &Connection, node: NodeId) -> Result<RootId> {
     Ok(conn
         .prepare_cached("SELECT root FROM node WHERE id = ?1")?
@@ -128,7 +128,7 @@ pub(crate) struct NewChange<'a> {
 
 impl NewChange<'_> {
     fn sum(&self, role: Role, set: SetHash) -> i32 {
-        let summed = row_checksums::Summed {
+        let input = row_checksums::ChecksumInput {
             node: self.node,
             file: self.file,
             role: i64::from(role == Role::Restore),
@@ -136,18 +136,18 @@ impl NewChange<'_> {
             after: self.after,
             set,
         };
-        summed.sum()
+        input.sum()
     }
 }
 
-/// The node at which a file was first known; None: from the start.
+/// Returns the node at which a file was first known; None: from the start.
 pub(crate) fn since(conn: &Connection, file: FileId) -> Result<Option<NodeId>> {
     Ok(conn
         .prepare_cached("SELECT since FROM file WHERE id = ?1")?
         .query_row([file], |r| r.get(0))?)
 }
 
-/// Notes what a file is without any edit.
+/// Records the state of a file without any edit.
 pub(crate) fn note_base(
     conn: &Connection,
     file: FileId,
@@ -158,20 +158,20 @@ pub(crate) fn note_base(
         path: path.clone(),
         image,
     });
-    sets::remember(conn, file, SetHash::EMPTY, &state)
+    sets::insert_version(conn, file, SetHash::EMPTY, &state)
 }
 
-/// Notes the state that a file has with this set.
+/// Records the state of a file with this set.
 pub(crate) fn note_state(
     conn: &Connection,
     file: FileId,
     set: SetHash,
     state: &FileVersion,
 ) -> Result<()> {
-    sets::remember(conn, file, set, state)
+    sets::insert_version(conn, file, set, state)
 }
 
-/// Records somebody's edit. `head` is the node before: the chain on which the file's set is looked up.
+/// Records an edit. `head` is the previous node, on whose chain the file's set is looked up.
 pub(crate) fn insert_edit(
     conn: &Connection,
     head: Option<NodeId>,
@@ -181,16 +181,16 @@ pub(crate) fn insert_edit(
         Some(head) => set_at(conn, new.file, head)?,
         None => SetHash::EMPTY,
     };
-    sets::remember(conn, new.file, before, new.before)?;
+    sets::insert_version(conn, new.file, before, new.before)?;
     let id = insert_change(conn, new, Role::Edit, before)?;
     let after = before.toggled(id);
     conn.prepare_cached("UPDATE change SET set_after = ?1, sum = ?2 WHERE id = ?3")?
         .execute(params![after, new.sum(Role::Edit, after), id])?;
-    sets::remember(conn, new.file, after, new.after)?;
+    sets::insert_version(conn, new.file, after, new.after)?;
     Ok(id)
 }
 
-/// Records what a restore did to a file: which edits it took out of force and which it put back.
+/// Records a restore of a file: the edits it took out of force, and those it put back.
 pub(crate) fn insert_restore(
     conn: &Connection,
     head: NodeId,
@@ -199,7 +199,7 @@ pub(crate) fn insert_restore(
     put_back: &[ChangeId],
 ) -> Result<ChangeId> {
     let before = set_at(conn, new.file, head)?;
-    sets::remember(conn, new.file, before, new.before)?;
+    sets::insert_version(conn, new.file, before, new.before)?;
     let after = taken_out
         .iter()
         .chain(put_back)
@@ -213,12 +213,12 @@ pub(crate) fn insert_restore(
     for member in put_back {
         moved.execute(params![id, member, 1])?;
     }
-    sets::remember(conn, new.file, after, new.after)?;
+    sets::insert_version(conn, new.file, after, new.after)?;
     Ok(id)
 }
 
-/// After a row that was sound became another.
-pub(crate) fn sum_anew(conn: &Connection, change: ChangeId) -> Result<()> {
+/// Updates the checksum of a row that was intact before it was changed.
+pub(crate) fn update_checksum(conn: &Connection, change: ChangeId) -> Result<()> {
     let sum = conn
         .prepare_cached(
             "SELECT node, file, role, before_path, before_image, after_path, after_image, set_after
@@ -226,7 +226,7 @@ pub(crate) fn sum_anew(conn: &Connection, change: ChangeId) -> Result<()> {
         )?
         .query_row([change], |r| {
             let (before, after) = (state_from(r, 3)?, state_from(r, 5)?);
-            let summed = row_checksums::Summed {
+            let input = row_checksums::ChecksumInput {
                 node: r.get(0)?,
                 file: r.get(1)?,
                 role: r.get(2)?,
@@ -234,7 +234,7 @@ pub(crate) fn sum_anew(conn: &Connection, change: ChangeId) -> Result<()> {
                 after: &after,
                 set: r.get(7)?,
             };
-            Ok(summed.sum())
+            Ok(input.sum())
         })?;
     conn.prepare_cached("UPDATE change SET sum = ?2 WHERE id = ?1")?
         .execute(params![change, sum])?;
@@ -248,7 +248,7 @@ fn insert_change(
     set: SetHash,
 ) -> Result<ChangeId> {
     for placed in [new.before, new.after].into_iter().flatten() {
-        backed_content::keep(conn, &placed.image)?;
+        backed_content::store_shown(conn, &placed.image)?;
     }
     let (before_path, before_image) = state_columns(new.before);
     let (after_path, after_image) = state_columns(new.after);
@@ -282,26 +282,26 @@ const CHANGE: &str =
     c.set_after, c.sum, c.session, c.call, c.session_certainty, c.step_certainty, c.made_dirs";
 
 fn change_from(r: &Row<'_>) -> rusqlite::Result<Change> {
-    of_sound(r, row_checksums::read(r, 1)?)
+    change_of_row(r, row_checksums::read(r, 1)?)
 }
 
-/// The same to be shown: one that is damaged hides no other.
+/// Reads a change for display. A damaged row must not hide the others.
 fn shown_from(r: &Row<'_>) -> rusqlite::Result<Change> {
-    of_sound(r, row_checksums::read_unchecked(r, 1)?)
+    change_of_row(r, row_checksums::read_unchecked(r, 1)?)
 }
 
-fn of_sound(r: &Row<'_>, sound: row_checksums::Sound) -> rusqlite::Result<Change> {
+fn change_of_row(r: &Row<'_>, columns: row_checksums::ChangeColumns) -> rusqlite::Result<Change> {
     Ok(Change {
         id: r.get(0)?,
-        node: sound.node,
-        file: sound.file,
-        role: if sound.role == 0 {
+        node: columns.node,
+        file: columns.file,
+        role: if columns.role == 0 {
             Role::Edit
         } else {
             Role::Restore
         },
-        before: sound.before,
-        after: sound.after,
+        before: columns.before,
+        after: columns.after,
         origin: Origin {
             session: r.get(10)?,
             call: r.get(11)?,
@@ -324,7 +324,7 @@ fn changes_where(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The changes of a node, to be shown.
+/// Returns the changes of a node, for display.
 fn shown_changes(conn: &Connection, node: NodeId) -> Result<Vec<Change>> {
     changes_where(conn, "node", node.0, shown_from)
 }
@@ -337,7 +337,7 @@ pub(crate) fn changes_of_file(conn: &Connection, file: FileId) -> Result<Vec<Cha
     changes_where(conn, "file", file.0, change_from)
 }
 
-/// Whether a file ever had this content, as far as its changes tell.
+/// True if a file is known to have had this content.
 pub(crate) fn was_content(conn: &Connection, file: FileId, content: ContentId) -> Result<bool> {
     let mut select =
         conn.prepare_cached("SELECT before_image, after_image FROM change WHERE file = ?1")?;
@@ -352,7 +352,7 @@ pub(crate) fn was_content(conn: &Connection, file: FileId, content: ContentId) -
     Ok(false)
 }
 
-/// Edits after this one whose lines were not counted yet, oldest first.
+/// Returns edits after this one whose lines are not counted yet, oldest first.
 pub(crate) fn uncounted(conn: &Connection, after: ChangeId, limit: usize) -> Result<Vec<Change>> {
     let sql = format!(
         "SELECT {CHANGE} FROM change c WHERE c.id > ?1 AND c.role = 0
@@ -371,7 +371,7 @@ pub(crate) fn change(conn: &Connection, id: ChangeId) -> Result<Change> {
     })
 }
 
-/// Says what a node is about, in the transaction that makes it.
+/// Sets the description of a node, in the transaction that makes it.
 pub(crate) fn describe(conn: &Connection, id: NodeId, description: &str) -> Result<()> {
     conn.prepare_cached("UPDATE node SET description = ?2 WHERE id = ?1")?
         .execute(params![id, description])?;

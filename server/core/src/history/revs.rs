@@ -11,7 +11,7 @@ pub(crate) fn resolve(conn: &Connection, here: Here, rev: &str) -> Result<NodeId
         Ok(true) => Error::Squashed(rev.to_owned()),
         _ => Error::NoRevision(rev.to_owned()),
     };
-    // the name may itself hold ^ or ~ (a label): whole first
+    // a label may itself contain ^ or ~, so try the whole name first
     if let Some(node) = name(conn, here, rev)? {
         return Ok(node);
     }
@@ -33,13 +33,13 @@ pub(crate) fn resolve(conn: &Connection, here: Here, rev: &str) -> Result<NodeId
     Ok(node)
 }
 
-/// A number as numbers of ours are written: `+1` is a name like any other.
+/// Parses an unsigned decimal number. `+1` is a name like any other.
 fn digits(text: &str) -> Option<i64> {
     let plain = text.bytes().all(|b| b.is_ascii_digit());
     plain.then(|| text.parse().ok()).flatten()
 }
 
-/// Whether it names a checkpoint or a turn that is gone: their numbers have no gaps but those that `gc` made.
+/// True if it names a checkpoint or turn that is gone. Only `gc` leaves gaps in their numbers.
 fn was_squashed(conn: &Connection, rev: &str) -> Result<bool> {
     let base = rev.split(['^', '~']).next().unwrap_or(rev);
     let newest = match base.as_bytes().first() {
@@ -54,7 +54,7 @@ fn was_squashed(conn: &Connection, rev: &str) -> Result<bool> {
     Ok(number > 0 && number < newest)
 }
 
-/// Whether this is `@` or this branch, or so many before it.
+/// True if this is `@` or this branch, or an ancestor of it by `^` or `~`.
 pub(crate) fn names_head(rev: &str, branch: &str) -> bool {
     let mut base = rev;
     loop {
@@ -91,7 +91,7 @@ fn name(conn: &Connection, here: Here, rev: &str) -> Result<Option<NodeId>> {
         let sql =
             "SELECT 1 FROM node n JOIN turn t ON t.id = n.turn WHERE n.id = ?1 AND t.number = ?2";
         if !conn.prepare_cached(sql)?.exists((node, n))? {
-            return Err(super::rotten(&format!("where turn {n} begins")).into());
+            return Err(super::damaged(&format!("the start of turn {n}")).into());
         }
         return Ok(Some(node));
     }
@@ -111,12 +111,12 @@ fn name(conn: &Connection, here: Here, rev: &str) -> Result<Option<NodeId>> {
         [] => Ok(None),
         [only] => Ok(Some(*only)),
         [first, second, ..] => Err(Error::Usage(format!(
-            "the label `{label}` is not unique: {first}, {second} … carry it; name the checkpoint by its number"
+            "the label `{label}` is not unique: {first}, {second} … have it; use the checkpoint's number"
         ))),
     }
 }
 
-/// `op3` or `3`.
+/// Resolves `op3` or `3`.
 pub(crate) fn resolve_op(conn: &Connection, op: &str) -> Result<OpId> {
     let missing = || Error::NotFound {
         what: "operation",

@@ -1,4 +1,5 @@
-//! Sums over what decides what a restore does: SQLite reads a row that rots as it is.
+//! Checksums over the columns that decide the result of a restore, since SQLite does not detect
+//! damaged rows.
 
 use rusqlite::Row;
 
@@ -6,8 +7,8 @@ use super::SetHash;
 use crate::model::{FileId, FileVersion, NodeId};
 use crate::store::state_from;
 
-/// What of a change has a sum.
-pub(super) struct Summed<'a> {
+/// The checksummed columns of a change.
+pub(super) struct ChecksumInput<'a> {
     pub node: NodeId,
     pub file: FileId,
     pub role: i64,
@@ -16,7 +17,7 @@ pub(super) struct Summed<'a> {
     pub set: SetHash,
 }
 
-impl Summed<'_> {
+impl ChecksumInput<'_> {
     pub(super) fn sum(&self) -> i32 {
         let mut sum = crc32fast::Hasher::new();
         for number in [self.node.0, self.file.0, self.role] {
@@ -29,7 +30,7 @@ impl Summed<'_> {
     }
 }
 
-/// The sum of a state that a file has with a set.
+/// Returns the checksum of a file's state with a set.
 pub(super) fn of_version(file: FileId, set: SetHash, state: &FileVersion) -> i32 {
     let mut sum = crc32fast::Hasher::new();
     sum.update(&file.0.to_le_bytes());
@@ -49,13 +50,13 @@ fn add_state(sum: &mut crc32fast::Hasher, state: &FileVersion) {
     sum.update(&placed.image.encode());
 }
 
-/// What `read` takes, of a change `c`.
+/// Columns of a change `c` that `read` expects.
 pub(super) const COLUMNS: &str =
     "c.node, c.file, c.role, c.before_path, c.before_image, c.after_path, c.after_image,
     c.set_after, c.sum";
 
-/// What was read of a change.
-pub(super) struct Sound {
+/// Columns read from a change.
+pub(super) struct ChangeColumns {
     pub node: NodeId,
     pub file: FileId,
     pub role: i64,
@@ -64,9 +65,9 @@ pub(super) struct Sound {
     pub set: SetHash,
 }
 
-/// Reads the columns from `at` on, as they are: to be shown.
-pub(super) fn read_unchecked(row: &Row<'_>, at: usize) -> rusqlite::Result<Sound> {
-    Ok(Sound {
+/// Reads the columns from `at` on without checking them, for display.
+pub(super) fn read_unchecked(row: &Row<'_>, at: usize) -> rusqlite::Result<ChangeColumns> {
+    Ok(ChangeColumns {
         node: row.get(at)?,
         file: row.get(at + 1)?,
         role: row.get(at + 2)?,
@@ -76,40 +77,41 @@ pub(super) fn read_unchecked(row: &Row<'_>, at: usize) -> rusqlite::Result<Sound
     })
 }
 
-/// The same, and no other than what was written.
-pub(super) fn read(row: &Row<'_>, at: usize) -> rusqlite::Result<Sound> {
-    let sound = read_unchecked(row, at)?;
-    let now = Summed {
-        node: sound.node,
-        file: sound.file,
-        role: sound.role,
-        before: &sound.before,
-        after: &sound.after,
-        set: sound.set,
+/// Reads the columns from `at` on and checks them.
+pub(super) fn read(row: &Row<'_>, at: usize) -> rusqlite::Result<ChangeColumns> {
+    let columns = read_unchecked(row, at)?;
+    let input = ChecksumInput {
+        node: columns.node,
+        file: columns.file,
+        role: columns.role,
+        before: &columns.before,
+        after: &columns.after,
+        set: columns.set,
     };
-    check(row.get(at + 8)?, now.sum(), || {
+    check(row.get(at + 8)?, input.sum(), || {
         let path = |state: &FileVersion| state.as_ref().map(|p| p.path.display());
-        let path = path(&sound.after).or_else(|| path(&sound.before));
-        let path = path.unwrap_or_else(|| format!("file {}", sound.file.0));
-        format!("a change of {path} at {}", sound.node)
+        let path = path(&columns.after).or_else(|| path(&columns.before));
+        let path = path.unwrap_or_else(|| format!("file {}", columns.file.0));
+        format!("a change of {path} at {}", columns.node)
     })?;
-    Ok(sound)
+    Ok(columns)
 }
 
-/// Whether a row is as it was written. `then` is None where that was before there were sums.
+/// Checks a row against its checksum. `recorded` is None for rows written before there were
+/// checksums.
 pub(super) fn check(
-    then: Option<i32>,
+    recorded: Option<i32>,
     now: i32,
     what: impl FnOnce() -> String,
 ) -> rusqlite::Result<()> {
-    match then {
-        Some(then) if then != now => Err(rotten(&what())),
+    match recorded {
+        Some(recorded) if recorded != now => Err(damaged(&what())),
         _ => Ok(()),
     }
 }
 
-/// The record of this is not what was written.
-pub(crate) fn rotten(what: &str) -> rusqlite::Error {
+/// Error for a damaged record.
+pub(crate) fn damaged(what: &str) -> rusqlite::Error {
     let code = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
     rusqlite::Error::SqliteFailure(code, Some(format!("the record of {what} is damaged")))
 }

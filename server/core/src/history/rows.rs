@@ -1,5 +1,5 @@
-//! Rows of the timeline with everything needed to print them. What each costs does not depend on the length
-//! of the history: what is in force is asked for each edit alone, and its lines are counted once.
+//! Rows of the timeline with everything needed to print them. Their cost does not depend on the
+//! length of the history: each edit is checked alone, and its lines are counted once.
 
 use std::collections::hash_map::Entry as Slot;
 use std::collections::{HashMap, HashSet};
@@ -25,17 +25,17 @@ pub(crate) struct LineCounts {
     binary: bool,
 }
 
-/// LineCounts that were not in the store yet.
+/// Line counts that are not in the store yet.
 #[derive(Debug, Default)]
 pub(crate) struct NewCounts(Vec<(ChangeId, LineCounts)>);
 
 impl NewCounts {
-    /// Keeps them for the next look. If that cannot be, they are counted again.
+    /// Saves them for later. If that fails, they are counted again.
     pub(crate) fn keep(self, store: &Store) {
         if self.0.is_empty() || !store.conn.is_autocommit() {
             return;
         }
-        let kept = store.note(false, |conn| {
+        let saved = store.note(false, |conn| {
             let mut insert = conn.prepare_cached(
                 "INSERT OR IGNORE INTO counted (change, added, removed, binary) VALUES (?1,?2,?3,?4)",
             )?;
@@ -44,16 +44,16 @@ impl NewCounts {
             }
             Ok(())
         });
-        drop(kept);
+        drop(saved);
     }
 }
 
-/// Makes rows, remembering what several of them need.
+/// Builds rows and caches the parts that several rows share.
 pub(crate) struct Rows<'a> {
     conn: &'a Connection,
-    /// What stands above the head that one is on.
+    /// The lineage of the current head.
     head: Option<Lineage>,
-    /// The same for other branches, as they were asked for.
+    /// Lineages of other branches, filled on demand.
     heads: HashMap<BranchId, Option<Lineage>>,
     branches: HashMap<BranchId, String>,
     tags: HashMap<NodeId, Vec<String>>,
@@ -61,7 +61,7 @@ pub(crate) struct Rows<'a> {
     sessions: HashMap<SessionId, Session>,
     turns: HashMap<TurnId, Turn>,
     reader: ContentReader<'a>,
-    /// Whether text was ever unsaved when a node was made.
+    /// True if any node has unsaved text attached.
     any_unsaved: bool,
     pub(crate) new: NewCounts,
 }
@@ -94,9 +94,9 @@ impl<'a> Rows<'a> {
         let conn = self.conn;
         let node = node(conn, id)?;
         let mut changes = shown_changes(conn, id)?;
-        // a restore moves the edits of files, too, that are neither there before nor after it
+        // a restore may also move edits of files that are absent both before and after it
         changes.retain(|c| c.before.is_some() || c.after.is_some());
-        let made_by: Option<OpId> = if node.kind == Kind::Rewind {
+        let operation: Option<OpId> = if node.kind == Kind::Rewind {
             conn.prepare_cached(
                 "SELECT id FROM operation WHERE node = ?1 AND to_branch IS NULL
                  UNION ALL SELECT id FROM operation WHERE made = ?1",
@@ -126,13 +126,15 @@ impl<'a> Rows<'a> {
                     }
                 })
                 .collect(),
-            operation: made_by.map(|o| timeline::operation(conn, o)).transpose()?,
+            operation: operation
+                .map(|o| timeline::operation(conn, o))
+                .transpose()?,
             unsaved: self.unsaved(id)?,
             node,
         })
     }
 
-    /// Text that was not saved when a node was made.
+    /// Returns the unsaved text at the time a node was made.
     pub(crate) fn unsaved(&mut self, id: NodeId) -> Result<Vec<Unsaved>> {
         if !self.any_unsaved {
             return Ok(Vec::new());
@@ -141,7 +143,7 @@ impl<'a> Rows<'a> {
         for unsaved in &mut all {
             let mut bytes = |content: Option<ContentId>| {
                 let read = content.and_then(|content| self.reader.get(&content).ok());
-                // what it was loaded from may never have been recorded
+                // the base may never have been recorded
                 read.unwrap_or_default()
             };
             let (old, new) = (bytes(unsaved.base), bytes(Some(unsaved.content)));
@@ -168,13 +170,13 @@ impl<'a> Rows<'a> {
         Ok(read)
     }
 
-    /// Whether there are edits among these of one node, and none of them is in force any more: at the head,
-    /// or, of a node that does not stand above it, at the head of its own branch.
+    /// True if the node has edits and none of them is in force any more. Checked at the head, or at
+    /// the head of its own branch if the node is not an ancestor of the head.
     fn taken_out(&mut self, node: &Node, changes: &[Change]) -> Result<bool> {
         let conn = self.conn;
-        // a turn is out when all that its steps did is
+        // a turn is undone if all edits of its steps are
         let steps = match (node.kind, node.turn) {
-            (Kind::Turn, Some(turn)) => steps_edits(conn, turn)?,
+            (Kind::Turn, Some(turn)) => edits_of_steps(conn, turn)?,
             _ => Vec::new(),
         };
         let own = changes.iter().map(|c| (c.role, c.id, c.node));
@@ -196,14 +198,14 @@ impl<'a> Rows<'a> {
         };
         let Some(line) = line else { return Ok(false) };
         for edit in edits {
-            if stands(conn, line, node.branch, edit)? {
+            if is_in_force(conn, line, node.branch, edit)? {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// How many lines a change added and removed: counted when first asked for.
+    /// Returns the lines that a change added and removed, counted on first use.
     pub(crate) fn counts(&mut self, change: &Change) -> LineCounts {
         let content = |state: &FileVersion| state.as_ref().and_then(|p| p.image.content());
         let (before, after) = (content(&change.before), content(&change.after));
@@ -236,7 +238,7 @@ impl<'a> Rows<'a> {
             Some(content) => self.reader.get(&content),
             None => Ok(std::rc::Rc::default()),
         };
-        // a damaged content costs its own counts, not the timeline; `verify` names it
+        // damaged content loses its own counts, not the timeline; `verify` reports it
         match (bytes(before), bytes(after)) {
             (Ok(old), Ok(new)) => {
                 let (added, removed, binary) = crate::diff::count(&old, &new);
@@ -261,8 +263,8 @@ fn line_of(conn: &Connection, branch: BranchId) -> Result<Option<Lineage>> {
     head.map(|head| Ancestry::new(conn).line(head)).transpose()
 }
 
-/// What the steps of a turn did.
-fn steps_edits(conn: &Connection, turn: TurnId) -> Result<Vec<(ChangeId, NodeId)>> {
+/// Returns the edits of a turn's steps.
+fn edits_of_steps(conn: &Connection, turn: TurnId) -> Result<Vec<(ChangeId, NodeId)>> {
     let mut select = conn.prepare_cached(
         "SELECT c.id, c.node FROM node n JOIN change c ON c.node = n.id
          WHERE n.turn = ?1 AND n.kind = 'step' AND c.role = 0",
@@ -271,9 +273,9 @@ fn steps_edits(conn: &Connection, turn: TurnId) -> Result<Vec<(ChangeId, NodeId)
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Whether an edit made on this branch is in force at the end of a line: the newest restore on the line that
-/// moved it decides, else whether it was made on the line.
-fn stands(
+/// True if an edit made on this branch is in force at the end of a lineage. The newest restore on
+/// it that moved the edit decides; without one, the edit must be on the lineage.
+fn is_in_force(
     conn: &Connection,
     line: &Lineage,
     branch: BranchId,
@@ -292,8 +294,8 @@ fn stands(
     Ok(line.has(branch, made_at))
 }
 
-/// Edits of which `stands` says something else at the head than the whole set in force does: there is none.
-pub(crate) fn misjudged(conn: &Connection, head: NodeId) -> Result<Vec<ChangeId>> {
+/// Returns edits for which `is_in_force` and the whole set in force disagree. There must be none.
+pub(crate) fn inconsistent_edits(conn: &Connection, head: NodeId) -> Result<Vec<ChangeId>> {
     let ancestry = Ancestry::new(conn);
     let line = ancestry.line(head)?;
     let mut select = conn.prepare_cached("SELECT DISTINCT file FROM change")?;
@@ -306,7 +308,7 @@ pub(crate) fn misjudged(conn: &Connection, head: NodeId) -> Result<Vec<ChangeId>
         for change in super::changes_of_file(conn, file)? {
             if change.role == Role::Edit {
                 let branch = super::branch_of(conn, change.node)?;
-                if stands(conn, &line, branch, (change.id, change.node))?
+                if is_in_force(conn, &line, branch, (change.id, change.node))?
                     != set.contains(&change.id)
                 {
                     wrong.push(change.id);

@@ -1,5 +1,5 @@
-//! What is in force: per file and node the set of edits that its content holds, and the recorded state
-//! for every set that ever was.
+//! Edits in force: per file and node the set of edits in its content, and the recorded state of
+//! every set.
 
 use std::collections::BTreeSet;
 
@@ -11,14 +11,14 @@ use crate::error::Result;
 use crate::model::{Change, ChangeId, FileId, FileVersion, NodeId, OpId, Origin};
 use crate::store::{self, state_columns, state_from};
 
-/// Identifies a set of edits whatever the order it came about in: the exclusive or of its members' hashes.
+/// Identifies a set of edits independent of their order: the exclusive or of the members' hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct SetHash(pub(super) [u8; 16]);
 
 impl SetHash {
     pub(crate) const EMPTY: Self = Self([0; 16]);
 
-    /// The set with this member added, or taken out if it was in.
+    /// Returns the set with this member added, or removed if present.
     pub(crate) fn toggled(self, member: ChangeId) -> Self {
         let hash = blake3::hash(&member.0.to_le_bytes());
         let mut out = self.0;
@@ -28,7 +28,7 @@ impl SetHash {
         Self(out)
     }
 
-    /// Without these members, which are in it.
+    /// Returns the set without these members, which must be in it.
     pub(crate) fn without<'a>(self, members: impl IntoIterator<Item = &'a ChangeId>) -> Self {
         members
             .into_iter()
@@ -58,8 +58,8 @@ impl FromSql for SetHash {
     }
 }
 
-/// Notes the state that a file has with this set. The first one stays: a set has one state.
-pub(super) fn remember(
+/// Records the state that a file has with this set. A set has one state, so an existing row stays.
+pub(super) fn insert_version(
     conn: &Connection,
     file: FileId,
     set: SetHash,
@@ -79,7 +79,7 @@ pub(super) fn remember(
     Ok(())
 }
 
-/// The recorded state of the file with exactly this set, if there ever was one.
+/// Returns the recorded state of the file with exactly this set, if any.
 pub(crate) fn version(
     conn: &Connection,
     file: FileId,
@@ -101,7 +101,8 @@ pub(crate) fn version(
         .optional()?)
 }
 
-/// All changes of the file, of every branch, oldest first, each with the set in force after it.
+/// Returns all changes of the file on every branch, oldest first, each with the set in force after
+/// it.
 pub(crate) fn changes_with_sets(conn: &Connection, file: FileId) -> Result<Vec<(Change, SetHash)>> {
     let sql = format!("SELECT {CHANGE} FROM change c WHERE c.file = ?1 ORDER BY c.id");
     let mut select = conn.prepare_cached(&sql)?;
@@ -111,7 +112,7 @@ pub(crate) fn changes_with_sets(conn: &Connection, file: FileId) -> Result<Vec<(
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Which edits a restore took out of force, and which it put back, each oldest first.
+/// Returns the edits that a restore took out of force and those it put back, each oldest first.
 pub(crate) fn moved_by(
     conn: &Connection,
     restore: ChangeId,
@@ -131,9 +132,9 @@ pub(crate) fn moved_by(
     Ok((taken_out, put_back))
 }
 
-/// What a restore would have moved of which the user chose a part, by hunks or where edits collided: that part
-/// is an edit of the user, and the sets stayed. None: any other edit.
-pub(crate) fn chosen_of(
+/// Returns the moves of a restore of which the user chose a part, by hunks or in conflicts. That
+/// part is recorded as the user's edit, and the sets stayed. Returns None for any other edit.
+pub(crate) fn partial_restore_of(
     conn: &Connection,
     edit: &Change,
 ) -> Result<Option<(Vec<ChangeId>, Vec<ChangeId>)>> {
@@ -162,8 +163,8 @@ pub(crate) fn chosen_of(
     )))
 }
 
-/// The changes of a file, each with the branch and number of its node.
-fn of_file(order: &str) -> String {
+/// Query for the changes of a file, each with the branch and id of its node.
+fn changes_sql(order: &str) -> String {
     let columns = row_checksums::COLUMNS;
     format!(
         "SELECT n.branch, n.id, c.id, {columns} FROM change c JOIN node n ON n.id = c.node
@@ -171,11 +172,11 @@ fn of_file(order: &str) -> String {
     )
 }
 
-/// The hash of the file's set at a node: that of its newest change on the node's chain.
+/// Returns the hash of the file's set at a node, from its newest change on the node's chain.
 pub(crate) fn set_at(conn: &Connection, file: FileId, node: NodeId) -> Result<SetHash> {
     let ancestry = Ancestry::new(conn);
     let line = ancestry.line(node)?;
-    let mut select = conn.prepare_cached(&of_file("DESC"))?;
+    let mut select = conn.prepare_cached(&changes_sql("DESC"))?;
     let mut rows = select.query([file])?;
     while let Some(row) = rows.next()? {
         if line.has(row.get(0)?, row.get(1)?) {
@@ -185,7 +186,7 @@ pub(crate) fn set_at(conn: &Connection, file: FileId, node: NodeId) -> Result<Se
     Ok(SetHash::EMPTY)
 }
 
-/// The edits of the file that are in force at a node, oldest first.
+/// Returns the edits of the file that are in force at a node, oldest first.
 pub(crate) fn in_force(
     ancestry: &Ancestry<'_>,
     file: FileId,
@@ -194,8 +195,8 @@ pub(crate) fn in_force(
     let conn = ancestry.conn();
     let line = ancestry.line(node)?;
     let mut set = BTreeSet::new();
-    let mut written = SetHash::EMPTY;
-    let mut select = conn.prepare_cached(&of_file("ASC"))?;
+    let mut recorded = SetHash::EMPTY;
+    let mut select = conn.prepare_cached(&changes_sql("ASC"))?;
     let mut moved = conn.prepare_cached("SELECT member, sign FROM moved WHERE change = ?1")?;
     let mut rows = select.query([file])?;
     while let Some(row) = rows.next()? {
@@ -203,9 +204,9 @@ pub(crate) fn in_force(
             continue;
         }
         let change: ChangeId = row.get(2)?;
-        let sound = row_checksums::read(row, 3)?;
-        written = sound.set;
-        if sound.role == 0 {
+        let columns = row_checksums::read(row, 3)?;
+        recorded = columns.set;
+        if columns.role == 0 {
             set.insert(change);
             continue;
         }
@@ -218,17 +219,18 @@ pub(crate) fn in_force(
             }
         }
     }
-    if SetHash::of(&set) != written {
-        let what = format!("what is in force of file {} at {node}", file.0);
-        return Err(row_checksums::rotten(&what).into());
+    if SetHash::of(&set) != recorded {
+        let what = format!("the edits in force of file {} at {node}", file.0);
+        return Err(row_checksums::damaged(&what).into());
     }
     Ok(set)
 }
 
-/// The file's state at a node: after its newest change on the chain, else as it was before the first.
+/// Returns the file's state at a node: after its newest change on the chain, or else before its
+/// first change.
 pub(crate) fn state_at(ancestry: &Ancestry<'_>, file: FileId, node: NodeId) -> Result<FileVersion> {
     let line = ancestry.line(node)?;
-    let mut select = ancestry.conn().prepare_cached(&of_file("DESC"))?;
+    let mut select = ancestry.conn().prepare_cached(&changes_sql("DESC"))?;
     let mut rows = select.query([file])?;
     let mut is_changed = false;
     while let Some(row) = rows.next()? {
@@ -239,13 +241,13 @@ pub(crate) fn state_at(ancestry: &Ancestry<'_>, file: FileId, node: NodeId) -> R
     }
     let base = version(ancestry.conn(), file, SetHash::EMPTY)?;
     if base.is_none() && is_changed {
-        let what = format!("what file {} was before its first change", file.0);
-        return Err(row_checksums::rotten(&what).into());
+        let what = format!("the first state of file {}", file.0);
+        return Err(row_checksums::damaged(&what).into());
     }
     Ok(base.flatten())
 }
 
-/// Whether the file has changed on the chain of a node.
+/// True if the file has changed on the chain of a node.
 pub(crate) fn is_changed(ancestry: &Ancestry<'_>, file: FileId, node: NodeId) -> Result<bool> {
     let line = ancestry.line(node)?;
     let mut select = ancestry.conn().prepare_cached(

@@ -1,4 +1,4 @@
-//! The history as people read it: what a row of the timeline says, and the operations.
+//! The history for display: rows of the timeline, and operations.
 
 use rusqlite::{Connection, Row};
 
@@ -14,18 +14,18 @@ pub struct Entry {
     pub node: Node,
     pub branch: String,
     pub tags: Vec<String>,
-    /// Kept for good, whatever `gc` removes.
+    /// Kept by `gc`.
     pub pinned: bool,
     pub session: Option<Session>,
     pub turn: Option<Turn>,
     pub call: Option<Call>,
     pub changes: Vec<EntryChange>,
-    /// It has edits, and none of them is in force any more: at the head or, where it does not stand above that,
-    /// at the head of its own branch.
+    /// True if it has edits and none of them is in force any more. Checked at the head, or at the
+    /// head of its own branch if the node is not an ancestor of the head.
     pub taken_out: bool,
-    /// For a rewind: what it was.
+    /// The operation of a rewind.
     pub operation: Option<Operation>,
-    /// Text that was not saved at that moment, beside what was on disk.
+    /// Unsaved text at that moment, besides the state on disk.
     pub unsaved: Vec<Unsaved>,
 }
 
@@ -47,7 +47,7 @@ pub enum OpKind {
     Fork,
     Branch,
     Tag,
-    /// What a restore had waiting for a save was written to the disk.
+    /// The outcome of a restore that waited for a save was written to disk.
     Save,
 }
 
@@ -66,12 +66,13 @@ impl OpKind {
         }
     }
 
-    /// Whether it is no step of the history: it only named something, or completed another.
+    /// True if it is not a step of the history: it only named something, or completed another
+    /// operation.
     pub fn is_aside(self) -> bool {
         self.names_only() || self == Self::Save
     }
 
-    /// Whether it only named something: no file moved.
+    /// True if it only named something and moved no file.
     pub fn names_only(self) -> bool {
         matches!(self, Self::Fork | Self::Branch | Self::Tag)
     }
@@ -93,10 +94,10 @@ impl OpKind {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpState {
-    /// Under way, or cut off: the next start of Backstitch finishes it.
+    /// In progress, or interrupted: the next start of Backstitch finishes it.
     Open,
     Done,
-    /// Some paths were left alone, since another writer had them.
+    /// Some paths were skipped, since another process was writing them.
     Incomplete,
     RolledBack,
 }
@@ -120,16 +121,16 @@ pub struct Operation {
     pub target: String,
     pub time: i64,
     pub state: OpState,
-    /// What an undo or redo is about.
+    /// The operation that an undo or redo is for.
     pub of: Option<OpId>,
     pub files: usize,
     pub undone_by: Option<OpId>,
-    /// What was left undone, and why; empty where nothing was.
+    /// The parts that were skipped, and why; empty if none.
     pub detail: String,
     pub root: RootId,
     /// The branch that it was done on.
     pub branch: BranchId,
-    /// A switch: the branch that it led to.
+    /// For a switch: the target branch.
     pub to_branch: Option<BranchId>,
 }
 

@@ -1,4 +1,4 @@
-//! Owns which changes of the two sides belong together, and what becomes of each such region.
+//! Regions: groups the changes of both sides and decides the result of each group.
 
 use std::ops::Range;
 
@@ -9,12 +9,12 @@ use crate::diff::LineChange;
 pub(super) enum Take {
     Ours,
     Theirs,
-    /// Both sides made the same edit; it is taken once.
+    /// Both sides made the same edit, which is used once.
     Both,
     Conflict(ConflictKind),
 }
 
-/// Base lines that at least one side replaced, and what each side has in their place.
+/// Base lines that at least one side replaced, with each side's replacement.
 #[derive(Debug)]
 pub(super) struct Region {
     pub base: Range<usize>,
@@ -24,7 +24,7 @@ pub(super) struct Region {
 }
 
 impl Region {
-    /// The lines that the merge puts here.
+    /// Returns the lines that the merge puts here.
     pub fn taken<'s>(&self, sides: &'s Sides) -> &'s [u32] {
         match self.take {
             Take::Theirs => &sides.theirs[self.theirs.clone()],
@@ -45,11 +45,11 @@ impl Region {
     }
 }
 
-/// One side: its lines, and its changes that are not yet in a region.
+/// One side: its lines, and its changes that are not in a region yet.
 struct SideCursor<'c> {
     text: &'c [u32],
     changes: &'c [LineChange],
-    /// The side's line that stands where the base's line `base` is.
+    /// The side's line at the position of the base's line `base`.
     line: usize,
     base: usize,
 }
@@ -69,7 +69,8 @@ impl<'c> SideCursor<'c> {
         Some((first.old.start, first.old.end))
     }
 
-    /// Takes the next `count` changes, all inside `base`: they, and the side's lines for `base`.
+    /// Takes the next `count` changes, all inside `base`. Returns them and the side's lines for
+    /// `base`.
     fn take(&mut self, count: usize, base: &Range<usize>) -> (&'c [LineChange], Range<usize>) {
         let (taken, rest) = self.changes.split_at(count);
         let start = self.line + (base.start - self.base);
@@ -84,10 +85,10 @@ impl<'c> SideCursor<'c> {
 
 /// Groups the changes of both sides into regions, in the order of the base.
 ///
-/// Two changes belong together if they have a base line in common, if one inserts strictly inside
-/// what the other replaces, or if both insert at one point. Those that merely touch stay apart,
-/// in base order, so what was inserted at an end of a replaced block stays on its side of it;
-/// except if both inserted the same lines where they touch (see [`Twice`]).
+/// Two changes belong together if they share a base line, if one inserts strictly inside the lines
+/// that the other replaces, or if both insert at one point. Changes that merely touch stay separate
+/// in base order, so an insertion at an end of a replaced block stays on its side. The exception:
+/// both inserted the same lines where they touch (see [`Duplicate`]).
 pub(super) fn regions(sides: &Sides, ours: &[LineChange], theirs: &[LineChange]) -> Vec<Region> {
     let mut regions = Vec::with_capacity(ours.len() + theirs.len());
     let mut cursors = [
@@ -102,7 +103,7 @@ pub(super) fn regions(sides: &Sides, ours: &[LineChange], theirs: &[LineChange])
         let mut base = start..end;
         let mut counts = [0, 0];
         counts[lead] = 1;
-        let mut doubled = None;
+        let mut duplicated = None;
         let mut grew = true;
         while std::mem::take(&mut grew) {
             for side in 0..2 {
@@ -114,9 +115,10 @@ pub(super) fn regions(sides: &Sides, ours: &[LineChange], theirs: &[LineChange])
                     let other = &cursors[1 - side];
                     let above = other.changes[..counts[1 - side]].last();
                     if let Some(above) = above.filter(|above| above.old.end == base.end) {
-                        let twice = twice(sides, (above, other.text), (next, cursors[side].text));
-                        joins = twice.is_some();
-                        doubled = doubled.or(twice);
+                        let duplicate =
+                            duplicate(sides, (above, other.text), (next, cursors[side].text));
+                        joins = duplicate.is_some();
+                        duplicated = duplicated.or(duplicate);
                     }
                 }
                 if joins {
@@ -133,10 +135,10 @@ pub(super) fn regions(sides: &Sides, ours: &[LineChange], theirs: &[LineChange])
             (_, []) => Take::Ours,
             ([], _) => Take::Theirs,
             _ if same => Take::Both,
-            ([one], [two]) => match doubled {
-                Some(Twice::Whole) if one.old.is_empty() => Take::Theirs,
-                Some(Twice::Whole) => Take::Ours,
-                Some(Twice::Partly) => Take::Conflict(ConflictKind::Insertions),
+            ([one], [two]) => match duplicated {
+                Some(Duplicate::Whole) if one.old.is_empty() => Take::Theirs,
+                Some(Duplicate::Whole) => Take::Ours,
+                Some(Duplicate::Partly) => Take::Conflict(ConflictKind::Insertions),
                 None if one.old.is_empty() && two.old.is_empty() => {
                     Take::Conflict(ConflictKind::Insertions)
                 }
@@ -153,48 +155,49 @@ pub(super) fn regions(sides: &Sides, ours: &[LineChange], theirs: &[LineChange])
     }
 }
 
-/// Whether `next`, which does not start above `base`, has a line in common with it, lies strictly
-/// inside, or inserts at the same point.
+/// True if `next`, which does not start above `base`, shares a line with it, lies strictly inside,
+/// or inserts at the same point.
 fn overlaps(base: &Range<usize>, next: &Range<usize>) -> bool {
     next.start < base.end || (base.is_empty() && next.is_empty() && next.start == base.start)
 }
 
-/// Two touching changes that both add the same lines at the point where they touch.
+/// Two touching changes that both add the same lines where they touch.
 ///
-/// Side by side the lines would stand there twice, which neither side wrote: one side inserted
-/// them, the other did so too and went on to change the neighbouring line.
+/// Side by side the lines would occur twice, which neither side wrote: both sides inserted them,
+/// and one also changed the neighbouring line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Twice {
+enum Duplicate {
     /// One change is an insertion, and the other contains all of it.
     Whole,
-    /// Each also has something of its own there, so neither contains the other.
+    /// Each also has other lines there, so neither contains the other.
     Partly,
 }
 
-fn twice(
+fn duplicate(
     sides: &Sides,
     (above, above_text): (&LineChange, &[u32]),
     (below, below_text): (&LineChange, &[u32]),
-) -> Option<Twice> {
-    // Only lines beyond those replaced were added; `x x` for `a b` is one `x` from each side.
+) -> Option<Duplicate> {
+    // only lines beyond the replaced ones count as added; `x x` for `a b` is one `x` from each side
     let added = |change: &LineChange| change.new.len().saturating_sub(change.old.len());
     let most = added(above).min(added(below));
     let tail = &above_text[above.new.end - most..above.new.end];
     let head = &below_text[below.new.start..below.new.start + most];
     let common = longest_border(tail, head);
-    // Recurring lines such as braces and blank ones say nothing about being the same.
-    if !head[..common].iter().any(|&id| sides.is_telling(id)) {
+    // recurring lines such as braces and blank ones do not identify a common insertion
+    if !head[..common].iter().any(|&id| sides.is_distinctive(id)) {
         return None;
     }
     let whole = |change: &LineChange| change.old.is_empty() && change.new.len() == common;
     Some(if whole(above) || whole(below) {
-        Twice::Whole
+        Duplicate::Whole
     } else {
-        Twice::Partly
+        Duplicate::Partly
     })
 }
 
-/// The length of the longest suffix of `tail` that is a prefix of `head` (Knuth–Morris–Pratt).
+/// Returns the length of the longest suffix of `tail` that is a prefix of `head`
+/// (Knuth–Morris–Pratt).
 fn longest_border(tail: &[u32], head: &[u32]) -> usize {
     let mut fallback = vec![0; head.len()];
     let step = |fallback: &[usize], mut matched: usize, id: u32| {

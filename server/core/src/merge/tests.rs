@@ -15,7 +15,7 @@ fn kinds(merge: &Merge) -> Vec<ConflictKind> {
     merge.conflicts.iter().map(|hunk| hunk.kind).collect()
 }
 
-/// Each line is a letter of `text`.
+/// Returns a document with one line per letter of `text`.
 fn doc(text: &str) -> Vec<u8> {
     text.chars().flat_map(|line| [line as u8, b'\n']).collect()
 }
@@ -71,7 +71,7 @@ fn trivial_cases_are_byte_exact() {
 fn edits_apart_or_touching_are_clean() {
     clean_lines("abcdef", "aBcdef", "abcdEf", "aBcdEf");
     clean_lines("abcd", "abCd", "abcD", "abCD");
-    // directly above and below what the other side replaced or deleted
+    // directly above and below lines that the other side replaced or deleted
     clean_lines("abcd", "aXYd", "abcud", "aXYud");
     clean_lines("abcd", "aXYd", "aubcd", "auXYd");
     clean_lines("abcd", "ad", "abcud", "aud");
@@ -100,7 +100,7 @@ fn overlapping_edits_conflict() {
     conflict_lines("abc", "ac", "aYc", Overlap);
     conflict_lines("abcd", "aXYd", "abZ", Overlap);
     conflict_lines("abcd", "a", "acd", Overlap);
-    // an insertion strictly inside what the other side replaced or deleted
+    // an insertion strictly inside lines that the other side replaced or deleted
     conflict_lines("abcd", "ad", "abucd", Overlap);
     conflict_lines("abcd", "aXYd", "abucd", Overlap);
     // a moved block whose original place the other side edited
@@ -116,7 +116,7 @@ fn different_insertions_at_one_point_conflict() {
 }
 
 #[test]
-fn the_same_lines_added_where_two_edits_touch_do_not_stand_there_twice() {
+fn the_same_lines_added_where_two_edits_touch_occur_once() {
     // one side inserts x; the other inserts x and changes the line next to it
     clean_lines("abc", "axbc", "axBc", "axBc");
     clean_lines("abc", "abxc", "aBxc", "aBxc");
@@ -214,7 +214,7 @@ fn mixed_line_endings_stay_bytes() {
         b"A\nb\nC\r\n",
     );
     conflict(b"a\r\nb\nc\n", b"a\nb\nc\n", b"a\r\r\nb\nc\n", &[Overlap]);
-    // a line that lost its terminator is not glued to the one that the other side put below
+    // a line that lost its terminator is not joined to the other side's line below
     clean(b"a\r\nb\n", b"a\r\nb", b"a\r\nb\nu\n", b"a\r\nb\r\nu\n");
     conflict(b"a\r\nb\nc", b"a\r\nb\nc\n", b"a\r\nb\nc\nu", &[Overlap]);
 }
@@ -238,7 +238,7 @@ fn binaries_conflict_unless_one_side_is_unchanged() {
 }
 
 #[test]
-fn a_move_does_not_bring_back_what_the_other_side_removed() {
+fn a_move_does_not_restore_a_line_that_the_other_side_removed() {
     conflict_lines("Labc", "abc", "abcL", Moved);
     conflict_lines("Labc", "abcD", "abLcD", Moved);
     // moved by both, to different places
@@ -304,7 +304,7 @@ fn large() -> (String, String, String) {
 }
 
 /// Disjoint edits of a document of unique lines, each as (unchanged lines above, lines deleted,
-/// lines inserted, whether by us); at least `gap` lines lie between two of them.
+/// lines inserted, true if ours). At least `gap` lines lie between two of them.
 fn disjoint(gap: usize) -> impl Strategy<Value = Vec<(usize, usize, usize, bool)>> {
     prop::collection::vec((gap..gap + 5, 0usize..4, 0usize..3, any::<bool>()), 0..12)
 }
@@ -426,7 +426,7 @@ proptest! {
     }
 
     #[test]
-    fn every_line_of_a_clean_result_is_somebodys((base, ours, theirs) in edited()) {
+    fn every_line_of_a_clean_result_is_in_an_input((base, ours, theirs) in edited()) {
         let merge = merge3(&base, &ours, &theirs, Favor::Ours);
         if merge.conflicts.is_empty() {
             let known = [content(&base), content(&ours), content(&theirs)].concat();

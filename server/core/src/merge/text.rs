@@ -1,4 +1,4 @@
-//! Owns the shape of a text apart from its lines: line ending and final newline, and how they merge.
+//! Line ending and final newline of a text, and how they merge.
 
 use crate::diff::lines;
 
@@ -17,8 +17,8 @@ impl Ending {
     }
 }
 
-/// A text whose terminators all agree, taken apart. `None` is "has no opinion": an empty text has
-/// none at all, and one line without a terminator has none on line endings.
+/// A text with uniform terminators. `None` is "has no opinion": an empty text has none at all, and
+/// one line without a terminator has none on line endings.
 #[derive(Debug)]
 pub(super) struct UniformText<'t> {
     pub lines: Vec<&'t [u8]>,
@@ -27,7 +27,8 @@ pub(super) struct UniformText<'t> {
 }
 
 impl<'t> UniformText<'t> {
-    /// `None` if the terminators are mixed, or a `\r` next to one makes them ambiguous.
+    /// Splits a text. Returns `None` if the terminators are mixed, or a `\r` next to one makes them
+    /// ambiguous.
     pub fn unmixed(bytes: &'t [u8]) -> Option<Self> {
         let mut text = Self {
             lines: Vec::new(),
@@ -54,11 +55,11 @@ impl<'t> UniformText<'t> {
     }
 }
 
-/// One property that each text may have an opinion on.
+/// A property that each text may have an opinion on.
 pub(super) enum Property<T> {
     Agreed(Option<T>),
     /// Both sides have an opinion, neither is the base's.
-    Torn {
+    Differing {
         ours: T,
         theirs: T,
     },
@@ -73,6 +74,6 @@ pub(super) fn three_way<T: Copy + PartialEq>(
         (None, one) | (one, None) => Property::Agreed(one.or(base)),
         (Some(o), Some(t)) if o == t || base == Some(t) => Property::Agreed(Some(o)),
         (Some(_), Some(t)) if base == ours => Property::Agreed(Some(t)),
-        (Some(ours), Some(theirs)) => Property::Torn { ours, theirs },
+        (Some(ours), Some(theirs)) => Property::Differing { ours, theirs },
     }
 }

@@ -1,5 +1,5 @@
-//! Carrying out a plan: journal, stage beside the targets, exchange one by one, look at what was
-//! displaced, record the node. And recovery: from the journal alone, forwards or backwards.
+//! Applies a plan: write the journal, stage beside the targets, exchange one by one, verify what was displaced,
+//! record the node. Also recovers from the journal alone, forwards or backwards.
 
 use std::time::{Duration, Instant};
 
@@ -15,23 +15,23 @@ use crate::history::{self, OpKind};
 use crate::model::{Image, NodeId, OpId, RelPath};
 use crate::store::{self, Durable};
 
-/// What came of a request in this process.
+/// Result of a request in this process.
 enum ApplyOutcome {
     Done(Box<Applied>),
-    /// Nothing was touched: another editor has text in the way that is not saved.
+    /// Nothing was changed: another editor has unsaved text in a file of the plan.
     Elsewhere(Box<Plan>),
 }
 
 fn busy() -> Error {
     Error::refused(
-        "another rewind is under way, or a capture that does not end",
+        "another rewind or a long capture is running",
         "try again in a moment",
     )
 }
 
 impl Engine {
-    /// Does what the request means. With a fingerprint: just what was shown under it, or nothing. What another
-    /// editor has not saved, and would be touched, is its own to change: it is asked to do all of this.
+    /// Plans and applies a request. With a fingerprint: applies the plan only if it has that fingerprint. If the
+    /// plan concerns unsaved text of another editor, that editor is asked to apply the whole plan.
     pub fn apply(
         &mut self,
         r: &Request,
@@ -45,7 +45,7 @@ impl Engine {
         }
     }
 
-    /// As `apply`, for what another process has shown, who cannot know of all documents.
+    /// Like `apply`, for a plan that another process has shown, which cannot know all documents.
     pub(crate) fn apply_handed(
         &mut self,
         r: &Request,
@@ -77,7 +77,7 @@ impl Engine {
         let plan = if let Some(plan) = undisturbed {
             plan
         } else {
-            self.look_unlocked()?;
+            self.record_changes_unlocked()?;
             self.plan_recorded(r)?
         };
         if !shown(&plan) {
@@ -116,7 +116,8 @@ impl Engine {
         Ok(ApplyOutcome::Done(Box::new(done)))
     }
 
-    /// Has the editor that holds unsaved text in the way do it. No lock is held meanwhile: it needs that.
+    /// Asks the editor that holds the unsaved text to apply the request. Holds no lock meanwhile, since that
+    /// editor needs it.
     fn apply_elsewhere(
         &mut self,
         r: &Request,
@@ -133,7 +134,7 @@ impl Engine {
             &editor,
             r,
             (shown.0, &shown.1),
-            documents::HAND_OVER,
+            documents::ACCEPT_TIMEOUT,
             progress,
         )?;
         if let Some((reason, hint)) = answer.refused {
@@ -152,20 +153,20 @@ impl Engine {
         })
     }
 
-    /// Finishes what a process left half done, if there is something and nobody is at it.
+    /// Finishes an interrupted restore, if there is one and no process is working on it.
     pub(crate) fn recover(&mut self) -> Result<()> {
         if journal::open(&self.store.conn, self.here)?.is_none() {
             return Ok(());
         }
         match self.store.restore_lock(true, Duration::from_millis(500))? {
             Some(_lock) => self.recover_locked(),
-            // whoever holds the lock is the one who works on it
+            // the holder of the lock is working on it
             None => Ok(()),
         }
     }
 
-    /// The lock under which captures look at the disk. A restore whose process died, maybe while this
-    /// waited for it, is finished first: nobody records a tree that is half done.
+    /// Takes the lock under which captures scan the disk. Finishes an interrupted restore first, so that no capture
+    /// records a half-restored tree.
     pub(crate) fn quiet_lock(&mut self, wait: Duration) -> Result<Option<store::Lock>> {
         let until = Instant::now() + wait;
         let left = || until.saturating_duration_since(Instant::now());
@@ -218,9 +219,9 @@ impl Engine {
         let pending = Pending::of(&self.store.conn, here.root)?;
         let mut lines = Vec::new();
         for (path, (before, after)) in journal::transitions(&plan.files) {
-            // what waits for a save is not what the record says
-            let waits = pending.get(&path).filter(|p| p.wanted == before);
-            let before = waits.map_or(before, |p| p.disk);
+            // a file with a pending save differs from its record
+            let pending_save = pending.get(&path).filter(|p| p.wanted == before);
+            let before = pending_save.map_or(before, |p| p.disk);
             let in_document = plan.edits.iter().any(|e| e.path == path && e.pending);
             if before == after || in_document {
                 continue;
@@ -276,7 +277,7 @@ impl Engine {
         Ok(op)
     }
 
-    /// Writes what waits for a save to the disk, as an operation of its own.
+    /// Writes a pending save to disk, as an operation of its own.
     pub(crate) fn save_now(&mut self, p: &PendingSave, to: Image) -> Result<()> {
         let (here, line) = (
             self.here,
@@ -316,7 +317,7 @@ impl Engine {
         Ok(())
     }
 
-    /// How many directories came into being with the file that now leaves this path.
+    /// Number of directories that were created with the file that now leaves this path.
     fn dirs_made_with(&self, plan: &Plan, path: &RelPath) -> Result<u32> {
         let Some(part) = plan
             .files
@@ -334,8 +335,8 @@ impl Engine {
             .map_or(0, |c| c.made_dirs))
     }
 
-    /// Exchanges every path of the journal. While recovering, what another writer has is left alone;
-    /// otherwise it ends the whole restore, and everything is taken back.
+    /// Exchanges every path of the journal. While recovering, a path that another process changed is skipped.
+    /// Otherwise it ends the restore, and every exchange is rolled back.
     fn forwards(
         &mut self,
         op: OpId,
@@ -344,17 +345,18 @@ impl Engine {
     ) -> Result<()> {
         let lines = journal::lines(&self.store.conn, op)?;
         let total = Some(lines.len() as u64);
-        // what goes makes room for what comes
-        let (going, coming): (Vec<_>, Vec<_>) = lines.iter().partition(|l| l.after.is_absent());
+        // deletions make room for creations
+        let (deletions, creations): (Vec<_>, Vec<_>) =
+            lines.iter().partition(|l| l.after.is_absent());
         let mut done = 0;
         let mut not_ours = Vec::new();
-        let mut surprise = None;
-        for line in going.into_iter().chain(coming) {
+        let mut failure = None;
+        for line in deletions.into_iter().chain(creations) {
             if line.left {
                 continue;
             }
-            if surprise.is_some() {
-                // never touched: there is nothing to take back
+            if failure.is_some() {
+                // never exchanged: there is nothing to roll back
                 not_ours.push(&line.path);
                 continue;
             }
@@ -377,12 +379,12 @@ impl Engine {
                     })?;
                 }
                 Ok(ExchangeStep::Surprise(why)) => {
-                    // swapped back already, or never touched
+                    // already swapped back, or never exchanged
                     not_ours.push(&line.path);
                     let whole = history::operation(&self.store.conn, op)?
                         .to_branch
                         .is_some();
-                    surprise = Some((
+                    failure = Some((
                         format!("{} {why}", line.path.display()),
                         if whole {
                             Hint::from("close what writes to it, and try again")
@@ -398,9 +400,9 @@ impl Engine {
                     })?;
                 }
                 Err(e) => {
-                    surprise = Some((
+                    failure = Some((
                         format!("{} cannot be restored: {e}", line.path.display()),
-                        "mend that, and try again".into(),
+                        "fix that, and try again".into(),
                     ));
                 }
             }
@@ -411,19 +413,22 @@ impl Engine {
                 total,
             });
         }
-        if let Some((why, hint)) = surprise {
+        if let Some((why, hint)) = failure {
             self.store.write(Durable::Power, |conn| {
                 for path in not_ours {
-                    journal::leave(conn, op, path, "somebody else's")?;
+                    journal::leave(conn, op, path, "changed by another process")?;
                 }
                 journal::set_state(conn, op, Phase::Backwards.name(), &why)
             })?;
             let left = self.backwards(op)?;
             return Err(Error::refused(
                 if left.is_empty() {
-                    format!("{why}; everything was put back as it was")
+                    format!("{why}; all files are as they were before")
                 } else {
-                    format!("{why}; the rest was put back, but {}", left.join("; "))
+                    format!(
+                        "{why}; the other files are as before, but {}",
+                        left.join("; ")
+                    )
                 },
                 hint,
             ));
@@ -440,7 +445,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Records what was done. Where the store is too damaged for that, the files are put back as they were.
+    /// Records the operation. If the store is too damaged for that, the exchanges are rolled back.
     fn record_or_take_back(&mut self, op: OpId) -> Result<NodeId> {
         let error = match self.record_outcome(op) {
             Err(error) if error.kind() == ErrorKind::Store => error,
@@ -454,14 +459,14 @@ impl Engine {
         Err(error)
     }
 
-    /// Takes back what was exchanged; what had to be left otherwise, in words.
+    /// Rolls the exchanges back. Returns a message for each path that could not be rolled back.
     fn backwards(&mut self, op: OpId) -> Result<Vec<String>> {
         crate::fault::point("backwards");
         let lines = journal::lines(&self.store.conn, op)?;
         let mut left = Vec::new();
-        // what came makes room for what had gone
-        let (came, others): (Vec<_>, Vec<_>) = lines.iter().partition(|l| l.before.is_absent());
-        for line in came.into_iter().chain(others).filter(|l| !l.left) {
+        // created files make room for deleted ones
+        let (created, others): (Vec<_>, Vec<_>) = lines.iter().partition(|l| l.before.is_absent());
+        for line in created.into_iter().chain(others).filter(|l| !l.left) {
             let back = Exchange {
                 root: &self.root,
                 store: &self.store,
@@ -495,8 +500,8 @@ impl Engine {
         Ok(left)
     }
 
-    /// Removes our own names beside the files. The paths that were left alone, and under which names
-    /// foreign contents were saved.
+    /// Removes the temporary names beside the files. Returns the skipped paths, and the paths where other
+    /// processes' contents were saved.
     fn clean_up(&mut self, op: OpId) -> Result<(Vec<RelPath>, Vec<RelPath>)> {
         let lines = journal::lines(&self.store.conn, op)?;
         let mut saved = Vec::new();
@@ -533,5 +538,8 @@ impl Engine {
 }
 
 fn saved_as(path: &RelPath) -> String {
-    format!("what another writer left was saved as {}", path.display())
+    format!(
+        "content written by another process was saved as {}",
+        path.display()
+    )
 }

@@ -1,4 +1,4 @@
-//! What stands in the way of a plan's files on the disk.
+//! Finds obstacles on disk to the files of a plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,19 +8,19 @@ use crate::error::Result;
 use crate::model::RelPath;
 use crate::worktree::file_state;
 
-/// What is in the way of a file.
+/// Kind of obstacle to a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Obstacle {
-    /// A link that leads elsewhere.
+    /// A symlink that leads out of its directory.
     Escape,
-    /// Nothing of the history.
+    /// A file that is not in the history.
     Untracked,
     Tracked,
 }
 
 impl PlanBuilder<'_> {
-    /// What is in the way: another file at the path, a file where a directory is needed, a directory
-    /// where a file goes, something untracked, a link on the way out of the root.
+    /// Turns obstacles into conflicts or skips: another file at the path, a file where a directory is needed, a
+    /// directory where a file goes, an untracked file, or a symlink that leads out of the root.
     pub(super) fn collisions(&mut self) -> Result<()> {
         loop {
             let mut found = None;
@@ -45,7 +45,7 @@ impl PlanBuilder<'_> {
                 }
                 if found.is_none() {
                     for (at, part) in self.plan.files.iter().enumerate() {
-                        if let Some((why, what)) = self.in_the_way(part, &leaving, &arriving)? {
+                        if let Some((why, what)) = self.obstacle(part, &leaving, &arriving)? {
                             found = Some((at, why, what));
                             break;
                         }
@@ -62,7 +62,7 @@ impl PlanBuilder<'_> {
             if what == Obstacle::Escape {
                 self.skip(path, GapKind::Outside, &why);
             } else {
-                // a branch whose file is another one on disk would take that for an edit of the user
+                // after a switch, a different file at this path would be recorded as an edit by the user
                 let foreign = self.plan.to_branch.is_some() && what == Obstacle::Untracked;
                 let open = foreign || self.r.on_conflict == OnConflict::Fail;
                 if !open {
@@ -78,7 +78,7 @@ impl PlanBuilder<'_> {
         }
     }
 
-    fn in_the_way(
+    fn obstacle(
         &self,
         part: &FilePlan,
         leaving: &BTreeSet<&RelPath>,
@@ -97,9 +97,9 @@ impl PlanBuilder<'_> {
                         .stat(&at)
                         .is_some_and(|s| s.kind() == rustix::fs::FileType::Symlink);
                     let why = if link {
-                        "a link stands where its directory was"
+                        "a symlink has replaced its directory"
                     } else {
-                        "a file stands where its directory is needed"
+                        "a file is where its directory is needed"
                     };
                     let what = match file_state::get(conn, self.engine.here.root, &at)? {
                         _ if link => Obstacle::Escape,
@@ -129,23 +129,23 @@ impl PlanBuilder<'_> {
         match file_state::get(conn, self.engine.here.root, &to.path)? {
             Some(_) if leaving.contains(&to.path) => Ok(None),
             Some(_) => Ok(Some((
-                "another file stands at its path".into(),
+                "another file is at its path".into(),
                 Obstacle::Tracked,
             ))),
             None => {
-                let look = root.look(&to.path)?;
-                if look.is_dir {
+                let found = root.read_entry(&to.path)?;
+                if found.is_dir {
                     let full = root.path.join(to.path.to_path());
-                    return Ok(first_that_stays(&full, &to.path, leaving).map(|held| {
+                    return Ok(remaining_file(&full, &to.path, leaving).map(|held| {
                         (
-                            format!("a directory stands at its path, with {held} in it"),
+                            format!("a directory is at its path, with {held} in it"),
                             Obstacle::Untracked,
                         )
                     }));
                 }
-                Ok((!look.image.is_absent()).then(|| {
+                Ok((!found.image.is_absent()).then(|| {
                     (
-                        "something untracked stands at its path".to_owned(),
+                        "an untracked file is at its path".to_owned(),
                         Obstacle::Untracked,
                     )
                 }))
@@ -154,8 +154,8 @@ impl PlanBuilder<'_> {
     }
 }
 
-/// Something in a directory that the plan does not take away.
-fn first_that_stays(
+/// Returns a file in the directory that the plan does not remove.
+fn remaining_file(
     full: &std::path::Path,
     dir: &RelPath,
     leaving: &BTreeSet<&RelPath>,
@@ -164,7 +164,7 @@ fn first_that_stays(
         let name = crate::model::os_bytes(&entry.file_name());
         let path = RelPath::new([dir.bytes(), b"/", &name].concat())?;
         if entry.file_type().is_ok_and(|t| t.is_dir()) {
-            if let Some(held) = first_that_stays(&entry.path(), &path, leaving) {
+            if let Some(held) = remaining_file(&entry.path(), &path, leaving) {
                 return Some(held);
             }
         } else if !leaving.contains(&path) {

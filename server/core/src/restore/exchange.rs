@@ -1,5 +1,5 @@
-//! One path's exchange: stage the new content beside the target, swap, look at what was displaced. And
-//! the names of our own that this needs.
+//! Exchange of one path: stage the new content beside the target, swap, verify what was displaced. Also owns the
+//! temporary names that this needs.
 
 use crate::error::Result;
 use crate::model::{Image, RelPath};
@@ -8,29 +8,29 @@ use crate::worktree::disk::{PathHandle, Root};
 
 use super::journal::JournalEntry;
 
-/// A foreign content that turned up under one of our own names gets this name beside the file.
+/// Suffix of the name, beside the file, for another process's content found under a temporary name.
 const SAVED: &str = ".backstitch-saved-";
 
-/// How one path's exchange came out.
+/// Result of one path's exchange.
 pub(super) enum ExchangeStep {
     Done,
-    /// It was so already, by somebody else's hand unless an earlier run was cut off here.
+    /// The path already had the new image: made by another process, or by an earlier run that was interrupted here.
     Already,
-    /// Another writer was there first; nothing was overwritten.
+    /// Another process wrote first. Nothing was overwritten.
     Surprise(String),
 }
 
-/// The name under which a content is still being written.
+/// Name of a staged file while it is being written.
 fn staging(temp: &[u8]) -> Vec<u8> {
     [temp, b"-part"].concat()
 }
 
-/// Where a target lies for a moment that cannot be exchanged in one step.
+/// Temporary name of a target on file systems that cannot exchange two names in one step.
 fn aside(temp: &[u8]) -> Vec<u8> {
     [temp, b"-old"].concat()
 }
 
-/// One path's way from one image to another.
+/// Exchange of one path's image for another.
 pub(super) struct Exchange<'a> {
     pub root: &'a Root,
     pub store: &'a Store,
@@ -46,20 +46,20 @@ impl Exchange<'_> {
         if let Some((temp, place)) = self.temp()?.zip(self.root.place(path)?) {
             temp.mend(&place, &temp.sibling(&self.aside())?)?;
         }
-        // whatever limit there is by now
+        // independent of the current size limit
         let size = |image: &Image| match image {
             Image::File { size, .. } => *size,
             _ => 0,
         };
         let larger = std::cmp::max_by_key(&self.from, &self.to, |image| size(image));
-        let was_there = self.root.look_over(path, larger)?;
+        let was_there = self.root.reread_entry(path, larger)?;
         // a directory may stand where a file has gone: an earlier run that was cut off has begun to fill it
         if was_there.image == self.to {
             return self.already_there();
         }
         if was_there.image != self.from {
             return Ok(ExchangeStep::Surprise(
-                "was changed by someone else meanwhile".into(),
+                "was changed by another process".into(),
             ));
         }
         if !self.to.is_absent() {
@@ -77,7 +77,7 @@ impl Exchange<'_> {
         }
         if !self.to.is_absent() && !self.stage(&temp)? {
             return Ok(ExchangeStep::Surprise(
-                "has something unknown beside it, under a name of Backstitch".into(),
+                "has an unknown file beside it, under a temporary name of Backstitch".into(),
             ));
         }
         match (self.from.is_absent(), self.to.is_absent()) {
@@ -86,21 +86,21 @@ impl Exchange<'_> {
                 ExchangeStep::Done
             } else {
                 temp.remove()?;
-                ExchangeStep::Surprise("was created by someone else meanwhile".into())
+                ExchangeStep::Surprise("was created by another process".into())
             }),
             (false, true) => {
                 if !place.rename_to_free(&temp)? {
                     return Ok(ExchangeStep::Surprise(
-                        "was removed by someone else meanwhile".into(),
+                        "was removed by another process".into(),
                     ));
                 }
                 crate::fault::point("displaced");
-                if temp.look()?.image == self.from {
+                if temp.read_entry()?.image == self.from {
                     return Ok(ExchangeStep::Done);
                 }
                 temp.rename_to_free(&place)?;
                 Ok(ExchangeStep::Surprise(
-                    "was changed by someone else meanwhile".into(),
+                    "was changed by another process".into(),
                 ))
             }
             (false, false) => {
@@ -109,30 +109,30 @@ impl Exchange<'_> {
                     Err(_) if !place.exists() => {
                         temp.remove()?;
                         return Ok(ExchangeStep::Surprise(
-                            "was removed by someone else meanwhile".into(),
+                            "was removed by another process".into(),
                         ));
                     }
                     Err(e) => return Err(e),
                 }
                 crate::fault::point("displaced");
-                if temp.look()?.image == self.from {
+                if temp.read_entry()?.image == self.from {
                     return Ok(ExchangeStep::Done);
                 }
                 temp.exchange(&place, &temp.sibling(&self.aside())?)?;
                 Ok(ExchangeStep::Surprise(
-                    "was changed by someone else meanwhile".into(),
+                    "was changed by another process".into(),
                 ))
             }
         }
     }
 
-    /// The path is what it is to be, by an earlier run of this. If that run was cut off before it looked
-    /// at what it displaced, that is looked at now.
+    /// Handles a path that already has the new image. If an earlier run was interrupted before it verified what
+    /// it displaced, verifies that now.
     fn already_there(&self) -> Result<ExchangeStep> {
         let Some(temp) = self.temp()? else {
             return Ok(ExchangeStep::Already);
         };
-        let displaced = temp.look()?.image;
+        let displaced = temp.read_entry()?.image;
         if displaced.is_absent() {
             return Ok(ExchangeStep::Already);
         }
@@ -148,11 +148,11 @@ impl Exchange<'_> {
             temp.exchange(&place, &temp.sibling(&self.aside())?)?;
         }
         Ok(ExchangeStep::Surprise(
-            "was changed by someone else meanwhile".into(),
+            "was changed by another process".into(),
         ))
     }
 
-    /// Our name for it, if the directory for that is there.
+    /// Returns the temporary path, if its directory exists.
     fn temp(&self) -> Result<Option<PathHandle<'_>>> {
         match &self.line.temp {
             Some(temp) => self.root.place(temp),
@@ -160,15 +160,15 @@ impl Exchange<'_> {
         }
     }
 
-    /// The name that an exchange in steps needs beside it.
+    /// Returns the second temporary name, for an exchange in several steps.
     fn aside(&self) -> Vec<u8> {
         aside(self.line.temp.as_ref().map_or(&b""[..], |t| t.split().1))
     }
 
-    /// Puts the new content beside the target, whole or not at all under its name. `false`: something else
-    /// has that name.
+    /// Writes the new content beside the target. It gets the temporary name only once it is complete. Returns
+    /// `false` if another file has that name.
     fn stage(&self, temp: &PathHandle<'_>) -> Result<bool> {
-        let there = temp.look()?.image;
+        let there = temp.read_entry()?.image;
         if there == self.to {
             return Ok(true);
         }
@@ -189,7 +189,20 @@ impl Exchange<'_> {
     }
 }
 
-/// Removes our names beside a path. What another writer left under them was saved as the paths returned.
+fn remove_empty(dir: &std::path::Path) {
+    if let Ok(entries) = std::fs::read_dir(dir) {
+        for entry in entries
+            .flatten()
+            .filter(|e| e.file_type().is_ok_and(|t| t.is_dir()))
+        {
+            remove_empty(&entry.path());
+        }
+    }
+    // succeeds only if the directory is empty
+    std::fs::remove_dir(dir).ok();
+}
+
+/// Removes the temporary names beside a path. Returns the paths where another process's content was saved.
 pub(super) fn remove_temps(root: &Root, line: &JournalEntry, expected: Image) -> Vec<RelPath> {
     let temp = line.temp.as_ref();
     let aside = temp.and_then(|t| t.sibling(&aside(t.split().1)));
@@ -200,21 +213,21 @@ pub(super) fn remove_temps(root: &Root, line: &JournalEntry, expected: Image) ->
         .collect()
 }
 
-/// Removes what lies under our name, unless it is a content that nobody has recorded: that one is
-/// given a name that shows, which is returned.
+/// Removes the file under a temporary name. A content that is not recorded is renamed to a visible name
+/// instead, which is returned.
 fn remove_temp(
     root: &Root,
     line: &JournalEntry,
     path: &RelPath,
     expected: Image,
 ) -> Option<RelPath> {
-    let gone = || -> Result<Option<RelPath>> {
+    let remove = || -> Result<Option<RelPath>> {
         let Some(temp) = root.place(path)? else {
             return Ok(None);
         };
         let (_, own) = path.split();
         temp.sibling(&staging(own))?.remove()?;
-        let image = temp.look()?.image;
+        let image = temp.read_entry()?.image;
         if image == expected || image == line.before || image == line.after {
             return temp.remove().map(|()| None);
         }
@@ -230,6 +243,6 @@ fn remove_temp(
         }
         Ok(None)
     };
-    // what cannot be removed stays hidden and harmless
-    gone().ok().flatten()
+    // a file that cannot be removed stays hidden and does no harm
+    remove().ok().flatten()
 }

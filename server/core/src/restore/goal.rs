@@ -1,5 +1,5 @@
-//! What a goal means: for every file the edits to take out of force and those to put back. Reads the
-//! history, decides nothing about contents.
+//! Resolves a goal: for every file, the edits to take out of force and the edits to put back. Reads the
+//! history and decides nothing about contents.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,32 +12,32 @@ use crate::hint::Hint;
 use crate::history::{self, Ancestry, Here, OpKind, Operation, branches};
 use crate::model::{BranchId, Change, ChangeId, FileId, Kind, NodeId, OpId, Role, SessionId};
 
-/// The edits of one file to move.
+/// Edits of one file to take out and to put back.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SetDelta {
     pub take_out: BTreeSet<ChangeId>,
     pub put_back: BTreeSet<ChangeId>,
 }
 
-/// A goal, understood.
+/// A goal resolved to sets of edits.
 pub(super) struct EditPlan {
-    /// For people and scripts: `c12`, `op3`.
+    /// Name of the target for people and scripts: `c12`, `op3`.
     pub target: String,
-    /// For the timeline: what to write beside the node.
+    /// Kind of operation, shown in the timeline.
     pub kind: OpKind,
     pub of: Option<OpId>,
-    /// The node whose git position and gaps matter.
+    /// Node whose git position and gaps are compared with the present.
     pub node: Option<NodeId>,
     pub moves: BTreeMap<FileId, SetDelta>,
     pub gaps: Vec<Gap>,
-    /// Why no edit is moved, where that is known.
+    /// Reason why no edit is moved, if known.
     pub nothing: Option<String>,
 }
 
-/// Edits by what becomes of them: taken out (true), or put back.
+/// Direction of each moved edit: taken out (true) or put back (false).
 type MovedEdits = BTreeMap<ChangeId, (FileId, bool)>;
 
-/// What somebody wants taken out: a turn, a step with its group, or a node.
+/// Unit to revert: a turn, a step with its group, or a single node.
 struct RevertUnit {
     /// `t4`, `c12`
     name: String,
@@ -65,7 +65,7 @@ impl RevertUnit {
         Ok(Self { name, id, nodes })
     }
 
-    /// Why there is nothing of it to be moved.
+    /// Reason why none of its edits can be moved.
     fn why_nothing(
         &self,
         ancestry: &Ancestry<'_>,
@@ -82,10 +82,10 @@ impl RevertUnit {
         };
         if !ancestry.is_ancestor(self.id, head)? {
             return Ok(format!(
-                "{name} is not in the history of the current state, and nothing of it is in force here"
+                "{name} is not in the history of the current state, and none of its changes are in force here"
             ));
         }
-        // a later restore moved it the way that is asked for now
+        // a later restore already moved it in the requested direction
         let sign = if *edits { -1 } else { 1 };
         let mut select = ancestry.conn().prepare_cached(
             "SELECT c.node FROM moved m JOIN change c ON c.id = m.change
@@ -95,15 +95,17 @@ impl RevertUnit {
         while let Some(row) = rows.next()? {
             let by: NodeId = row.get(0)?;
             if ancestry.is_ancestor(by, head)? {
-                return Ok(format!("what {name} did is taken out already, by {by}"));
+                return Ok(format!(
+                    "the changes of {name} are already taken out, by {by}"
+                ));
             }
         }
-        Ok(format!("what {name} did is not in force"))
+        Ok(format!("the changes of {name} are not in force"))
     }
 }
 
-/// One of them would take out what the other would put back.
-fn against_each_other(
+/// Error for two units where one would take out an edit that the other would put back.
+fn contradiction(
     before: &[(RevertUnit, MovedEdits)],
     one: &RevertUnit,
     member: ChangeId,
@@ -121,7 +123,7 @@ fn against_each_other(
     ))
 }
 
-/// AuthorFilter edits a rewind moves.
+/// Authors whose edits a rewind or revert moves.
 enum AuthorFilter {
     Session(SessionId),
     Agents,
@@ -129,7 +131,7 @@ enum AuthorFilter {
 }
 
 impl AuthorFilter {
-    /// Some(false): an edit of theirs, but not for sure.
+    /// `Some(false)`: the edit may be theirs, but its origin is uncertain.
     fn has(&self, change: &Change) -> Option<bool> {
         let sure = !change.origin.is_uncertain();
         match self {
@@ -144,13 +146,13 @@ impl AuthorFilter {
     }
 }
 
-/// What a request comes to: moving edits, or moving to another branch.
+/// A resolved request: moving edits, or switching to another branch.
 pub(super) enum Resolved {
     Edits(EditPlan),
     Switch(SwitchTarget),
 }
 
-/// A switch, understood.
+/// A resolved switch.
 pub(super) struct SwitchTarget {
     pub target: String,
     pub to: BranchId,
@@ -160,12 +162,12 @@ pub(super) struct SwitchTarget {
 }
 
 impl Engine {
-    pub(super) fn course(&self, r: &Request, head: NodeId) -> Result<Resolved> {
+    pub(super) fn resolve_goal(&self, r: &Request, head: NodeId) -> Result<Resolved> {
         let conn = &self.store.conn;
         let ancestry = Ancestry::new(conn);
         let edits = match &r.goal {
-            Goal::Rewind(target) => self.aim_rewind(r, &ancestry, *target, head),
-            Goal::Revert(nodes) => self.aim_revert(r, &ancestry, nodes, head),
+            Goal::Rewind(target) => self.rewind_edits(r, &ancestry, *target, head),
+            Goal::Revert(nodes) => self.revert_edits(r, &ancestry, nodes, head),
             Goal::Switch { branch, carry } => {
                 return Ok(Resolved::Switch(SwitchTarget {
                     target: branch.clone(),
@@ -183,7 +185,7 @@ impl Engine {
                 let done = history::operation(conn, op)?;
                 if done.undone_by.is_some() {
                     return Err(Error::refused(
-                        format!("{op} is undone already"),
+                        format!("{op} is already undone"),
                         Hint::Redo,
                     ));
                 }
@@ -197,31 +199,35 @@ impl Engine {
                 }
                 if done.kind == OpKind::Save {
                     return Err(Error::refused(
-                        format!("{op} only wrote to the disk what {} had made", done.target),
+                        format!("{op} only wrote the result of {} to disk", done.target),
                         Hint::Undo {
                             op: done.target.clone(),
                         },
                     ));
                 }
                 if done.to_branch.is_some() {
-                    let turnout = self.again(&done, done.branch, OpKind::Undo)?;
-                    return Ok(Resolved::Switch(turnout));
+                    let switch = self.switch_again(&done, done.branch, OpKind::Undo)?;
+                    return Ok(Resolved::Switch(switch));
                 }
-                self.aim_operation(&ancestry, op, head, OpKind::Undo)
+                self.operation_edits(&ancestry, op, head, OpKind::Undo)
             }
             Goal::Redo => {
                 let op = newest_to_redo(conn, self.here)?;
                 let done = history::operation(conn, op)?;
                 if let Some(to) = done.to_branch {
-                    return Ok(Resolved::Switch(self.again(&done, to, OpKind::Redo)?));
+                    return Ok(Resolved::Switch(self.switch_again(
+                        &done,
+                        to,
+                        OpKind::Redo,
+                    )?));
                 }
-                self.aim_operation(&ancestry, op, head, OpKind::Redo)
+                self.operation_edits(&ancestry, op, head, OpKind::Redo)
             }
         };
         edits.map(Resolved::Edits)
     }
 
-    fn aim_rewind(
+    fn rewind_edits(
         &self,
         r: &Request,
         ancestry: &Ancestry<'_>,
@@ -233,12 +239,12 @@ impl Engine {
         if !r.exact && r.session.is_none() && !ancestry.is_ancestor(target, head)? {
             return Err(Error::refused(
                 format!(
-                    "{target} is not in the history of the current state, but on another line of it"
+                    "{target} is not in the history of the current state, but on another branch"
                 ),
                 Hint::OtherLine { node: target },
             ));
         }
-        let whose = match (&r.session, r.exact, node.kind, node.session) {
+        let authors = match (&r.session, r.exact, node.kind, node.session) {
             (Some(name), ..) => AuthorFilter::Session(find_session(conn, name)?),
             (None, true, ..) => AuthorFilter::Everyone,
             (None, false, Kind::Turn | Kind::Step, Some(session)) => AuthorFilter::Session(session),
@@ -246,10 +252,10 @@ impl Engine {
         };
         let mut moves = BTreeMap::new();
         let mut gaps = Vec::new();
-        let elsewhere = !ancestry.is_ancestor(target, head)?;
+        let on_other_branch = !ancestry.is_ancestor(target, head)?;
         for file in self.files_between(ancestry, head, target)? {
-            // what only this line of history ever saw has no earlier state on the other
-            if elsewhere && !self.known_at(ancestry, file, target)? {
+            // a file known only on this branch has no state at a target on another one
+            if on_other_branch && !self.known_at(ancestry, file, target)? {
                 if let Some(stays) = self.state_known(ancestry, file, head)? {
                     gaps.push(Gap {
                         path: Some(stays.path.bytes().to_vec()),
@@ -260,20 +266,20 @@ impl Engine {
                 continue;
             }
             let now = history::in_force(ancestry, file, head)?;
-            let then = history::in_force(ancestry, file, target)?;
+            let at_target = history::in_force(ancestry, file, target)?;
             let mut m = SetDelta::default();
-            for (from, other, into) in [(&now, &then, true), (&then, &now, false)] {
+            for (from, other, taking_out) in [(&now, &at_target, true), (&at_target, &now, false)] {
                 for id in from.difference(other) {
                     let change = history::change(conn, *id)?;
-                    match whose.has(&change) {
+                    match authors.has(&change) {
                         Some(sure) if sure || r.take_uncertain => {
-                            if into {
+                            if taking_out {
                                 m.take_out.insert(*id)
                             } else {
                                 m.put_back.insert(*id)
                             };
                         }
-                        Some(_) if into => gaps.push(uncertain(&change)),
+                        Some(_) if taking_out => gaps.push(uncertain(&change)),
                         _ => {}
                     }
                 }
@@ -300,7 +306,7 @@ impl Engine {
         })
     }
 
-    fn aim_revert(
+    fn revert_edits(
         &self,
         r: &Request,
         ancestry: &Ancestry<'_>,
@@ -308,60 +314,60 @@ impl Engine {
         head: NodeId,
     ) -> Result<EditPlan> {
         let conn = &self.store.conn;
-        let whose = match &r.session {
+        let authors = match &r.session {
             Some(name) => AuthorFilter::Session(find_session(conn, name)?),
             None => AuthorFilter::Everyone,
         };
         let mut moves: BTreeMap<FileId, SetDelta> = BTreeMap::new();
         let mut gaps = Vec::new();
-        let mut named = Vec::new();
+        let mut units = Vec::new();
         for id in nodes {
-            let named_one = RevertUnit::find(conn, *id)?;
-            let mut of_it = BTreeMap::new();
-            for id in &named_one.nodes {
+            let unit = RevertUnit::find(conn, *id)?;
+            let mut effect = BTreeMap::new();
+            for id in &unit.nodes {
                 for change in history::changes_of_node(conn, *id)? {
                     match change.role {
-                        Role::Edit => match whose.has(&change) {
+                        Role::Edit => match authors.has(&change) {
                             None => {}
                             Some(_) if change.origin.is_uncertain() && !r.take_uncertain => {
                                 gaps.push(uncertain(&change));
                             }
                             Some(_) => {
-                                of_it.insert(change.id, (change.file, true));
+                                effect.insert(change.id, (change.file, true));
                             }
                         },
                         Role::Restore => {
                             for (member, sign) in moved(conn, change.id)? {
-                                let theirs = whose.has(&history::change(conn, member)?);
+                                let theirs = authors.has(&history::change(conn, member)?);
                                 if theirs.is_some_and(|sure| sure || r.take_uncertain) {
-                                    of_it.insert(member, (change.file, sign > 0));
+                                    effect.insert(member, (change.file, sign > 0));
                                 }
                             }
                         }
                     }
                 }
             }
-            for (member, (file, out)) in &of_it {
+            for (member, (file, out)) in &effect {
                 let m = moves.entry(*file).or_default();
                 let (side, other) = match out {
                     true => (&mut m.take_out, &m.put_back),
                     false => (&mut m.put_back, &m.take_out),
                 };
                 if other.contains(member) {
-                    return Err(against_each_other(&named, &named_one, *member, *out));
+                    return Err(contradiction(&units, &unit, *member, *out));
                 }
                 side.insert(*member);
             }
-            named.push((named_one, of_it));
+            units.push((unit, effect));
         }
-        only_what_moves(ancestry, &mut moves, head)?;
-        let still = moves
+        drop_no_ops(ancestry, &mut moves, head)?;
+        let is_no_op = moves
             .values()
             .all(|m| m.take_out.is_empty() && m.put_back.is_empty());
         let mut nothing = Vec::new();
-        if still && gaps.is_empty() {
-            for (one, of_it) in &named {
-                nothing.push(one.why_nothing(ancestry, of_it, r.session.as_deref(), head)?);
+        if is_no_op && gaps.is_empty() {
+            for (one, effect) in &units {
+                nothing.push(one.why_nothing(ancestry, effect, r.session.as_deref(), head)?);
             }
         }
         Ok(EditPlan {
@@ -379,7 +385,7 @@ impl Engine {
         })
     }
 
-    fn aim_operation(
+    fn operation_edits(
         &self,
         ancestry: &Ancestry<'_>,
         op: OpId,
@@ -389,12 +395,8 @@ impl Engine {
         let conn = &self.store.conn;
         let done = history::operation(conn, op)?;
         let mut moves: BTreeMap<FileId, SetDelta> = BTreeMap::new();
-        let nothing = || {
-            Error::refused(
-                format!("{op} changed nothing"),
-                "there is nothing to take back",
-            )
-        };
+        let nothing =
+            || Error::refused(format!("{op} changed nothing"), "there is nothing to undo");
         for change in history::changes_of_node(conn, done.node.ok_or_else(nothing)?)? {
             let m = moves.entry(change.file).or_default();
             let mut shift = |member: ChangeId, forward: bool| {
@@ -405,7 +407,7 @@ impl Engine {
                 };
             };
             match change.role {
-                // a conflict resolved or hunks chosen: the outcome was an edit of its own
+                // a resolved conflict or chosen hunks: the outcome was recorded as an edit of its own
                 Role::Edit => shift(change.id, true),
                 Role::Restore => {
                     for (member, sign) in moved(conn, change.id)? {
@@ -414,7 +416,7 @@ impl Engine {
                 }
             }
         }
-        only_what_moves(ancestry, &mut moves, head)?;
+        drop_no_ops(ancestry, &mut moves, head)?;
         Ok(EditPlan {
             target: op.to_string(),
             kind,
@@ -426,8 +428,8 @@ impl Engine {
         })
     }
 
-    /// A switch there or back, once more; where that branch still is one.
-    fn again(&self, done: &Operation, to: BranchId, kind: OpKind) -> Result<SwitchTarget> {
+    /// Repeats a switch in either direction. Refused if the branch was deleted.
+    fn switch_again(&self, done: &Operation, to: BranchId, kind: OpKind) -> Result<SwitchTarget> {
         let there = branches::info(&self.store.conn, self.here, to)?;
         if there.deleted {
             let (name, head) = (&there.name, there.head.unwrap_or(NodeId(1)));
@@ -452,9 +454,9 @@ impl Engine {
         })
     }
 
-    /// Whether nothing of what an operation moved is as it left it, though nobody undid it: its outcome was never
-    /// saved.
-    fn was_taken_back(
+    /// True if none of an operation's edits are where it left them, though it was not undone: its outcome was
+    /// never saved.
+    fn is_already_undone(
         &self,
         ancestry: &Ancestry<'_>,
         op: &Operation,
@@ -463,12 +465,12 @@ impl Engine {
         if op.to_branch.is_some() {
             return Ok(false);
         }
-        let aim = self.aim_operation(ancestry, op.id, head, OpKind::Undo)?;
-        let still = |m: &SetDelta| m.take_out.is_empty() && m.put_back.is_empty();
-        Ok(!aim.moves.is_empty() && aim.moves.values().all(still))
+        let edits = self.operation_edits(ancestry, op.id, head, OpKind::Undo)?;
+        let is_no_op = |m: &SetDelta| m.take_out.is_empty() && m.put_back.is_empty();
+        Ok(!edits.moves.is_empty() && edits.moves.values().all(is_no_op))
     }
 
-    /// The newest operation of the chain that stands; refused where a turn began after it.
+    /// Returns the newest operation of the chain that is not undone. Refused if a turn began after it.
     fn newest_to_undo(&self, ancestry: &Ancestry<'_>, head: NodeId) -> Result<OpId> {
         let conn = &self.store.conn;
         for op in history::operations(conn)? {
@@ -479,16 +481,16 @@ impl Engine {
                 Some(to) => op.root == self.here.root && to == self.here.branch,
                 None => ancestry.is_ancestor(node, head)?,
             };
-            let passed_over = op.kind == OpKind::Undo || op.kind.is_aside();
-            if op.undone_by.is_some() || passed_over || !led_here {
+            let skipped = op.kind == OpKind::Undo || op.kind.is_aside();
+            if op.undone_by.is_some() || skipped || !led_here {
                 continue;
             }
-            // a redo stands for the operation that it brought back
+            // a redo represents the operation that it repeated
             let op = match (op.kind, op.of) {
                 (OpKind::Redo, Some(of)) => history::operation(conn, of)?,
                 _ => op,
             };
-            if op.undone_by.is_some() || self.was_taken_back(ancestry, &op, head)? {
+            if op.undone_by.is_some() || self.is_already_undone(ancestry, &op, head)? {
                 continue;
             }
             return match turn_after(ancestry, node, head)? {
@@ -506,8 +508,8 @@ impl Engine {
     }
 }
 
-/// Leaves only edits that are in force to take out, and others to put back.
-fn only_what_moves(
+/// Keeps in `take_out` only edits in force, and in `put_back` only edits not in force.
+fn drop_no_ops(
     ancestry: &Ancestry<'_>,
     moves: &mut BTreeMap<FileId, SetDelta>,
     head: NodeId,
@@ -520,7 +522,7 @@ fn only_what_moves(
     Ok(())
 }
 
-/// The newest turn of the chain that began after this node.
+/// Number of the newest turn of the chain that began after this node.
 fn turn_after(ancestry: &Ancestry<'_>, node: NodeId, head: NodeId) -> Result<Option<i64>> {
     let mut select = ancestry
         .conn()
@@ -534,7 +536,7 @@ fn turn_after(ancestry: &Ancestry<'_>, node: NodeId, head: NodeId) -> Result<Opt
     Ok(None)
 }
 
-/// The newest undo that stands, unless a new operation came after it.
+/// Returns the operation of the newest undo, unless a new operation came after it.
 fn newest_to_redo(conn: &Connection, here: Here) -> Result<OpId> {
     let nothing = || {
         Error::refused(
@@ -564,7 +566,10 @@ fn uncertain(change: &Change) -> Gap {
     Gap {
         path: at.map(|p| p.path.bytes().to_vec()),
         kind: GapKind::Uncertain,
-        detail: format!("who changed it in {} is not certain; it stays", change.node),
+        detail: format!(
+            "the author of the change in {} is uncertain; the change stays",
+            change.node
+        ),
     }
 }
 
@@ -581,7 +586,7 @@ fn nodes_where(conn: &Connection, clause: &str, key: i64) -> Result<Vec<NodeId>>
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// A session by the agent's own id of it, or a start that only one has.
+/// Finds a session by the agent's own id or a unique prefix of it.
 fn find_session(conn: &Connection, name: &str) -> Result<SessionId> {
     let mut select = conn.prepare_cached(
         "SELECT id, native FROM session WHERE native = ?1 OR substr(native, 1, length(?1)) = ?1 ORDER BY native = ?1 DESC",
@@ -597,7 +602,7 @@ fn find_session(conn: &Connection, name: &str) -> Result<SessionId> {
         [(id, _)] => Ok(*id),
         [(id, native), ..] if native == name => Ok(*id),
         _ => Err(Error::Usage(format!(
-            "`{name}` is the start of several session ids; give more of it"
+            "`{name}` is a prefix of several session ids; give more characters"
         ))),
     }
 }

@@ -1,5 +1,5 @@
-//! The journal of a restore under way: what each path was and is to be, durable before a file is
-//! touched. Whoever finds an open one, finishes it from here alone.
+//! The journal of a restore: the image of each path before and after, durable before any file changes. A process
+//! that finds an unfinished restore finishes it from the journal alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,23 +20,23 @@ pub(super) struct JournalEntry {
     pub path: RelPath,
     pub before: Image,
     pub after: Image,
-    /// Creating: how many directories come with it. Deleting: how many go with it.
+    /// Number of directories that are created or deleted with the file.
     pub made_dirs: u32,
-    /// Our name for it while the exchange is under way: beside it, or where a file and a directory change
-    /// places, outside of that directory.
+    /// Temporary name during the exchange: beside the path, or outside of the directory if a file and a directory
+    /// change places.
     pub temp: Option<RelPath>,
-    /// It was left alone: another writer had it, or a link stood in the way.
+    /// True if the path was skipped: another process changed it, or a symlink was in the way.
     pub left: bool,
     pub detail: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// Exchanging, forwards.
+    /// Exchanging forwards.
     Open,
-    /// Taking back what was exchanged.
+    /// Rolling the exchanges back.
     Backwards,
-    /// The node is recorded; our names beside the files remain to be removed.
+    /// The node is recorded. The temporary names remain to be removed.
     Recorded,
     /// Begun elsewhere: its journal is not believed.
     Foreign,
@@ -59,13 +59,13 @@ pub(super) struct Begin<'a> {
     pub target: &'a str,
     pub to_branch: Option<BranchId>,
     pub files: &'a [FilePlan],
-    /// What changes on the branch that is left, and not on disk.
+    /// Changes on the branch being left, without effect on disk.
     pub left: &'a [FilePlan],
     pub lines: &'a [JournalEntry],
     pub documents: &'a [PlannedDocument],
 }
 
-/// Writes the whole journal. `temp` names are made from the operation's number.
+/// Writes the whole journal. The `temp` names contain the operation's id.
 pub(super) fn begin(conn: &Connection, here: Here, b: &Begin<'_>) -> Result<OpId> {
     conn.execute(
         "INSERT INTO operation (kind, root, branch, of, target, time, to_branch, machine, state)
@@ -122,7 +122,7 @@ pub(super) fn begin(conn: &Connection, here: Here, b: &Begin<'_>) -> Result<OpId
             made
         ])?;
     }
-    // numbers of operations recur in other stores: what another left under its names is not ours
+    // operation ids recur in other stores: the token keeps their temporary names apart
     let seed = format!("{} {} {:?}", now(), std::process::id(), here.root);
     let token = &blake3::hash(seed.as_bytes()).to_hex()[..8];
     for (at, line) in b.lines.iter().enumerate() {
@@ -184,11 +184,11 @@ pub(super) struct JournalEdit {
     pub path: RelPath,
     pub editor: String,
     pub pid: u32,
-    /// What the disk keeps until the editor saves, and what the record has.
+    /// Image on disk until the editor saves, and recorded image.
     pub waits: Option<(Image, Image)>,
-    /// What was in it and not saved, and what that was loaded from.
+    /// Unsaved text, and the content it was loaded from.
     pub text: Option<(ContentId, Option<ContentId>)>,
-    /// What became of it.
+    /// Text of the document after the restore.
     pub made: Option<ContentId>,
 }
 
@@ -222,12 +222,12 @@ pub(super) struct JournalFile {
     pub put_back: Vec<ChangeId>,
 }
 
-/// The files on disk.
+/// Returns the files that change on disk.
 pub(super) fn files(conn: &Connection, op: OpId) -> Result<Vec<JournalFile>> {
     files_in(conn, FILES, op)
 }
 
-/// Those that change on the branch that is left, and not on disk.
+/// Returns the files that change on the branch being left, and not on disk.
 pub(super) fn left(conn: &Connection, op: OpId) -> Result<Vec<JournalFile>> {
     files_in(conn, LEFT, op)
 }
@@ -257,7 +257,7 @@ fn files_in(conn: &Connection, table: &str, op: OpId) -> Result<Vec<JournalFile>
     Ok(files)
 }
 
-/// The restore that was cut off, if there is one.
+/// Returns the unfinished restore, if there is one.
 pub(super) fn open(conn: &Connection, here: Here) -> Result<Option<(OpId, Phase)>> {
     let found: Option<(OpId, String, Option<String>)> = conn
         .prepare_cached(
@@ -301,7 +301,7 @@ pub(super) fn set_state(conn: &Connection, op: OpId, state: &str, detail: &str) 
     Ok(())
 }
 
-/// What happens at each path when these files go from before to after.
+/// Returns the image of each path before and after these files change.
 pub(super) fn transitions(files: &[FilePlan]) -> BTreeMap<RelPath, (Image, Image)> {
     let mut by_path: BTreeMap<RelPath, (Image, Image)> = BTreeMap::new();
     for part in files.iter().filter(|f| f.before != f.after) {

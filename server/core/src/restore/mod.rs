@@ -1,5 +1,5 @@
-//! Restore: what a rewind, revert, undo or redo would do (a pure plan), doing it so that it can be cut
-//! off anywhere, and finishing what was cut off.
+//! Restore: planning a rewind, revert, undo, redo or switch as a value, applying it so that it may be interrupted
+//! at any point, and finishing it after an interruption.
 
 mod apply;
 mod collisions;

@@ -1,4 +1,4 @@
-//! The plan: what a request would do to every file, as a value. Touches nothing.
+//! The plan: the effect of a request on every file, as a value. Changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,44 +19,45 @@ use crate::model::{
 };
 use crate::worktree::file_state;
 
-/// So many files that came into sight are named one by one.
-const STRANGERS: usize = 50;
+/// Maximum number of newly captured files that a plan names one by one.
+const MAX_NAMED_FILES: usize = 50;
 
 impl Engine {
-    /// What the request would do. The disk is looked at first, so that nothing is unrecorded of what it concerns.
+    /// Plans a request. Scans the disk first, so that every file it concerns is recorded.
     pub fn plan(&mut self, r: &Request) -> Result<Plan> {
         if !self.always_scan
             && let Some(plan) = self.plan_undisturbed(r)?
         {
             return Ok(plan);
         }
-        self.look()?;
+        self.record_changes()?;
         self.plan_recorded(r)
     }
 
-    /// The plan where a look at all of the tree could not change it: nobody is at work, and every path that it names is
-    /// as it is recorded. What else the user has changed meanwhile stays, and is found by the next look.
+    /// Returns the plan if a full scan could not change it: no agent is at work, and every path of the plan is as
+    /// recorded. Other changes by the user stay and are found by the next scan.
     pub fn plan_undisturbed(&self, r: &Request) -> Result<Option<Plan>> {
-        let of_edits = !r.exact && r.hunks.is_empty() && !matches!(r.goal, Goal::Switch { .. });
-        if !of_edits || !self.nobody_is_at_work()? {
+        let only_moves_edits =
+            !r.exact && r.hunks.is_empty() && !matches!(r.goal, Goal::Switch { .. });
+        if !only_moves_edits || !self.no_agent_is_active()? {
             return Ok(None);
         }
-        // what it refuses, it may not refuse after a look
+        // a request refused now may be possible after a scan
         let Ok(plan) = self.plan_recorded(r) else {
             return Ok(None);
         };
         let files = plan.files.iter().flat_map(|f| [&f.before, &f.after]);
         let mut paths: BTreeSet<RelPath> = files.flatten().map(|p| p.path.clone()).collect();
-        // what is left alone is so for what is on disk, and may be something else after a look
+        // skipped paths depend on the disk, so they may change with a scan
         let left = plan.actions.iter().map(|action| &action.path);
         let gaps = plan.gaps.iter().filter_map(|gap| gap.path.as_deref());
         paths.extend(left.cloned());
         paths.extend(gaps.filter_map(RelPath::new));
         paths.extend(plan.edits.iter().map(|edit| edit.path.clone()));
         paths.extend(plan.documents.iter().map(|document| document.path.clone()));
-        // a switch moves more than it names: an undo may be one
+        // a switch moves more files than it names, and an undo may be a switch
         let decided = plan.conflicts.is_empty() && plan.held.is_empty() && plan.to_branch.is_none();
-        Ok((decided && self.are_as_recorded(&paths)?).then_some(plan))
+        Ok((decided && self.match_record(&paths)?).then_some(plan))
     }
 
     /// The plan from the recorded state alone.
@@ -65,16 +66,16 @@ impl Engine {
         let head = self
             .head()?
             .ok_or_else(|| Error::refused("there is no checkpoint yet", Hint::First))?;
-        let course = self.course(r, head)?;
-        let plan = self.draft(r, head, &course, BTreeMap::new())?;
-        let is_switch = matches!(course, Resolved::Switch(_));
+        let resolved = self.resolve_goal(r, head)?;
+        let plan = self.draft(r, head, &resolved, BTreeMap::new())?;
+        let is_switch = matches!(resolved, Resolved::Switch(_));
         if plan.held.is_empty() || is_switch || plan.other_editor(r).is_some() {
             return Ok(plan);
         }
-        // no editor can do it all: what others have not saved is left alone, where there is more to do
+        // no single editor can apply everything: skip the files that other editors have not saved
         let held = plan.held.iter();
         let left = held.map(|(editor, path)| (path.clone(), documents::named(editor)));
-        let without = self.draft(r, head, &course, left.collect())?;
+        let without = self.draft(r, head, &resolved, left.collect())?;
         let more = !without.is_empty() || without.open_conflicts() > 0;
         Ok(if more { without } else { plan })
     }
@@ -83,15 +84,15 @@ impl Engine {
         &self,
         r: &Request,
         head: NodeId,
-        course: &Resolved,
+        resolved: &Resolved,
         left: BTreeMap<RelPath, String>,
     ) -> Result<Plan> {
-        let (target, kind, of, to_branch) = match course {
-            Resolved::Edits(aim) => (&aim.target, aim.kind, aim.of, None),
-            Resolved::Switch(turnout) => {
-                let moves = turnout.to != self.here.branch;
-                let to = moves.then_some(turnout.to);
-                (&turnout.target, turnout.kind, turnout.of, to)
+        let (target, kind, of, to_branch) = match resolved {
+            Resolved::Edits(edits) => (&edits.target, edits.kind, edits.of, None),
+            Resolved::Switch(switch) => {
+                let moves = switch.to != self.here.branch;
+                let to = moves.then_some(switch.to);
+                (&switch.target, switch.kind, switch.of, to)
             }
         };
         let mut draft = PlanBuilder {
@@ -117,13 +118,13 @@ impl Engine {
                 held: Vec::new(),
                 documents: Vec::new(),
             },
-            hunks_met: BTreeSet::new(),
-            hunks_may_be_in: Vec::new(),
+            matched_hunks: BTreeSet::new(),
+            hunk_conflicts: Vec::new(),
             left,
         };
-        match course {
-            Resolved::Edits(aim) => draft.fill(aim)?,
-            Resolved::Switch(turnout) => draft.switch(turnout)?,
+        match resolved {
+            Resolved::Edits(edits) => draft.fill(edits)?,
+            Resolved::Switch(switch) => draft.switch(switch)?,
         }
         Ok(draft.plan)
     }
@@ -134,35 +135,35 @@ pub(super) struct PlanBuilder<'a> {
     pub r: &'a Request,
     pub head: NodeId,
     pub plan: Plan,
-    hunks_met: BTreeSet<String>,
-    /// Conflicts that only matter if a chosen hunk is in their file.
-    hunks_may_be_in: Vec<Conflict>,
-    /// Paths that stay as they are, since an editor that cannot be asked has unsaved text there; and which.
+    matched_hunks: BTreeSet<String>,
+    /// Conflicts that count only if a chosen hunk is in their file.
+    hunk_conflicts: Vec<Conflict>,
+    /// Paths that stay as they are because an editor that cannot be asked has unsaved text there, with its name.
     left: BTreeMap<RelPath, String>,
 }
 
 impl PlanBuilder<'_> {
-    fn fill(&mut self, aim: &EditPlan) -> Result<()> {
+    fn fill(&mut self, edits: &EditPlan) -> Result<()> {
         let conn = &self.engine.store.conn;
         let ancestry = Ancestry::new(conn);
-        self.plan.gaps.clone_from(&aim.gaps);
-        self.plan.nothing.clone_from(&aim.nothing);
-        for (file, moves) in &aim.moves {
+        self.plan.gaps.clone_from(&edits.gaps);
+        self.plan.nothing.clone_from(&edits.nothing);
+        for (file, moves) in &edits.moves {
             if moves.take_out.is_empty() && moves.put_back.is_empty() {
                 continue;
             }
-            self.file(&ancestry, aim, *file, moves)?;
+            self.file(&ancestry, edits, *file, moves)?;
         }
         if !self.r.hunks.is_empty() {
             let unknown: Vec<&str> = self
                 .r
                 .hunks
                 .iter()
-                .filter(|h| !self.hunks_met.contains(*h))
+                .filter(|h| !self.matched_hunks.contains(*h))
                 .map(String::as_str)
                 .collect();
-            if !unknown.is_empty() && !self.hunks_may_be_in.is_empty() {
-                self.plan.conflicts.append(&mut self.hunks_may_be_in);
+            if !unknown.is_empty() && !self.hunk_conflicts.is_empty() {
+                self.plan.conflicts.append(&mut self.hunk_conflicts);
             } else if !unknown.is_empty() {
                 return Err(Error::refused(
                     format!("no hunk {} in what would be restored", unknown.join(", ")),
@@ -170,13 +171,13 @@ impl PlanBuilder<'_> {
                 ));
             }
         }
-        self.finish(&ancestry, aim.node)
+        self.finish(&ancestry, edits.node)
     }
 
-    /// What is in the way, what the plan does not reach, and what it comes to.
+    /// Completes the plan: obstacles, gaps, actions, documents and fingerprint.
     pub(super) fn finish(&mut self, ancestry: &Ancestry<'_>, target: Option<NodeId>) -> Result<()> {
         self.unreadable()?;
-        self.leave();
+        self.skip_blocked();
         self.collisions()?;
         self.gaps(ancestry, target)?;
         self.actions();
@@ -190,8 +191,8 @@ impl PlanBuilder<'_> {
         Ok(())
     }
 
-    /// Takes out what other editors hold.
-    fn leave(&mut self) {
+    /// Skips the files that other editors have not saved.
+    fn skip_blocked(&mut self) {
         if self.left.is_empty() {
             return;
         }
@@ -206,7 +207,7 @@ impl PlanBuilder<'_> {
             match at(&part) {
                 Some(path) => {
                     let why = format!(
-                        "{} has text of it that is not saved; it stays as it is",
+                        "{} has unsaved changes in it; it stays as it is",
                         left[&path]
                     );
                     self.skip(path, GapKind::Unsaved, &why);
@@ -230,7 +231,7 @@ impl PlanBuilder<'_> {
     fn file(
         &mut self,
         ancestry: &Ancestry<'_>,
-        aim: &EditPlan,
+        edits: &EditPlan,
         file: FileId,
         moves: &SetDelta,
     ) -> Result<()> {
@@ -245,9 +246,9 @@ impl PlanBuilder<'_> {
             now: &now,
             wanted: &wanted,
             on_conflict: self.r.on_conflict,
-            target: &aim.target,
+            target: &edits.target,
         };
-        // it came into sight on another branch: without an edit of it, nothing of it belongs here
+        // the file was first captured on another branch: without an edit here it is absent
         let elsewhere = wanted.is_empty() && !self.engine.seen_at(ancestry, file, self.head)?;
         let mut outcome = if elsewhere {
             MergeOutcome::default()
@@ -256,8 +257,8 @@ impl PlanBuilder<'_> {
         };
         let fails = self.r.on_conflict == OnConflict::Fail && !outcome.conflicts.is_empty();
         if fails && !self.r.hunks.is_empty() && self.within_scope(&[&current]) {
-            // a chosen hunk may lie where nothing collides: with the rest as it stands, it is still the same
-            self.hunks_may_be_in.append(&mut outcome.conflicts);
+            // a chosen hunk may lie outside the conflicts; it is the same with the rest left as it is
+            self.hunk_conflicts.append(&mut outcome.conflicts);
             replay.on_conflict = OnConflict::Current;
             outcome = replay.run()?;
         }
@@ -273,7 +274,7 @@ impl PlanBuilder<'_> {
                 self.skip(
                     path,
                     gap_of(why),
-                    "its content is not kept; it stays as it is",
+                    "its content was not captured; it stays as it is",
                 );
             }
             return Ok(());
@@ -333,7 +334,7 @@ impl PlanBuilder<'_> {
         Ok(())
     }
 
-    /// Narrows a file's outcome to the chosen hunks. `false`: none of them is in it.
+    /// Narrows a file's outcome to the chosen hunks. Returns `false` if it contains none of them.
     fn pick(&mut self, part: &mut FilePlan) -> Result<bool> {
         let long = |state: &FileVersion| state.as_ref().is_some_and(|p| p.image.is_too_long());
         if long(&part.before) || long(&part.after) {
@@ -360,7 +361,7 @@ impl PlanBuilder<'_> {
         let mut any = false;
         for hunk in &self.r.hunks {
             if crate::diff::pick(&old, &new, &path, &[hunk.as_str()]).1 > 0 {
-                self.hunks_met.insert(hunk.clone());
+                self.matched_hunks.insert(hunk.clone());
                 any = true;
             }
         }
@@ -372,7 +373,7 @@ impl PlanBuilder<'_> {
         if picked == new {
             return Ok(true);
         }
-        // a part of what the plan would do: the outcome is the user's own choice
+        // only a part of the plan: the outcome counts as the user's own edit
         let (Some(placed), mode) = (&part.before, mode_of(&part.before).or(mode_of(&part.after)))
         else {
             return Ok(true);
@@ -416,7 +417,7 @@ impl PlanBuilder<'_> {
                 self.plan.gaps.push(Gap {
                     path: Some(at.path.bytes().to_vec()),
                     kind: GapKind::HardLink,
-                    detail: "it has other names (hard links), which keep what it holds now".into(),
+                    detail: "it has other hard links, which keep its current content".into(),
                 });
             }
         }
@@ -434,11 +435,11 @@ impl PlanBuilder<'_> {
                 self.plan.gaps.push(Gap {
                     path: None,
                     kind: GapKind::Pending,
-                    detail: format!("the scan of {id} is still going on"),
+                    detail: format!("the scan of {id} is still running"),
                 });
             }
             for item in &node.coverage.items {
-                // a large file that nobody changed hides nothing
+                // a large file that did not change is no gap
                 if item.detail.is_empty() && item.reason != Reason::Failed {
                     continue;
                 }
@@ -463,37 +464,38 @@ impl PlanBuilder<'_> {
                 }
             }
         }
-        let then = history::node(conn, target)?.git;
-        let now = crate::worktree::git::head(&self.engine.root.path);
-        // a forked directory has no repository, on purpose
-        let elsewhere =
-            now == GitHead::default() && history::root_of(conn, target)? != self.engine.here.root;
-        if then != now && (then.head.is_some() || then.branch.is_some()) && !elsewhere {
+        let git_then = history::node(conn, target)?.git;
+        let git_now = crate::worktree::git::head(&self.engine.root.path);
+        // a forked directory has no git repository by design
+        let in_fork = git_now == GitHead::default()
+            && history::root_of(conn, target)? != self.engine.here.root;
+        if git_then != git_now && (git_then.head.is_some() || git_then.branch.is_some()) && !in_fork
+        {
             self.plan.gaps.push(Gap {
                 path: None,
                 kind: GapKind::GitHead,
                 detail: "git's HEAD or branch has moved since; git itself is not rewound".into(),
             });
-            self.plan.git_moved = Some((then, now));
+            self.plan.git_moved = Some((git_then, git_now));
         }
         if matches!(self.r.goal, Goal::Rewind(_)) {
-            self.strangers(ancestry, target)?;
-            self.unseen()?;
+            self.note_unknown_files(ancestry, target)?;
+            self.note_unreadable_files()?;
         }
         Ok(())
     }
 
-    /// What came into sight after the target: nobody knows what it was then.
-    fn strangers(&mut self, ancestry: &Ancestry<'_>, target: NodeId) -> Result<()> {
-        let all = file_state::strangers(&self.engine.store.conn, self.engine.here.root)?;
+    /// Adds gaps for files first captured after the target: their state at the target is unknown.
+    fn note_unknown_files(&mut self, ancestry: &Ancestry<'_>, target: NodeId) -> Result<()> {
+        let all = file_state::adopted_unchanged(&self.engine.store.conn, self.engine.here.root)?;
         let mut unknown = BTreeSet::new();
         for (path, since) in all {
             if !ancestry.is_ancestor(since, target)? && self.is_in_scope(&path) {
                 unknown.insert(path);
             }
         }
-        let more = unknown.len().saturating_sub(STRANGERS);
-        for path in unknown.into_iter().take(STRANGERS) {
+        let more = unknown.len().saturating_sub(MAX_NAMED_FILES);
+        for path in unknown.into_iter().take(MAX_NAMED_FILES) {
             self.plan.gaps.push(Gap {
                 path: Some(path.bytes().to_vec()),
                 kind: GapKind::Unknown,
@@ -505,16 +507,15 @@ impl PlanBuilder<'_> {
                 path: None,
                 kind: GapKind::Unknown,
                 detail: format!(
-                    "{more} more files came into sight after {target} and stay as they are"
+                    "{more} more files were first captured after {target} and stay as they are"
                 ),
             });
         }
         Ok(())
     }
 
-    /// Files that keep their last known state, since what stands there now cannot be read: a rewind says that it does
-    /// not know them.
-    fn unseen(&mut self) -> Result<()> {
+    /// Adds gaps for files whose current content cannot be read. They keep their last recorded state.
+    fn note_unreadable_files(&mut self) -> Result<()> {
         let root = self.engine.here.root;
         for item in file_state::coverage(&self.engine.store.conn, root)?.items {
             let kind = match item.reason {
@@ -533,7 +534,7 @@ impl PlanBuilder<'_> {
                 self.plan.gaps.push(Gap {
                     path: bytes,
                     kind,
-                    detail: "what is there now cannot be captured; it stays as it is".into(),
+                    detail: "its current content cannot be captured; it stays as it is".into(),
                 });
             }
         }
@@ -572,7 +573,7 @@ impl PlanBuilder<'_> {
             });
         }
         self.plan.actions.sort_by(|a, b| a.path.cmp(&b.path));
-        // one file goes where another comes: at the path that is one replacement
+        // one file is deleted where another is created: at this path that is one replacement
         self.plan.actions.dedup_by(|b, a| {
             let (goes, comes) = match (a.kind, b.kind) {
                 _ if a.path != b.path => return false,

@@ -1,4 +1,4 @@
-//! Recording what a restore did: one node at the head, its effects, and what is on disk by now.
+//! Records a restore: one node at the head, its changes, and the new file states.
 
 use std::collections::HashMap;
 
@@ -19,17 +19,17 @@ use crate::worktree::file_state;
 use crate::worktree::scan::FileState;
 
 impl Engine {
-    /// Records what an operation did, by its journal. The node that the head is at by then.
+    /// Records an operation from its journal. Returns the new head.
     pub(super) fn record_outcome(&mut self, op: OpId) -> Result<NodeId> {
-        let made = history::operation(&self.store.conn, op)?;
-        match made.to_branch {
-            _ if made.kind == OpKind::Save => self.record_save(op),
+        let operation = history::operation(&self.store.conn, op)?;
+        match operation.to_branch {
+            _ if operation.kind == OpKind::Save => self.record_save(op),
             Some(to) => self.record_switch(op, to),
             None => self.record_restore(op),
         }
     }
 
-    /// What waited for a save is on disk by now. If that is not what the record has, the next look finds it.
+    /// Clears the pending saves that are now on disk. If the disk differs from the record, the next scan finds it.
     fn record_save(&mut self, op: OpId) -> Result<NodeId> {
         let lines = journal::lines(&self.store.conn, op)?;
         let here = self.here;
@@ -50,11 +50,11 @@ impl Engine {
     fn record_restore(&mut self, op: OpId) -> Result<NodeId> {
         let lines = journal::lines(&self.store.conn, op)?;
         let files = journal::files(&self.store.conn, op)?;
-        let made = history::operation(&self.store.conn, op)?;
+        let operation = history::operation(&self.store.conn, op)?;
         let edits = journal::edits(&self.store.conn, op)?;
         let git = crate::worktree::git::head(&self.root.path);
         let (root, here, dir) = (&self.root, self.here, self.store.dir.clone());
-        // looked at before the store is held
+        // stat before the write transaction
         let changed = lines.iter().map(|l| &l.path);
         let stats: HashMap<&RelPath, Stat> = changed
             .chain(edits.iter().map(|e| &e.path))
@@ -65,12 +65,12 @@ impl Engine {
         let node = self.store.write(Durable::Power, |conn| {
             let head = history::head(conn, here.branch)?.ok_or_else(|| {
                 Error::refused(
-                    "the history has no head",
-                    Hint::terminal("`backstitch verify` says more"),
+                    "the current branch has no head",
+                    Hint::terminal("`backstitch verify` checks the store"),
                 )
             })?;
-            let label = made.kind.name();
-            let label = format!("{label} {}", made.target);
+            let label = operation.kind.name();
+            let label = format!("{label} {}", operation.target);
             let new = NewNode {
                 kind: Kind::Rewind,
                 session: None,
@@ -120,7 +120,7 @@ impl Engine {
                     history::insert_restore(conn, head, &change, &part.taken_out, &part.put_back)?;
                 }
             }
-            // rows: first what leaves, then what arrives, since one may take the other's place
+            // remove rows before adding new ones, since a new file may take a removed file's path
             for part in &whole {
                 if let Some(from) = &part.before {
                     file_state::remove(conn, here.root, &from.path)?;
@@ -137,7 +137,7 @@ impl Engine {
                         file: Some(part.file),
                         since,
                         generation,
-                        // the content may have changed between the exchange and this look
+                        // the content may have changed between the exchange and this stat
                         stat: stats
                             .get(&to.path)
                             .map_or(NO_STAT, |s| Stat { racy: true, ..*s }),
@@ -172,8 +172,8 @@ impl Engine {
     }
 }
 
-/// What was not saved in documents is kept at the node, and files that are changed in an editor wait for its
-/// save.
+/// Stores the unsaved text of documents with the node, and notes a pending save for each file that changes in
+/// an editor.
 pub(super) fn record_documents(
     conn: &rusqlite::Connection,
     here: Here,

@@ -1,5 +1,5 @@
-//! One file's content for a wanted set of edits: recorded, or merged up from the longest recorded state
-//! that the set begins with. Pure: contents in, outcome out.
+//! Builds one file's content for a wanted set of edits. Uses a recorded state, or merges the missing edits onto
+//! the recorded state of the longest prefix of the set. Writes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,16 +11,16 @@ use crate::merge::{ConflictHunk, ConflictKind, Favor, is_text, merge3};
 use crate::model::{Change, ChangeId, ContentId, FileId, FileVersion, Image, Opaque, Placed};
 use crate::store::Store;
 
-/// What a wanted set comes to.
+/// Result of building a wanted set.
 #[derive(Debug, Default)]
 pub(super) struct MergeOutcome {
     pub state: FileVersion,
     pub merged: bool,
     /// The content of `state`, where the store does not have it.
     pub content: Option<Vec<u8>>,
-    /// Conflicts met; `state` holds what the chosen resolution makes of them.
+    /// Conflicts found. `state` is the result of the chosen resolution.
     pub conflicts: Vec<Conflict>,
-    /// It meets a content that is not kept.
+    /// Reason, if a content that the merge needs was not captured.
     pub opaque: Option<Opaque>,
 }
 
@@ -29,16 +29,16 @@ pub(super) struct Replay<'a> {
     pub store: &'a Store,
     pub file: FileId,
     pub current: &'a FileVersion,
-    /// In force now.
+    /// Edits in force now.
     pub now: &'a BTreeSet<ChangeId>,
-    /// To be in force, oldest first.
+    /// Edits that are to be in force, oldest first.
     pub wanted: &'a BTreeSet<ChangeId>,
     pub on_conflict: OnConflict,
-    /// What to call the side of the target in conflict markers.
+    /// Label of the target's side in conflict markers.
     pub target: &'a str,
 }
 
-/// A state under construction, with its content at hand once it is merged.
+/// A state under construction. `bytes` is set once it is merged.
 #[derive(Clone)]
 struct Draft {
     state: FileVersion,
@@ -47,9 +47,9 @@ struct Draft {
 
 enum MergeStep {
     Clean(Draft),
-    /// The two sides collide; the first is what the resolution makes of it.
+    /// The two sides conflict. The draft is the result of the chosen resolution.
     Conflict(Draft, Conflict),
-    /// They collide in a way that only leaving the file alone resolves.
+    /// The two sides conflict, and the file must be left as it is.
     Unresolvable(Conflict),
 }
 
@@ -81,19 +81,19 @@ fn common(one: &[u8], other: &[u8]) -> Vec<u8> {
     text
 }
 
-/// What two sides did, for people.
-pub(super) fn words(kind: ConflictKind) -> &'static str {
+/// Describes a conflict for people.
+pub(super) fn describe(kind: ConflictKind) -> &'static str {
     match kind {
         ConflictKind::Binary => "both sides changed a binary file",
         ConflictKind::Insertions => "both sides inserted different lines at one place",
-        ConflictKind::Moved => "a line that was taken out on one side was moved on the other",
+        ConflictKind::Moved => "a line removed on one side was moved on the other",
         ConflictKind::LineEndings => "both sides changed its line endings",
         ConflictKind::FinalNewline => "both sides changed its final newline",
         ConflictKind::Overlap => "both sides changed the same lines",
     }
 }
 
-const TOO_LONG: &str = "it is too large to be merged by lines";
+const TOO_LONG: &str = "it is too large to merge line by line";
 
 impl Replay<'_> {
     pub(super) fn run(&self) -> Result<MergeOutcome> {
@@ -199,7 +199,7 @@ impl Replay<'_> {
             .iter()
             .map(|id| history::change(conn, *id))
             .collect::<Result<_>>()?;
-        // the longest recorded state that the wanted set begins with
+        // the recorded state of the longest prefix of the wanted set
         let mut set = SetHash::EMPTY;
         let mut from = 0;
         let mut state = history::version(conn, self.file, set)?.flatten();
@@ -209,7 +209,7 @@ impl Replay<'_> {
                 (from, state) = (at + 1, found);
             }
         }
-        // a kept deletion wins over whatever came before it
+        // a deletion that stays overrides everything before it
         let deleted = wanted
             .iter()
             .rposition(|c| c.after.is_none() && self.now.contains(&c.id));
@@ -287,8 +287,8 @@ impl Replay<'_> {
         }
     }
 
-    /// Merges what led from `base` to `edit` onto what is built so far. `returning`: the edit is one
-    /// that is put back, so it stands on the target's side.
+    /// Merges the change from `base` to `edit` onto `built`. `returning`: the edit is put back, so it belongs to
+    /// the target's side.
     fn merge_run(
         &self,
         built: Draft,
@@ -305,13 +305,13 @@ impl Replay<'_> {
         if built.state == *edit || base == edit {
             return Ok(MergeStep::Clean(built));
         }
-        let named = self
+        let placed = self
             .current
             .as_ref()
             .or(built.state.as_ref())
             .or(edit.as_ref())
             .or(base.as_ref());
-        let Some(path) = named.map(|p| p.path.clone()) else {
+        let Some(path) = placed.map(|p| p.path.clone()) else {
             return Ok(MergeStep::Clean(built));
         };
         let conflict = |reason: &str, hunks| Conflict {
@@ -328,7 +328,7 @@ impl Replay<'_> {
             (_, _, None) if built.state.is_none() => Ok(MergeStep::Clean(built)),
             (Some(_), _, None) => {
                 let c = conflict(
-                    "its deletion would come back over edits it never saw",
+                    "putting its deletion back would lose later edits",
                     Vec::new(),
                 );
                 Ok(self.choose(
@@ -343,7 +343,7 @@ impl Replay<'_> {
             }
             (None, Some(_), Some(_)) => {
                 let c = conflict(
-                    "an edit stays whose file would go: its creation is taken out, or it is deleted",
+                    "the file would be deleted, but a later edit of it stays",
                     Vec::new(),
                 );
                 Ok(self.choose(
@@ -363,7 +363,7 @@ impl Replay<'_> {
                     Some(base) if ours.path == base.path => theirs.path.clone(),
                     _ if ours.path == theirs.path => ours.path.clone(),
                     _ => {
-                        let c = conflict("it was renamed in two ways", Vec::new());
+                        let c = conflict("both sides renamed it, to different paths", Vec::new());
                         let other = Draft {
                             state: edit.clone(),
                             bytes: None,
@@ -371,20 +371,20 @@ impl Replay<'_> {
                         return Ok(self.choose(c, built, other, returning));
                     }
                 };
-                let was = origin.map_or(Image::Absent, |b| b.image);
+                let base_image = origin.map_or(Image::Absent, |b| b.image);
                 let place = |image| {
                     Some(Placed {
                         path: path.clone(),
                         image,
                     })
                 };
-                if theirs.image == was {
+                if theirs.image == base_image {
                     return Ok(MergeStep::Clean(Draft {
                         state: place(ours.image),
                         bytes: built.bytes,
                     }));
                 }
-                if ours.image == was || ours.image == theirs.image {
+                if ours.image == base_image || ours.image == theirs.image {
                     return Ok(MergeStep::Clean(Draft {
                         state: place(theirs.image),
                         bytes: None,
@@ -397,17 +397,14 @@ impl Replay<'_> {
                     },
                 ) = (ours.image, theirs.image)
                 else {
-                    let c = conflict(
-                        "it became two different things: a link and a file, or two links",
-                        Vec::new(),
-                    );
+                    let c = conflict("both sides changed its type or its link target", Vec::new());
                     let other = Draft {
                         state: edit.clone(),
                         bytes: None,
                     };
                     return Ok(self.choose(c, built, other, returning));
                 };
-                if [was, ours.image, theirs.image]
+                if [base_image, ours.image, theirs.image]
                     .iter()
                     .any(Image::is_too_long)
                 {
@@ -422,12 +419,12 @@ impl Replay<'_> {
                         returning,
                     ));
                 }
-                let base_mode = match was {
+                let base_mode = match base_image {
                     Image::File { mode, .. } => mode,
                     _ => our_mode,
                 };
-                let base_bytes = match was.content() {
-                    Some(content) if matches!(was, Image::File { .. }) => {
+                let base_bytes = match base_image.content() {
+                    Some(content) if matches!(base_image, Image::File { .. }) => {
                         self.store.content(&content)?
                     }
                     _ => Vec::new(),
@@ -469,7 +466,7 @@ impl Replay<'_> {
                 let reason = match merge.conflicts.first().map(|c| c.kind) {
                     _ if origin.is_none() => "both sides created it, with different content",
                     None => "both sides changed its mode",
-                    Some(kind) => words(kind),
+                    Some(kind) => describe(kind),
                 };
                 let hunks = merge
                     .conflicts
@@ -486,7 +483,7 @@ impl Replay<'_> {
                     })
                     .collect();
                 let conflict = conflict(reason, hunks);
-                // what has no lines can carry no markers: nobody's content is dropped for that
+                // a binary file cannot hold markers, and no side may be dropped instead
                 let binary = merge
                     .conflicts
                     .iter()
@@ -500,7 +497,7 @@ impl Replay<'_> {
         }
     }
 
-    /// A collision without lines: one side as a whole.
+    /// Resolves a conflict without lines: takes one side as a whole.
     fn choose(&self, conflict: Conflict, built: Draft, edit: Draft, returning: bool) -> MergeStep {
         match self.on_conflict {
             OnConflict::Target => {
@@ -512,8 +509,8 @@ impl Replay<'_> {
         }
     }
 
-    /// The last look before a merge is offered: no line that only taken-out edits wrote may remain, and
-    /// no line of the present that only kept edits wrote may be lost.
+    /// Checks a merge before it is offered. No line written only by edits that are taken out may remain, and no
+    /// current line written only by edits that stay may be lost.
     fn check(&self, wanted: &[Change], built: &Draft) -> Result<Option<Conflict>> {
         let (Some(result), Some(_)) = (&built.state, self.current) else {
             return Ok(None);
@@ -523,7 +520,7 @@ impl Replay<'_> {
             image.is_some_and(|image| image.is_too_long())
         };
         if built.bytes.is_none() && (state_is_long(&built.state) || state_is_long(self.current)) {
-            // nothing was merged: it is what was once there, as a whole
+            // nothing was merged: the result is a recorded state
             return Ok(None);
         }
         if let Some(long) = [&built.state, self.current]
@@ -556,10 +553,10 @@ impl Replay<'_> {
         };
         let start =
             state_bytes(&history::version(&self.store.conn, self.file, SetHash::EMPTY)?.flatten())?;
-        let mut kept_has = LineBag::of(&start).owned();
-        let mut gone_has: BTreeSet<Vec<u8>> = BTreeSet::new();
-        let mut removed_again: BTreeSet<Vec<u8>> = BTreeSet::new();
-        let taken: Vec<Change> = self
+        let mut kept_lines = LineBag::of(&start).owned();
+        let mut taken_out_lines: BTreeSet<Vec<u8>> = BTreeSet::new();
+        let mut removed_lines: BTreeSet<Vec<u8>> = BTreeSet::new();
+        let taken_out: Vec<Change> = self
             .now
             .difference(self.wanted)
             .map(|id| history::change(&self.store.conn, *id))
@@ -567,24 +564,24 @@ impl Replay<'_> {
         for (change, kept) in wanted
             .iter()
             .map(|c| (c, true))
-            .chain(taken.iter().map(|c| (c, false)))
+            .chain(taken_out.iter().map(|c| (c, false)))
         {
             let (before, edited) = (state_bytes(&change.before)?, state_bytes(&change.after)?);
             let (before, edited) = (LineBag::of(&before), LineBag::of(&edited));
             for (line, count) in &edited.0 {
                 if *count > before.count(line) {
                     if kept {
-                        kept_has.insert(line.to_vec())
+                        kept_lines.insert(line.to_vec())
                     } else {
-                        gone_has.insert(line.to_vec())
+                        taken_out_lines.insert(line.to_vec())
                     };
                 }
             }
-            // taking an edit out brings back what it removed; keeping one keeps its removals
+            // an edit taken out returns the lines it removed; an edit that stays keeps them removed
             if kept {
                 for (line, count) in &before.0 {
                     if *count > edited.count(line) {
-                        removed_again.insert(line.to_vec());
+                        removed_lines.insert(line.to_vec());
                     }
                 }
             }
@@ -592,15 +589,15 @@ impl Replay<'_> {
         let remains = after
             .0
             .keys()
-            .find(|l| gone_has.contains(**l) && !kept_has.contains(**l));
+            .find(|l| taken_out_lines.contains(**l) && !kept_lines.contains(**l));
         let lost = present.0.keys().find(|l| {
             after.count(l) == 0
-                && kept_has.contains(**l)
-                && !gone_has.contains(**l)
-                && !removed_again.contains(**l)
+                && kept_lines.contains(**l)
+                && !taken_out_lines.contains(**l)
+                && !removed_lines.contains(**l)
         });
         let path = result.path.clone();
-        let said = |line: &[u8]| {
+        let excerpt = |line: &[u8]| {
             String::from_utf8_lossy(line)
                 .trim()
                 .chars()
@@ -611,15 +608,15 @@ impl Replay<'_> {
             (Some(line), _) => Some(Conflict {
                 path,
                 reason: format!(
-                    "a kept edit holds on to a line that is taken out: “{}”",
-                    said(line)
+                    "an edit that stays still contains a line that is taken out: “{}”",
+                    excerpt(line)
                 ),
                 hunks: Vec::new(),
                 resolution: None,
             }),
             (None, Some(line)) => Some(Conflict {
                 path,
-                reason: format!("a line that is to be kept would be lost: “{}”", said(line)),
+                reason: format!("a line that must stay would be lost: “{}”", excerpt(line)),
                 hunks: Vec::new(),
                 resolution: None,
             }),
@@ -628,7 +625,7 @@ impl Replay<'_> {
     }
 }
 
-/// How often each line that says something stands in a text.
+/// Number of occurrences of each line that contains a letter or digit.
 struct LineBag<'a>(BTreeMap<&'a [u8], usize>);
 
 impl<'a> LineBag<'a> {

@@ -1,5 +1,5 @@
-//! Going to another branch: every file from its state at this head to its state at that one. No node is
-//! made for it; what the user takes along becomes one on the other branch.
+//! Switches to another branch: every file changes from its state at this head to its state at the other head. A switch
+//! records no node, except for carried edits, which become a node on the other branch.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -42,7 +42,7 @@ impl PlanBuilder<'_> {
         if let Some(dir) = &there.root {
             return Err(Error::refused(
                 format!("{} is the branch of {}", there.name, dir.display()),
-                "work there, or fork it: one branch has one directory at a time",
+                "work there, or fork it: a branch has one directory at a time",
             ));
         }
         let to = there
@@ -88,7 +88,7 @@ impl PlanBuilder<'_> {
             if before.is_none()
                 && let Some(placed) = &after
                 && !left.contains(&placed.path)
-                && engine.root.look_over(&placed.path, &placed.image)?.image == placed.image
+                && engine.root.reread_entry(&placed.path, &placed.image)?.image == placed.image
             {
                 continue;
             }
@@ -109,7 +109,7 @@ impl PlanBuilder<'_> {
             }
             self.take(part);
         }
-        // what only this branch knows stays, unless the other one needs its place
+        // files known only on this branch stay, unless the other branch needs their path
         let arriving: BTreeSet<RelPath> = self
             .plan
             .files
@@ -143,13 +143,13 @@ impl PlanBuilder<'_> {
             (Some(why), Some(at)) => self.skip(
                 at.path.clone(),
                 gap_of(why),
-                "its content is not kept; it stays as it is",
+                "its content was not captured; it stays as it is",
             ),
             _ => self.plan.files.push(part),
         }
     }
 
-    /// What the switch that is taken back had carried to this branch is taken out here.
+    /// Takes out the edits that the undone switch had carried to this branch.
     fn uncarry(&mut self, ancestry: &Ancestry<'_>, done: &Operation) -> Result<()> {
         let engine = self.engine;
         let there = done.to_branch.unwrap_or(engine.here.branch);
@@ -197,7 +197,7 @@ impl PlanBuilder<'_> {
                 self.skip(
                     at,
                     why,
-                    "its content is not kept; what was carried stays there",
+                    "its content was not captured; the carried edits stay there",
                 );
                 continue;
             }
@@ -237,7 +237,7 @@ impl PlanBuilder<'_> {
             }));
     }
 
-    /// Merges the user's edits onto the other branch's state. `false`: they collide, and nobody decided.
+    /// Merges the user's edits onto the other branch's state. Returns `false` on an unresolved conflict.
     fn carry(
         &mut self,
         ancestry: &Ancestry<'_>,
@@ -257,7 +257,7 @@ impl PlanBuilder<'_> {
             current: &part.after,
             now: &now,
             wanted: &wanted,
-            // to the replay, what is put back is the target's side; to the user it is what stands here
+            // the replay takes put-back edits as the target's side; for the user they are the current side
             on_conflict: match self.r.on_conflict {
                 OnConflict::Current => OnConflict::Target,
                 OnConflict::Target => OnConflict::Current,
@@ -268,7 +268,7 @@ impl PlanBuilder<'_> {
         let mut outcome = replay.run()?;
         let collide = !outcome.conflicts.is_empty();
         if collide && self.r.on_conflict == OnConflict::Markers && outcome.state == part.after {
-            // no lines to put markers around: what the user wanted along comes along
+            // a file without lines cannot hold markers: the carried edits win
             replay.on_conflict = OnConflict::Target;
             outcome = replay.run()?;
         }
@@ -278,7 +278,7 @@ impl PlanBuilder<'_> {
             return Ok(false);
         }
         if turnout.kind == OpKind::Redo && !collide {
-            // the same edits again, not new ones
+            // the same edits are put back, not new ones
             part.put_back = wanted.difference(&now).copied().collect();
         } else {
             part.as_user = outcome.state != part.after;
@@ -290,20 +290,20 @@ impl PlanBuilder<'_> {
     }
 }
 
-/// EditsByFile by the files that they are of.
+/// Edits by file.
 type EditsByFile = BTreeMap<FileId, BTreeSet<ChangeId>>;
 
-/// A file's way from one branch to the other.
+/// States of a file on both branches.
 struct BranchPath {
     file: FileId,
     before: FileVersion,
-    /// None: not known there.
+    /// None: the file is not known on the other branch.
     after: Option<FileVersion>,
 }
 
 impl Engine {
-    /// The user's edits that a switch carries: recorded on this branch since this root came to it, with nothing
-    /// but such edits after them.
+    /// Returns the user's edits that a switch carries: recorded on this branch since this root switched to it, with
+    /// only such edits after them.
     fn users_edits(&self, ancestry: &Ancestry<'_>, head: NodeId) -> Result<EditsByFile> {
         let conn = &self.store.conn;
         let came = self.came_here_at()?;
@@ -313,7 +313,7 @@ impl Engine {
             let node = history::node(conn, id)?;
             let changes = history::changes_of_node(conn, id)?;
             let users = |c: &crate::model::Change| c.role == Role::Edit && c.origin == Origin::USER;
-            // what became one is the user's alone where no agent had a part in it
+            // a squashed checkpoint is the user's alone if no agent had a part in it
             let is_users = match (&node.kind, &node.squashed) {
                 (Kind::External, _) => true,
                 (Kind::Squash, Some(of)) => of.turns == 0 && of.agents.is_empty(),
@@ -330,13 +330,13 @@ impl Engine {
         Ok(edits)
     }
 
-    /// The head of this branch when this root came to it; None: it has always been on it.
+    /// Returns the head of this branch when this root switched to it. None: the root has always been on it.
     fn came_here_at(&self) -> Result<Option<NodeId>> {
         let all = history::operations(&self.store.conn)?;
         let stands = |op: &Operation| match (op.kind, op.of) {
             (OpKind::Switch, _) => op.undone_by.is_none(),
             (OpKind::Redo, Some(of)) => all.iter().any(|o| o.id == of && o.undone_by.is_none()),
-            // who goes back is there as before
+            // an undo returns to the state before the switch
             _ => false,
         };
         let came = all.iter().find(|op| {
@@ -348,7 +348,7 @@ impl Engine {
         Ok(came.and_then(|op| op.node))
     }
 
-    /// The edits that a switch, done again or not, has made of what it carried.
+    /// Returns the edits that a switch, or its redo, recorded for carried edits.
     fn carried_by(&self, done: &Operation) -> Result<EditsByFile> {
         let conn = &self.store.conn;
         let mut edits = EditsByFile::new();
@@ -363,7 +363,7 @@ impl Engine {
             if carried.is_empty() {
                 continue;
             }
-            // the first node after that at which it arrived
+            // the first node of the branch after the switch
             let made: Option<NodeId> = conn
                 .prepare_cached("SELECT MIN(id) FROM node WHERE branch = ?1 AND id > ?2")?
                 .query_row(params![op.to_branch, op.node], |r| r.get(0))?;
@@ -377,7 +377,7 @@ impl Engine {
         Ok(edits)
     }
 
-    /// The files whose record a switch moves.
+    /// Returns the files whose file state a switch changes.
     fn ways(&self, from: NodeId, to: NodeId) -> Result<Vec<BranchPath>> {
         let _moment = self.store.reading()?;
         let ancestry = Ancestry::new(&self.store.conn);
@@ -395,7 +395,7 @@ impl Engine {
         files.into_iter().map(way).collect()
     }
 
-    /// Records a switch by its journal: the root's branch, what is on disk by now, and what was carried.
+    /// Records a switch from its journal: the root's branch, the new file states, and the carried edits.
     pub(super) fn record_switch(&mut self, op: OpId, to: BranchId) -> Result<NodeId> {
         let conn = &self.store.conn;
         let lines = journal::lines(conn, op)?;
@@ -412,7 +412,7 @@ impl Engine {
         let (Some(from), Some(target)) = heads else {
             return Err(Error::NoStore(root.path.clone()));
         };
-        // the lock is held: nothing of this moves before it is written
+        // the lock is held, so this does not change before the write
         let ways = self.ways(from, target)?;
         let ancestry = Ancestry::new(conn);
         let mut only_here: Vec<(RelPath, FileState)> = Vec::new();
@@ -469,10 +469,10 @@ impl Engine {
                 }
                 made = Some(node);
             }
-            // what came into sight on this branch alone gets an identity, by which it is found again
+            // files first captured on this branch alone get an identity, by which they are found again
             let mut strangers: Vec<(RelPath, Image)> = Vec::new();
             for (path, row) in &mut only_here {
-                // within the transaction: what is named from now on is in the store
+                // within the transaction, since contents referenced from now on must be in the store
                 row.image = backed_content::materialize(conn, here.root, path, row.image)?;
                 let file = file_state::identify(conn, path, row.since)?;
                 history::note_base(conn, file, path, row.image)?;
@@ -516,7 +516,7 @@ impl Engine {
                 let from = branches::info(conn, there, here.branch)?.name;
                 let (kind, label) = match carried.iter().any(|f| !f.put_back.is_empty()) {
                     true => (Kind::Rewind, again),
-                    false if carried.is_empty() => (Kind::External, "came into sight".to_owned()),
+                    false if carried.is_empty() => (Kind::External, "first captured".to_owned()),
                     false => (Kind::External, format!("carried from {from}")),
                 };
                 node = Some(node_of(conn, there, kind, &label, &git)?);
@@ -565,7 +565,7 @@ impl Engine {
     }
 }
 
-/// The rows of what is known to be on disk, for files that go somewhere else.
+/// Writer of file states for files that change on disk.
 struct Records<'a> {
     conn: &'a rusqlite::Connection,
     here: Here,
@@ -587,7 +587,7 @@ impl Records<'_> {
             file: Some(file),
             since: history::since(self.conn, file)?,
             generation: self.generation,
-            // what was not exchanged just now is read at the next look
+            // files that were not exchanged are read at the next scan
             stat: self.stats.get(&after.path).copied().unwrap_or(NO_STAT),
         };
         file_state::put(
@@ -601,7 +601,7 @@ impl Records<'_> {
     }
 }
 
-/// Those that the rules, as they are by now, do not ignore.
+/// Returns the paths that the current rules do not ignore.
 fn seen_there(
     conn: &rusqlite::Connection,
     here: Here,

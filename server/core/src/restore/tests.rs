@@ -1,4 +1,4 @@
-//! Scenes of an agent and a user in one workspace, told over the engine itself.
+//! Scenes of an agent and a user in one workspace, played on the engine itself.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ pub(crate) struct Scene {
     pub dir: tempfile::TempDir,
     pub root: PathBuf,
     pub engine: Engine,
-    /// Whose the next events are.
+    /// Session of the next events.
     pub session: String,
     calls: u32,
 }
@@ -30,7 +30,7 @@ impl Scene {
         }
         let workspace = workspace(&dir, &root);
         let mut engine = Engine::open(&workspace).expect("opens");
-        engine.look().expect("first scan");
+        engine.record_changes().expect("first scan");
         Self {
             dir,
             root,
@@ -81,7 +81,7 @@ impl Scene {
         work(&self.root);
         self.tell(EventKind::After {
             call,
-            told: ToolReport::default(),
+            report: ToolReport::default(),
             failed: false,
         });
     }
@@ -308,7 +308,7 @@ fn special_mode_bits_come_back() {
     assert_eq!(s.text("tool").as_deref(), Some("one\n"));
 }
 
-/// All of these again, as on a file system that cannot exchange two names.
+/// Runs all these tests again, as on a file system that cannot exchange two names.
 #[cfg(debug_assertions)]
 #[test]
 fn without_exchange() {
@@ -318,13 +318,13 @@ fn without_exchange() {
         .env("BACKSTITCH_NO_EXCHANGE", "1")
         .output()
         .expect("runs");
-    let told = String::from_utf8_lossy(&out.stdout);
-    assert!(out.status.success(), "{told}");
-    assert!(!told.contains("running 0 tests"), "{told}");
+    let stdout = String::from_utf8_lossy(&out.stdout);
+    assert!(out.status.success(), "{stdout}");
+    assert!(!stdout.contains("running 0 tests"), "{told}");
 }
 
-/// A writer that has the file open while it is exchanged writes into what was displaced: that text is
-/// saved under a name that shows, and told.
+/// A process that has the file open during the exchange writes to the displaced file. That text is saved under a
+/// visible name and reported.
 #[test]
 fn u_21_what_a_writer_adds_to_a_displaced_file_is_saved() {
     use std::io::Write as _;
@@ -351,7 +351,7 @@ fn u_21_what_a_writer_adds_to_a_displaced_file_is_saved() {
     assert!(detail.contains(&saved.display()), "{detail}");
 }
 
-/// Cut off before it is recorded: whoever comes next knows that the disk waits for an editor.
+/// A restore is interrupted before it is recorded: the next process notes the pending save of the editor.
 #[test]
 fn a_restore_in_documents_that_is_cut_off_is_finished_by_its_journal() {
     let mut s = Scene::new(&[("a.txt", "one\ntwo\n"), ("b.txt", "b\n")]);

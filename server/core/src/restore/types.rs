@@ -1,5 +1,5 @@
-//! What is asked of a restore, what it would do, and what it did: values that can be printed, compared
-//! and shown before anything is touched.
+//! Request, plan and result of a restore: values that can be printed, compared and shown before any file
+//! changes.
 
 use std::collections::BTreeSet;
 
@@ -11,43 +11,42 @@ use crate::model::{
     BranchId, ChangeId, ContentId, EditorId, FileId, FileVersion, GitHead, NodeId, OpId, RelPath,
 };
 
-/// What to restore.
+/// Request for a restore.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
     pub goal: Goal,
-    /// The tracked state equals the target's, everyone's edits included.
+    /// Makes the tracked state equal the target's, by undoing everyone's later edits.
     pub exact: bool,
-    /// Of a rewind or a revert, whose work is moved: the agent's own id of the session, or a unique start of it.
+    /// Session whose edits a rewind or revert moves: the agent's own id, or a unique prefix of it.
     pub session: Option<String>,
-    /// Only these files or directories, relative to the root; empty means all.
+    /// Files or directories to restore, relative to the root. Empty means all.
     pub paths: Vec<RelPath>,
-    /// Only these hunks, by the ids that a diff gives; empty means all.
+    /// Ids of the hunks to restore, as a diff shows them. Empty means all.
     pub hunks: Vec<String>,
-    /// Take out changes of uncertain origin too.
+    /// Takes out changes of uncertain origin, too.
     pub take_uncertain: bool,
     pub on_conflict: OnConflict,
-    /// The editor that carries it out. What others have not saved is theirs: where it would be touched, they
-    /// are asked to do it, or it is refused.
+    /// The editor that applies the plan. Unsaved text of other editors is never changed from here: if the plan
+    /// concerns it, that editor is asked to apply the plan, or the request is refused.
     #[serde(skip)]
     pub editor: Option<EditorId>,
     /// The editor's open documents.
     #[serde(skip)]
     pub open: Vec<OpenDoc>,
-    /// Documents of the editor with unsaved text that nobody can put in the bytes of its file: these are left
-    /// alone.
+    /// Documents of the editor whose unsaved text cannot be encoded as bytes of the file. They are skipped.
     #[serde(skip)]
     pub unreadable: Vec<RelPath>,
 }
 
-/// A document that is open in the editor which carries a restore out.
+/// A document that is open in the editor which applies the restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenDoc {
     pub path: RelPath,
-    /// What it holds and the disk does not, as it would be saved; None: it holds what is on disk.
+    /// Unsaved text, as it would be saved. None: the document equals the file.
     pub text: Option<Vec<u8>>,
-    /// The content that `text` was loaded from or last saved as; None: what is known of the disk.
+    /// Content that `text` was loaded from or last saved as. None: the recorded content of the file.
     pub base: Option<ContentId>,
-    /// Without unsaved text, the editor shows what is on disk by itself: the disk is written as usual.
+    /// True if the editor reloads unmodified documents by itself, so that the file is written as usual.
     pub on_disk: bool,
 }
 
@@ -70,18 +69,19 @@ impl Request {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Goal {
-    /// Take out what came after this node.
+    /// Take out the edits made after this node.
     Rewind(NodeId),
-    /// Take out just what these nodes did: a turn's node means the whole turn, a rewind's its effect.
+    /// Take out only the edits of these nodes. A turn's node means the whole turn; a rewind's node means its
+    /// effect.
     Revert(Vec<NodeId>),
-    /// Undo this operation; None: the newest one not yet undone.
+    /// Undo this operation. None: the newest one that is not undone.
     Undo(Option<OpId>),
     Redo,
     /// Go to the head of this branch.
     Switch {
         branch: String,
-        /// Take the user's own edits along: those recorded on the current branch since this directory came to
-        /// it, with nothing but such edits after them.
+        /// Carry the user's own edits along: those recorded on the current branch since this directory
+        /// switched to it, with only such edits after them.
         carry: bool,
     },
 }
@@ -95,101 +95,102 @@ pub enum OnConflict {
     Target,
 }
 
-/// What would be done. Made without touching a file.
+/// Effect of a request. Built without changing a file.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// What the goal comes to: the node rewound to, the operation undone, the nodes reverted.
+    /// The node to rewind to, the operation to undo, or the nodes to revert.
     pub target: String,
     /// The state this plan starts from.
     pub head: NodeId,
     pub actions: Vec<Action>,
-    /// What happens in open documents instead of on disk. Their files are among the actions, too.
+    /// Edits of open documents instead of files on disk. Their files are in `actions`, too.
     pub edits: Vec<BufferEdit>,
     pub conflicts: Vec<Conflict>,
     pub gaps: Vec<Gap>,
-    /// Set where git's HEAD or branch moved since the target: (then, now).
+    /// Set if git's HEAD or branch moved since the target: (then, now).
     pub git_moved: Option<(GitHead, GitHead)>,
-    /// The plan's identity: equal only for the same target, state and outcome.
+    /// Identity of the plan: equal only for the same target, state and outcome.
     pub fingerprint: String,
-    /// Why there is nothing to do, where that is known.
+    /// Reason why there is nothing to do, if known.
     pub nothing: Option<String>,
     pub(crate) files: Vec<FilePlan>,
-    /// A switch back: what it takes out on the branch that it leaves, of what had been carried there.
+    /// For the undo of a switch: the carried edits that it takes out on the branch it leaves.
     pub(crate) left: Vec<FilePlan>,
     pub(crate) kind: OpKind,
     pub(crate) of: Option<OpId>,
-    /// A switch: the branch that it leads to.
+    /// Target branch of a switch.
     pub(crate) to_branch: Option<BranchId>,
-    /// The same without what is in documents: who asks an editor cannot know all of these.
+    /// The fingerprint without documents: a process that asks an editor cannot know all of them.
     pub(crate) about_files: String,
-    /// Unsaved text of other editors that is in its way.
+    /// Unsaved documents of other editors that the plan would change.
     pub(crate) held: Vec<(EditorInfo, RelPath)>,
     pub(crate) documents: Vec<PlannedDocument>,
 }
 
-/// A text that an open document is to get. The file's new content is recorded as if it were written; the disk
-/// follows when the editor saves.
+/// New text of an open document. The file's new content is recorded as if it were written. The disk follows
+/// when the editor saves.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BufferEdit {
     pub path: RelPath,
-    /// What the document holds.
+    /// Current content of the document.
     pub from: ContentId,
-    /// What it is to hold; the same where a conflict was decided for what it holds.
+    /// New content of the document. Equal to `from` if a conflict was resolved in its favour.
     pub to: ContentId,
-    /// What it goes on from then: what of it is not saved counts from there.
+    /// Base content of the document's unsaved text after the edit.
     #[serde(default)]
     pub base: Option<ContentId>,
-    /// The disk holds something else than the record from now on, until the editor saves. `false`: it has the
-    /// outcome already, or gets it as usual.
+    /// True if the disk differs from the record until the editor saves. `false`: the disk already has the
+    /// outcome, or is written as usual.
     pub pending: bool,
 }
 
-/// What a restore finds in a document that it concerns.
+/// An open document that a restore concerns.
 #[derive(Clone, Debug)]
 pub(crate) struct PlannedDocument {
     pub path: RelPath,
     pub editor: EditorInfo,
-    /// Unsaved text, and what it was loaded from.
+    /// Unsaved text, and the content it was loaded from.
     pub text: Option<(Vec<u8>, Option<ContentId>)>,
-    /// None: the disk is changed as usual, and the document is left as it is.
+    /// None: the file is written as usual, and the document stays as it is.
     pub edit: Option<DocumentEdit>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct DocumentEdit {
     pub edit: BufferEdit,
-    /// What was not saved is not merged, but goes.
+    /// True if the unsaved text is replaced instead of merged.
     pub replaces: bool,
-    /// The bytes of `edit.to`, where the store does not have them.
+    /// Bytes of `edit.to`, if the store does not have them.
     pub made: Option<Vec<u8>>,
-    /// What the disk keeps, and what the record says.
+    /// Image that stays on disk until the save.
     pub disk: crate::model::Image,
+    /// Image that is recorded.
     pub wanted: crate::model::Image,
 }
 
 impl Plan {
-    /// Nothing would be done. A rewind that changes no file is nothing; a revert that changes none still
-    /// takes its edits out of force, which counts for what is reverted after it.
+    /// True if the plan does nothing. A rewind that changes no file does nothing. A revert that changes no file
+    /// still takes its edits out of force, which affects later reverts.
     pub fn is_empty(&self) -> bool {
         let is_rewind = self.kind == OpKind::Rewind;
         let moves = self.files.iter().any(|f| !is_rewind || f.before != f.after);
         !moves && self.to_branch.is_none()
     }
 
-    /// It leads to another branch.
+    /// True if the plan switches to another branch.
     pub fn is_switch(&self) -> bool {
         self.to_branch.is_some()
     }
 
-    /// The editor that can do all of this for who asked: the only one that has unsaved text in its way, where no
-    /// document of the asker's own is to be changed.
+    /// Returns the editor that can apply the whole plan: the only one with unsaved text that the plan concerns,
+    /// if no document of the requesting editor changes.
     pub(crate) fn other_editor(&self, r: &Request) -> Option<&EditorInfo> {
         let own = |d: &PlannedDocument| d.edit.is_some() && Some(d.editor.id) == r.editor;
-        let editor = crate::documents::only_one(&self.held)?;
+        let editor = crate::documents::single_holder(&self.held)?;
         (!self.documents.iter().any(own)).then_some(editor)
     }
 
-    /// Where, on the branch that is left, edits that were carried there are taken out again.
+    /// Paths on the branch being left where carried edits are taken out again.
     pub fn uncarried(&self) -> Vec<&RelPath> {
         let states = self
             .left
@@ -198,20 +199,20 @@ impl Plan {
         states.flatten().map(|placed| &placed.path).collect()
     }
 
-    /// Documents whose text that is not saved makes way for the target's.
+    /// Documents whose unsaved text is replaced by the target's text.
     pub fn replaced(&self) -> Vec<&RelPath> {
         let replaced = |d: &&PlannedDocument| d.edit.as_ref().is_some_and(|e| e.replaces);
         let documents = self.documents.iter().filter(replaced);
         documents.map(|d| &d.path).collect()
     }
 
-    /// Files in which edits collide and nobody decided: as long as there are some, nothing is done.
+    /// Number of files with unresolved conflicts. The plan is not applied while there are any.
     pub fn open_conflicts(&self) -> usize {
         let open = self.conflicts.iter().filter(|c| c.resolution.is_none());
         open.map(|c| &c.path).collect::<BTreeSet<_>>().len()
     }
 
-    /// A content that the plan makes, which the store does not have yet.
+    /// Returns a content that the plan creates and the store does not have yet.
     pub fn content(&self, id: &ContentId) -> Option<&[u8]> {
         let made = self
             .files
@@ -237,12 +238,12 @@ impl Plan {
     }
 }
 
-/// What happens at one path.
+/// Effect at one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Action {
     pub path: RelPath,
     pub kind: ActionKind,
-    /// For a rename: where the file is now.
+    /// For a rename: the current path of the file.
     pub from: Option<RelPath>,
     pub reason: Option<String>,
     pub before: crate::model::Image,
@@ -251,14 +252,14 @@ pub struct Action {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActionKind {
-    /// Replace the content by a recorded one.
+    /// Replace the content with a recorded one.
     Write,
     Delete,
     Create,
-    /// Replace the content by a merge of recorded ones.
+    /// Replace the content with a merge of recorded ones.
     Merge,
     Chmod,
-    /// Left alone, for the reason given.
+    /// Leave the file as it is, for the given reason.
     Skip,
 }
 
@@ -275,14 +276,14 @@ impl ActionKind {
     }
 }
 
-/// Why a file cannot be restored without a decision.
+/// Reason why a file cannot be restored without a decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Conflict {
     pub path: RelPath,
-    /// In words: what collides with what.
+    /// Description of the conflict for people.
     pub reason: String,
     pub hunks: Vec<ConflictSpan>,
-    /// None: open, and nothing is done until it is decided.
+    /// None: unresolved, and the plan is not applied.
     pub resolution: Option<Resolution>,
 }
 
@@ -314,16 +315,16 @@ impl Conflict {
     }
 }
 
-/// How a conflict is decided.
+/// Resolution of a conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Resolution {
-    /// Both sides are written into the file, between conflict markers.
+    /// Write both sides into the file, between conflict markers.
     Markers,
-    /// Where they collide the present lines stay.
+    /// Keep the current lines where the sides conflict.
     Current,
-    /// Where they collide the target's lines replace the present ones.
+    /// Use the target's lines where the sides conflict.
     Target,
-    /// The whole file is left as it is.
+    /// Leave the whole file as it is.
     Left,
 }
 
@@ -338,19 +339,19 @@ impl Resolution {
     }
 }
 
-/// 0-based line ranges (start, end) of one colliding region.
+/// 0-based line ranges (start, end) of one conflicting region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ConflictSpan {
-    /// In the state towards the target.
+    /// Range in the target's state.
     pub target: (usize, usize),
-    /// In the state that the kept edit made.
+    /// Range in the state made by the edit that stays.
     pub kept: (usize, usize),
 }
 
-/// What the restore does not reach, said beforehand.
+/// Part of the state that the restore cannot restore, reported beforehand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Gap {
-    /// None: not about one path.
+    /// None: the gap does not concern a single path.
     pub path: Option<Vec<u8>>,
     pub kind: GapKind,
     pub detail: String,
@@ -368,10 +369,10 @@ pub enum GapKind {
     Pending,
     /// The state at the target is not known.
     Unknown,
-    /// The file has other names, which keep what it holds now.
+    /// The file has other hard links, which keep its current content.
     HardLink,
     GitHead,
-    /// An editor has text of it that is not saved, and the document is left as it is.
+    /// An editor has unsaved changes in it, and the document stays as it is.
     Unsaved,
 }
 
@@ -402,29 +403,29 @@ pub(crate) struct FilePlan {
     pub after: FileVersion,
     pub taken_out: Vec<ChangeId>,
     pub put_back: Vec<ChangeId>,
-    /// The outcome was decided by the user (a conflict resolved, chosen hunks): the sets stay, and the
-    /// outcome is the user's own change.
+    /// True if the user decided the outcome (a resolved conflict, chosen hunks). The sets of edits stay, and the
+    /// outcome is recorded as the user's own edit.
     pub as_user: bool,
     pub merged: bool,
-    /// Bytes of a merge that are not in the store yet.
+    /// Merged bytes that are not in the store yet.
     pub new_content: Option<Vec<u8>>,
 }
 
-/// What was done.
+/// Result of a restore.
 #[derive(Clone, Debug)]
 pub struct Applied {
     pub plan: Plan,
-    /// None where the plan was empty.
+    /// None if the plan was empty.
     pub node: Option<NodeId>,
     pub operation: Option<OpId>,
-    /// Paths that another writer held on to; they were left as they are.
+    /// Paths left as they are because another process wrote to them.
     pub incomplete: Vec<RelPath>,
-    /// Where a content was saved that another writer left in a file while it was exchanged.
+    /// Paths where content was saved that another process wrote to a file during its exchange.
     pub saved: Vec<RelPath>,
-    /// Another process did it, which has the documents open.
+    /// The editor that applied the plan, if it was another process.
     pub by: Option<EditorInfo>,
-    /// Then: documents that did not take their new text, as far as it could tell.
+    /// With `by`: documents known not to have taken their new text.
     pub not_taken: Vec<RelPath>,
-    /// And those that took it, as that editor says, and did not show it.
+    /// With `by`: documents that took their new text according to the editor, but did not show it.
     pub awaited: Vec<RelPath>,
 }

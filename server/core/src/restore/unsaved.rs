@@ -1,10 +1,10 @@
-//! Restores over open documents: what becomes of text that is not saved, and which files change in an editor
-//! instead of on disk. Part of the pure plan.
+//! Plans restores over open documents: the outcome for unsaved text, and the files that change in an editor
+//! instead of on disk. Part of the plan; changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::plan::{PlanBuilder, one_per_file};
-use super::replay::words;
+use super::replay::describe;
 use super::types::{
     BufferEdit, Conflict, ConflictSpan, DocumentEdit, FilePlan, Gap, GapKind, OnConflict, OpenDoc,
     PlannedDocument, Resolution,
@@ -24,13 +24,13 @@ struct ConcernedDocument {
 }
 
 impl PlanBuilder<'_> {
-    /// Leaves out the files whose documents hold text that nothing can be merged with.
+    /// Skips files whose documents hold text that cannot be merged.
     pub(super) fn unreadable(&mut self) -> Result<()> {
         const WHY: &str = "open in the editor with text that cannot be mapped to its bytes";
         for path in self.unreadable_paths()? {
             self.plan.files.retain(|f| !moves(f, &path));
             if self.plan.to_branch.is_some() {
-                // a branch whose file is another one on disk would take that for an edit of the user
+                // after a switch, the unchanged file would be recorded as an edit by the user
                 self.plan.conflicts.push(Conflict {
                     path,
                     reason: WHY.into(),
@@ -44,13 +44,14 @@ impl PlanBuilder<'_> {
         Ok(())
     }
 
-    /// Those that the plan would change: as the editor says that carries it out, and by what any has recorded.
+    /// Paths of unreadable documents that the plan would change: those named in the request, and those with recorded
+    /// text that is not UTF-8.
     fn unreadable_paths(&self) -> Result<BTreeSet<RelPath>> {
         let engine = self.engine;
         let (conn, root) = (&engine.store.conn, engine.here.root);
         let concerns = |path: &RelPath| self.plan.files.iter().any(|f| moves(f, path));
-        let told = self.r.unreadable.iter().filter(|path| concerns(path));
-        let mut paths: BTreeSet<RelPath> = told.cloned().collect();
+        let named = self.r.unreadable.iter().filter(|path| concerns(path));
+        let mut paths: BTreeSet<RelPath> = named.cloned().collect();
         for held in documents::alive(conn, &engine.store.dir, root)? {
             if concerns(&held.path)
                 && let Some(open) = documents::text_of(conn, root, held.editor.id, &held.path)?
@@ -62,7 +63,7 @@ impl PlanBuilder<'_> {
         Ok(paths)
     }
 
-    /// What the plan's files come to in open documents.
+    /// Plans the edits of open documents.
     pub(super) fn documents(&mut self) -> Result<()> {
         let touched = self.touched();
         let open = self.open(&touched)?;
@@ -90,7 +91,7 @@ impl PlanBuilder<'_> {
         Ok(())
     }
 
-    /// The paths that the plan changes, before and after.
+    /// Paths that the plan changes, before and after.
     fn touched(&self) -> Vec<RelPath> {
         let files = self.plan.files.iter().filter(|f| f.before != f.after);
         files
@@ -99,8 +100,8 @@ impl PlanBuilder<'_> {
             .collect()
     }
 
-    /// The documents at these paths that need more than a file that is written: those of the editor that
-    /// carries this out, and what others have not saved.
+    /// Returns the documents at these paths that need more than a written file: those of the editor that applies
+    /// the plan, and unsaved ones of other editors.
     fn open(&mut self, touched: &[RelPath]) -> Result<BTreeMap<RelPath, ConcernedDocument>> {
         let engine = self.engine;
         let (conn, root) = (&engine.store.conn, engine.here.root);
@@ -110,9 +111,9 @@ impl PlanBuilder<'_> {
         }
         for held in documents::alive(conn, &engine.store.dir, root)? {
             let own = self.r.editor == Some(held.editor.id);
-            // of its own documents an editor knows more than their rows say
-            let told = own && self.r.open.iter().any(|doc| doc.path == held.path);
-            if told || !touched.contains(&held.path) {
+            // the request knows more about the editor's own documents than their rows
+            let named = own && self.r.open.iter().any(|doc| doc.path == held.path);
+            if named || !touched.contains(&held.path) {
                 continue;
             }
             if !own {
@@ -150,7 +151,7 @@ impl PlanBuilder<'_> {
                 base,
                 on_disk,
             } = doc;
-            // another's unsaved text is what counts beside a document that only shows the disk
+            // another editor's unsaved text wins over a document that only shows the disk
             let shows_disk = text.is_none() && (*on_disk || open.contains_key(path));
             if touched.contains(path) && !shows_disk {
                 let doc = ConcernedDocument {
@@ -164,7 +165,7 @@ impl PlanBuilder<'_> {
         Ok(open)
     }
 
-    /// `part`: the file's part of the plan, where its content changes.
+    /// Plans one document. `part`: the file's part of the plan, if its content changes.
     fn document(
         &mut self,
         path: RelPath,
@@ -175,13 +176,13 @@ impl PlanBuilder<'_> {
         let ConcernedDocument { editor, text, base } = open;
         let outcome = part.map(|part| self.outcome(part)).transpose()?.flatten();
         let Some((known, wanted, bytes)) = outcome else {
-            // the disk is changed as usual; a document without unsaved text follows, or shows that it is gone
+            // the file is written as usual, and an unmodified document reloads or shows that it was deleted
             if let Some(text) = text {
                 self.plan.gaps.push(Gap {
                     path: Some(path.bytes().to_vec()),
                     kind: GapKind::Unsaved,
                     detail: format!(
-                        "{} has text of it that is not saved; the document stays as it is",
+                        "{} has unsaved changes in it; the document stays as it is",
                         editor.name
                     ),
                 });
@@ -194,15 +195,15 @@ impl PlanBuilder<'_> {
             }
             return Ok(());
         };
-        let waits = pending.get(&path).filter(|p| p.wanted == known);
-        let disk = waits.map_or(known, |p| p.disk);
-        let (mut then, mut replaces) = (wanted.content(), false);
+        let pending_save = pending.get(&path).filter(|p| p.wanted == known);
+        let disk = pending_save.map_or(known, |p| p.disk);
+        let (mut new_base, mut replaces) = (wanted.content(), false);
         let (from, made) = match &text {
-            // it holds what the disk holds
+            // the document equals the file
             None => (disk.content(), None),
             Some(text) => {
-                let made = if let Some((made, base)) = self.given_back(&path, &editor, text)? {
-                    then = base;
+                let made = if let Some((made, base)) = self.restored_text(&path, &editor, text)? {
+                    new_base = base;
                     Some(made)
                 } else {
                     replaces = self.r.exact && *text != bytes;
@@ -216,9 +217,9 @@ impl PlanBuilder<'_> {
         let to = made
             .as_deref()
             .map_or_else(|| ContentId::of(&bytes), ContentId::of);
-        let goes_home = wanted.content().is_some_and(|w| w == to || Some(w) == base);
-        if from == to && goes_home {
-            // the file becomes what the document goes on from, or holds: that is written under it
+        let becomes_base = wanted.content().is_some_and(|w| w == to || Some(w) == base);
+        if from == to && becomes_base {
+            // the file becomes the document's base or its text: write it below the document
             self.plan.documents.push(PlannedDocument {
                 path,
                 editor,
@@ -231,8 +232,8 @@ impl PlanBuilder<'_> {
             path: path.clone(),
             from,
             to,
-            base: then,
-            // a document cannot change the mode of its file: that is written as usual
+            base: new_base,
+            // an editor cannot change the mode of a file: write it as usual
             pending: disk != wanted && part.is_some_and(keeps_mode),
         };
         self.plan.documents.push(PlannedDocument {
@@ -250,7 +251,7 @@ impl PlanBuilder<'_> {
         Ok(())
     }
 
-    /// What the file is, what it is to be, and the bytes of that; None where no document can show it.
+    /// Returns the file's image before and after, and the bytes after. None if no document can show them.
     fn outcome(&self, part: &FilePlan) -> Result<Option<(Image, Image, Vec<u8>)>> {
         let (Some(before), Some(after)) = (&part.before, &part.after) else {
             return Ok(None);
@@ -267,9 +268,9 @@ impl PlanBuilder<'_> {
         Ok(is_text.then_some((before.image, after.image, bytes)))
     }
 
-    /// What a document had before the operation that is undone, with what was typed since; and what that goes on
-    /// from. None: it was not changed by it, or they collide.
-    fn given_back(
+    /// Returns a document's text from before the operation that is undone, merged with what was typed since, and
+    /// its base. None if the operation did not change it, or the merge conflicts.
+    fn restored_text(
         &self,
         path: &RelPath,
         editor: &EditorInfo,
@@ -290,7 +291,7 @@ impl PlanBuilder<'_> {
         Ok(merge.conflicts.is_empty().then_some((merge.bytes, base)))
     }
 
-    /// The document's text with what the restore does to its file. None: they collide, and nobody decided.
+    /// Merges the restore of the file into the document's text. None: an unresolved conflict.
     fn merged(
         &mut self,
         path: &RelPath,
@@ -303,7 +304,7 @@ impl PlanBuilder<'_> {
         if self.r.exact {
             return Ok(Some(wanted.to_vec()));
         }
-        // what the editor was given by a restore and has not saved is what it goes on from
+        // the base is the content an earlier restore gave the editor, if it is not saved yet
         let from = match base {
             Some(base) if Some(base) != disk.content() && Some(base) != known.content() => base,
             _ => match known.content() {
@@ -311,7 +312,7 @@ impl PlanBuilder<'_> {
                 None => return Ok(Some(wanted.to_vec())),
             },
         };
-        // one that no checkpoint ever saw cannot be merged from; what is known is the next best
+        // a base that no checkpoint captured cannot be used; fall back to the recorded content
         let from = match self.engine.content(&from) {
             Ok(bytes) => bytes,
             Err(_) => match known.content() {
@@ -345,9 +346,9 @@ impl PlanBuilder<'_> {
         self.plan.conflicts.push(Conflict {
             path: path.clone(),
             reason: format!(
-                "it collides with unsaved text in {}: {}",
+                "it conflicts with unsaved changes in {}: {}",
                 editor.name,
-                words(first.kind)
+                describe(first.kind)
             ),
             hunks: merge.conflicts.iter().map(span).collect(),
             resolution,
@@ -356,18 +357,18 @@ impl PlanBuilder<'_> {
     }
 }
 
-/// Whether a part of a plan changes what is at this path.
+/// True if this part of a plan changes the file at the path.
 fn moves(part: &FilePlan, path: &RelPath) -> bool {
     let is_at = |s: &FileVersion| s.as_ref().is_some_and(|placed| placed.path == *path);
     part.before != part.after && (is_at(&part.before) || is_at(&part.after))
 }
 
-/// Whether it is a file at this path, before and after, whose content changes.
+/// True if the path is a file before and after, and its content changes.
 fn is_of_content(part: &FilePlan, path: &RelPath) -> bool {
     contents(part, path).is_some_and(|(was, is)| was != is)
 }
 
-/// The same of one whose mode is all that changes: no document shows that.
+/// True if the path is a file before and after, and only its mode changes. No document shows that.
 fn is_of_mode(part: &FilePlan, path: &RelPath) -> bool {
     contents(part, path).is_some_and(|(was, is)| was == is)
 }

@@ -1,4 +1,4 @@
-//! A private copy of a store's database, beside it, on which `gc` is tried.
+//! A private copy of a store's database, beside it, for a dry run of `gc`.
 
 use std::path::{Path, PathBuf};
 
@@ -7,17 +7,17 @@ use rusqlite::Connection;
 use crate::error::{Context, Result};
 use crate::store::{Store, private_file};
 
-const START: &str = "gc-copy-";
+const PREFIX: &str = "gc-copy-";
 
 pub(super) struct Copy {
     pub conn: Connection,
-    _file: Removed,
+    _file: TempFile,
 }
 
-/// A file that goes with whoever has it.
-struct Removed(PathBuf);
+/// A file that is deleted on drop.
+struct TempFile(PathBuf);
 
-impl Drop for Removed {
+impl Drop for TempFile {
     fn drop(&mut self) {
         std::fs::remove_file(&self.0).ok();
     }
@@ -25,15 +25,15 @@ impl Drop for Removed {
 
 impl Copy {
     pub(super) fn of(store: &Store) -> Result<Self> {
-        let path = store.dir.join(format!("{START}{}", std::process::id()));
-        // SQLite writes into a file that is there and empty: one that is private
+        let path = store.dir.join(format!("{PREFIX}{}", std::process::id()));
+        // VACUUM INTO accepts an existing empty file; create it with private permissions
         private_file(&path)
             .create(true)
             .truncate(true)
             .write(true)
             .open(&path)
             .at("create", &path)?;
-        let file = Removed(path);
+        let file = TempFile(path);
         store
             .conn
             .execute("VACUUM INTO ?1", [file.0.to_string_lossy()])?;
@@ -45,10 +45,10 @@ impl Copy {
     }
 }
 
-/// Removes what one left that died. Nobody else is at it.
-pub(super) fn remove_left(dir: &Path) {
+/// Removes copies left by processes that died. The caller holds the gc lock.
+pub(super) fn remove_stale(dir: &Path) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(START) {
+        if entry.file_name().to_string_lossy().starts_with(PREFIX) {
             std::fs::remove_file(entry.path()).ok();
         }
     }

@@ -1,6 +1,6 @@
-//! Retention: what is old becomes one checkpoint, and the contents that nothing names any more go. The only thing
-//! that removes anything of a history that goes on. Small transactions, each of which leaves the store whole: whoever
-//! dies meanwhile has removed less, and hooks and rewinds come between.
+//! Retention: squashes old checkpoints and deletes unreferenced contents. Nothing else removes data from a history
+//! in use. Works in small transactions, each of which leaves the store consistent: an interrupted run has removed
+//! less, and hooks and rewinds run in between.
 
 mod copy;
 mod plan;
@@ -25,27 +25,27 @@ use copy::Copy;
 use plan::{Facts, SquashRange};
 
 const DAY: i64 = 24 * 3600 * 1_000_000;
-/// So often where the store is near its limit, in microseconds.
-const SOON: i64 = 10 * 60 * 1_000_000;
-/// Below its limit, so that the next checkpoint is not above it again.
-const ROOM: u64 = 10;
-/// In so many parts a store that is too large loses what may go.
-const PARTS: usize = 8;
-/// How often a plan may be overtaken by others before they are let go on alone.
-const PATIENCE: u32 = 100;
-/// Between two steps, so that whoever waits for the store gets it.
+/// Minimum time between checks of the store's size, in microseconds.
+const CHECK_INTERVAL: i64 = 10 * 60 * 1_000_000;
+/// A tenth of the limit stays free, so that the next checkpoint does not exceed it again.
+const HEADROOM: u64 = 10;
+/// Number of steps in which a store that is too large is squashed.
+const SIZE_PARTS: usize = 8;
+/// Number of times a plan may become stale before gc gives up.
+const MAX_STALE: u32 = 100;
+/// Pause between two steps, so that waiting processes get the store.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What may stay.
+/// Limits of the history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Limits {
-    /// What is older may go. None: nothing goes with its age.
+    /// Maximum age in days. None: no limit.
     pub days: Option<u64>,
-    /// What is older than so many of the newest may go.
+    /// Maximum number of checkpoints.
     pub checkpoints: Option<u64>,
-    /// The whole store; what is oldest goes first.
+    /// Maximum size of the store. The oldest checkpoints are squashed first.
     pub bytes: Option<u64>,
-    /// It runs by itself: something goes as soon as the limit of bytes is near, so that it is never reached.
+    /// Background run: squashes as soon as the size comes near its limit, so that it is never reached.
     pub early: bool,
 }
 
@@ -59,7 +59,7 @@ impl Limits {
         }
     }
 
-    /// What neither of both would let go stays.
+    /// The more generous of both limits.
     fn or(self, other: Self) -> Self {
         let larger = |a: Option<u64>, b: Option<u64>| Some(a?.max(b?));
         Self {
@@ -70,7 +70,7 @@ impl Limits {
         }
     }
 
-    /// What is older than this may go.
+    /// Time before which checkpoints are too old, in microseconds since 1970.
     fn oldest_kept(&self) -> i64 {
         let age = self
             .days
@@ -79,34 +79,35 @@ impl Limits {
     }
 }
 
-/// What was done, or would be.
+/// Result of a gc, or of its dry run.
 #[derive(Clone, Debug, Default)]
 pub struct Collected {
-    /// Checkpoints that became others, which are counted by `made`.
+    /// Number of checkpoints that were squashed into those of `made`.
     pub gone: u64,
-    /// Those that stand for others by now, oldest first.
+    /// Squashed checkpoints, oldest first.
     pub made: Vec<(NodeId, Squashed)>,
-    /// Contents that nothing named any more.
+    /// Number of deleted contents.
     pub contents: u64,
-    /// What the store took, and takes, in bytes.
+    /// Size of the store before, in bytes.
     pub before: u64,
+    /// Size of the store after, in bytes.
     pub after: u64,
-    /// All that may go is gone, and it is still above its limit of bytes.
+    /// True if the store is still above its size limit.
     pub is_over: bool,
-    /// Checkpoints that should have become others and could not: something of them is not as it must be.
+    /// Number of checkpoints that could not be squashed because their records are inconsistent.
     pub stuck: u64,
 }
 
-/// Whether a limit is near.
+/// True if a size is near its limit.
 pub fn near(size: u64, most: u64) -> bool {
-    size >= most - most / ROOM
+    size >= most - most / HEADROOM
 }
 
 impl Engine {
-    /// The limits that the settings give: of all directories that share the history, the most generous.
+    /// Limits from the settings: the most generous of all directories that share the history.
     pub fn limits(&self) -> Result<Limits> {
         let mut limits = Limits::of(&self.config());
-        for (root, path) in roots::standing(&self.store.conn)? {
+        for (root, path) in roots::existing(&self.store.conn)? {
             if root != self.here.root {
                 let workspace = Workspace {
                     root: path,
@@ -119,54 +120,54 @@ impl Engine {
         Ok(limits)
     }
 
-    /// What the history takes, without room that is free to be filled again.
+    /// Bytes that the history needs, without free space that it can reuse.
     pub fn live_bytes(&self) -> Result<u64> {
         sweep::size(&self.store.conn)
     }
 
-    /// What may go by these limits goes.
+    /// Removes everything beyond these limits.
     pub fn gc(&mut self, limits: Limits, progress: &mut dyn FnMut(Progress)) -> Result<Collected> {
-        let _alone = self.gc_alone()?;
-        copy::remove_left(&self.store.dir);
-        // a rewind of this directory that was cut off is finished first
+        let _gc_lock = self.gc_lock()?;
+        copy::remove_stale(&self.store.dir);
+        // finishes an interrupted rewind of this directory first
         let lock = self.quiet_lock(Self::RESTORE_WAIT)?;
         let lock = lock.ok_or_else(under_way)?;
         refuse_beside_restores(&self.store.conn)?;
         drop(lock);
-        // each row that goes would be looked for in tables that have no index by it
+        // each deleted row would be searched for in tables without an index on it
         self.store.conn.execute_batch("PRAGMA foreign_keys=OFF")?;
         let place = CollectIn::Store(self);
         let done = Collector::new(place, progress).and_then(|gc| gc.run(limits));
         self.store.conn.execute_batch("PRAGMA foreign_keys=ON")?;
         let done = done?;
-        // packs that were replaced at an earlier time
-        if let Some(_alone) = self.store.scan_lock()? {
+        // packs that an earlier run replaced
+        if let Some(_scan_lock) = self.store.scan_lock()? {
             self.store.remove_orphans()?;
         }
-        self.store.give_back();
+        self.store.reclaim_space();
         Ok(done)
     }
 
-    /// The same on a copy: what would go is said, and nobody has to wait.
+    /// Like `gc`, on a copy: reports the outcome and blocks no other process.
     pub fn gc_dry(&self, limits: Limits, progress: &mut dyn FnMut(Progress)) -> Result<Collected> {
-        let _alone = self.gc_alone()?;
-        copy::remove_left(&self.store.dir);
+        let _gc_lock = self.gc_lock()?;
+        copy::remove_stale(&self.store.dir);
         refuse_beside_restores(&self.store.conn)?;
         let copy = Copy::of(&self.store)?;
         Collector::new(CollectIn::Copy(&copy, self), progress)?.run(limits)
     }
 
-    fn gc_alone(&self) -> Result<store::Lock> {
+    fn gc_lock(&self) -> Result<store::Lock> {
         self.store.gc_lock()?.ok_or_else(|| {
             Error::refused(
-                "another gc is under way",
-                "it does the same; `backstitch status` has the size of the store",
+                "another gc is running",
+                "`backstitch status` shows the size of the store",
             )
         })
     }
 
-    /// Whether it is time for `gc` in the background: something has become old, or the store comes near its limit.
-    /// Costs little, and says so at most once a day; every few minutes where the store grows fast.
+    /// True if a background `gc` is due: checkpoints are too old or too many, or the store is near its size limit.
+    /// Cheap. True at most once a day; every few minutes if the store is near its limit.
     pub fn gc_is_due(&self) -> Result<bool> {
         let conn = &self.store.conn;
         let last: Option<i64> = conn
@@ -174,8 +175,8 @@ impl Engine {
             .query_row([], |r| r.get(0))
             .optional()?;
         let age = last.map_or(DAY, |last| store::now() - last);
-        // a clock that was set back is no reason to wait
-        if (0..SOON).contains(&age) {
+        // a negative age means that the clock was set back
+        if (0..CHECK_INTERVAL).contains(&age) {
             return Ok(false);
         }
         let limits = self.limits()?;
@@ -205,7 +206,7 @@ impl Engine {
         Ok(is_old || are_many)
     }
 
-    /// It was done: nobody needs to for a while.
+    /// Notes the time of a `gc`, so that none is due for a while.
     pub fn gc_was_done(&self) -> Result<()> {
         self.store.note(true, |conn| {
             conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES ('gc', ?1)")?
@@ -216,10 +217,10 @@ impl Engine {
 }
 
 fn under_way() -> Error {
-    Error::refused("a rewind is under way", "try again when it is done")
+    Error::refused("a rewind is running", "try again when it is done")
 }
 
-/// What a restore that is not over has written down names edits of any age.
+/// Refuses to run beside an unfinished restore, whose journal may name edits of any age.
 fn refuse_beside_restores(conn: &Connection) -> Result<()> {
     let open: Option<Vec<u8>> = conn
         .prepare_cached(
@@ -232,7 +233,7 @@ fn refuse_beside_restores(conn: &Connection) -> Result<()> {
         None => Ok(()),
         Some(root) => Err(Error::refused(
             format!(
-                "a rewind in {} is under way, or was cut off",
+                "a rewind in {} is running or was interrupted",
                 bytes_path(&root).display()
             ),
             "the next command there finishes it; then try again",
@@ -240,27 +241,27 @@ fn refuse_beside_restores(conn: &Connection) -> Result<()> {
     }
 }
 
-/// Where it is done.
+/// The database to collect in.
 enum CollectIn<'a> {
     Store(&'a mut Engine),
-    /// Of the store, to see what would happen.
+    /// A copy of the store's database, for a dry run.
     Copy(&'a Copy, &'a Engine),
 }
 
 struct Collector<'a> {
     place: CollectIn<'a>,
     progress: &'a mut dyn FnMut(Progress),
-    /// Checkpoints of stretches that could not become one.
+    /// Checkpoints of ranges that could not be squashed.
     stuck: BTreeSet<NodeId>,
     made: BTreeSet<NodeId>,
     gone: u64,
-    /// What the store takes more than its copy.
-    more: u64,
+    /// Bytes by which the store is larger than its copy.
+    extra_bytes: u64,
 }
 
 impl<'a> Collector<'a> {
     fn new(place: CollectIn<'a>, progress: &'a mut dyn FnMut(Progress)) -> Result<Self> {
-        let more = match &place {
+        let extra_bytes = match &place {
             CollectIn::Store(_) => 0,
             CollectIn::Copy(copy, engine) => engine
                 .live_bytes()?
@@ -272,7 +273,7 @@ impl<'a> Collector<'a> {
             stuck: BTreeSet::new(),
             made: BTreeSet::new(),
             gone: 0,
-            more,
+            extra_bytes,
         })
     }
 
@@ -295,10 +296,10 @@ impl<'a> Collector<'a> {
     }
 
     fn size(&self) -> Result<u64> {
-        Ok(sweep::size(self.conn())? + self.more)
+        Ok(sweep::size(self.conn())? + self.extra_bytes)
     }
 
-    /// All of one moment.
+    /// Reads the facts in one transaction.
     fn facts(&self) -> Result<Facts> {
         let moment = self.conn().unchecked_transaction()?;
         let facts = Facts::read(self.conn())?;
@@ -306,7 +307,7 @@ impl<'a> Collector<'a> {
         Ok(facts)
     }
 
-    /// One step of it: what follows finds it whole. Captures and restores come between two of them.
+    /// Runs one step in a transaction of its own. Captures and restores may run between two steps.
     fn step<T>(&mut self, f: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let engine = match &mut self.place {
             CollectIn::Copy(copy, _) => {
@@ -326,7 +327,7 @@ impl<'a> Collector<'a> {
             Ok(done)
         });
         drop(lock);
-        // the log would grow by all that is touched, and every hook reads it
+        // checkpoint the WAL, which would grow with every step and which every hook reads
         engine.store.tidy();
         std::thread::sleep(PAUSE);
         done
@@ -335,14 +336,14 @@ impl<'a> Collector<'a> {
     fn run(mut self, limits: Limits) -> Result<Collected> {
         let before = self.size()?;
         let old = limits.oldest_kept();
-        let upto = self.beyond(limits.checkpoints)?;
+        let upto = self.newest_beyond(limits.checkpoints)?;
         self.squash(&|node| node.is_before(old) || node.id <= upto)?;
-        self.forget_strays(old)?;
+        self.delete_unattached(old)?;
         let mut contents = self.sweep()?;
         let mut is_over = false;
         if let Some(most) = limits.bytes {
-            let room = most / ROOM;
-            // nothing is taken from a store that is within its limit
+            let room = most / HEADROOM;
+            // a store within its limit is left as it is
             let size = before.max(self.size()?);
             let (is_due, wanted) = if limits.early {
                 (near(size, most), most - 2 * room)
@@ -371,8 +372,8 @@ impl<'a> Collector<'a> {
         })
     }
 
-    /// The newest of those that are beyond so many.
-    fn beyond(&self, most: Option<u64>) -> Result<NodeId> {
+    /// Returns the newest checkpoint beyond the newest `most` ones, or node 0.
+    fn newest_beyond(&self, most: Option<u64>) -> Result<NodeId> {
         let Some(most) = most.filter(|most| *most > 0) else {
             return Ok(NodeId(0));
         };
@@ -384,51 +385,53 @@ impl<'a> Collector<'a> {
         Ok(found.transpose()?.unwrap_or(NodeId(0)))
     }
 
-    /// What may still go in some parts, oldest first: up to which checkpoint each reaches.
+    /// Splits the checkpoints that may be squashed into parts, oldest first. Returns the last checkpoint of each.
     fn parts(&self) -> Result<Vec<NodeId>> {
         let facts = self.facts()?;
-        let stretches = facts.stretches(|_| true);
-        let mut may: Vec<NodeId> = stretches.into_iter().flat_map(|s| s.nodes).collect();
-        may.sort_unstable();
-        let mut parts: Vec<NodeId> = (1..=PARTS)
-            .filter_map(|part| may.get((may.len() * part / PARTS).checked_sub(1)?))
+        let ranges = facts.ranges(|_| true);
+        let mut candidates: Vec<NodeId> = ranges.into_iter().flat_map(|s| s.nodes).collect();
+        candidates.sort_unstable();
+        let mut parts: Vec<NodeId> = (1..=SIZE_PARTS)
+            .filter_map(|part| {
+                candidates.get((candidates.len() * part / SIZE_PARTS).checked_sub(1)?)
+            })
             .copied()
             .collect();
-        // a long stretch tells only of its older part
+        // for a long range, only its older part is returned
         parts.extend(facts.nodes.last().map(|node| node.id));
         Ok(parts)
     }
 
-    fn squash(&mut self, is_wanted: &dyn Fn(&plan::Mark) -> bool) -> Result<()> {
-        let mut overtaken = 0;
+    fn squash(&mut self, is_wanted: &dyn Fn(&plan::CheckpointRow) -> bool) -> Result<()> {
+        let mut stale = 0;
         loop {
             let mut facts = self.facts()?;
-            facts.hold(self.stuck.iter().copied());
-            let stretches = facts.stretches(is_wanted);
-            let total: usize = stretches.iter().map(|s| s.nodes.len()).sum();
-            let Some(stretch) = stretches.into_iter().next() else {
+            facts.retain_also(self.stuck.iter().copied());
+            let ranges = facts.ranges(is_wanted);
+            let total: usize = ranges.iter().map(|s| s.nodes.len()).sum();
+            let Some(range) = ranges.into_iter().next() else {
                 return Ok(());
             };
             (self.progress)(Progress {
-                what: "making old checkpoints one",
+                what: "squashing old checkpoints",
                 done: self.gone,
                 total: Some(self.gone + total as u64),
             });
-            match self.make_one(&facts, &stretch)? {
-                Made::One => {
-                    self.gone += stretch.nodes.len() as u64 - 1;
-                    self.made.extend(stretch.nodes.last());
-                    overtaken = 0;
+            match self.squash_range(&facts, &range)? {
+                SquashOutcome::Done => {
+                    self.gone += range.nodes.len() as u64 - 1;
+                    self.made.extend(range.nodes.last());
+                    stale = 0;
                 }
-                Made::Left => {
-                    self.stuck.extend(&stretch.nodes);
+                SquashOutcome::Left => {
+                    self.stuck.extend(&range.nodes);
                 }
-                Made::Overtaken => {
-                    overtaken += 1;
-                    if overtaken > PATIENCE {
+                SquashOutcome::Stale => {
+                    stale += 1;
+                    if stale > MAX_STALE {
                         return Err(Error::refused(
-                            "others change the history all the time",
-                            "try again when they are done; nothing is half done",
+                            "other processes keep changing the history",
+                            "try again when they are done; the store is consistent",
                         ));
                     }
                 }
@@ -436,42 +439,44 @@ impl<'a> Collector<'a> {
         }
     }
 
-    fn make_one(&mut self, facts: &Facts, stretch: &SquashRange) -> Result<Made> {
+    fn squash_range(&mut self, facts: &Facts, range: &SquashRange) -> Result<SquashOutcome> {
         self.step(|conn| {
-            if !facts.hold_still(conn)? {
-                return Ok(Made::Overtaken);
+            if !facts.is_unchanged(conn)? {
+                return Ok(SquashOutcome::Stale);
             }
             conn.execute_batch("SAVEPOINT stretch")?;
-            let made = match squash::squash(conn, stretch, capture::silent_since()) {
-                // a record is damaged: what is left of it stays
-                Err(error) if error.kind() == ErrorKind::Store => Made::Left,
-                made => made?,
+            let outcome = match squash::squash(conn, range, capture::inactive_before()) {
+                // a damaged record stays as it is
+                Err(error) if error.kind() == ErrorKind::Store => SquashOutcome::Left,
+                outcome => outcome?,
             };
-            conn.execute_batch(match made {
-                Made::One => "RELEASE stretch",
-                Made::Left | Made::Overtaken => "ROLLBACK TO stretch; RELEASE stretch",
+            conn.execute_batch(match outcome {
+                SquashOutcome::Done => "RELEASE stretch",
+                SquashOutcome::Left | SquashOutcome::Stale => {
+                    "ROLLBACK TO stretch; RELEASE stretch"
+                }
             })?;
-            Ok(made)
+            Ok(outcome)
         })
     }
 
-    /// Removes contents that nothing names. How many.
+    /// Deletes unreferenced contents. Returns their number.
     fn sweep(&mut self) -> Result<u64> {
         let dir = self.dir().to_path_buf();
         let mut removed = 0;
-        let mut known: Option<(i64, sweep::Dead)> = None;
+        let mut known: Option<(i64, sweep::Unreferenced)> = None;
         loop {
             let before = known.take();
             let (left, some, next) = self.step(|conn| {
-                // others may have named one of them since
+                // another process may have referenced one of them since
                 let version: i64 = conn.query_row("PRAGMA data_version", [], |r| r.get(0))?;
-                let mut dead = match before {
-                    Some((at, dead)) if at == version => dead,
-                    _ => sweep::dead(conn)?,
+                let mut unreferenced = match before {
+                    Some((at, unreferenced)) if at == version => unreferenced,
+                    _ => sweep::unreferenced(conn)?,
                 };
-                let all = dead.rows.len();
-                let left = sweep::remove(conn, &dir, &mut dead)?;
-                Ok((left, all - left, (version, dead)))
+                let all = unreferenced.rows.len();
+                let left = sweep::remove(conn, &dir, &mut unreferenced)?;
+                Ok((left, all - left, (version, unreferenced)))
             })?;
             removed += some as u64;
             (self.progress)(Progress {
@@ -486,15 +491,15 @@ impl<'a> Collector<'a> {
         }
         if matches!(self.place, CollectIn::Store(_)) {
             while let Some(pack) = sweep::repacked(self.conn(), &dir)? {
-                self.step(|conn| pack.take_over(conn))?;
-                pack.let_old_go(&dir);
+                self.step(|conn| pack.update_rows(conn))?;
+                pack.retire_old(&dir);
             }
         }
         Ok(removed)
     }
 
-    /// What agents told that belongs to no checkpoint, and operations that made none.
-    fn forget_strays(&mut self, old: i64) -> Result<()> {
+    /// Deletes old agent events and calls without a checkpoint, and old operations that made none.
+    fn delete_unattached(&mut self, old: i64) -> Result<()> {
         self.step(|conn| {
             for sql in [
                 "CREATE TEMP TABLE IF NOT EXISTS stray_call (id INTEGER PRIMARY KEY)",
@@ -511,7 +516,7 @@ impl<'a> Collector<'a> {
                    AND id NOT IN (SELECT grp FROM main.call WHERE grp IS NOT NULL)",
                 [old],
             )?;
-            // those that lead to another branch say when a directory came to it
+            // switches stay: they record when a directory came to its branch
             conn.execute(
                 "INSERT INTO temp.stray_operation SELECT id FROM main.operation o WHERE time < ?1
                    AND node IS NULL AND made IS NULL AND to_branch IS NULL
@@ -531,11 +536,11 @@ impl<'a> Collector<'a> {
                  DELETE FROM reserved WHERE call IN (SELECT id FROM temp.stray_call);
                  DELETE FROM call WHERE id IN (SELECT id FROM temp.stray_call);",
             )?;
-            squash::forget_operations(conn, "temp.stray_operation")
+            squash::delete_operations(conn, "temp.stray_operation")
         })
     }
 
-    /// What was made, and is not part of another by now.
+    /// Returns the squashed checkpoints that exist, without those squashed again since.
     fn made(&self) -> Result<Vec<(NodeId, Squashed)>> {
         let conn = self.conn();
         let mut there = conn.prepare_cached("SELECT 1 FROM node WHERE id = ?1")?;
@@ -551,11 +556,11 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// What became of a stretch.
-enum Made {
-    One,
-    /// It stays as it is.
+/// Result of squashing a range.
+enum SquashOutcome {
+    Done,
+    /// The range stays as it is.
     Left,
-    /// Others changed what was planned with.
-    Overtaken,
+    /// The facts of the plan are out of date.
+    Stale,
 }

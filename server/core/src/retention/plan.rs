@@ -1,5 +1,5 @@
-//! What may go: which checkpoints nobody holds on to, and which of them are one stretch. Reads the history once;
-//! deciding is pure.
+//! Selects the checkpoints that may be squashed, and groups them into ranges. Reads the history once; the decision
+//! itself is pure.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -10,33 +10,34 @@ use crate::error::Result;
 use crate::model::{BranchId, ChangeId, FileId, NodeId, OpId, TurnId};
 use crate::store;
 
-/// A checkpoint, as far as it matters here.
+/// The columns of a checkpoint that retention needs.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Mark {
+pub(super) struct CheckpointRow {
     pub id: NodeId,
     branch: BranchId,
     turn: Option<TurnId>,
     time: i64,
-    /// Becomes one that stands for itself, where no other stands beside it: its turn or tool call goes.
-    goes_alone: bool,
+    /// True if squashing it alone frees something: its turn or tool call.
+    squashable_alone: bool,
 }
 
-/// What holds on to what.
+/// Constraints between checkpoints.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
-    /// By their numbers.
-    pub nodes: Vec<Mark>,
-    /// Stay whatever their age: heads, fork points, tagged and pinned ones, those that something under way needs.
-    held: HashSet<NodeId>,
-    /// A restore, and a checkpoint of which it moved an edit: without the second the first means nothing.
+    /// Ordered by id.
+    pub nodes: Vec<CheckpointRow>,
+    /// Checkpoints that stay whatever their age: heads, fork points, tagged and pinned ones, and those that an
+    /// unfinished operation needs.
+    retained: HashSet<NodeId>,
+    /// Pairs of a restore and a checkpoint whose edit it moved. The restore is meaningless without that checkpoint.
     moves: Vec<(NodeId, NodeId)>,
-    /// Checkpoints of which neither may go without the other: an operation and what undid it.
+    /// Pairs of checkpoints that are squashed together or not at all: an operation and its undo.
     pairs: Vec<(NodeId, NodeId)>,
-    /// Changes when any of the above may have changed.
+    /// Changes whenever any of the above may have changed.
     stamp: Stamp,
 }
 
-/// Tells whether what was read holds still.
+/// Detects changes to the tables that were read.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Stamp(Vec<i64>);
 
@@ -68,12 +69,12 @@ impl Facts {
         )?;
         let nodes = select
             .query_map([], |r| {
-                Ok(Mark {
+                Ok(CheckpointRow {
                     id: r.get(0)?,
                     branch: r.get(1)?,
                     turn: r.get(2)?,
                     time: r.get(3)?,
-                    goes_alone: r.get(4)?,
+                    squashable_alone: r.get(4)?,
                 })
             })?
             .collect::<rusqlite::Result<_>>()?;
@@ -82,7 +83,7 @@ impl Facts {
             stamp,
             ..Self::default()
         };
-        facts.read_held(conn)?;
+        facts.read_retained(conn)?;
         facts.read_moves(conn)?;
         facts.pairs = pairs(
             conn,
@@ -93,36 +94,36 @@ impl Facts {
         Ok(facts)
     }
 
-    pub(super) fn hold_still(&self, conn: &Connection) -> Result<bool> {
+    pub(super) fn is_unchanged(&self, conn: &Connection) -> Result<bool> {
         Ok(Stamp::read(conn)? == self.stamp)
     }
 
-    fn read_held(&mut self, conn: &Connection) -> Result<()> {
+    fn read_retained(&mut self, conn: &Connection) -> Result<()> {
         let mut select = conn.prepare_cached(
             "SELECT head FROM branch WHERE head IS NOT NULL
              UNION SELECT fork_point FROM branch WHERE fork_point IS NOT NULL
              UNION SELECT node FROM tag UNION SELECT node FROM pin
              UNION SELECT stood FROM root WHERE stood IS NOT NULL
-             -- the state before everything
+             -- the first state
              UNION SELECT id FROM node WHERE parent IS NULL
              -- the newest turn: turns are numbered after it
              UNION SELECT node FROM turn WHERE number = (SELECT MAX(number) FROM turn)
-             -- what agents are at
+             -- the work in progress of agents
              UNION SELECT node FROM turn WHERE id IN (SELECT MAX(t.id) FROM turn t
                JOIN session s ON s.id = t.session WHERE s.seen > ?1 GROUP BY t.session)
              UNION SELECT t.node FROM call c JOIN turn t ON t.id = c.turn
                WHERE c.closed IS NULL AND c.opened > ?1
              UNION SELECT n.id FROM node n JOIN call c ON c.id = n.call
                WHERE c.closed IS NULL AND c.opened > ?1
-             -- operations under way, and those that wait for a save
+             -- unfinished operations, and those with a pending save
              UNION SELECT node FROM operation WHERE node IS NOT NULL AND (
                state IN ('open', 'backwards', 'recorded')
                OR id IN (SELECT operation FROM pending_save WHERE operation IS NOT NULL)
-               -- when a directory came to its branch
+               -- the switch that brought a directory to its branch
                OR id IN (SELECT MAX(id) FROM operation WHERE to_branch IS NOT NULL GROUP BY root, to_branch))",
         )?;
-        for node in select.query_map([capture::silent_since()], |r| r.get(0))? {
-            self.held.insert(node?);
+        for node in select.query_map([capture::inactive_before()], |r| r.get(0))? {
+            self.retained.insert(node?);
         }
         Ok(())
     }
@@ -133,7 +134,7 @@ impl Facts {
             "SELECT DISTINCT r.node, e.node FROM moved m
              JOIN change r ON r.id = m.change JOIN change e ON e.id = m.member",
         )?;
-        // a part that the user chose is an edit of the user; what it would have moved stands beside it
+        // a part chosen by the user is recorded as the user's edit; the journal has the edits it would have moved
         let mut select = conn.prepare_cached(
             "SELECT o.node, f.taken_out, f.put_back, o.id, f.file FROM operation o
              JOIN journal_file f ON f.operation = o.id WHERE f.as_user <> 0 AND o.node IS NOT NULL",
@@ -157,16 +158,16 @@ impl Facts {
         Ok(())
     }
 
-    /// These stay, too.
-    pub(super) fn hold(&mut self, nodes: impl IntoIterator<Item = NodeId>) {
-        self.held.extend(nodes);
+    /// Retains these nodes, too.
+    pub(super) fn retain_also(&mut self, nodes: impl IntoIterator<Item = NodeId>) {
+        self.retained.extend(nodes);
     }
 
-    /// Checkpoints that may become one, oldest first: of those that are wanted, as `is_wanted` says, where they stand
-    /// beside each other on a branch and nothing that stays needs one of them. Turns go whole or not at all.
-    pub(super) fn stretches(&self, is_wanted: impl Fn(&Mark) -> bool) -> Vec<SquashRange> {
-        let mut stays: HashSet<NodeId> = self.held.clone();
-        stays.extend(self.nodes.iter().filter(|n| !is_wanted(n)).map(|n| n.id));
+    /// Returns the ranges to squash, oldest first. A range holds adjacent checkpoints of one branch that
+    /// `is_wanted` accepts and that no retained checkpoint needs. Turns are squashed whole or not at all.
+    pub(super) fn ranges(&self, is_wanted: impl Fn(&CheckpointRow) -> bool) -> Vec<SquashRange> {
+        let mut kept: HashSet<NodeId> = self.retained.clone();
+        kept.extend(self.nodes.iter().filter(|n| !is_wanted(n)).map(|n| n.id));
         let mut turns: HashMap<TurnId, Vec<NodeId>> = HashMap::new();
         for node in &self.nodes {
             if let Some(turn) = node.turn {
@@ -174,82 +175,82 @@ impl Facts {
             }
         }
         loop {
-            let before = stays.len();
-            let stretch_of = self.cut(&stays);
-            // agents work beside each other: the checkpoints of one turn may go in several stretches
+            let before = kept.len();
+            let range_of = self.number_ranges(&kept);
+            // agents work concurrently: the checkpoints of one turn may be in several ranges
             for nodes in turns.values() {
-                if nodes.iter().any(|n| stays.contains(n)) {
-                    stays.extend(nodes);
+                if nodes.iter().any(|n| kept.contains(n)) {
+                    kept.extend(nodes);
                 }
             }
             for (restore, moved) in &self.moves {
-                match (stretch_of.get(restore), stretch_of.get(moved)) {
+                match (range_of.get(restore), range_of.get(moved)) {
                     (Some(a), Some(b)) if a == b => {}
-                    // one that goes could not say any more what it moved of one that stays
-                    _ => stays.extend([restore, moved]),
+                    // a squashed restore could not name the edits it moved in a retained checkpoint
+                    _ => kept.extend([restore, moved]),
                 }
             }
             for (a, b) in &self.pairs {
-                if stays.contains(a) != stays.contains(b) {
-                    stays.extend([a, b]);
+                if kept.contains(a) != kept.contains(b) {
+                    kept.extend([a, b]);
                 }
             }
-            if stays.len() == before {
-                return self.gathered(&stretch_of);
+            if kept.len() == before {
+                return self.collected(&range_of);
             }
         }
     }
 
-    /// Numbers the stretches between checkpoints that stay; those that stay are in none.
-    fn cut(&self, stays: &HashSet<NodeId>) -> HashMap<NodeId, usize> {
+    /// Numbers the ranges between retained checkpoints. Retained checkpoints are in no range.
+    fn number_ranges(&self, kept: &HashSet<NodeId>) -> HashMap<NodeId, usize> {
         let mut open: HashMap<BranchId, usize> = HashMap::new();
         let mut next = 0;
-        let mut stretch_of = HashMap::new();
+        let mut range_of = HashMap::new();
         for node in &self.nodes {
-            if stays.contains(&node.id) {
+            if kept.contains(&node.id) {
                 open.remove(&node.branch);
                 continue;
             }
-            let stretch = *open.entry(node.branch).or_insert_with(|| {
+            let range = *open.entry(node.branch).or_insert_with(|| {
                 next += 1;
                 next
             });
-            stretch_of.insert(node.id, stretch);
+            range_of.insert(node.id, range);
         }
-        stretch_of
+        range_of
     }
 
-    fn gathered(&self, stretch_of: &HashMap<NodeId, usize>) -> Vec<SquashRange> {
-        let mut gathered: BTreeMap<usize, Vec<Mark>> = BTreeMap::new();
+    fn collected(&self, range_of: &HashMap<NodeId, usize>) -> Vec<SquashRange> {
+        let mut collected: BTreeMap<usize, Vec<CheckpointRow>> = BTreeMap::new();
         for node in &self.nodes {
-            if let Some(stretch) = stretch_of.get(&node.id) {
-                gathered.entry(*stretch).or_default().push(*node);
+            if let Some(range) = range_of.get(&node.id) {
+                collected.entry(*range).or_default().push(*node);
             }
         }
-        gathered
+        collected
             .into_values()
-            // one alone takes as much room as before
-            .filter(|nodes| nodes.len() > 1 || nodes.iter().any(|n| n.goes_alone))
-            .map(|nodes| self.first_part(&nodes))
+            // squashing a single checkpoint frees nothing
+            .filter(|nodes| nodes.len() > 1 || nodes.iter().any(|n| n.squashable_alone))
+            .map(|nodes| self.older_part(&nodes))
             .collect()
     }
 
-    /// Of a long stretch its older part, so that nobody waits long for it: where no restore reaches from the one part
-    /// into the other.
-    fn first_part(&self, nodes: &[Mark]) -> SquashRange {
+    /// Returns the older part of a long range, so that a transaction stays short. The cut separates no pair of
+    /// checkpoints that belong together.
+    fn older_part(&self, nodes: &[CheckpointRow]) -> SquashRange {
         let at: HashMap<NodeId, usize> = nodes.iter().enumerate().map(|(i, n)| (n.id, i)).collect();
-        // until where a cut behind this position would cut something in two
-        let mut reaches: Vec<usize> = (0..nodes.len()).collect();
+        // the last position that must be on the same side of a cut as this one
+        let mut last_related: Vec<usize> = (0..nodes.len()).collect();
         for (a, b) in self.moves.iter().chain(&self.pairs) {
             if let (Some(a), Some(b)) = (at.get(a), at.get(b)) {
                 let (first, last) = (*a.min(b), *a.max(b));
-                reaches[first] = reaches[first].max(last);
+                last_related[first] = last_related[first].max(last);
             }
         }
         let (mut reached, mut end) = (0, nodes.len());
-        for (i, reach) in reaches.iter().enumerate() {
+        for (i, reach) in last_related.iter().enumerate() {
             reached = reached.max(*reach);
-            if reached == i && i + 1 >= AT_ONCE {
+            if reached == i && i + 1 >= MAX_RANGE {
                 end = i + 1;
                 break;
             }
@@ -260,16 +261,16 @@ impl Facts {
     }
 }
 
-/// Checkpoints that become one in one transaction, about.
-const AT_ONCE: usize = 300;
+/// Approximate number of checkpoints to squash in one transaction.
+const MAX_RANGE: usize = 300;
 
-/// Checkpoints beside each other on one branch, oldest first.
+/// Adjacent checkpoints of one branch, oldest first.
 #[derive(Debug)]
 pub(super) struct SquashRange {
     pub nodes: Vec<NodeId>,
 }
 
-impl Mark {
+impl CheckpointRow {
     pub(super) fn is_before(&self, time: i64) -> bool {
         self.time < time
     }
@@ -285,9 +286,9 @@ fn pairs(conn: &Connection, sql: &str) -> Result<Vec<(NodeId, NodeId)>> {
 mod tests {
     use super::*;
 
-    /// On one branch but for those from 100 on; `turns` are ranges of numbers.
+    /// Builds facts with one branch per hundred ids. `turns` are ranges of ids.
     fn facts(nodes: &[i64], turns: &[(i64, i64)]) -> Facts {
-        let nodes = nodes.iter().map(|id| Mark {
+        let nodes = nodes.iter().map(|id| CheckpointRow {
             id: NodeId(*id),
             branch: BranchId(id / 100),
             turn: (1..)
@@ -295,7 +296,7 @@ mod tests {
                 .find(|(_, (a, b))| (a..=b).contains(&id))
                 .map(|(n, _)| TurnId(n)),
             time: *id,
-            goes_alone: false,
+            squashable_alone: false,
         });
         Facts {
             nodes: nodes.collect(),
@@ -303,82 +304,82 @@ mod tests {
         }
     }
 
-    fn stretches(facts: &Facts, before: i64) -> Vec<Vec<i64>> {
-        let all = facts.stretches(|n| n.is_before(before));
+    fn ranges(facts: &Facts, before: i64) -> Vec<Vec<i64>> {
+        let all = facts.ranges(|n| n.is_before(before));
         all.iter()
             .map(|s| s.nodes.iter().map(|n| n.0).collect())
             .collect()
     }
 
     #[test]
-    fn what_is_held_parts_stretches() {
+    fn retained_checkpoints_split_ranges() {
         let mut facts = facts(&[1, 2, 3, 4, 5, 6, 7, 100, 101], &[]);
-        facts.held.insert(NodeId(3));
-        facts.held.insert(NodeId(101));
-        assert_eq!(stretches(&facts, 7), [vec![1, 2], vec![4, 5, 6]]);
-        assert_eq!(stretches(&facts, 1), [[0; 0]; 0]);
+        facts.retained.insert(NodeId(3));
+        facts.retained.insert(NodeId(101));
+        assert_eq!(ranges(&facts, 7), [vec![1, 2], vec![4, 5, 6]]);
+        assert_eq!(ranges(&facts, 1), [[0; 0]; 0]);
     }
 
     #[test]
-    fn turns_go_whole() {
+    fn turns_are_squashed_whole() {
         let mut facts = facts(&[1, 2, 3, 4, 5, 6, 7, 8], &[(1, 2), (4, 6)]);
-        facts.held.insert(NodeId(5));
-        assert_eq!(stretches(&facts, 9), [vec![1, 2, 3], vec![7, 8]]);
-        facts.held.insert(NodeId(1));
-        assert_eq!(stretches(&facts, 9), [[7, 8]]);
+        facts.retained.insert(NodeId(5));
+        assert_eq!(ranges(&facts, 9), [vec![1, 2, 3], vec![7, 8]]);
+        facts.retained.insert(NodeId(1));
+        assert_eq!(ranges(&facts, 9), [[7, 8]]);
     }
 
     #[test]
-    fn turns_beside_each_other_go_in_parts() {
+    fn concurrent_turns_are_squashed_in_parts() {
         let mut facts = facts(&[1, 2, 3, 4, 5, 6, 7], &[(3, 3)]);
         for n in [0, 1, 3, 4, 5, 6] {
             facts.nodes[n].turn = Some(TurnId(2 + i64::try_from(n % 2).expect("small")));
         }
-        facts.held.insert(NodeId(3));
-        assert_eq!(stretches(&facts, 9), [vec![1, 2], vec![4, 5, 6, 7]]);
+        facts.retained.insert(NodeId(3));
+        assert_eq!(ranges(&facts, 9), [vec![1, 2], vec![4, 5, 6, 7]]);
     }
 
     #[test]
-    fn a_restore_that_stays_keeps_what_it_moved() {
+    fn a_retained_restore_retains_the_edits_it_moved() {
         let mut facts = facts(&[1, 2, 3, 4, 5, 6, 7, 8], &[]);
-        // both go
+        // both are squashed
         facts.moves.push((NodeId(3), NodeId(2)));
-        assert_eq!(stretches(&facts, 9), [[1, 2, 3, 4, 5, 6, 7, 8]]);
+        assert_eq!(ranges(&facts, 9), [[1, 2, 3, 4, 5, 6, 7, 8]]);
         // the restore stays
         facts.moves.push((NodeId(8), NodeId(5)));
-        facts.held.insert(NodeId(8));
-        assert_eq!(stretches(&facts, 9), [vec![1, 2, 3, 4], vec![6, 7]]);
-        // what it moved stays, and so does who moved that, and what else was moved
+        facts.retained.insert(NodeId(8));
+        assert_eq!(ranges(&facts, 9), [vec![1, 2, 3, 4], vec![6, 7]]);
+        // a retained edit retains its restores, and those retain their other edits
         facts.moves.push((NodeId(5), NodeId(1)));
-        assert_eq!(stretches(&facts, 9), [vec![2, 3, 4], vec![6, 7]]);
-        // an operation and what undid it
+        assert_eq!(ranges(&facts, 9), [vec![2, 3, 4], vec![6, 7]]);
+        // an operation and its undo
         facts.pairs.push((NodeId(1), NodeId(3)));
-        assert_eq!(stretches(&facts, 9), [[6, 7]]);
-        // one alone goes where something goes with it
-        facts.nodes[3].goes_alone = true;
-        assert_eq!(stretches(&facts, 9), [vec![4], vec![6, 7]]);
+        assert_eq!(ranges(&facts, 9), [[6, 7]]);
+        // a single checkpoint is squashed if that frees something
+        facts.nodes[3].squashable_alone = true;
+        assert_eq!(ranges(&facts, 9), [vec![4], vec![6, 7]]);
     }
 
     #[test]
-    fn a_long_stretch_goes_in_parts_that_cut_nothing() {
-        let most = i64::try_from(AT_ONCE).expect("small");
+    fn a_long_range_is_cut_between_related_checkpoints() {
+        let most = i64::try_from(MAX_RANGE).expect("small");
         let ids: Vec<i64> = (1..=most * 3).collect();
         let mut facts = facts(&[], &[]);
         facts.nodes = ids
             .iter()
-            .map(|id| Mark {
+            .map(|id| CheckpointRow {
                 id: NodeId(*id),
                 branch: BranchId(0),
                 turn: None,
                 time: 0,
-                goes_alone: false,
+                squashable_alone: false,
             })
             .collect();
-        let first = |facts: &Facts| facts.stretches(|_| true)[0].nodes.len();
-        assert_eq!(first(&facts), AT_ONCE);
+        let first = |facts: &Facts| facts.ranges(|_| true)[0].nodes.len();
+        assert_eq!(first(&facts), MAX_RANGE);
         facts.moves.push((NodeId(most + 7), NodeId(most - 1)));
-        assert_eq!(first(&facts), AT_ONCE + 7);
+        assert_eq!(first(&facts), MAX_RANGE + 7);
         facts.pairs.push((NodeId(most + 7), NodeId(most * 2)));
-        assert_eq!(first(&facts), AT_ONCE * 2);
+        assert_eq!(first(&facts), MAX_RANGE * 2);
     }
 }

@@ -1,11 +1,11 @@
-//! A stretch of the history made one checkpoint: the last of them, with what all of them come to. Its files are as
-//! they were after it, and every set of edits that stays in force says so.
+//! Squashes a range of checkpoints into its last one, with their combined changes. The files after it stay the same,
+//! and all sets of edits in force are rewritten to match.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use rusqlite::{Connection, params};
 
-use super::Made;
+use super::SquashOutcome;
 use super::plan::SquashRange;
 use crate::error::Result;
 use crate::history::{self, Ancestry, SetHash};
@@ -15,16 +15,16 @@ use crate::model::{
 };
 use crate::store::state_columns;
 
-/// What is not made one is to be rolled back: something of it is not as it must be, or an agent heard of after `alive`
-/// has begun a call that belongs to it.
-pub(super) fn squash(conn: &Connection, stretch: &SquashRange, alive: i64) -> Result<Made> {
-    let Some((into, gone)) = stretch.nodes.split_last() else {
-        return Ok(Made::Left);
+/// Squashes one range. The caller must roll back unless the result is `Done`: the range is inconsistent, or an agent
+/// has begun a call of it after `alive`.
+pub(super) fn squash(conn: &Connection, range: &SquashRange, alive: i64) -> Result<SquashOutcome> {
+    let Some((into, gone)) = range.nodes.split_last() else {
+        return Ok(SquashOutcome::Left);
     };
-    let all: HashSet<NodeId> = stretch.nodes.iter().copied().collect();
-    let (summary, coverage) = summary(conn, stretch)?;
+    let all: HashSet<NodeId> = range.nodes.iter().copied().collect();
+    let (summary, coverage) = summary(conn, range)?;
     let mut files: BTreeMap<FileId, Vec<Change>> = BTreeMap::new();
-    for node in &stretch.nodes {
+    for node in &range.nodes {
         for change in history::changes_of_node(conn, *node)? {
             files.entry(change.file).or_default().push(change);
         }
@@ -32,32 +32,32 @@ pub(super) fn squash(conn: &Connection, stretch: &SquashRange, alive: i64) -> Re
     let ancestry = Ancestry::new(conn);
     for (file, mut changes) in files {
         changes.sort_unstable_by_key(|c| c.id);
-        if !compose(conn, &ancestry, file, &changes, &all, *into)? {
-            return Ok(Made::Left);
+        if !merge_changes(conn, &ancestry, file, &changes, &all, *into)? {
+            return Ok(SquashOutcome::Left);
         }
     }
-    name_them(conn, &stretch.nodes)?;
+    fill_temp_tables(conn, &range.nodes)?;
     let at_work = "SELECT 1 FROM main.call WHERE closed IS NULL AND opened > ?1
        AND id IN (SELECT id FROM temp.going_call)";
     if conn.prepare_cached(at_work)?.exists([alive])? {
-        return Ok(Made::Overtaken);
+        return Ok(SquashOutcome::Stale);
     }
-    move_marks(conn, *into)?;
-    forget_work(conn)?;
-    take_place(conn, &stretch.nodes, *into, gone, (&summary, &coverage))?;
-    Ok(Made::One)
+    move_references(conn, *into)?;
+    delete_attached(conn)?;
+    replace_nodes(conn, &range.nodes, *into, gone, (&summary, &coverage))?;
+    Ok(SquashOutcome::Done)
 }
 
-/// So many of what was not captured are named.
-const GAPS: usize = 500;
+/// Maximum number of coverage items that a squashed checkpoint keeps.
+const MAX_ITEMS: usize = 500;
 
-/// What they come to in numbers, and what of them was not captured.
-fn summary(conn: &Connection, stretch: &SquashRange) -> Result<(Squashed, Coverage)> {
+/// Returns the combined counts and coverage of the range.
+fn summary(conn: &Connection, range: &SquashRange) -> Result<(Squashed, Coverage)> {
     let mut out = Squashed::default();
     let (mut coverage, mut known, mut more) = (Coverage::default(), HashSet::new(), 0_usize);
     let mut turns = BTreeSet::new();
     let mut agents = BTreeSet::new();
-    for id in &stretch.nodes {
+    for id in &range.nodes {
         let node = history::node(conn, *id)?;
         coverage.captured += node.coverage.captured;
         coverage.ignored = node.coverage.ignored;
@@ -65,18 +65,18 @@ fn summary(conn: &Connection, stretch: &SquashRange) -> Result<(Squashed, Covera
             if !known.insert((item.path.clone(), item.reason, item.detail.clone())) {
                 continue;
             }
-            if coverage.items.len() < GAPS {
+            if coverage.items.len() < MAX_ITEMS {
                 coverage.items.push(item);
             } else {
                 more += 1;
             }
         }
-        let itself = Squashed {
+        let single = Squashed {
             checkpoints: 1,
             since: node.time,
             ..Squashed::default()
         };
-        let one = node.squashed.unwrap_or(itself);
+        let one = node.squashed.unwrap_or(single);
         out.checkpoints += one.checkpoints;
         out.turns += one.turns;
         out.since = earliest(out.since, one.since);
@@ -92,9 +92,7 @@ fn summary(conn: &Connection, stretch: &SquashRange) -> Result<(Squashed, Covera
         coverage.items.push(CoverageItem {
             path: b".".to_vec(),
             reason: Reason::Failed,
-            detail: format!(
-                "{more} more were not captured; their names went with their checkpoints"
-            ),
+            detail: format!("{more} more were not captured; their names were not kept"),
         });
     }
     Ok((out, coverage))
@@ -104,8 +102,8 @@ fn earliest(a: i64, b: i64) -> i64 {
     if a == 0 { b } else { a.min(b) }
 }
 
-/// What the changes of one file come to: one edit, or none.
-fn compose(
+/// Merges the changes of one file into one edit or none. Returns `false` if they are inconsistent.
+fn merge_changes(
     conn: &Connection,
     ancestry: &Ancestry<'_>,
     file: FileId,
@@ -134,12 +132,12 @@ fn compose(
     }
     let is_change = first.before != last.after;
     if is_change && in_force.is_empty() {
-        // a set has one state: there is something here that this does not know
+        // equal sets must have equal states, so the record is inconsistent
         return Ok(false);
     }
     let kept = in_force.last().copied().filter(|_| is_change);
     let before = set_after(conn, last.id)?.without(&in_force);
-    // what the sets of all that stands above are to be without
+    // members to remove from the sets of all later changes
     let dropped: BTreeSet<ChangeId> = in_force
         .iter()
         .copied()
@@ -189,7 +187,7 @@ fn compose(
             made_dirs.flatten().unwrap_or(0),
             before.toggled(kept)
         ])?;
-        history::sum_anew(conn, kept)?;
+        history::update_checksum(conn, kept)?;
     }
     if alone {
         return Ok(true);
@@ -202,7 +200,7 @@ fn compose(
             conn.prepare_cached(sql)?.execute([kept])?;
         }
     }
-    rename_sets(conn, ancestry, file, all, into, &dropped)?;
+    rewrite_sets(conn, ancestry, file, all, into, &dropped)?;
     Ok(true)
 }
 
@@ -212,7 +210,7 @@ fn set_after(conn: &Connection, change: ChangeId) -> Result<SetHash> {
         .query_row([change], |r| r.get(0))?)
 }
 
-/// Who made one edit of several: who made each of them, where that is one. It is no step's any more.
+/// Origin of a merged edit: the session of its members if they share one. It belongs to no step.
 fn origin(members: &[&Change]) -> Origin {
     let sessions: BTreeSet<Option<SessionId>> = members.iter().map(|c| c.origin.session).collect();
     let sure = members.iter().all(|c| !c.origin.is_uncertain());
@@ -233,8 +231,9 @@ fn origin(members: &[&Change]) -> Origin {
     }
 }
 
-/// The sets of the changes above no more have what was dropped, and only states that a change has are known by theirs.
-fn rename_sets(
+/// Removes the dropped members from the sets of later changes, and rebuilds the recorded states from the changes
+/// that are left.
+fn rewrite_sets(
     conn: &Connection,
     ancestry: &Ancestry<'_>,
     file: FileId,
@@ -249,7 +248,7 @@ fn rename_sets(
         let now = if above { set.without(dropped) } else { set };
         if now != set {
             update.execute(params![change.id, now])?;
-            history::sum_anew(conn, change.id)?;
+            history::update_checksum(conn, change.id)?;
         }
         states.push((now, change.after));
     }
@@ -263,8 +262,8 @@ fn rename_sets(
     Ok(())
 }
 
-/// What says of a file since when it is known says so of the checkpoint that is left.
-fn move_marks(conn: &Connection, into: NodeId) -> Result<()> {
+/// Points references of files to their first checkpoint at the checkpoint that is left.
+fn move_references(conn: &Connection, into: NodeId) -> Result<()> {
     for sql in [
         "UPDATE file SET since = ?1 WHERE since IN (SELECT id FROM temp.going)",
         "UPDATE file_state SET since = ?1 WHERE since IN (SELECT id FROM temp.going)",
@@ -280,9 +279,9 @@ fn move_marks(conn: &Connection, into: NodeId) -> Result<()> {
     Ok(())
 }
 
-/// The checkpoints that go, by their numbers, with what goes with them: one look at each table, where an index by
-/// checkpoint would cost every hook.
-fn name_them(conn: &Connection, nodes: &[NodeId]) -> Result<()> {
+/// Fills temporary tables with the ids of the squashed checkpoints and the rows deleted with them. This scans each
+/// table once; an index by checkpoint would cost every hook.
+fn fill_temp_tables(conn: &Connection, nodes: &[NodeId]) -> Result<()> {
     conn.execute_batch(
         "CREATE TEMP TABLE IF NOT EXISTS going (id INTEGER PRIMARY KEY);
          CREATE TEMP TABLE IF NOT EXISTS going_turn (id INTEGER PRIMARY KEY);
@@ -295,7 +294,7 @@ fn name_them(conn: &Connection, nodes: &[NodeId]) -> Result<()> {
     for node in nodes {
         insert.execute([node])?;
     }
-    // all checkpoints of a turn go, though maybe not all in this stretch
+    // all checkpoints of a turn are squashed, but maybe in several ranges
     conn.execute_batch(
         "INSERT INTO temp.going_turn SELECT DISTINCT turn FROM main.node
            WHERE id IN (SELECT id FROM temp.going) AND turn IS NOT NULL;
@@ -310,9 +309,9 @@ fn name_them(conn: &Connection, nodes: &[NodeId]) -> Result<()> {
     Ok(())
 }
 
-/// Turns, tool calls, operations and text that was not saved go with their checkpoints.
-fn forget_work(conn: &Connection) -> Result<()> {
-    forget_operations(conn, "temp.going_operation")?;
+/// Deletes turns, tool calls, operations and unsaved text of the squashed checkpoints.
+fn delete_attached(conn: &Connection) -> Result<()> {
+    delete_operations(conn, "temp.going_operation")?;
     conn.execute_batch(
         "UPDATE node SET session = NULL WHERE id IN (SELECT id FROM temp.going);
          UPDATE node SET turn = NULL WHERE turn IN (SELECT id FROM temp.going_turn);
@@ -332,8 +331,8 @@ fn forget_work(conn: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// Removes the operations that this table names, with their journals.
-pub(super) fn forget_operations(conn: &Connection, named: &str) -> Result<()> {
+/// Deletes the operations listed in this table, with their journals.
+pub(super) fn delete_operations(conn: &Connection, named: &str) -> Result<()> {
     for journal in ["journal", "journal_file", "journal_left", "journal_edit"] {
         conn.execute_batch(&format!(
             "DELETE FROM {journal} WHERE operation IN (SELECT id FROM {named})"
@@ -347,7 +346,7 @@ pub(super) fn forget_operations(conn: &Connection, named: &str) -> Result<()> {
     Ok(())
 }
 
-fn take_place(
+fn replace_nodes(
     conn: &Connection,
     nodes: &[NodeId],
     into: NodeId,

@@ -1,4 +1,4 @@
-//! Contents that nothing names any more: their rows go, and packs of which most is gone are written anew.
+//! Deletes contents that nothing references, and rewrites packs that are mostly unreferenced.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -9,31 +9,30 @@ use crate::error::{Context, Result};
 use crate::model::{ContentId, Image};
 use crate::store::{Repacked, packs, pieces};
 
-/// Contents removed in one transaction: hooks wait that long.
-const AT_ONCE: usize = 5000;
+/// Contents deleted in one transaction, during which hooks wait.
+const BATCH_SIZE: usize = 5000;
 
-/// A content that is kept only since others are stored against it is given up where it takes more than so many times
-/// what they would take without it.
-const HEAVY: u64 = 2;
+/// An unreferenced delta base is deleted if it takes more than this many times the bytes that its deltas save.
+const MAX_COST_RATIO: u64 = 2;
 
-/// What is stored of a content.
+/// Stored form of a content.
 struct Stored {
     base: Option<i64>,
     size: u64,
     len: u64,
-    named: bool,
+    referenced: bool,
 }
 
-/// Contents that may go, and those that are first to be stored by themselves.
+/// Contents to delete, and contents to store without a delta base before that.
 #[derive(Debug, Default)]
-pub(super) struct Dead {
+pub(super) struct Unreferenced {
     pub rows: Vec<i64>,
-    pub alone: Vec<i64>,
+    pub store_whole: Vec<i64>,
 }
 
-/// Reads what everything names. Within the transaction that removes the rest.
-pub(super) fn dead(conn: &Connection) -> Result<Dead> {
-    let mut named = named(conn)?;
+/// Returns the unreferenced contents. Runs within the transaction that deletes them.
+pub(super) fn unreferenced(conn: &Connection) -> Result<Unreferenced> {
+    let mut referenced = referenced(conn)?;
     let inputs: HashSet<i64> = conn
         .prepare_cached("SELECT input FROM call WHERE input IS NOT NULL")?
         .query_map([], |r| r.get(0))?
@@ -44,8 +43,8 @@ pub(super) fn dead(conn: &Connection) -> Result<Dead> {
     while let Some(row) = rows.next()? {
         let (n, hash): (i64, ContentId) = (row.get(0)?, row.get(1)?);
         let data: Vec<u8> = row.get(2)?;
-        if named.contains(&hash) || inputs.contains(&n) {
-            named.extend(pieces(&data).into_iter().flatten());
+        if referenced.contains(&hash) || inputs.contains(&n) {
+            referenced.extend(pieces(&data).into_iter().flatten());
         }
     }
     let mut all: HashMap<i64, Stored> = HashMap::new();
@@ -63,61 +62,66 @@ pub(super) fn dead(conn: &Connection) -> Result<Dead> {
                 base: row.get(2)?,
                 size: unsigned(3)?,
                 len: unsigned(4)?,
-                named: named.contains(&hash) || inputs.contains(&n),
+                referenced: referenced.contains(&hash) || inputs.contains(&n),
             },
         );
     }
-    Ok(choose(&all))
+    Ok(select_rows(&all))
 }
 
-/// A content against which one is stored that stays, stays too, unless it is heavier than what it spares.
-fn choose(all: &HashMap<i64, Stored>) -> Dead {
-    let mut spares: HashMap<i64, u64> = HashMap::new();
-    let mut leans: HashMap<i64, Vec<i64>> = HashMap::new();
-    for (n, stored) in all.iter().filter(|(_, s)| s.named) {
+/// Selects the rows to delete. The delta base of a content that stays, stays too, unless it costs more than it
+/// saves.
+fn select_rows(all: &HashMap<i64, Stored>) -> Unreferenced {
+    let mut savings: HashMap<i64, u64> = HashMap::new();
+    let mut dependents: HashMap<i64, Vec<i64>> = HashMap::new();
+    for (n, stored) in all.iter().filter(|(_, s)| s.referenced) {
         let mut at = stored.base;
         while let Some((base, of)) = at.and_then(|b| Some((b, all.get(&b)?))) {
-            if of.named {
+            if of.referenced {
                 break;
             }
-            // about what it takes by itself
-            *spares.entry(base).or_default() += (stored.size / 3).saturating_sub(stored.len);
-            leans.entry(base).or_default().push(*n);
+            // estimated size without a delta base
+            *savings.entry(base).or_default() += (stored.size / 3).saturating_sub(stored.len);
+            dependents.entry(base).or_default().push(*n);
             at = of.base;
         }
     }
-    let heavy = |n: &i64| {
+    let is_costly = |n: &i64| {
         let len = all.get(n).map_or(0, |s| s.len);
-        len > spares.get(n).copied().unwrap_or(0).saturating_mul(HEAVY)
+        len > savings
+            .get(n)
+            .copied()
+            .unwrap_or(0)
+            .saturating_mul(MAX_COST_RATIO)
     };
-    let mut alone: HashSet<i64> = HashSet::new();
-    for (base, leaning) in &leans {
-        if heavy(base) {
-            alone.extend(leaning);
+    let mut store_whole: HashSet<i64> = HashSet::new();
+    for (base, deltas) in &dependents {
+        if is_costly(base) {
+            store_whole.extend(deltas);
         }
     }
     let mut stay: HashSet<i64> = HashSet::new();
-    for (n, stored) in all.iter().filter(|(_, s)| s.named) {
+    for (n, stored) in all.iter().filter(|(_, s)| s.referenced) {
         stay.insert(*n);
-        let mut at = stored.base.filter(|_| !alone.contains(n));
+        let mut at = stored.base.filter(|_| !store_whole.contains(n));
         while let Some(base) = at {
             stay.insert(base);
             at = all
                 .get(&base)
                 .and_then(|s| s.base)
-                .filter(|_| !alone.contains(&base));
+                .filter(|_| !store_whole.contains(&base));
         }
     }
     let mut rows: Vec<i64> = all.keys().copied().filter(|n| !stay.contains(n)).collect();
-    // those first that stand on others
+    // deltas before their bases
     rows.sort_unstable_by(|a, b| b.cmp(a));
-    let mut alone: Vec<i64> = alone.into_iter().collect();
-    alone.sort_unstable();
-    Dead { rows, alone }
+    let mut store_whole: Vec<i64> = store_whole.into_iter().collect();
+    store_whole.sort_unstable();
+    Unreferenced { rows, store_whole }
 }
 
-fn named(conn: &Connection) -> Result<HashSet<ContentId>> {
-    let mut named = HashSet::new();
+fn referenced(conn: &Connection) -> Result<HashSet<ContentId>> {
+    let mut referenced = HashSet::new();
     for sql in [
         "SELECT before_image FROM change WHERE before_image IS NOT NULL",
         "SELECT after_image FROM change WHERE after_image IS NOT NULL",
@@ -137,7 +141,7 @@ fn named(conn: &Connection) -> Result<HashSet<ContentId>> {
     ] {
         let mut select = conn.prepare_cached(sql)?;
         for image in select.query_map([], |r| r.get::<_, Image>(0))? {
-            named.extend(image?.content());
+            referenced.extend(image?.content());
         }
     }
     for sql in [
@@ -151,27 +155,31 @@ fn named(conn: &Connection) -> Result<HashSet<ContentId>> {
     ] {
         let mut select = conn.prepare_cached(sql)?;
         for content in select.query_map([], |r| r.get(0))? {
-            named.insert(content?);
+            referenced.insert(content?);
         }
     }
-    Ok(named)
+    Ok(referenced)
 }
 
-/// Removes some of them; how many are left.
-pub(super) fn remove(conn: &Connection, dir: &Path, dead: &mut Dead) -> Result<usize> {
-    // all of them at once: what they stand on goes next
-    for n in dead.alone.drain(..) {
+/// Deletes one batch. Returns the number of rows left.
+pub(super) fn remove(
+    conn: &Connection,
+    dir: &Path,
+    unreferenced: &mut Unreferenced,
+) -> Result<usize> {
+    // all of them first, since their bases are deleted next
+    for n in unreferenced.store_whole.drain(..) {
         crate::store::put_alone(conn, dir, n)?;
     }
-    let some = dead.rows.len().min(AT_ONCE);
+    let some = unreferenced.rows.len().min(BATCH_SIZE);
     let mut delete = conn.prepare_cached("DELETE FROM blob WHERE n = ?1")?;
-    for n in dead.rows.drain(..some) {
+    for n in unreferenced.rows.drain(..some) {
         delete.execute([n])?;
     }
-    Ok(dead.rows.len())
+    Ok(unreferenced.rows.len())
 }
 
-/// Packs of which less than half is named: what of them is, into a new one. None: there is no such pack.
+/// Rewrites one pack that is less than half referenced into a new pack. None: there is no such pack.
 pub(super) fn repacked(conn: &Connection, dir: &Path) -> Result<Option<Repacked>> {
     let mut live: HashMap<String, u64> = HashMap::new();
     let mut select = conn.prepare(
@@ -191,7 +199,7 @@ pub(super) fn repacked(conn: &Connection, dir: &Path) -> Result<Option<Repacked>
     Ok(None)
 }
 
-/// What is needed of the store, without room that is free to be filled again.
+/// Bytes that the store needs, without free space that it can reuse.
 pub(super) fn size(conn: &Connection) -> Result<u64> {
     let number = |name: &str| -> Result<u64> {
         let value: i64 = conn.query_row(&format!("PRAGMA {name}"), [], |r| r.get(0))?;
@@ -210,17 +218,17 @@ pub(super) fn size(conn: &Connection) -> Result<u64> {
 mod tests {
     use super::*;
 
-    fn stored(base: Option<i64>, size: u64, len: u64, named: bool) -> Stored {
+    fn stored(base: Option<i64>, size: u64, len: u64, referenced: bool) -> Stored {
         Stored {
             base,
             size,
             len,
-            named,
+            referenced,
         }
     }
 
     #[test]
-    fn what_others_are_stored_against_stays() {
+    fn a_delta_base_stays_while_its_deltas_stay() {
         let all = HashMap::from([
             (1, stored(None, 3000, 1000, false)),
             (2, stored(Some(1), 3000, 50, false)),
@@ -228,19 +236,25 @@ mod tests {
             (4, stored(Some(2), 3000, 50, false)),
             (5, stored(None, 10, 10, false)),
         ]);
-        let dead = choose(&all);
-        assert_eq!((dead.rows, dead.alone), (vec![5, 4], Vec::new()));
+        let unreferenced = select_rows(&all);
+        assert_eq!(
+            (unreferenced.rows, unreferenced.store_whole),
+            (vec![5, 4], Vec::new())
+        );
     }
 
     #[test]
-    fn a_heavy_one_goes_and_what_it_spared_stands_alone() {
+    fn a_costly_base_is_deleted_and_its_deltas_are_stored_whole() {
         let all = HashMap::from([
             (1, stored(None, 9_000_000, 3_000_000, false)),
             (2, stored(Some(1), 3000, 50, true)),
             (3, stored(Some(2), 3000, 50, true)),
         ]);
-        let dead = choose(&all);
-        // the third one leans on the second, which stays
-        assert_eq!((dead.rows, dead.alone), (vec![1], vec![2]));
+        let unreferenced = select_rows(&all);
+        // the third row is a delta of the second, which stays
+        assert_eq!(
+            (unreferenced.rows, unreferenced.store_whole),
+            (vec![1], vec![2])
+        );
     }
 }

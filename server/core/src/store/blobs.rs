@@ -1,5 +1,5 @@
-//! Contents by their BLAKE3 hash: compressed, against the previous version where that helps, inside the
-//! database for what one hook writes, in append-only pack files for bulk. Every read verifies the hash.
+//! Contents by BLAKE3 hash. Each is compressed, against its previous version if that helps. Contents that one hook
+//! writes are in the database; bulk contents are in append-only pack files. Every read verifies the hash.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -15,9 +15,8 @@ use crate::model::ContentId;
 use super::coding::{self, DELTA, MIN_DELTA, PIECES, RAW, ZSTD, compress, decompress, delta};
 use super::pieces;
 
-/// After so many versions a content starts a new chain. Version n of a chain is stored against version
-/// n with its lowest set bit cleared, so at most 8 contents are read to get one, and a delta spans
-/// few edits on average.
+/// Number of versions after which a content starts a new chain. Version n of a chain is stored against version n with
+/// its lowest set bit cleared. So at most 8 contents are read to get one, and a delta spans few edits on average.
 const CHAIN: i64 = 256;
 
 struct ContentRow {
@@ -25,7 +24,7 @@ struct ContentRow {
     size: usize,
     coding: i64,
     base: Option<i64>,
-    /// Which version of its chain it is.
+    /// Its version number in its chain.
     pos: i64,
     data: Option<Vec<u8>>,
     place: Option<(String, u64, usize)>,
@@ -65,15 +64,14 @@ pub(crate) fn has(conn: &Connection, id: &ContentId) -> Result<bool> {
         .exists([id])?)
 }
 
-/// The row number of a content, for columns that refer to it.
+/// Returns the row number of a content, for columns that refer to it.
 pub(crate) fn number(conn: &Connection, id: &ContentId) -> Result<i64> {
     Ok(conn
         .prepare_cached("SELECT n FROM blob WHERE hash = ?1")?
         .query_row([id], |r| r.get(0))?)
 }
 
-/// Stores a content inside the database, within the transaction of the caller.
-/// `base`: a content it probably resembles.
+/// Stores a content in the database, within the caller's transaction. `base` is a content that it probably resembles.
 pub(crate) fn put(
     conn: &Connection,
     dir: &Path,
@@ -90,7 +88,7 @@ pub(crate) fn put(
     put_piece(conn, dir, bytes, base)
 }
 
-/// The same in one piece.
+/// Stores a content in one piece.
 pub(super) fn put_piece(
     conn: &Connection,
     dir: &Path,
@@ -106,7 +104,7 @@ pub(super) fn put_piece(
         && let Some(previous) = row(conn, "hash", &base)?
         && previous.coding != PIECES
         && let Some((pos, row)) = next_in_chain(conn, previous)?
-        // a base that cannot be read costs the delta, never the content
+        // an unreadable base costs the delta, never the content
         && let Ok(prefix) = read(conn, dir, &row)
         && let Some(delta) = delta(bytes, &prefix)
     {
@@ -123,7 +121,7 @@ pub(super) fn put_piece(
     Ok(id)
 }
 
-/// The place of the version after `previous`, and the version to store it against.
+/// Returns the position of the version after `previous`, and the version to store it against.
 fn next_in_chain(conn: &Connection, previous: ContentRow) -> Result<Option<(i64, ContentRow)>> {
     let pos = previous.pos + 1;
     if pos >= CHAIN {
@@ -140,7 +138,7 @@ fn next_in_chain(conn: &Connection, previous: ContentRow) -> Result<Option<(i64,
     Ok(Some((pos, at)))
 }
 
-/// Stores a content by itself that was stored against another one.
+/// Stores a content by itself that was stored as a delta.
 pub(crate) fn put_alone(conn: &Connection, dir: &Path, n: i64) -> Result<()> {
     let Some(row) = row(conn, "n", &n)? else {
         return Ok(());
@@ -193,7 +191,7 @@ fn read(conn: &Connection, dir: &Path, row: &ContentRow) -> Result<Vec<u8>> {
     decode(dir, row, &base)
 }
 
-/// The pieces that a content was stored in. None: it is in one, or not there.
+/// Returns the pieces of a content. None: it is in one piece, or missing.
 pub(crate) fn pieces_of(conn: &Connection, id: &ContentId) -> Result<Option<Vec<ContentId>>> {
     let data: Option<Option<Vec<u8>>> = conn
         .prepare_cached("SELECT data FROM blob WHERE hash = ?1 AND coding = ?2")?
@@ -203,14 +201,14 @@ pub(crate) fn pieces_of(conn: &Connection, id: &ContentId) -> Result<Option<Vec<
     let named = data.as_deref().and_then(pieces::named);
     named.map(Some).ok_or_else(|| Error::Blob {
         hash: id.to_string(),
-        reason: "does not name its pieces".into(),
+        reason: "does not list its pieces".into(),
     })
 }
 
 fn join(conn: &Connection, dir: &Path, row: &ContentRow) -> Result<Vec<u8>> {
     let named = row.data.as_deref().and_then(pieces::named);
     let mut whole = Vec::new();
-    for piece in named.ok_or_else(|| broken(row, "does not name its pieces"))? {
+    for piece in named.ok_or_else(|| broken(row, "does not list its pieces"))? {
         let Some(piece) = self::row(conn, "hash", &piece)?.filter(|p| p.coding != PIECES) else {
             return Err(broken(row, "a piece of it is missing"));
         };
@@ -226,7 +224,7 @@ fn broken(row: &ContentRow, reason: &str) -> Error {
     }
 }
 
-/// The content that this one is stored against.
+/// Returns the content that this one is stored against.
 fn base_of(conn: &Connection, row: &ContentRow) -> Result<Option<ContentRow>> {
     if row.coding != DELTA {
         return Ok(None);
@@ -259,11 +257,11 @@ fn decode(dir: &Path, row: &ContentRow, base: &[u8]) -> Result<Vec<u8>> {
         ZSTD | DELTA => {
             decompress(data, base, row.size).map_err(|_| broken(row, "cannot be decompressed"))
         }
-        _ => Err(broken(row, "is coded in an unknown way")),
+        _ => Err(broken(row, "has an unknown encoding")),
     }
 }
 
-/// Reads contents of which many are versions of each other: what was decoded stays at hand, within bounds.
+/// Reader for contents of which many are versions of each other: caches decoded contents, within bounds.
 pub(crate) struct ContentReader<'a> {
     conn: &'a Connection,
     dir: &'a Path,
@@ -272,7 +270,7 @@ pub(crate) struct ContentReader<'a> {
 }
 
 impl<'a> ContentReader<'a> {
-    const MOST: usize = 32 << 20;
+    const MAX_HELD: usize = 32 << 20;
 
     pub(crate) fn new(conn: &'a Connection, dir: &'a Path) -> Self {
         Self {
@@ -310,7 +308,7 @@ impl<'a> ContentReader<'a> {
             None => Rc::default(),
         };
         let bytes: Rc<[u8]> = decode(self.dir, row, &base)?.into();
-        if self.held + bytes.len() > Self::MOST {
+        if self.held + bytes.len() > Self::MAX_HELD {
             self.decoded.clear();
             self.held = 0;
         }
@@ -324,10 +322,10 @@ pub(crate) fn packs(dir: &Path) -> PathBuf {
     dir.join("packs")
 }
 
-/// Another process may be writing a pack that is younger.
+/// Age below which another process may still be writing a pack.
 const ORPHAN_AGE: std::time::Duration = std::time::Duration::from_hours(1);
 
-/// The names of packs that nobody is writing any more.
+/// Returns the names of packs that nobody is writing any more.
 pub(crate) fn old_packs(dir: &Path) -> Vec<String> {
     std::fs::read_dir(packs(dir))
         .into_iter()
@@ -344,7 +342,7 @@ pub(crate) fn old_packs(dir: &Path) -> Vec<String> {
         .collect()
 }
 
-/// Removes those of these packs that no row names.
+/// Removes the packs of this list that no row names.
 pub(crate) fn remove_orphans(conn: &Connection, dir: &Path, old: Vec<String>) -> Result<()> {
     let mut select =
         conn.prepare("SELECT DISTINCT pack FROM blob WHERE data IS NULL AND pack IS NOT NULL")?;
@@ -357,8 +355,8 @@ pub(crate) fn remove_orphans(conn: &Connection, dir: &Path, old: Vec<String>) ->
     Ok(())
 }
 
-/// Writes many contents into one new pack file. The rows that name them are inserted after `seal`,
-/// so a pack without rows is only an orphan.
+/// Writes many contents into one new pack file. The rows that name them are inserted after `seal`, so a pack without
+/// rows is only an orphan.
 pub(crate) struct PackWriter {
     name: String,
     path: PathBuf,
@@ -427,16 +425,16 @@ impl PackWriter {
     }
 }
 
-/// What is named of a pack, in a new one.
+/// Copy of a pack that has only the contents that rows name.
 pub(crate) struct Repacked {
     old: String,
     name: String,
-    /// The content's row, and where it is now.
+    /// The content's row and its new position.
     places: Vec<(i64, u64)>,
 }
 
 impl Repacked {
-    /// Makes the new pack durable.
+    /// Writes the new pack and makes it durable.
     pub(crate) fn write(conn: &Connection, dir: &Path, old: &str) -> Result<Self> {
         let path = packs(dir).join(old);
         let mut from = File::open(&path).at("open", &path)?;
@@ -463,8 +461,8 @@ impl Repacked {
         })
     }
 
-    /// From here on it is read there.
-    pub(crate) fn take_over(&self, conn: &Connection) -> Result<()> {
+    /// Points the rows to the new pack.
+    pub(crate) fn update_rows(&self, conn: &Connection) -> Result<()> {
         let mut update =
             conn.prepare_cached("UPDATE blob SET pack = ?2, at = ?3 WHERE n = ?1 AND pack = ?4")?;
         for (n, at) in &self.places {
@@ -474,9 +472,8 @@ impl Repacked {
         Ok(())
     }
 
-    /// The old one goes as an orphan does, when it has not been touched for a while: somebody may be reading who has
-    /// seen the rows of before.
-    pub(crate) fn let_old_go(&self, dir: &Path) {
+    /// Leaves the old pack to be removed as an orphan once it is old enough. A reader may still use the old rows.
+    pub(crate) fn retire_old(&self, dir: &Path) {
         let path = packs(dir).join(&self.old);
         if let Ok(file) = File::options().append(true).open(path) {
             file.set_modified(std::time::SystemTime::now()).ok();
@@ -484,7 +481,7 @@ impl Repacked {
     }
 }
 
-/// A content ready to be written: made by any thread.
+/// An encoded content, ready to be written; made by any thread.
 pub(crate) struct Packed {
     pub id: ContentId,
     size: usize,
@@ -515,7 +512,7 @@ pub(crate) struct SealedPack {
 
 impl SealedPack {
     pub(crate) fn insert(&self, conn: &Connection) -> Result<()> {
-        // one that waited for hours to be named may have been taken for an orphan
+        // a pack that waited for hours may have been removed as an orphan
         std::fs::metadata(&self.path).at("find", &self.path)?;
         let mut insert = conn.prepare_cached(
             "INSERT OR IGNORE INTO blob (hash, size, coding, pack, at, len) VALUES (?1,?2,?3,?4,?5,?6)",

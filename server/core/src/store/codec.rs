@@ -1,4 +1,4 @@
-//! How images are written in the database: one tag byte, then the fields.
+//! Encoding of images in the database: one tag byte, then the fields.
 
 use gix_hash::ObjectId;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, Value, ValueRef};
@@ -76,7 +76,7 @@ fn stored_mode(mode: u32) -> [u8; 2] {
     u16::try_from(mode & 0o7777).unwrap_or(0o644).to_le_bytes()
 }
 
-/// Mode and size, and the name of the content.
+/// Splits the bytes into mode, size and content id.
 fn file(bytes: &[u8]) -> Option<(u32, u64, &[u8])> {
     let (mode, rest) = bytes.split_first_chunk()?;
     let (size, id) = rest.split_first_chunk()?;
@@ -192,7 +192,7 @@ pub(crate) fn json<T: serde::de::DeserializeOwned>(
     })
 }
 
-/// The two columns of a file's state.
+/// Returns the two columns of a file's state.
 pub(crate) fn state_columns(state: &FileVersion) -> (Option<&RelPath>, Option<&Image>) {
     (
         state.as_ref().map(|p| &p.path),

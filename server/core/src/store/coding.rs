@@ -1,4 +1,4 @@
-//! How a content is stored: as it is, compressed, or against another one. Pure.
+//! Encoding of contents: raw, compressed, or as a delta against another content. Pure.
 
 use std::cell::RefCell;
 
@@ -10,30 +10,30 @@ pub(super) const DELTA: i64 = 2;
 /// The hashes of its pieces.
 pub(super) const PIECES: i64 = 3;
 
-/// Below this a delta saves nothing worth the chain.
+/// Below this size a delta saves nothing worth the chain.
 pub(super) const MIN_DELTA: usize = 128;
 const LEVEL: i32 = 3;
 /// The first scan compresses everything at once: speed counts.
 const BULK_LEVEL: i32 = 1;
-/// So it does for one content from this size on, while others wait to write.
-const BULK: usize = 1 << 20;
-/// Against another version nearly everything is one long match, which the long-distance matcher finds wherever it is: a
-/// higher level only clears larger tables. Where not, a higher level is tried.
+/// From this size on speed also counts for one content, because others wait to write.
+const BULK_SIZE: usize = 1 << 20;
+/// For a delta nearly everything is one long match, which the long-distance matcher finds anywhere. A higher level
+/// only clears larger tables; it is tried when this level gives a large delta.
 const DELTA_LEVEL: i32 = 1;
-/// A delta of this part of its content is as good as it gets.
-const CLEARLY_LESS: usize = 16;
-/// What a dictionary of zstd's begins with.
+/// A delta of at most this fraction of its content is good enough.
+const GOOD_DELTA_FRACTION: usize = 16;
+/// Magic number of a zstd dictionary.
 const DICTIONARY: [u8; 4] = 0xEC30_A437_u32.to_le_bytes();
 
 thread_local! {
-    /// One compressor a thread: making one costs as much as compressing a small file.
+    /// One compressor per thread: making one costs as much as compressing a small file.
     static COMPRESSOR: RefCell<Option<zstd::bulk::Compressor<'static>>> =
         RefCell::new(zstd::bulk::Compressor::new(BULK_LEVEL).ok());
-    /// One decoder a thread: making one asks the processor what it can, which is slow in a virtual machine.
+    /// One decoder per thread: making one queries the processor's features, which is slow in a virtual machine.
     static DECODER: RefCell<Option<DCtx<'static>>> = RefCell::new(DCtx::try_create());
 }
 
-/// A content by itself, as one of many.
+/// Compresses one of many contents by itself.
 pub(super) fn in_bulk(bytes: Vec<u8>) -> (i64, Vec<u8>) {
     let compressed =
         COMPRESSOR.with_borrow_mut(|own| own.as_mut().and_then(|c| c.compress(&bytes).ok()));
@@ -43,9 +43,9 @@ pub(super) fn in_bulk(bytes: Vec<u8>) -> (i64, Vec<u8>) {
     }
 }
 
-/// A content by itself.
+/// Compresses a content by itself.
 pub(super) fn compress(bytes: &[u8]) -> (i64, Vec<u8>) {
-    let level = if bytes.len() < BULK {
+    let level = if bytes.len() < BULK_SIZE {
         LEVEL
     } else {
         BULK_LEVEL
@@ -56,13 +56,13 @@ pub(super) fn compress(bytes: &[u8]) -> (i64, Vec<u8>) {
     }
 }
 
-/// A content against another one, where that takes less than the content by itself.
+/// Compresses a content against another one, if that is smaller than the content by itself.
 pub(super) fn delta(bytes: &[u8], prefix: &[u8]) -> Option<Vec<u8>> {
     let quick = compress_against(bytes, prefix, DELTA_LEVEL).ok()?;
-    if quick.len() <= (bytes.len() / CLEARLY_LESS).max(MIN_DELTA / 2) {
+    if quick.len() <= (bytes.len() / GOOD_DELTA_FRACTION).max(MIN_DELTA / 2) {
         return Some(quick);
     }
-    // much is different, a little everywhere: short matches count, too
+    // many small differences: short matches count, too
     let thorough = compress_against(bytes, prefix, LEVEL).ok()?;
     let best = [quick, thorough].into_iter().min_by_key(Vec::len)?;
     let (_, alone) = compress(bytes);
@@ -88,11 +88,11 @@ fn window_log(len: usize) -> u32 {
     (usize::BITS - len.max(1024).leading_zeros() + 1).min(30)
 }
 
-/// In one go, straight to where it is wanted. More than `size` does not fit, which is proof enough of damage.
+/// Decompresses in one call into a buffer of `size`. More data than that does not fit, which proves damage.
 pub(super) fn decompress(data: &[u8], prefix: &[u8], size: usize) -> std::io::Result<Vec<u8>> {
     let mut out = Vec::with_capacity(size);
     if prefix.starts_with(&DICTIONARY) {
-        // it is a content here, and must not be read as a dictionary
+        // here it is a content, and must not be read as a dictionary
         let mut context = DCtx::try_create().ok_or(std::io::ErrorKind::OutOfMemory)?;
         context.ref_prefix(prefix).map_err(failed)?;
         context.decompress(&mut out, data).map_err(failed)?;
@@ -126,7 +126,7 @@ mod tests {
         (0..count).flat_map(|n| line(n).into_bytes()).collect()
     }
 
-    /// Lines of words, as many programs have.
+    /// Lines of words, as in many programs.
     fn words() -> Vec<String> {
         let words = "alpha beta gamma delta width height offset buffer handle return struct index value length total";
         let words: Vec<&str> = words.split(' ').collect();
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_of_a_dictionary_of_zstds_is_a_content_like_others() {
+    fn a_zstd_dictionary_is_stored_like_any_content() {
         let before = [&DICTIONARY[..], &numbers(500)].concat();
         let after = [&before[..], b"more\n"].concat();
         let delta = delta(&after, &before).expect("a delta");

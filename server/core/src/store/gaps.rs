@@ -1,5 +1,5 @@
-//! `gaps.log`: what a hook could not record because the store could not be opened or written. A line
-//! each, imported into the history at the next chance, so that no gap is silent.
+//! `gaps.log`: events that a hook could not record because the store could not be opened or written. One line per gap;
+//! imported into the history at the next chance, so that no gap is silent.
 
 use std::collections::BTreeMap;
 use std::io::{Seek, SeekFrom, Write};
@@ -16,33 +16,33 @@ fn log(dir: &Path) -> PathBuf {
     dir.join("gaps.log")
 }
 
-/// Space for some gaps on a disk that is full by then.
-fn spare(dir: &Path) -> PathBuf {
+/// Reserved space for gaps on a full disk.
+fn reserve_path(dir: &Path) -> PathBuf {
     dir.join("spare.gaps")
 }
 
-const SPARE: usize = 4096;
+const RESERVE_SIZE: usize = 4096;
 
-/// Held while a gap is written or the gaps are moved aside: nobody writes to a file that is being taken.
-/// Where it does not come in time, or at all, a gap is written without it.
-fn alone(dir: &Path) -> Option<super::Lock> {
+/// Locks the gap files while a gap is written or the gaps are moved aside. Nobody then writes to a file that is being
+/// taken. If the lock is not available in time, a gap is written anyway.
+fn lock(dir: &Path) -> Option<super::Lock> {
     super::lock(&dir.join("gap.lock"), true, Duration::from_millis(500)).ok()?
 }
 
-/// Sets that space aside, for when the disk is full.
+/// Creates the reserve, for use when the disk is full.
 pub(crate) fn reserve(dir: &Path) {
-    let path = spare(dir);
+    let path = reserve_path(dir);
     private_file(&path)
         .create_new(true)
         .write(true)
         .open(&path)
-        .and_then(|mut f| f.write_all(&[b'\n'; SPARE]))
+        .and_then(|mut f| f.write_all(&[b'\n'; RESERVE_SIZE]))
         .ok();
 }
 
-/// What of the reserve is in use.
+/// Returns the used part of the reserve.
 fn reserved(dir: &Path) -> Vec<u8> {
-    let mut bytes = std::fs::read(spare(dir)).unwrap_or_default();
+    let mut bytes = std::fs::read(reserve_path(dir)).unwrap_or_default();
     let used = bytes
         .iter()
         .rposition(|b| *b != b'\n')
@@ -51,11 +51,11 @@ fn reserved(dir: &Path) -> Vec<u8> {
     bytes
 }
 
-/// Writes over this part of the reserve. `false`: there is none, or not so much.
+/// Overwrites this part of the reserve. `false`: there is no reserve or not enough of it.
 fn fill_reserve(dir: &Path, at: usize, bytes: &[u8]) -> bool {
-    let fits = at + bytes.len() <= SPARE;
+    let fits = at + bytes.len() <= RESERVE_SIZE;
     let write = || -> std::io::Result<()> {
-        let path = spare(dir);
+        let path = reserve_path(dir);
         let mut file = private_file(&path).write(true).open(&path)?;
         file.seek(SeekFrom::Start(at as u64))?;
         file.write_all(bytes)
@@ -63,12 +63,12 @@ fn fill_reserve(dir: &Path, at: usize, bytes: &[u8]) -> bool {
     fits && write().is_ok()
 }
 
-/// Appends a gap. `false` where even that is not possible (the caller still has stderr).
+/// Appends a gap. `false` if even that is impossible (the caller still has stderr).
 pub(crate) fn append(dir: &Path, what: &str) -> bool {
     let line = format!("{} {}\n", super::now(), what.replace(['\n', '\r'], " "));
-    let there = super::make_private_dir(dir).is_ok();
-    let _alone = alone(dir);
-    let logged = there
+    let exists = super::make_private_dir(dir).is_ok();
+    let _lock = lock(dir);
+    let logged = exists
         && private_file(dir)
             .create(true)
             .append(true)
@@ -78,8 +78,8 @@ pub(crate) fn append(dir: &Path, what: &str) -> bool {
     logged || fill_reserve(dir, reserved(dir).len(), line.as_bytes())
 }
 
-/// Files set aside by `take`, oldest first.
-fn aside(dir: &Path) -> Vec<PathBuf> {
+/// Returns the files moved aside by `take`, oldest first.
+fn moved_aside(dir: &Path) -> Vec<PathBuf> {
     let mut found: Vec<PathBuf> = std::fs::read_dir(dir)
         .into_iter()
         .flatten()
@@ -106,7 +106,7 @@ fn read(path: &Path) -> Vec<String> {
     lines(&std::fs::read(path).unwrap_or_default())
 }
 
-/// Which part of a source was taken into the history already.
+/// Part of a source that is already in the history.
 #[derive(serde::Serialize, serde::Deserialize)]
 struct Part {
     len: usize,
@@ -121,7 +121,7 @@ impl Part {
         }
     }
 
-    /// What of a source is new.
+    /// Returns the new part of a source.
     fn rest<'a>(&self, bytes: &'a [u8]) -> &'a [u8] {
         match bytes.split_at_checked(self.len) {
             Some((old, new)) if Self::of(old).hash == self.hash => new,
@@ -130,27 +130,26 @@ impl Part {
     }
 }
 
-const TAKEN: &str = "gaps taken";
+const TAKEN_KEY: &str = "gaps taken";
 
-/// Reads the gaps, for who holds the store's only write transaction. The log is moved aside first, so
-/// that a gap written meanwhile is in one or the other; `done`, after the commit, removes what was read.
-/// Where that never comes, since the process died, the transaction's note of what it took keeps the next
-/// one from taking it twice.
+/// Reads the gaps within the store's write transaction. The log is moved aside first, so that a concurrent gap is in
+/// one file or the other. After the commit, `done` removes what was read. If the process dies before that, the
+/// transaction's note keeps the next one from taking a gap twice.
 pub(crate) fn take(conn: &Connection, dir: &Path) -> Result<Option<TakenGaps>> {
-    if !log(dir).exists() && aside(dir).is_empty() && reserved(dir).is_empty() {
+    if !log(dir).exists() && moved_aside(dir).is_empty() && reserved(dir).is_empty() {
         return Ok(None);
     }
-    let _alone = alone(dir);
+    let _lock = lock(dir);
     let from = log(dir);
     if from.exists() {
         let name = format!("gaps.{}.{}", super::now(), std::process::id());
         std::fs::rename(&from, dir.join(name)).ok();
     }
-    let files = aside(dir);
+    let files = moved_aside(dir);
     let reserved = reserved(dir);
     let noted: Option<String> = conn
         .prepare_cached("SELECT value FROM meta WHERE key = ?1")?
-        .query_row([TAKEN], |r| r.get(0))
+        .query_row([TAKEN_KEY], |r| r.get(0))
         .optional()?;
     let noted: BTreeMap<String, Part> = noted
         .and_then(|text| serde_json::from_str(&text).ok())
@@ -166,9 +165,9 @@ pub(crate) fn take(conn: &Connection, dir: &Path) -> Result<Option<TakenGaps>> {
     for path in &files {
         source(path, &std::fs::read(path).unwrap_or_default());
     }
-    source(&spare(dir), &reserved);
+    source(&reserve_path(dir), &reserved);
     conn.prepare_cached("INSERT OR REPLACE INTO meta (key, value) VALUES (?1, ?2)")?
-        .execute((TAKEN, serde_json::to_string(&taken).unwrap_or_default()))?;
+        .execute((TAKEN_KEY, serde_json::to_string(&taken).unwrap_or_default()))?;
     Ok(Some(TakenGaps {
         gaps,
         files,
@@ -176,9 +175,9 @@ pub(crate) fn take(conn: &Connection, dir: &Path) -> Result<Option<TakenGaps>> {
     }))
 }
 
-/// What waits to be taken up.
+/// Returns the gaps that are not in the history yet.
 pub(crate) fn peek(dir: &Path) -> Vec<String> {
-    let mut files = aside(dir);
+    let mut files = moved_aside(dir);
     files.push(log(dir));
     let mut gaps: Vec<String> = files.iter().flat_map(|path| read(path)).collect();
     gaps.extend(lines(&reserved(dir)));
@@ -188,7 +187,7 @@ pub(crate) fn peek(dir: &Path) -> Vec<String> {
 pub(crate) struct TakenGaps {
     pub gaps: Vec<String>,
     files: Vec<PathBuf>,
-    /// The store's directory, and how much of its reserve this is.
+    /// The store's directory, and the used size of its reserve.
     reserved: (PathBuf, usize),
 }
 
@@ -198,9 +197,9 @@ impl TakenGaps {
             std::fs::remove_file(file).ok();
         }
         let (dir, len) = self.reserved;
-        let _alone = alone(&dir);
+        let _lock = lock(&dir);
         if len > 0 {
-            fill_reserve(&dir, 0, &vec![b'\n'; len.min(SPARE)]);
+            fill_reserve(&dir, 0, &vec![b'\n'; len.min(RESERVE_SIZE)]);
         }
     }
 }
@@ -223,7 +222,7 @@ mod tests {
         gaps
     }
 
-    /// S4-055: a process that dies between the commit and the removal makes no gap twice.
+    /// S4-055: a process that dies between the commit and the removal does not import a gap twice.
     #[test]
     fn a_gap_is_taken_once() {
         let dir = tempfile::tempdir().expect("a directory");

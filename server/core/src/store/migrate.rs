@@ -1,4 +1,4 @@
-//! The schema's versions: numbered, only appended, never edited.
+//! Schema migrations: numbered, only appended, never edited.
 
 use std::path::Path;
 
@@ -24,11 +24,12 @@ const STEPS: [&str; 13] = [
     include_str!("schema/013.sql"),
 ];
 
-/// Brings the database to this version's schema; refuses a newer one and what is none of ours.
+/// Migrates the database to this version's schema; refuses a newer schema and a database that is not a Backstitch
+/// store.
 pub(crate) fn run(conn: &Connection, path: &Path) -> Result<()> {
     let known = i64::try_from(STEPS.len()).unwrap_or(i64::MAX);
     let facts = |conn: &Connection| -> rusqlite::Result<(i64, i64)> {
-        // in this order: both are written at once, maybe just now, and an id is there with any version
+        // in this order: both may be written right now in one transaction, and a version implies an id
         let version = conn.query_row("PRAGMA user_version", [], |r| r.get(0))?;
         let application = conn.query_row("PRAGMA application_id", [], |r| r.get(0))?;
         Ok((application, version))
@@ -61,9 +62,9 @@ pub(crate) fn run(conn: &Connection, path: &Path) -> Result<()> {
     if check(facts(conn).map_err(damaged)?)? == known {
         return Ok(());
     }
-    // two that switch to WAL at once lock each other out, and no busy timeout helps
+    // two processes that switch to WAL at once lock each other out, and no busy timeout helps
     let dir = path.parent().unwrap_or(Path::new("."));
-    let _lock = super::lock(&dir.join("migrate.lock"), true, super::busy())?;
+    let _lock = super::lock(&dir.join("migrate.lock"), true, super::busy_timeout())?;
     if check(facts(conn).map_err(damaged)?)? == known {
         return Ok(());
     }
@@ -95,7 +96,7 @@ pub(crate) fn run(conn: &Connection, path: &Path) -> Result<()> {
     }
 }
 
-/// Whether a file system of this type (`f_type`) is reached over a network or by a program.
+/// True if a file system of this type (`f_type`) is on a network or is served by a program.
 #[cfg(target_os = "linux")]
 fn is_remote(kind: i64) -> bool {
     // from statfs(2): NFS, SMB, SMB2, CIFS, 9p, FUSE, Ceph, AFS, Coda, NCP
@@ -114,8 +115,7 @@ fn is_remote(kind: i64) -> bool {
     REMOTE.contains(&(kind & 0xFFFF_FFFF))
 }
 
-/// Whether processes on this file system can share memory, as the WAL needs: not over a network, 9p or
-/// FUSE.
+/// True if processes on this file system can share memory, as the WAL needs: not on a network, 9p or FUSE.
 pub(crate) fn shares_memory(path: &Path) -> bool {
     #[cfg(target_os = "linux")]
     {
@@ -133,7 +133,7 @@ pub(crate) fn shares_memory(path: &Path) -> bool {
     }
 }
 
-/// An empty store that is nowhere.
+/// Returns an empty in-memory store.
 #[cfg(any(test, fuzzing))]
 pub(crate) fn in_memory() -> Connection {
     let conn = Connection::open_in_memory().expect("a database");
@@ -147,9 +147,9 @@ pub(crate) fn in_memory() -> Connection {
 mod tests {
     use super::*;
 
-    /// A store that an earlier version made is brought up to date, and keeps what it holds.
+    /// A store of an earlier version is migrated and keeps its data.
     #[test]
-    fn an_older_store_is_brought_up_to_date() {
+    fn an_older_store_is_migrated() {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("store.db");
         {
@@ -177,10 +177,10 @@ mod tests {
         assert_eq!((native.as_str(), root), ("s", 1));
     }
 
-    /// The kernel gives some of the numbers with their sign.
+    /// The kernel reports some of the numbers with a sign.
     #[cfg(target_os = "linux")]
     #[test]
-    fn file_systems_over_a_network_are_known() {
+    fn remote_file_systems_are_known() {
         for (name, kind) in [
             ("nfs", 0x6969),
             ("cifs", 0xFF53_4D42),

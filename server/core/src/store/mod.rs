@@ -1,5 +1,5 @@
-//! The store: one SQLite database per workspace, its pack files, its locks and its bell. Owns how
-//! things become durable; what they mean is the history's.
+//! The store: one SQLite database per workspace, its pack files, its locks and its bell file. Owns durability; the
+//! history owns the meaning of the data.
 
 mod blobs;
 mod codec;
@@ -27,40 +27,43 @@ pub(crate) use pieces::{LARGE, named as pieces, put_stream, read};
 
 use crate::error::{Context, Error, Result};
 
-/// A WAL above this is moved into the database. Whoever opens the store while nobody else has it open
-/// reads all of the WAL, so that every hook pays for its length: a page takes about 2 µs.
+/// A WAL larger than this many bytes is moved into the database. The first connection reads the whole WAL, so every
+/// hook pays for its length: about 2 µs per page.
 const WAL_LIMIT: u64 = 1 << 20;
-/// A database of so many bytes is copied while a hook waits.
-const QUICK_TO_COPY: i64 = 256 << 20;
+/// A database of at most this many bytes is copied quickly enough while a hook waits.
+const QUICK_COPY_LIMIT: i64 = 256 << 20;
 pub(crate) const BELL: &str = "bell";
-const BUSY: Duration = Duration::from_secs(20);
-/// A hook rather leaves a gap than hold its agent up.
-const BUSY_HOOK: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(20);
+/// Busy timeout in a hook, which prefers a gap to delaying its agent.
+const BUSY_TIMEOUT_HOOK: Duration = Duration::from_secs(5);
 
-/// Whether this process is a hook.
+/// True if this process is a hook.
 static HOOK: AtomicBool = AtomicBool::new(false);
 
-/// Between portions of a large content others get to write.
-const BETWEEN: Duration = Duration::from_millis(3);
-/// After so many of them the WAL is moved into the database.
-const PORTIONS: u32 = 16;
+/// Pause between portions of a large content, so that others can write.
+const PORTION_PAUSE: Duration = Duration::from_millis(3);
+/// Portions after which the WAL is moved into the database.
+const PORTIONS_PER_WAL_CHECKPOINT: u32 = 16;
 
-/// How long to wait for another writer.
-fn busy() -> Duration {
+/// Returns how long to wait for another writer.
+fn busy_timeout() -> Duration {
     if HOOK.load(Ordering::Relaxed) {
-        BUSY_HOOK
+        BUSY_TIMEOUT_HOOK
     } else {
-        BUSY
+        BUSY_TIMEOUT
     }
 }
 
-/// Waits for another writer in short steps: SQLite's own wait grows to 100 ms a time, and among many
-/// writers who looks seldom goes away empty-handed.
-fn patience(limit: Duration, none: &Arc<AtomicBool>) -> impl FnMut(i32) -> bool + Send + 'static {
+/// Busy handler that waits in steps of 1 ms. SQLite's own handler waits up to 100 ms a time, and among many writers
+/// such a slow waiter never gets the lock.
+fn busy_handler(
+    limit: Duration,
+    no_wait: &Arc<AtomicBool>,
+) -> impl FnMut(i32) -> bool + Send + 'static {
     let mut since = Instant::now();
-    let none = Arc::clone(none);
+    let no_wait = Arc::clone(no_wait);
     move |tries| {
-        if none.load(Ordering::Relaxed) {
+        if no_wait.load(Ordering::Relaxed) {
             return false;
         }
         if tries == 0 {
@@ -84,20 +87,20 @@ impl crate::Engine {
 pub(crate) struct Store {
     pub conn: Connection,
     pub dir: PathBuf,
-    /// Not to wait for other writers just now.
-    hasty: Arc<AtomicBool>,
+    /// Set while this connection must not wait for other writers.
+    no_wait: Arc<AtomicBool>,
 }
 
-/// What a commit must survive.
+/// Failure that a commit must survive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Durable {
     /// The death of the process.
     Process,
-    /// The loss of power too: before-images, journals.
+    /// A power loss, too: for before-images and journals.
     Power,
 }
 
-/// The number of the newest checkpoint.
+/// Returns the number of the newest checkpoint.
 pub(crate) fn newest(conn: &Connection) -> Result<i64> {
     Ok(conn
         .prepare_cached("SELECT COALESCE(MAX(id), 0) FROM node")?
@@ -105,7 +108,7 @@ pub(crate) fn newest(conn: &Connection) -> Result<i64> {
 }
 
 impl Store {
-    /// Whether a store was ever made in `dir`.
+    /// True if a store was ever made in `dir`.
     pub(crate) fn exists(dir: &Path) -> Result<bool> {
         let there = |name: &str| {
             let path = dir.join(name);
@@ -114,12 +117,12 @@ impl Store {
         Ok(there("store.db")? || there(BELL)?)
     }
 
-    /// Opens the store in `dir`, which is made where it is missing.
+    /// Opens the store in `dir`; makes it if it is missing.
     pub(crate) fn open(dir: &Path) -> Result<Self> {
         make_private_dir(dir)?;
         let path = dir.join("store.db");
         match std::fs::metadata(&path) {
-            // a commit rings the bell, and none leaves an empty file
+            // a commit writes the bell file, and no commit leaves an empty database
             Ok(m) if m.len() == 0 && dir.join(BELL).exists() => {
                 return Err(Error::Damaged {
                     path,
@@ -150,22 +153,22 @@ impl Store {
                 | OpenFlags::SQLITE_OPEN_CREATE
                 | OpenFlags::SQLITE_OPEN_NO_MUTEX,
         )?;
-        let hasty = Arc::new(AtomicBool::new(false));
-        conn.busy_handler(Some(patience(busy(), &hasty)))?;
+        let no_wait = Arc::new(AtomicBool::new(false));
+        conn.busy_handler(Some(busy_handler(busy_timeout(), &no_wait)))?;
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-        // else a kept statement is planned anew whenever a value is bound that a partial index might depend on
+        // otherwise a cached statement is planned again whenever a bound value might matter to a partial index
         conn.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         conn.set_prepared_statement_cache_capacity(128);
         migrate::run(&conn, &path)?;
         if !had_wal {
-            // the log is there now; SQLite is built not to do that at every first write of a process
+            // the WAL exists now; SQLite is built not to sync the directory at every first write of a process
             sync_dir(dir);
         }
         conn.execute_batch("PRAGMA foreign_keys=ON; PRAGMA cell_size_check=ON; PRAGMA wal_autocheckpoint=0; PRAGMA journal_size_limit=4194304;")?;
         Ok(Self {
             conn,
             dir: dir.to_path_buf(),
-            hasty,
+            no_wait,
         })
     }
 
@@ -186,8 +189,8 @@ impl Store {
         Ok(())
     }
 
-    /// Everything read while this is held is of one moment, and takes its locks once. None: such a one, or
-    /// a write, is under way already.
+    /// Starts a read transaction: all reads are from one moment and take their locks once. None: a transaction is
+    /// already open.
     pub(crate) fn reading(&self) -> Result<Option<rusqlite::Transaction<'_>>> {
         let free = self.conn.is_autocommit();
         Ok(free
@@ -195,17 +198,17 @@ impl Store {
             .transpose()?)
     }
 
-    /// Runs `f` in one transaction that sees no other writer; rings the bell when it is done.
+    /// Runs `f` in one exclusive write transaction and rings the bell after the commit.
     pub(crate) fn write<T>(
         &self,
         durable: Durable,
         f: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<T> {
-        self.write_telling(durable, |conn| Ok((f(conn)?, true)))
+        self.write_notifying(durable, |conn| Ok((f(conn)?, true)))
     }
 
-    /// The same, and `f` says whether there is news at all: who asks because the bell rang is not to ring it again.
-    pub(crate) fn write_telling<T>(
+    /// As `write`, but `f` returns true if there is news. A reader woken by the bell must not ring it again.
+    pub(crate) fn write_notifying<T>(
         &self,
         durable: Durable,
         f: impl FnOnce(&Connection) -> Result<(T, bool)>,
@@ -225,7 +228,7 @@ impl Store {
         let (value, is_news) = f(&tx)?;
         let left = newest(&tx)?;
         if left < there {
-            // gone because somebody wanted that
+            // removed on purpose
             self.write_bell(left);
         }
         crate::fault::point("before commit");
@@ -237,42 +240,42 @@ impl Store {
         Ok(value)
     }
 
-    /// Writes what can be worked out again: no news to anybody. It waits for other writers only if it must.
+    /// Writes derived data and does not ring the bell. Waits for other writers only if `must`.
     pub(crate) fn note<T>(
         &self,
         must: bool,
         f: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<T> {
         self.conn.execute_batch("PRAGMA synchronous=NORMAL")?;
-        self.hasty.store(!must, Ordering::Relaxed);
+        self.no_wait.store(!must, Ordering::Relaxed);
         let begun =
             rusqlite::Transaction::new_unchecked(&self.conn, TransactionBehavior::Immediate);
-        self.hasty.store(false, Ordering::Relaxed);
+        self.no_wait.store(false, Ordering::Relaxed);
         let tx = begun?;
         let value = f(&tx)?;
         tx.commit()?;
         Ok(value)
     }
 
-    /// Waits until those who write by now have committed.
+    /// Waits until the current writers have committed.
     pub(crate) fn after_writers(&self) -> Result<()> {
         self.note(true, |_| Ok(()))
     }
 
-    /// Tells watchers that there is news. Losing one ring is harmless: they look from time to time.
+    /// Rings the bell to tell watchers that there is news. A lost ring is harmless, because they also poll.
     fn ring(&self) {
         self.write_bell(newest(&self.conn).unwrap_or(0));
     }
 
-    /// What is not there any more although it was: where the database's log was damaged, or power was cut, SQLite goes on
-    /// with what was before.
+    /// Describes checkpoints that existed and are lost. After damage to the WAL or a power loss, SQLite continues
+    /// with the older state.
     pub(crate) fn lost(&self) -> Result<Option<String>> {
         let bell = std::fs::read_to_string(self.bell()).unwrap_or_default();
         let number = bell.split_whitespace().nth(2);
         let Some(rung) = number.and_then(|number| number.parse::<i64>().ok()) else {
             return Ok(None);
         };
-        // read second: what was rung for is there
+        // read after the bell: every checkpoint that it announced was committed before
         let there = newest(&self.conn)?;
         let first = there + 1;
         let which = match rung - there {
@@ -281,12 +284,12 @@ impl Store {
             _ => format!("c{first} to c{rung} are"),
         };
         Ok(Some(format!(
-            "{which} lost: the newest part of the store's database was damaged, or its power was cut"
+            "{which} lost: the newest part of the store's database was damaged, or the power failed"
         )))
     }
 
     fn write_bell(&self, newest: i64) {
-        // always of one length, over what is there: what is cut off and written anew gets new blocks each time
+        // always the same length, written in place: truncating and rewriting would allocate new blocks each time
         let stamp = format!("{:<20} {:<10} {newest:<12}\n", now(), std::process::id());
         let path = self.bell();
         private_file(&path)
@@ -298,7 +301,7 @@ impl Store {
             .ok();
     }
 
-    /// The file that `ring` writes.
+    /// Returns the path of the bell file, which `ring` writes.
     pub(crate) fn bell(&self) -> PathBuf {
         self.dir.join(BELL)
     }
@@ -307,64 +310,64 @@ impl Store {
     pub(crate) fn tidy(&self) {
         let wal = self.dir.join("store.db-wal");
         if std::fs::metadata(&wal).is_ok_and(|m| m.len() > WAL_LIMIT) {
-            self.hasty.store(true, Ordering::Relaxed);
-            // not PASSIVE: that a WAL has been moved is forgotten with the last connection, and the next
-            // writer would go on at its end
+            self.no_wait.store(true, Ordering::Relaxed);
+            // not PASSIVE: the state of a moved WAL is forgotten with the last connection, and the next writer would
+            // append at its end
             self.conn
                 .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
                 .ok();
-            self.hasty.store(false, Ordering::Relaxed);
+            self.no_wait.store(false, Ordering::Relaxed);
         }
     }
 
-    /// After everything was removed: gives the space back, as far as nobody else looks at it.
+    /// Frees the disk space after everything was removed, unless another process is reading.
     pub(crate) fn shrink(&mut self) {
         std::fs::remove_dir_all(blobs::packs(&self.dir)).ok();
         crate::worktree::dir_cache::remove(&self.dir);
-        self.hasty.store(true, Ordering::Relaxed);
+        self.no_wait.store(true, Ordering::Relaxed);
         self.conn.execute_batch("VACUUM").ok();
         self.conn
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
             .ok();
-        self.hasty.store(false, Ordering::Relaxed);
+        self.no_wait.store(false, Ordering::Relaxed);
     }
 
-    /// After much was removed: gives the space back where that takes nobody long or is most of it, and nobody else is at
-    /// it. What stays is filled again.
-    pub(crate) fn give_back(&mut self) {
+    /// Frees disk space after much was removed. Done only if copying the database is quick or most of it is free, and
+    /// no other process uses it. Remaining free pages are reused.
+    pub(crate) fn reclaim_space(&mut self) {
         let number = |name: &str| -> i64 {
             let sql = format!("PRAGMA {name}");
             let read = self.conn.query_row(&sql, [], |r| r.get(0));
             read.unwrap_or(0)
         };
         let (pages, free) = (number("page_count"), number("freelist_count"));
-        let is_quick = (pages - free) * number("page_size") < QUICK_TO_COPY;
+        let is_quick = (pages - free) * number("page_size") < QUICK_COPY_LIMIT;
         if free > pages / 2 || is_quick && free > pages / 4 {
-            self.hasty.store(true, Ordering::Relaxed);
+            self.no_wait.store(true, Ordering::Relaxed);
             self.conn.execute_batch("VACUUM").ok();
-            self.hasty.store(false, Ordering::Relaxed);
+            self.no_wait.store(false, Ordering::Relaxed);
         }
         self.tidy();
     }
 
-    /// The lock of who removes what is old. None: another does.
+    /// Takes the lock for removing old data. None: another process has it.
     pub(crate) fn gc_lock(&self) -> Result<Option<Lock>> {
         lock(&self.dir.join("gc.lock"), true, Duration::ZERO)
     }
 
-    /// The lock of who scans the whole tree. None: another does.
+    /// Takes the lock for full scans. None: another process has it.
     pub(crate) fn scan_lock(&self) -> Result<Option<Lock>> {
         lock(&self.dir.join("scan.lock"), true, Duration::ZERO)
     }
 
-    /// Removes packs that no row names: what a process wrote that died before it could say so.
+    /// Removes packs that no row names: their writer died before it could insert the rows.
     pub(crate) fn remove_orphans(&mut self) -> Result<()> {
         let old = blobs::old_packs(&self.dir);
         if old.is_empty() {
             return Ok(());
         }
         let dir = self.dir.clone();
-        // within a transaction: nobody can name a pack meanwhile
+        // within a transaction, so that nobody can name a pack meanwhile
         self.conn.execute_batch("BEGIN IMMEDIATE")?;
         let removed = blobs::remove_orphans(&self.conn, &dir, old);
         self.conn.execute_batch("COMMIT")?;
@@ -375,7 +378,7 @@ impl Store {
         get(&self.conn, &self.dir, id)
     }
 
-    /// Reads a content, a large one piece by piece. Only where it ends well was it what was asked for.
+    /// Reads a content, a large one piece by piece. The bytes are verified only if it returns Ok.
     pub(crate) fn read(
         &self,
         id: &crate::model::ContentId,
@@ -384,8 +387,8 @@ impl Store {
         read(&self.conn, &self.dir, id, take)
     }
 
-    /// Stores a large content before the transaction that names it: others write between its pieces. None: they removed
-    /// some of them.
+    /// Stores a large content before the transaction that names it, so that others can write between its pieces.
+    /// None: others have removed some of the pieces.
     pub(crate) fn put_ahead(
         &self,
         from: impl std::io::Read,
@@ -395,10 +398,10 @@ impl Store {
         let mut portions = 0;
         while self.note(true, |conn| cutter.put_some(conn, &self.dir))? {
             crate::fault::point("pieces stored");
-            // who waits to write looks every millisecond whether it can
-            std::thread::sleep(BETWEEN);
+            // a waiting writer retries every millisecond
+            std::thread::sleep(PORTION_PAUSE);
             portions += 1;
-            if portions % PORTIONS == 0 {
+            if portions % PORTIONS_PER_WAL_CHECKPOINT == 0 {
                 self.tidy();
             }
         }
@@ -408,8 +411,7 @@ impl Store {
     /// Takes the lock between captures (shared) and restores (exclusive). None: not within `wait`.
     pub(crate) fn restore_lock(&self, exclusive: bool, wait: Duration) -> Result<Option<Lock>> {
         let until = Instant::now() + wait;
-        // a restore that waits keeps the gate shut: captures that follow each other without a pause would
-        // never let it in
+        // a waiting restore keeps the gate shut: otherwise continuous captures would never let it in
         let Some(gate) = lock(&self.dir.join("restore.gate"), exclusive, wait)? else {
             return Ok(None);
         };
@@ -422,7 +424,7 @@ impl Store {
     }
 }
 
-/// Takes a lock of the operating system on this file. None: not within `wait`.
+/// Takes an operating system lock on this file. None: not within `wait`.
 pub(crate) fn lock(path: &Path, exclusive: bool, wait: Duration) -> Result<Option<Lock>> {
     let file = private_file(path)
         .create(true)
@@ -433,7 +435,7 @@ pub(crate) fn lock(path: &Path, exclusive: bool, wait: Duration) -> Result<Optio
     lock_file(file, path, exclusive, wait)
 }
 
-/// The same on a file that somebody made. None: not within `wait`, or it is gone.
+/// As `lock`, on an existing file. None: not within `wait`, or the file is gone.
 pub(crate) fn lock_existing(path: &Path, wait: Duration) -> Result<Option<Lock>> {
     match private_file(path).read(true).write(true).open(path) {
         Ok(file) => lock_file(file, path, true, wait),
@@ -468,7 +470,7 @@ fn lock_file(file: File, path: &Path, exclusive: bool, wait: Duration) -> Result
     }
 }
 
-/// Held until dropped; the kernel frees it when the process dies.
+/// A lock that is held until dropped; the kernel frees it when the process dies.
 #[derive(Debug)]
 pub(crate) struct Lock {
     file: File,
@@ -476,13 +478,13 @@ pub(crate) struct Lock {
     gate: Option<File>,
 }
 
-/// Makes durable which names a directory holds.
+/// Makes the entries of a directory durable.
 fn sync_dir(dir: &Path) {
-    // some file systems cannot sync directories; there is nothing better to do there
+    // some file systems cannot sync directories; nothing better can be done there
     File::open(dir).and_then(|dir| dir.sync_all()).ok();
 }
 
-/// Microseconds since 1970.
+/// Returns microseconds since 1970.
 pub(crate) fn now() -> i64 {
     std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)
@@ -500,7 +502,7 @@ pub(crate) fn make_private_dir(dir: &Path) -> Result<()> {
     builder.create(dir).at("create", dir)
 }
 
-/// Options for a file that only the user may read.
+/// Returns options for a file that only the user may read.
 pub(crate) fn private_file(_path: &Path) -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]

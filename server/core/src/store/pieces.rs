@@ -1,5 +1,6 @@
-//! Large contents, in pieces: cut where their own bytes say so, so that a change leaves nearly all pieces as they are.
-//! One piece is in memory at a time. A piece is a content like others; what is cut names its pieces by their hashes.
+//! Large contents, stored in pieces. The content's own bytes decide the cuts, so a change leaves nearly all pieces
+//! unchanged. Only one piece is in memory at a time. A piece is an ordinary content; the row of the whole lists its
+//! pieces by hash.
 
 use std::collections::HashMap;
 use std::io::Read;
@@ -15,29 +16,29 @@ use crate::model::ContentId;
 use super::blobs;
 use super::coding::PIECES;
 
-/// From this size on a content is in pieces, and no look at a file holds it whole.
+/// From this size on a content is stored in pieces, and no read of a file keeps it whole in memory.
 pub(crate) const LARGE: u64 = 16 << 20;
 
-const LEAST: usize = 256 << 10;
-const USUAL: usize = 1 << 20;
-const MOST: usize = 4 << 20;
-/// So much is stored in one transaction: others wait that long to write.
-const AT_ONCE: usize = 4 << 20;
+const MIN_PIECE: usize = 256 << 10;
+const AVERAGE_PIECE: usize = 1 << 20;
+const MAX_PIECE: usize = 4 << 20;
+/// Bytes stored in one transaction: other writers wait that long.
+const TRANSACTION_SIZE: usize = 4 << 20;
 
-/// Cuts a content as it is read.
+/// Cuts a content while reading it.
 pub(super) struct Cutter<R: Read> {
     stream: StreamCDC<R>,
     whole: blake3::Hasher,
     size: u64,
     pieces: Vec<ContentId>,
-    /// The pieces of what it probably resembles, and where each is among them.
+    /// The pieces of the content that it probably resembles, and the position of each.
     before: Vec<ContentId>,
     places: HashMap<ContentId, usize>,
-    /// Which of them probably comes next.
+    /// Index of the old piece that probably comes next.
     next: usize,
 }
 
-/// A piece, and what it probably resembles.
+/// A piece, and the content that it probably resembles.
 struct Piece {
     bytes: Vec<u8>,
     like: Option<ContentId>,
@@ -47,12 +48,12 @@ impl<R: Read> Cutter<R> {
     pub(super) fn new(conn: &Connection, from: R, like: Option<ContentId>) -> Result<Self> {
         let before = match like.map(|like| blobs::pieces_of(conn, &like)) {
             Some(Ok(Some(pieces))) => pieces,
-            // one that is damaged costs the deltas, never the content
+            // a damaged base costs the deltas, never the content
             None | Some(Ok(None) | Err(Error::Blob { .. })) => Vec::new(),
             Some(Err(e)) => return Err(e),
         };
         Ok(Self {
-            stream: StreamCDC::new(from, LEAST, USUAL, MOST),
+            stream: StreamCDC::new(from, MIN_PIECE, AVERAGE_PIECE, MAX_PIECE),
             whole: blake3::Hasher::new(),
             size: 0,
             pieces: Vec::new(),
@@ -84,10 +85,10 @@ impl<R: Read> Cutter<R> {
         Ok(Some(Piece { bytes, like }))
     }
 
-    /// Stores pieces, about as many as others can wait for. `false`: that was all.
+    /// Stores pieces for about as long as others can wait. `false`: that was all.
     pub(super) fn put_some(&mut self, conn: &Connection, dir: &Path) -> Result<bool> {
         let mut stored = 0;
-        while stored < AT_ONCE {
+        while stored < TRANSACTION_SIZE {
             let Some(piece) = self.next()? else {
                 return Ok(false);
             };
@@ -97,7 +98,8 @@ impl<R: Read> Cutter<R> {
         Ok(true)
     }
 
-    /// Names what was cut, once all pieces are stored. None: others removed some of them since, as nobody named them.
+    /// Inserts the row of the whole, once all pieces are stored. None: others have removed some pieces, because no
+    /// row named them.
     pub(super) fn put_whole(&self, conn: &Connection) -> Result<Option<(ContentId, u64)>> {
         for piece in &self.pieces {
             if !blobs::has(conn, piece)? {
@@ -114,7 +116,7 @@ impl<R: Read> Cutter<R> {
     }
 }
 
-/// Stores a content as it is read, within the transaction of the caller.
+/// Stores a content while reading it, within the caller's transaction.
 pub(crate) fn put_stream(
     conn: &Connection,
     dir: &Path,
@@ -124,17 +126,22 @@ pub(crate) fn put_stream(
     let mut cutter = Cutter::new(conn, from, like)?;
     while cutter.put_some(conn, dir)? {}
     let stored = cutter.put_whole(conn)?;
-    stored.ok_or_else(|| Error::refused("the store lost what it was just given", Hint::Unwritable))
+    stored.ok_or_else(|| {
+        Error::refused(
+            "the store lost a content that was just stored",
+            Hint::Unwritable,
+        )
+    })
 }
 
-/// What a row in pieces names.
+/// Parses the hashes of the pieces in a row.
 pub(crate) fn named(data: &[u8]) -> Option<Vec<ContentId>> {
     let (pieces, rest) = data.as_chunks();
     rest.is_empty()
         .then(|| pieces.iter().map(|piece| ContentId(*piece)).collect())
 }
 
-/// Reads a content, a large one piece by piece. Only where it ends well was it what was asked for.
+/// Reads a content, a large one piece by piece. The bytes are verified only if it returns Ok.
 pub(crate) fn read(
     conn: &Connection,
     dir: &Path,

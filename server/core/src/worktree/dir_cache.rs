@@ -1,6 +1,6 @@
-//! What the last walk over the whole tree saw, kept beside the store: who finds every directory and file as it was then
-//! needs no walk, no rules and no rows. Only spares work: where it is missing, old, damaged or of no use, the tree is
-//! walked.
+//! Cache of the last full walk, kept beside the store: the stat of every directory and file. If all of them are
+//! unchanged, no walk, no ignore rules and no rows are needed. The cache only saves work: if it is missing, old,
+//! damaged or useless, the tree is walked.
 
 use std::collections::HashSet;
 use std::io::Write as _;
@@ -19,10 +19,10 @@ use crate::worktree::file_state;
 use crate::worktree::recorder::{ChangedPaths, WALK};
 
 const MAGIC: &[u8; 8] = b"bsseen1\n";
-/// CacheKey so many changes a walk makes less work, and a new list.
-const MOST: usize = 500;
+/// Above this many changes a full walk is cheaper, and writes a new cache.
+const MAX_CHANGES: usize = 500;
 
-/// Which walk it was of, and what has moved since without a trace on disk.
+/// Walk that the cache belongs to, with the branch and operation, which can change without a trace on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CacheKey {
     walk: i64,
@@ -31,7 +31,7 @@ struct CacheKey {
 }
 
 impl CacheKey {
-    /// The last walk that was taken in. None: none.
+    /// Returns the key of the last recorded walk, or None if there is none.
     fn now(conn: &Connection, here: Here) -> Result<Option<Self>> {
         let newest: Option<OpId> =
             conn.query_row("SELECT MAX(id) FROM operation", [], |r| r.get(0))?;
@@ -49,18 +49,18 @@ impl CacheKey {
     }
 }
 
-fn file(store: &Path, root: RootId) -> PathBuf {
+fn cache_path(store: &Path, root: RootId) -> PathBuf {
     store.join(format!("seen-{}", root.0))
 }
 
-/// One directory of a walk, being written.
+/// Record of one directory in the cache, while it is written.
 #[derive(Debug)]
 pub(crate) struct DirRecord {
     out: Vec<u8>,
 }
 
 impl DirRecord {
-    /// `stat`: of before it was listed. None: it is to be listed whatever it looks like.
+    /// `stat` is the directory's stat from before it was listed. None: always list it again.
     pub(crate) fn new(path: &[u8], stat: Option<&Stat>) -> Self {
         let mut out = vec![0; 4];
         push_bytes(&mut out, path);
@@ -68,13 +68,13 @@ impl DirRecord {
         Self { out }
     }
 
-    /// A file in it, and what it looks like as long as it is what is known. None: it is to be looked at again.
+    /// Adds a file and the stat that proves it unchanged. None: always check the file again.
     pub(crate) fn add(&mut self, name: &[u8], stat: Option<&Stat>) {
         push_bytes(&mut self.out, name);
         push_stat(&mut self.out, stat);
     }
 
-    /// Puts it behind the others.
+    /// Appends the record to the cache.
     pub(crate) fn end(mut self, dir_cache_bytes: &mut Vec<u8>) {
         let len = u32::try_from(self.out.len() - 4).unwrap_or(0);
         self.out[..4].copy_from_slice(&len.to_le_bytes());
@@ -83,7 +83,7 @@ impl DirRecord {
 }
 
 fn push_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
-    // no path is longer
+    // no path is longer than 65,535 bytes
     out.extend_from_slice(&u16::try_from(bytes.len()).unwrap_or(u16::MAX).to_le_bytes());
     out.extend_from_slice(bytes);
 }
@@ -97,24 +97,24 @@ fn push_stat(out: &mut Vec<u8>, stat: Option<&Stat>) {
     }
 }
 
-/// Writes down a walk that has just been taken in.
+/// Writes the cache of a walk that has just been recorded.
 pub(crate) fn save(
     conn: &Connection,
     store: &Path,
     here: Here,
     dir_cache_bytes: &[u8],
 ) -> Result<()> {
-    let Some(of) = CacheKey::now(conn, here)? else {
+    let Some(key) = CacheKey::now(conn, here)? else {
         return Ok(());
     };
     let mut out = Vec::with_capacity(dir_cache_bytes.len() + 64);
     out.extend_from_slice(MAGIC);
-    of.write(&mut out);
+    key.write(&mut out);
     out.extend_from_slice(dir_cache_bytes);
     let hash = blake3::hash(&out);
     out.extend_from_slice(hash.as_bytes());
-    let path = file(store, here.root);
-    // two that write it at once spoil it, and its hash says so
+    let path = cache_path(store, here.root);
+    // two concurrent writers damage the file; the hash detects that
     let temp = path.with_extension("tmp");
     crate::store::private_file(&temp)
         .create(true)
@@ -126,7 +126,7 @@ pub(crate) fn save(
         .at("write", &path)
 }
 
-/// What is known is forgotten, and so is what was seen.
+/// Removes the caches of all roots, because the file states were removed.
 pub(crate) fn remove(store: &Path) {
     let entries = std::fs::read_dir(store).into_iter().flatten().flatten();
     for entry in entries {
@@ -136,38 +136,38 @@ pub(crate) fn remove(store: &Path) {
     }
 }
 
-/// Where the tree is not as the last walk saw it. None: that is not known, or it is much.
-pub(crate) fn touched(
+/// Returns the paths that differ from the cache. None: the cache is unusable, or too much differs.
+pub(crate) fn changed_paths(
     conn: &Connection,
     store: &Path,
     root: &Root,
     here: Here,
     deadline: Option<Instant>,
 ) -> Result<Option<ChangedPaths>> {
-    let (Some(of), true) = (CacheKey::now(conn, here)?, root.tells_of_changes()) else {
+    let (Some(key), true) = (CacheKey::now(conn, here)?, root.has_reliable_dir_times()) else {
         return Ok(None);
     };
-    let path = file(store, here.root);
+    let path = cache_path(store, here.root);
     let age = std::fs::metadata(&path).and_then(|m| m.modified());
     let age = age.ok().and_then(|written| written.elapsed().ok());
     let (Some(true), Ok(bytes)) = (age.map(|age| age < WALK), std::fs::read(&path)) else {
         return Ok(None);
     };
-    Ok(pages(&bytes, of).and_then(|pages| compare(root, &pages, deadline)))
+    Ok(parse(&bytes, key).and_then(|dirs| compare(root, &dirs, deadline)))
 }
 
-/// A directory as it was seen.
+/// A directory in the cache.
 struct CachedDir<'a> {
     path: &'a [u8],
     stat: Stat,
     files: CacheReader<'a>,
 }
 
-/// The directories of a dir_cache_bytes; None if it is not of this walk, or damaged.
-fn pages(bytes: &[u8], of: CacheKey) -> Option<Vec<CachedDir<'_>>> {
+/// Parses the cache. None if it belongs to another walk or is damaged.
+fn parse(bytes: &[u8], key: CacheKey) -> Option<Vec<CachedDir<'_>>> {
     let (dir_cache_bytes, hash) = bytes.split_last_chunk::<32>()?;
     let mut expected = MAGIC.to_vec();
-    of.write(&mut expected);
+    key.write(&mut expected);
     let mut rest = CacheReader(dir_cache_bytes.strip_prefix(expected.as_slice())?);
     if blake3::hash(dir_cache_bytes).as_bytes() != hash {
         return None;
@@ -175,16 +175,16 @@ fn pages(bytes: &[u8], of: CacheKey) -> Option<Vec<CachedDir<'_>>> {
     let mut dirs = Vec::new();
     while !rest.0.is_empty() {
         let len = u32::from_le_bytes(*rest.chunk()?);
-        let mut page = CacheReader(rest.take(usize::try_from(len).ok()?)?);
-        let path = page.bytes()?;
-        let stat = page.stat()?;
+        let mut record = CacheReader(rest.take(usize::try_from(len).ok()?)?);
+        let path = record.bytes()?;
+        let stat = record.stat()?;
         dirs.push(CachedDir {
             path,
             stat,
-            files: page,
+            files: record,
         });
     }
-    // without the root itself, it is of no walk
+    // a cache without the root directory is not from a full walk
     dirs.iter().any(|dir| dir.path.is_empty()).then_some(dirs)
 }
 
@@ -211,7 +211,7 @@ impl<'a> CacheReader<'a> {
         self.chunk().map(|bytes| i64::from_le_bytes(*bytes))
     }
 
-    /// One that proves nothing where it was not sure. None: it is cut off.
+    /// Reads a stat; `NO_STAT`, which proves nothing, if none was recorded. None: the data is cut off.
     fn stat(&mut self) -> Option<Stat> {
         if *self.chunk::<1>()? == [0] {
             return Some(NO_STAT);
@@ -230,15 +230,16 @@ impl<'a> CacheReader<'a> {
     }
 }
 
-/// Looks at all that was seen, on two threads.
+/// Compares all cached directories with the disk, on two threads.
 fn compare(root: &Root, dirs: &[CachedDir<'_>], deadline: Option<Instant>) -> Option<ChangedPaths> {
-    let known: HashSet<&[u8], rustc_hash::FxBuildHasher> =
+    let known_dirs: HashSet<&[u8], rustc_hash::FxBuildHasher> =
         dirs.iter().map(|dir| dir.path).collect();
     let half = dirs.len().div_ceil(2);
     let (first, second) = dirs.split_at(half);
     let (first, second) = std::thread::scope(|s| {
-        let second = (!second.is_empty()).then(|| s.spawn(|| look(root, second, &known, deadline)));
-        let first = look(root, first, &known, deadline);
+        let second = (!second.is_empty())
+            .then(|| s.spawn(|| compare_dirs(root, second, &known_dirs, deadline)));
+        let first = compare_dirs(root, first, &known_dirs, deadline);
         (
             first,
             second.map_or(Some(ChangedPaths::default()), |t| t.join().ok()?),
@@ -247,55 +248,56 @@ fn compare(root: &Root, dirs: &[CachedDir<'_>], deadline: Option<Instant>) -> Op
     let (mut first, second) = (first?, second?);
     first.paths.extend(second.paths);
     first.trees.extend(second.trees);
-    (first.paths.len() + first.trees.len() <= MOST).then_some(first)
+    (first.paths.len() + first.trees.len() <= MAX_CHANGES).then_some(first)
 }
 
-fn look(
+fn compare_dirs(
     root: &Root,
     dirs: &[CachedDir<'_>],
-    known: &HashSet<&[u8], rustc_hash::FxBuildHasher>,
+    known_dirs: &HashSet<&[u8], rustc_hash::FxBuildHasher>,
     deadline: Option<Instant>,
 ) -> Option<ChangedPaths> {
-    let mut touched = ChangedPaths::default();
+    let mut changed = ChangedPaths::default();
     for dir in dirs {
         let now = root.stat_at(dir.path);
-        if !now.is_some_and(|now| dir.stat.proves(&now)) && !relist(root, dir, known, &mut touched)
+        if !now.is_some_and(|now| dir.stat.proves(&now))
+            && !relist(root, dir, known_dirs, &mut changed)
         {
-            // gone, or something else: maybe a link to where all is that was here. None: the root itself
-            touched.add(RelPath::new(dir.path)?);
+            // the directory is gone or replaced, maybe by a link to the same files; None: it is the root itself
+            changed.add(RelPath::new(dir.path)?);
         }
         let mut files = dir.files;
-        // the way to it is gone only once; where it cannot be opened, nothing in it is what it was
+        // open the directory once for all its files; if that fails, none of them is unchanged
         let entry = (!files.0.is_empty())
-            .then(|| root.entry(dir.path))
+            .then(|| root.open_dir(dir.path))
             .flatten();
         while !files.0.is_empty() {
-            let (name, then) = (files.bytes()?, files.stat()?);
-            let now = entry.as_ref().filter(|_| !then.racy);
+            let (name, cached) = (files.bytes()?, files.stat()?);
+            let now = entry.as_ref().filter(|_| !cached.racy);
             let now = now.and_then(|entry| stat_in(entry, name));
-            if !now.is_some_and(|now| then.proves(&now)) {
+            if !now.is_some_and(|now| cached.proves(&now)) {
                 let path = match dir.path {
                     b"" => name.to_vec(),
                     above => [above, b"/", name].concat(),
                 };
-                // where there was a file, a directory may be
-                touched.add(RelPath::new(path)?);
+                // a directory may now be in place of the file
+                changed.add(RelPath::new(path)?);
             }
         }
         let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
-        if late || touched.paths.len() + touched.trees.len() > MOST {
+        if late || changed.paths.len() + changed.trees.len() > MAX_CHANGES {
             return None;
         }
     }
-    Some(touched)
+    Some(changed)
 }
 
-/// Notes what is in a directory that was not seen there. `false`: there is none any more.
+/// Adds the entries of a directory that are not in the cache. `false`: it is no longer a directory.
 fn relist(
     root: &Root,
     dir: &CachedDir<'_>,
-    known: &HashSet<&[u8], rustc_hash::FxBuildHasher>,
-    touched: &mut ChangedPaths,
+    known_dirs: &HashSet<&[u8], rustc_hash::FxBuildHasher>,
+    changed: &mut ChangedPaths,
 ) -> bool {
     if !root.is_dir(dir.path) {
         return false;
@@ -303,48 +305,48 @@ fn relist(
     let Ok(listed) = DirListing::read(&root.path.join(bytes_path(dir.path))) else {
         return false;
     };
-    let mut there = HashSet::new();
+    let mut cached = HashSet::new();
     let mut files = dir.files;
     while let (Some(name), Some(_)) = (files.bytes(), files.stat()) {
-        there.insert(name);
+        cached.insert(name);
     }
     for (name, kind) in &listed.entries {
-        let ours = is_vcs(name) || name.starts_with(TEMP_PREFIX);
-        if ours || there.contains(name.as_slice()) {
+        let excluded = is_vcs(name) || name.starts_with(TEMP_PREFIX);
+        if excluded || cached.contains(name.as_slice()) {
             continue;
         }
         let path = match dir.path {
             b"" => name.clone(),
             above => [above, b"/", name].concat(),
         };
-        if known.contains(path.as_slice()) {
+        if known_dirs.contains(path.as_slice()) {
             continue;
         }
         if let Some(path) = RelPath::new(path) {
             match kind {
-                FileType::Directory => drop(touched.trees.insert(path)),
-                FileType::Unknown => touched.add(path),
-                _ => drop(touched.paths.insert(path)),
+                FileType::Directory => drop(changed.trees.insert(path)),
+                FileType::Unknown => changed.add(path),
+                _ => drop(changed.paths.insert(path)),
             }
         }
     }
     true
 }
 
-/// A book of these pages, which may be anything.
+/// Parses a cache with this body, which may be arbitrary bytes.
 #[cfg(any(test, fuzzing))]
-pub(crate) fn exercise(pages_of_it: &[u8]) {
-    let of = CacheKey {
+pub(crate) fn exercise(body: &[u8]) {
+    let key = CacheKey {
         walk: 1,
         branch: 1,
         operation: 1,
     };
     let mut dir_cache_bytes = MAGIC.to_vec();
-    of.write(&mut dir_cache_bytes);
-    dir_cache_bytes.extend_from_slice(pages_of_it);
+    key.write(&mut dir_cache_bytes);
+    dir_cache_bytes.extend_from_slice(body);
     let hash = blake3::hash(&dir_cache_bytes);
     dir_cache_bytes.extend_from_slice(hash.as_bytes());
-    for mut dir in pages(&dir_cache_bytes, of).into_iter().flatten() {
+    for mut dir in parse(&dir_cache_bytes, key).into_iter().flatten() {
         while dir.files.bytes().is_some() && dir.files.stat().is_some() {}
     }
 }

@@ -1,6 +1,5 @@
-//! The workspace's files: looking at them, reading them whole, and the few ways of changing one without
-//! leaving the root. Every path is walked from the root's own descriptor and no link is followed, so a
-//! link swapped in later leads nowhere.
+//! The workspace's files: stat, whole reads, and the few ways of changing one without leaving the root. Every path is
+//! opened from the root's own descriptor without following links, so a link swapped in later leads nowhere.
 
 mod place;
 mod stat;
@@ -19,35 +18,35 @@ use crate::error::{Context, Error, Result};
 use crate::hint::Hint;
 use crate::model::{ContentId, Image, RelPath, bytes_path, is_vcs};
 use crate::store::{self, LARGE, Store};
-use crate::worktree::ignore_rules::{Excludes, Excluding};
+use crate::worktree::ignore_rules::{ExcludePatterns, Excludes};
 pub(crate) use place::Content;
-use stat::WANTED;
+use stat::STATX_MASK;
 pub(crate) use stat::{DirIdentity, Stat, stat_in};
 
-/// No file of rules is larger.
-const SMALL: u64 = 10 << 20;
-/// Our own files beside a target while a restore is under way.
+/// Maximum size of an ignore or attributes file.
+const MAX_SMALL_FILE: u64 = 10 << 20;
+/// Prefix of Backstitch's temporary files beside a target during a restore.
 pub(crate) const TEMP_PREFIX: &[u8] = b".backstitch-tmp-";
 
-/// A path looked at: None where nothing is, or a directory.
+/// Path as read from disk; absent if there is nothing, or a directory.
 #[derive(Clone, Debug)]
 pub(crate) struct DiskEntry {
     pub image: Image,
     pub stat: Option<Stat>,
-    /// The content, where the image has one and it is not large.
+    /// The content, if the image has one and it is not large.
     pub bytes: Option<Vec<u8>>,
     pub is_dir: bool,
 }
 
 impl DiskEntry {
-    const NOTHING: Self = Self {
+    const ABSENT: Self = Self {
         image: Image::Absent,
         stat: None,
         bytes: None,
         is_dir: false,
     };
 
-    /// Whether just this stands there.
+    /// True if the path holds exactly this text.
     pub(crate) fn holds(&self, text: &[u8]) -> bool {
         match &self.bytes {
             Some(bytes) => bytes == text,
@@ -62,7 +61,7 @@ pub(crate) struct Root {
     pub path: PathBuf,
     pub sources: Arc<Sources>,
     fd: OwnedFd,
-    /// Above so many bytes a content is not kept.
+    /// Contents larger than this many bytes are not captured.
     limit: AtomicU64,
 }
 
@@ -104,7 +103,7 @@ impl Root {
         Ok(root)
     }
 
-    /// The settings as they are now. Looks go by them from then on.
+    /// Returns the current settings; later reads use their size limit.
     pub(crate) fn settings(&self) -> Arc<Config> {
         let config = self.sources.now();
         self.limit.store(config.max_file_size(), Ordering::Relaxed);
@@ -118,13 +117,13 @@ impl Root {
         excludes
     }
 
-    /// What the settings exclude. None: nothing.
-    pub(crate) fn excluding(&self) -> Option<Excluding> {
-        Excluding::of(&self.sources.exclude(&self.settings()))
+    /// Returns the exclude patterns of the settings. None: there are none.
+    pub(crate) fn excluding(&self) -> Option<ExcludePatterns> {
+        ExcludePatterns::of(&self.sources.exclude(&self.settings()))
     }
 
-    /// The largest content that is kept where this is what is recorded: what is recorded stays so, as long as it
-    /// does not grow.
+    /// Returns the size limit for a path with this recorded image. A captured file stays captured as long as it does
+    /// not grow.
     pub(crate) fn limit(&self, recorded: &Image) -> u64 {
         let limit = self.limit.load(Ordering::Relaxed);
         match recorded {
@@ -134,11 +133,11 @@ impl Root {
     }
 
     pub(crate) fn identity(&self) -> Option<DirIdentity> {
-        let stat = rustix::fs::statx(&self.fd, "", AtFlags::EMPTY_PATH, WANTED).ok()?;
+        let stat = rustix::fs::statx(&self.fd, "", AtFlags::EMPTY_PATH, STATX_MASK).ok()?;
         DirIdentity::from(&Stat::new(&stat))
     }
 
-    /// Makes all that was written below durable.
+    /// Makes everything written below durable.
     pub(crate) fn sync(&self) -> Result<()> {
         #[cfg(target_os = "linux")]
         return rustix::fs::syncfs(&self.fd).at("sync", &self.path);
@@ -149,7 +148,7 @@ impl Root {
         }
     }
 
-    /// None where a directory on the way is missing; an error where a link or a file is in the way.
+    /// None if a directory on the path is missing; an error if a link or a file blocks it.
     pub(crate) fn place<'p>(&self, rel: &'p RelPath) -> Result<Option<PathHandle<'p>>> {
         let (dir, name) = rel.split();
         let shown = self.path.join(rel.to_path());
@@ -168,7 +167,7 @@ impl Root {
         }
     }
 
-    /// Whether something is above a path that is no directory.
+    /// True if a parent of the path is not a directory.
     pub(crate) fn is_blocked(&self, rel: &RelPath) -> bool {
         let mut dir = rel.parent();
         while let Some(at) = dir {
@@ -180,12 +179,12 @@ impl Root {
         false
     }
 
-    /// Whether a directory is at this path, and no link on the way to it.
+    /// True if a directory is at this path, with no link on the way to it.
     pub(crate) fn is_dir(&self, dir: &[u8]) -> bool {
         self.dir(dir).is_ok()
     }
 
-    /// Whether the name still leads to this directory.
+    /// True if the root's path still leads to this directory.
     pub(crate) fn is_there(&self) -> bool {
         let ours = rustix::fs::fstat(&self.fd);
         let named = rustix::fs::stat(&self.path);
@@ -214,7 +213,7 @@ impl Root {
         }
     }
 
-    /// Makes the directories above `rel`; says how many were made.
+    /// Makes the directories above `rel`; returns how many were made.
     pub(crate) fn make_parents(&self, rel: &RelPath) -> Result<u32> {
         let (dir, _) = rel.split();
         let shown = self.path.join(rel.to_path());
@@ -256,7 +255,7 @@ impl Root {
         }
     }
 
-    /// How many of the directories above `rel` do not exist.
+    /// Counts the directories above `rel` that do not exist.
     pub(crate) fn missing_parents(&self, rel: &RelPath) -> u32 {
         let mut missing = 0;
         let mut dir = rel.parent();
@@ -270,42 +269,42 @@ impl Root {
         missing
     }
 
-    /// Looks at a path and reads it whole. What cannot be reached for a link or file on the way is
-    /// absent: nothing of the workspace is there.
-    pub(crate) fn look(&self, rel: &RelPath) -> Result<DiskEntry> {
-        self.look_over(rel, &Image::Absent)
+    /// Reads a path whole. A path blocked by a link or file is absent: it is not in the workspace.
+    pub(crate) fn read_entry(&self, rel: &RelPath) -> Result<DiskEntry> {
+        self.reread_entry(rel, &Image::Absent)
     }
 
-    /// The same where this is what is recorded of it.
-    pub(crate) fn look_over(&self, rel: &RelPath, recorded: &Image) -> Result<DiskEntry> {
-        self.look_with(rel, recorded, LARGE)
+    /// As `read_entry`, for a path with this recorded image.
+    pub(crate) fn reread_entry(&self, rel: &RelPath, recorded: &Image) -> Result<DiskEntry> {
+        self.reread_entry_holding(rel, recorded, LARGE)
     }
 
-    /// Stores a large content that was seen at a path; where it changes meanwhile, what stands there by then. `false`: it
-    /// does not come to rest, or cannot be read any more.
-    pub(crate) fn keep_ahead(
+    /// Stores a large content that was read at a path. If the file changes meanwhile, stores its new content and
+    /// updates `entry`. `false`: the file keeps changing or can no longer be read.
+    pub(crate) fn store_ahead(
         &self,
         store: &Store,
         rel: &RelPath,
-        look: &mut DiskEntry,
-        like: &Image,
+        entry: &mut DiskEntry,
+        recorded: &Image,
     ) -> Result<bool> {
         for _ in 0..5 {
-            let Image::File { mode, content, .. } = look.image else {
+            let Image::File { mode, content, .. } = entry.image else {
                 return Ok(true);
             };
-            let is_held = look.bytes.is_some() || !look.image.is_large();
-            if is_held || look.image == *like || store::has(&store.conn, &content)? {
+            let is_held = entry.bytes.is_some() || !entry.image.is_large();
+            if is_held || entry.image == *recorded || store::has(&store.conn, &content)? {
                 return Ok(true);
             }
-            let most = self.limit(like);
+            let max_size = self.limit(recorded);
             let before = self.stat(rel);
             let Some(file) = self.open_file(rel) else {
                 return Ok(false);
             };
-            let (stored, size) = match store.put_ahead(file.take(most + 1), like.content()) {
+            let (stored, size) = match store.put_ahead(file.take(max_size + 1), recorded.content())
+            {
                 Ok(Some(stored)) => stored,
-                // whoever names it stores it
+                // the transaction that names the content stores it
                 Ok(None) => return Ok(true),
                 Err(Error::Io { .. }) => return Ok(false),
                 Err(e) => return Err(e),
@@ -316,65 +315,66 @@ impl Root {
             let at_rest = before
                 .zip(self.stat(rel))
                 .is_some_and(|(before, after)| before.is_that_of(&after));
-            if at_rest && (LARGE..=most).contains(&size) {
-                look.image = Image::File {
+            if at_rest && (LARGE..=max_size).contains(&size) {
+                entry.image = Image::File {
                     mode,
                     content: stored,
                     size,
                 };
-                look.stat = None;
+                entry.stat = None;
                 return Ok(true);
             }
-            *look = self.look_over(rel, like)?;
+            *entry = self.reread_entry(rel, recorded)?;
         }
         Ok(false)
     }
 
-    /// The same for whoever needs the text: below this size it is held.
-    pub(crate) fn look_with(
+    /// As `reread_entry`, but keeps the bytes of a content below the size `held`.
+    pub(crate) fn reread_entry_holding(
         &self,
         rel: &RelPath,
         recorded: &Image,
         held: u64,
     ) -> Result<DiskEntry> {
         match self.place(rel) {
-            Ok(Some(place)) => place.look_up_to(self.limit(recorded), held),
-            Ok(None) => Ok(DiskEntry::NOTHING),
+            Ok(Some(place)) => place.read_entry_up_to(self.limit(recorded), held),
+            Ok(None) => Ok(DiskEntry::ABSENT),
             Err(Error::Io { source, .. })
                 if matches!(
                     Errno::from_io_error(&source),
                     Some(Errno::NOTDIR | Errno::LOOP | Errno::NAMETOOLONG)
                 ) =>
             {
-                Ok(DiskEntry::NOTHING)
+                Ok(DiskEntry::ABSENT)
             }
             Err(e) => Err(e),
         }
     }
 
-    /// Opens a file to be read; None where none can be.
+    /// Opens a file for reading. None if there is none or it cannot be opened.
     pub(crate) fn open_file(&self, rel: &RelPath) -> Option<std::fs::File> {
         self.place(rel).ok()??.open()
     }
 
-    /// What is at a path, links on the way followed: to tell whether it is what was there, not what it is.
+    /// Returns the stat of a path, following links in its directories. It tells if a path is unchanged, not what is
+    /// there.
     pub(crate) fn stat_at(&self, path: &[u8]) -> Option<Stat> {
         let path = if path.is_empty() { b"." } else { path };
         stat_in(&self.fd, path)
     }
 
-    /// The directory at a path, in which many names are to be looked at; links on the way are followed.
-    pub(crate) fn entry(&self, dir: &[u8]) -> Option<OwnedFd> {
+    /// Opens a directory in which many names are to be checked; links in its parents are followed.
+    pub(crate) fn open_dir(&self, dir: &[u8]) -> Option<OwnedFd> {
         let dir = if dir.is_empty() { b"." } else { dir };
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         rustix::fs::openat(&self.fd, dir, flags, Mode::empty()).ok()
     }
 
-    /// Whether a directory's time stamps tell that something came into it or went.
+    /// True if a directory's timestamps change whenever an entry is added or removed.
     #[cfg(target_os = "linux")]
-    pub(crate) fn tells_of_changes(&self) -> bool {
+    pub(crate) fn has_reliable_dir_times(&self) -> bool {
         // ext, XFS, Btrfs, tmpfs, overlay, ZFS, F2FS, bcachefs
-        const TELL: [u64; 8] = [
+        const RELIABLE: [u64; 8] = [
             0xef53,
             0x5846_5342,
             0x9123_683e,
@@ -385,11 +385,11 @@ impl Root {
             0xca45_1a4e,
         ];
         let kind = rustix::fs::fstatfs(&self.fd).map(|fs| fs.f_type);
-        kind.is_ok_and(|kind| u64::try_from(kind).is_ok_and(|kind| TELL.contains(&kind)))
+        kind.is_ok_and(|kind| u64::try_from(kind).is_ok_and(|kind| RELIABLE.contains(&kind)))
     }
 
     #[cfg(not(target_os = "linux"))]
-    pub(crate) fn tells_of_changes(&self) -> bool {
+    pub(crate) fn has_reliable_dir_times(&self) -> bool {
         false
     }
 
@@ -398,21 +398,21 @@ impl Root {
         place.stat().ok()
     }
 
-    /// How many names the file has; 0 where nothing is.
+    /// Returns the number of names of the file; 0 if nothing is there.
     pub(crate) fn links(&self, rel: &RelPath) -> u32 {
         let place = self.place(rel).ok().flatten();
         let flags = AtFlags::SYMLINK_NOFOLLOW;
-        let stat = place.and_then(|p| rustix::fs::statx(&p.dir, p.name, flags, WANTED).ok());
+        let stat = place.and_then(|p| rustix::fs::statx(&p.dir, p.name, flags, STATX_MASK).ok());
         stat.map_or(0, |s| s.stx_nlink)
     }
 
-    /// Makes what happened in the directory of `rel` durable, and in that above each of the `count`
-    /// directories that came or went with it.
+    /// Makes changes durable in the directory of `rel`. Does the same above each of the `count` directories that were
+    /// made or removed with it.
     pub(crate) fn sync_parents(&self, rel: &RelPath, count: u32) {
         let mut at = rel.parent();
         for _ in 0..=count {
             if let Ok(dir) = self.dir(at.as_ref().map_or(&b""[..], RelPath::bytes)) {
-                // some file systems cannot sync directories; there is nothing better to do there
+                // some file systems cannot sync directories; nothing better can be done there
                 rustix::fs::fsync(dir).ok();
             }
             let Some(dir) = at else { return };
@@ -421,11 +421,11 @@ impl Root {
     }
 }
 
-/// A directory as the walk sees it: its entries, and itself held open to look at them.
+/// A directory listed by a walk: its entries, and its descriptor to read them.
 pub(crate) struct DirListing {
     dir: OwnedFd,
     path: PathBuf,
-    /// What the directory was before its names were read.
+    /// Stat of the directory from before its names were read.
     pub before: Option<Stat>,
     pub entries: Vec<(Vec<u8>, FileType)>,
 }
@@ -434,8 +434,8 @@ impl DirListing {
     pub(crate) fn read(path: &Path) -> Result<Self, Errno> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let dir = rustix::fs::open(path, flags, Mode::empty())?;
-        // of before the names are read: what comes then is later
-        let before = rustix::fs::statx(&dir, "", AtFlags::EMPTY_PATH, WANTED);
+        // taken before the names are read: later changes have a later time
+        let before = rustix::fs::statx(&dir, "", AtFlags::EMPTY_PATH, STATX_MASK);
         let before = before.ok().map(|stat| Stat::new(&stat));
         let mut entries = Vec::new();
         for entry in rustix::fs::Dir::read_from(&dir)? {
@@ -455,12 +455,12 @@ impl DirListing {
 
     pub(crate) fn stat(&self, name: &[u8]) -> Option<Stat> {
         let flags = AtFlags::SYMLINK_NOFOLLOW;
-        rustix::fs::statx(&self.dir, name, flags, WANTED)
+        rustix::fs::statx(&self.dir, name, flags, STATX_MASK)
             .ok()
             .map(|s| Stat::new(&s))
     }
 
-    pub(crate) fn look(&self, name: &[u8], limit: u64) -> Result<DiskEntry> {
+    pub(crate) fn read_entry(&self, name: &[u8], limit: u64) -> Result<DiskEntry> {
         let shown = self.path.join(bytes_path(name));
         let dir = self.dir.try_clone().at("open the directory of", &shown)?;
         let place = PathHandle {
@@ -469,18 +469,18 @@ impl DirListing {
             shown,
             forbidden: is_vcs(name),
         };
-        place.look_up_to(limit, LARGE)
+        place.read_entry_up_to(limit, LARGE)
     }
 }
 
-/// A small regular file whole; None for anything else, such as a fifo that would never end.
-/// `follow`: through a link, too.
+/// Reads a small regular file whole; None for anything else, such as a fifo that would never end. `follow`: follow a
+/// link.
 pub(crate) fn read_small(path: &Path, follow: bool) -> Option<Vec<u8>> {
-    read_up_to(path, follow, SMALL)
+    read_up_to(path, follow, MAX_SMALL_FILE)
 }
 
-/// The same of one that is no larger than this; of a larger one the beginning.
-pub(crate) fn read_up_to(path: &Path, follow: bool, most: u64) -> Option<Vec<u8>> {
+/// Reads at most `max_size` bytes of a regular file.
+pub(crate) fn read_up_to(path: &Path, follow: bool, max_size: u64) -> Option<Vec<u8>> {
     let mut flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     if !follow {
         flags |= OFlags::NOFOLLOW;
@@ -490,6 +490,6 @@ pub(crate) fn read_up_to(path: &Path, follow: bool, most: u64) -> Option<Vec<u8>
         return None;
     }
     let mut bytes = Vec::new();
-    file.take(most).read_to_end(&mut bytes).ok()?;
+    file.take(max_size).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }

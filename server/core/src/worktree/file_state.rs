@@ -1,5 +1,5 @@
-//! The table of what is known to be on disk: the state of the head, path by path, with the stat that
-//! spares reading it again. Owns reading and writing of these rows.
+//! The `file_state` table: the state of the head, path by path, with the stat that saves reading the file again. Owns
+//! reading and writing these rows.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
@@ -45,7 +45,7 @@ pub(crate) fn all(conn: &Connection, root: RootId) -> Result<FileStates> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// What is known of a path. A content that is git's becomes the store's own first, as far as this may write.
+/// Returns the row of a path. Content that only git holds is stored first, as far as this connection may write.
 pub(crate) fn get(conn: &Connection, root: RootId, path: &RelPath) -> Result<Option<FileState>> {
     let Some(mut known) = row(conn, root, path)? else {
         return Ok(None);
@@ -54,7 +54,7 @@ pub(crate) fn get(conn: &Connection, root: RootId, path: &RelPath) -> Result<Opt
     Ok(Some(known))
 }
 
-/// The same as it stands, with git's contents left to git.
+/// Returns the row as stored; content held by git stays with git.
 pub(crate) fn row(conn: &Connection, root: RootId, path: &RelPath) -> Result<Option<FileState>> {
     let sql = format!("SELECT {COLUMNS} FROM file_state WHERE root = ?1 AND path = ?2");
     let mut select = conn.prepare_cached(&sql)?;
@@ -64,45 +64,45 @@ pub(crate) fn row(conn: &Connection, root: RootId, path: &RelPath) -> Result<Opt
         .map(|(_, known)| known))
 }
 
-/// Replaces what git has by what the store has, in every root that knows it: the same.
+/// Replaces a git-backed image with the stored one, in every root with that row.
 pub(crate) fn set_materialized(
     conn: &Connection,
     path: &RelPath,
-    lent: &Image,
+    backed: &Image,
     own: &Image,
 ) -> Result<()> {
     conn.prepare_cached(
         "UPDATE file_state SET image = ?3 WHERE root IN (SELECT id FROM root) AND path = ?1
            AND image = ?2",
     )?
-    .execute(params![path, lent, own])?;
+    .execute(params![path, backed, own])?;
     Ok(())
 }
 
-/// What git's index was when it had every blob of what is known.
+/// Signature of git's index when it last had every git-backed blob of this root.
 pub(crate) fn index(conn: &Connection, root: RootId) -> Result<Option<String>> {
     Ok(conn
         .prepare_cached("SELECT git_index FROM root WHERE id = ?1")?
         .query_row([root], |r| r.get(0))?)
 }
 
-/// Which walk over the whole tree was taken in last.
+/// Generation of the last recorded full walk.
 pub(crate) fn last_walk(conn: &Connection, root: RootId) -> Result<Option<i64>> {
     Ok(conn
         .prepare_cached("SELECT walked FROM root WHERE id = ?1")?
         .query_row([root], |r| r.get(0))?)
 }
 
-/// Whether no look at all of a root came to its end yet.
-pub(crate) fn is_first_look(conn: &Connection, root: RootId) -> Result<bool> {
+/// True if no scan of the root has finished yet.
+pub(crate) fn is_first_scan(conn: &Connection, root: RootId) -> Result<bool> {
     Ok(conn
         .prepare_cached("SELECT scanned IS NULL FROM root WHERE id = ?1")?
         .query_row([root], |r| r.get(0))?)
 }
 
-/// Files that never changed and whose content is git's, and the blobs.
-pub(crate) fn all_lent(conn: &Connection, root: RootId) -> Result<Vec<(RelPath, Image)>> {
-    // an image of git's begins with 4
+/// Returns the files whose content only git holds, with their images.
+pub(crate) fn all_git_backed(conn: &Connection, root: RootId) -> Result<Vec<(RelPath, Image)>> {
+    // an encoded `InGit` image begins with 4
     let mut select = conn.prepare_cached(
         "SELECT path, image FROM file_state WHERE root = ?1 AND substr(image, 1, 1) = x'04'",
     )?;
@@ -110,10 +110,10 @@ pub(crate) fn all_lent(conn: &Connection, root: RootId) -> Result<Vec<(RelPath, 
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Files that came into sight after the start and never changed, and since when they are known.
-pub(crate) fn strangers(conn: &Connection, root: RootId) -> Result<Vec<(RelPath, NodeId)>> {
+/// Returns files that were adopted after the start and never changed, with the node of their adoption.
+pub(crate) fn adopted_unchanged(conn: &Connection, root: RootId) -> Result<Vec<(RelPath, NodeId)>> {
     let mut select = conn.prepare_cached(
-        // by itself SQLite would rather read the whole table
+        // without the hint SQLite reads the whole table
         "SELECT path, since FROM file_state INDEXED BY file_state_since
          WHERE root = ?1 AND file IS NULL AND since IS NOT NULL",
     )?;
@@ -121,14 +121,14 @@ pub(crate) fn strangers(conn: &Connection, root: RootId) -> Result<Vec<(RelPath,
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Whether anything is known.
+/// True if the root has any row.
 pub(crate) fn any(conn: &Connection, root: RootId) -> Result<bool> {
     Ok(conn
         .prepare_cached("SELECT 1 FROM file_state WHERE root = ?1")?
         .exists([root])?)
 }
 
-/// Under which path this very file, by inode and birth time, was known last. Reads the whole table.
+/// Returns the last known path of this file, found by inode and birth time. Reads the whole table.
 pub(crate) fn path_of(conn: &Connection, root: RootId, s: &Stat) -> Result<Option<RelPath>> {
     if s.btime == 0 {
         return Ok(None);
@@ -141,12 +141,12 @@ pub(crate) fn path_of(conn: &Connection, root: RootId, s: &Stat) -> Result<Optio
         .optional()?)
 }
 
-/// How it came to a row.
+/// Way in which a path was observed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Observed {
-    /// A walk over the tree came by the path.
+    /// A walk over the tree visited the path.
     ByWalk,
-    /// Somebody named it, or looked at it alone: no walk came by yet, or ever may.
+    /// The path was named or read alone; a walk has not visited it yet, and may never do so.
     ByName,
 }
 
@@ -155,15 +155,15 @@ pub(crate) fn put(
     root: RootId,
     path: &RelPath,
     known: &FileState,
-    met: Observed,
+    observed: Observed,
 ) -> Result<()> {
-    keep_rules(conn, root, path)?;
-    let new = || -> Result<bool> {
+    save_rules(conn, root, path)?;
+    let is_new = || -> Result<bool> {
         let mut there =
             conn.prepare_cached("SELECT 1 FROM file_state WHERE root = ?1 AND path = ?2")?;
         Ok(!there.exists(params![root, path])?)
     };
-    if known.stat.size < 0 || met == Observed::ByName && new()? {
+    if known.stat.size < 0 || observed == Observed::ByName && is_new()? {
         insert_unverified(conn, root, path, known.generation)?;
     }
     let s = &known.stat;
@@ -191,16 +191,16 @@ pub(crate) fn put(
 }
 
 pub(crate) fn remove(conn: &Connection, root: RootId, path: &RelPath) -> Result<()> {
-    keep_rules(conn, root, path)?;
+    save_rules(conn, root, path)?;
     conn.prepare_cached("DELETE FROM file_state WHERE root = ?1 AND path = ?2")?
         .execute(params![root, path])?;
-    // a directory that is moved away and back leaves what is in it as it was seen before
+    // moving a directory away and back leaves the stats of its files unchanged
     mark_unverified(conn, root, path)
 }
 
-/// Before the record of a .gitignore moves on: the last scan went by the old one, which says later what
-/// that scan could not see.
-fn keep_rules(conn: &Connection, root: RootId, path: &RelPath) -> Result<()> {
+/// Saves the old content of a .gitignore before its row changes. The last scan used it, so it later tells what that
+/// scan could not see.
+fn save_rules(conn: &Connection, root: RootId, path: &RelPath) -> Result<()> {
     if path.split().1 != ignore_rules::FILE {
         return Ok(());
     }
@@ -217,7 +217,7 @@ fn keep_rules(conn: &Connection, root: RootId, path: &RelPath) -> Result<()> {
     Ok(())
 }
 
-/// What the last look did not take up.
+/// Returns what the last scan did not capture.
 pub(crate) fn coverage(conn: &Connection, root: RootId) -> Result<Coverage> {
     let text: Option<String> = conn
         .prepare_cached("SELECT coverage FROM root WHERE id = ?1")?
@@ -232,7 +232,7 @@ pub(crate) fn coverage_from(conn: &Connection, root: RootId, text: &str) -> Resu
     store::json(conn, || format!("the coverage of root {}", root.0), text)
 }
 
-/// The rules of the last scan; None before the first.
+/// Returns the ignore rules of the last scan, or None before the first one.
 pub(crate) fn excludes(conn: &Connection, root: RootId) -> Result<Option<Excludes>> {
     let json: Option<String> = conn
         .prepare_cached("SELECT excludes FROM root WHERE id = ?1")?
@@ -241,7 +241,7 @@ pub(crate) fn excludes(conn: &Connection, root: RootId) -> Result<Option<Exclude
     json.map(|json| store::json(conn, row, &json)).transpose()
 }
 
-/// Notes a new stat of an unchanged image, unless the row moved on meanwhile.
+/// Updates the stat of an unchanged image, unless the row has changed since.
 pub(crate) fn update_stat(
     conn: &Connection,
     root: RootId,
@@ -262,12 +262,13 @@ pub(crate) fn update_stat(
     Ok(())
 }
 
-/// Has everybody who comes look at this path; a walk that is under way may have come by it already.
+/// Makes every later partial scan check this path. The next generation is used because a running walk may already
+/// have visited the path.
 pub(crate) fn mark_unverified(conn: &Connection, root: RootId, path: &RelPath) -> Result<()> {
     insert_unverified(conn, root, path, generation(conn, root)? + 1)
 }
 
-/// Notes a path that is to be looked at by whoever does not walk the tree.
+/// Adds a path that partial scans must check.
 fn insert_unverified(
     conn: &Connection,
     root: RootId,
@@ -279,7 +280,7 @@ fn insert_unverified(
     Ok(())
 }
 
-/// Paths that are to be looked at by whoever does not walk the tree. None: a walk has yet to tell.
+/// Returns the paths that partial scans must check. None: no full walk has filled the table yet.
 pub(crate) fn unverified(conn: &Connection, root: RootId) -> Result<Option<Vec<RelPath>>> {
     let whole: bool = conn
         .prepare_cached("SELECT strays FROM root WHERE id = ?1")?
@@ -292,17 +293,17 @@ pub(crate) fn unverified(conn: &Connection, root: RootId) -> Result<Option<Vec<R
     Ok(Some(rows.collect::<rusqlite::Result<_>>()?))
 }
 
-/// After a walk over the whole tree that began at generation `since`: these known paths it did not come by.
-pub(crate) fn walked(
+/// Records a full walk that began at generation `since` and did not visit these known paths.
+pub(crate) fn record_walk(
     conn: &Connection,
     root: RootId,
     since: i64,
-    unmet: &[RelPath],
+    unvisited: &[RelPath],
     generation: i64,
 ) -> Result<()> {
     conn.prepare_cached("DELETE FROM stray WHERE root = ?1 AND generation <= ?2")?
         .execute(params![root, since])?;
-    for path in unmet {
+    for path in unvisited {
         insert_unverified(conn, root, path, generation)?;
     }
     conn.prepare_cached("UPDATE root SET strays = 1, walked = ?2 WHERE id = ?1")?
@@ -310,14 +311,14 @@ pub(crate) fn walked(
     Ok(())
 }
 
-/// The generation of the rows written last.
+/// Returns the generation of the rows written last.
 pub(crate) fn generation(conn: &Connection, root: RootId) -> Result<i64> {
     Ok(conn
         .prepare_cached("SELECT generation FROM root WHERE id = ?1")?
         .query_row([root], |r| r.get(0))?)
 }
 
-/// The generation of rows written from now on in this transaction.
+/// Starts the generation for rows written from now on in this transaction.
 pub(crate) fn next_generation(conn: &Connection, root: RootId) -> Result<i64> {
     Ok(conn
         .prepare_cached(
@@ -326,7 +327,7 @@ pub(crate) fn next_generation(conn: &Connection, root: RootId) -> Result<i64> {
         .query_row([root], |r| r.get(0))?)
 }
 
-/// The rows of paths that may have changed.
+/// Returns the rows of paths that may have changed.
 pub(crate) fn some(conn: &Connection, root: RootId, touched: &ChangedPaths) -> Result<FileStates> {
     let mut rows = FileStates::default();
     for dir in touched.tops() {
@@ -340,7 +341,7 @@ pub(crate) fn some(conn: &Connection, root: RootId, touched: &ChangedPaths) -> R
     Ok(rows)
 }
 
-/// How many known paths a directory holds, at any depth.
+/// Counts the known paths in a directory, at any depth.
 pub(crate) fn count_below(conn: &Connection, root: RootId, dir: &RelPath) -> Result<usize> {
     let (from, to) = ([dir.bytes(), b"/"].concat(), [dir.bytes(), b"0"].concat());
     Ok(conn
@@ -350,7 +351,7 @@ pub(crate) fn count_below(conn: &Connection, root: RootId, dir: &RelPath) -> Res
         .query_row(params![root, from, to], |r| r.get(0))?)
 }
 
-/// The known paths in a directory, at any depth.
+/// Returns the rows in a directory, at any depth.
 fn below(conn: &Connection, root: RootId, dir: &[u8]) -> Result<FileStates> {
     let (from, to) = ([dir, b"/"].concat(), [dir, b"0"].concat());
     let sql =
@@ -360,7 +361,7 @@ fn below(conn: &Connection, root: RootId, dir: &[u8]) -> Result<FileStates> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Whether any known path lies in this directory.
+/// True if any known path is in this directory.
 pub(crate) fn directory_known(conn: &Connection, root: RootId, dir: &RelPath) -> Result<bool> {
     let (from, to) = ([dir.bytes(), b"/"].concat(), [dir.bytes(), b"0"].concat());
     Ok(conn
@@ -370,22 +371,26 @@ pub(crate) fn directory_known(conn: &Connection, root: RootId, dir: &RelPath) ->
         .exists(params![root, from, to])?)
 }
 
-/// The identity that a path now absent had.
-pub(crate) fn gone(conn: &Connection, root: RootId, path: &RelPath) -> Result<Option<FileId>> {
+/// Returns the identity of the file that was last at a now absent path.
+pub(crate) fn former_identity(
+    conn: &Connection,
+    root: RootId,
+    path: &RelPath,
+) -> Result<Option<FileId>> {
     Ok(conn
         .prepare_cached("SELECT file FROM gone WHERE root = ?1 AND path = ?2")?
         .query_row(params![root, path], |r| r.get(0))
         .optional()?)
 }
 
-/// The identities of all paths now absent.
-pub(crate) fn all_gone(conn: &Connection, root: RootId) -> Result<Vec<(RelPath, FileId)>> {
+/// Returns the identities of all now absent paths.
+pub(crate) fn former_identities(conn: &Connection, root: RootId) -> Result<Vec<(RelPath, FileId)>> {
     let mut select = conn.prepare_cached("SELECT path, file FROM gone WHERE root = ?1")?;
     let rows = select.query_map([root], |r| Ok((r.get(0)?, r.get(1)?)))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Where a file is now: keeps the identity of paths for when they return.
+/// Records where a file is now absent, so that its identity returns with the path.
 pub(crate) fn note_identity(
     conn: &Connection,
     root: RootId,
@@ -401,8 +406,8 @@ pub(crate) fn note_identity(
     Ok(())
 }
 
-/// Gives a file that never changed an identity, in every root that has it: what one changes is the same
-/// file as what another left alone.
+/// Gives a file that never changed an identity, in every root that has it. A file changed in one root is the same
+/// file as the unchanged one in another.
 pub(crate) fn identify(conn: &Connection, path: &RelPath, since: Option<NodeId>) -> Result<FileId> {
     let file = new_file(conn, since)?;
     conn.prepare_cached(
@@ -417,8 +422,11 @@ pub(crate) fn identify(conn: &Connection, path: &RelPath, since: Option<NodeId>)
     Ok(file)
 }
 
-/// Files that came into sight in other roots, never changed since.
-pub(crate) fn seen_elsewhere(conn: &Connection, root: RootId) -> Result<Vec<(RelPath, FileState)>> {
+/// Returns files that were adopted in other roots and never changed since.
+pub(crate) fn adopted_elsewhere(
+    conn: &Connection,
+    root: RootId,
+) -> Result<Vec<(RelPath, FileState)>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM file_state INDEXED BY file_state_since
          WHERE root IN (SELECT id FROM root WHERE id <> ?1) AND file IS NULL AND since IS NOT NULL"

@@ -1,4 +1,4 @@
-//! The little that is read of git, and never written: where HEAD is, where the repository's folder is.
+//! Read-only access to a git repository: its directory, HEAD and shared directory.
 
 pub(crate) mod backed_content;
 pub(crate) mod clean_index;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::model::GitHead;
 
-/// The folder of the repository whose work tree is `root` (`.git`, or what a `.git` file names).
+/// Returns the repository directory whose work tree is `root` (`.git`, or the target of a `.git` file).
 fn dir(root: &Path) -> Option<PathBuf> {
     let dot = root.join(".git");
     if dot.is_dir() {
@@ -19,7 +19,7 @@ fn dir(root: &Path) -> Option<PathBuf> {
     Some(root.join(text.strip_prefix("gitdir:")?.trim()))
 }
 
-/// What linked work trees share.
+/// Returns the directory that linked work trees share.
 pub(crate) fn common_dir(root: &Path) -> Option<PathBuf> {
     let dir = dir(root)?;
     match std::fs::read_to_string(dir.join("commondir")) {
@@ -28,7 +28,7 @@ pub(crate) fn common_dir(root: &Path) -> Option<PathBuf> {
     }
 }
 
-/// HEAD's commit and branch, read from the files: no process is started, no lock is taken.
+/// Returns HEAD's commit and branch, read from the files: no process is started, no lock is taken.
 pub(crate) fn head(root: &Path) -> GitHead {
     let Some(dir) = dir(root) else {
         return GitHead::default();

@@ -1,4 +1,5 @@
-//! Which paths belong: .gitignore files, `.git/info/exclude` and git's global excludes, by git's rules.
+//! Ignore rules: .gitignore files, `.git/info/exclude` and git's global excludes, by git's rules, plus the patterns
+//! of the settings.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -20,38 +21,38 @@ pub(crate) struct Rules {
     above: Option<Arc<Rules>>,
     /// The same in every directory.
     settings: Option<Arc<Patterns>>,
-    inside: Inside,
+    inside: Entered,
 }
 
-/// How a directory came to be entered: what is true of it is true of all that is in it.
+/// State of an entered directory; applies to everything in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Inside {
-    /// .gitignore files hide it.
+struct Entered {
+    /// True if .gitignore files ignore it.
     ignored: bool,
-    /// The settings want it all the same.
+    /// True if the settings include it nevertheless.
     included: bool,
 }
 
-impl Inside {
+impl Entered {
     fn hidden(self) -> bool {
         self.ignored && !self.included
     }
 }
 
-/// What the settings exclude, relative to the root.
+/// Exclude patterns of the settings, relative to the root.
 #[derive(Debug)]
-pub(crate) struct Excluding(Gitignore);
+pub(crate) struct ExcludePatterns(Gitignore);
 
-impl Excluding {
-    /// None: nothing.
+impl ExcludePatterns {
+    /// None if there are no patterns.
     pub(crate) fn of(patterns: &[String]) -> Option<Self> {
         parse_lines(patterns.iter().map(String::as_str)).map(Self)
     }
 
-    /// Whether it has a path, whose directories it has not. A .gitignore counts, and is recorded, in any case: what
-    /// it hid would not be known else.
+    /// True if the patterns exclude a path whose directories are not excluded. A .gitignore always counts and is
+    /// recorded: otherwise the paths that it ignored would be unknown later.
     fn has(&self, path: &[u8], is_dir: bool) -> bool {
-        matched(Some(&self.0), path, is_dir) == Some(true) && (is_dir || name_of(path) != FILE)
+        matched(Some(&self.0), path, is_dir) == Some(true) && (is_dir || file_name(path) != FILE)
     }
 
     pub(crate) fn holds(&self, path: &RelPath) -> bool {
@@ -61,17 +62,17 @@ impl Excluding {
     }
 }
 
-/// The patterns of the settings, all relative to the root.
+/// The patterns of the settings, relative to the root.
 #[derive(Debug)]
 struct Patterns {
-    exclude: Option<Excluding>,
+    exclude: Option<ExcludePatterns>,
     include: Option<Gitignore>,
-    /// Directories in which something may be included.
-    ways: Option<Gitignore>,
+    /// Directories that may contain included paths.
+    leading_dirs: Option<Gitignore>,
 }
 
 impl Patterns {
-    /// None: nothing is set.
+    /// None if no pattern is set.
     fn of(excludes: &Excludes) -> Option<Arc<Self>> {
         let Excludes {
             exclude, include, ..
@@ -79,35 +80,38 @@ impl Patterns {
         if exclude.is_empty() && include.is_empty() {
             return None;
         }
-        let ways: Vec<String> = include.iter().flat_map(|pattern| ways(pattern)).collect();
+        let leading: Vec<String> = include
+            .iter()
+            .flat_map(|pattern| leading_dirs(pattern))
+            .collect();
         Some(Arc::new(Self {
-            exclude: Excluding::of(exclude),
+            exclude: ExcludePatterns::of(exclude),
             include: parse_lines(include.iter().map(String::as_str)),
-            ways: parse_lines(ways.iter().map(String::as_str)),
+            leading_dirs: parse_lines(leading.iter().map(String::as_str)),
         }))
     }
 }
 
-/// The directories on the way to what an included pattern may mean, as patterns. A pattern without a slash leads
-/// nowhere: else one would have to look into everything that is ignored.
-fn ways(pattern: &str) -> Vec<String> {
+/// Returns, as patterns, the directories that lead to paths of an include pattern. A pattern without a slash yields
+/// none: otherwise every ignored directory would have to be searched.
+fn leading_dirs(pattern: &str) -> Vec<String> {
     let path = pattern.trim_end().trim_end_matches('/');
     if path.starts_with('!') || !path.contains('/') {
         return Vec::new();
     }
     let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
-    let mut ways = Vec::new();
+    let mut dirs = Vec::new();
     for end in 1..parts.len() {
-        ways.push(format!("/{}/", parts[..end].join("/")));
+        dirs.push(format!("/{}/", parts[..end].join("/")));
         if parts[end - 1] == "**" {
-            // at any depth from here on
+            // any depth from here on
             break;
         }
     }
-    ways
+    dirs
 }
 
-/// Whether the last pattern that matches is no exception; None: none does.
+/// True if the last matching pattern is not a negation. None: no pattern matches.
 fn matched(patterns: Option<&Gitignore>, path: &[u8], is_dir: bool) -> Option<bool> {
     match patterns?.matched(bytes_path(path), is_dir) {
         Match::Ignore(_) => Some(true),
@@ -116,13 +120,13 @@ fn matched(patterns: Option<&Gitignore>, path: &[u8], is_dir: bool) -> Option<bo
     }
 }
 
-fn name_of(path: &[u8]) -> &[u8] {
+fn file_name(path: &[u8]) -> &[u8] {
     path.rsplit(|b| *b == b'/').next().unwrap_or(path)
 }
 
 impl Rules {
-    /// The rules that hold everywhere: git's global excludes, weaker than `.git/info/exclude`, and the settings,
-    /// stronger than all.
+    /// Returns the rules that apply everywhere. Git's global excludes are weaker than `.git/info/exclude`; the
+    /// settings are the strongest.
     pub(crate) fn base(excludes: &Excludes) -> Arc<Self> {
         let settings = Patterns::of(excludes);
         let level = |text: &str, above| {
@@ -131,14 +135,14 @@ impl Rules {
                 dir: Vec::new(),
                 above,
                 settings: settings.clone(),
-                inside: Inside::default(),
+                inside: Entered::default(),
             })
         };
         let global = level(&excludes.global, None);
         level(&excludes.info, Some(global))
     }
 
-    /// The rules inside `dir`, which has this .gitignore.
+    /// Returns the rules inside `dir`, which has this .gitignore.
     pub(crate) fn below(self: &Arc<Self>, dir: &[u8], text: Option<&[u8]>) -> Arc<Self> {
         match text.and_then(parse_bytes) {
             Some(own) => Arc::new(Self {
@@ -152,17 +156,17 @@ impl Rules {
         }
     }
 
-    /// Whether a file directly in this directory is out of sight.
+    /// True if a file directly in this directory is hidden.
     pub(crate) fn hides(&self, path: &[u8]) -> bool {
-        self.stands(path, false).is_none_or(Inside::hidden)
+        self.state_of(path, false).is_none_or(Entered::hidden)
     }
 
-    /// The rules with which to go into a directory directly in this one. None: nothing in it is in sight.
+    /// Returns the rules for entering a directory directly in this one. None: nothing in it is visible.
     pub(crate) fn enter(self: &Arc<Self>, dir: &[u8]) -> Option<Arc<Self>> {
-        let inside = self.stands(dir, true)?;
+        let inside = self.state_of(dir, true)?;
         let leads = || {
-            let ways = self.settings.as_ref().and_then(|s| s.ways.as_ref());
-            matched(ways, dir, true) == Some(true)
+            let patterns = self.settings.as_ref().and_then(|s| s.leading_dirs.as_ref());
+            matched(patterns, dir, true) == Some(true)
         };
         if inside.hidden() && !leads() {
             return None;
@@ -179,15 +183,15 @@ impl Rules {
         }))
     }
 
-    /// Whether this directory is only gone into for what may be included in it.
+    /// True if this directory is entered only for paths that may be included.
     pub(crate) fn is_way(&self) -> bool {
         self.inside.hidden()
     }
 
-    /// How a path directly in this directory stands. None: the settings exclude it.
-    fn stands(&self, path: &[u8], is_dir: bool) -> Option<Inside> {
+    /// Returns the state of a path directly in this directory. None: the settings exclude it.
+    fn state_of(&self, path: &[u8], is_dir: bool) -> Option<Entered> {
         let Some(settings) = &self.settings else {
-            return Some(Inside {
+            return Some(Entered {
                 ignored: self.ignores(path, is_dir),
                 included: false,
             });
@@ -197,13 +201,13 @@ impl Rules {
             return None;
         }
         let include = matched(settings.include.as_ref(), path, is_dir);
-        Some(Inside {
+        Some(Entered {
             ignored: self.inside.ignored || self.ignores(path, is_dir),
             included: include.unwrap_or(self.inside.included),
         })
     }
 
-    /// Whether git would ignore a path directly in this directory. The directory itself is not ignored.
+    /// True if git would ignore a path directly in this directory. The directory itself is not ignored.
     fn ignores(&self, path: &[u8], is_dir: bool) -> bool {
         let mut rules = Some(self);
         while let Some(at) = rules {
@@ -218,7 +222,7 @@ impl Rules {
     }
 }
 
-/// Whether `path` was out of sight under the rules that `text` gives for each directory.
+/// True if `path` was hidden by the rules that `text` returns for each directory.
 pub(crate) fn was_ignored(
     base: &Arc<Rules>,
     path: &RelPath,
@@ -231,7 +235,7 @@ pub(crate) fn was_ignored(
     }
 }
 
-/// The rules of the directories above `dir`, whose own are not among them. None: it is ignored.
+/// Returns the rules of the directories above `dir`, without its own. None: it is ignored.
 pub(crate) fn down_to(
     base: &Arc<Rules>,
     dir: &[u8],
@@ -247,7 +251,7 @@ pub(crate) fn down_to(
     Some(rules)
 }
 
-/// The rules inside a directory, given those above it.
+/// Returns the rules inside a directory, given those above it.
 pub(crate) fn own(
     above: &Arc<Rules>,
     dir: &[u8],
@@ -262,28 +266,28 @@ pub(crate) fn own(
     above.below(dir, own.as_deref())
 }
 
-/// The rules outside the tree. Kept with the scan, to tell later what was out of sight.
+/// Rules from outside the tree. Stored with the scan, to tell later which paths were hidden.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Excludes {
     pub global: String,
     pub info: String,
-    /// Patterns of the settings, and of what is ours in the tree.
+    /// Exclude patterns of the settings, and of Backstitch's own files in the tree.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exclude: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub include: Vec<String>,
-    /// Above so many bytes a content was not kept, where that is not the default.
+    /// Size limit of captured contents in bytes, if it is not the default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// .gitignore files whose record moved on since the scan (a named edit, a restore), each with the
-    /// content that the scan went by.
+    /// .gitignore files whose row changed after the scan (by a reported edit or a restore), each with the content
+    /// that the scan used.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<(Vec<u8>, Option<[u8; 32]>)>,
 }
 
 impl Excludes {
-    /// The content of a .gitignore that the scan went by; `recorded`: what the record holds by now.
-    pub(crate) fn went_by(
+    /// Returns the content of a .gitignore that the scan used; `recorded` is the current content.
+    pub(crate) fn content_at_scan(
         &self,
         file: &RelPath,
         recorded: impl FnOnce() -> Option<ContentId>,
@@ -301,7 +305,7 @@ impl Excludes {
         }
     }
 
-    /// What `tree`, whose settings stand in these files, is looked at by now.
+    /// Reads the current rules of `tree`, whose settings are in these sources.
     pub(crate) fn read(tree: &Path, sources: &Sources) -> Self {
         let config = sources.now();
         let text = |p: Option<PathBuf>| {
@@ -333,7 +337,7 @@ fn parse_bytes(text: &[u8]) -> Option<Gitignore> {
 fn parse_lines<'a>(lines: impl Iterator<Item = &'a str>) -> Option<Gitignore> {
     let mut builder = GitignoreBuilder::new(".");
     for line in lines {
-        // a line that git would not take either is passed over
+        // invalid lines are skipped, as git does
         builder.add_line(None, line).ok();
     }
     builder.build().ok().filter(|g| !g.is_empty())
@@ -348,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn inner_rules_win_and_directories_hide_what_is_below() {
+    fn inner_rules_win_and_directories_hide_their_content() {
         let base = Rules::base(&Excludes {
             global: "*.swp\n".into(),
             info: "private\n".into(),
@@ -365,14 +369,14 @@ mod tests {
         assert!(root.hides(b"x.swp") && root.hides(b"private"));
     }
 
-    /// What of these paths is in sight, as a walk comes by it.
-    fn seen(excludes: &Excludes, gitignore: &str, paths: &[&str]) -> Vec<String> {
+    /// Returns the visible paths of these, as a walk sees them.
+    fn visible(excludes: &Excludes, gitignore: &str, paths: &[&str]) -> Vec<String> {
         let base = Rules::base(excludes);
         let mut text =
             |p: &RelPath| (p.bytes() == b".gitignore").then(|| gitignore.as_bytes().to_vec());
         let paths = paths.iter().copied().map(path);
-        let seen = paths.filter(|path| !was_ignored(&base, path, &mut text));
-        seen.map(|path| path.display()).collect()
+        let visible = paths.filter(|path| !was_ignored(&base, path, &mut text));
+        visible.map(|path| path.display()).collect()
     }
 
     fn set(exclude: &[&str], include: &[&str]) -> Excludes {
@@ -385,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_excluded_is_out_of_sight_whatever_a_gitignore_says() {
+    fn exclude_patterns_win_over_gitignore() {
         let excludes = set(&["*.log", "!keep.log", "/data/"], &["data/x", "a.log"]);
         let paths = [
             "a.log",
@@ -396,17 +400,17 @@ mod tests {
             "data",
         ];
         assert_eq!(
-            seen(&excludes, "!a.log\n", &paths),
+            visible(&excludes, "!a.log\n", &paths),
             ["keep.log", "sub/data/x", ".gitignore", "data"]
         );
         assert_eq!(
-            seen(&set(&["*"], &[]), "", &["a", ".gitignore", "d/.gitignore"]),
+            visible(&set(&["*"], &[]), "", &["a", ".gitignore", "d/.gitignore"]),
             [".gitignore"]
         );
     }
 
     #[test]
-    fn what_is_included_is_in_sight_although_it_is_ignored() {
+    fn include_patterns_win_over_gitignore() {
         let paths = [
             ".env.local",
             "out/.env.local",
@@ -418,9 +422,9 @@ mod tests {
             "src/gen/y",
         ];
         let ignored = ".env*\nout/\ngen/\n";
-        let included = |include: &[&str]| seen(&set(&[], include), ignored, &paths);
+        let included = |include: &[&str]| visible(&set(&[], include), ignored, &paths);
         assert_eq!(included(&[]), Vec::<String>::new());
-        // a pattern without a slash does not lead into what is ignored as a whole
+        // a pattern without a slash does not lead into a directory that is ignored as a whole
         assert_eq!(included(&[".env.local"]), [".env.local"]);
         assert_eq!(
             included(&["**/.env.local"]),
@@ -438,14 +442,14 @@ mod tests {
         assert_eq!(included(&["gen/"]), ["gen/x", "gen/tmp/x", "src/gen/y"]);
         assert_eq!(included(&["/gen/", "!/gen/tmp/"]), ["gen/x"]);
         assert_eq!(
-            seen(&set(&["tmp"], &["/gen/"]), ignored, &paths),
+            visible(&set(&["tmp"], &["/gen/"]), ignored, &paths),
             ["gen/x"],
-            "what is excluded is not included"
+            "an excluded path is not included"
         );
     }
 
     #[test]
-    fn rules_of_before_there_were_settings_are_read() {
+    fn rules_without_settings_are_read() {
         let old = r#"{"global":"*.swp\n","info":""}"#;
         let read: Excludes = serde_json::from_str(old).expect("old rules");
         assert_eq!(
@@ -456,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lay_in_an_ignored_directory_was_out_of_sight() {
+    fn paths_in_an_ignored_directory_were_hidden() {
         let base = Rules::base(&Excludes::default());
         let mut text = |p: &RelPath| (p.bytes() == b".gitignore").then(|| b"out/\n".to_vec());
         assert!(was_ignored(&base, &path("out/a/b.txt"), &mut text));

@@ -1,5 +1,5 @@
-//! Compares the disk with what is known of it: a parallel walk that honours .gitignore, and a look at
-//! every known path that the walk did not meet. Finds; records nothing.
+//! Compares the disk with the file states: a parallel walk that honours .gitignore, then a check of every known path
+//! that the walk did not visit. Finds differences; records nothing.
 
 mod gathered;
 mod git_backing;
@@ -28,7 +28,7 @@ use crate::worktree::ignore_rules::{self, Excludes, Rules};
 use crate::worktree::recorder::ChangedPaths;
 use gathered::{Gathered, LARGE, LARGE_TOTAL};
 
-/// What is known of a path.
+/// The recorded state of a path.
 #[derive(Clone, Debug)]
 pub(crate) struct FileState {
     pub image: Image,
@@ -41,7 +41,7 @@ pub(crate) struct FileState {
 pub(crate) type FileStates = FxHashMap<RelPath, FileState>;
 
 impl FileState {
-    /// Whether a content that was too large to be kept is known by now, and the file is as it was.
+    /// True if this row was too large to capture, its content is known by now, and the file is unchanged.
     pub(crate) fn is_revealed(&self, image: Image, stat: Option<&Stat>) -> bool {
         self.image == Image::Opaque(Opaque::TooLarge)
             && image.content().is_some()
@@ -49,75 +49,76 @@ impl FileState {
     }
 }
 
-/// A path whose image is not the known one.
+/// A path whose image differs from the recorded one.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub path: RelPath,
     pub image: Image,
     pub stat: Option<Stat>,
-    /// The content, unless it went to the pack.
+    /// The content, unless it is in the pack.
     pub bytes: Option<Vec<u8>>,
 }
 
-/// A content that was git's, as the store's own.
+/// Git-backed content as the store's own.
 #[derive(Debug)]
 pub(crate) struct Materialized {
     pub path: RelPath,
-    pub lent: Image,
-    /// Unreadable where git has it no more.
+    pub backed: Image,
+    /// Unreadable if git no longer has it.
     pub own: Image,
-    /// The content, unless it went to the pack.
+    /// The content, unless it is in the pack.
     pub bytes: Option<Vec<u8>>,
 }
 
 #[derive(Default)]
 pub(crate) struct Findings {
     pub found: Vec<Found>,
-    /// What git is not to be relied on for any more.
-    pub owned: Vec<Materialized>,
-    /// The image is the known one, but the stat is not: to be noted, so that it is not read again.
+    /// Content to store because git may not keep it.
+    pub materialized: Vec<Materialized>,
+    /// Paths with the recorded image but another stat. The new stat is saved so that the file is not read again.
     pub stat_updates: Vec<(RelPath, Stat)>,
-    /// FileState paths that stand on disk and that the walk did not come by: ignored, and still tracked.
-    pub unmet: Vec<RelPath>,
-    /// Files that have other names, through which they may be written unseen.
+    /// Known paths that are on disk but were not visited by the walk: ignored, and still tracked.
+    pub unvisited: Vec<RelPath>,
+    /// Hard-linked files, which may be written through another name.
     pub linked: Vec<RelPath>,
-    /// What waited for a save, by its number, and was saved.
+    /// Ids of the pending saves that have been saved.
     pub saved: Vec<i64>,
     pub pack: Option<SealedPack>,
     pub coverage: Coverage,
-    /// What the walk over the whole tree saw, for `seen`.
+    /// The directory cache of a full walk.
     pub dir_cache_bytes: Vec<u8>,
-    /// Directories in which no file was seen at any depth, NUL-separated.
+    /// Directories without a file at any depth, NUL-separated.
     pub bare_dirs: Vec<u8>,
-    /// The deadline came first: what was not found says nothing.
+    /// The deadline passed: a path that was not found proves nothing.
     pub partial: bool,
 }
 
-/// What a scan compares the disk with: what the store knew when it began.
+/// Baseline of a scan, compared with the disk: the recorded state when the scan began.
 #[derive(Clone, Copy)]
 pub(crate) struct Baseline<'a> {
     pub known: &'a FileStates,
     pub pending: &'a Pending,
     pub excludes: &'a Excludes,
-    /// Directories in the root that have a history of their own: not scanned.
+    /// Directories in the root with a history of their own: not scanned.
     pub others: &'a [RelPath],
-    /// All that is looked at, where somebody knows that nothing else has changed; `known` has the rows of these.
+    /// The only paths to scan, if nothing else has changed; `known` then has only their rows.
     pub only: Option<&'a ChangedPaths>,
-    /// Whether to keep what is found: else it is only said where something is.
-    pub keep: bool,
-    /// Who vouches for files that were never looked at before.
+    /// True to keep the contents that are found; otherwise only the paths are reported.
+    pub store_contents: bool,
+    /// Git's index, which vouches for files that were never read.
     pub clean_index: Option<&'a CleanIndex>,
-    /// Who may have what some files were.
+    /// Repositories that may hold git-backed content.
     pub repositories: &'a [Repository],
-    /// Directories that may have it on disk.
-    pub places: &'a [PathBuf],
-    /// Files that git may not have much longer.
+    /// Work trees that may have that content on disk.
+    pub work_trees: &'a [PathBuf],
+    /// Git-backed files whose blobs git may soon remove.
     pub stale_entries: &'a FxHashSet<RelPath>,
-    /// Set when nobody wants it any more.
-    pub off: Option<&'a AtomicBool>,
+    /// Set when the scan is cancelled.
+    pub cancel: Option<&'a AtomicBool>,
 }
 
-/// Scans the root, or what of it may have changed. `tick` hears from time to time how many files were seen.
+/// Scans the root, or the part of it that may have changed. `tick` is called from time to time with the number of
+/// files scanned.
 pub(crate) fn scan(
     root: &Root,
     store: &Path,
@@ -131,12 +132,12 @@ pub(crate) fn scan(
         excludes,
         others,
         only,
-        keep,
+        store_contents,
         clean_index,
         repositories,
-        places,
+        work_trees,
         stale_entries,
-        off,
+        cancel,
     } = *against;
     if !root.is_there() {
         return Err(Error::refused(
@@ -145,15 +146,15 @@ pub(crate) fn scan(
         ));
     }
     crate::fault::point("scan begun");
-    let off = || off.is_some_and(|off| off.load(Ordering::Relaxed));
-    let late = || off() || deadline.is_some_and(|d| Instant::now() >= d);
+    let is_cancelled = || cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed));
+    let late = || is_cancelled() || deadline.is_some_and(|d| Instant::now() >= d);
     let scan = Scan {
         root,
         store,
         known,
         pending,
         others,
-        keep,
+        store_contents,
         whole: only.is_none(),
         dev: root.stat_at(b"").map_or(0, |stat| stat.dev),
         clean_index,
@@ -165,20 +166,20 @@ pub(crate) fn scan(
             dirs: Vec::new(),
             busy: 0,
         }),
-        news: Condvar::new(),
+        wakeup: Condvar::new(),
         expired: AtomicBool::new(false),
         files: AtomicU64::new(0),
     };
-    let mut ways = PathRules::new(root, excludes);
+    let mut path_rules = PathRules::new(root, excludes);
     let dirs = match only {
         None => vec![WalkDir {
             path: Vec::new(),
-            rules: Arc::clone(&ways.base),
+            rules: Arc::clone(&path_rules.base),
         }],
         Some(touched) => touched
             .tops()
             .filter(|dir| !others.iter().any(|other| dir.within(other.bytes())))
-            .filter_map(|dir| ways.to(dir))
+            .filter_map(|dir| path_rules.to(dir))
             .collect(),
     };
     let threads = match only {
@@ -199,16 +200,19 @@ pub(crate) fn scan(
     });
 
     if let Some(clean_index) = clean_index {
-        scan.borrow(clean_index, deadline, threads, &late);
+        scan.confirm_clean(clean_index, deadline, threads, &late);
     }
-    let (met, dirs) = {
+    let (visited, dirs) = {
         let mut all = scan.gather();
-        (std::mem::take(&mut all.met), std::mem::take(&mut all.dirs))
+        (
+            std::mem::take(&mut all.visited),
+            std::mem::take(&mut all.dirs),
+        )
     };
-    if met.len() < known.len() {
-        // what is known but was not met: gone, or ignored by now and still tracked
-        let met: FxHashSet<&RelPath> = met.into_iter().collect();
-        for path in known.keys().filter(|path| !met.contains(path)) {
+    if visited.len() < known.len() {
+        // known but not visited: gone, or ignored by now and still tracked
+        let visited: FxHashSet<&RelPath> = visited.into_iter().collect();
+        for path in known.keys().filter(|path| !visited.contains(path)) {
             if scan.expired.load(Ordering::Relaxed) || late() {
                 scan.expired.store(true, Ordering::Relaxed);
                 break;
@@ -218,24 +222,24 @@ pub(crate) fn scan(
             }
             let stat = root.stat(path);
             if only.is_none() && stat.is_some() {
-                scan.gather().out.unmet.push(path.clone());
+                scan.gather().out.unvisited.push(path.clone());
             }
-            scan.examine(path.clone(), stat, &|image| root.look_over(path, image));
+            scan.examine(path.clone(), stat, &|image| root.reread_entry(path, image));
         }
     }
     for path in only.into_iter().flat_map(|touched| &touched.paths) {
         let new = !known.contains_key(path) && !only.is_some_and(|touched| touched.above(path));
         let elsewhere = others.iter().any(|other| path.within(other.bytes()));
-        if new && !elsewhere && !ways.ignored(path) {
-            let look = |image: &Image| root.look_over(path, image);
-            scan.examine(path.clone(), root.stat(path), &look);
+        if new && !elsewhere && !path_rules.ignored(path) {
+            let read = |image: &Image| root.reread_entry(path, image);
+            scan.examine(path.clone(), root.stat(path), &read);
         }
     }
-    if keep {
-        scan.fetch(repositories, places, &late);
+    if store_contents {
+        scan.fetch_from_git(repositories, work_trees, &late);
     }
     crate::fault::point("scanned");
-    if off() {
+    if is_cancelled() {
         return Err(Error::CalledOff);
     }
     let gathered = scan
@@ -247,7 +251,7 @@ pub(crate) fn scan(
     }
     let mut out = gathered.out;
     out.found.extend(gathered.large);
-    if gathered.unsure {
+    if gathered.cache_unreliable {
         out.dir_cache_bytes.clear();
     }
     out.partial = scan.expired.load(Ordering::Relaxed);
@@ -255,18 +259,18 @@ pub(crate) fn scan(
     out.found.sort_by(|a, b| a.path.cmp(&b.path));
     out.coverage.items.sort_by(|a, b| a.path.cmp(&b.path));
     out.coverage.pending = out.partial;
-    out.bare_dirs = bare(dirs).into_iter().collect::<Vec<_>>().join(&0);
+    out.bare_dirs = bare_dirs(dirs).into_iter().collect::<Vec<_>>().join(&0);
     Ok(out)
 }
 
-/// The directories in which no file was seen at any depth.
-fn bare(dirs: Vec<(Vec<u8>, bool)>) -> BTreeSet<Vec<u8>> {
-    let (held, empty): (Vec<_>, Vec<_>) = dirs.into_iter().partition(|(_, held)| *held);
+/// Returns the directories without a file at any depth.
+fn bare_dirs(dirs: Vec<(Vec<u8>, bool)>) -> BTreeSet<Vec<u8>> {
+    let (with_files, empty): (Vec<_>, Vec<_>) = dirs.into_iter().partition(|(_, held)| *held);
     let mut empty: BTreeSet<Vec<u8>> = empty.into_iter().map(|(dir, _)| dir).collect();
     if empty.is_empty() {
         return empty;
     }
-    for (dir, _) in held {
+    for (dir, _) in with_files {
         let mut above = dir.as_slice();
         while let Some(at) = above.iter().rposition(|b| *b == b'/') {
             above = &above[..at];
@@ -277,11 +281,11 @@ fn bare(dirs: Vec<(Vec<u8>, bool)>) -> BTreeSet<Vec<u8>> {
     empty
 }
 
-/// The rules on the way to paths that no walk leads to.
+/// Ignore rules of paths that are reached without a walk.
 struct PathRules<'a> {
     root: &'a Root,
     base: Arc<Rules>,
-    /// The .gitignore files that were read.
+    /// The .gitignore files that have been read.
     read: FxHashMap<RelPath, Option<Vec<u8>>>,
 }
 
@@ -294,7 +298,7 @@ impl<'a> PathRules<'a> {
         }
     }
 
-    /// A directory to walk; None where there is none, or it is ignored.
+    /// Returns a directory to walk. None: it does not exist or is ignored.
     fn to(&mut self, dir: &RelPath) -> Option<WalkDir> {
         let (root, read) = (self.root, &mut self.read);
         let mut text = |file: &RelPath| Self::text(root, read, file);
@@ -338,20 +342,20 @@ struct Scan<'a> {
     known: &'a FileStates,
     pending: &'a Pending,
     others: &'a [RelPath],
-    keep: bool,
-    /// All of the tree is walked.
+    store_contents: bool,
+    /// True if the whole tree is walked.
     whole: bool,
     /// The device of the root.
     dev: i64,
     clean_index: Option<&'a CleanIndex>,
     stale_entries: &'a FxHashSet<RelPath>,
     gathered: Mutex<Gathered<'a>>,
-    /// Contents go to the pack by now: compress them outside the lock.
+    /// Set when contents go to the pack: compress them outside the lock.
     spilling: AtomicBool,
-    /// Bytes of versions of large contents that are held.
+    /// Bytes held of changed large contents.
     large: AtomicUsize,
     queue: Mutex<Queue>,
-    news: Condvar,
+    wakeup: Condvar,
     expired: AtomicBool,
     files: AtomicU64,
 }
@@ -361,7 +365,7 @@ impl<'a> Scan<'a> {
         self.gathered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes directories until there are none and nobody can add one.
+    /// Processes directories until the queue is empty and no thread can add one.
     fn work(&self, late: &(dyn Fn() -> bool + Sync), tick: &mut dyn FnMut(u64)) {
         let mut queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
         loop {
@@ -378,30 +382,32 @@ impl<'a> Scan<'a> {
                 queue = self.queue.lock().unwrap_or_else(PoisonError::into_inner);
                 queue.busy -= 1;
                 queue.dirs.extend(below);
-                self.news.notify_all();
+                self.wakeup.notify_all();
             } else if queue.busy == 0 {
                 return;
             } else {
                 queue = self
-                    .news
+                    .wakeup
                     .wait(queue)
                     .unwrap_or_else(PoisonError::into_inner);
             }
         }
     }
 
-    /// Examines the files of one directory; gives the directories in it.
+    /// Examines the files of one directory; returns the directories in it.
     fn list(&self, dir: &WalkDir, late: &(dyn Fn() -> bool + Sync)) -> Vec<WalkDir> {
         let full = self.root.path.join(bytes_path(&dir.path));
         let listed = match DirListing::read(&full) {
             Ok(listed) => listed,
-            // gone between listing and looking: the next scan sees it right
+            // removed since it was listed: the next scan gets it right
             Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Vec::new(),
             Err(e) => {
-                let said = std::io::Error::from(e).to_string();
+                let message = std::io::Error::from(e).to_string();
                 let mut all = self.gather();
-                all.out.coverage.note(&dir.path, Reason::Unreadable, said);
-                // to be tried again whenever somebody looks
+                all.out
+                    .coverage
+                    .note(&dir.path, Reason::Unreadable, message);
+                // always try it again
                 DirRecord::new(&dir.path, None).end(&mut all.out.dir_cache_bytes);
                 return Vec::new();
             }
@@ -410,7 +416,7 @@ impl<'a> Scan<'a> {
             .entries
             .iter()
             .any(|(name, _)| name == ignore_rules::FILE);
-        // like git, not through a link
+        // like git, does not follow a link
         let own = has_rules
             .then(|| read_small(&full.join(bytes_path(ignore_rules::FILE)), false))
             .flatten();
@@ -418,15 +424,16 @@ impl<'a> Scan<'a> {
         if self.clean_index.is_some() && listed.entries.iter().any(|(name, _)| name == ATTRIBUTES) {
             self.note_attributes(&full, &dir.path, &listed);
         }
-        // of what is mounted below nobody knows whether its directories tell of changes
-        let sure = listed
+        // on another mounted file system, directory timestamps may not be reliable
+        let proving_stat = listed
             .before
             .filter(|stat| !stat.racy && stat.dev == self.dev);
-        let mut page = (self.whole && self.keep).then(|| DirRecord::new(&dir.path, sure.as_ref()));
+        let mut record = (self.whole && self.store_contents)
+            .then(|| DirRecord::new(&dir.path, proving_stat.as_ref()));
         let mut below = Vec::new();
         let mut ignored = 0;
         let mut files = 0;
-        let mut met = Vec::new();
+        let mut visited = Vec::new();
         for (name, kind) in &listed.entries {
             if is_vcs(name) || name.starts_with(TEMP_PREFIX) {
                 continue;
@@ -455,10 +462,10 @@ impl<'a> Scan<'a> {
             } else if rules.hides(&path) {
                 ignored += 1;
                 if name == ignore_rules::FILE
-                    && let Some(page) = &mut page
+                    && let Some(record) = &mut record
                 {
-                    // nobody knows it, and it counts
-                    page.add(name, listed.stat(name).filter(|stat| !stat.racy).as_ref());
+                    // an ignored .gitignore has no row, but its rules apply
+                    record.add(name, listed.stat(name).filter(|stat| !stat.racy).as_ref());
                 }
             } else if let Some(path) = RelPath::new(path)
                 && let Some(stat) = stat.or_else(|| listed.stat(name))
@@ -468,11 +475,11 @@ impl<'a> Scan<'a> {
                     break;
                 }
                 files += 1;
-                met.extend(self.known.get_key_value(&path).map(|(path, _)| path));
-                let look = |image: &Image| listed.look(name, self.root.limit(image));
-                let sure = self.examine(path, Some(stat), &look);
-                if let Some(page) = &mut page {
-                    page.add(name, sure.as_ref());
+                visited.extend(self.known.get_key_value(&path).map(|(path, _)| path));
+                let read = |image: &Image| listed.read_entry(name, self.root.limit(image));
+                let proving_stat = self.examine(path, Some(stat), &read);
+                if let Some(record) = &mut record {
+                    record.add(name, proving_stat.as_ref());
                 }
             }
         }
@@ -481,38 +488,38 @@ impl<'a> Scan<'a> {
         // a directory that is ignored as a whole counts once
         all.out.coverage.ignored += if rules.is_way() { 1 } else { ignored };
         all.dirs.push((dir.path.clone(), files > 0));
-        all.met.extend(met);
-        if let Some(page) = page {
-            page.end(&mut all.out.dir_cache_bytes);
+        all.visited.extend(visited);
+        if let Some(record) = record {
+            record.end(&mut all.out.dir_cache_bytes);
         }
         drop(all);
         below
     }
 
-    /// Whether a file was too large for a limit that was raised since.
-    fn fits_by_now(&self, was: &FileState, stat: &Stat) -> bool {
+    /// True if a file was too large for a limit that has been raised since.
+    fn fits_now(&self, known: &FileState, stat: &Stat) -> bool {
         let size = u64::try_from(stat.size).unwrap_or(u64::MAX);
-        was.image == Image::Opaque(Opaque::TooLarge) && size <= self.root.limit(&was.image)
+        known.image == Image::Opaque(Opaque::TooLarge) && size <= self.root.limit(&known.image)
     }
 
-    /// Decides about one path that stands on disk or in the known tree. What it looks like as long as it is what is
-    /// known once this look is taken in; None: nobody can tell.
+    /// Examines one path that is on disk or in the known tree. Returns the stat that proves the path unchanged once
+    /// this scan is recorded; None: no stat proves it.
     fn examine(
         &self,
         path: RelPath,
         stat: Option<Stat>,
-        look: &dyn Fn(&Image) -> Result<DiskEntry>,
+        read: &dyn Fn(&Image) -> Result<DiskEntry>,
     ) -> Option<Stat> {
-        let was = self.known.get(&path);
+        let known = self.known.get(&path);
         if stat.is_some_and(|stat| stat.linked && stat.kind() == FileType::RegularFile) {
             self.gather().out.linked.push(path.clone());
         }
-        if let (Some(was), Some(now)) = (was, &stat)
-            && was.stat.proves(now)
-            && !self.fits_by_now(was, now)
+        if let (Some(known), Some(now)) = (known, &stat)
+            && known.stat.proves(now)
+            && !self.fits_now(known, now)
             && !self.stale_entries.contains(&path)
         {
-            if let Image::Opaque(why) = was.image {
+            if let Image::Opaque(why) = known.image {
                 self.gather()
                     .out
                     .coverage
@@ -520,25 +527,25 @@ impl<'a> Scan<'a> {
             }
             return stat;
         }
-        if was.is_none()
+        if known.is_none()
             && let (Some(clean_index), Some(now)) = (self.clean_index, &stat)
             && u64::try_from(now.size).is_ok_and(|size| size <= self.root.limit(&Image::Absent))
-            // rules are asked for again and again
+            // rules are needed again and again
             && path.split().1 != ignore_rules::FILE
             && let Some(candidate) = clean_index.candidate(&path, now)
         {
             self.gather().candidates.push(candidate);
             return stat;
         }
-        self.compare(path, look)
+        self.compare(path, read)
     }
 
-    /// Looks at a path, and notes where it is not what it was. What it looked like then.
-    fn compare(&self, path: RelPath, look: &dyn Fn(&Image) -> Result<DiskEntry>) -> Option<Stat> {
-        let was = self.known.get(&path);
-        let before = was.map_or(Image::Absent, |k| k.image);
-        let look = match look(&before) {
-            Ok(look) => look,
+    /// Reads a path and records a difference. Returns the stat of a changed file, if it proves anything.
+    fn compare(&self, path: RelPath, read: &dyn Fn(&Image) -> Result<DiskEntry>) -> Option<Stat> {
+        let known = self.known.get(&path);
+        let before = known.map_or(Image::Absent, |k| k.image);
+        let mut entry = match read(&before) {
+            Ok(entry) => entry,
             Err(e) => {
                 self.gather()
                     .out
@@ -547,58 +554,58 @@ impl<'a> Scan<'a> {
                 return None;
             }
         };
-        if look.is_dir && was.is_none() {
+        if entry.is_dir && known.is_none() {
             return None;
         }
-        if matches!(before, Image::InGit { .. }) && self.is_still_lent(&path, before, &look) {
+        if matches!(before, Image::InGit { .. }) && self.is_still_backed(&path, before, &entry) {
             return None;
         }
-        let mut look = look;
-        let waits = self.pending.overlay(&path, before, &mut look);
+        let is_pending = self.pending.overlay(&path, before, &mut entry);
         let saved = self
             .pending
             .get(&path)
-            .filter(|p| !waits && p.wanted == before && look.image == before);
+            .filter(|p| !is_pending && p.wanted == before && entry.image == before);
         if let Some(saved) = saved {
             self.gather().out.saved.push(saved.id);
         }
-        if !self.keep {
-            look.bytes = None;
+        if !self.store_contents {
+            entry.bytes = None;
         }
-        let version = look.image != before && before.content().is_some() && self.has_room(&look);
+        let version =
+            entry.image != before && before.content().is_some() && self.reserve_large(&entry);
         let spilling = self.spilling.load(Ordering::Relaxed);
-        let packed = (look.image != before && spilling && !version)
-            .then(|| look.bytes.take().zip(look.image.content()))
+        let packed = (entry.image != before && spilling && !version)
+            .then(|| entry.bytes.take().zip(entry.image.content()))
             .flatten()
             .map(|(bytes, id)| Packed::new(id, bytes));
         let mut all = self.gather();
-        if let Image::Opaque(why) = look.image {
-            let changed = before == look.image
-                && was
-                    .zip(look.stat)
-                    .is_some_and(|(was, now)| !was.stat.is_that_of(&now));
+        if let Image::Opaque(why) = entry.image {
+            let changed = before == entry.image
+                && known
+                    .zip(entry.stat)
+                    .is_some_and(|(known, now)| !known.stat.is_that_of(&now));
             all.out.coverage.note(
                 path.bytes(),
                 reason(why),
                 if changed { "changed" } else { "" },
             );
-            // what cannot be read now keeps the state last known
+            // an unreadable file keeps its last recorded state
             let kept = before.content().is_some() || matches!(before, Image::InGit { .. });
             if why != Opaque::TooLarge && kept {
                 return None;
             }
         }
-        if look.image == before {
+        if entry.image == before {
             all.out
                 .stat_updates
-                .extend(look.stat.map(|stat| (path, stat)));
+                .extend(entry.stat.map(|stat| (path, stat)));
             return None;
         }
-        let stat = look.stat.filter(|stat| !stat.racy);
+        let stat = entry.stat.filter(|stat| !stat.racy);
         if version {
-            all.take_version(path, look);
+            all.take_version(path, entry);
         } else {
-            all.take(path, look, packed, self.store);
+            all.take(path, entry, packed, self.store);
         }
         if all.pack.is_some() {
             self.spilling.store(true, Ordering::Relaxed);
@@ -606,12 +613,12 @@ impl<'a> Scan<'a> {
         stat
     }
 
-    /// Whether this content is large and there is room to hold it, which is taken.
-    fn has_room(&self, look: &DiskEntry) -> bool {
-        let size = look.bytes.as_ref().map_or(0, Vec::len);
-        let room = |held: usize| (held + size <= LARGE_TOTAL).then_some(held + size);
+    /// Reserves memory for a large content. Returns true if it is large and fits.
+    fn reserve_large(&self, entry: &DiskEntry) -> bool {
+        let size = entry.bytes.as_ref().map_or(0, Vec::len);
+        let reserve = |held: usize| (held + size <= LARGE_TOTAL).then_some(held + size);
         let order = Ordering::Relaxed;
-        size >= LARGE && self.large.fetch_update(order, order, room).is_ok()
+        size >= LARGE && self.large.fetch_update(order, order, reserve).is_ok()
     }
 }
 

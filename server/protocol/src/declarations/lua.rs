@@ -1,4 +1,4 @@
-//! As `LuaCATS`, for Lua's language server.
+//! Declarations in `LuaCATS`, for Lua's language server.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -8,35 +8,37 @@ use crate::{COMMANDS, NOTIFICATIONS, REQUESTS};
 
 const HEAD: &str = "\
 ---@meta _
--- What Backstitch's language server says beyond LSP; server/docs/protocol.md tells what it means.
--- Made from the types of server/protocol: do not edit. BACKSTITCH_RENEW_TYPES=1 cargo test -p backstitch-protocol
+-- Types of Backstitch's protocol beyond LSP; server/docs/protocol.md describes it.
+-- Generated from the types of server/protocol: do not edit. BACKSTITCH_RENEW_TYPES=1 cargo test -p backstitch-protocol
 ";
 
-/// LSP's own, which Neovim declares.
-const KNOWN: &str = "WorkspaceEdit";
+/// A type of LSP itself, which Neovim declares.
+const FROM_LSP: &str = "WorkspaceEdit";
 
 pub fn file(all: &BTreeMap<String, Declared>) -> String {
     let mut text = HEAD.to_owned();
-    let own = all.iter().filter(|(name, _)| *name != KNOWN);
+    let own = all.iter().filter(|(name, _)| *name != FROM_LSP);
     for (name, declared) in own {
         text.push('\n');
         if let Some(about) = &declared.about {
             writeln!(text, "---{about}").ok();
         }
-        match &declared.what {
+        match &declared.ty {
             Type::Fields(fields) => {
                 writeln!(text, "---@class backstitch.{name}").ok();
                 for field in fields {
                     line(&mut text, field);
                 }
             }
-            what => writeln!(text, "---@alias backstitch.{name} {}", of(what)).unwrap_or_default(),
+            ty => {
+                writeln!(text, "---@alias backstitch.{name} {}", type_text(ty)).ok();
+            }
         }
     }
     let mut table = |name: &str, rows: Vec<(&str, String)>| {
         writeln!(text, "\n---@class backstitch.{name}").ok();
-        for (method, what) in rows {
-            writeln!(text, "---@field [\"{method}\"] {what}").ok();
+        for (method, ty) in rows {
+            writeln!(text, "---@field [\"{method}\"] {ty}").ok();
         }
     };
     let pair = |params: &str, result: &str| {
@@ -59,35 +61,40 @@ pub fn file(all: &BTreeMap<String, Declared>) -> String {
 }
 
 fn line(text: &mut String, field: &Field) {
-    let mark = if field.needed { "" } else { "?" };
+    let mark = if field.required { "" } else { "?" };
     let about = field.about.as_deref().unwrap_or_default();
-    let line = format!("---@field {}{mark} {} {about}", field.name, of(&field.what));
+    let line = format!(
+        "---@field {}{mark} {} {about}",
+        field.name,
+        type_text(&field.ty)
+    );
     writeln!(text, "{}", line.trim_end()).ok();
 }
 
-/// JSON's null comes as `vim.NIL` or `nil`, as the client decodes it.
-fn of(what: &Type) -> String {
-    let each = |all: &[Type], between: &str| all.iter().map(of).collect::<Vec<_>>().join(between);
-    match what {
+/// The client decodes JSON's null as `vim.NIL` or `nil`.
+fn type_text(ty: &Type) -> String {
+    let each =
+        |all: &[Type], between: &str| all.iter().map(type_text).collect::<Vec<_>>().join(between);
+    match ty {
         Type::Text => "string".into(),
-        Type::Whole => "integer".into(),
+        Type::Integer => "integer".into(),
         Type::Number => "number".into(),
-        Type::Truth => "boolean".into(),
+        Type::Bool => "boolean".into(),
         Type::Null => "nil".into(),
         Type::Any => "any".into(),
-        Type::Named(name) if name == KNOWN => format!("lsp.{name}"),
+        Type::Named(name) if name == FROM_LSP => format!("lsp.{name}"),
         Type::Named(name) => format!("backstitch.{name}"),
-        Type::Word(word) => format!("\"{word}\""),
-        Type::List(of_what) => match &**of_what {
-            Type::OneOf(_) => format!("({})[]", of(of_what)),
-            _ => format!("{}[]", of(of_what)),
+        Type::Literal(word) => format!("\"{word}\""),
+        Type::List(item) => match &**item {
+            Type::OneOf(_) => format!("({})[]", type_text(item)),
+            _ => format!("{}[]", type_text(item)),
         },
         Type::Tuple(all) => format!("[{}]", each(all, ", ")),
         Type::OneOf(all) => each(all, "|"),
         Type::Fields(fields) => {
             let one = |field: &Field| {
-                let mark = if field.needed { "" } else { "?" };
-                format!("{}{mark}: {}", field.name, of(&field.what))
+                let mark = if field.required { "" } else { "?" };
+                format!("{}{mark}: {}", field.name, type_text(&field.ty))
             };
             let all: Vec<String> = fields.iter().map(one).collect();
             format!("{{ {} }}", all.join(", "))

@@ -1,4 +1,4 @@
-//! As TypeScript.
+//! Declarations in TypeScript.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,22 +7,22 @@ use super::{Declared, Field, Type};
 use crate::{COMMANDS, NOTIFICATIONS, REQUESTS};
 
 const HEAD: &str = "\
-// What Backstitch's language server says beyond LSP; server/docs/protocol.md tells what it means.
-// Made from the types of server/protocol: do not edit. BACKSTITCH_RENEW_TYPES=1 cargo test -p backstitch-protocol
+// Types of Backstitch's protocol beyond LSP; server/docs/protocol.md describes it.
+// Generated from the types of server/protocol: do not edit. BACKSTITCH_RENEW_TYPES=1 cargo test -p backstitch-protocol
 
 import type { WorkspaceEdit } from \"vscode-languageserver-types\";
 ";
 
-/// LSP's own.
-const IMPORTED: &str = "WorkspaceEdit";
+/// A type of LSP itself, which is imported.
+const FROM_LSP: &str = "WorkspaceEdit";
 
 pub fn file(all: &BTreeMap<String, Declared>) -> String {
     let mut text = HEAD.to_owned();
-    let own = all.iter().filter(|(name, _)| *name != IMPORTED);
+    let own = all.iter().filter(|(name, _)| *name != FROM_LSP);
     for (name, declared) in own {
         text.push('\n');
         comment(&mut text, declared.about.as_deref(), "");
-        match &declared.what {
+        match &declared.ty {
             Type::Fields(fields) => {
                 writeln!(text, "export interface {name} {{").ok();
                 for field in fields {
@@ -30,13 +30,13 @@ pub fn file(all: &BTreeMap<String, Declared>) -> String {
                 }
                 text.push_str("}\n");
             }
-            what => writeln!(text, "export type {name} = {};", of(what)).unwrap_or_default(),
+            ty => writeln!(text, "export type {name} = {};", type_text(ty)).unwrap_or_default(),
         }
     }
     let mut table = |about: &str, name: &str, rows: Vec<(&str, String)>| {
         writeln!(text, "\n/** {about} */\nexport interface {name} {{").ok();
-        for (method, what) in rows {
-            writeln!(text, "  \"{method}\": {what};").ok();
+        for (method, ty) in rows {
+            writeln!(text, "  \"{method}\": {ty};").ok();
         }
         text.push_str("}\n");
     };
@@ -67,30 +67,31 @@ fn comment(text: &mut String, about: Option<&str>, indent: &str) {
 
 fn line(text: &mut String, field: &Field) {
     comment(text, field.about.as_deref(), "  ");
-    let mark = if field.needed { "" } else { "?" };
-    writeln!(text, "  {}{mark}: {};", field.name, of(&field.what)).ok();
+    let mark = if field.required { "" } else { "?" };
+    writeln!(text, "  {}{mark}: {};", field.name, type_text(&field.ty)).ok();
 }
 
-fn of(what: &Type) -> String {
-    let each = |all: &[Type], between: &str| all.iter().map(of).collect::<Vec<_>>().join(between);
-    match what {
+fn type_text(ty: &Type) -> String {
+    let each =
+        |all: &[Type], between: &str| all.iter().map(type_text).collect::<Vec<_>>().join(between);
+    match ty {
         Type::Text => "string".into(),
-        Type::Whole | Type::Number => "number".into(),
-        Type::Truth => "boolean".into(),
+        Type::Integer | Type::Number => "number".into(),
+        Type::Bool => "boolean".into(),
         Type::Null => "null".into(),
         Type::Any => "unknown".into(),
         Type::Named(name) => name.clone(),
-        Type::Word(word) => format!("\"{word}\""),
-        Type::List(of_what) => match &**of_what {
-            Type::OneOf(_) => format!("({})[]", of(of_what)),
-            _ => format!("{}[]", of(of_what)),
+        Type::Literal(word) => format!("\"{word}\""),
+        Type::List(item) => match &**item {
+            Type::OneOf(_) => format!("({})[]", type_text(item)),
+            _ => format!("{}[]", type_text(item)),
         },
         Type::Tuple(all) => format!("[{}]", each(all, ", ")),
         Type::OneOf(all) => each(all, " | "),
         Type::Fields(fields) => {
             let one = |field: &Field| {
-                let mark = if field.needed { "" } else { "?" };
-                format!("{}{mark}: {}", field.name, of(&field.what))
+                let mark = if field.required { "" } else { "?" };
+                format!("{}{mark}: {}", field.name, type_text(&field.ty))
             };
             let all: Vec<String> = fields.iter().map(one).collect();
             format!("{{ {} }}", all.join("; "))

@@ -23,7 +23,7 @@ fn before(event: AgentEvent) -> ToolCall {
 
 fn after(event: AgentEvent) -> (ToolCall, ToolReport, bool) {
     match event.kind {
-        EventKind::After { call, told, failed } => (call, told, failed),
+        EventKind::After { call, report, failed } => (call, report, failed),
         other => panic!("not an after event: {other:?}"),
     }
 }

@@ -1,12 +1,13 @@
-//! What the fuzz targets exercise (`tests/fuzz`), and the ordinary tests in short: [`text`] holds documents, positions
-//! and edits against a plain string, [`wire`] holds the server to the rules of the transport. Each takes any bytes
-//! and panics where a rule is broken. What was found is kept in `tests/fuzz/found` and tried again by the tests.
+//! Subjects of the fuzz targets (`tests/fuzz`) and, in short, of the ordinary tests: [`text`] compares documents,
+//! positions and edits with a plain string, [`wire`] checks the server against the rules of the transport. Each takes
+//! any bytes and panics if a rule is broken. Inputs that failed once are kept in `tests/fuzz/found`, and the tests
+//! run them again.
 
 pub mod text;
 pub mod wire;
 mod world;
 
-/// Inputs that once broke a rule.
+/// Returns the inputs that once broke a rule.
 #[cfg(test)]
 fn found(target: &str) -> Vec<(std::path::PathBuf, Vec<u8>)> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/fuzz/found");

@@ -1,5 +1,5 @@
-//! A document against a plain string: whatever changes come, in whatever encoding, both have the same text and the
-//! same positions, and the smallest edits lead from one text to the other. The reference is slow and obvious.
+//! Compares a document with a plain string: after any changes, in any encoding, both have the same text and the same
+//! positions, and the smallest edits lead from one text to the other. The reference is slow and obvious.
 
 use ropey::Rope;
 use serde_json::{Value, from_value, json};
@@ -11,7 +11,7 @@ use crate::lsp::{edits, spans, uri};
 
 const ENCODINGS: [Encoding; 3] = [Encoding::Utf8, Encoding::Utf16, Encoding::Utf32];
 
-/// What texts are made of: ends of lines, what only looks like one, and characters of every width.
+/// Pieces of texts: line ends, characters that look like line ends, and characters of every width.
 const PIECES: [&str; 32] = [
     "a",
     "b",
@@ -47,11 +47,11 @@ const PIECES: [&str; 32] = [
     "0",
 ];
 
-/// Beyond this a text is not made longer, nor every place in it looked at.
-const LONG: usize = 20_000;
-const SHORT: usize = 300;
+/// Maximum length of a text, and maximum number of positions that are all checked.
+const MAX_LENGTH: usize = 20_000;
+const MAX_CHECKED: usize = 300;
 
-/// Reads choices from bytes; at their end every choice is the first.
+/// Reads choices from bytes; after their end every choice is the first.
 struct Choices<'d>(&'d [u8]);
 
 impl Choices<'_> {
@@ -65,7 +65,7 @@ impl Choices<'_> {
         usize::from(self.byte() % n)
     }
 
-    /// Mostly small, now and then as large as it can be.
+    /// Returns mostly small numbers, and the maximum now and then.
     fn number(&mut self) -> u32 {
         match self.byte() {
             255 => u32::MAX,
@@ -84,7 +84,7 @@ impl Choices<'_> {
         // now and then a very long line
         if count > 0 && self.byte() > 250 {
             text = text.repeat(1 + 8 * usize::from(self.byte()));
-            text.truncate(text.floor_char_boundary(LONG));
+            text.truncate(text.floor_char_boundary(MAX_LENGTH));
         }
         text
     }
@@ -98,7 +98,7 @@ impl Choices<'_> {
     }
 }
 
-/// Takes any bytes for choices.
+/// Runs with any bytes as choices.
 pub fn run(input: &[u8]) {
     let mut from = Choices(input);
     let encoding = ENCODINGS[from.below(3)];
@@ -110,35 +110,35 @@ pub fn run(input: &[u8]) {
         _ => Some(b"not \xff text".to_vec()),
     };
     let mut document = Document::opened(1, &text);
-    document.stands_at(None, file.as_deref());
-    in_file(&document, &text, file.as_deref());
+    document.set_path(None, file.as_deref());
+    check_saved(&document, &text, file.as_deref());
     let mut version = 1;
     while !from.0.is_empty() {
         version += 1;
         if from.below(4) == 0 {
             let new = new_text(&mut from, &text);
             let edits = edits::between(&document.text, &new, encoding);
-            smallest(&text, &new, &edits, encoding);
-            differing(&text, &new, encoding);
-            tell(&mut document, &of_edits(&edits), version, encoding);
+            check_edits(&text, &new, &edits, encoding);
+            check_spans(&text, &new, encoding);
+            send(&mut document, &of_edits(&edits), version, encoding);
             text = new;
         } else {
             let changes: Vec<Value> = (0..=from.below(3)).map(|_| change(&mut from)).collect();
             for change in &changes {
                 text = changed(&text, change, encoding);
             }
-            tell(&mut document, &changes, version, encoding);
+            send(&mut document, &changes, version, encoding);
         }
         assert_eq!(document.version, version);
         assert_eq!(document.text, text.as_str());
         assert_eq!(document.bytes(), text.as_bytes());
-        positions(&document.text, &text, &mut from);
-        if text.len() > LONG {
+        check_positions(&document.text, &text, &mut from);
+        if text.len() > MAX_LENGTH {
             return;
         }
     }
     #[cfg(unix)]
-    names(
+    check_name(
         &input
             .iter()
             .copied()
@@ -147,7 +147,7 @@ pub fn run(input: &[u8]) {
     );
 }
 
-/// As a client sends it.
+/// Returns a change as a client sends it.
 fn change(from: &mut Choices) -> Value {
     let text = from.text();
     match from.below(8) {
@@ -156,7 +156,7 @@ fn change(from: &mut Choices) -> Value {
             let (start, end) = (from.position(), from.position());
             let mut change = json!({ "range": { "start": start, "end": end }, "text": text });
             if kind == 1 {
-                // what older clients send beside the range, right or wrong
+                // older clients send it beside the range, right or wrong
                 change["rangeLength"] = json!(from.byte());
             }
             change
@@ -164,7 +164,7 @@ fn change(from: &mut Choices) -> Value {
     }
 }
 
-fn tell(document: &mut Document, changes: &[Value], version: i32, encoding: Encoding) {
+fn send(document: &mut Document, changes: &[Value], version: i32, encoding: Encoding) {
     let params = json!({
         "textDocument": { "uri": "file:///a", "version": version },
         "contentChanges": changes,
@@ -173,7 +173,7 @@ fn tell(document: &mut Document, changes: &[Value], version: i32, encoding: Enco
     document.change(version, &params.content_changes, encoding);
 }
 
-/// A text that has something to do with the one before, or nothing.
+/// Returns a text that is based on the previous one, or a new one.
 fn new_text(from: &mut Choices, old: &str) -> String {
     if from.below(4) == 0 {
         return from.text();
@@ -190,7 +190,7 @@ fn new_text(from: &mut Choices, old: &str) -> String {
 
 // ---- the reference --------------------------------------------------------------------------------------------------
 
-/// Where each line starts and where what is on it ends, in bytes. Only LF, CRLF and CR end a line.
+/// Returns the start and the end of each line's content, in bytes. Only LF, CRLF and CR end a line.
 fn lines(text: &str) -> Vec<(usize, usize)> {
     let mut lines = Vec::new();
     let mut start = 0;
@@ -216,8 +216,8 @@ fn units(text: &str, encoding: Encoding) -> usize {
     }
 }
 
-/// The byte that a position means: beyond its line the line's end, beyond the text the text's, inside a character the
-/// place before it.
+/// Returns the byte of a position. After the end of its line it is the line's end, after the end of the text the
+/// text's end, and inside a character the byte before it.
 fn offset(text: &str, position: Position, encoding: Encoding) -> usize {
     let Some((start, end)) = lines(text).get(position.line as usize).copied() else {
         return text.len();
@@ -233,7 +233,7 @@ fn offset(text: &str, position: Position, encoding: Encoding) -> usize {
     end
 }
 
-/// The position of a byte that is on a line, not within its end.
+/// Returns the position of a byte on a line; None inside a line end.
 fn position(text: &str, at: usize, encoding: Encoding) -> Option<Position> {
     let all = lines(text);
     let line = all
@@ -261,8 +261,8 @@ fn changed(text: &str, change: &Value, encoding: Encoding) -> String {
 
 // ---- what must hold -------------------------------------------------------------------------------------------------
 
-/// What a save would write is what an editor would have read from it.
-fn in_file(document: &Document, text: &str, file: Option<&[u8]>) {
+/// The written text of a save reads back as the same text.
+fn check_saved(document: &Document, text: &str, file: Option<&[u8]>) {
     assert_eq!(document.text, text);
     let Some(saved) = document.as_saved() else {
         assert!(file.is_some_and(|file| std::str::from_utf8(file).is_err()));
@@ -274,10 +274,10 @@ fn in_file(document: &Document, text: &str, file: Option<&[u8]>) {
     }
 }
 
-fn positions(rope: &Rope, text: &str, from: &mut Choices) {
+fn check_positions(rope: &Rope, text: &str, from: &mut Choices) {
     let mut places: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
     places.push(text.len());
-    if places.len() > SHORT {
+    if places.len() > MAX_CHECKED {
         let any: Vec<usize> = (0..8).map(|_| from.number() as usize).collect();
         places = any.iter().map(|n| places[n % places.len()]).collect();
     }
@@ -290,7 +290,7 @@ fn positions(rope: &Rope, text: &str, from: &mut Choices) {
                     assert_eq!(found, expected, "{encoding:?} {at} of {text:?}");
                     assert_eq!(encoding.char_at(rope, found), index);
                 }
-                // between the halves of an end of line: the same line's end
+                // between the two characters of a line end: the same line's end
                 None => assert_eq!(encoding.char_at(rope, found), index - 1),
             }
         }
@@ -301,8 +301,8 @@ fn positions(rope: &Rope, text: &str, from: &mut Choices) {
     }
 }
 
-/// Edits as an editor does them: all count from the text before, in order, none over another.
-fn smallest(old: &str, new: &str, edits: &[TextEdit], encoding: Encoding) {
+/// Applies edits as an editor does: all positions refer to the old text, in order and without overlap.
+fn check_edits(old: &str, new: &str, edits: &[TextEdit], encoding: Encoding) {
     if old == new {
         assert_eq!(edits, []);
     }
@@ -311,9 +311,9 @@ fn smallest(old: &str, new: &str, edits: &[TextEdit], encoding: Encoding) {
     for edit in edits.iter().rev() {
         let start = offset(old, edit.range.start, encoding);
         let end = offset(old, edit.range.end, encoding);
-        for (at, told) in [(start, edit.range.start), (end, edit.range.end)] {
+        for (at, given) in [(start, edit.range.start), (end, edit.range.end)] {
             let exact = position(old, at, encoding);
-            assert_eq!(exact, Some(told), "a place that there is");
+            assert_eq!(exact, Some(given), "a position of the text");
         }
         assert!(start <= end && end <= before, "{edits:?} in {old:?}");
         assert!(old[start..end] != edit.new_text, "{edit:?} changes nothing");
@@ -323,7 +323,7 @@ fn smallest(old: &str, new: &str, edits: &[TextEdit], encoding: Encoding) {
     assert_eq!(done, new, "from {old:?} by {edits:?}");
 }
 
-/// The same edits as changes that a client tells, the last in the text first.
+/// Returns the same edits as changes of a client, the last in the text first.
 fn of_edits(edits: &[TextEdit]) -> Vec<Value> {
     let edits = edits.iter().rev();
     edits
@@ -331,21 +331,21 @@ fn of_edits(edits: &[TextEdit]) -> Vec<Value> {
         .collect()
 }
 
-/// Without the words that differ, both sides are the same.
-fn differing(old: &str, new: &str, encoding: Encoding) {
+/// Both sides are the same without the words that differ.
+fn check_spans(old: &str, new: &str, encoding: Encoding) {
     let (a, b): (Vec<&str>, Vec<&str>) = (old.split('\n').collect(), new.split('\n').collect());
-    let (gone, come) = spans::of(&a, &b, encoding);
-    if gone.is_empty() && come.is_empty() {
+    let (removed, added) = spans::of(&a, &b, encoding);
+    if removed.is_empty() && added.is_empty() {
         return;
     }
     assert_eq!(
-        without(&a, &gone, encoding),
-        without(&b, &come, encoding),
-        "{gone:?} of {old:?}, {come:?} of {new:?}"
+        without(&a, &removed, encoding),
+        without(&b, &added, encoding),
+        "{removed:?} of {old:?}, {added:?} of {new:?}"
     );
 }
 
-/// What of the lines is in no span.
+/// Returns the parts of the lines outside the spans.
 fn without(lines: &[&str], spans: &[spans::Span], encoding: Encoding) -> String {
     let mut rest = String::new();
     for (number, line) in lines.iter().enumerate() {
@@ -360,7 +360,7 @@ fn without(lines: &[&str], spans: &[spans::Span], encoding: Encoding) -> String 
     rest
 }
 
-/// The byte of a line at so many units.
+/// Returns the byte of a line at a number of units.
 fn byte(line: &str, units: usize, encoding: Encoding) -> usize {
     let places = line.char_indices().map(|(at, _)| at);
     let mut places = places.chain([line.len()]);
@@ -368,9 +368,9 @@ fn byte(line: &str, units: usize, encoding: Encoding) -> usize {
     places.find(is_there).unwrap()
 }
 
-/// Every name of a file leads to its URI and back.
+/// Converts a file name to its URI and back.
 #[cfg(unix)]
-fn names(name: &[u8]) {
+fn check_name(name: &[u8]) {
     use std::os::unix::ffi::OsStrExt as _;
     let path = std::path::Path::new("/").join(std::ffi::OsStr::from_bytes(name));
     assert_eq!(uri::to_path(&uri::of_path(&path)), Some(path));
@@ -388,7 +388,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_found() {
+    fn found_inputs_pass() {
         for (file, input) in super::super::found("text") {
             println!("{}", file.display());
             run(&input);

@@ -1,8 +1,9 @@
-//! The server behind its transport, in this process: whatever bytes come in, it does not panic, answers every
-//! well-formed request just once and what is no message with an error, answers a `shutdown` that follows, and ends.
+//! The server behind its transport, in this process, with any input bytes. It does not panic. It answers each
+//! well-formed request exactly once, and each unreadable message with an error. It answers a `shutdown` that follows,
+//! and ends.
 //!
-//! An input is a session, one message a line; a line that begins with `!` is bytes as they are, with `\r`, `\n` and
-//! `\\` for what cannot stand in a line. `/w` at the start of a path stands for the workspace.
+//! An input is a session, one message a line. A line that begins with `!` is raw bytes, with `\r`, `\n` and `\\` as
+//! escapes. `/w` at the start of a path is the workspace.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -15,19 +16,21 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use super::world::World;
 use crate::lsp::session::ServerState;
 
-/// Nothing of what is asked takes as long, also on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// Requests in one session: fewer than may be open at once, since nobody answers before all are sent.
-const MOST: usize = 200;
-/// The id of the last request.
+/// Longer than any request takes, even on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// Maximum number of requests in a session: fewer than may be open at once, since no answer is read before all are
+/// sent.
+const MAX_REQUESTS: usize = 200;
+/// Id of the last request.
 const LAST: &str = "the last";
 
-/// A session without any workspace: many in a second. Whether it was tried: not where it leads out of its world.
+/// Runs a session without any workspace, many in a second. Returns false if it was skipped because it names paths
+/// outside its world.
 pub fn alone(input: &[u8]) -> bool {
     session(input, &World::new(false), false)
 }
 
-/// A session over a workspace with a history; its store is whole afterwards.
+/// Runs a session in a workspace with a history, and verifies the store afterwards.
 pub fn whole(input: &[u8]) -> bool {
     session(input, &World::new(true), true)
 }
@@ -35,7 +38,8 @@ pub fn whole(input: &[u8]) -> bool {
 fn session(input: &[u8], world: &World, store: bool) -> bool {
     let sent = bytes(input, world);
     let expected = Expected::of(&sent);
-    if expected.asked > MOST || expected.bodies.iter().any(|body| world.is_left(body)) {
+    if expected.asked > MAX_REQUESTS || expected.bodies.iter().any(|body| world.names_outside(body))
+    {
         return false;
     }
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -50,7 +54,7 @@ fn session(input: &[u8], world: &World, store: bool) -> bool {
     true
 }
 
-/// What goes over the wire.
+/// Returns the bytes that go over the wire.
 fn bytes(input: &[u8], world: &World) -> Vec<u8> {
     let mut sent = Vec::new();
     for line in input.split(|b| *b == b'\n') {
@@ -68,7 +72,7 @@ fn bytes(input: &[u8], world: &World) -> Vec<u8> {
                 });
             }
         } else if !line.is_empty() {
-            let own = std::str::from_utf8(line).map(|line| world.own(line).into_bytes());
+            let own = std::str::from_utf8(line).map(|line| world.localized(line).into_bytes());
             let body = own.unwrap_or_else(|_| line.to_vec());
             sent.extend(format!("Content-Length: {}\r\n\r\n", body.len()).bytes());
             sent.extend(body);
@@ -77,22 +81,22 @@ fn bytes(input: &[u8], world: &World) -> Vec<u8> {
     sent
 }
 
-/// What is to come back.
+/// The answers that the server must send.
 #[derive(Debug, Default)]
 struct Expected {
-    /// How many answers there are to each id.
+    /// Number of answers to each id.
     answers: BTreeMap<String, usize>,
-    /// How many more there may be: to what has an id and breaks a rule.
+    /// Number of additional answers allowed: to messages that have an id and break a rule.
     more: BTreeMap<String, usize>,
     asked: usize,
-    /// Bodies that are no JSON, or no message: each is answered with an error that has no id.
+    /// Bodies that are not JSON or not a message; each gets an error without an id.
     unreadable: usize,
     bodies: Vec<Value>,
-    /// The client left, or what follows belongs to a message that does not end.
+    /// The client left, or the rest belongs to an incomplete message.
     over: bool,
 }
 
-/// The parts of a message; none stands there twice.
+/// The members of a message; a duplicate is an error.
 #[derive(Debug, Deserialize)]
 struct Parts {
     jsonrpc: Option<Value>,
@@ -106,13 +110,14 @@ struct Parts {
     error: Option<Value>,
 }
 
-/// Also where it is null.
+/// Some also if the value is null.
 fn given<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(from).map(Some)
 }
 
 impl Expected {
-    /// Reads as a client's author would who has read the specification, and looks for the next header in what is none.
+    /// Reads as the author of a client would who has read the specification; looks for the next header in unreadable
+    /// lines.
     fn of(mut sent: &[u8]) -> Self {
         let mut expected = Self::default();
         let mut length = None;
@@ -129,13 +134,13 @@ impl Expected {
                 return expected;
             };
             sent = rest;
-            expected.hear(body);
+            expected.expect(body);
         }
         expected.over |= length.is_some() || !sent.is_empty();
         expected
     }
 
-    fn hear(&mut self, body: &[u8]) {
+    fn expect(&mut self, body: &[u8]) {
         let is_object = body.trim_ascii_start().starts_with(b"{");
         let text = std::str::from_utf8(body).ok().filter(|_| is_object);
         let parts = text.map(serde_json::from_str::<Parts>);
@@ -167,8 +172,8 @@ impl Expected {
     }
 }
 
-/// The length that a header line tells; any other header leaves it, and what is none forgets it, but for a header at
-/// its end.
+/// Returns the length from a header line. Another header keeps the length; an unreadable line clears it, unless it
+/// ends with a header.
 fn header(line: &[u8], length: Option<usize>) -> Option<usize> {
     let text = String::from_utf8_lossy(line).to_ascii_lowercase();
     if text.starts_with("content-type:") {
@@ -178,7 +183,7 @@ fn header(line: &[u8], length: Option<usize>) -> Option<usize> {
     value.trim().parse().ok()
 }
 
-/// The client, and the server that it talks to.
+/// The client, and its connection to the server.
 struct Talk {
     out: UnboundedSender<Vec<u8>>,
     from: BufReader<DuplexStream>,
@@ -190,7 +195,7 @@ struct Talk {
 async fn talk(sent: Vec<u8>, expected: &Expected, world: &World) {
     let (client_out, server_in) = tokio::io::duplex(64 << 10);
     let (server_out, client_in) = tokio::io::duplex(64 << 10);
-    let (session, serving) = crate::lsp::start(Some(world.store_dir()), server_in, server_out);
+    let (server, serving) = crate::lsp::start(Some(world.store_dir()), server_in, server_out);
     let serving = tokio::spawn(serving);
     let (out, outgoing) = unbounded_channel();
     tokio::spawn(write(client_out, outgoing));
@@ -221,17 +226,17 @@ async fn talk(sent: Vec<u8>, expected: &Expected, world: &World) {
         assert!(talk.has(expected), "{:?}, not {expected:#?}", talk.answers);
     }
     within("it ends", serving).await.unwrap();
-    settle(&session).await;
+    finish_jobs(&server).await;
 }
 
 async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
-    let done = tokio::time::timeout(PATIENCE, future).await;
-    done.unwrap_or_else(|late| panic!("{what}: {late} ({} s)", PATIENCE.as_secs()))
+    let done = tokio::time::timeout(TIMEOUT, future).await;
+    done.unwrap_or_else(|late| panic!("{what}: {late} ({} s)", TIMEOUT.as_secs()))
 }
 
-/// Lets every workspace finish what was handed to it; each still takes work.
-async fn settle(session: &ServerState) {
-    for handle in session.handles() {
+/// Waits until every workspace has finished its jobs, and checks that each still accepts some.
+async fn finish_jobs(server: &ServerState) {
+    for handle in server.handles() {
         for outcome in [
             handle.ask(|_| Ok(())).await,
             handle.act(false, |_| Ok(())).await,
@@ -252,7 +257,7 @@ async fn write(mut to: DuplexStream, mut outgoing: UnboundedReceiver<Vec<u8>>) {
     }
 }
 
-/// The next message of the server, which is always one.
+/// Reads the next message of the server, which must be well-formed.
 async fn read(from: &mut BufReader<DuplexStream>) -> Option<Value> {
     let mut line = String::new();
     if from.read_line(&mut line).await.unwrap() == 0 {
@@ -286,7 +291,7 @@ impl Talk {
     async fn until(&mut self, expected: &Expected) {
         while !self.has(expected) {
             let what = "every request is answered";
-            if tokio::time::timeout(PATIENCE, self.next(what))
+            if tokio::time::timeout(TIMEOUT, self.next(what))
                 .await
                 .is_err()
             {
@@ -295,12 +300,12 @@ impl Talk {
         }
     }
 
-    /// Takes in one message, and answers it as an editor does.
+    /// Reads one message, and answers it as an editor does.
     async fn next(&mut self, what: &str) {
         let message = within(what, read(&mut self.from)).await;
         let message = message.unwrap_or_else(|| panic!("{what}: the server ended"));
         let Some(method) = message["method"].as_str() else {
-            self.hear(&message);
+            self.count_answer(&message);
             return;
         };
         let params = &message["params"];
@@ -310,7 +315,7 @@ impl Talk {
                 json!({ "applied": true })
             }
             "window/showMessageRequest" => {
-                // each answer in its turn, and none
+                // each answer in turn, and no answer
                 self.version += 1;
                 let turn = usize::try_from(self.version).unwrap();
                 let actions = params["actions"].as_array().unwrap();
@@ -325,7 +330,7 @@ impl Talk {
         }
     }
 
-    fn hear(&mut self, answer: &Value) {
+    fn count_answer(&mut self, answer: &Value) {
         assert_eq!(answer["jsonrpc"], "2.0", "{answer}");
         let both = answer.get("result").is_some() && answer.get("error").is_some();
         assert!(!both, "{answer}");
@@ -339,7 +344,7 @@ impl Talk {
         *self.answers.entry(answer["id"].to_string()).or_default() += 1;
     }
 
-    /// Tells of the edits as changes, the last in the text first.
+    /// Sends the edits as changes, the last in the text first.
     fn apply(&mut self, edit: &Value) {
         let mut all: Vec<(String, Vec<Value>)> = Vec::new();
         for change in edit["documentChanges"].as_array().into_iter().flatten() {
@@ -387,10 +392,10 @@ mod tests {
         include_str!("../../../../tests/e2e/lsp/caps/eglot.json"),
     ];
 
-    /// Panics of the threads that a server has, also those that it survives.
+    /// Number of panics in the server's threads, including those that it survives.
     static PANICS: AtomicUsize = AtomicUsize::new(0);
 
-    fn calmly(run: impl FnOnce() -> bool) -> bool {
+    fn without_panics(run: impl FnOnce() -> bool) -> bool {
         static COUNTING: Once = Once::new();
         COUNTING.call_once(|| {
             let before = std::panic::take_hook();
@@ -423,22 +428,22 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found() {
+    fn found_inputs_pass() {
         for (file, input) in super::super::found("wire") {
             println!("{}", file.display());
-            calmly(|| alone(&input) | whole(&input));
+            without_panics(|| alone(&input) | whole(&input));
         }
     }
 
     #[test]
     fn every_editor_is_served() {
         for editor in EDITORS {
-            assert!(calmly(|| whole(all(editor).as_bytes())));
+            assert!(without_panics(|| whole(all(editor).as_bytes())));
         }
-        assert!(calmly(|| whole(SESSIONS[2].as_bytes())));
+        assert!(without_panics(|| whole(SESSIONS[2].as_bytes())));
     }
 
-    /// A change to a session: what, where, and with what.
+    /// Changes a session: kind of change, position, bytes.
     fn changed(session: &mut Vec<u8>, kind: u8, at: usize, with: &[u8]) {
         let at = at % session.len().max(1);
         let end = session.len().min(at + with.len());
@@ -455,7 +460,7 @@ mod tests {
                 session.splice(at..at, with.iter().copied());
             }
             3 => {
-                // a line once more
+                // duplicates a line
                 let start = line(at, session);
                 let end = line(start.min(session.len()), session);
                 let again = session[start..end].to_vec();
@@ -469,7 +474,7 @@ mod tests {
         }
     }
 
-    fn a_session() -> impl Strategy<Value = Vec<u8>> {
+    fn any_session() -> impl Strategy<Value = Vec<u8>> {
         let changes = vec((0_u8..5, any::<usize>(), vec(any::<u8>(), 1..5)), 0..6);
         (0_usize..EDITORS.len(), changes).prop_map(|(editor, changes)| {
             let mut session = all(EDITORS[editor]).into_bytes();
@@ -483,13 +488,13 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig { max_shrink_iters: 200, ..ProptestConfig::with_cases(super::super::cases(8, 24)) })]
         #[test]
-        fn a_session_with_mistakes_is_served(input in a_session()) {
-            calmly(|| whole(&input));
+        fn a_session_with_mistakes_is_served(input in any_session()) {
+            without_panics(|| whole(&input));
         }
 
         #[test]
         fn any_bytes_are_survived(lines in vec(vec(any::<u8>(), 0..40), 0..20)) {
-            calmly(|| alone(&lines.join(&b'\n')));
+            without_panics(|| alone(&lines.join(&b'\n')));
         }
     }
 }

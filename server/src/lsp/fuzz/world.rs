@@ -1,5 +1,5 @@
-//! A small workspace with a history, made anew for each input, or none at all. Owns what a message may name: nothing
-//! outside of it, so that no input that a fuzzer comes upon touches the machine.
+//! A small workspace with a history, or an empty directory, created for each input. Owns the paths that a message may
+//! name: nothing outside, so that no input of a fuzzer touches the machine.
 
 use std::path::{Path, PathBuf};
 
@@ -10,8 +10,8 @@ use tempfile::TempDir;
 use crate::agents;
 use crate::lsp::uri;
 
-/// What stands for the workspace in inputs.
-const STANDS: &str = "/w";
+/// Path of the workspace in inputs.
+const ROOT: &str = "/w";
 
 #[derive(Debug)]
 pub struct World {
@@ -28,8 +28,8 @@ const FILES: [(&str, &str); 3] = [
 ];
 
 impl World {
-    /// In memory where the system has such a place. `history`: with files, a turn of an agent and a rewind to take
-    /// back; else nothing is there at all.
+    /// Creates the directory, in memory if the system has `/dev/shm`. `history`: with files, a checkpoint
+    /// and a turn of an agent; else without any file.
     pub fn new(history: bool) -> Self {
         let memory = Path::new("/dev/shm");
         let dir = tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir());
@@ -66,7 +66,7 @@ impl World {
         let mut engine = self.engine();
         engine.checkpoint(Some("start")).unwrap();
         let agent = agents::agent("claude-code").unwrap();
-        let mut tell = |name: &str, more: Value| {
+        let mut send = |name: &str, more: Value| {
             let mut payload = json!({
                 "session_id": "s1", "prompt_id": "p1", "cwd": self.root(), "hook_event_name": name,
                 "transcript_path": self.root().join("t.jsonl"), "permission_mode": "acceptEdits",
@@ -81,42 +81,42 @@ impl World {
             "tool_name": "Edit", "tool_use_id": "e1",
             "tool_input": { "file_path": file, "old_string": "two", "new_string": "2\n2" },
         });
-        tell("UserPromptSubmit", json!({ "prompt": "make it two" }));
-        tell("PreToolUse", edit.clone());
+        send("UserPromptSubmit", json!({ "prompt": "make it two" }));
+        send("PreToolUse", edit.clone());
         std::fs::write(&file, "one\n2\n2\nthree\nfour\n").unwrap();
         let mut done = edit;
         done["tool_response"] = json!({
             "filePath": file, "oldString": "two", "newString": "2\n2", "originalFile": FILES[0].1,
             "structuredPatch": [], "userModified": false, "replaceAll": false,
         });
-        tell("PostToolUse", done);
-        tell("Stop", json!({ "stop_hook_active": false }));
+        send("PostToolUse", done);
+        send("Stop", json!({ "stop_hook_active": false }));
     }
 
-    /// The input with the workspace's own name in it.
-    pub fn own(&self, line: &str) -> String {
+    /// Returns the input with the workspace's real path in it.
+    pub fn localized(&self, line: &str) -> String {
         let root = self.root().display().to_string();
-        let line = line.replace(&format!("file://{STANDS}"), &format!("file://{root}"));
+        let line = line.replace(&format!("file://{ROOT}"), &format!("file://{root}"));
         let coded = root.replace('/', "%2F");
         let line = line.replace(
-            &format!("//{}/", STANDS.replace('/', "%2F")),
+            &format!("//{}/", ROOT.replace('/', "%2F")),
             &format!("//{coded}/"),
         );
-        line.replace(&format!("\"{STANDS}"), &format!("\"{root}"))
+        line.replace(&format!("\"{ROOT}"), &format!("\"{root}"))
     }
 
-    /// Whether it names anything outside.
-    pub fn is_left(&self, message: &Value) -> bool {
+    /// True if a message names a path outside.
+    pub fn names_outside(&self, message: &Value) -> bool {
         match message {
-            Value::Array(all) => all.iter().any(|value| self.is_left(value)),
+            Value::Array(all) => all.iter().any(|value| self.names_outside(value)),
             Value::Object(all) => all
                 .iter()
-                .any(|(key, value)| self.leads_out(key, value) || self.is_left(value)),
+                .any(|(key, value)| self.is_outside(key, value) || self.names_outside(value)),
             _ => false,
         }
     }
 
-    fn leads_out(&self, key: &str, value: &Value) -> bool {
+    fn is_outside(&self, key: &str, value: &Value) -> bool {
         const PLACES: [&str; 7] = [
             "uri",
             "rootUri",
@@ -128,7 +128,7 @@ impl World {
         ];
         let Some(text) = value.as_str() else {
             let mut all = value.as_array().into_iter().flatten();
-            return all.any(|value| value.is_string() && self.leads_out(key, value));
+            return all.any(|value| value.is_string() && self.is_outside(key, value));
         };
         if !PLACES.contains(&key) {
             return false;

@@ -1,16 +1,16 @@
-//! What is wrong with the arguments of commands and requests, and what they take.
+//! Errors about the arguments of commands and requests.
 
 pub const A_NAME: &str = "a string that is not empty";
 pub const A_TEXT: &str = "a string";
 pub const A_FLAG: &str = "true or false";
 pub const NAMES: &str = "an array of strings, with at least one and none of them empty";
 pub const A_COUNT: &str = "a whole number, 0 or more";
-pub const LINES: &str = "an array of two lines from 0 on, the first and the one behind the last";
+pub const LINES: &str = "an array of two lines from 0: the first, and the one after the last";
 pub const AN_EDIT: &str = "a WorkspaceEdit, as LSP has it";
 
 /// `given`: as it was written.
 pub fn one_object(name: &str, given: &str) -> String {
-    format!("{name} takes one object of named arguments, and was given {given}")
+    format!("{name} takes one object of named arguments, but got {given}")
 }
 
 pub fn several(name: &str, count: usize) -> String {
@@ -19,7 +19,7 @@ pub fn several(name: &str, count: usize) -> String {
 
 pub const SEVERAL_HINT: &str = "leave out all but the first";
 
-/// `kind`: what it has to be.
+/// `kind`: the expected kind of value.
 pub fn missing(name: &str, argument: &str, kind: &str) -> String {
     format!("{name} needs `{argument}`: {kind}")
 }
@@ -32,13 +32,13 @@ pub fn none_of(name: &str, all: &[&str]) -> String {
     format!("{name} needs one of {}", all.join(", "))
 }
 
-pub const NONE_OF_HINT: &str = "each names what is to be planned; `undo` is true for what was done last, `redo` for what was undone last";
+pub const NONE_OF_HINT: &str = "each names a target; set `undo` for the last operation, `redo` for the one that was undone last";
 
-/// Of `all` only one can be meant.
+/// Only one of `all` may be given.
 pub fn too_many(name: &str, all: &[&str], given: &[&str]) -> String {
     let given: Vec<String> = given.iter().map(|key| format!("`{key}`")).collect();
     format!(
-        "{name} takes one of {}, and was given {}",
+        "{name} takes one of {}, but got {}",
         all.join(", "),
         given.join(", ")
     )
@@ -62,15 +62,15 @@ pub fn unreadable(name: &str) -> String {
 
 pub const UNREADABLE_HINT: &str = "the log says what is wrong, at the level `info`";
 
-/// Of params of LSP's own. `said`: by the library, of Rust's types.
+/// About the parameters of LSP's own methods. `said`: the library's error, with Rust's type names.
 pub fn lsp_unreadable(method: &str, said: &str) -> String {
     match said.strip_prefix("missing field ") {
         Some(field) => format!("{method} needs {field}"),
-        None => format!("{method}: its params are not what LSP says they are"),
+        None => format!("{method}: its params are not those of LSP"),
     }
 }
 
-pub const LSP_HINT: &str = "the specification of LSP has them; nothing was done";
+pub const LSP_HINT: &str = "see the specification of LSP; nothing was done";
 
 pub fn edit_unreadable() -> String {
     format!("`edit` of backstitch/applyEdit must be {AN_EDIT}")

@@ -1,44 +1,44 @@
-//! The next step after an error of the engine, as an editor has it: the language server's commands and their
-//! arguments, and the terminal only for what it alone can do.
+//! Next step after an error of the engine, for an editor: commands of the language server and their arguments, and
+//! the terminal only if there is no other way.
 
 use backstitch_core::{Hint, Listed};
 
-pub fn words(hint: &Hint) -> String {
+pub fn text(hint: &Hint) -> String {
     let step = match hint {
         Hint::Plain(step) => step,
         Hint::Terminal(step) => return in_a_terminal(step),
         Hint::Begin => {
             "`backstitch.checkpoint` records the state now; in a terminal, `backstitch setup` lets an agent report"
         }
-        Hint::First => "`backstitch.checkpoint` takes the first one",
+        Hint::First => "`backstitch.checkpoint` makes the first one",
         Hint::Revisions => {
-            "`backstitch.timeline` lists what there is; c12, t4, @~2, a tag, a branch or a label name one"
+            "`backstitch.timeline` lists the checkpoints; name one by c12, t4, @~2, a tag, a branch or a label"
         }
         Hint::List(listed) => return list(*listed),
         Hint::Whereabouts { path } => {
             return format!(
-                "`backstitch.timeline` with the `uri` of {path} shows at which checkpoints it was there; any of them can be named"
+                "`backstitch.timeline` with the `uri` of {path} shows the checkpoints that have it; name one of them"
             );
         }
         Hint::Decide => super::refusal::CONFLICT_HINT,
         Hint::Whole => "leave out `paths`",
-        Hint::LookAgain => "look at the new plan, then confirm that one",
+        Hint::LookAgain => "check the new plan, then confirm it",
         Hint::Hunks => "`backstitch/diff` gives the ids of hunks; they change with the content",
-        Hint::Unsaved => "save or close it there, or name with `paths` the files that are meant",
+        Hint::Unsaved => "save or close it there, or name the files with `paths`",
         Hint::UnsavedThere => {
-            "save or close it there, or rewind in that editor itself, or name with `paths` the files that are meant"
+            "save or close it there, or rewind in that editor itself, or name the files with `paths`"
         }
         Hint::Writer => {
             "close what writes to it, or name with `paths` the other files, and try again"
         }
-        Hint::Undo { op } => return format!("`backstitch.undo` with `op` {op} takes that back"),
-        Hint::Redo => "`backstitch.redo` brings it back",
+        Hint::Undo { op } => return format!("`backstitch.undo` with `op` {op} undoes it"),
+        Hint::Redo => "`backstitch.redo` restores it",
         Hint::NothingToUndo => {
-            "`backstitch.rewind` takes out what an agent did, and asks which turn"
+            "`backstitch.rewind` undoes the work of an agent, and asks which turn"
         }
         Hint::UndoBefore { op, turn } => {
             return format!(
-                "`backstitch.undo` with `op` {op} undoes that operation all the same; `backstitch.rewind` with `rev` t{turn} takes out the turn"
+                "`backstitch.undo` with `op` {op} undoes that operation all the same; `backstitch.rewind` with `rev` t{turn} undoes the turn"
             );
         }
         Hint::UndoThere { op, branch } => {
@@ -58,9 +58,9 @@ pub fn words(hint: &Hint) -> String {
         }
         Hint::ShorterName => "a few words are enough",
         Hint::TooWide => {
-            "open a directory below it, or, in a terminal, run `backstitch init` there to insist"
+            "open a directory below it, or, in a terminal, run `backstitch init` there to record it all the same"
         }
-        Hint::Gone => "nothing was recorded; bring it back, or open another",
+        Hint::Gone => "nothing was recorded; restore it, or open another",
         Hint::Unwritable => {
             "the store's directory has to be there and writable; `backstitch lsp --store-dir` names another"
         }
@@ -78,7 +78,7 @@ fn in_a_terminal(step: &str) -> String {
     format!("in a terminal: {step}")
 }
 
-/// What could have been named.
+/// Formats how to list the possible names.
 fn list(listed: Listed) -> String {
     match listed {
         Listed::Sessions => "`backstitch/sessions` lists the sessions".to_owned(),
@@ -93,7 +93,7 @@ fn list(listed: Listed) -> String {
 mod tests {
     use super::*;
 
-    /// No option of the command line is the next step in an editor, but for how the server itself is started.
+    /// Options of the command line are never the next step in an editor, except for the start of the server itself.
     #[test]
     fn no_options_where_there_is_no_command_line() {
         let op = || backstitch_core::model::OpId(7);
@@ -131,12 +131,12 @@ mod tests {
             Hint::TooWide,
             Hint::Gone,
         ] {
-            let text = words(&hint);
+            let text = text(&hint);
             assert!(!text.contains("--"), "{text}");
             let spoken = text.split("in a terminal").next().unwrap_or_default();
             assert!(!spoken.contains("`backstitch "), "{text}");
         }
-        let terminal = words(&Hint::Terminal("`backstitch verify` says more".into()));
+        let terminal = text(&Hint::Terminal("`backstitch verify` says more".into()));
         assert_eq!(terminal, "in a terminal: `backstitch verify` says more");
     }
 }

@@ -1,70 +1,70 @@
-//! What is said without having been asked for: text that is not saved, files that wait for a save, settings.
+//! Messages that the server shows without being asked: unsaved text, files that wait for a save, settings.
 
 use std::fmt::Display;
 
 use backstitch_core::model::{Change, NodeId, RelPath};
 use backstitch_core::{Orphan, PendingSave};
 
-use crate::lsp::document::LeftAlone;
+use crate::lsp::document::IgnoreReason;
 
-/// A client that does not tell its name.
+/// Name of a client that does not send its name.
 pub const SOME_EDITOR: &str = "an editor";
-/// The label of a checkpoint with text that an editor left behind.
+/// Label of a checkpoint with unsaved text of an editor that ended.
 pub const LEFT_TEXT: &str = "what was not saved";
 
-/// Of a document that Backstitch does nothing with.
-pub fn left_alone(path: &str, why: LeftAlone) -> String {
+/// A document that Backstitch ignores.
+pub fn ignored(path: &str, why: IgnoreReason) -> String {
     match why {
-        LeftAlone::TooLarge => {
+        IgnoreReason::TooLarge => {
             format!(
-                "{path} is above 10 MiB: it has no lenses, and what is typed into it is not kept."
+                "{path} is above 10 MiB: it has no lenses, and unsaved text in it is not recorded."
             )
         }
-        LeftAlone::Binary => format!("{path} is binary: it has no lenses."),
+        IgnoreReason::Binary => format!("{path} is binary: it has no lenses."),
     }
 }
 
-/// Text that is not saved could not be recorded.
+/// Unsaved text could not be recorded.
 pub fn not_kept(path: &str, error: impl Display) -> String {
     format!(
-        "What you typed into {path} could not be recorded: {error}. It is tried again; until then only a save keeps it."
+        "The unsaved text of {path} could not be recorded: {error}. Backstitch tries again; until then only a save keeps it."
     )
 }
 
-/// What another process restored stands where something was typed.
+/// Another process restored lines that have unsaved changes.
 pub fn collides(left: &[RelPath]) -> String {
     let names: Vec<String> = left.iter().map(RelPath::display).collect();
     format!(
-        "{} changed on disk by a rewind, where you have text that is not saved: the document stays as it is. `backstitch.undo` takes the rewind back.",
+        "{} changed on disk by a rewind and conflicts with your unsaved text: the document stays as it is. `backstitch.undo` undoes the rewind.",
         names.join(", ")
     )
 }
 
-/// The client told of a change that cannot be read.
-pub fn lost(path: &str) -> String {
+/// The client sent a change that cannot be read.
+pub fn out_of_sync(path: &str) -> String {
     format!(
-        "The editor told of a change of {path} that cannot be read: it has no lenses, and what is typed into it is not kept, until it is closed and opened again."
+        "The editor sent a change of {path} that cannot be read. Until you close and reopen the file it has no lenses, and unsaved text in it is not recorded."
     )
 }
 
-/// `done`: what an agent did below text that is not saved; `kept`: where that text is, or why it is not.
+/// `done`: an agent's changes to files with unsaved text; `kept`: the checkpoint with that text, or the error.
 pub fn written_below(
     agent: Option<&str>,
     done: &[String],
     kept: Result<NodeId, impl Display>,
 ) -> String {
     let kept = match kept {
-        Ok(node) => format!("Your text is kept at {node}."),
-        Err(error) => format!("It could not be kept: {error}."),
+        Ok(node) => format!("Your text is recorded at {node}."),
+        Err(error) => format!("It could not be recorded: {error}."),
     };
     format!(
-        "{} {}, where you have text that is not saved. {kept}",
+        "{} {}, where you have unsaved text. {kept}",
         agent.unwrap_or("An agent"),
         done.join(", ")
     )
 }
 
-/// What an agent did, with the path that the document has or had.
+/// Formats an agent's change, with the path that the document has or had.
 pub fn what_was_done(change: &Change) -> String {
     match (&change.before, &change.after) {
         (Some(before), None) => format!("deleted {}", before.path.display()),
@@ -83,15 +83,15 @@ pub fn what_was_done(change: &Change) -> String {
 pub fn not_taken(left: &[RelPath]) -> String {
     let names: Vec<String> = left.iter().map(RelPath::display).collect();
     format!(
-        "The editor did not take the new text of {}. What you typed is kept; `backstitch.undo` takes the rewind back.",
+        "The editor did not apply the new text of {}. Your text is unchanged; `backstitch.undo` undoes the rewind.",
         names.join(", ")
     )
 }
 
-/// A document was closed whose file waits for a save.
+/// A document was closed while its file waited for a save.
 pub fn closed(save: &PendingSave) -> String {
     format!(
-        "{} was closed, and what {} did to it was not saved. Write it to the file?",
+        "{} was closed, and the changes of {} in it were not saved. Write them to the file?",
         save.path.display(),
         whose(save)
     )
@@ -100,7 +100,7 @@ pub fn closed(save: &PendingSave) -> String {
 /// An editor ended while a file waited for a save.
 pub fn left_waiting(save: &PendingSave) -> String {
     format!(
-        "{} ended before what {} did to {} was saved. Write it to the file?",
+        "{} ended before the changes of {} in {} were saved. Write them to the file?",
         save.editor,
         whose(save),
         save.path.display()
@@ -114,16 +114,16 @@ fn whose(save: &PendingSave) -> String {
     }
 }
 
-/// An editor ended with text that was not saved.
+/// An editor ended with unsaved text.
 pub fn left_text(orphan: &Orphan) -> String {
     format!(
-        "{} had text that was not saved when {} ended. It is kept.",
+        "{} had unsaved text when {} ended. The text is recorded.",
         orphan.path.display(),
         orphan.editor.name
     )
 }
 
-/// What is wrong with settings.
+/// Errors in settings.
 pub mod setting {
     use std::fmt::Display;
     use std::path::Path;
@@ -132,51 +132,51 @@ pub mod setting {
     use serde_json::Value;
 
     pub fn no_section(section: &str, value: &Value) -> String {
-        format!("{section}: {value} is no object of settings")
+        format!("{section}: {value} is not an object of settings")
     }
 
     pub fn no_options(value: &Value) -> String {
-        format!("initializationOptions.backstitch: {value} is no object")
+        format!("initializationOptions.backstitch: {value} is not an object")
     }
 
     pub fn no_flag(key: &str, value: &Value) -> String {
         format!(
-            "initializationOptions.backstitch.{key}: {value} is neither true nor false; false holds"
+            "initializationOptions.backstitch.{key}: {value} is neither true nor false; false is used"
         )
     }
 
-    /// `why`: with the settings that there are.
+    /// `why`: includes the existing settings.
     pub fn unknown(section: &str, key: &str, why: &str) -> String {
         format!("{section}.{key}: {why}")
     }
 
-    /// `holds`: what counts instead, if the client said anything before.
+    /// `holds`: the value that is used instead, if the client set one before.
     pub fn no_value(section: &str, key: Key, why: &str, holds: Option<&Setting>) -> String {
         let key = key.name();
         match holds {
-            Some(holds) => format!("{section}.{key}: {why}; {holds} holds"),
-            None => format!("{section}.{key}: {why}; nothing is said of it"),
+            Some(holds) => format!("{section}.{key}: {why}; {holds} is used"),
+            None => format!("{section}.{key}: {why}; the setting is ignored"),
         }
     }
 
     pub fn late_store_dir(section: &str) -> String {
         format!(
-            "{section}.store.dir: the language server takes it from initializationOptions.{section} at its start; say it there, or in your own config.toml"
+            "{section}.store.dir: the language server reads it from initializationOptions.{section} at its start; set it there, or in your own config.toml"
         )
     }
 
-    /// A client has said where the stores are.
+    /// A client has set the directory of the stores.
     pub fn own_stores(section: &str, dir: &Path) -> String {
         format!(
-            "Histories are looked for in {}, since {section}.store.dir says so. Hooks and the command line do not hear of that: have them take --store-dir, or set store.dir in your own config.toml.",
+            "Histories are stored in {}, as {section}.store.dir says. Hooks and the command line do not know that: give them --store-dir, or set store.dir in your own config.toml.",
             dir.display()
         )
     }
 
-    /// What is in a file could not be kept for others.
-    pub fn not_kept(error: impl Display) -> String {
+    /// The client's settings could not be written to a file for other processes.
+    pub fn not_published(error: impl Display) -> String {
         format!(
-            "Hooks and the command line cannot hear of this editor's settings: {error}. Until they can, .backstitch.toml is heard by all."
+            "This editor's settings could not be passed to hooks and the command line: {error}. Until then, use .backstitch.toml, which all of them read."
         )
     }
 }

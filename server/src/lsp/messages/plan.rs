@@ -1,4 +1,4 @@
-//! A restore in words: what it would do, what is asked about it, what it did.
+//! Texts about a restore: its plan, the question about it, its result.
 
 use std::fmt::Write as _;
 
@@ -8,10 +8,10 @@ use backstitch_core::restore::{ActionKind, Applied, GapKind, OnConflict, Plan};
 use crate::lsp::restore::Verb;
 use crate::render;
 
-/// Paths that are named.
-const NAMED: usize = 3;
+/// Maximum number of paths that are named.
+const MAX_NAMED: usize = 3;
 
-/// Before what it is done to.
+/// Verb before the target.
 fn verb(verb: Verb) -> &'static str {
     match verb {
         Verb::Rewind => "rewind to",
@@ -22,7 +22,7 @@ fn verb(verb: Verb) -> &'static str {
     }
 }
 
-/// The answer that has it done.
+/// Answer that confirms the restore.
 pub fn yes(verb: Verb) -> &'static str {
     match verb {
         Verb::Rewind => "Rewind",
@@ -33,13 +33,13 @@ pub fn yes(verb: Verb) -> &'static str {
     }
 }
 
-/// `rewind to t4`.
+/// Formats `rewind to t4`.
 pub fn title(what: Verb, rev: &str) -> String {
     format!("{} {rev}", verb(what))
 }
 
 pub fn looking(what: Verb, rev: Option<&str>) -> String {
-    format!("Looking what to {}", title(what, rev.unwrap_or_default()))
+    format!("Planning: {}", title(what, rev.unwrap_or_default()))
         .trim_end()
         .to_owned()
 }
@@ -60,7 +60,7 @@ pub fn nothing(title: &str, plan: &Plan) -> String {
         })
         .collect();
     if left.is_empty() {
-        format!("{title}: nothing to do, the files are as they would be.")
+        format!("{title}: nothing to do, the files are already in that state.")
     } else {
         format!("{title}: nothing was changed. Left alone: {}.", some(&left))
     }
@@ -68,16 +68,16 @@ pub fn nothing(title: &str, plan: &Plan) -> String {
 
 pub fn conflict(files: usize) -> String {
     format!(
-        "edits collide in {}; nothing was changed",
+        "conflicts with your edits in {}; nothing was changed",
         render::plural(files, "file", "files")
     )
 }
 
-/// `Rewind to t4: 3 files (1 merged, 1 deleted). Edits collide in a.rs. Not reached: 2 uncertain.`
+/// Formats `Rewind to t4: 3 files (1 merged, 1 deleted). Conflicts with your edits in a.rs. Not reached: 2 uncertain.`
 pub fn question(title: &str, plan: &Plan, decided: OnConflict) -> String {
     let mut text = String::new();
     if plan.git_moved.is_some() {
-        text.push_str("git is not where it was then; only files change. ");
+        text.push_str("Git is at another commit or branch than then; only files change. ");
     }
     write!(
         text,
@@ -88,7 +88,7 @@ pub fn question(title: &str, plan: &Plan, decided: OnConflict) -> String {
     .ok();
     if !plan.conflicts.is_empty() {
         let paths: Vec<String> = plan.conflicts.iter().map(|c| c.path.display()).collect();
-        write!(text, " Edits collide in {}", some(&paths)).ok();
+        write!(text, " Conflicts with your edits in {}", some(&paths)).ok();
         text.push_str(match decided {
             OnConflict::Fail => ".",
             OnConflict::Markers => ": both are written, between conflict markers.",
@@ -103,7 +103,7 @@ pub fn question(title: &str, plan: &Plan, decided: OnConflict) -> String {
         let paths = some(&replaced);
         write!(
             text,
-            " In {paths}, text that is not saved is replaced; undo brings it back."
+            " In {paths}, unsaved text is replaced; undo restores it."
         )
         .ok();
     }
@@ -114,12 +114,12 @@ pub fn question(title: &str, plan: &Plan, decided: OnConflict) -> String {
     text
 }
 
-/// `unsaved`: how many of them are still to be saved.
+/// `unsaved`: number of files that are still to be saved.
 fn files(plan: &Plan, [one, many]: [&str; 2], unsaved: usize) -> String {
     let count = |kind| plan.actions.iter().filter(|a| a.kind == kind).count();
     let moved = plan.actions.iter().filter(|a| a.kind != ActionKind::Skip);
     let parts = [
-        (count(ActionKind::Merge), "merged with other edits"),
+        (count(ActionKind::Merge), "merged with your edits"),
         (count(ActionKind::Create), "created"),
         (count(ActionKind::Delete), "deleted"),
         (unsaved, "to save"),
@@ -136,7 +136,7 @@ fn files(plan: &Plan, [one, many]: [&str; 2], unsaved: usize) -> String {
     }
 }
 
-/// What a restore does not reach, by kind. What git's own state is, it never reaches.
+/// Counts what a restore does not reach, by kind. It never reaches git's own state.
 fn kinds(plan: &Plan) -> Vec<(GapKind, usize)> {
     let mut kinds: Vec<(GapKind, usize)> = Vec::new();
     for gap in plan.gaps.iter().filter(|gap| gap.kind != GapKind::GitHead) {
@@ -156,21 +156,20 @@ fn gaps(plan: &Plan) -> Vec<String> {
             match kind {
                 GapKind::Uncertain => {
                     let edits = render::plural(count, "edit", "edits");
-                    let whose = if count == 1 { "it is" } else { "they are" };
-                    format!("{edits} of which nobody knows whose {whose}")
+                    format!("{edits} of unknown author")
                 }
                 GapKind::Unsaved => {
                     let left = if count == 1 { "it is" } else { "they are" };
-                    format!("{files} with text that is not saved, left as {left}")
+                    format!("{files} with unsaved text, left as {left}")
                 }
-                GapKind::Unknown => format!("{files} whose state then is not known"),
+                GapKind::Unknown => format!("{files} whose state then is unknown"),
                 other => format!("{files} ({})", plain(other)),
             }
         })
         .collect()
 }
 
-/// The same in as few words as there are.
+/// Formats the gaps as shortly as possible.
 fn short_gaps(plan: &Plan) -> Vec<String> {
     let kinds = kinds(plan).into_iter();
     kinds
@@ -183,8 +182,8 @@ fn plain(kind: GapKind) -> String {
 }
 
 fn some(paths: &[String]) -> String {
-    let named: Vec<&str> = paths.iter().take(NAMED).map(String::as_str).collect();
-    match paths.len().checked_sub(NAMED).filter(|more| *more > 0) {
+    let named: Vec<&str> = paths.iter().take(MAX_NAMED).map(String::as_str).collect();
+    match paths.len().checked_sub(MAX_NAMED).filter(|more| *more > 0) {
         Some(more) => format!("{} and {more} more", named.join(", ")),
         None => named.join(", "),
     }
@@ -200,7 +199,7 @@ fn past(verb: Verb) -> &'static str {
     }
 }
 
-/// `unsaved`: documents that show it, and whose files are still to be saved.
+/// `unsaved`: edited documents whose files are still to be saved.
 pub fn done(verb: Verb, rev: Option<&str>, applied: &Applied, unsaved: &[RelPath]) -> String {
     let target = rev.unwrap_or(&applied.plan.target);
     // short: an editor has one line for it
@@ -225,7 +224,7 @@ pub fn done(verb: Verb, rev: Option<&str>, applied: &Applied, unsaved: &[RelPath
         let saved: Vec<String> = applied.saved.iter().map(RelPath::display).collect();
         write!(
             text,
-            " What another process had written was saved as {}.",
+            " The text of another process was saved as {}.",
             some(&saved)
         )
         .ok();

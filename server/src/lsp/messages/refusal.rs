@@ -1,17 +1,17 @@
-//! What could not be done: why, and the next step. Of the engine's own failures, `hint` has the step.
+//! Refusals: the reason and the next step. `hint` has the next step for the engine's own errors.
 
 use std::path::Path;
 
 pub const CANCELLED: &str = "cancelled; nothing was changed";
 pub const CANNOT_ASK: &str =
-    "this editor does not show the question that has to be answered first; nothing was changed";
-pub const CANNOT_ASK_HINT: &str = "call the command with `confirm: false` to go on without, and with `onConflict` where edits collide";
+    "this editor cannot show the question that has to be answered first; nothing was changed";
+pub const CANNOT_ASK_HINT: &str = "call the command with `confirm: false` to continue without it, and with `onConflict` to resolve conflicts";
 /// A panic; `LOG_HINT` goes with it.
 pub const FAILED: &str = "the server failed at this; its log says why";
 pub const LOG_HINT: &str = "its log says why; try again";
 pub const THREAD_ENDED: &str = "its thread ended";
 pub const PANIC: &str = "a panic";
-/// What could not be had, or done, where the system gives no thread.
+/// Subject of an error if the system gives no thread.
 pub const RUNTIME: &str = "the runtime";
 pub const START_THREAD: &str = "start a thread";
 pub const NO_SHUTDOWN: &str = "the client sent `exit` without `shutdown` before it";
@@ -43,18 +43,18 @@ pub fn there_are(commands: &[&str]) -> String {
 pub const ASKS_AND_ANSWERS: &str = "a message asks or answers, not both";
 pub const NO_WORKSPACE: &str = "no workspace is open";
 pub const NO_WORKSPACE_HINT: &str =
-    "open a file of the one that is meant, or name it with `workspace`";
+    "open a file of the workspace, or name the workspace with `workspace`";
 pub const SEVERAL_WORKSPACES: &str = "several workspaces are open";
 pub const SEVERAL_WORKSPACES_HINT: &str = "name a document with `uri`, or a root with `workspace`";
 
 pub fn no_directory(path: &Path) -> String {
-    format!("`workspace`: {} is no directory", path.display())
+    format!("`workspace`: {} is not a directory", path.display())
 }
 
 pub const NO_DIRECTORY_HINT: &str = "it names the root of a workspace, as a path or a URI";
 
 pub fn no_path(typed: &str, root: &Path) -> String {
-    format!("{typed} is no path in {}", root.display())
+    format!("{typed} is not a path in {}", root.display())
 }
 
 pub fn scope(scope: &str) -> String {
@@ -81,7 +81,7 @@ pub const NO_BRANCH_HINT: &str = "a fork makes one: the lens or the action above
 pub const KEPT_CHANGING: &str =
     "the files kept changing while the plan was shown; nothing was changed";
 pub const KEPT_CHANGING_HINT: &str = "try again when the agent has stopped";
-pub const CONFLICT_HINT: &str = "`onConflict` decides them: markers, current or target; `paths` leaves files out; `exact` takes the target's very state";
+pub const CONFLICT_HINT: &str = "`onConflict` decides them: markers, current or target; `paths` leaves files out; `exact` restores the target's exact state";
 
 pub fn temporary(error: &std::io::Error) -> String {
     format!("a temporary file: {error}")
@@ -90,32 +90,31 @@ pub fn temporary(error: &std::io::Error) -> String {
 pub const TEMPORARY_HINT: &str =
     "temporary files need a directory that can be written to: see TMPDIR";
 
-/// What it would change stands elsewhere.
+/// The lines that the restore would change are elsewhere.
 pub fn nothing_at_lines(title: &str) -> String {
     format!("{title} changes nothing at these lines")
 }
 
 pub const NOTHING_AT_LINES_HINT: &str =
-    "choose lines that an agent wrote since then; where edits collide, rewind the whole file";
+    "select lines that an agent wrote since then; if there are conflicts, rewind the whole file";
 
-/// Where a file is not.
+/// Place where a file does not exist.
 pub fn at(rev: &str) -> String {
     format!("at {rev}")
 }
 
 pub fn no_document(uri: &str) -> String {
-    format!("{uri} is no document of Backstitch")
+    format!("{uri} is not a document of Backstitch")
 }
 
 pub const NO_DOCUMENT_HINT: &str = "backstitch://<workspace>/<rev>/<path> is one";
 
-/// Of a text that was shown in a document of its own.
+/// A text that was shown in a virtual document.
 pub fn not_kept(uri: &str) -> String {
-    format!("`uri`: {uri} is not kept any more")
+    format!("`uri`: {uri} is no longer available")
 }
 
-pub const NOT_KEPT_HINT: &str =
-    "it lasts as long as the server runs, among the 64 newest; have it shown again";
+pub const NOT_KEPT_HINT: &str = "the server keeps the 64 newest; show it again";
 
 /// An agent inside the editor, and its edits.
 pub mod agent {
@@ -123,7 +122,7 @@ pub mod agent {
 
     pub const UNNAMED: &str = "backstitch/turnBegin needs `agent` and `session`";
 
-    /// `named`: the agent or the session whose turn was meant.
+    /// `named`: the agent or the session that was given.
     pub fn no_turn(named: Option<&str>) -> String {
         let of = named.map(|name| format!(" of `{name}`"));
         format!("no turn{} has begun here", of.unwrap_or_default())
@@ -139,17 +138,17 @@ pub mod agent {
         format!("several agents are at work: {}", names.join(", "))
     }
 
-    pub const SEVERAL_HINT: &str = "`session` names the one that is meant; nothing was changed";
+    pub const SEVERAL_HINT: &str = "name one of them with `session`; nothing was changed";
     pub const REFUSED: &str = "refused";
     pub const NO_ANSWER: &str = "no answer";
     pub const SNIPPET: &str = "an edit with a snippet cannot be recorded; send plain text";
 
     pub fn not_applied(why: &str) -> String {
-        format!("the editor did not take the edit: {why}")
+        format!("the editor did not apply the edit: {why}")
     }
 
     pub fn out_of_step(uri: &str) -> String {
-        format!("{uri}: what the editor has of it is not known; nothing was changed")
+        format!("{uri}: its text in the editor is unknown; nothing was changed")
     }
 
     pub const OUT_OF_STEP_HINT: &str = "close it and open it again, or save it as UTF-8";
@@ -169,25 +168,24 @@ pub mod agent {
         format!("{uri} exists already")
     }
 
-    pub const EXISTS_HINT: &str =
-        "`overwrite` or `ignoreIfExists` say what is to be done; nothing was changed";
+    pub const EXISTS_HINT: &str = "set `overwrite` or `ignoreIfExists`; nothing was changed";
 
     pub fn not_empty(uri: &str) -> String {
         format!("{uri} is a directory with files")
     }
 
-    pub const NOT_EMPTY_HINT: &str = "`recursive` deletes these, too; nothing was changed";
+    pub const NOT_EMPTY_HINT: &str = "set `recursive` to delete them, too; nothing was changed";
 
     pub fn no_file(uri: &str) -> String {
-        format!("{uri} is no file; nothing was changed")
+        format!("{uri} is not a file; nothing was changed")
     }
 
     pub fn version_control(uri: &str) -> String {
-        format!("{uri} is a version control system's own; nothing was changed")
+        format!("{uri} belongs to a version control system; nothing was changed")
     }
 
     pub const VERSION_CONTROL_HINT: &str =
-        "what is in there is not recorded, and could not be brought back; use its own tool";
+        "its content is not recorded and could not be restored; use its own tool";
 
     pub fn repository(dir: &Path) -> String {
         let dir = dir.display();
@@ -196,7 +194,7 @@ pub mod agent {
 
     pub fn recorded_nowhere(path: &Path) -> String {
         let path = path.display();
-        format!("{path} is recorded nowhere; nothing was changed")
+        format!("{path} is not recorded; nothing was changed")
     }
 
     pub const BY_HAND: &str = "delete or move it by hand";
@@ -217,11 +215,11 @@ pub mod agent {
         format!("{uri} is a link; nothing was changed")
     }
 
-    pub const LINK_HINT: &str = "name the file that it leads to";
+    pub const LINK_HINT: &str = "name the file that it points to";
 
     pub fn encoding(path: &Path) -> String {
         let path = path.display();
-        format!("{path}: its encoding cannot say this; nothing was changed")
+        format!("{path}: its encoding lacks some of these characters; nothing was changed")
     }
 
     pub fn no_text(path: &Path) -> String {

@@ -1,4 +1,4 @@
-//! Documents that are shown: their names, and the rows of a plan and of the timeline.
+//! Texts of shown documents: their names, and the rows of a plan and of the timeline.
 
 use std::fmt::Write as _;
 
@@ -9,17 +9,17 @@ use super::Now;
 use crate::file_changes::Difference;
 use crate::render;
 
-pub const TIMELINE_HEAD: &str = "Newest first. `backstitch.rewind` takes out what came after one of these; tN is the state before turn N.\n\n";
+pub const TIMELINE_HEAD: &str = "Newest first. `backstitch.rewind` undoes everything after one of these; tN is the state before turn N.\n\n";
 pub const PLAN_NAME: &str = "plan.txt";
-const COLLIDE: &str = "Edits collide";
+const CONFLICTS: &str = "Conflicts with your edits";
 const NOT_REACHED: &str = "Not reached";
 
-/// `file`: the only one that is shown.
+/// `file`: the only file that is shown.
 pub fn diff_name(file: Option<&str>, from: &str, to: &str) -> String {
     format!("{} {from}..{to}.diff", file.unwrap_or("changes"))
 }
 
-/// What one turn changed.
+/// Name of a document with the changes of one turn.
 pub fn turn_name(file: Option<&str>, turn: &str) -> String {
     format!("{} {turn} only.diff", file.unwrap_or("changes"))
 }
@@ -32,7 +32,7 @@ pub fn unsaved_name(file: &str) -> String {
     format!("not saved {file}")
 }
 
-/// One path of a plan.
+/// Formats one path of a plan.
 pub fn action(action: &Action, lines: Difference) -> String {
     let lines = match lines {
         _ if action.kind == ActionKind::Skip => String::new(),
@@ -54,7 +54,7 @@ pub fn action(action: &Action, lines: Difference) -> String {
 
 pub fn conflicts(all: &[Conflict]) -> String {
     let row = |c: &Conflict| format!("{}  {}\n", c.path.display(), c.reason);
-    section(COLLIDE, all.iter().map(row).collect())
+    section(CONFLICTS, all.iter().map(row).collect())
 }
 
 pub fn gaps(all: &[Gap]) -> String {
@@ -62,7 +62,7 @@ pub fn gaps(all: &[Gap]) -> String {
         let path = gap.path.as_deref().map(String::from_utf8_lossy);
         let path = path.unwrap_or_default();
         let more = match gap.kind {
-            GapKind::Uncertain => " (`uncertain`: take takes it too)",
+            GapKind::Uncertain => " (`uncertain: take` includes it)",
             _ => "",
         };
         format!("{:<12}{path}  {}{more}\n", gap.kind.name(), gap.detail)
@@ -70,7 +70,7 @@ pub fn gaps(all: &[Gap]) -> String {
     section(NOT_REACHED, all.iter().map(row).collect())
 }
 
-/// Nothing where it has no rows.
+/// Formats a section; empty if it has no rows.
 fn section(head: &str, rows: String) -> String {
     if rows.is_empty() {
         rows
@@ -84,7 +84,8 @@ fn agent(entry: &Entry) -> String {
     session.map_or_else(String::new, |session| render::clean(&session.agent))
 }
 
-/// One checkpoint of the timeline as text. `whole`: the turns' own rows are not there, and each says whose it is.
+/// Formats one checkpoint of the timeline. `whole`: the rows of turns are left out, so each row names its turn and
+/// agent.
 pub fn row(entry: &Entry, now: Now, whole: bool) -> String {
     let what = match (&entry.turn, &entry.call, &entry.operation) {
         (_, _, Some(operation)) => format!("{} {}", operation.kind.name(), operation.target),
@@ -108,7 +109,7 @@ pub fn row(entry: &Entry, now: Now, whole: bool) -> String {
             .as_deref()
             .map_or_else(|| entry.node.kind.name().to_owned(), render::clean),
     };
-    let out = if entry.taken_out { "  (taken out)" } else { "" };
+    let out = if entry.taken_out { "  (undone)" } else { "" };
     let mut text = format!(
         "{:<6} {what}{out}  {}\n",
         entry.node.id,

@@ -1,4 +1,4 @@
-//! What the client says of the settings, and what follows from that.
+//! The client's settings, and their effects.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,19 +19,21 @@ impl ServerState {
         self.settings.read().map(|s| s.clone()).unwrap_or_default()
     }
 
-    /// The settings of a workspace, with what this client says of them.
+    /// Returns the settings of a workspace, including the client's.
     pub fn config(&self, handle: &WorkspaceHandle) -> Config {
-        Config::read(handle.workspace()).with_editor(&self.settings().said())
+        Config::read(handle.workspace()).with_editor(&self.settings().effective())
     }
 
-    /// The settings of a workspace may be others by now: what is wrong in its files is said once, and lenses follow.
-    /// Which there are.
-    pub fn heed_settings(&self, handle: &WorkspaceHandle) -> Lenses {
+    /// Reads the settings of a workspace again. Reports each error in its files once, refreshes lenses after a
+    /// change, and returns the lens setting.
+    pub fn check_settings(&self, handle: &WorkspaceHandle) -> Lenses {
         let config = self.config(handle);
         let (mut problems, lenses) = (config.problems(), config.lenses());
         problems.extend(health::nothing_recorded(handle.workspace(), &config));
         let root = handle.root().to_path_buf();
-        let before = self.heeded.insert(root, (problems.clone(), lenses));
+        let before = self
+            .checked_settings
+            .insert(root, (problems.clone(), lenses));
         let said = before.as_ref().map(|(said, _)| said.as_slice());
         for problem in problems {
             if !said.unwrap_or_default().contains(&problem) {
@@ -45,36 +47,36 @@ impl ServerState {
         lenses
     }
 
-    /// All that the client has to say of the settings at the start was said.
-    pub fn has_settings(&self) {
-        self.has_settings.store(true, Ordering::Relaxed);
+    /// Notes that the client has sent its initial settings.
+    pub fn settings_received(&self) {
+        self.settings_received.store(true, Ordering::Relaxed);
         for handle in self.handles() {
-            self.keep_settings(&handle);
+            self.publish_settings(&handle);
         }
     }
 
-    /// Has other processes work by what the client says.
-    pub(super) fn keep_settings(&self, handle: &WorkspaceHandle) {
-        if !self.has_settings.load(Ordering::Relaxed) {
+    /// Writes the client's settings to a file for other processes.
+    pub(super) fn publish_settings(&self, handle: &WorkspaceHandle) {
+        if !self.settings_received.load(Ordering::Relaxed) {
             return;
         }
-        let said = self.settings().said();
-        let kept = keep_editor(handle.workspace(), &self.abilities().name, &said);
+        let said = self.settings().effective();
+        let kept = keep_editor(handle.workspace(), &self.features().name, &said);
         if let Err(error) = kept {
             self.say(
                 MessageType::Warning,
-                messages::notice::setting::not_kept(error),
+                messages::notice::setting::not_published(error),
             );
         }
     }
 
-    /// Where the stores of all workspaces are, if anybody said.
+    /// Returns the directory of all stores, if it is set.
     pub(super) fn store_dir(&self) -> Option<PathBuf> {
         let own = || self.settings().store_dir().map(Path::to_path_buf);
         self.store_dir.clone().or_else(own)
     }
 
-    /// Changes the settings. What was wrong is said.
+    /// Changes the settings, and reports errors in them.
     pub fn configure(&self, change: impl FnOnce(&mut ClientSettings) -> Vec<String>) {
         let wrong = self.settings.write().map(|mut own| {
             let before = own.clone();
@@ -87,48 +89,48 @@ impl ServerState {
         }
         if changed {
             for handle in self.handles() {
-                self.keep_settings(&handle);
+                self.publish_settings(&handle);
             }
             self.forget_blames();
             self.refresh_lenses();
         }
     }
 
-    /// Says where the stores are, where only this server hears of that.
-    pub fn tell_store_dir(&self) {
+    /// Reports the directory of the stores, if only this server knows it.
+    pub fn announce_store_dir(&self) {
         if let (None, Some(dir)) = (&self.store_dir, self.store_dir()) {
             let said = messages::notice::setting::own_stores(SECTION, &dir);
             self.say(MessageType::Info, said);
         }
     }
 
-    /// Asks the client for its settings, where it answers that. Nobody waits for it.
+    /// Asks the client for its settings in the background, if it supports that.
     pub fn pull_settings(self: &Arc<Self>) {
-        if !self.abilities().configuration {
-            self.has_settings();
+        if !self.features().configuration {
+            self.settings_received();
             return;
         }
-        let session = self.clone();
-        let asking = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        let server = self.clone();
+        let request = self.settings_requests.fetch_add(1, Ordering::Relaxed) + 1;
         tokio::spawn(async move {
             let item = ConfigurationItem {
                 scope_uri: None,
                 section: Some(SECTION.to_owned()),
             };
-            let asked = tokio::time::timeout(ANSWER, session.client.configuration(vec![item]));
+            let asked = tokio::time::timeout(ANSWER, server.client.configuration(vec![item]));
             let answer = asked.await;
             match answer {
-                // an answer to a later question may have come before it
-                _ if session.asked.load(Ordering::Relaxed) != asking => return,
-                Ok(Ok(told)) => {
-                    if let Some(Value::Object(section)) = told.first() {
-                        session.configure(|own| own.answer(section));
+                // the answer to a later question has come before this one
+                _ if server.settings_requests.load(Ordering::Relaxed) != request => return,
+                Ok(Ok(sections)) => {
+                    if let Some(Value::Object(section)) = sections.first() {
+                        server.configure(|settings| settings.answer(section));
                     }
                 }
                 Ok(Err(error)) => tracing::info!("the client's settings: {error}"),
-                Err(_) => tracing::info!("the client did not tell its settings"),
+                Err(_) => tracing::info!("the client did not send its settings"),
             }
-            session.has_settings();
+            server.settings_received();
         });
     }
 }

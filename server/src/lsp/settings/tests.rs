@@ -3,14 +3,14 @@ use serde_json::json;
 use super::*;
 
 fn lenses(settings: &ClientSettings) -> Option<Lenses> {
-    match settings.said().get(Key::CodeLens) {
+    match settings.effective().get(Key::CodeLens) {
         Some(Setting::Lenses(lenses)) => Some(*lenses),
         _ => None,
     }
 }
 
 #[test]
-fn what_is_not_named_stays_as_it_is() {
+fn keys_that_are_left_out_stay_unchanged() {
     for off in [
         json!({ "backstitch": { "codeLens": "off" } }),
         json!({ "backstitch.codeLens": "off" }),
@@ -33,19 +33,19 @@ fn what_is_not_named_stays_as_it_is() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
-    let wrong = |told: Value| ClientSettings::default().update(&told);
-    let keys = "there is no such setting; there are capture.exclude, capture.include, \
+fn errors_are_reported() {
+    let wrong = |sent: Value| ClientSettings::default().update(&sent);
+    let keys = "unknown setting; the settings are capture.exclude, capture.include, \
                 capture.maxFileSize, codeLens, restore.default, store.dir, store.keepDays, store.maxBytes, checkpoints.max";
-    for (told, said) in [
+    for (sent, message) in [
         (
             json!({ "backstitch": { "codeLens": "some" } }),
-            "codeLens: \"some\" is none of all, session, latestTurn, off; nothing is said of it"
+            "codeLens: \"some\" is not one of all, session, latestTurn, off; the setting is ignored"
                 .to_owned(),
         ),
         (
             json!({ "backstitch.codeLens": 7 }),
-            "codeLens: 7 is none of all, session, latestTurn, off; nothing is said of it"
+            "codeLens: 7 is not one of all, session, latestTurn, off; the setting is ignored"
                 .to_owned(),
         ),
         (
@@ -61,31 +61,34 @@ fn what_is_wrong_is_said() {
             format!("capture: {keys}"),
         ),
     ] {
-        assert_eq!(wrong(told), [format!("{SECTION}.{said}")]);
+        assert_eq!(wrong(sent), [format!("{SECTION}.{message}")]);
     }
     let mut settings = ClientSettings::default();
     settings.update(&json!({ "codeLens": "off" }));
     assert_eq!(
         settings.update(&json!({ "codeLens": true })),
         [format!(
-            "{SECTION}.codeLens: true is none of all, session, latestTurn, off; off holds"
+            "{SECTION}.codeLens: true is not one of all, session, latestTurn, off; off is used"
         )]
     );
     assert_eq!(
         ClientSettings::default().begin(&json!({ "reloadsFromDisk": "yes", "panels": true })),
         [
-            "initializationOptions.backstitch.reloadsFromDisk: \"yes\" is neither true nor false; false holds"
+            "initializationOptions.backstitch.reloadsFromDisk: \"yes\" is neither true nor false; false is used"
         ]
     );
 }
 
 fn exclude(settings: &ClientSettings) -> Option<String> {
-    settings.said().get(Key::Exclude).map(ToString::to_string)
+    settings
+        .effective()
+        .get(Key::Exclude)
+        .map(ToString::to_string)
 }
 
 #[test]
 fn keys_are_read_in_both_forms() {
-    for told in [
+    for sent in [
         json!({ "backstitch": { "capture": { "exclude": ["x"] } } }),
         json!({ "backstitch": { "capture.exclude": ["x"] } }),
         json!({ "backstitch.capture.exclude": ["x"] }),
@@ -94,13 +97,13 @@ fn keys_are_read_in_both_forms() {
         json!({ "capture.exclude": ["x"] }),
     ] {
         let mut settings = ClientSettings::default();
-        assert_eq!(settings.update(&told), Vec::<String>::new(), "{told}");
-        assert_eq!(exclude(&settings).as_deref(), Some(r#"["x"]"#), "{told}");
+        assert_eq!(settings.update(&sent), Vec::<String>::new(), "{sent}");
+        assert_eq!(exclude(&settings).as_deref(), Some(r#"["x"]"#), "{sent}");
     }
 }
 
 #[test]
-fn what_is_answered_is_all_that_is_set() {
+fn an_answer_replaces_the_previous_one() {
     let mut settings = ClientSettings::default();
     let answer = |settings: &mut ClientSettings, section: Value| {
         settings.answer(section.as_object().expect("a section"))
@@ -113,7 +116,7 @@ fn what_is_answered_is_all_that_is_set() {
     assert_eq!(exclude(&settings).as_deref(), Some(r#"["a"]"#));
     answer(&mut settings, json!({ "capture": { "exclude": null } }));
     assert_eq!(exclude(&settings).as_deref(), Some(r#"["start"]"#));
-    // what is told is newer than the last answer
+    // a notification is newer than the last answer
     answer(&mut settings, json!({ "capture.exclude": ["a"] }));
     settings.update(&json!({ "backstitch.capture.exclude": ["b"] }));
     assert_eq!(exclude(&settings).as_deref(), Some(r#"["b"]"#));

@@ -1,8 +1,8 @@
-//! What one process asks of another, and several editors at once.
+//! Requests between processes, and several editors at once.
 
 use super::*;
 
-/// Another connection on the same workspace: another process, as far as the store can tell.
+/// Opens another connection to the workspace, like another process.
 fn another(s: &Scene) -> Engine {
     let workspace = crate::Workspace {
         root: s.root.clone(),
@@ -63,7 +63,7 @@ fn a_command_asks_the_editor_that_holds_unsaved_text() {
 }
 
 #[test]
-fn a_request_that_is_not_answered_is_taken_back() {
+fn a_request_without_an_answer_is_withdrawn() {
     let (mut s, lease) = scene();
     s.engine
         .put_buffer(&lease, &typed(TYPED, AGENT))
@@ -83,9 +83,12 @@ fn a_request_that_is_not_answered_is_taken_back() {
             handed = server.take_requests(&lease).expect("asked").pop();
         }
         let refused = asked.join().expect("no panic").expect_err("refused");
-        let said = refused.to_string();
-        assert!(said.contains("Helix") && said.contains("a.txt"), "{said}");
-        assert!(said.contains("does not answer"), "{said}");
+        let message = refused.to_string();
+        assert!(
+            message.contains("Helix") && message.contains("a.txt"),
+            "{message}"
+        );
+        assert!(message.contains("does not answer"), "{message}");
         // it cannot run later
         assert_eq!(server.take_requests(&lease).expect("asked").len(), 0);
         if let Some(handed) = handed {
@@ -125,7 +128,7 @@ fn an_editor_that_dies_while_it_is_asked_leaves_nothing_done() {
     kill(lease);
     let refused = asked.join().expect("no panic").expect_err("refused");
     assert!(refused.to_string().contains("went away"), "{refused}");
-    // nobody holds it now
+    // no live editor holds the text now
     s.rewind("t1");
     assert_eq!(s.text("a.txt").as_deref(), Some(BASE));
     assert_eq!(s.engine.orphan_buffers().expect("read").len(), 1);
@@ -142,20 +145,20 @@ fn two_editors_with_unsaved_text_are_both_named() {
     }
     let r = s.request("t1");
     let refused = s.engine.apply(&r, None, &mut |_| {}).expect_err("refused");
-    let said = refused.to_string();
+    let message = refused.to_string();
     assert!(
-        said.contains("Helix") && said.contains("Emacs") && said.contains("a.txt"),
-        "{said}"
+        message.contains("Helix") && message.contains("Emacs") && message.contains("a.txt"),
+        "{message}"
     );
-    // from one of them, the other is named
+    // a request from one of them names the other
     let r = rewind(&s, &helix, vec![dirty(TYPED, AGENT)]);
-    let said = s
+    let message = s
         .engine
         .apply(&r, None, &mut |_| {})
         .expect_err("refused")
         .to_string();
-    assert!(said.contains("Emacs"), "{said}");
-    // each is told of at a checkpoint
+    assert!(message.contains("Emacs"), "{message}");
+    // a checkpoint has the text of both
     let manual = s.engine.checkpoint(None).expect("made");
     assert_eq!(s.engine.unsaved_at(manual).expect("read").len(), 2);
     assert_eq!(
@@ -165,7 +168,7 @@ fn two_editors_with_unsaved_text_are_both_named() {
 }
 
 #[test]
-fn news_is_what_differs() {
+fn news_differs_after_a_commit() {
     let (mut s, _lease) = scene();
     let watcher = another(&s);
     let before = watcher.news().expect("read");

@@ -20,12 +20,12 @@ fn a_plain_clients_document_is_changed_in_the_editor_and_saved_later() {
     );
     assert_eq!(s.text("a.txt").as_deref(), Some(AGENT));
     s.user("a.txt", BASE);
-    s.engine.look().expect("looked");
+    s.engine.record_changes().expect("looked");
     assert_eq!(s.engine.pending_saves().expect("read"), []);
-    // saving is no edit
+    // a save is not an edit
     assert_eq!(Some(newest(&s).0), applied.node);
     assert_eq!(recorded(&s), BASE);
-    whole(&s);
+    assert_consistent(&s);
 }
 
 #[test]
@@ -43,8 +43,8 @@ fn a_client_that_reloads_gets_its_file_written() {
 }
 
 #[test]
-fn undo_while_a_save_is_waited_for_gives_back_what_the_disk_holds() {
-    // with the document open, with unsaved text, and without any
+fn undo_during_a_pending_save_restores_the_text_on_disk() {
+    // with the document open and unsaved, and with no document open
     for open in [true, false] {
         let (mut s, lease) = scene();
         let r = rewind(&s, &lease, vec![dirty(TYPED, AGENT)]);
@@ -69,7 +69,7 @@ fn undo_while_a_save_is_waited_for_gives_back_what_the_disk_holds() {
             (recorded(&s).as_str(), s.text("a.txt").as_deref()),
             (AGENT, Some(AGENT))
         );
-        s.engine.look().expect("looked");
+        s.engine.record_changes().expect("looked");
         assert_eq!(Some(newest(&s).0), applied.node);
         let redo = apply(&mut s, &Request::new(Goal::Redo));
         assert_eq!(
@@ -80,9 +80,9 @@ fn undo_while_a_save_is_waited_for_gives_back_what_the_disk_holds() {
     }
 }
 
-/// Two restores, one after the other, with no save between them.
+/// Two restores in a row without a save between them.
 #[test]
-fn a_restore_over_what_waits_for_a_save() {
+fn a_restore_over_a_pending_save() {
     let (mut s, lease) = scene();
     s.edit("a.txt", &AGENT.replace("four", "FOUR"));
     let disk = AGENT.replace("four", "FOUR");
@@ -102,7 +102,7 @@ fn a_restore_over_what_waits_for_a_save() {
         (1, applied.operation)
     );
     assert_eq!(s.text("a.txt"), Some(disk.clone()));
-    // without the editor: the disk goes straight to where the record goes
+    // without the editor, the disk is written directly
     let undo = Request::new(Goal::Undo(None));
     apply(&mut s, &undo);
     assert_eq!(
@@ -113,7 +113,7 @@ fn a_restore_over_what_waits_for_a_save() {
 }
 
 #[test]
-fn an_edit_call_that_finds_what_was_never_saved_begins_there() {
+fn an_edit_call_starts_from_the_disk_if_the_outcome_was_not_saved() {
     let (mut s, lease) = scene();
     let r = rewind(&s, &lease, vec![plain()]);
     apply(&mut s, &r);
@@ -136,11 +136,11 @@ fn an_edit_call_that_finds_what_was_never_saved_begins_there() {
     assert_eq!(between.node.kind, crate::model::Kind::External);
     assert!(between.changes[0].change.origin.session.is_none());
     assert_eq!(recorded(&s), theirs);
-    whole(&s);
+    assert_consistent(&s);
 }
 
 #[test]
-fn a_call_whose_before_was_never_told_begins_there_too() {
+fn a_call_without_a_before_event_starts_from_the_disk_too() {
     let (mut s, lease) = scene();
     let r = rewind(&s, &lease, vec![plain()]);
     apply(&mut s, &r);
@@ -153,16 +153,16 @@ fn a_call_whose_before_was_never_told_begins_there_too() {
             input: b"{}".to_vec(),
             effect: Effect::Names(vec![s.root.join("a.txt")]),
         },
-        told: ToolReport::default(),
+        report: ToolReport::default(),
         failed: false,
     });
     let (_, before, after, _) = newest(&s);
     assert_eq!((before.as_str(), after), (AGENT, theirs));
-    whole(&s);
+    assert_consistent(&s);
 }
 
 #[test]
-fn a_shell_begins_with_what_the_disk_holds() {
+fn a_shell_starts_from_the_disk() {
     let (mut s, lease) = scene();
     let r = rewind(&s, &lease, vec![plain()]);
     apply(&mut s, &r);
@@ -174,7 +174,7 @@ fn a_shell_begins_with_what_the_disk_holds() {
     assert_eq!((before.as_str(), users), (AGENT, false));
     assert_eq!(after, AGENT.replace("four", "FOUR"));
     assert_eq!(s.engine.pending_saves().expect("read"), []);
-    whole(&s);
+    assert_consistent(&s);
 }
 
 #[test]
@@ -182,11 +182,11 @@ fn closing_without_saving_writes_it_after_all() {
     let (mut s, lease) = scene();
     let r = rewind(&s, &lease, vec![plain()]);
     let op = apply(&mut s, &r).operation.expect("one");
-    let settled = s
+    let resolved = s
         .engine
-        .settle_pending(&path("a.txt"), &PendingChoice::WriteNow(None));
+        .resolve_pending(&path("a.txt"), &PendingChoice::WriteNow(None));
     assert_eq!(
-        settled.expect("settled"),
+        resolved.expect("resolved"),
         PendingOutcome::Done { node: None }
     );
     assert_eq!(
@@ -196,14 +196,14 @@ fn closing_without_saving_writes_it_after_all() {
     assert_eq!(s.engine.pending_saves().expect("read"), []);
     let again = s
         .engine
-        .settle_pending(&path("a.txt"), &PendingChoice::WriteNow(None));
-    assert_eq!(again.expect("settled"), PendingOutcome::Nothing);
+        .resolve_pending(&path("a.txt"), &PendingChoice::WriteNow(None));
+    assert_eq!(again.expect("resolved"), PendingOutcome::Nothing);
     let newest = s.engine.operations().expect("read").remove(0);
     assert_eq!(
         (newest.kind.name(), newest.target),
         ("save", op.to_string())
     );
-    // it is no step of its own: undo takes back the rewind
+    // writing is not an operation of its own: undo reverses the rewind
     s.undo();
     assert_eq!(
         (recorded(&s).as_str(), s.text("a.txt").as_deref()),
@@ -214,36 +214,36 @@ fn closing_without_saving_writes_it_after_all() {
 }
 
 #[test]
-fn closing_without_saving_may_keep_what_was_typed() {
+fn closing_without_saving_can_keep_the_typed_text() {
     let (mut s, lease) = scene();
     let r = rewind(&s, &lease, vec![dirty(TYPED, AGENT)]);
     apply(&mut s, &r);
     let how = PendingChoice::WriteNow(Some(MERGED.into()));
-    let settled = s
+    let resolved = s
         .engine
-        .settle_pending(&path("a.txt"), &how)
-        .expect("settled");
+        .resolve_pending(&path("a.txt"), &how)
+        .expect("resolved");
     let (node, before, after, users) = newest(&s);
-    assert_eq!(settled, PendingOutcome::Done { node: Some(node) });
+    assert_eq!(resolved, PendingOutcome::Done { node: Some(node) });
     assert_eq!(
         (before.as_str(), after.as_str(), users),
         (BASE, MERGED, true)
     );
     assert_eq!(s.text("a.txt").as_deref(), Some(MERGED));
-    whole(&s);
+    assert_consistent(&s);
 }
 
 #[test]
-fn closing_without_saving_may_be_meant() {
+fn closing_without_saving_can_discard_the_outcome() {
     let (mut s, lease) = scene();
     let r = rewind(&s, &lease, vec![plain()]);
     apply(&mut s, &r);
-    let settled = s
+    let resolved = s
         .engine
-        .settle_pending(&path("a.txt"), &PendingChoice::Forget)
-        .expect("settled");
+        .resolve_pending(&path("a.txt"), &PendingChoice::Forget)
+        .expect("resolved");
     let (node, before, after, users) = newest(&s);
-    assert_eq!(settled, PendingOutcome::Done { node: Some(node) });
+    assert_eq!(resolved, PendingOutcome::Done { node: Some(node) });
     assert_eq!(
         (before.as_str(), after.as_str(), users),
         (BASE, AGENT, true)
@@ -251,19 +251,19 @@ fn closing_without_saving_may_be_meant() {
     assert_eq!(s.text("a.txt").as_deref(), Some(AGENT));
     let again = s
         .engine
-        .settle_pending(&path("a.txt"), &PendingChoice::Forget);
-    assert_eq!(again.expect("settled"), PendingOutcome::Nothing);
-    whole(&s);
+        .resolve_pending(&path("a.txt"), &PendingChoice::Forget);
+    assert_eq!(again.expect("resolved"), PendingOutcome::Nothing);
+    assert_consistent(&s);
 }
 
 #[test]
-fn what_waits_for_a_dead_editor_can_be_settled_and_undone() {
+fn a_pending_save_of_a_dead_editor_can_be_undone() {
     let (mut s, lease) = scene();
     let r = rewind(&s, &lease, vec![dirty(TYPED, AGENT)]);
     apply(&mut s, &r);
     kill(lease);
     assert_eq!(s.engine.pending_saves().expect("read").len(), 1);
-    s.engine.look().expect("looked");
+    s.engine.record_changes().expect("looked");
     assert_eq!(recorded(&s), BASE);
     s.undo();
     assert_eq!(
@@ -309,9 +309,10 @@ fn a_switch_keeps_unsaved_text_on_the_branch_that_is_left() {
     assert_eq!(s.engine.pending_saves().expect("read"), []);
 }
 
-/// That a rewind was not saved puts back in force what it had taken out: it can be taken out again.
+/// A withdrawn rewind puts back in force the edits it had taken out, so that they can be taken out
+/// again.
 #[test]
-fn what_was_not_saved_is_whose_it_was() {
+fn an_unsaved_rewind_keeps_the_authors() {
     let (mut s, lease) = scene();
     s.edit("a.txt", &AGENT.replace("four", "FOUR"));
     let disk = AGENT.replace("four", "FOUR");
@@ -320,24 +321,24 @@ fn what_was_not_saved_is_whose_it_was() {
         goal: Goal::Rewind(step),
         ..rewind(&s, &lease, vec![plain()])
     };
-    // two of them, one over the other, and none saved
+    // two rewinds, neither of them saved
     apply(&mut s, &first);
     let r = rewind(&s, &lease, vec![dirty(AGENT, &disk)]);
     apply(&mut s, &r);
     assert_eq!(recorded(&s), BASE);
     s.engine
-        .settle_pending(&path("a.txt"), &PendingChoice::Forget)
-        .expect("settled");
+        .resolve_pending(&path("a.txt"), &PendingChoice::Forget)
+        .expect("resolved");
     assert_eq!(recorded(&s), disk);
     let newest = s.engine.log(&crate::LogFilter::default()).expect("read");
     assert_eq!(newest[0].node.label.as_deref(), Some("not saved"));
-    whole(&s);
+    assert_consistent(&s);
     let again = s.request("t1");
     apply(&mut s, &again);
     assert_eq!(s.text("a.txt").as_deref(), Some(BASE));
 }
 
-/// What an editor saves over a file that waits is told by what it is nearer to.
+/// A save over a waiting file is attributed by the text it is closer to.
 #[test]
 fn a_save_ends_the_wait() {
     for (saved, waits_for, agents) in [
@@ -356,14 +357,14 @@ fn a_save_ends_the_wait() {
         let (mut s, lease) = scene();
         let r = rewind(&s, &lease, vec![plain()]);
         apply(&mut s, &r);
-        let waits = s.engine.still_waits(&path("a.txt")).expect("looked");
+        let waits = s.engine.check_pending(&path("a.txt")).expect("looked");
         assert!(waits.is_some());
         s.user("a.txt", &saved);
-        let waits = s.engine.still_waits(&path("a.txt")).expect("looked");
+        let waits = s.engine.check_pending(&path("a.txt")).expect("looked");
         assert_eq!(waits, None);
         assert_eq!(recorded(&s), saved);
-        whole(&s);
-        // the user's part of it stays, the agent's can be taken out where it is there
+        assert_consistent(&s);
+        // the user's part stays; the agent's part can be taken out if present
         let again = s.request("t1");
         let plan = s.engine.plan(&again).expect("planned");
         assert_eq!(!plan.is_empty(), agents, "{saved}");

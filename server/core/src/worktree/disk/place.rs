@@ -5,14 +5,14 @@ use std::io::{Read as _, Seek as _, Write as _};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use super::stat::WANTED;
+use super::stat::STATX_MASK;
 use super::{DiskEntry, PathHandle, Stat, TEMP_PREFIX, forbidden};
 use crate::config::MOST;
 use crate::error::{Context as _, Result};
 use crate::model::{ContentId, Image, Opaque, bytes_path, is_vcs};
 use crate::store::LARGE;
 
-/// Gives a content to who takes it, in one part or several.
+/// Passes a content to a consumer, in one part or several.
 pub(crate) type Content<'a> = &'a dyn Fn(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>;
 
 impl PathHandle<'_> {
@@ -27,26 +27,26 @@ impl PathHandle<'_> {
 
     pub(super) fn stat(&self) -> Result<Stat, Errno> {
         let flags = AtFlags::SYMLINK_NOFOLLOW;
-        rustix::fs::statx(&self.dir, self.name, flags, WANTED).map(|s| Stat::new(&s))
+        rustix::fs::statx(&self.dir, self.name, flags, STATX_MASK).map(|s| Stat::new(&s))
     }
 
-    /// Reads what is there, whatever limit there is by now.
-    pub(crate) fn look(&self) -> Result<DiskEntry> {
-        self.look_up_to(MOST, LARGE)
+    /// Reads the path without the configured size limit.
+    pub(crate) fn read_entry(&self) -> Result<DiskEntry> {
+        self.read_entry_up_to(MOST, LARGE)
     }
 
-    pub(super) fn look_up_to(&self, limit: u64, held: u64) -> Result<DiskEntry> {
-        // a file that changes under the reader is read again; one that never rests is taken as it was last
+    pub(super) fn read_entry_up_to(&self, limit: u64, held: u64) -> Result<DiskEntry> {
+        // a file that changes while it is read is read again; after five tries the last result counts
         let mut last = None;
         for _ in 0..5 {
             let stat = match self.stat() {
                 Ok(stat) => stat,
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG) => {
-                    return Ok(DiskEntry::NOTHING);
+                    return Ok(DiskEntry::ABSENT);
                 }
-                Err(e) => return Err(e).at("look at", &self.shown),
+                Err(e) => return Err(e).at("check", &self.shown),
             };
-            let look = self.read(stat, limit, held);
+            let entry = self.read(stat, limit, held);
             match self.stat() {
                 Ok(after)
                     if Stat {
@@ -54,16 +54,16 @@ impl PathHandle<'_> {
                         ..after
                     } == Stat { racy: true, ..stat } =>
                 {
-                    return Ok(look);
+                    return Ok(entry);
                 }
-                _ => last = Some(look),
+                _ => last = Some(entry),
             }
         }
-        Ok(last.map_or(DiskEntry::NOTHING, |mut look| {
-            if let Some(stat) = &mut look.stat {
+        Ok(last.map_or(DiskEntry::ABSENT, |mut entry| {
+            if let Some(stat) = &mut entry.stat {
                 stat.racy = true;
             }
-            look
+            entry
         }))
     }
 
@@ -78,7 +78,7 @@ impl PathHandle<'_> {
             FileType::Directory => DiskEntry {
                 is_dir: true,
                 stat: Some(stat),
-                ..DiskEntry::NOTHING
+                ..DiskEntry::ABSENT
             },
             FileType::Symlink => match rustix::fs::readlinkat(&self.dir, self.name, Vec::new()) {
                 Ok(target) => {
@@ -92,7 +92,7 @@ impl PathHandle<'_> {
                         is_dir: false,
                     }
                 }
-                Err(Errno::NOENT | Errno::INVAL) => DiskEntry::NOTHING,
+                Err(Errno::NOENT | Errno::INVAL) => DiskEntry::ABSENT,
                 Err(_) => opaque(Opaque::Unreadable),
             },
             FileType::RegularFile if u64::try_from(stat.size).unwrap_or(0) > limit => {
@@ -102,7 +102,7 @@ impl PathHandle<'_> {
                 let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
                 match rustix::fs::openat(&self.dir, self.name, flags, Mode::empty()) {
                     Ok(fd) => read_whole(fd.into(), stat, limit, held),
-                    Err(Errno::NOENT | Errno::LOOP) => DiskEntry::NOTHING,
+                    Err(Errno::NOENT | Errno::LOOP) => DiskEntry::ABSENT,
                     Err(_) => opaque(Opaque::Unreadable),
                 }
             }
@@ -118,8 +118,8 @@ impl PathHandle<'_> {
         }
     }
 
-    /// As `create`, not durable until the file system is synced. `like`: a file that probably holds just
-    /// these bytes; where the file system can, they are shared with it.
+    /// As `create`, but not durable until the file system is synced. `like` is a file that probably has the same
+    /// bytes; its blocks are shared if the file system can do so.
     pub(crate) fn create_unsynced(
         &self,
         image: &Image,
@@ -156,7 +156,7 @@ impl PathHandle<'_> {
                         .at("write", &self.shown)?;
                     let written =
                         content(&mut |bytes| file.write_all(bytes).at("write", &self.shown));
-                    // what cannot be read leaves no part of it
+                    // a failed write leaves no partial file
                     written.inspect_err(|_| drop(self.remove()))?;
                 }
                 crate::fault::point("content written");
@@ -168,17 +168,17 @@ impl PathHandle<'_> {
         }
     }
 
-    /// Makes a new file of this name that holds what another does, of any size; it must not exist. None, and
-    /// no file: the other is not what it was when it was looked at, or changes meanwhile.
+    /// Makes a new file of this name with the content of another file of any size; it must not exist. None, and no
+    /// file: the other file no longer has the stat `expected`, or changes meanwhile.
     pub(crate) fn copy_unsynced(
         &self,
         other: &PathHandle<'_>,
-        was: &Stat,
+        expected: &Stat,
     ) -> Result<Option<std::fs::File>> {
         self.may_change()?;
         let unchanged = || {
             let now = other.stat();
-            now.is_ok_and(|now| now.kind() == FileType::RegularFile && was.is_that_of(&now))
+            now.is_ok_and(|now| now.kind() == FileType::RegularFile && expected.is_that_of(&now))
         };
         let (Some(mut from), true) = (other.open(), unchanged()) else {
             return Ok(None);
@@ -195,12 +195,12 @@ impl PathHandle<'_> {
             self.remove()?;
             return Ok(None);
         }
-        let mode = u32::try_from(was.mode).unwrap_or(0o644) & 0o7777;
+        let mode = u32::try_from(expected.mode).unwrap_or(0o644) & 0o7777;
         rustix::fs::fchmod(&to, Mode::from_raw_mode(mode)).at("set the mode of", &self.shown)?;
         Ok(Some(to))
     }
 
-    /// Opens the file of this name to be read, if it is one.
+    /// Opens the regular file of this name for reading.
     pub(super) fn open(&self) -> Option<std::fs::File> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&self.dir, self.name, flags, Mode::empty()).ok()?;
@@ -216,7 +216,7 @@ impl PathHandle<'_> {
         }
     }
 
-    /// The same directory, another name.
+    /// Returns a handle to another name in the same directory.
     pub(crate) fn sibling<'n>(&self, name: &'n [u8]) -> Result<PathHandle<'n>> {
         let dir = self
             .dir
@@ -230,14 +230,14 @@ impl PathHandle<'_> {
         })
     }
 
-    /// Swaps a name of ours (`self`) and another, as one step where the file system can. Elsewhere the
-    /// other is absent for a moment and lies under `aside`, a third name that is ours and free; a process
-    /// that dies then leaves it to `mend`.
+    /// Swaps a temporary name (`self`) and another, in one step if the file system can do so. Otherwise the other is
+    /// absent for a moment and is under `aside`, a third temporary name that is free. If the process dies then,
+    /// `mend` finishes the swap.
     pub(crate) fn exchange(&self, other: &PathHandle<'_>, aside: &PathHandle<'_>) -> Result<()> {
         self.may_change()?;
         other.may_change()?;
-        // in this direction the other name is told to have gone and come; in the other one it is told to have come
-        // and gone, and an editor that watches takes the file for deleted, or for nothing that happened
+        // in this direction watchers see the other name deleted, then created; in the opposite one they see it
+        // created, then deleted, and an editor takes the file for deleted, or misses the change
         match other.rename_with(self, RenameFlags::EXCHANGE) {
             Err(e) if unsupported(e) => {}
             done => return done.at("exchange", &self.shown),
@@ -248,38 +248,38 @@ impl PathHandle<'_> {
         other.rename(aside).at("move aside", &other.shown)?;
         crate::fault::point("moved aside");
         if !self.rename_to_free(other)? {
-            // another writer made a file there just now: that one stays
+            // another writer has just made a file there: it stays
             return Err(Errno::EXIST).at("exchange", &other.shown);
         }
         crate::fault::point("put in place");
         aside.rename(self).at("rename", &aside.shown)
     }
 
-    /// Brings an exchange in several steps that was cut off to what it was before it, or is after it.
+    /// Completes or rolls back a multi-step exchange that was interrupted.
     pub(crate) fn mend(&self, other: &PathHandle<'_>, aside: &PathHandle<'_>) -> Result<()> {
         if !aside.exists() {
             return Ok(());
         }
         self.may_change()?;
         other.may_change()?;
-        let there = other.look()?;
-        if there.image.is_absent() && !there.is_dir {
+        let current = other.read_entry()?;
+        if current.image.is_absent() && !current.is_dir {
             aside.rename_to_free(other)?;
             return Ok(());
         }
-        let ours = self.look()?.image;
-        if there.image == aside.look()?.image {
+        let own_image = self.read_entry()?.image;
+        if current.image == aside.read_entry()?.image {
             return aside.remove();
         }
-        if ours == there.image {
+        if own_image == current.image {
             self.remove()?;
-        } else if !ours.is_absent() {
+        } else if !own_image.is_absent() {
             return Ok(());
         }
         aside.rename(self).at("rename", &aside.shown)
     }
 
-    /// Gives this file another name that must be free. `false`: it is not, or this one is gone.
+    /// Renames this file to a name that must be free. `false`: the name is taken, or this file is gone.
     pub(crate) fn rename_to_free(&self, other: &PathHandle<'_>) -> Result<bool> {
         self.may_change()?;
         other.may_change()?;
@@ -295,7 +295,7 @@ impl PathHandle<'_> {
     }
 
     fn rename_in_steps(&self, other: &PathHandle<'_>) -> Result<(), Errno> {
-        // a name of ours is nobody else's to take
+        // nobody else uses a temporary name
         if !other.name.starts_with(TEMP_PREFIX) {
             let flags = AtFlags::empty();
             match rustix::fs::linkat(&self.dir, self.name, &other.dir, other.name, flags) {
@@ -357,7 +357,7 @@ impl PathHandle<'_> {
     }
 }
 
-/// What file systems say that cannot do it: NFS, 9p, some of FUSE.
+/// True for the errors of file systems that cannot do it: NFS, 9p, some of FUSE.
 fn unsupported(e: Errno) -> bool {
     [Errno::INVAL, Errno::NOSYS, Errno::NOTSUP, Errno::OPNOTSUPP].contains(&e)
 }
@@ -368,7 +368,7 @@ fn read_whole(file: std::fs::File, stat: Stat, limit: u64, held: u64) -> DiskEnt
         return read_through(file, stat, limit);
     }
     let mut bytes = Vec::with_capacity(usize::try_from(stat.size).unwrap_or(0) + 1);
-    // it may have grown since; a little above the limit tells
+    // it may have grown; one byte above the limit is enough to tell
     match file.take(limit + 1).read_to_end(&mut bytes) {
         Ok(_) if bytes.len() as u64 > limit => DiskEntry {
             image: Image::Opaque(Opaque::TooLarge),
@@ -395,12 +395,12 @@ fn read_whole(file: std::fs::File, stat: Stat, limit: u64, held: u64) -> DiskEnt
     }
 }
 
-/// The same, and nothing of it is held.
+/// Hashes a file without keeping its bytes.
 fn read_through(mut file: std::fs::File, stat: Stat, limit: u64) -> DiskEntry {
     let mut hasher = blake3::Hasher::new();
     let image = match hasher.update_reader((&file).take(limit + 1)).map(|_| ()) {
         Ok(()) if hasher.count() > limit => Image::Opaque(Opaque::TooLarge),
-        // it shrank meanwhile: what is not large is held
+        // it shrank meanwhile: a content that is not large is kept
         Ok(()) if hasher.count() < LARGE && file.rewind().is_ok() => {
             return read_whole(file, stat, limit, u64::MAX);
         }
@@ -419,8 +419,8 @@ fn read_through(mut file: std::fs::File, stat: Stat, limit: u64) -> DiskEntry {
     }
 }
 
-/// Makes a new file share the blocks of another that holds just these bytes. `false`: it does not, or the
-/// file system cannot.
+/// Makes a new file share the blocks of another that has exactly these bytes. `false`: it does not, or the file
+/// system cannot.
 #[cfg(target_os = "linux")]
 fn shares(file: &mut std::fs::File, like: &PathHandle<'_>, content: &ContentId) -> bool {
     let Some(other) = like.open() else {
@@ -436,7 +436,7 @@ fn shares(file: &mut std::fs::File, like: &PathHandle<'_>, content: &ContentId) 
         && *now.finalize().as_bytes() == content.0
 }
 
-/// Makes a file share the blocks of another, where the file system can.
+/// Makes a file share the blocks of another, if the file system can.
 #[cfg(target_os = "linux")]
 fn clones(file: &std::fs::File, other: &std::fs::File) -> bool {
     rustix::fs::ioctl_ficlone(file, other).is_ok()

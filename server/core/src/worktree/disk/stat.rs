@@ -1,15 +1,15 @@
-//! What the file system says of a path, and how much that proves.
+//! File stats, and how much they prove.
 
 use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use rustix::fs::{AtFlags, FileType, StatxFlags};
 
-/// A time stamp closer than this to the moment of looking proves nothing.
+/// A timestamp closer than this to the time of the stat proves nothing, in nanoseconds.
 const RACY: i128 = 10_000_000;
 const RACY_COARSE: i128 = 2_000_000_000;
 
-/// What the file system says of a path, enough to know that nothing happened to it since.
+/// The stat of a path, detailed enough to prove that the path is unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stat {
     pub size: i64,
@@ -21,27 +21,27 @@ pub(crate) struct Stat {
     pub inode: i64,
     /// With the type bits.
     pub mode: i64,
-    /// Looked at so soon after its last change that an equal stat is no proof.
+    /// Taken so soon after the last change that an equal stat is no proof.
     pub racy: bool,
-    /// It has other names, through which it may be written unseen. Not kept.
+    /// True if it has other names, through which it may be written unnoticed. Not stored.
     pub linked: bool,
 }
 
 impl Stat {
-    /// Whether the file is surely what it was.
+    /// True if an equal stat proves the file unchanged.
     pub(crate) fn proves(&self, now: &Self) -> bool {
         !self.racy && self.is_that_of(now)
     }
 
-    /// Whether both say the same; soon after a change that is no proof of the same content.
+    /// True if both stats are equal; soon after a change that does not prove equal content.
     pub(crate) fn is_that_of(&self, now: &Self) -> bool {
         (
             self.size, self.mtime, self.ctime, self.dev, self.inode, self.mode,
         ) == (now.size, now.mtime, now.ctime, now.dev, now.inode, now.mode)
     }
 
-    /// Whether it was changed last long enough before a moment, in nanoseconds since 1970, that no change after that
-    /// moment could leave it the same.
+    /// True if the last change was long enough before `moment`, in nanoseconds since 1970. A change after that moment
+    /// would then alter the stat.
     pub(crate) fn is_older_than(&self, moment: i64) -> bool {
         is_old(self.mtime, self.ctime, moment)
     }
@@ -76,16 +76,16 @@ fn is_old(mtime: i64, ctime: i64, moment: i64) -> bool {
     i128::from(moment) - i128::from(mtime.max(ctime)) >= margin(mtime, ctime)
 }
 
-/// How fine the time stamps of a file system are, as far as these tell.
+/// Returns the timestamp granularity of the file system, as far as these timestamps show.
 fn margin(mtime: i64, ctime: i64) -> i128 {
     let coarse = mtime % 1_000_000_000 == 0 && ctime % 1_000_000_000 == 0;
     if coarse { RACY_COARSE } else { RACY }
 }
 
-pub(super) const WANTED: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::BTIME);
+pub(super) const STATX_MASK: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::BTIME);
 
-/// A directory, whatever its name: inodes are used again, but not with the same birth. Devices are numbered
-/// anew with every start of the system.
+/// Identity of a directory, independent of its name. Inodes are reused, but not with the same birth time. Device
+/// numbers change with every system start, so they are not part of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DirIdentity {
     pub inode: i64,
@@ -93,25 +93,25 @@ pub(crate) struct DirIdentity {
 }
 
 impl DirIdentity {
-    /// None where there is no directory, or the file system does not tell.
+    /// None if there is no directory, or the file system has no birth times.
     pub(crate) fn of(dir: &Path) -> Option<Self> {
-        let stat = rustix::fs::statx(rustix::fs::CWD, dir, AtFlags::empty(), WANTED).ok()?;
+        let stat = rustix::fs::statx(rustix::fs::CWD, dir, AtFlags::empty(), STATX_MASK).ok()?;
         Self::from(&Stat::new(&stat))
     }
 
     pub(super) fn from(stat: &Stat) -> Option<Self> {
-        let told = stat.btime != 0 && stat.kind() == FileType::Directory;
-        told.then_some(Self {
+        let is_known = stat.btime != 0 && stat.kind() == FileType::Directory;
+        is_known.then_some(Self {
             inode: stat.inode,
             btime: stat.btime,
         })
     }
 }
 
-/// What is at a name in a directory.
+/// Returns the stat of a name in a directory.
 pub(crate) fn stat_in(dir: &OwnedFd, name: &[u8]) -> Option<Stat> {
     let flags = AtFlags::SYMLINK_NOFOLLOW;
-    let stat = rustix::fs::statx(dir, name, flags, WANTED).ok()?;
+    let stat = rustix::fs::statx(dir, name, flags, STATX_MASK).ok()?;
     Some(Stat::new(&stat))
 }
 
@@ -122,15 +122,15 @@ mod tests {
     const SECOND: i64 = 1_000_000_000;
     const MILLI: i64 = 1_000_000;
 
-    /// With stamps on whole seconds a change within the same second leaves them equal; with fine ones ten
-    /// milliseconds tell.
+    /// Two changes within a second leave equal whole-second timestamps; fine timestamps differ after ten
+    /// milliseconds.
     #[test]
-    fn coarse_stamps_prove_later_than_fine_ones() {
+    fn coarse_timestamps_prove_later_than_fine_ones() {
         let (whole, fine) = (1_000 * SECOND, 1_000 * SECOND + 7);
         for (mtime, ctime, wait) in [
             (whole, whole, 2 * SECOND),
             (fine, fine, 10 * MILLI),
-            // a tool may set the one to a whole second, nothing sets the other
+            // a tool may set mtime to a whole second; nothing sets ctime
             (whole, fine, 10 * MILLI),
             (fine, whole, 10 * MILLI),
             (whole, whole - 5 * SECOND, 2 * SECOND),

@@ -1,5 +1,5 @@
-//! Files whose content is git's and not in the store. Owns how such a content becomes the store's own: before anything
-//! that happens to its path is recorded, from the disk while that still has it, else from git.
+//! Git-backed content: files whose content git holds and the store does not. Owns how such content gets into the
+//! store before any change of its path is recorded: from the disk if it is still there, else from git.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -15,20 +15,20 @@ use crate::worktree::git::index::{self, Index};
 use crate::worktree::git::objects::{self, Repository};
 use crate::{roots, store};
 
-/// Where contents are that a reader asked for who must not write.
-static ASKED_FOR: Mutex<Option<FxHashMap<ContentId, GitBacked>>> = Mutex::new(None);
+/// Contents that were read through a connection that must not write, and where to read them again.
+static SHOWN: Mutex<Option<FxHashMap<ContentId, GitBacked>>> = Mutex::new(None);
 
 #[derive(Clone)]
 struct GitBacked {
     path: RelPath,
     object: ObjectId,
     size: u64,
-    /// The directories that may have it, or whose repositories may.
-    places: Vec<PathBuf>,
+    /// Work trees whose files or repositories may hold the content.
+    work_trees: Vec<PathBuf>,
 }
 
-/// What stands at a path, with a content of the store's: the same where it is none of git's. What git had and has no
-/// more is unreadable.
+/// Returns the image with content that the store can hold; an image that is not git's is returned unchanged. Content
+/// that git no longer has becomes unreadable.
 pub(crate) fn materialize(
     conn: &Connection,
     root: RootId,
@@ -38,13 +38,13 @@ pub(crate) fn materialize(
     let Image::InGit { mode, object, size } = image else {
         return Ok(image);
     };
-    let seen = GitBacked {
+    let backed = GitBacked {
         path: path.clone(),
         object,
         size,
-        places: places(conn, root)?,
+        work_trees: work_trees(conn, root)?,
     };
-    let Some(bytes) = seen.read()? else {
+    let Some(bytes) = backed.read()? else {
         return Ok(Image::Opaque(Opaque::Unreadable));
     };
     let own = Image::File {
@@ -53,36 +53,36 @@ pub(crate) fn materialize(
         size: bytes.len() as u64,
     };
     if conn.transaction_state(None::<&str>)? == TransactionState::Write {
-        // stored by itself: the folder of what it might be stored against does not matter
+        // stored without a base, so the store directory does not matter
         store::put(conn, Path::new(""), &bytes, None)?;
         file_state::set_materialized(conn, path, &image, &own)?;
     } else if let Some(content) = own.content() {
-        let mut all = ASKED_FOR.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get_or_insert_default().insert(content, seen);
+        let mut all = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get_or_insert_default().insert(content, backed);
     }
     Ok(own)
 }
 
-/// A content that is git's still, and that somebody asked about.
+/// Reads content that was shown but not stored.
 pub(crate) fn content(id: &ContentId) -> Option<Vec<u8>> {
-    let seen = {
-        let all = ASKED_FOR.lock().unwrap_or_else(PoisonError::into_inner);
+    let backed = {
+        let all = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
         all.as_ref()?.get(id)?.clone()
     };
-    let bytes = seen.read().ok()??;
+    let bytes = backed.read().ok()??;
     (ContentId::of(&bytes) == *id).then_some(bytes)
 }
 
-/// Before an image is recorded: a content that was only shown so far becomes the store's own.
-pub(crate) fn keep(conn: &Connection, image: &Image) -> Result<()> {
+/// Stores content that was only shown so far, before its image is recorded.
+pub(crate) fn store_shown(conn: &Connection, image: &Image) -> Result<()> {
     let Some(id) = image.content() else {
         return Ok(());
     };
-    let is_seen = {
-        let all = ASKED_FOR.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_shown = {
+        let all = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
         all.as_ref().is_some_and(|all| all.contains_key(&id))
     };
-    if is_seen
+    if is_shown
         && !store::has(conn, &id)?
         && let Some(bytes) = content(&id)
     {
@@ -93,12 +93,12 @@ pub(crate) fn keep(conn: &Connection, image: &Image) -> Result<()> {
 
 impl GitBacked {
     fn read(&self) -> Result<Option<Vec<u8>>> {
-        let found = on_disk(&self.places, &self.path, &self.object, self.size);
+        let found = on_disk(&self.work_trees, &self.path, &self.object, self.size);
         if found.is_some() {
             return Ok(found);
         }
-        for place in &self.places {
-            let Some(repository) = Repository::of(place) else {
+        for work_tree in &self.work_trees {
+            let Some(repository) = Repository::of(work_tree) else {
                 continue;
             };
             let mut found = None;
@@ -114,106 +114,107 @@ impl GitBacked {
     }
 }
 
-/// Where repositories may be that lent what is known of this root: its own, and those of the others, since a fork goes
-/// on with what its origin knew.
-fn places(conn: &Connection, root: RootId) -> Result<Vec<PathBuf>> {
-    let mut places = vec![roots::path(conn, root)?];
-    let others = roots::standing(conn)?;
-    places.extend(
+/// Returns the work trees whose repositories may hold content of this root: its own, and those of the other roots. A
+/// fork keeps the file states of its origin.
+fn work_trees(conn: &Connection, root: RootId) -> Result<Vec<PathBuf>> {
+    let mut work_trees = vec![roots::path(conn, root)?];
+    let others = roots::existing(conn)?;
+    work_trees.extend(
         others
             .into_iter()
             .filter(|(id, _)| *id != root)
             .map(|(_, path)| path),
     );
-    Ok(places)
+    Ok(work_trees)
 }
 
-/// A file as one of these directories has it, if that is this blob.
+/// Reads a file from the first of these directories that has exactly this blob.
 pub(crate) fn on_disk(
-    places: &[PathBuf],
+    work_trees: &[PathBuf],
     path: &RelPath,
     object: &ObjectId,
     size: u64,
 ) -> Option<Vec<u8>> {
-    places.iter().find_map(|place| {
-        let bytes = crate::worktree::disk::read_up_to(&place.join(path.to_path()), false, size)?;
-        objects::is(object, &bytes).then_some(bytes)
+    work_trees.iter().find_map(|work_tree| {
+        let bytes =
+            crate::worktree::disk::read_up_to(&work_tree.join(path.to_path()), false, size)?;
+        objects::is_blob(object, &bytes).then_some(bytes)
     })
 }
 
-/// The directories that may have what is lent to a root; none where nothing of it is.
-pub(crate) fn lenders(conn: &Connection, root: RootId) -> Result<Vec<PathBuf>> {
+/// Returns the work trees that may hold git-backed content of a root; none if it has none.
+pub(crate) fn backing_work_trees(conn: &Connection, root: RootId) -> Result<Vec<PathBuf>> {
     match file_state::index(conn, root)? {
-        Some(_) => places(conn, root),
+        Some(_) => work_trees(conn, root),
         None => Ok(Vec::new()),
     }
 }
 
-/// The repositories that these are the work trees of.
-pub(crate) fn repositories(places: &[PathBuf]) -> Vec<Repository> {
-    places
+/// Returns the repositories of these work trees.
+pub(crate) fn repositories(work_trees: &[PathBuf]) -> Vec<Repository> {
+    work_trees
         .iter()
-        .filter_map(|place| Repository::of(place))
+        .filter_map(|work_tree| Repository::of(work_tree))
         .collect()
 }
 
-/// What git may not keep much longer.
+/// Git-backed files whose blobs git may soon remove.
 #[derive(Debug, Default)]
 pub(crate) struct StaleEntries {
-    /// Paths to be read, as long as they are what they were.
+    /// Paths to read while they are unchanged.
     pub paths: FxHashSet<RelPath>,
-    /// The index that was asked. None: it was so before.
+    /// Signature of the checked index. None: it has not changed.
     pub index: Option<String>,
 }
 
-/// Files that git's index does not have any more as they are known: it is what keeps a blob from git's own `gc`.
+/// Finds files whose blob git's index no longer has. The index protects a blob from git's own `gc`.
 pub(crate) fn stale_entries(
     conn: &Connection,
     root: RootId,
     repositories: &[Repository],
 ) -> Result<StaleEntries> {
-    let Some(then) = file_state::index(conn, root)? else {
+    let Some(before) = file_state::index(conn, root)? else {
         return Ok(StaleEntries::default());
     };
     let repository = repositories.first();
     let now = repository.map_or_else(String::new, index::signature);
-    if !now.is_empty() && now == then {
+    if !now.is_empty() && now == before {
         return Ok(StaleEntries::default());
     }
     let index = repository.and_then(Index::read);
-    let kept = |path: &RelPath, image: &Image| match (&index, image) {
+    let indexed = |path: &RelPath, image: &Image| match (&index, image) {
         (Some(index), Image::InGit { object, .. }) => index.holds(path, object),
         _ => false,
     };
-    let lent = file_state::all_lent(conn, root)?.into_iter();
+    let backed = file_state::all_git_backed(conn, root)?.into_iter();
     Ok(StaleEntries {
-        paths: lent
-            .filter(|(path, image)| !kept(path, image))
+        paths: backed
+            .filter(|(path, image)| !indexed(path, image))
             .map(|(path, _)| path)
             .collect(),
         index: Some(now),
     })
 }
 
-/// Those of these files whose content neither the disk nor git has.
+/// Returns the files whose content neither the disk nor git has.
 pub(crate) fn missing(
     conn: &Connection,
     root: RootId,
-    lent: &[(RelPath, ObjectId)],
+    backed: &[(RelPath, ObjectId)],
 ) -> Result<Vec<RelPath>> {
-    let mut left: Vec<&(RelPath, ObjectId)> = lent.iter().collect();
-    let places = lenders(conn, root)?;
-    for repository in repositories(&places) {
+    let mut left: Vec<&(RelPath, ObjectId)> = backed.iter().collect();
+    let work_trees = backing_work_trees(conn, root)?;
+    for repository in repositories(&work_trees) {
         let objects: Vec<ObjectId> = left.iter().map(|(_, object)| *object).collect();
         let sizes = repository.sizes(&objects)?;
         let without = left
             .into_iter()
             .zip(sizes)
             .filter(|(_, size)| size.is_none());
-        left = without.map(|(lent, _)| lent).collect();
+        left = without.map(|(backed, _)| backed).collect();
     }
     let gone = left
         .into_iter()
-        .filter(|(path, object)| on_disk(&places, path, object, u64::MAX).is_none());
+        .filter(|(path, object)| on_disk(&work_trees, path, object, u64::MAX).is_none());
     Ok(gone.map(|(path, _)| path.clone()).collect())
 }

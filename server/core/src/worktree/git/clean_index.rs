@@ -1,5 +1,5 @@
-//! Which files of a first look need not be read, since git has them as they are: what its index vouches for, less all
-//! where the bytes on disk may be others than the blob's.
+//! Clean files of a first scan: files that need not be read, because git's index vouches for their blobs. Excludes
+//! every file whose bytes on disk may differ from its blob.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
@@ -15,13 +15,14 @@ use crate::error::{Error, Result};
 use crate::model::RelPath;
 use crate::worktree::disk::{Root, Stat, read_small};
 
-/// Attributes by which what git stores is not what it writes to the disk, though both may be of one size. A change of
-/// line ends is never that.
+/// Attributes that make git store other bytes than it writes to disk, though both may have the same size. A change of
+/// line ends always changes the size.
 const CONVERTING: [&str; 3] = ["filter", "ident", "working-tree-encoding"];
-/// What is smaller in all is copied in no time, and then comes back even where the repository goes with its files.
-const LEAST: u64 = 64 << 20;
-/// Where git's own attributes are where nobody set another place.
-const SYSTEM: [&str; 4] = [
+/// Below this total size copying is cheap, and then the content survives even if the repository is deleted with its
+/// files.
+const MIN_TOTAL_SIZE: u64 = 64 << 20;
+/// Default places of git's system-wide attributes file.
+const SYSTEM_ATTRIBUTES: [&str; 4] = [
     "/etc/gitattributes",
     "/usr/etc/gitattributes",
     "/usr/local/etc/gitattributes",
@@ -34,11 +35,11 @@ pub(crate) struct Candidate {
     pub path: RelPath,
     pub stat: Stat,
     pub object: ObjectId,
-    /// Its place in the index.
+    /// Its position in the index.
     at: usize,
 }
 
-/// A file of attributes that a walk came by.
+/// An attributes file that the walk found.
 #[derive(Debug)]
 pub(crate) struct Attributes {
     pub path: RelPath,
@@ -46,14 +47,14 @@ pub(crate) struct Attributes {
     pub stat: Stat,
 }
 
-/// What git says of its repository, asked for while the tree is walked.
+/// Answers of git about the repository, requested while the tree is walked.
 #[derive(Debug)]
 struct AttributeState {
-    /// Of each blob of the index.
+    /// Size of each blob in the index.
     sizes: Vec<Option<u64>>,
-    /// Attributes from outside the tree.
+    /// Texts of attributes files outside the tree.
     outside: Vec<Vec<u8>>,
-    /// Whether there are filters that may keep a file's size.
+    /// True if filters are configured, which may keep a file's size.
     filters: bool,
 }
 
@@ -61,30 +62,30 @@ struct AttributeState {
 pub(crate) struct CleanIndex {
     repository: Repository,
     index: Index,
-    /// What tells its index from others.
+    /// Identifies this version of the index.
     pub signature: String,
-    said: Mutex<Receiver<Result<AttributeState>>>,
+    reply: Mutex<Receiver<Result<AttributeState>>>,
 }
 
 impl CleanIndex {
-    /// None where nothing is to be had of git: everything is read.
+    /// None if git cannot help: every file is read.
     pub(crate) fn of(root: &Path) -> Option<Self> {
         let repository = Repository::of(root).filter(|r| !r.is_partial())?;
-        // of before it is read: a newer one is asked again
+        // taken before the index is read: a newer index is checked again
         let signature = index::signature(&repository);
         let index = Index::read(&repository)?;
-        if index.bytes() < LEAST && !crate::fault::lends_always() {
+        if index.bytes() < MIN_TOTAL_SIZE && !crate::fault::always_git_backed() {
             return None;
         }
         let objects: Vec<ObjectId> = index.entries().map(|(_, object)| object).collect();
-        let (say, said) = channel();
-        let asked = repository.clone();
-        std::thread::spawn(move || say.send(ask(&asked, &objects)).ok());
+        let (sender, reply) = channel();
+        let queried = repository.clone();
+        std::thread::spawn(move || sender.send(query(&queried, &objects)).ok());
         Some(Self {
             repository,
             index,
             signature,
-            said: Mutex::new(said),
+            reply: Mutex::new(reply),
         })
     }
 
@@ -98,8 +99,8 @@ impl CleanIndex {
         })
     }
 
-    /// Parts candidates into those that are their blobs, and those that are to be read. `attributes`: all files of
-    /// attributes in the tree. None: it took too long.
+    /// Splits the candidates into those that equal their blobs and those to read. `attributes` has all attributes
+    /// files of the tree. None: git took too long.
     pub(crate) fn confirm(
         &self,
         candidates: Vec<Candidate>,
@@ -110,18 +111,18 @@ impl CleanIndex {
         let left = deadline.map_or(Duration::from_hours(1), |d| {
             d.saturating_duration_since(Instant::now())
         });
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        let said = match said.recv_timeout(left) {
-            Ok(said) => said,
+        let reply = self.reply.lock().unwrap_or_else(PoisonError::into_inner);
+        let state = match reply.recv_timeout(left) {
+            Ok(state) => state,
             Err(RecvTimeoutError::Timeout) => return None,
             Err(RecvTimeoutError::Disconnected) => Err(Error::CalledOff),
         };
-        // a git that cannot be asked lends nothing
-        let Ok(said) = said else {
+        // if git fails, every candidate is read
+        let Ok(state) = state else {
             return Some((Vec::new(), candidates));
         };
-        let unsure = self.unsure(root, &said);
-        let Ok(Some(converted)) = self.converted(&candidates, attributes, &said) else {
+        let uncertain = self.uncertain_dirs(root, &state);
+        let Ok(Some(converted)) = self.converted(&candidates, attributes, &state) else {
             return Some((Vec::new(), candidates));
         };
         let is_blob = |candidate: &Candidate| {
@@ -130,43 +131,44 @@ impl CleanIndex {
                 candidate.path.within(a.path.split().0)
                     && a.stat.ctime.max(a.stat.mtime) >= candidate.stat.ctime
             };
-            // a large one is read by git's `cat-file` whole
+            // `cat-file` loads a large blob whole
             size.is_some_and(|size| size < crate::store::LARGE)
-                && said.sizes.get(candidate.at).copied().flatten() == size
-                && !unsure.iter().any(|dir| candidate.path.within(dir))
+                && state.sizes.get(candidate.at).copied().flatten() == size
+                && !uncertain.iter().any(|dir| candidate.path.within(dir))
                 && !converted.contains(candidate.path.bytes())
-                && !(said.filters && attributes.iter().any(is_older))
+                && !(state.filters && attributes.iter().any(is_older))
         };
         Some(candidates.into_iter().partition(is_blob))
     }
 
-    /// Directories whose attributes are not those of the index: files may have been written by others.
-    fn unsure(&self, root: &Root, said: &AttributeState) -> Vec<&[u8]> {
-        let is_sure = |path: &[u8]| {
+    /// Returns directories whose attributes file differs from the index: their files may have been written with other
+    /// attributes.
+    fn uncertain_dirs(&self, root: &Root, state: &AttributeState) -> Vec<&[u8]> {
+        let is_unchanged = |path: &[u8]| {
             let path = RelPath::new(path)?;
             let stat = root.stat(&path)?;
             let (at, _) = self.index.clean(&path, &stat)?;
-            let size = said.sizes.get(at).copied().flatten()?;
+            let size = state.sizes.get(at).copied().flatten()?;
             (u64::try_from(stat.size) == Ok(size)).then_some(())
         };
         self.index
             .entries()
             .map(|(path, _)| path)
             .filter(|path| path.rsplit(|b| *b == b'/').next() == Some(ATTRIBUTES))
-            .filter(|path| is_sure(path).is_none())
+            .filter(|path| is_unchanged(path).is_none())
             .map(|path| &path[..path.len() - ATTRIBUTES.len()])
             .map(|dir| dir.strip_suffix(b"/").unwrap_or(dir))
             .collect()
     }
 
-    /// The paths of those that git converts on their way to the disk. None: git does not say.
+    /// Returns the candidates that git converts on checkout. None: git failed.
     fn converted(
         &self,
         candidates: &[Candidate],
         attributes: &[Attributes],
-        said: &AttributeState,
+        state: &AttributeState,
     ) -> Result<Option<FxHashSet<Vec<u8>>>> {
-        let texts = attributes.iter().map(|a| &a.text).chain(&said.outside);
+        let texts = attributes.iter().map(|a| &a.text).chain(&state.outside);
         if !texts.into_iter().any(|text| converts(text)) {
             return Ok(Some(FxHashSet::default()));
         }
@@ -177,11 +179,11 @@ impl CleanIndex {
         }
         let args = ["check-attr", "--stdin", "-z"];
         let args: Vec<&str> = args.into_iter().chain(CONVERTING).collect();
-        let (said, true) = self.repository.say(&args, paths)? else {
+        let (output, true) = self.repository.output(&args, paths)? else {
             return Ok(None);
         };
         let mut converted = FxHashSet::default();
-        let mut fields = said.split(|b| *b == 0);
+        let mut fields = output.split(|b| *b == 0);
         // PATH ATTRIBUTE VALUE, each ended by NUL
         while let (Some(path), Some(_), Some(value)) = (fields.next(), fields.next(), fields.next())
         {
@@ -193,21 +195,21 @@ impl CleanIndex {
     }
 }
 
-/// Whether a file of attributes speaks of a conversion, or of what may stand for one.
+/// True if an attributes file sets a conversion, or defines a macro that may.
 fn converts(text: &[u8]) -> bool {
     let text = String::from_utf8_lossy(text);
     let words = || text.split(|c: char| c.is_whitespace() || c == '=');
     words().any(|word| CONVERTING.contains(&word)) || text.contains("[attr]")
 }
 
-fn ask(repository: &Repository, objects: &[ObjectId]) -> Result<AttributeState> {
+fn query(repository: &Repository, objects: &[ObjectId]) -> Result<AttributeState> {
     let pattern = r"^(core\.attributesfile|filter\..*)$";
-    let settings = || repository.say(&["config", "-z", "--get-regexp", pattern], Vec::new());
+    let settings = || repository.output(&["config", "-z", "--get-regexp", pattern], Vec::new());
     let (sizes, config) = std::thread::scope(|s| {
         let config = s.spawn(settings);
         (repository.sizes(objects), config.join())
     });
-    // where nothing of it is set, git is not content
+    // git exits with an error if none of these keys is set
     let (sizes, (config, _)) = (sizes?, config.unwrap_or(Err(Error::CalledOff))?);
     let mut place = None;
     let mut filters = false;
@@ -221,8 +223,8 @@ fn ask(repository: &Repository, objects: &[ObjectId]) -> Result<AttributeState> 
         }
     }
     let mut outside = vec![repository.common.join("info/attributes")];
-    outside.extend(SYSTEM.map(PathBuf::from));
-    outside.extend(personal(place.as_deref()));
+    outside.extend(SYSTEM_ATTRIBUTES.map(PathBuf::from));
+    outside.extend(user_attributes(place.as_deref()));
     let outside = outside.iter().filter_map(|path| read_small(path, true));
     Ok(AttributeState {
         sizes,
@@ -231,8 +233,8 @@ fn ask(repository: &Repository, objects: &[ObjectId]) -> Result<AttributeState> 
     })
 }
 
-/// Where the user's own attributes are.
-fn personal(set: Option<&str>) -> Option<PathBuf> {
+/// Returns the path of the user's own attributes file.
+fn user_attributes(set: Option<&str>) -> Option<PathBuf> {
     let home = || std::env::var_os("HOME").map(PathBuf::from);
     if let Some(path) = set {
         return match path.strip_prefix("~/") {
@@ -254,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conversions_are_seen() {
+    fn conversions_are_detected() {
         for text in [
             "*.bin filter=lfs",
             "a ident\n",

@@ -1,5 +1,5 @@
-//! Git's index: which files git knows to be as one of its blobs is. It is believed only where the file system says that
-//! nothing has happened to the file since git looked at it; what needs thought is read instead.
+//! Git's index: which files git considers equal to their blobs. It is believed only if the stat proves that nothing
+//! happened to the file since git checked it; unclear files are read instead.
 
 use gix_hash::ObjectId;
 use gix_index::entry::{Flags, Mode, Stage};
@@ -9,30 +9,30 @@ use super::objects::Repository;
 use crate::model::RelPath;
 use crate::worktree::disk::Stat;
 
-/// The largest allocation that a file of anybody's may ask for.
-const MOST: usize = 1 << 30;
+/// The largest allocation that an index file may cause; anybody may have written the file.
+const MAX_ALLOCATION: usize = 1 << 30;
 pub(crate) const ATTRIBUTES: &[u8] = b".gitattributes";
 
-/// What an index says.
+/// A parsed index.
 #[derive(Debug)]
 pub(crate) struct Index {
     state: gix_index::State,
-    /// When the oldest of its files was written, in nanoseconds since 1970.
+    /// Modification time of the oldest of its files, in nanoseconds since 1970.
     written: i64,
 }
 
 impl Index {
-    /// None where there is none, or none that can be read.
+    /// None if there is no index or it cannot be read.
     pub(crate) fn read(repository: &Repository) -> Option<Self> {
         let path = repository.dir.join("index");
         let options = gix_index::decode::Options {
-            // a process of a few milliseconds starts no threads for it
+            // threads cost more than they save in a process of a few milliseconds
             thread_limit: Some(1),
-            alloc_limit_bytes: Some(MOST),
+            alloc_limit_bytes: Some(MAX_ALLOCATION),
             ..Default::default()
         };
-        // of before it is read: a newer one then proves less, and nothing wrong
-        let written = oldest(repository)?;
+        // taken before the index is read: a newer index then only proves less
+        let written = oldest_mtime(repository)?;
         let file = gix_index::File::at(path, repository.kind(), true, options).ok()?;
         Some(Self {
             state: file.into_parts().0,
@@ -40,8 +40,8 @@ impl Index {
         })
     }
 
-    /// The blob that a file is, for sure as far as its stat tells, with its place among the entries. What git does to
-    /// contents on their way to the disk is for the caller to think of.
+    /// Returns the blob that a file equals as far as its stat proves, with its position among the entries. The caller
+    /// checks the conversions that git applies on checkout.
     pub(crate) fn clean(&self, path: &RelPath, stat: &Stat) -> Option<(usize, ObjectId)> {
         if stat.racy || stat.kind() != FileType::RegularFile {
             return None;
@@ -68,20 +68,20 @@ impl Index {
         (same && stat.is_older_than(self.written)).then_some((at, entry.id))
     }
 
-    /// Whether a path is this blob for git, so that git keeps it.
+    /// True if the index has this blob at this path, so that git keeps the blob.
     pub(crate) fn holds(&self, path: &RelPath, object: &ObjectId) -> bool {
         self.state
             .entry_by_path_and_stage(path.bytes().into(), Stage::Unconflicted)
             .is_some_and(|entry| entry.id == *object)
     }
 
-    /// How large all files are together, as git saw them.
+    /// Returns the total size of all files as recorded by git.
     pub(crate) fn bytes(&self) -> u64 {
         let sizes = self.state.entries().iter().map(|entry| entry.stat.size);
         sizes.map(u64::from).sum()
     }
 
-    /// All files that git tracks, with their blobs.
+    /// Returns all files that git tracks, with their blobs.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&[u8], ObjectId)> {
         self.state
             .entries()
@@ -90,8 +90,8 @@ impl Index {
     }
 }
 
-/// When the oldest of the files was written that an index is made of.
-fn oldest(repository: &Repository) -> Option<i64> {
+/// Returns the modification time of the oldest file that the index consists of.
+fn oldest_mtime(repository: &Repository) -> Option<i64> {
     let nanos = |meta: &std::fs::Metadata| {
         use std::os::unix::fs::MetadataExt;
         meta.mtime() * 1_000_000_000 + meta.mtime_nsec()
@@ -110,7 +110,7 @@ fn oldest(repository: &Repository) -> Option<i64> {
     shared.chain([own]).min()
 }
 
-/// What tells whether an index is the one of before. Empty: there is none.
+/// Identifies a version of the index. Empty if there is no index.
 pub(crate) fn signature(repository: &Repository) -> String {
     use std::os::unix::fs::MetadataExt;
     std::fs::metadata(repository.dir.join("index")).map_or_else(

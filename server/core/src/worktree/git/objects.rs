@@ -1,5 +1,5 @@
-//! Reading blobs out of a git repository, by git itself: `cat-file` takes no lock and writes nothing. What it gives
-//! is taken only where it hashes to its name.
+//! Reads blobs from a git repository through git itself: `cat-file` takes no lock and writes nothing. Its output is
+//! used only if it hashes to the object's name.
 
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
@@ -9,25 +9,25 @@ use gix_hash::{Kind, ObjectId};
 
 use crate::error::{Error, Result};
 
-/// Where git is where no path leads to it: editors are often started without one.
-const PLACES: [&str; 4] = [
+/// Places of git, tried in order. Editors are often started without a `PATH` that has git.
+const GIT_PATHS: [&str; 4] = [
     "git",
     "/usr/bin/git",
     "/usr/local/bin/git",
     "/opt/homebrew/bin/git",
 ];
 
-/// The name of a blob of these bytes.
-pub(crate) fn name_of(kind: Kind, bytes: &[u8]) -> Option<ObjectId> {
+/// Returns the object id of a blob with these bytes.
+pub(crate) fn blob_id(kind: Kind, bytes: &[u8]) -> Option<ObjectId> {
     let mut hasher = gix_hash::hasher(kind);
     hasher.update(format!("blob {}\0", bytes.len()).as_bytes());
     hasher.update(bytes);
     hasher.try_finalize().ok()
 }
 
-/// Whether these bytes are that blob.
-pub(crate) fn is(object: &ObjectId, bytes: &[u8]) -> bool {
-    name_of(object.kind(), bytes).as_ref() == Some(object)
+/// True if these bytes are that blob.
+pub(crate) fn is_blob(object: &ObjectId, bytes: &[u8]) -> bool {
+    blob_id(object.kind(), bytes).as_ref() == Some(object)
 }
 
 /// A repository whose objects can be read.
@@ -35,14 +35,14 @@ pub(crate) fn is(object: &ObjectId, bytes: &[u8]) -> bool {
 pub(crate) struct Repository {
     /// The work tree.
     work: PathBuf,
-    /// Where its index is.
+    /// The directory that has its index.
     pub dir: PathBuf,
-    /// What linked work trees share.
+    /// The directory that linked work trees share.
     pub common: PathBuf,
 }
 
 impl Repository {
-    /// The one whose work tree is `root`.
+    /// Returns the repository whose work tree is `root`.
     pub(crate) fn of(root: &Path) -> Option<Self> {
         let (dir, common) = (super::dir(root)?, super::common_dir(root)?);
         common.join("objects").is_dir().then(|| Self {
@@ -57,7 +57,7 @@ impl Repository {
         String::from_utf8_lossy(&text).to_lowercase()
     }
 
-    /// By what its objects are named. Where this is wrong, nothing can be read.
+    /// Returns the hash kind of its object ids. With the wrong kind nothing can be read.
     pub(crate) fn kind(&self) -> Kind {
         let config = self.config();
         let sha256 = config.lines().any(|line| {
@@ -69,20 +69,20 @@ impl Repository {
         if sha256 { Kind::Sha256 } else { Kind::Sha1 }
     }
 
-    /// Whether some of its objects are elsewhere, to be fetched when somebody asks for them.
+    /// True if some of its objects may be elsewhere, to be fetched on demand.
     pub(crate) fn is_partial(&self) -> bool {
         let config = self.config();
         config.contains("promisor") || config.contains("partialclone")
     }
 
-    /// The sizes of these blobs, in their order; None for what is no blob here.
+    /// Returns the sizes of these blobs in their order; None for an object that is not a blob here.
     pub(crate) fn sizes(&self, objects: &[ObjectId]) -> Result<Vec<Option<u64>>> {
         let args = [
             "cat-file",
             "--batch-check=%(objecttype) %(objectsize)",
             "--buffer",
         ];
-        let (sizes, _) = self.ask(&args, names(objects), |out| {
+        let (sizes, _) = self.run(&args, names(objects), |out| {
             let mut sizes = Vec::with_capacity(objects.len());
             for line in out.lines() {
                 let line = line?;
@@ -94,37 +94,36 @@ impl Repository {
             Ok(sizes)
         })?;
         if sizes.len() < objects.len() {
-            return Err(cannot_run(std::io::Error::other("it ended early")));
+            return Err(cannot_run(std::io::Error::other("its output ended early")));
         }
         Ok(sizes)
     }
 
-    /// Reads these blobs; `each` hears of every one of them once, in their order. None: git says that it is not here, or
-    /// what it has is damaged.
+    /// Reads these blobs and calls `each` once per blob, in their order. None: the object is missing or damaged.
     pub(crate) fn blobs(
         &self,
         objects: &[ObjectId],
         mut each: impl FnMut(usize, Option<Vec<u8>>) -> Result<()>,
     ) -> Result<()> {
-        let mut heard = 0;
-        while heard < objects.len() {
-            let before = heard;
+        let mut done = 0;
+        while done < objects.len() {
+            let start = done;
             let mut failed = None;
-            self.ask(
+            self.run(
                 &["cat-file", "--batch", "--buffer"],
-                names(&objects[heard..]),
+                names(&objects[done..]),
                 |out| {
-                    for object in &objects[before..] {
+                    for object in &objects[start..] {
                         let blob = match next_blob(out)? {
                             BatchReply::Blob(bytes) => Some(bytes),
                             BatchReply::Missing => None,
                             BatchReply::End => break,
                         };
-                        if let Err(e) = each(heard, blob.filter(|bytes| is(object, bytes))) {
+                        if let Err(e) = each(done, blob.filter(|bytes| is_blob(object, bytes))) {
                             failed = Some(e);
                             break;
                         }
-                        heard += 1;
+                        done += 1;
                     }
                     Ok(())
                 },
@@ -132,55 +131,56 @@ impl Repository {
             if let Some(e) = failed {
                 return Err(e);
             }
-            if heard == objects.len() {
+            if done == objects.len() {
                 break;
             }
-            // git ends where it comes upon damage; or it does not work at all, which says nothing of any object
-            if !self.say(&["rev-parse", "--git-dir"], Vec::new())?.1 {
+            // git exits at a damaged object; or it does not work at all, which says nothing about any object
+            if !self.output(&["rev-parse", "--git-dir"], Vec::new())?.1 {
                 return Err(cannot_run(std::io::Error::other("it failed")));
             }
-            each(heard, None)?;
-            heard += 1;
+            each(done, None)?;
+            done += 1;
         }
         Ok(())
     }
 
-    /// What git says to these arguments, and whether it was content with them.
-    pub(crate) fn say(&self, args: &[&str], input: Vec<u8>) -> Result<(Vec<u8>, bool)> {
-        self.ask(args, input, |out| {
-            let mut said = Vec::new();
-            out.read_to_end(&mut said)?;
-            Ok(said)
+    /// Returns git's output for these arguments and true if it succeeded.
+    pub(crate) fn output(&self, args: &[&str], input: Vec<u8>) -> Result<(Vec<u8>, bool)> {
+        self.run(args, input, |out| {
+            let mut output = Vec::new();
+            out.read_to_end(&mut output)?;
+            Ok(output)
         })
     }
 
-    /// Runs git in this repository alone, whatever the environment says of others. Whether it ended well is told with
-    /// what it said.
-    fn ask<T>(
+    /// Runs git in this repository only, ignoring any git environment variables. Returns the parsed output and true
+    /// if git succeeded.
+    fn run<T>(
         &self,
         args: &[&str],
         input: Vec<u8>,
         read: impl FnOnce(&mut BufReader<ChildStdout>) -> std::io::Result<T>,
     ) -> Result<(T, bool)> {
-        let mut tried = Err(ErrorKind::NotFound.into());
-        for place in PLACES {
-            tried = self.command(place).args(args).spawn();
-            if !matches!(&tried, Err(e) if e.kind() == ErrorKind::NotFound) {
+        let mut spawned = Err(ErrorKind::NotFound.into());
+        for path in GIT_PATHS {
+            spawned = self.command(path).args(args).spawn();
+            if !matches!(&spawned, Err(e) if e.kind() == ErrorKind::NotFound) {
                 break;
             }
         }
-        let mut child = tried.map_err(cannot_run)?;
-        let (to, from) = (child.stdin.take(), child.stdout.take());
-        let said = std::thread::scope(|s| {
-            if let Some(mut to) = to {
-                // beside the reading: both pipes fill up
-                s.spawn(move || to.write_all(&input).ok());
+        let mut child = spawned.map_err(cannot_run)?;
+        let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+        let result = std::thread::scope(|s| {
+            if let Some(mut stdin) = stdin {
+                // write while reading, because both pipes fill up
+                s.spawn(move || stdin.write_all(&input).ok());
             }
-            let mut from = BufReader::with_capacity(1 << 16, from.ok_or(ErrorKind::BrokenPipe)?);
-            read(&mut from)
+            let mut stdout =
+                BufReader::with_capacity(1 << 16, stdout.ok_or(ErrorKind::BrokenPipe)?);
+            read(&mut stdout)
         });
-        let ended_well = child.wait().is_ok_and(|status| status.success());
-        Ok((said.map_err(cannot_run)?, ended_well))
+        let succeeded = child.wait().is_ok_and(|status| status.success());
+        Ok((result.map_err(cannot_run)?, succeeded))
     }
 
     fn command(&self, git: &str) -> Command {
@@ -207,7 +207,7 @@ impl Repository {
 
 fn cannot_run(source: std::io::Error) -> Error {
     Error::Io {
-        what: "run git, which holds what files were".into(),
+        what: "run git, which holds the earlier content of files".into(),
         source,
     }
 }
@@ -220,12 +220,12 @@ fn names(objects: &[ObjectId]) -> Vec<u8> {
     names
 }
 
-/// What `cat-file --batch` says of an object.
+/// One reply of `cat-file --batch`.
 enum BatchReply {
     Blob(Vec<u8>),
-    /// No blob, or not here.
+    /// The object is not a blob, or not here.
     Missing,
-    /// It says no more.
+    /// The output has ended.
     End,
 }
 

@@ -1,6 +1,6 @@
-//! The proof that a recorder has seen everything up to a moment. Who wants to know makes a file in a directory
-//! that the recorder watches beside the tree: the kernel tells of it after all that happened before, so the answer
-//! to it names all that was touched. Without an answer in time, nothing is proved and the tree is walked.
+//! Proof that a recorder has processed every event up to a moment. The asker creates a file in a directory that the
+//! recorder also watches. The kernel reports it after all earlier events, so the answer names everything touched
+//! before. Without an answer in time nothing is proved, and the tree is walked.
 
 use std::fs;
 use std::io::Write as _;
@@ -13,12 +13,12 @@ use super::touched::ChangedPaths;
 use crate::model::RootId;
 use crate::store;
 
-/// How long a hook waits before it walks the tree itself.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(5);
-const STEP: Duration = Duration::from_micros(100);
+/// Time a hook waits for the answer before it walks the tree itself.
+pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_micros(100);
 const ASK: &[u8] = b".ask";
 const ANSWER: &str = "answer";
-/// First line of an answer: its version, and whether the rest is all that was touched.
+/// First line of an answer: its version, then `all`, or `some` if the rest lists every touched path.
 const ALL: &[u8] = b"1 all\n";
 const SOME: &[u8] = b"1 some\n";
 
@@ -30,11 +30,11 @@ pub(super) fn dir(store: &Path, root: RootId) -> PathBuf {
     store.join(format!("recorder-{}", root.0))
 }
 
-/// Questions asked by this process.
+/// Number of questions asked by this process.
 static COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// Asks the recorder of this root, if there is one. None: nothing is proved.
-pub(crate) fn ask(store: &Path, root: RootId, patience: Duration) -> Option<ChangedPaths> {
+pub(crate) fn ask(store: &Path, root: RootId, timeout: Duration) -> Option<ChangedPaths> {
     if !is_held(&lease(store, root)) {
         return None;
     }
@@ -47,47 +47,47 @@ pub(crate) fn ask(store: &Path, root: RootId, patience: Duration) -> Option<Chan
         .create_new(true)
         .open(&question)
         .ok()?;
-    let until = Instant::now() + patience;
-    let said = loop {
+    let until = Instant::now() + timeout;
+    let reply = loop {
         match fs::read(&answer) {
-            Ok(said) => break Some(said),
-            Err(_) if Instant::now() < until => std::thread::sleep(STEP),
+            Ok(reply) => break Some(reply),
+            Err(_) if Instant::now() < until => std::thread::sleep(POLL_INTERVAL),
             Err(_) => break None,
         }
     };
     fs::remove_file(&question).ok();
     fs::remove_file(&answer).ok();
-    ChangedPaths::read(said?.strip_prefix(SOME)?)
+    ChangedPaths::read(reply?.strip_prefix(SOME)?)
 }
 
-/// Whether a process holds the lease. It is freed with the process, however that ends.
+/// True if a process holds the lease. The kernel frees it when the process ends.
 pub(super) fn is_held(lease: &Path) -> bool {
     let file = fs::File::open(lease);
     file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
 }
 
-/// Whether a file of this name is a question.
+/// True if a file of this name is a question.
 pub(super) fn is_question(name: &[u8]) -> bool {
     name.ends_with(ASK)
 }
 
-/// Answers, whole or not at all. `linked` may have changed unseen.
+/// Writes the answer atomically. Paths in `linked` may have changed without an event.
 pub(super) fn answer<'a>(
     question: &Path,
     extent: &Extent,
     linked: impl IntoIterator<Item = &'a crate::model::RelPath>,
 ) -> std::io::Result<()> {
-    let mut said;
+    let mut reply;
     match extent {
-        Extent::All => said = ALL.to_vec(),
+        Extent::All => reply = ALL.to_vec(),
         Extent::Only(touched) => {
-            said = SOME.to_vec();
+            reply = SOME.to_vec();
             let mut touched = touched.clone();
             touched.paths.extend(linked.into_iter().cloned());
-            touched.write(&mut said);
+            touched.write(&mut reply);
         }
     }
-    // who asked is gone already: nobody would take the answer away
+    // the asker is gone: nobody would remove the answer
     if !question.exists() {
         return Ok(());
     }
@@ -97,12 +97,12 @@ pub(super) fn answer<'a>(
         .create(true)
         .truncate(true)
         .open(&part)?;
-    file.write_all(&said)?;
+    file.write_all(&reply)?;
     drop(file);
     fs::rename(&part, question.with_extension(ANSWER))
 }
 
-/// Removes what askers left behind that died.
+/// Removes files that dead askers left behind.
 pub(super) fn sweep(dir: &Path) {
     let old = |entry: &fs::DirEntry| {
         let time = entry.metadata().and_then(|m| m.modified()).ok();

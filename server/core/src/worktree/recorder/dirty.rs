@@ -1,25 +1,25 @@
-//! What has been touched and not been looked at since. Pure.
+//! Paths that were touched and not scanned since. Pure.
 
 use std::collections::BTreeMap;
 
 use super::touched::ChangedPaths;
 use crate::model::RelPath;
 
-/// More than this is as good as everything: a walk is quicker.
+/// Above this many entries everything counts as touched: a walk is faster.
 const LIMIT: usize = 4096;
 
-/// Each entry with the moment of its last touch. What is seen to be as it is known leaves again, unless it was
-/// touched after the look began.
+/// Touched paths, each with the moment of its last touch. A path leaves when a scan finds it unchanged, unless it was
+/// touched after the scan began.
 #[derive(Debug)]
 pub(super) struct Dirty {
     moment: u64,
-    /// Everything may have changed.
+    /// Set if everything may have changed.
     all: Option<u64>,
     paths: BTreeMap<RelPath, u64>,
     trees: BTreeMap<RelPath, u64>,
 }
 
-/// What to look at.
+/// Part of the tree to scan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
     All,
@@ -27,7 +27,7 @@ pub(crate) enum Extent {
 }
 
 impl Dirty {
-    /// Of a tree that nobody has looked at yet.
+    /// State of a tree that was never scanned.
     pub(super) fn all() -> Self {
         Self {
             moment: 1,
@@ -80,8 +80,8 @@ impl Dirty {
         })
     }
 
-    /// After a look at the extent of this moment, which found these to differ: the rest is clean.
-    pub(super) fn looked(&mut self, moment: u64, differ: impl IntoIterator<Item = RelPath>) {
+    /// Removes the entries that a scan covered. The scan began at `moment`; the paths in `differ` stay.
+    pub(super) fn scanned(&mut self, moment: u64, differ: impl IntoIterator<Item = RelPath>) {
         if self.all.is_some_and(|at| at > moment) {
             return;
         }
@@ -114,33 +114,33 @@ mod tests {
     }
 
     #[test]
-    fn what_was_touched_after_the_look_began_stays() {
+    fn paths_touched_after_the_scan_began_stay() {
         let mut dirty = Dirty::all();
         let began = dirty.moment();
         dirty.path(path("late"));
-        dirty.looked(began, [path("open")]);
+        dirty.scanned(began, [path("open")]);
         assert_eq!(only(&dirty), ["late", "open"]);
         let began = dirty.moment();
         dirty.path(path("late"));
         dirty.tree(path("d"));
-        dirty.looked(began, []);
+        dirty.scanned(began, []);
         assert_eq!(only(&dirty), ["late", "d"]);
-        dirty.looked(dirty.moment(), []);
+        dirty.scanned(dirty.moment(), []);
         assert!(dirty.is_clean());
     }
 
     #[test]
-    fn too_much_is_everything() {
+    fn too_many_entries_mean_everything() {
         let mut dirty = Dirty::all();
-        dirty.looked(dirty.moment(), []);
+        dirty.scanned(dirty.moment(), []);
         let began = dirty.moment();
         for n in 0..=LIMIT {
             dirty.path(path(&format!("f{n}")));
         }
         assert_eq!(dirty.extent(), Extent::All);
-        dirty.looked(began, []);
-        assert_eq!(dirty.extent(), Extent::All, "the look began before");
-        dirty.looked(dirty.moment(), []);
+        dirty.scanned(began, []);
+        assert_eq!(dirty.extent(), Extent::All, "the scan began before");
+        dirty.scanned(dirty.moment(), []);
         assert!(dirty.is_clean());
     }
 }

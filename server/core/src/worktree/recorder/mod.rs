@@ -1,6 +1,6 @@
-//! The recorder: one process at a time watches the files of a root, so that others need not walk the tree to know
-//! what has changed, and what nobody tells of is recorded soon after it happened. It holds the lease as long as it
-//! lives; without one, or without its answer in time, everything works as without a recorder.
+//! The recorder: one process at a time watches the files of a root. Others then need not walk the tree to find
+//! changes. Changes that no hook reports are recorded soon. It holds the lease while it lives. Without a recorder, or
+//! without its answer in time, everything still works.
 
 mod cookie;
 mod dirty;
@@ -11,7 +11,7 @@ mod touched;
 #[cfg(target_os = "linux")]
 mod watch;
 
-pub(crate) use cookie::{PATIENCE, ask};
+pub(crate) use cookie::{ANSWER_TIMEOUT, ask};
 pub(crate) use dirty::Extent;
 pub(crate) use touched::ChangedPaths;
 
@@ -31,25 +31,25 @@ use crate::workspace::Workspace;
 use dirty::Dirty;
 use pace::Pace;
 
-/// It is looked at after so long even if there is no quiet.
-const AT_MOST: Duration = Duration::from_secs(3);
-/// What differs and cannot be recorded yet is looked at again after so long.
-const AGAIN: Duration = Duration::from_secs(2);
-/// Setting many watches is tried again only after so long.
-const AFTER_FAILURE: Duration = Duration::from_mins(5);
-/// How often to look for a store, a lease, an end.
-const TICK: Duration = Duration::from_millis(250);
-/// Whatever no watch can see, such as a file system mounted over a directory, goes unseen so long at most.
+/// Maximum delay of a scan while changes go on.
+const MAX_DELAY: Duration = Duration::from_secs(3);
+/// Delay before differences that could not be recorded are scanned again.
+const RETRY_DELAY: Duration = Duration::from_secs(2);
+/// Delay before many watches are set again after a failure.
+const FAILURE_DELAY: Duration = Duration::from_mins(5);
+/// Poll interval for a store, a lease and the end.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
+/// Interval of full walks. They find what no watch can see, such as a file system mounted over a directory.
 pub(crate) const WALK: Duration = Duration::from_mins(5);
-/// Who lets a recorder go waits so long for its end, and no longer: it may be waiting for another process.
-const LEAVING: Duration = Duration::from_secs(1);
+/// How long `drop` waits for the recorder thread, which may itself be waiting for another process.
+const DROP_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How a recorder works.
+/// Settings of a recorder.
 #[derive(Clone, Copy, Debug)]
 pub struct Recording {
-    /// Whether what it sees becomes a node, or it only answers.
+    /// True to record changes as nodes; otherwise it only answers queries.
     pub records: bool,
-    /// After so much quiet, what was touched is looked at.
+    /// Quiet time after which touched paths are scanned.
     pub quiet: Duration,
 }
 
@@ -62,62 +62,62 @@ impl Default for Recording {
     }
 }
 
-/// What a recorder of this process is doing.
+/// Status of this process's recorder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum RecorderStatus {
     /// There is no store yet, or another process watches.
     Waiting,
-    /// It watches so many directories, and has looked at all that was touched.
+    /// It watches this many directories and has scanned all touched paths.
     Watching { directories: usize },
-    /// It cannot watch, for this reason; every look walks the tree.
+    /// It cannot watch, for this reason; every scan walks the tree.
     Failed(String),
 }
 
-/// Watches until it is dropped.
+/// A recorder, which watches until it is dropped.
 #[derive(Debug)]
 pub struct Recorder {
     shared: Arc<Shared>,
-    /// Its sender is gone when the thread has ended.
+    /// Its sender is dropped when the thread ends.
     ended: Mutex<Receiver<Infallible>>,
 }
 
-/// What the thread that watches and the one that looks have in common.
+/// State shared by the watching thread and the scanning thread.
 #[derive(Debug)]
 struct Shared {
     stop: Arc<AtomicBool>,
     state: Mutex<RecorderState>,
-    news: Condvar,
+    wakeup: Condvar,
 }
 
 #[derive(Debug)]
 struct RecorderState {
     dirty: Dirty,
-    /// Files with several names, which may be written through another.
+    /// Files with several names, which may be written through another name.
     linked: BTreeSet<RelPath>,
     /// Directories that cannot be watched.
-    blind: BTreeSet<RelPath>,
-    /// Known files that no walk leads to, nor any watch: ignored by now.
-    unmet: BTreeSet<RelPath>,
-    /// Of the oldest and the newest touch that nobody has looked at.
+    unwatched: BTreeSet<RelPath>,
+    /// Known files that neither a walk nor a watch reaches: ignored by now.
+    unvisited: BTreeSet<RelPath>,
+    /// Times of the oldest and the newest touch that is not yet scanned.
     since: Option<(Instant, Instant)>,
-    /// The watches are set, so that what is clean stays so.
-    set: bool,
-    /// How much of the whole tree is still to be looked at since then.
-    whole: Whole,
-    /// When the whole tree was walked last.
+    /// True if the watches are set, so that clean paths stay clean.
+    watches_set: bool,
+    /// State of the full scan since the watches were set.
+    full_scan: FullScan,
+    /// Time of the last full walk.
     walked: Instant,
-    /// How many directories are watched.
+    /// Number of watched directories.
     directories: usize,
-    over: bool,
+    watch_ended: bool,
 }
 
-/// Where watches were set, what was there before is only known after a look at all of it.
+/// Progress of the full scan that setting watches requires: a watch does not report what happened before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Whole {
-    /// Until there is such a look, whoever asks has to walk: it comes at once, and records nothing.
-    Unseen,
-    /// What was found is recorded once there is quiet.
-    Seen,
+enum FullScan {
+    /// Not scanned yet. Every query has to walk until then, so this scan runs at once and records nothing.
+    NotScanned,
+    /// Scanned; the findings are recorded once there is quiet.
+    Scanned,
     #[default]
     Recorded,
 }
@@ -127,14 +127,14 @@ impl RecorderState {
         Self {
             dirty: Dirty::all(),
             linked: BTreeSet::new(),
-            blind: BTreeSet::new(),
-            unmet: BTreeSet::new(),
+            unwatched: BTreeSet::new(),
+            unvisited: BTreeSet::new(),
             since: None,
-            set: false,
-            whole: Whole::Recorded,
+            watches_set: false,
+            full_scan: FullScan::Recorded,
             walked: Instant::now(),
             directories: 0,
-            over: false,
+            watch_ended: false,
         }
     }
 
@@ -144,15 +144,15 @@ impl RecorderState {
         self.since = Some((first, now));
     }
 
-    /// What may differ from what is known; all of it, as long as not everything is watched, and now and then.
+    /// Returns the paths that may differ from their rows: all paths until everything is watched, and once per `WALK`.
     fn extent(&self) -> Extent {
-        if !self.set || self.walked.elapsed() > WALK {
+        if !self.watches_set || self.walked.elapsed() > WALK {
             return Extent::All;
         }
         match self.dirty.extent() {
             Extent::Only(mut touched) => {
-                touched.trees.extend(self.blind.iter().cloned());
-                touched.paths.extend(self.unmet.iter().cloned());
+                touched.trees.extend(self.unwatched.iter().cloned());
+                touched.paths.extend(self.unvisited.iter().cloned());
                 Extent::Only(touched)
             }
             Extent::All => Extent::All,
@@ -165,29 +165,29 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn ends(&self) -> bool {
+    fn is_stopping(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
 }
 
 impl Recorder {
-    /// Watches as soon as there is a store and no other process does. `tell` hears what it is doing.
+    /// Starts watching as soon as there is a store and no other process watches. `report` receives each new status.
     pub fn start(
         workspace: &Workspace,
         recording: Recording,
-        tell: impl Fn(Standing) + Send + Sync + 'static,
+        report: impl Fn(RecorderStatus) + Send + Sync + 'static,
     ) -> Result<Self> {
         let shared = Arc::new(Shared {
             stop: Arc::default(),
             state: Mutex::new(RecorderState::new()),
-            news: Condvar::new(),
+            wakeup: Condvar::new(),
         });
-        let (of_thread, workspace) = (Arc::clone(&shared), workspace.clone());
+        let (thread_shared, workspace) = (Arc::clone(&shared), workspace.clone());
         let thread = std::thread::Builder::new().name("backstitch recorder".into());
-        let (ends, ended) = channel();
+        let (sender, ended) = channel();
         let work = move || {
-            let _ends: Sender<Infallible> = ends;
-            keep_on(&of_thread, &workspace, recording, &tell);
+            let _sender: Sender<Infallible> = sender;
+            run_until_stopped(&thread_shared, &workspace, recording, &report);
         };
         thread.spawn(work).map_err(|source| Error::Io {
             what: "start a thread".into(),
@@ -203,15 +203,15 @@ impl Recorder {
 impl Drop for Recorder {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
-        self.shared.news.notify_all();
-        // so that the lease is free by then, unless it waits for another process
+        self.shared.wakeup.notify_all();
+        // frees the lease before `drop` returns, unless the thread waits for another process
         let ended = self.ended.get_mut();
         let ended = ended.unwrap_or_else(PoisonError::into_inner);
-        ended.recv_timeout(LEAVING).ok();
+        ended.recv_timeout(DROP_TIMEOUT).ok();
     }
 }
 
-/// The process that watches this root, if one does.
+/// Returns the id of the process that watches this root, if any.
 pub(crate) fn holder(store: &Path, root: RootId) -> Option<u32> {
     let lease = cookie::lease(store, root);
     if !cookie::is_held(&lease) {
@@ -220,59 +220,59 @@ pub(crate) fn holder(store: &Path, root: RootId) -> Option<u32> {
     std::fs::read_to_string(lease).ok()?.trim().parse().ok()
 }
 
-fn keep_on(
+fn run_until_stopped(
     shared: &Shared,
     workspace: &Workspace,
     recording: Recording,
-    tell: &(dyn Fn(Standing) + Send + Sync),
+    report: &(dyn Fn(RecorderStatus) + Send + Sync),
 ) {
-    tell(Standing::Waiting);
-    while !shared.ends() {
-        match begin(workspace, &shared.stop) {
-            Ok(Some(begun)) => {
+    report(RecorderStatus::Waiting);
+    while !shared.is_stopping() {
+        match acquire(workspace, &shared.stop) {
+            Ok(Some(active)) => {
                 *shared.state() = RecorderState::new();
-                if let Err(error) = begun.run(shared, recording, tell) {
-                    tell(Standing::Failed(error.to_string()));
-                    wait(shared, AFTER_FAILURE);
-                } else if !shared.ends() {
-                    tell(Standing::Waiting);
+                if let Err(error) = active.run(shared, recording, report) {
+                    report(RecorderStatus::Failed(error.to_string()));
+                    wait(shared, FAILURE_DELAY);
+                } else if !shared.is_stopping() {
+                    report(RecorderStatus::Waiting);
                 }
             }
             Ok(None) => {}
             Err(error) => {
-                tell(Standing::Failed(error.to_string()));
-                wait(shared, AFTER_FAILURE);
+                report(RecorderStatus::Failed(error.to_string()));
+                wait(shared, FAILURE_DELAY);
             }
         }
-        wait(shared, TICK);
+        wait(shared, POLL_INTERVAL);
     }
 }
 
-/// Until the end, or so long.
+/// Waits until the recorder stops, at most this long.
 fn wait(shared: &Shared, limit: Duration) {
     let state = shared.state();
-    let ended = |_: &mut RecorderState| !shared.ends();
-    drop(shared.news.wait_timeout_while(state, limit, ended));
+    let is_running = |_: &mut RecorderState| !shared.is_stopping();
+    drop(shared.wakeup.wait_timeout_while(state, limit, is_running));
 }
 
-/// A recorder that has the lease.
+/// A recorder that holds the lease.
 #[cfg_attr(not(target_os = "linux"), expect(dead_code))]
-struct Begun {
+struct ActiveRecorder {
     engine: Engine,
     store: PathBuf,
     root: RootId,
     _lease: store::Lock,
 }
 
-/// None: there is no store, or another process has the lease.
-fn begin(workspace: &Workspace, stop: &Arc<AtomicBool>) -> Result<Option<Begun>> {
+/// Takes the lease. None: there is no store, or another process holds the lease.
+fn acquire(workspace: &Workspace, stop: &Arc<AtomicBool>) -> Result<Option<ActiveRecorder>> {
     if !cfg!(target_os = "linux") || !store::Store::exists(&workspace.store_dir)? {
         return Ok(None);
     }
     if !store::migrate::shares_memory(&workspace.root) {
         return Err(Error::refused(
-            "changes on this file system are not told to those who watch",
-            "every look walks the tree; a local file system is quicker",
+            "this file system does not report changes to watchers",
+            "every scan walks the tree; a local file system is faster",
         ));
     }
     let mut engine = Engine::open_existing(workspace)?;
@@ -285,7 +285,7 @@ fn begin(workspace: &Workspace, stop: &Arc<AtomicBool>) -> Result<Option<Begun>>
     std::fs::write(&path, std::process::id().to_string()).ok();
     let questions = cookie::dir(&store, root);
     store::make_private_dir(&questions)?;
-    Ok(Some(Begun {
+    Ok(Some(ActiveRecorder {
         engine,
         store,
         root,
@@ -294,74 +294,79 @@ fn begin(workspace: &Workspace, stop: &Arc<AtomicBool>) -> Result<Option<Begun>>
 }
 
 #[cfg(not(target_os = "linux"))]
-impl Begun {
-    fn run(self, _: &Shared, _: Recording, _: &(dyn Fn(Standing) + Send + Sync)) -> Result<()> {
+impl ActiveRecorder {
+    fn run(
+        self,
+        _: &Shared,
+        _: Recording,
+        _: &(dyn Fn(RecorderStatus) + Send + Sync),
+    ) -> Result<()> {
         Ok(())
     }
 }
 
 #[cfg(target_os = "linux")]
-impl Begun {
-    /// Watches until the end, or until the root or the store is gone.
+impl ActiveRecorder {
+    /// Watches until the recorder stops, or until the root or the store is gone.
     fn run(
         mut self,
         shared: &Shared,
         recording: Recording,
-        tell: &(dyn Fn(Standing) + Send + Sync),
+        report: &(dyn Fn(RecorderStatus) + Send + Sync),
     ) -> Result<()> {
         let questions = cookie::dir(&self.store, self.root);
         let mut watch = watch::Watch::new(&self.engine.root, &questions)?;
         let engine = &mut self.engine;
         std::thread::scope(|scope| {
             let watching = || {
-                let outcome = see(shared, &mut watch, &questions);
-                shared.state().over = true;
-                shared.news.notify_all();
+                let outcome = watch_events(shared, &mut watch, &questions);
+                shared.state().watch_ended = true;
+                shared.wakeup.notify_all();
                 outcome
             };
-            let eyes = std::thread::Builder::new().name("backstitch watch".into());
-            let eyes = eyes
+            let watcher = std::thread::Builder::new().name("backstitch watch".into());
+            let watcher = watcher
                 .spawn_scoped(scope, watching)
                 .map_err(|source| Error::Io {
                     what: "start a thread".into(),
                     source,
                 })?;
-            look_after(shared, engine, recording, tell);
-            eyes.join().unwrap_or_else(|_| {
+            scan_changes(shared, engine, recording, report);
+            watcher.join().unwrap_or_else(|_| {
                 Err(Error::refused(
-                    "the watch of the files failed",
-                    "the log of the server says why",
+                    "watching the files failed",
+                    "see the log of the server",
                 ))
             })
         })
     }
 }
 
-/// Takes what the kernel tells, and answers questions, in the order in which they come.
+/// Processes kernel events and answers questions, in their order.
 #[cfg(target_os = "linux")]
-fn see(shared: &Shared, watch: &mut watch::Watch, questions: &Path) -> Result<()> {
+fn watch_events(shared: &Shared, watch: &mut watch::Watch, questions: &Path) -> Result<()> {
     use watch::Event;
     let mut swept = Instant::now();
     loop {
-        if shared.ends() || shared.state().over {
+        if shared.is_stopping() || shared.state().watch_ended {
             return Ok(());
         }
         let events = watch.wait(if watch.is_stale() {
             Duration::ZERO
         } else {
-            TICK
+            POLL_INTERVAL
         })?;
         if events.is_empty() && watch.is_stale() {
-            // the queue is empty: nothing that is told later was before
+            // the queue is empty: later events happened after this moment
             watch.set()?;
             let mut state = shared.state();
             state.dirty.everything();
-            state.blind = watch.blind().collect();
+            state.unwatched = watch.unwatched().collect();
             state.directories = watch.len();
-            state.set = true;
-            state.whole = Whole::Unseen;
+            state.watches_set = true;
+            state.full_scan = FullScan::NotScanned;
             state.touched();
-            shared.news.notify_all();
+            shared.wakeup.notify_all();
         }
         let mut touched = false;
         for event in events {
@@ -371,14 +376,14 @@ fn see(shared: &Shared, watch: &mut watch::Watch, questions: &Path) -> Result<()
                     let holds = !watch.is_stale() && watch.rules_hold();
                     let mut state = shared.state();
                     if !holds {
-                        state.set = false;
+                        state.watches_set = false;
                     }
                     let (extent, linked) = (state.extent(), state.linked.clone());
                     if extent == Extent::All {
                         state.touched();
                     }
                     drop(state);
-                    // who asked walks the tree where it cannot be answered
+                    // without an answer the asker walks the tree
                     cookie::answer(&question, &extent, &linked).ok();
                     if !holds {
                         watch.renew();
@@ -391,20 +396,20 @@ fn see(shared: &Shared, watch: &mut watch::Watch, questions: &Path) -> Result<()
                 Event::Tree(dir) => {
                     let mut state = shared.state();
                     state.dirty.tree(dir);
-                    state.blind = watch.blind().collect();
+                    state.unwatched = watch.unwatched().collect();
                     touched = true;
                 }
                 Event::Everything => {
                     let mut state = shared.state();
                     state.dirty.everything();
-                    state.set = false;
+                    state.watches_set = false;
                     touched = true;
                 }
             }
         }
         if touched {
             shared.state().touched();
-            shared.news.notify_all();
+            shared.wakeup.notify_all();
         }
         if swept.elapsed() > Duration::from_mins(1) {
             swept = Instant::now();
@@ -413,14 +418,14 @@ fn see(shared: &Shared, watch: &mut watch::Watch, questions: &Path) -> Result<()
     }
 }
 
-/// Looks at what was touched as soon as there is quiet, until the end.
-fn look_after(
+/// Scans touched paths as soon as there is quiet, until the recorder stops.
+fn scan_changes(
     shared: &Shared,
     engine: &mut Engine,
     recording: Recording,
-    tell: &(dyn Fn(Standing) + Send + Sync),
+    report: &(dyn Fn(RecorderStatus) + Send + Sync),
 ) {
-    let mut said = None;
+    let mut last_reported = None;
     let mut pace = Pace::new(recording.quiet);
     while let Some(PendingScan {
         moment,
@@ -429,11 +434,11 @@ fn look_after(
         at_once,
     }) = next(shared, recording.quiet, &pace)
     {
-        // of what a first scan has not seen yet, nothing can be said
+        // before the first scan has finished, nothing can be answered
         if at_once && engine.scan_is_pending().unwrap_or(true) {
             continue;
         }
-        let began = Instant::now();
+        let scan_began = Instant::now();
         let head = engine.head().ok();
         match engine.catch_up(&extent, recording.records && !at_once) {
             Ok(findings) => {
@@ -443,65 +448,65 @@ fn look_after(
                     .filter(|item| item.reason == Reason::Unreadable)
                     .filter_map(|item| RelPath::new(&*item.path));
                 let differ = findings.found.iter().map(|found| found.path.clone());
-                state.dirty.looked(moment, differ.chain(unreadable));
+                state.dirty.scanned(moment, differ.chain(unreadable));
                 match &extent {
                     Extent::All => {
-                        state.walked = began;
+                        state.walked = scan_began;
                         state.linked.clear();
-                        state.unmet.clear();
+                        state.unvisited.clear();
                     }
                     Extent::Only(touched) => state
                         .linked
                         .retain(|path| !touched.paths.contains(path) && !touched.covers(path)),
                 }
                 state.linked.extend(findings.linked);
-                state.unmet.extend(findings.unmet);
+                state.unvisited.extend(findings.unvisited);
                 drop(state);
                 if at_once {
                     continue;
                 }
                 engine.tidy();
                 if recording.records && engine.head().ok() != head {
-                    pace.recorded(began);
+                    pace.recorded(scan_began);
                 }
-                let now = Standing::Watching { directories };
-                if said.as_ref() != Some(&now) {
-                    tell(now.clone());
-                    said = Some(now);
+                let now = RecorderStatus::Watching { directories };
+                if last_reported.as_ref() != Some(&now) {
+                    report(now.clone());
+                    last_reported = Some(now);
                 }
             }
-            // what it is about to look at stays touched; the disk may be full, or a rewind under way
+            // the paths stay touched; the disk may be full, or a rewind in progress
             Err(error) => {
                 let mut state = shared.state();
-                if extent == Extent::All && state.whole == Whole::Recorded {
-                    state.whole = Whole::Seen;
+                if extent == Extent::All && state.full_scan == FullScan::Recorded {
+                    state.full_scan = FullScan::Scanned;
                 }
                 drop(state);
-                let now = Standing::Failed(error.to_string());
-                if said.as_ref() != Some(&now) {
-                    tell(now.clone());
-                    said = Some(now);
+                let now = RecorderStatus::Failed(error.to_string());
+                if last_reported.as_ref() != Some(&now) {
+                    report(now.clone());
+                    last_reported = Some(now);
                 }
-                wait(shared, AGAIN);
+                wait(shared, RETRY_DELAY);
             }
         }
     }
 }
 
-/// What is to be looked at.
+/// The next scan.
 struct PendingScan {
     moment: u64,
     extent: Extent,
     directories: usize,
-    /// There is no quiet yet, so nothing is recorded: who asks is spared a walk.
+    /// True if there is no quiet yet: nothing is recorded, but queries need no walk.
     at_once: bool,
 }
 
 impl PendingScan {
-    fn now(state: &mut RecorderState) -> Self {
-        let extent = match std::mem::take(&mut state.whole) {
-            Whole::Recorded => state.extent(),
-            Whole::Unseen | Whole::Seen => Extent::All,
+    fn take(state: &mut RecorderState) -> Self {
+        let extent = match std::mem::take(&mut state.full_scan) {
+            FullScan::Recorded => state.extent(),
+            FullScan::NotScanned | FullScan::Scanned => Extent::All,
         };
         Self {
             moment: state.dirty.moment(),
@@ -512,15 +517,15 @@ impl PendingScan {
     }
 }
 
-/// Waits until there is something to look at. None: the end.
+/// Waits for the next scan. None: the recorder stops.
 fn next(shared: &Shared, quiet: Duration, pace: &Pace) -> Option<PendingScan> {
     let mut state = shared.state();
     loop {
-        if shared.ends() || state.over {
+        if shared.is_stopping() || state.watch_ended {
             return None;
         }
-        if state.set && state.whole == Whole::Unseen {
-            state.whole = Whole::Seen;
+        if state.watches_set && state.full_scan == FullScan::NotScanned {
+            state.full_scan = FullScan::Scanned;
             return Some(PendingScan {
                 moment: state.dirty.moment(),
                 extent: Extent::All,
@@ -529,30 +534,30 @@ fn next(shared: &Shared, quiet: Duration, pace: &Pace) -> Option<PendingScan> {
             });
         }
         let due = match state.since {
-            Some((first, newest)) => Some(pace.not_before((newest + quiet).min(first + AT_MOST))),
-            None if state.dirty.is_clean() && state.whole == Whole::Recorded => None,
-            None => Some(Instant::now() + AGAIN),
+            Some((first, newest)) => Some(pace.not_before((newest + quiet).min(first + MAX_DELAY))),
+            None if state.dirty.is_clean() && state.full_scan == FullScan::Recorded => None,
+            None => Some(Instant::now() + RETRY_DELAY),
         };
         let now = Instant::now();
         match due {
-            Some(due) if due <= now && state.set => {
+            Some(due) if due <= now && state.watches_set => {
                 state.since = None;
-                return Some(PendingScan::now(&mut state));
+                return Some(PendingScan::take(&mut state));
             }
             Some(due) => {
                 let left = due
                     .saturating_duration_since(now)
                     .max(Duration::from_millis(1));
-                let again = state.since.is_none();
-                let waited = shared.news.wait_timeout(state, left);
-                let (then, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
-                state = then;
-                if again && timeout.timed_out() && state.since.is_none() && state.set {
-                    return Some(PendingScan::now(&mut state));
+                let is_retry = state.since.is_none();
+                let waited = shared.wakeup.wait_timeout(state, left);
+                let (next_state, timeout) = waited.unwrap_or_else(PoisonError::into_inner);
+                state = next_state;
+                if is_retry && timeout.timed_out() && state.since.is_none() && state.watches_set {
+                    return Some(PendingScan::take(&mut state));
                 }
             }
             None => {
-                let waited = shared.news.wait_timeout(state, TICK);
+                let waited = shared.wakeup.wait_timeout(state, POLL_INTERVAL);
                 (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
             }
         }

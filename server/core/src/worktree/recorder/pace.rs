@@ -1,41 +1,42 @@
-//! How often what nobody tells of is recorded: soon after a single change, seldom where something writes all the
-//! time, so that a log file does not fill the history. Pure.
+//! Pace at which unreported changes are recorded: soon after a single change, rarely during continuous writes, so that a
+//! log file does not fill the history. Pure.
 
 use std::time::{Duration, Instant};
 
-/// However long something goes on writing.
-const SELDOM: Duration = Duration::from_mins(1);
-/// After so much peace, the next is a single change again.
-const PEACE: Duration = Duration::from_secs(5);
+/// Maximum pause between records during continuous writes.
+const MAX_PAUSE: Duration = Duration::from_mins(1);
+/// After this much quiet the next change counts as a single change again.
+const QUIET: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(super) struct Pace {
-    least: Duration,
+    min_pause: Duration,
     pause: Duration,
     last: Option<Instant>,
 }
 
 impl Pace {
-    pub(super) fn new(least: Duration) -> Self {
+    pub(super) fn new(min_pause: Duration) -> Self {
         Self {
-            least,
-            pause: least,
+            min_pause,
+            pause: min_pause,
             last: None,
         }
     }
 
-    /// Something was recorded by a look that began then.
+    /// Notes that a scan begun at `now` recorded something.
     pub(super) fn recorded(&mut self, now: Instant) {
-        let goes_on = |last: Instant| now.saturating_duration_since(last) < self.pause * 2 + PEACE;
-        self.pause = if self.last.is_some_and(goes_on) {
-            (self.pause * 2).min(SELDOM)
+        let is_continuous =
+            |last: Instant| now.saturating_duration_since(last) < self.pause * 2 + QUIET;
+        self.pause = if self.last.is_some_and(is_continuous) {
+            (self.pause * 2).min(MAX_PAUSE)
         } else {
-            self.least
+            self.min_pause
         };
         self.last = Some(now);
     }
 
-    /// A moment at which to look, or a later one.
+    /// Returns the earliest allowed time of a scan that is due at `due`.
     pub(super) fn not_before(&self, due: Instant) -> Instant {
         self.last.map_or(due, |last| due.max(last + self.pause))
     }
@@ -46,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_writes_all_the_time_is_recorded_seldom() {
+    fn continuous_writes_are_recorded_rarely() {
         let mut pace = Pace::new(Duration::from_millis(300));
         let mut now = Instant::now();
         let begin = now;
@@ -57,7 +58,7 @@ mod tests {
             records += 1;
         }
         assert!((55..80).contains(&records), "{records} in an hour");
-        // after some peace a change is recorded at once
+        // after some quiet a change is recorded at once
         let later = now + Duration::from_mins(5);
         assert_eq!(pace.not_before(later), later);
         pace.recorded(later);

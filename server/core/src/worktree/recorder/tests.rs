@@ -1,4 +1,4 @@
-//! What a recorder's look does, and what it leaves to others.
+//! Tests of what a recorder's scan records and what it leaves to others.
 
 use super::Extent;
 use super::touched::ChangedPaths;
@@ -12,7 +12,7 @@ fn path(p: &str) -> RelPath {
 }
 
 fn touched(paths: &[&str], trees: &[&str]) -> Extent {
-    let all = |of: &[&str]| of.iter().map(|p| path(p)).collect();
+    let all = |names: &[&str]| names.iter().map(|p| path(p)).collect();
     Extent::Only(ChangedPaths {
         paths: all(paths),
         trees: all(trees),
@@ -20,12 +20,12 @@ fn touched(paths: &[&str], trees: &[&str]) -> Extent {
 }
 
 fn differ(scene: &mut Scene, extent: &Extent, record: bool) -> Vec<String> {
-    let findings = scene.engine.catch_up(extent, record).expect("a look");
+    let findings = scene.engine.catch_up(extent, record).expect("a scan");
     findings.found.iter().map(|f| f.path.display()).collect()
 }
 
 #[test]
-fn what_a_command_writes_is_left_to_its_end() {
+fn files_that_a_command_writes_are_recorded_at_its_end() {
     let mut s = Scene::new(&[("a.txt", "one\n")]);
     s.prompt("make");
     let call = ToolCall {
@@ -37,30 +37,30 @@ fn what_a_command_writes_is_left_to_its_end() {
     s.tell(EventKind::Before(call.clone()));
     let before = s.engine.head().expect("a head");
     s.user("made.txt", "made\n");
-    let news = touched(&["made.txt"], &[]);
+    let changed = touched(&["made.txt"], &[]);
     assert_eq!(
-        differ(&mut s, &news, true),
+        differ(&mut s, &changed, true),
         ["made.txt"],
         "it stays touched"
     );
     assert_eq!(s.engine.head().expect("a head"), before);
     s.tell(EventKind::After {
         call,
-        told: ToolReport::default(),
+        report: ToolReport::default(),
         failed: false,
     });
     let head = s.engine.head().expect("a head").expect("a node");
     assert_eq!(s.engine.entry(head).expect("it").node.kind, Kind::Step);
-    assert!(differ(&mut s, &news, true).is_empty());
+    assert!(differ(&mut s, &changed, true).is_empty());
     // between calls it is recorded
     s.user("made.txt", "by hand\n");
-    assert!(differ(&mut s, &news, true).is_empty());
+    assert!(differ(&mut s, &changed, true).is_empty());
     let head = s.engine.head().expect("a head").expect("a node");
     assert_eq!(s.engine.entry(head).expect("it").node.kind, Kind::External);
 }
 
 #[test]
-fn a_part_is_seen_as_the_whole_is() {
+fn a_partial_scan_agrees_with_a_full_scan() {
     let mut s = Scene::new(&[("a.txt", "a\n"), ("d/b.txt", "b\n"), ("d/e/c.txt", "c\n")]);
     std::fs::rename(s.root.join("d"), s.root.join("f")).expect("renamed");
     std::fs::create_dir_all(s.root.join("g/empty")).expect("made");
@@ -71,7 +71,7 @@ fn a_part_is_seen_as_the_whole_is() {
     );
     assert!(differ(&mut s, &moved, true).is_empty());
     assert!(differ(&mut s, &Extent::All, false).is_empty());
-    // an empty directory was there before what comes into it: a rewind leaves it
+    // an empty directory existed before its first file: a rewind keeps it
     s.user("g/empty/new.txt", "new\n");
     assert!(differ(&mut s, &touched(&["g/empty/new.txt"], &[]), true).is_empty());
     let mut back = s.request("@~1");
@@ -82,19 +82,19 @@ fn a_part_is_seen_as_the_whole_is() {
 }
 
 #[test]
-fn what_a_tool_named_in_an_ignored_place_is_looked_at_without_being_told() {
+fn ignored_files_that_a_tool_named_are_always_scanned() {
     let mut s = Scene::new(&[(".gitignore", "out/\n"), ("a.txt", "a\n")]);
     s.prompt("write");
     s.edit("out/kept.txt", "one\n");
     s.user("out/kept.txt", "two\n");
-    // nobody watches there
+    // no watch covers this directory
     let nothing = touched(&[], &[]);
     assert_eq!(differ(&mut s, &nothing, false), ["out/kept.txt"]);
     assert!(differ(&mut s, &nothing, true).is_empty());
 }
 
 #[test]
-fn other_rules_are_a_reason_to_walk() {
+fn changed_rules_cause_a_walk() {
     let mut s = Scene::new(&[
         (".gitignore", "*.log\n"),
         ("a.txt", "a\n"),
@@ -109,9 +109,9 @@ fn other_rules_are_a_reason_to_walk() {
     assert!(tree.expect("a tree").contains_key(&path("x.log")));
 }
 
-/// Who looked before, and has not committed yet, may have seen what is gone by now.
+/// A scan that began before and has not committed yet may have read a file that is gone by now.
 #[test]
-fn what_others_are_about_to_record_is_waited_for() {
+fn a_scan_waits_for_writers_that_have_not_committed() {
     use std::sync::mpsc::channel;
     use std::time::Duration;
 
@@ -123,8 +123,8 @@ fn what_others_are_about_to_record_is_waited_for() {
     let here = writer.here;
     let row = file_state::row(&writer.store.conn, here.root, &path("a.txt")).expect("rows");
     let row = row.expect("a row");
-    let (seen, sees) = channel();
-    let (looked, looks) = channel();
+    let (written, on_written) = channel();
+    let (scanned, on_scanned) = channel();
     std::thread::scope(|threads| {
         threads.spawn(move || {
             let write = |conn: &rusqlite::Connection| {
@@ -135,9 +135,9 @@ fn what_others_are_about_to_record_is_waited_for() {
                     &row,
                     file_state::Observed::ByWalk,
                 )?;
-                seen.send(()).expect("somebody hears");
-                // so much time has who does not wait
-                looks.recv_timeout(Duration::from_millis(300)).ok();
+                written.send(()).expect("somebody hears");
+                // a reader that does not wait has this much time
+                on_scanned.recv_timeout(Duration::from_millis(300)).ok();
                 Ok(())
             };
             writer
@@ -145,14 +145,14 @@ fn what_others_are_about_to_record_is_waited_for() {
                 .write(Durable::Process, write)
                 .expect("recorded");
         });
-        sees.recv().expect("it is about to commit");
+        on_written.recv().expect("it is about to commit");
         let found = differ(&mut s, &touched(&["gone.txt"], &[]), false);
-        looked.send(()).ok();
+        scanned.send(()).ok();
         assert_eq!(found, ["gone.txt"]);
     });
 }
 
-/// However many files come before anybody reads of them, each is told.
+/// Every file of a burst is reported, however many come before the queue is read.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_event_of_a_burst_is_lost() {
@@ -171,16 +171,16 @@ fn no_event_of_a_burst_is_lost() {
     for made in &all {
         s.user(&made.display(), "");
     }
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     loop {
         let events = watch.wait(Duration::ZERO).expect("events");
         if events.is_empty() {
             break;
         }
-        told.extend(events.into_iter().filter_map(|event| match event {
+        reported.extend(events.into_iter().filter_map(|event| match event {
             Event::Path(path) => Some(path),
             _ => None,
         }));
     }
-    assert_eq!(all.difference(&told).count(), 0);
+    assert_eq!(all.difference(&reported).count(), 0);
 }

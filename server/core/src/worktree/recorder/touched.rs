@@ -1,4 +1,4 @@
-//! What may differ from what is known: paths, and directories with all that is below them. Pure.
+//! Paths that may differ from their rows, and directories with everything below them. Pure.
 
 use std::collections::BTreeSet;
 
@@ -11,23 +11,23 @@ pub(crate) struct ChangedPaths {
 }
 
 impl ChangedPaths {
-    /// A path, whatever is there.
+    /// Adds a path that may be a file or a directory.
     pub(crate) fn add(&mut self, path: RelPath) {
         self.trees.insert(path.clone());
         self.paths.insert(path);
     }
 
-    /// The directories that are in none of the others.
+    /// Returns the directories that are in none of the others.
     pub(crate) fn tops(&self) -> impl Iterator<Item = &RelPath> {
         self.trees.iter().filter(|dir| !self.above(dir))
     }
 
-    /// Whether a path is, or is in, one of the directories.
+    /// True if a path is, or is in, one of the directories.
     pub(crate) fn covers(&self, path: &RelPath) -> bool {
         self.trees.contains(path) || self.above(path)
     }
 
-    /// Whether a path is in one of the directories.
+    /// True if a path is in one of the directories.
     pub(crate) fn above(&self, path: &RelPath) -> bool {
         let mut at = path.parent();
         while let Some(dir) = at {
@@ -39,7 +39,7 @@ impl ChangedPaths {
         false
     }
 
-    /// As bytes: what `read` takes. No path holds a NUL.
+    /// Appends the bytes that `read` parses. No path holds a NUL.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         for (kind, all) in [(b'p', &self.paths), (b't', &self.trees)] {
             for path in all {
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn comes_back_as_it_was_written() {
+    fn round_trips() {
         let touched = ChangedPaths {
             paths: set(&["a b", "new\nline", "\u{fc}"]),
             trees: set(&["d", "d/e"]),

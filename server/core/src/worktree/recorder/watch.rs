@@ -1,8 +1,8 @@
-//! Which directories are watched, and what the kernel says of them. Owns the watches: one for each directory that
-//! a scan walks, by the rules of `.gitignore` as a scan goes by them.
+//! Inotify watches and their events. Owns the watches: one for each directory that a scan walks, by the same
+//! `.gitignore` rules as a scan.
 //!
-//! Straight on inotify: the order of its one queue is what the proof rests on, a directory that moves must be
-//! followed by its watch's number and not by its path, and ignored directories must cost nothing.
+//! Uses inotify directly for three reasons: the proof relies on the order of its single queue; a moved directory must
+//! be followed by its watch descriptor and not by its path; ignored directories must cost nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::MaybeUninit;
@@ -37,24 +37,24 @@ const MASK: WatchFlags = WatchFlags::CREATE
     .union(WatchFlags::DONT_FOLLOW)
     .union(WatchFlags::EXCL_UNLINK);
 
-/// What happened.
+/// Change reported by the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// A file came, went, or was written.
+    /// A file was created, removed or written.
     Path(RelPath),
-    /// A directory came or went, with all that is below it.
+    /// A directory was created or removed, with everything below it.
     Tree(RelPath),
     /// The rules changed, or the kernel lost events.
     Everything,
-    /// Somebody asks.
+    /// A process asks for the touched paths.
     Question(PathBuf),
-    /// The root or the place of the questions is gone.
+    /// The root or the questions directory is gone.
     Gone,
 }
 
 struct Watched {
     path: Vec<u8>,
-    /// Inside of it.
+    /// Rules inside the directory.
     rules: Arc<Rules>,
 }
 
@@ -62,33 +62,33 @@ pub(super) struct Watch {
     queue: OwnedFd,
     root: PathBuf,
     questions: PathBuf,
-    asked: i32,
+    questions_wd: i32,
     sources: Arc<Sources>,
     excludes: Excludes,
     dirs: FxHashMap<i32, Watched>,
     by_path: BTreeMap<Vec<u8>, i32>,
-    /// Directories that could not be watched: anything may happen in them.
-    blind: BTreeSet<Vec<u8>>,
-    /// The rules changed: the watches are set anew as soon as the queue is empty.
+    /// Directories that could not be watched: anything may change in them.
+    unwatched: BTreeSet<Vec<u8>>,
+    /// Set when the rules changed: the watches are set again as soon as the queue is empty.
     stale: bool,
 }
 
 impl Watch {
-    /// Watches nothing yet but the questions: `set` does.
+    /// Watches only the questions directory; `set` watches the tree.
     pub(super) fn new(root: &Root, questions: &Path) -> Result<Self> {
         let queue = inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)
             .at("watch the files of", &root.path)?;
-        let asked = inotify::add_watch(&queue, questions, MASK).at("watch", questions)?;
+        let questions_wd = inotify::add_watch(&queue, questions, MASK).at("watch", questions)?;
         Ok(Self {
             queue,
             root: root.path.clone(),
             questions: questions.to_path_buf(),
-            asked,
+            questions_wd,
             sources: Arc::clone(&root.sources),
             excludes: Excludes::default(),
             dirs: FxHashMap::default(),
             by_path: BTreeMap::new(),
-            blind: BTreeSet::new(),
+            unwatched: BTreeSet::new(),
             stale: true,
         })
     }
@@ -97,7 +97,7 @@ impl Watch {
         self.dirs.len()
     }
 
-    /// The rules outside the tree changed.
+    /// Notes that the rules outside the tree changed.
     pub(super) fn renew(&mut self) {
         self.stale = true;
     }
@@ -106,20 +106,20 @@ impl Watch {
         self.stale
     }
 
-    /// Directories that nobody can watch: to be looked at each time.
-    pub(super) fn blind(&self) -> impl Iterator<Item = RelPath> {
-        self.blind.iter().filter_map(|dir| RelPath::new(&**dir))
+    /// Returns the directories that cannot be watched and must be scanned each time.
+    pub(super) fn unwatched(&self) -> impl Iterator<Item = RelPath> {
+        self.unwatched.iter().filter_map(|dir| RelPath::new(&**dir))
     }
 
-    /// Whether the rules outside the tree are still those that the watches were set by.
+    /// True if the rules outside the tree are still those that the watches were set with.
     pub(super) fn rules_hold(&self) -> bool {
         Excludes::read(&self.root, &self.sources) == self.excludes
     }
 
-    /// Sets the watches anew, by the rules of now. What happened before is not told.
+    /// Sets the watches again with the current rules. Earlier events are not reported.
     pub(super) fn set(&mut self) -> Result<()> {
         self.excludes = Excludes::read(&self.root, &self.sources);
-        self.blind.clear();
+        self.unwatched.clear();
         let before = std::mem::take(&mut self.dirs);
         self.by_path.clear();
         self.stale = false;
@@ -137,24 +137,24 @@ impl Watch {
         }
     }
 
-    /// Watches a directory and those below it. Each is watched before it is listed, so that what comes into it
-    /// meanwhile is told or listed.
+    /// Watches a directory and those below it. Each is watched before it is listed, so that a new entry is either
+    /// reported or listed.
     fn watch(&mut self, dir: Vec<u8>, above: Arc<Rules>) -> Result<()> {
         let mut todo = vec![(dir, above)];
         while let Some((path, above)) = todo.pop() {
             let full = self.root.join(bytes_path(&path));
             let wd = match inotify::add_watch(&self.queue, &full, MASK) {
                 Ok(wd) => wd,
-                // gone again, or no directory any more: that is told too
+                // already gone, or no longer a directory: that is reported, too
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => continue,
                 Err(Errno::NOSPC) => {
                     return Err(Error::refused(
-                        "the system's limit of watched directories is reached",
-                        "raise fs.inotify.max_user_watches; until then every look walks the whole tree",
+                        "the system's limit for watched directories is reached",
+                        "raise fs.inotify.max_user_watches; until then every scan walks the whole tree",
                     ));
                 }
                 Err(Errno::ACCESS | Errno::PERM | Errno::NAMETOOLONG) => {
-                    self.blind.insert(path);
+                    self.unwatched.insert(path);
                     continue;
                 }
                 Err(e) => return Err(e).at("watch", &full),
@@ -166,14 +166,14 @@ impl Watch {
                 rules: Arc::clone(&rules),
             };
             // the same directory under another name
-            if let Some(was) = self.dirs.insert(wd, now)
-                && self.by_path.get(&was.path) == Some(&wd)
+            if let Some(previous) = self.dirs.insert(wd, now)
+                && self.by_path.get(&previous.path) == Some(&wd)
             {
-                self.by_path.remove(&was.path);
+                self.by_path.remove(&previous.path);
             }
             self.by_path.insert(path.clone(), wd);
             let Ok(listed) = DirListing::read(&full) else {
-                self.blind.insert(path);
+                self.unwatched.insert(path);
                 continue;
             };
             for (name, kind) in &listed.entries {
@@ -185,7 +185,7 @@ impl Watch {
                     _ => false,
                 };
                 let below = joined(&path, name);
-                // a forked directory in here is watched with the rest: it may become a part of the tree
+                // a forked directory in here is watched, too: it may become a part of the tree
                 if is_dir
                     && !is_ours(name)
                     && let Some(rules) = rules.enter(&below)
@@ -197,8 +197,8 @@ impl Watch {
         Ok(())
     }
 
-    /// Watches a directory and those below it no more.
-    fn leave(&mut self, dir: &[u8]) {
+    /// Stops watching a directory and those below it.
+    fn unwatch(&mut self, dir: &[u8]) {
         let below = [dir, b"/"].concat();
         let inside = self
             .by_path
@@ -212,11 +212,11 @@ impl Watch {
                 inotify::remove_watch(&self.queue, wd).ok();
             }
         }
-        self.blind
+        self.unwatched
             .retain(|path| path != dir && !path.starts_with(&below));
     }
 
-    /// Waits until something happened, at most so long; what did, in its order.
+    /// Waits for events, at most this long; returns them in order.
     pub(super) fn wait(&mut self, limit: Duration) -> Result<Vec<Event>> {
         let timeout = Timespec::try_from(limit).unwrap_or(Timespec {
             tv_sec: 1,
@@ -242,7 +242,7 @@ impl Watch {
         let mut space = [MaybeUninit::uninit(); 16 * 1024];
         let mut reader = inotify::Reader::new(queue, &mut space);
         let mut events = Vec::new();
-        // by portions: who asks is not to wait for the end of a storm; what was read is not read again
+        // in portions, so that a question does not wait for the end of a burst; a full buffer is never read again
         while events.len() < 1024 || !reader.is_buffer_empty() {
             let (wd, what, name) = match reader.next() {
                 Ok(event) => (
@@ -256,12 +256,12 @@ impl Watch {
                 Err(Errno::INTR) => continue,
                 Err(e) => return Err(e).at("watch the files of", &self.root),
             };
-            self.take(wd, what, &name, &mut events)?;
+            self.handle(wd, what, &name, &mut events)?;
         }
         Ok(events)
     }
 
-    fn take(
+    fn handle(
         &mut self,
         wd: i32,
         what: ReadFlags,
@@ -273,16 +273,16 @@ impl Watch {
             events.push(Event::Everything);
             return Ok(());
         }
-        if wd == self.asked {
-            let over = ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF | ReadFlags::IGNORED;
-            if what.intersects(over) {
+        if wd == self.questions_wd {
+            let gone = ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF | ReadFlags::IGNORED;
+            if what.intersects(gone) {
                 events.push(Event::Gone);
             } else if what.contains(ReadFlags::CREATE) && super::cookie::is_question(name) {
                 events.push(Event::Question(self.questions.join(bytes_path(name))));
             }
             return Ok(());
         }
-        // of a directory that is watched no more: what moved away was told where it went
+        // the directory is no longer watched: a move away was reported at its new place
         let Some(dir) = self.dirs.get(&wd) else {
             return Ok(());
         };
@@ -323,7 +323,7 @@ impl Watch {
             return Ok(());
         };
         if what.intersects(ReadFlags::DELETE | ReadFlags::MOVED_FROM) {
-            self.leave(&path);
+            self.unwatch(&path);
         } else if what.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO | ReadFlags::ATTRIB) {
             self.watch(path, rules)?;
         }

@@ -1,4 +1,4 @@
-//! What a scan has come by so far: small amounts in memory, more in a pack file.
+//! Results of a running scan: small amounts in memory, more in a pack file.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -10,32 +10,32 @@ use crate::store::{PackWriter, Packed};
 use crate::worktree::disk::DiskEntry;
 use crate::worktree::git::clean_index::{Attributes, Candidate};
 
-/// Contents found up to this size in all go into the database; more goes to a pack file.
+/// Contents up to this total size go into the database; more goes into a pack file.
 const INLINE_TOTAL: usize = 1 << 20;
-/// From this size on a version of what is known is stored against the one before, which is in the database, however much
-/// is found: a change of it would cost its whole size each time.
+/// From this size on a changed content is always stored as a delta against its previous version in the database. It
+/// would otherwise cost its whole size at each change.
 pub(super) const LARGE: usize = 256 << 10;
-/// So much of such is held at a time; they are coded while others wait to write.
+/// Memory limit for these contents. They are encoded while other writers wait.
 pub(super) const LARGE_TOTAL: usize = 16 << 20;
 
 #[derive(Default)]
 pub(super) struct Gathered<'k> {
     pub(super) out: Findings,
-    /// FileState paths that the walk came by.
-    pub(super) met: Vec<&'k RelPath>,
-    /// Directories, with whether a file was seen in them.
+    /// Known paths that the walk visited.
+    pub(super) visited: Vec<&'k RelPath>,
+    /// Directories, with true if they have a file.
     pub(super) dirs: Vec<(Vec<u8>, bool)>,
     pub(super) held: usize,
-    /// Versions of large contents: none goes to the pack.
+    /// Changed large contents: none goes to the pack.
     pub(super) large: Vec<Found>,
     pub(super) pack: Option<PackWriter>,
     pub(super) packed: HashSet<ContentId>,
     pub(super) candidates: Vec<Candidate>,
     pub(super) attributes: Vec<Attributes>,
-    /// Files that are not any more what git has.
-    pub(super) wanted: Vec<(RelPath, Image)>,
-    /// What was seen is not to be relied on.
-    pub(super) unsure: bool,
+    /// Git-backed files whose content is to be read from git.
+    pub(super) to_materialize: Vec<(RelPath, Image)>,
+    /// The directory cache is not reliable.
+    pub(super) cache_unreliable: bool,
     pub(super) failed: Option<Error>,
 }
 
@@ -44,13 +44,13 @@ impl Gathered<'_> {
     pub(super) fn take(
         &mut self,
         path: RelPath,
-        look: DiskEntry,
+        entry: DiskEntry,
         packed: Option<Packed>,
         store: &Path,
     ) {
         let DiskEntry {
             image, stat, bytes, ..
-        } = look;
+        } = entry;
         self.out.coverage.captured += 1;
         let mut found = Found {
             path,
@@ -74,14 +74,14 @@ impl Gathered<'_> {
         self.out.found.push(found);
     }
 
-    /// The same with a version of a large content.
-    pub(super) fn take_version(&mut self, path: RelPath, look: DiskEntry) {
+    /// Adds a changed large content.
+    pub(super) fn take_version(&mut self, path: RelPath, entry: DiskEntry) {
         self.out.coverage.captured += 1;
         self.large.push(Found {
             path,
-            image: look.image,
-            stat: look.stat,
-            bytes: look.bytes,
+            image: entry.image,
+            stat: entry.stat,
+            bytes: entry.bytes,
         });
     }
 
@@ -98,19 +98,23 @@ impl Gathered<'_> {
         for found in &mut self.out.found {
             held.extend(found.image.content().zip(found.bytes.take()));
         }
-        for owned in &mut self.out.owned {
-            held.extend(owned.own.content().zip(owned.bytes.take()));
+        for materialized in &mut self.out.materialized {
+            held.extend(materialized.own.content().zip(materialized.bytes.take()));
         }
         held.into_iter()
             .try_for_each(|(id, bytes)| self.pack(&Packed::new(id, bytes), store))
     }
 
-    /// The same for what was git's.
-    pub(super) fn own(&mut self, mut owned: Materialized, store: &Path) -> Result<()> {
-        self.held += owned.bytes.as_ref().map_or(0, Vec::len);
-        let bytes = owned.bytes.take_if(|_| self.pack.is_some());
-        let packed = owned.own.content().zip(bytes);
-        self.out.owned.push(owned);
+    /// Adds content that was git-backed.
+    pub(super) fn add_materialized(
+        &mut self,
+        mut materialized: Materialized,
+        store: &Path,
+    ) -> Result<()> {
+        self.held += materialized.bytes.as_ref().map_or(0, Vec::len);
+        let bytes = materialized.bytes.take_if(|_| self.pack.is_some());
+        let packed = materialized.own.content().zip(bytes);
+        self.out.materialized.push(materialized);
         if let Some((id, bytes)) = packed {
             return self.pack(&Packed::new(id, bytes), store);
         }

@@ -1,5 +1,5 @@
-//! What a scan has to do with git: files that git vouches for are not read, and what git had of a file becomes the
-//! store's own before anything else is recorded of it.
+//! Git during a scan: files that git vouches for are not read. Git-backed content is stored before any other change
+//! of its file is recorded.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -30,8 +30,8 @@ impl Scan<'_> {
         }
     }
 
-    /// What git vouches for is known without being read; the rest of what it might have had is read.
-    pub(super) fn borrow(
+    /// Takes over the files that git's index vouches for without reading them; reads the other candidates.
+    pub(super) fn confirm_clean(
         &self,
         clean_index: &CleanIndex,
         deadline: Option<Instant>,
@@ -44,13 +44,13 @@ impl Scan<'_> {
             (std::mem::take(&mut all.candidates), attributes)
         };
         let confirmed = clean_index.confirm(candidates, &attributes, self.root, deadline);
-        let Some((lent, rest)) = confirmed else {
+        let Some((clean, rest)) = confirmed else {
             return self.expired.store(true, Ordering::Relaxed);
         };
         {
             let mut all = self.gather();
-            all.out.coverage.captured += lent.len() as u64;
-            all.out.found.extend(lent.into_iter().map(|c| Found {
+            all.out.coverage.captured += clean.len() as u64;
+            all.out.found.extend(clean.into_iter().map(|c| Found {
                 image: Image::InGit {
                     mode: u32::try_from(c.stat.mode).unwrap_or(0o644) & 0o7777,
                     size: u64::try_from(c.stat.size).unwrap_or(0),
@@ -69,10 +69,10 @@ impl Scan<'_> {
                         if scan.expired.load(Ordering::Relaxed) || late() {
                             return scan.expired.store(true, Ordering::Relaxed);
                         }
-                        let look = |image: &Image| scan.root.look_over(&c.path, image);
-                        if scan.compare(c.path.clone(), &look).is_none() {
-                            // the list of what was seen has it as sure
-                            scan.gather().unsure = true;
+                        let read = |image: &Image| scan.root.reread_entry(&c.path, image);
+                        if scan.compare(c.path.clone(), &read).is_none() {
+                            // the directory cache has this file as unchanged
+                            scan.gather().cache_unreliable = true;
                         }
                     }
                 });
@@ -80,39 +80,40 @@ impl Scan<'_> {
         });
     }
 
-    /// Asks git for what files were that are something else by now. What there is no time for stays as it is known.
-    pub(super) fn fetch(
+    /// Reads from git the earlier content of changed files. Files for which the time runs out keep their recorded
+    /// state.
+    pub(super) fn fetch_from_git(
         &self,
         repositories: &[Repository],
-        places: &[PathBuf],
+        work_trees: &[PathBuf],
         late: &(dyn Fn() -> bool + Sync),
     ) {
-        let mut wanted = std::mem::take(&mut self.gather().wanted);
-        wanted.sort_by(|a, b| a.0.cmp(&b.0));
+        let mut pending = std::mem::take(&mut self.gather().to_materialize);
+        pending.sort_by(|a, b| a.0.cmp(&b.0));
         let mut failed = None;
         for repository in repositories {
-            let objects: Vec<_> = wanted
+            let objects: Vec<_> = pending
                 .iter()
-                .filter_map(|(_, lent)| lent.object())
+                .filter_map(|(_, backed)| backed.object())
                 .collect();
             if objects.is_empty() {
                 return;
             }
             let mut left = Vec::new();
             let read = repository.blobs(&objects, |at, bytes| {
-                let (path, lent) = &wanted[at];
+                let (path, backed) = &pending[at];
                 if late() || bytes.is_none() {
-                    left.push((path.clone(), *lent));
+                    left.push((path.clone(), *backed));
                     return Ok(());
                 }
-                self.take_over(path, *lent, bytes).map_err(|e| {
-                    // git has read it: where it cannot be stored, the look fails
+                self.materialize(path, *backed, bytes).map_err(|e| {
+                    // git has read the blob: if it cannot be stored, the scan fails
                     self.gather().failed.get_or_insert(e);
                     Error::CalledOff
                 })
             });
             match read {
-                Ok(()) => wanted = left,
+                Ok(()) => pending = left,
                 // a git that does not work has lost nothing: these paths wait, the others do not
                 Err(e @ Error::Io { .. }) => {
                     failed.get_or_insert(e.to_string());
@@ -124,34 +125,34 @@ impl Scan<'_> {
             }
         }
         if late() || failed.is_some() {
-            let left: FxHashSet<&RelPath> = wanted.iter().map(|(path, _)| path).collect();
+            let left: FxHashSet<&RelPath> = pending.iter().map(|(path, _)| path).collect();
             let mut all = self.gather();
             all.out.found.retain(|f| !left.contains(&f.path));
             for path in left.iter().filter(|_| failed.is_some()) {
-                let said = failed.clone().unwrap_or_default();
-                all.out.coverage.note(path.bytes(), Reason::Failed, said);
+                let message = failed.clone().unwrap_or_default();
+                all.out.coverage.note(path.bytes(), Reason::Failed, message);
             }
             return self.expired.store(true, Ordering::Relaxed);
         }
-        for (path, lent) in &wanted {
-            let Image::InGit { object, size, .. } = lent else {
+        for (path, backed) in &pending {
+            let Image::InGit { object, size, .. } = backed else {
                 continue;
             };
-            let bytes = backed_content::on_disk(places, path, object, *size);
-            if let Err(e) = self.take_over(path, *lent, bytes) {
+            let bytes = backed_content::on_disk(work_trees, path, object, *size);
+            if let Err(e) = self.materialize(path, *backed, bytes) {
                 self.gather().failed.get_or_insert(e);
             }
         }
     }
 
-    /// What was git's becomes the store's own.
-    pub(super) fn take_over(
+    /// Adds git-backed content to what is to be stored.
+    pub(super) fn materialize(
         &self,
         path: &RelPath,
-        lent: Image,
+        backed: Image,
         bytes: Option<Vec<u8>>,
     ) -> Result<()> {
-        let Image::InGit { mode, .. } = lent else {
+        let Image::InGit { mode, .. } = backed else {
             return Ok(());
         };
         let own = bytes.as_ref().map(|bytes| Image::File {
@@ -161,42 +162,42 @@ impl Scan<'_> {
         });
         let mut all = self.gather();
         if own.is_none() {
-            let said = "what it was is not in git any more";
-            all.out.coverage.note(path.bytes(), Reason::Failed, said);
+            let message = "its earlier content is no longer in git";
+            all.out.coverage.note(path.bytes(), Reason::Failed, message);
         }
-        let owned = Materialized {
+        let materialized = Materialized {
             path: path.clone(),
-            lent,
+            backed,
             own: own.unwrap_or(Image::Opaque(Opaque::Unreadable)),
             bytes,
         };
-        all.own(owned, self.store)
+        all.add_materialized(materialized, self.store)
     }
 
-    /// Whether a file is what git has of it: then the look at it needs no more thought.
-    pub(super) fn is_still_lent(&self, path: &RelPath, lent: Image, look: &DiskEntry) -> bool {
-        let Image::InGit { mode, object, .. } = lent else {
+    /// True if a file still equals its git blob and needs no further check.
+    pub(super) fn is_still_backed(&self, path: &RelPath, backed: Image, entry: &DiskEntry) -> bool {
+        let Image::InGit { mode, object, .. } = backed else {
             return false;
         };
-        let bytes = look
+        let bytes = entry
             .bytes
             .as_ref()
-            .filter(|bytes| objects::is(&object, bytes));
-        let Some(bytes) = bytes.filter(|_| matches!(look.image, Image::File { .. })) else {
-            self.gather().wanted.push((path.clone(), lent));
+            .filter(|bytes| objects::is_blob(&object, bytes));
+        let Some(bytes) = bytes.filter(|_| matches!(entry.image, Image::File { .. })) else {
+            self.gather().to_materialize.push((path.clone(), backed));
             return false;
         };
-        let same_mode = matches!(look.image, Image::File { mode: now, .. } if now == mode);
+        let same_mode = matches!(entry.image, Image::File { mode: now, .. } if now == mode);
         if same_mode && !self.stale_entries.contains(path) {
             let mut all = self.gather();
             all.out
                 .stat_updates
-                .extend(look.stat.map(|stat| (path.clone(), stat)));
+                .extend(entry.stat.map(|stat| (path.clone(), stat)));
             return true;
         }
-        let bytes = self.keep.then(|| bytes.clone());
+        let bytes = self.store_contents.then(|| bytes.clone());
         if let Some(bytes) = bytes
-            && let Err(e) = self.take_over(path, lent, Some(bytes))
+            && let Err(e) = self.materialize(path, backed, Some(bytes))
         {
             self.gather().failed.get_or_insert(e);
         }

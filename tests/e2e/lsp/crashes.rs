@@ -1,0 +1,215 @@
+//! The language server dies, or its disk is full, while a user types, saves, rewinds and closes beside an agent.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::client::{Client, Editor};
+use crate::robustness::Small;
+use crate::support::rng::{Rng, cases};
+use crate::support::{Output, World};
+
+const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
+
+fn start() -> World {
+    World::committed(&[("a.txt", TEXT), ("b.txt", TEXT)])
+}
+
+/// An agent makes `2` of `two` in both files.
+fn turn(world: &World) {
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.edit("b.txt", "two\n", "2\n");
+    agent.stop();
+}
+
+/// What an editor does and hears in its day, while commands run beside it.
+fn day(world: &World, client: &mut Client<'_>) {
+    client.open("a.txt");
+    client.open("b.txt");
+    client.type_over("b.txt", "seven\n", "seven\nTYPED\n");
+    let mut agent = world.agent();
+    agent.prompt("run the tests");
+    let call = agent.pre_bash("true");
+    client.type_over("a.txt", "six\n", "six\nSAVED\n");
+    client.save("a.txt");
+    client.ok("backstitch/sessions", json!({}));
+    let output = agent.execute(&call);
+    agent.post_bash(&call, &output);
+    agent.stop();
+    beside(client, || world.run(["rewind", "t1"]));
+    client.save("a.txt");
+    beside(client, || world.run(["undo"]));
+    client.command(
+        "backstitch.rewind",
+        json!({ "rev": "t1", "confirm": false }),
+    );
+    client.command("backstitch.checkpoint", json!({ "label": "evening" }));
+}
+
+/// A command line that this editor may have to carry out. It succeeds, or says what it could not do.
+fn beside(client: &mut Client<'_>, run: impl FnOnce() -> Output + Send) {
+    std::thread::scope(|scope| {
+        let run = scope.spawn(run);
+        while !run.is_finished() {
+            client.ok("backstitch/sessions", json!({}));
+        }
+        let output = run.join().expect("an answer");
+        assert!(matches!(output.code, 0 | 1), "{output}");
+    });
+}
+
+/// None: its server died before it was there.
+fn that_dies(world: &World, editor: Editor, point: usize) -> Option<Client<'_>> {
+    match catch_unwind(|| Client::that_dies(world, editor, point)) {
+        Ok(client) => Some(client),
+        // the first things that it does
+        Err(_) if point <= 10 => None,
+        Err(failure) => resume_unwind(failure),
+    }
+}
+
+/// Does this with a server that is killed at a point of it. False: it came to its end.
+fn dies(client: &mut Client<'_>, story: impl FnOnce(&mut Client<'_>)) -> bool {
+    let ended = catch_unwind(AssertUnwindSafe(|| story(client)));
+    match ended {
+        Ok(()) => false,
+        Err(_) if client.was_killed() => true,
+        Err(failure) => resume_unwind(failure),
+    }
+}
+
+/// U-20: whatever the moment the server dies at, the store is whole, no file is half a state, what the editor holds is
+/// untouched, and the server that the editor starts next goes on.
+#[test]
+fn killed_in_the_middle_of_a_day() {
+    let seed = Rng::seed("BACKSTITCH_SEED", 20_261_121);
+    let wanted = cases("BACKSTITCH_KILLS", 100, 500) / 25;
+    println!("BACKSTITCH_SEED={seed}: {wanted} kills");
+    let mut rng = Rng::new(seed);
+    let (mut reach, mut kills) = (100, 0);
+    while kills < wanted {
+        let point = 1 + rng.below(reach);
+        let world = start();
+        turn(&world);
+        let editor = *rng.pick(&[Editor::Vscode, Editor::Nvim, Editor::Helix]);
+        println!("-- {editor:?}, killed at point {point}");
+        let Some(mut client) = that_dies(&world, editor, point) else {
+            kills += 1;
+            world.ok(["verify"]);
+            continue;
+        };
+        if dies(&mut client, |client| day(&world, client)) {
+            kills += 1;
+            reach += 4;
+        } else {
+            reach = point.max(20);
+        }
+        after(&world, client, editor, &mut rng);
+    }
+}
+
+/// The editor lives, and starts the server anew with its documents as they are; that one may die as well.
+fn after(world: &World, mut client: Client<'_>, editor: Editor, rng: &mut Rng) {
+    client.kill();
+    let texts = ["a.txt", "b.txt"].map(|path| client.has(path).map(ToOwned::to_owned));
+    drop(client);
+    let resume = |client: &mut Client<'_>| {
+        client.inclined = vec!["Show it", "Leave the file", "Keep it"];
+        for (path, text) in ["a.txt", "b.txt"].iter().zip(&texts) {
+            match text {
+                Some(text) => client.open_with(path, text),
+                None => client.open(path),
+            }
+        }
+        client.ok("backstitch/sessions", json!({}));
+        client.command("backstitch.checkpoint", json!({ "label": "morning" }));
+    };
+    let point = 1 + rng.below(30);
+    if let Some(mut second) = that_dies(world, editor, point) {
+        dies(&mut second, resume);
+        second.kill();
+    }
+    world.ok(["verify"]);
+    assert_eq!(world.tree().len(), 2, "only what the user has lies there");
+    for path in ["a.txt", "b.txt"] {
+        let disk = world.read(path);
+        let strange = |line: &&str| {
+            !TEXT.lines().any(|own| own == *line) && !["2", "SAVED", "TYPED"].contains(line)
+        };
+        assert_eq!(disk.lines().find(strange), None, "{path}: {disk}");
+        assert!(disk.lines().count() >= 7, "{path}: {disk}");
+    }
+    if let Some(text) = &texts[1] {
+        // as it was opened, or with what was typed, which no restore takes
+        let typed = text.contains("TYPED");
+        assert_eq!(typed, text.lines().count() == 8, "{text}");
+    }
+    let mut third = Client::start(world, editor);
+    resume(&mut third);
+    for path in ["a.txt", "b.txt"] {
+        third.save(path);
+    }
+    until(|| pending(world).is_empty());
+    third.command("backstitch.checkpoint", json!({ "label": "noon" }));
+    for path in ["a.txt", "b.txt"] {
+        let text = third.text(path).to_owned();
+        assert_eq!(world.read(path), text);
+        assert_eq!(world.at("@", path).as_deref(), Some(text.as_str()));
+    }
+    third.leave();
+    world.ok(["verify"]);
+}
+
+fn pending(world: &World) -> Vec<Value> {
+    let status = world.json(["status"]);
+    status["pending_saves"].as_array().expect("files").clone()
+}
+
+fn until(mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while !holds() {
+        assert!(Instant::now() < deadline, "it never came to be so");
+    }
+}
+
+/// U-20: a full disk costs the record, and that is said; neither document nor file is changed by half, and with room
+/// again all goes on.
+#[test]
+fn the_stores_disk_is_full() {
+    let world = start();
+    let name = "lsp::crashes::the_stores_disk_is_full";
+    let Some(small) = Small::mount(name, &world.state.join("backstitch")) else {
+        return;
+    };
+    turn(&world);
+    let mut client = Client::start(&world, Editor::Helix);
+    client.open("a.txt");
+    client.open("b.txt");
+    client.ok("backstitch/sessions", json!({}));
+    small.fill();
+    client.type_over("b.txt", "seven\n", "seven\nTYPED\n");
+    client.until(|client| client.said.iter().any(|said| said.contains("b.txt")));
+    let before = world.tree();
+    let quiet = json!({ "rev": "t1", "confirm": false });
+    let refused = client.command("backstitch.rewind", &quiet);
+    let said = refused["error"]["message"].as_str().expect("a failure");
+    assert!(said.contains("full"), "{refused}");
+    assert_eq!(before, world.tree());
+    assert_eq!(client.edited, 0);
+    small.empty();
+    client.command("backstitch.rewind", &quiet);
+    let expected = TEXT.replace("seven\n", "seven\nTYPED\n");
+    assert_eq!(
+        (client.text("a.txt"), client.text("b.txt")),
+        (TEXT, &*expected)
+    );
+    client.save("a.txt");
+    client.save("b.txt");
+    until(|| pending(&world).is_empty());
+    client.leave();
+    assert_eq!(world.at("@", "b.txt").as_deref(), Some(&*expected));
+    world.ok(["verify"]);
+}

@@ -1,0 +1,152 @@
+//! What to do after an error: the command line names its options, the language server its commands and arguments.
+
+use serde_json::{Value, json};
+
+use super::client::{Client, Editor};
+use crate::support::World;
+
+fn start() -> World {
+    let world = World::committed(&[("a.txt", "one\ntwo\nthree\n")]);
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.stop();
+    world
+}
+
+fn client(world: &World) -> Client<'_> {
+    Client::with(world, Editor::Vscode, &json!({ "notifications": true }))
+}
+
+/// The hint of a command that fails with this kind.
+fn in_editor(client: &mut Client, kind: &str, command: &str, arguments: &Value) -> String {
+    let params = json!({ "command": command, "arguments": [arguments] });
+    hint(kind, &client.fails("workspace/executeCommand", params))
+}
+
+fn hint(kind: &str, error: &Value) -> String {
+    assert_eq!(error["data"]["kind"], kind, "{error}");
+    let hint = error["data"]["hint"].as_str().expect("a hint").to_owned();
+    assert!(!hint.contains(" --"), "{hint}");
+    hint
+}
+
+fn in_terminal(world: &World, code: i32, args: &[&str]) -> String {
+    let args = args.iter().chain(&["--json"]);
+    let error = world.run(args).expect_code(code).json();
+    error["error"]["hint"].as_str().expect("a hint").to_owned()
+}
+
+#[test]
+fn conflict_hints_name_the_options_of_each_interface() {
+    let world = start();
+    world.write("a.txt", "one\n2 and mine\nthree\n");
+    let said = in_terminal(&world, 1, &["rewind", "t1"]);
+    assert!(said.starts_with("--on-conflict markers|"), "{said}");
+    let mut client = client(&world);
+    client.open("a.txt");
+    let arguments = json!({ "rev": "t1", "confirm": false });
+    let said = in_editor(&mut client, "conflict", "backstitch.rewind", &arguments);
+    assert!(said.starts_with("`onConflict` decides them"), "{said}");
+    assert!(said.contains("`paths`"), "{said}");
+    client.leave();
+}
+
+#[test]
+fn missing_path_hints_name_the_commands_of_each_interface() {
+    let world = start();
+    let said = in_terminal(&world, 3, &["blame", "gone.txt", "@"]);
+    assert!(
+        said.starts_with("`backstitch log --path gone.txt` shows at which checkpoints"),
+        "{said}"
+    );
+    let mut client = client(&world);
+    client.open("a.txt");
+    let root = world.root.to_string_lossy().replace('/', "%2F");
+    let uri = format!("backstitch://{root}/t1/gone.txt");
+    let error = client.fails("backstitch/content", json!({ "uri": uri }));
+    let said = hint("not_found", &error);
+    assert!(
+        said.starts_with("`backstitch.timeline` with the `uri` of gone.txt shows at which"),
+        "{said}"
+    );
+    client.leave();
+}
+
+#[test]
+fn unknown_name_hints_fit_each_interface() {
+    let world = start();
+    let mut client = client(&world);
+    client.open("a.txt");
+    for (terminal, code, command, arguments, kind, [there, here]) in [
+        (
+            &["undo"][..],
+            1,
+            "backstitch.undo",
+            json!({ "confirm": false }),
+            "refused",
+            ["`backstitch log` shows", "asks which turn"],
+        ),
+        (
+            &["diff", "nowhere"],
+            3,
+            "backstitch.diff",
+            json!({ "rev": "nowhere" }),
+            "not_found",
+            ["`backstitch log` lists", "`backstitch.timeline` lists"],
+        ),
+        (
+            &["switch", "nowhere"],
+            3,
+            "backstitch.switch",
+            json!({ "branch": "nowhere", "confirm": false }),
+            "not_found",
+            ["`backstitch branch` lists", "without `branch`"],
+        ),
+    ] {
+        let said = in_terminal(&world, code, terminal);
+        assert!(said.contains(there), "{terminal:?}: {said}");
+        let said = in_editor(&mut client, kind, command, &arguments);
+        assert!(said.contains(here), "{command}: {said}");
+    }
+    client.leave();
+}
+
+#[test]
+fn an_undo_of_a_switch_refuses_paths() {
+    let world = start();
+    world.ok(["fork", "t1", "idea", "--switch"]);
+    world.ok(["switch", "main"]);
+    let said = in_terminal(&world, 2, &["undo", "--path", "a.txt"]);
+    assert_eq!(said, "leave out --path");
+    let mut client = client(&world);
+    client.open("a.txt");
+    let arguments = json!({ "paths": ["a.txt"], "confirm": false });
+    let said = in_editor(&mut client, "usage", "backstitch.undo", &arguments);
+    assert_eq!(said, "leave out `paths`");
+    client.leave();
+}
+
+#[test]
+fn newer_store_hints_fit_each_interface() {
+    let world = start();
+    let db = rusqlite::Connection::open(world.store().join("store.db")).expect("a database");
+    db.execute_batch("PRAGMA user_version = 999")
+        .expect("made newer");
+    drop(db);
+    let said = in_terminal(&world, 4, &["log"]);
+    assert_eq!(
+        said,
+        "install the newer version, or use another --store-dir"
+    );
+    let mut client = client(&world);
+    client.open("a.txt");
+    let error = client.fails("backstitch/timeline", json!({}));
+    assert_eq!(error["data"]["kind"], "store", "{error}");
+    let said = error["data"]["hint"].as_str().expect("a hint");
+    assert!(
+        said.starts_with("install the newer version and start the language server anew"),
+        "{said}"
+    );
+    client.leave();
+}

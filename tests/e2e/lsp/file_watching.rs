@@ -1,0 +1,305 @@
+//! The language server watches the files: what nobody tells of is recorded, what it records itself is not taken
+//! for news, and another takes over when it dies.
+
+use std::thread;
+
+use backstitch_core::{Engine, Locate, Recorder, RecorderStatus, Recording, Workspace};
+use serde_json::{Value, json};
+
+use super::client::{Client, Editor};
+use crate::oracle::model::{differences, on_disk};
+use crate::support::World;
+use crate::support::rng::Rng;
+
+fn start(world: &World) -> Client<'_> {
+    let mut client = Client::with(world, Editor::Vscode, &json!({ "notifications": true }));
+    watches(&mut client);
+    client
+}
+
+/// Waits until its server watches.
+fn watches(client: &mut Client<'_>) {
+    client.until(|client| {
+        let mut all = client.notified.iter();
+        all.any(|(method, params)| {
+            method == "backstitch/status" && params["recorder"]["state"] == "watching"
+        })
+    });
+}
+
+/// The paths of each checkpoint of this kind that was told of.
+fn told(client: &Client<'_>, kind: &str) -> Vec<Vec<String>> {
+    let checkpoints = client.notified.iter().filter_map(|(method, params)| {
+        let checkpoint = &params["checkpoint"];
+        (method == "backstitch/didCheckpoint" && checkpoint["kind"] == kind).then_some(checkpoint)
+    });
+    let paths = |checkpoint: &Value| {
+        let changes = checkpoint["changes"].as_array().into_iter().flatten();
+        changes
+            .map(|change| change["path"].as_str().unwrap_or_default().to_owned())
+            .collect()
+    };
+    checkpoints.map(paths).collect()
+}
+
+fn begun() -> World {
+    let world = World::committed(&[
+        ("a.txt", "one\ntwo\n"),
+        ("d/b.txt", "x\n"),
+        (".gitignore", "out/\n"),
+    ]);
+    world.ok(["checkpoint"]);
+    world
+}
+
+/// What no agent tells of becomes a checkpoint of its own soon, and what a rewind writes does not.
+#[test]
+fn unreported_changes_are_recorded() {
+    let world = begun();
+    let mut client = start(&world);
+    world.write("a.txt", "one\ntwo\nthree\n");
+    client.until(|client| told(client, "external") == [["a.txt"]]);
+    // a tree that comes at once, and what is ignored
+    world.sh("mkdir -p new/deep out && echo 1 > new/deep/f && echo 2 > new/g && echo 3 > out/o");
+    client.until(|client| told(client, "external").concat().len() == 3);
+    assert_eq!(
+        told(&client, "external").concat(),
+        ["a.txt", "new/deep/f", "new/g"]
+    );
+    // its own doing is no news: the next that comes is the one after it
+    world.ok(["rewind", "c1", "--exact", "--yes"]);
+    assert_eq!(world.read("a.txt"), "one\ntwo\n");
+    world.write("d/b.txt", "y\n");
+    client.until(|client| told(client, "external").concat().len() >= 4);
+    assert_eq!(
+        told(&client, "external").concat(),
+        ["a.txt", "new/deep/f", "new/g", "d/b.txt"]
+    );
+    client.leave();
+}
+
+/// Whoever is told of news asks what differs: that must not be news again.
+#[test]
+fn a_query_that_finds_no_change_sends_no_notification() {
+    let world = begun();
+    let mut agent = world.agent();
+    agent.prompt("make things");
+    // as long as a command is at work, every question begins with a look at all files
+    let call = agent.pre_bash("echo made > made.txt");
+    let mut client = start(&world);
+    let diff = json!({ "from": "c1", "to": "disk" });
+    client.ok("backstitch/diff", diff.clone());
+    let bell = || std::fs::read(world.store().join("bell")).expect("a bell");
+    let before = bell();
+    for _ in 0..3 {
+        client.ok("backstitch/diff", diff.clone());
+        world.ok(["diff", "c1"]);
+    }
+    assert_eq!(bell(), before);
+    world.write("a.txt", "other\n");
+    let differs = client.ok("backstitch/diff", diff.clone());
+    assert_eq!(differs["files"][0]["path"], "a.txt", "{differs}");
+    assert_ne!(bell(), before);
+    let before = bell();
+    client.ok("backstitch/diff", diff.clone());
+    assert_eq!(bell(), before);
+    let output = agent.execute(&call);
+    agent.post_bash(&call, &output);
+    client.leave();
+}
+
+/// While a command runs, what it writes waits for its end, and is then certainly its own.
+#[test]
+fn writes_of_a_running_command_are_recorded_at_its_end() {
+    let world = begun();
+    let mut client = start(&world);
+    let mut agent = world.agent();
+    agent.prompt("make things");
+    let call = agent.pre_bash("echo made > made.txt");
+    let output = agent.execute(&call);
+    agent.post_bash(&call, &output);
+    client.until(|client| !told(client, "step").is_empty());
+    assert_eq!(told(&client, "step"), [["made.txt"]]);
+    assert!(
+        told(&client, "external").is_empty(),
+        "{:?}",
+        client.notified
+    );
+    let blame = world.json(["blame", "made.txt", "--json"]);
+    assert_eq!(blame["runs"][0]["tool"], "Bash", "{blame}");
+    assert_eq!(blame["runs"][0]["step_certainty"], "certain", "{blame}");
+    client.leave();
+}
+
+/// One server watches at a time; when it is killed, the next takes over, and misses nothing of meanwhile.
+#[test]
+fn another_server_takes_over_the_watch() {
+    let world = begun();
+    let mut first = start(&world);
+    let pid = |world: &World| world.json(["status", "--json"])["recorder"]["pid"].clone();
+    let of_first = pid(&world);
+    assert!(of_first.is_u64(), "{of_first}");
+    let mut second = Client::with(&world, Editor::Nvim, &json!({ "notifications": true }));
+    second.open("a.txt");
+    second.until(|client| {
+        client.notified.iter().any(|(method, params)| {
+            method == "backstitch/status" && params["recorder"]["state"] == "waiting"
+        })
+    });
+    first.kill();
+    world.write("a.txt", "while nobody watched\n");
+    watches(&mut second);
+    assert_ne!(pid(&world), of_first);
+    second.until(|client| told(client, "external") == [["a.txt"]]);
+    let text = world.ok(["status"]).stdout;
+    assert!(text.contains("watches the files"), "{text}");
+    second.leave();
+}
+
+/// Storms of renames, more events than the kernel keeps, rules that come and go: after each, what is recorded is
+/// what is there, with the recorder as without.
+#[test]
+fn event_storms_lose_nothing() {
+    let world = World::new();
+    for n in 0..400 {
+        world.write(format!("t/{}/{n}.txt", n % 20), format!("{n}\n"));
+    }
+    let workspace = Workspace::find(&Locate {
+        workspace: Some(&world.root),
+        store_dir: Some(&world.state.join("store")),
+        cwd: &world.root,
+    })
+    .expect("a workspace");
+    let mut engine = Engine::open(&workspace).expect("a store");
+    engine.record_changes().expect("the first look");
+    let (say, hear) = std::sync::mpsc::channel();
+    let recorder = Recorder::start(&workspace, Recording::default(), move |standing| {
+        say.send(standing).ok();
+    })
+    .expect("a recorder");
+    while !matches!(
+        hear.recv().expect("it lives"),
+        RecorderStatus::Watching { .. }
+    ) {}
+    let mut rng = Rng::new(Rng::seed("BACKSTITCH_STORM_SEED", 7));
+    for storm in 0..12 {
+        let root = world.root.clone();
+        let seed = rng.next();
+        let weather = thread::spawn(move || {
+            let mut rng = Rng::new(seed);
+            for n in 0..300 {
+                let (a, b) = (rng.below(30), rng.below(30));
+                let dir = |n: usize| root.join(format!("t/{n}"));
+                match rng.below(6) {
+                    0 | 1 => drop(std::fs::rename(dir(a), dir(b))),
+                    2 => drop(std::fs::create_dir_all(dir(a).join("deep"))),
+                    3 => drop(std::fs::write(dir(a).join("deep/f.txt"), format!("{n}"))),
+                    4 => drop(std::fs::remove_dir_all(dir(a))),
+                    _ if storm % 4 == 3 => {
+                        let rules = ["", "deep/\n", "*.txt\n"][n % 3];
+                        drop(std::fs::write(root.join("t/.gitignore"), rules));
+                    }
+                    _ => drop(std::fs::write(dir(a).join("g.txt"), "g\n")),
+                }
+            }
+            if storm % 4 == 1 {
+                // more than the queue of events holds
+                for n in 0..20_000 {
+                    drop(std::fs::write(root.join("t/many.txt"), format!("{n}")));
+                    drop(std::fs::remove_file(root.join("t/many.txt")));
+                }
+            }
+            drop(std::fs::write(root.join("t/.gitignore"), ""));
+        });
+        while !weather.is_finished() {
+            engine.record_changes().expect("a look into the storm");
+        }
+        weather.join().expect("the storm ends");
+        engine.record_changes().expect("a look after it");
+        let head = engine.head().expect("a head").expect("a node");
+        let tree = engine.tree_at(head).expect("its tree");
+        let wrong = differences(&on_disk(&world.root).0, &tree, &|_| false);
+        assert_eq!(wrong, Vec::<String>::new(), "storm {storm}");
+    }
+    drop(recorder);
+    let verified = engine.verify(&mut |_| {}).expect("the store is whole");
+    assert_eq!(verified.problems, Vec::<String>::new());
+}
+
+/// What is compared with is what is there now: text that is not saved included.
+#[test]
+fn a_diff_compares_with_unsaved_text() {
+    let world = begun();
+    let mut client = Client::with(&world, Editor::Vscode, &json!({ "contentProvider": true }));
+    client.open("a.txt");
+    client.type_over("a.txt", "two", "typed");
+    let uri = client.uri("a.txt");
+    let lines = |answer: &Value| {
+        let hunks = answer["files"][0]["hunks"].as_array().into_iter().flatten();
+        hunks
+            .map(|hunk| hunk["added"].to_string())
+            .collect::<Vec<_>>()
+    };
+    let disk = client.ok("backstitch/diff", json!({ "from": "c1", "uri": uri }));
+    assert_eq!(disk["files"], json!([]));
+    let buffer = json!({ "from": "c1", "to": "buffer", "uri": uri });
+    let answer = client.ok("backstitch/diff", buffer);
+    assert_eq!(lines(&answer), ["[\"typed\"]"], "{answer}");
+    // shown as a virtual document, each time another
+    for showing in 1..=2 {
+        let answer = client.command("backstitch.diff", json!({ "rev": "c1", "uri": uri }));
+        assert_eq!(
+            (&answer["to"], lines(&answer)),
+            (&json!("buffer"), vec!["[\"typed\"]".to_owned()])
+        );
+        assert_eq!(client.shown.len(), showing);
+    }
+    assert_ne!(client.shown[0], client.shown[1]);
+    let content = json!({ "uri": client.shown[1] });
+    let patch = client.ok("workspace/textDocumentContent", content);
+    let patch = patch["text"].as_str().expect("a text").to_owned();
+    assert!(patch.contains("\n-two\n+typed\n"), "{patch}");
+    client.leave();
+}
+
+/// S3-040, S3-043, S3-044: what one face does, another hears of and shows, and both would do the same.
+#[test]
+fn all_interfaces_agree_and_are_notified() {
+    let world = begun();
+    let mut agent = world.agent();
+    agent.prompt("make it 2");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.stop();
+    let mut client = Client::with(
+        &world,
+        Editor::Vscode,
+        &json!({ "notifications": true, "reloadsFromDisk": true }),
+    );
+    client.open("a.txt");
+    assert!(client.lenses("a.txt").len() > 1);
+    let here = client.ok("backstitch/plan", json!({ "rev": "t1" }));
+    let there = world.json(["rewind", "t1", "--dry-run"]);
+    assert_eq!(here["plan"], there["plan"], "{here}\n{there}");
+    assert_eq!(here["actions"], there["actions"]);
+    let refreshed = client.refreshed;
+    let plan = here["plan"].as_str().expect("a fingerprint").to_owned();
+    let done = world.json(["rewind", "t1", "--plan", &plan]);
+    client.until(|client| {
+        let mut all = client.notified.iter();
+        client.refreshed > refreshed
+            && all.any(|(method, params)| {
+                method == "backstitch/didRewind" && params["operation"]["id"] == done["operation"]
+            })
+    });
+    client.reload("a.txt");
+    assert!(
+        client
+            .lenses("a.txt")
+            .iter()
+            .all(|(_, title, _)| !title.contains("rewind to here")),
+        "the agent's line is gone"
+    );
+    let back = client.command("backstitch.undo", json!({ "confirm": false }));
+    assert_eq!(world.read("a.txt"), "one\n2\n", "{back}");
+    client.leave();
+}

@@ -1,0 +1,262 @@
+//! `server/docs/protocol.md` is what the server does: every name stands on both sides.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use backstitch_core::config::Key;
+use backstitch_protocol::{COMMANDS, NOTIFICATIONS, REQUESTS, Shape};
+use serde_json::{Deserializer, Value, json};
+
+use super::client::{Client, Editor};
+use crate::support::World;
+
+fn server() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../server")
+}
+
+/// The words of a text that begin with `start`, as far as names go.
+fn names(text: &str, start: &str) -> BTreeSet<String> {
+    let after = |at: usize| {
+        let rest = &text[at + start.len()..];
+        let end = rest.find(|c: char| !c.is_ascii_alphabetic() && c != '.');
+        let name = rest[..end.unwrap_or(rest.len())].trim_end_matches('.');
+        format!("{start}{name}")
+    };
+    text.match_indices(start).map(|(at, _)| after(at)).collect()
+}
+
+fn documented(start: &str) -> BTreeSet<String> {
+    let page = fs::read_to_string(server().join("docs/protocol.md")).expect("the page");
+    // in tables and text alike, between ticks
+    names(&page, &format!("`{start}"))
+        .into_iter()
+        .map(|name| name.trim_start_matches('`').to_owned())
+        .collect()
+}
+
+fn in_code(start: &str) -> BTreeSet<String> {
+    let mut all = BTreeSet::new();
+    let files = fs::read_dir(server().join("src/lsp")).expect("the code");
+    let files = files.map(|file| file.expect("a file").path());
+    // what is in folders there is for tests
+    for file in files.filter(|path| path.is_file()) {
+        let text = fs::read_to_string(file).expect("text");
+        let found = names(&text, &format!("\"{start}"));
+        all.extend(
+            found
+                .into_iter()
+                .map(|name| name.trim_start_matches('"').to_owned()),
+        );
+    }
+    all
+}
+
+/// The settings, which are named as commands are.
+fn settings() -> BTreeSet<String> {
+    let keys = Key::ALL.iter();
+    keys.map(|key| format!("backstitch.{}", key.name()))
+        .collect()
+}
+
+#[test]
+fn every_name_is_documented() {
+    for start in ["backstitch/", "backstitch."] {
+        let mut documented = documented(start);
+        documented.retain(|name| !settings().contains(name));
+        assert_eq!(in_code(start), documented);
+    }
+    assert!(settings().is_subset(&documented("backstitch.")));
+    let page = fs::read_to_string(server().join("docs/settings.md")).expect("the page");
+    for key in Key::ALL {
+        let row = format!("| `{}` |", key.name());
+        assert!(page.contains(&row), "{row}");
+    }
+}
+
+/// What the page calls a request is answered as one, and every command is offered.
+#[test]
+fn every_documented_request_is_answered() {
+    let world = World::committed(&[("a.txt", "one\n")]);
+    let mut client = Client::start(&world, Editor::Vscode);
+    for method in documented("backstitch/") {
+        let told = ["did", "timelineChanged", "status", "unreadable"];
+        let name = method.trim_start_matches("backstitch/");
+        if told.iter().any(|told| name.starts_with(told)) {
+            continue;
+        }
+        let id = client.begin(&method, json!({}));
+        let response = client.response(id);
+        assert_ne!(response["error"]["code"], -32601, "{method}: {response}");
+    }
+    client.leave();
+}
+
+/// Every name of the page has its types in the declarations of both languages.
+#[test]
+fn every_documented_name_has_its_types() {
+    let page = |name: &str| fs::read_to_string(server().join(name)).expect("a page");
+    let typescript = page("docs/backstitch.d.ts");
+    let lua = page("../nvim-plugin/lua/backstitch/protocol.lua");
+    let declared = |method: &str, shapes: &[Shape]| {
+        assert!(
+            typescript.contains(&format!("  \"{method}\": ")),
+            "{method}"
+        );
+        assert!(lua.contains(&format!("[\"{method}\"]")), "{method}");
+        for shape in shapes {
+            let name = shape.name();
+            let own = [format!("interface {name} {{"), format!("type {name} =")];
+            assert!(own.iter().any(|own| typescript.contains(own)), "{name}");
+            let own = [
+                format!("---@class backstitch.{name}\n"),
+                format!("---@alias backstitch.{name} "),
+            ];
+            assert!(own.iter().any(|own| lua.contains(own)), "{name}");
+        }
+        method.to_owned()
+    };
+    let requests = REQUESTS
+        .iter()
+        .map(|r| declared(r.method, &[r.params, r.result]));
+    let told = NOTIFICATIONS
+        .iter()
+        .map(|n| declared(n.method, &[n.params]));
+    let mut methods: BTreeSet<String> = requests.chain(told).collect();
+    // word inside the server, which is no message
+    methods.insert("backstitch/unreadable".to_owned());
+    assert_eq!(methods, documented("backstitch/"));
+    let commands = COMMANDS
+        .iter()
+        .map(|c| declared(c.name, &[c.params, c.result]));
+    let commands: BTreeSet<String> = commands.collect();
+    let mut documented = documented("backstitch.");
+    documented.retain(|name| !settings().contains(name));
+    assert_eq!(commands, documented);
+}
+
+/// Every example of the page is a message and its answer, as the types have them.
+#[test]
+fn every_example_matches_its_types() {
+    let page = fs::read_to_string(server().join("docs/protocol.md")).expect("the page");
+    let mut seen = BTreeSet::new();
+    for block in page.split("```json\n").skip(1) {
+        let (block, _) = block.split_once("```").expect("an end");
+        let values = Deserializer::from_str(block).into_iter::<Value>();
+        let mut values = values.map(|value| value.expect("JSON"));
+        while let Some(message) = values.next() {
+            let method = message["method"].as_str().expect("a method").to_owned();
+            let params = &message["params"];
+            if let Some(told) = NOTIFICATIONS.iter().find(|n| n.method == method) {
+                told.params.is(params).expect("as its type");
+                seen.insert(method);
+                continue;
+            }
+            let answer = values.next().expect("an answer");
+            if method == "workspace/executeCommand" {
+                let name = params["command"].as_str().expect("a command");
+                let command = COMMANDS.iter().find(|c| c.name == name).expect(name);
+                command.params.takes(&params["arguments"][0]).expect(name);
+                command.answers(&answer).expect(name);
+                seen.insert(name.to_owned());
+            } else {
+                let request = REQUESTS.iter().find(|r| r.method == method);
+                let request = request.unwrap_or_else(|| panic!("{method} is no request"));
+                request.params.takes(params).expect("as its type");
+                request.result.is(&answer).expect("as its type");
+                seen.insert(method);
+            }
+        }
+    }
+    let requests = REQUESTS.iter().map(|request| request.method);
+    let all = requests.chain(NOTIFICATIONS.iter().map(|told| told.method));
+    let missing: Vec<&str> = all.filter(|name| !seen.contains(*name)).collect();
+    assert!(missing.is_empty(), "without an example: {missing:?}");
+}
+
+/// Every request, command and notification once, for real. The client holds each against its type.
+#[test]
+fn every_answer_matches_its_types() {
+    let world = World::committed(&[("a.txt", "one\ntwo\nthree\n"), ("b.txt", "other\n")]);
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.bash("echo new > new.txt");
+    agent.stop();
+    let own = json!({"reloadsFromDisk": true, "notifications": true});
+    let mut client = Client::with(&world, Editor::Vscode, &own);
+    client.open("a.txt");
+    client.ok("backstitch/timeline", json!({"limit": 2}));
+    client.ok("backstitch/checkpoint", json!({"rev": "t1"}));
+    client.ok("backstitch/diff", json!({"from": "t1"}));
+    client.ok("backstitch/plan", json!({"rev": "t1"}));
+    client.ok("backstitch/sessions", json!({}));
+    let document = json!({"uri": client.uri("a.txt")});
+    client.ok("backstitch/blame", document);
+    let root = world.path("").canonicalize().expect("a root");
+    let root = root.to_str().expect("a plain path").replace('/', "%2F");
+    let content = json!({"uri": format!("backstitch://{root}/t1/a.txt")});
+    assert_eq!(
+        client.ok("backstitch/content", content)["text"],
+        "one\ntwo\nthree\n"
+    );
+    client.command("backstitch.rewind", json!({"rev": "t1", "confirm": false}));
+    client.command("backstitch.undo", json!({"confirm": false}));
+    client.command("backstitch.redo", json!({"confirm": false}));
+    client.command("backstitch.undo", json!({"confirm": false}));
+    client.command("backstitch.revert", json!({"turn": "t1", "confirm": false}));
+    client.command("backstitch.fork", json!({"rev": "t1", "name": "other"}));
+    client.command(
+        "backstitch.switch",
+        json!({"branch": "other", "confirm": false}),
+    );
+    client.command(
+        "backstitch.switch",
+        json!({"branch": "main", "confirm": false}),
+    );
+    let elsewhere = root_beside(&world);
+    client.command(
+        "backstitch.fork",
+        json!({"rev": "t1", "name": "tree", "into": elsewhere}),
+    );
+    client.command("backstitch.tag", json!({"name": "here"}));
+    client.command("backstitch.pin", json!({"rev": "here"}));
+    client.command("backstitch.checkpoint", json!({"label": "now"}));
+    client.command("backstitch.diff", json!({"rev": "t1"}));
+    client.command("backstitch.timeline", json!({}));
+    let at_work = json!({"agent": "helper", "session": "s1", "prompt": "go on"});
+    client.ok("backstitch/turnBegin", at_work);
+    client.reload("a.txt");
+    let start = json!({"line": 0, "character": 0});
+    let edits = json!([{"range": {"start": start, "end": start}, "newText": "zero\n"}]);
+    let edit = json!({"changes": {client.uri("a.txt"): edits}});
+    client.ok(
+        "backstitch/applyEdit",
+        json!({"label": "Edit", "edit": edit}),
+    );
+    client.ok("backstitch/turnEnd", json!({}));
+    // a failure has its shape, too
+    client.fails("backstitch/checkpoint", json!({"rev": "nowhere"}));
+    agent.prompt("and on");
+    agent.stop();
+    world.ok(["rewind", "--yes", "t1", "--path", "b.txt"]);
+    let told = |client: &Client<'_>| {
+        let all = NOTIFICATIONS.iter();
+        all.map(|n| n.method)
+            .all(|n| client.shapes.answered.contains(n))
+    };
+    client.until(told);
+    let all = REQUESTS.iter().map(|r| r.method);
+    let all = all.chain(COMMANDS.iter().map(|c| c.name));
+    let left: Vec<&str> = all
+        .filter(|name| !client.shapes.answered.contains(*name))
+        .collect();
+    assert!(left.is_empty(), "never answered: {left:?}");
+    client.leave();
+}
+
+fn root_beside(world: &World) -> String {
+    let root = world.path("").canonicalize().expect("a root");
+    let beside = root.parent().expect("a parent").join("forked");
+    beside.to_str().expect("a plain path").to_owned()
+}

@@ -1,0 +1,506 @@
+//! Text that is not saved, case by case, over the real server: it is part of the state, and nothing of it is lost.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::client::{Client, Editor, Edits};
+use crate::support::World;
+
+const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
+
+fn start() -> World {
+    World::committed(&[("a.txt", TEXT), ("b.txt", "other\n")])
+}
+
+fn own() -> Value {
+    json!({ "reloadsFromDisk": true, "notifications": true })
+}
+
+/// The documents that the store knows to be unsaved.
+fn unsaved(world: &World) -> Vec<String> {
+    let editors = world.json(["status"])["editors"].clone();
+    let editors = editors.as_array().expect("editors").iter();
+    editors
+        .flat_map(|editor| editor["unsaved"].as_array().cloned().unwrap_or_default())
+        .map(|path| path.as_str().expect("a path").to_owned())
+        .collect()
+}
+
+/// Asks until it is so.
+pub fn until_unsaved(world: &World, paths: &[&str]) {
+    let deadline = Instant::now() + Duration::from_mins(1);
+    while unsaved(world) != paths {
+        assert!(Instant::now() < deadline, "{:?}", unsaved(world));
+    }
+}
+
+/// What was typed and not saved when the prompt was sent is part of that checkpoint.
+#[test]
+fn unsaved_text_at_a_prompt_is_in_its_checkpoint() {
+    let world = start();
+    world.ok(["checkpoint"]);
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    client.type_over("a.txt", "six", "mine");
+    until_unsaved(&world, &["a.txt"]);
+    let mut agent = world.agent();
+    agent.prompt("go");
+    agent.edit("b.txt", "other", "another");
+    agent.stop();
+    let turn = world.json(["show", "t1"]);
+    assert_eq!(turn["unsaved"][0]["path"], "a.txt", "{turn}");
+    let kept = world.ok(["cat", "t1", "a.txt", "--unsaved"]);
+    assert_eq!(kept.stdout, TEXT.replace("six", "mine"));
+    client.save("a.txt");
+    until_unsaved(&world, &[]);
+    client.leave();
+}
+
+/// An agent that writes to the file below is announced, and the text is kept with its checkpoint.
+#[test]
+fn an_agents_write_below_unsaved_text_is_announced() {
+    let world = start();
+    world.ok(["checkpoint"]);
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    client.type_over("a.txt", "six", "mine");
+    until_unsaved(&world, &["a.txt"]);
+    let mut agent = world.agent();
+    agent.prompt("go");
+    client.until(|client| !client.notified.is_empty());
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.stop();
+    client.until(|client| {
+        client
+            .said
+            .iter()
+            .any(|said| said.contains("a.txt on disk"))
+    });
+    let said = client
+        .said
+        .iter()
+        .find(|said| said.contains("on disk"))
+        .expect("said");
+    assert!(
+        said.starts_with("claude-code changed a.txt on disk, where you have text"),
+        "{said}"
+    );
+    let step = world.id("t1 Edit: modify a.txt");
+    assert!(
+        said.ends_with(&format!("Your text is recorded at {step}.")),
+        "{said}"
+    );
+    let kept = world.ok(["cat", &step, "a.txt", "--unsaved"]);
+    assert_eq!(kept.stdout, TEXT.replace("six", "mine"));
+    assert_eq!(client.text("a.txt"), TEXT.replace("six", "mine"));
+    client.leave();
+}
+
+/// One hunk of what an agent did is taken out of a document with text that is not saved.
+#[test]
+fn one_hunk_is_reverted_in_an_unsaved_document() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.prompt("go");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.edit("a.txt", "five\n", "5\n");
+    agent.stop();
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    client.type_over("a.txt", "seven", "mine");
+    let diff = client.ok("backstitch/diff", json!({ "from": "t1", "to": "@" }));
+    let hunk = &diff["files"][0]["hunks"][1];
+    assert_eq!(hunk["added"], json!(["5"]), "{diff}");
+    assert_eq!(hunk["words"]["added"], json!([[0, 0, 1]]), "{diff}");
+    client.command(
+        "backstitch.rewind",
+        json!({ "rev": "t1", "hunks": [hunk["id"]], "confirm": false }),
+    );
+    let expected = TEXT.replace("two", "2").replace("seven", "mine");
+    assert_eq!(client.text("a.txt"), expected);
+    client.save("a.txt");
+    assert_eq!(world.read("a.txt"), expected);
+    client.leave();
+}
+
+/// A document that shows a rewind is closed without being saved: it is written or not, as the user says.
+#[test]
+fn closing_a_rewound_document_asks_whether_to_write_it() {
+    for (answer, expected) in [
+        ("Write it", TEXT.to_owned()),
+        ("Leave the file", TEXT.replace("two", "2")),
+    ] {
+        let world = start();
+        let mut agent = world.agent();
+        agent.prompt("go");
+        agent.edit("a.txt", "two\n", "2\n");
+        agent.stop();
+        let mut client = Client::start(&world, Editor::Helix);
+        client.open("a.txt");
+        client.command(
+            "backstitch.rewind",
+            json!({ "rev": "t1", "confirm": false }),
+        );
+        assert_eq!(client.text("a.txt"), TEXT);
+        assert_eq!(world.json(["status"])["pending_saves"][0]["path"], "a.txt");
+        client.will_choose(answer);
+        client.close("a.txt");
+        client.until(|client| {
+            client
+                .asked
+                .iter()
+                .any(|asked| asked.starts_with("a.txt was closed"))
+        });
+        let deadline = Instant::now() + Duration::from_mins(1);
+        while world.json(["status"])["pending_saves"] != json!([]) {
+            assert!(Instant::now() < deadline, "it still waits");
+        }
+        assert_eq!(world.read("a.txt"), expected, "{answer}");
+        client.leave();
+        world.ok(["verify"]);
+    }
+}
+
+/// Two editors have the file open, one with text that is not saved: the other's rewind goes through that one.
+#[test]
+fn a_rewind_goes_through_the_editor_with_unsaved_text() {
+    for editor in [Editor::Nvim, Editor::Helix] {
+        let world = start();
+        let mut agent = world.agent();
+        agent.prompt("go");
+        agent.edit("a.txt", "two\n", "2\n");
+        agent.stop();
+        let mut first = Client::with(&world, Editor::Vscode, &own());
+        let mut second = Client::start(&world, editor);
+        first.open("a.txt");
+        second.open("a.txt");
+        first.type_over("a.txt", "six", "mine");
+        until_unsaved(&world, &["a.txt"]);
+        let rewind = json!({ "rev": "t1", "confirm": false });
+        let asked = json!({ "command": "backstitch.rewind", "arguments": [rewind] });
+        let id = second.begin("workspace/executeCommand", &asked);
+        first.until(|first| first.edited > 0);
+        let answer = second.response(id)["result"].clone();
+        assert_eq!(answer["editor"]["name"], "Visual Studio Code", "{answer}");
+        assert_eq!(first.text("a.txt"), TEXT.replace("six", "mine"));
+        assert_eq!(world.read("a.txt"), TEXT.replace("two", "2"));
+        assert_eq!(second.edited, 0);
+        first.save("a.txt");
+        until_unsaved(&world, &[]);
+        assert_eq!(world.read("a.txt"), TEXT.replace("six", "mine"));
+        first.leave();
+        second.leave();
+        world.ok(["verify"]);
+    }
+}
+
+/// Each of two editors has unsaved text that a rewind would touch: what the other has is left alone, and the rest
+/// is done.
+#[test]
+fn another_editors_unsaved_text_is_left_alone() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.prompt("go");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.edit("b.txt", "other\n", "another\nlast\n");
+    agent.stop();
+    let mut first = Client::with(&world, Editor::Vscode, &own());
+    let mut second = Client::with(&world, Editor::Nvim, &own());
+    first.open("a.txt");
+    first.type_over("a.txt", "six", "mine");
+    until_unsaved(&world, &["a.txt"]);
+    second.open("b.txt");
+    second.type_over("b.txt", "last\n", "last\nmine\n");
+    let rewind = json!({ "rev": "t1", "confirm": false, "onConflict": "target" });
+    let answer = second.command("backstitch.rewind", rewind);
+    assert_eq!(answer["gaps"][0]["kind"], "unsaved", "{answer}");
+    assert_eq!(answer["gaps"][0]["path"], "a.txt", "{answer}");
+    assert!(second.text("b.txt").starts_with("other\n"), "{answer}");
+    assert_eq!(first.edited, 0);
+    assert_eq!(world.read("a.txt"), TEXT.replace("two", "2"));
+    first.leave();
+    second.leave();
+    world.ok(["verify"]);
+}
+
+/// The command line rewinds a file that an editor has not saved: the editor does it.
+#[test]
+fn a_command_line_rewind_edits_the_unsaved_document() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.prompt("go");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.stop();
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    client.type_over("a.txt", "six", "mine");
+    until_unsaved(&world, &["a.txt"]);
+    std::thread::scope(|scope| {
+        let rewind = scope.spawn(|| world.json(["rewind", "t1"]));
+        client.until(|client| client.edited > 0);
+        let answer = loop {
+            client.ok("backstitch/sessions", json!({}));
+            if rewind.is_finished() {
+                break rewind.join().expect("an answer");
+            }
+        };
+        assert_eq!(answer["editor"]["name"], "Visual Studio Code", "{answer}");
+    });
+    assert_eq!(client.text("a.txt"), TEXT.replace("six", "mine"));
+    assert_eq!(world.read("a.txt"), TEXT.replace("two", "2"));
+    client.save("a.txt");
+    assert_eq!(world.read("a.txt"), TEXT.replace("six", "mine"));
+    client.leave();
+}
+
+/// An editor that does not take the new text: the command line says so, and fails.
+#[test]
+fn a_command_line_rewind_fails_when_the_editor_refuses() {
+    for edits in [Edits::Refused, Edits::Pretended] {
+        let world = start();
+        let mut agent = world.agent();
+        agent.prompt("go");
+        agent.edit("a.txt", "two\n", "2\n");
+        agent.stop();
+        let mut client = Client::with(&world, Editor::Nvim, &own());
+        client.open("a.txt");
+        client.type_over("a.txt", "six", "mine");
+        until_unsaved(&world, &["a.txt"]);
+        client.edits = edits;
+        let output = std::thread::scope(|scope| {
+            let rewind = scope.spawn(|| world.run(["rewind", "t1", "--json"]));
+            client.until(|client| {
+                client
+                    .said
+                    .iter()
+                    .any(|said| said.contains("did not apply"))
+            });
+            rewind.join().expect("an answer")
+        });
+        let name = if edits == Edits::Refused {
+            "not_taken"
+        } else {
+            "awaited"
+        };
+        assert_eq!(output.code, 1, "{output}");
+        assert!(output.stdout.contains(name), "{output}");
+        assert!(
+            output.stderr.contains("did not show the new text of a.txt")
+                || output.stdout.contains("did not show the new text of a.txt"),
+            "{output}"
+        );
+        assert_eq!(world.read("a.txt"), TEXT.replace("two", "2"));
+        client.leave();
+    }
+}
+
+/// While the editor has not answered what a command line asked of it, news goes on.
+#[test]
+fn an_unanswered_edit_does_not_block_notifications() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.prompt("go");
+    agent.edit("a.txt", "two\n", "2\n");
+    let mut client = Client::with(&world, Editor::Nvim, &own());
+    client.open("a.txt");
+    client.type_over("a.txt", "six", "mine");
+    until_unsaved(&world, &["a.txt"]);
+    client.edits = Edits::Held;
+    std::thread::scope(|scope| {
+        let rewind = scope.spawn(|| world.run(["rewind", "t1", "--yes"]));
+        client.until(|client| client.edited > 0);
+        agent.edit("b.txt", "other", "another");
+        client.until(|client| {
+            let mut told = client.notified.iter();
+            told.any(|(_, params)| params["checkpoint"].to_string().contains("b.txt"))
+        });
+        // long enough for a command that was answered to end
+        world.ok(["status"]);
+        world.ok(["status"]);
+        assert!(!rewind.is_finished(), "it was given up");
+        client.edits = Edits::Taken;
+        client.answer_held();
+        while !rewind.is_finished() {
+            client.ok("backstitch/sessions", json!({}));
+        }
+        let output = rewind.join().expect("an answer");
+        assert_eq!(output.code, 0, "{output}");
+    });
+    client.leave();
+}
+
+/// What is typed before the workspace has a history is in the very first checkpoint.
+#[test]
+fn text_typed_before_the_history_is_in_its_first_checkpoint() {
+    let world = start();
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    client.type_over("a.txt", "six", "mine");
+    until_unsaved(&world, &["a.txt"]);
+    let mut agent = world.agent();
+    agent.prompt("go");
+    let kept = world.ok(["cat", "t1", "a.txt", "--unsaved"]);
+    assert_eq!(kept.stdout, TEXT.replace("six", "mine"));
+    client.leave();
+    world.ok(["verify"]);
+}
+
+/// A directory that does not show that it is a workspace gets no history by typing: the text is taken up when
+/// somebody else begins one.
+#[test]
+fn typing_begins_no_history_but_is_recorded_when_one_begins() {
+    let world = World::new();
+    world.write("a.txt", TEXT);
+    let other = world.beside("work-beside");
+    std::fs::create_dir(&other.root).expect("made");
+    other.write("b.txt", "other\n");
+    other.ok(["init"]);
+    let folders = ["", "../work-beside"];
+    let mut client = Client::in_folders(&world, Editor::Vscode, &own(), &folders);
+    client.open("a.txt");
+    client.type_over("a.txt", "six", "mine");
+    // what is typed into two documents is recorded at one time, where there is a history
+    let beside = other.path("b.txt");
+    let beside = beside.to_str().expect("text");
+    client.open_with(beside, "other\n");
+    client.type_over(beside, "other", "another");
+    until_unsaved(&other, &["b.txt"]);
+    assert_eq!(world.json(["status"])["editors"], json!([]));
+    let mut agent = world.agent();
+    agent.prompt("go");
+    until_unsaved(&world, &["a.txt"]);
+    client.kill();
+    let left = world.json(["status"])["unsaved_left"].clone();
+    assert_eq!(left[0]["path"], "a.txt", "{left}");
+}
+
+/// The turn of an agent inside the editor begins the history, with what was typed a moment ago.
+#[test]
+fn an_editor_agents_first_turn_includes_typed_text() {
+    let world = World::new();
+    world.write("a.txt", TEXT);
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    client.type_over("a.txt", "six", "mine");
+    let turn = json!({ "agent": "helper", "session": "s1", "prompt": "go" });
+    client.ok("backstitch/turnBegin", turn);
+    let kept = world.ok(["cat", "t1", "a.txt", "--unsaved"]);
+    assert_eq!(kept.stdout, TEXT.replace("six", "mine"));
+    client.leave();
+}
+
+/// An agent writes to the file just what is typed above it: nothing is unsaved any more.
+#[test]
+fn text_that_an_agent_writes_identically_is_not_unsaved() {
+    let world = start();
+    world.ok(["checkpoint"]);
+    let mut client = Client::start(&world, Editor::Helix);
+    client.open("a.txt");
+    let mut agent = world.agent();
+    agent.prompt("go");
+    client.type_over("a.txt", "two", "2");
+    until_unsaved(&world, &["a.txt"]);
+    agent.edit("a.txt", "two\n", "2\n");
+    until_unsaved(&world, &[]);
+    agent.stop();
+    client.leave();
+}
+
+/// An agent deletes and moves files whose documents have unsaved text: that is said, and the text is kept.
+#[test]
+fn unsaved_text_survives_an_agents_deletion_and_move() {
+    let world = start();
+    world.ok(["checkpoint"]);
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    for path in ["a.txt", "b.txt"] {
+        client.open(path);
+        let text = client.text(path).to_owned();
+        client.type_over(path, &text, "mine\n");
+    }
+    until_unsaved(&world, &["a.txt", "b.txt"]);
+    let mut agent = world.agent();
+    agent.prompt("go");
+    client.until(|client| !client.notified.is_empty());
+    agent.bash("rm a.txt");
+    let says = |client: &Client<'_>, what: &str| {
+        let mut said = client.said.iter();
+        said.any(|said| {
+            said.starts_with(&format!("claude-code {what}, where you have unsaved text"))
+        })
+    };
+    client.until(|client| says(client, "deleted a.txt"));
+    let kept = world.ok(["cat", "@", "a.txt", "--unsaved"]);
+    assert_eq!(kept.stdout, "mine\n");
+    agent.bash("mv b.txt c.txt");
+    client.until(|client| says(client, "moved b.txt to c.txt"));
+    let kept = world.ok(["cat", "@", "b.txt", "--unsaved"]);
+    assert_eq!(kept.stdout, "mine\n");
+    agent.stop();
+    client.leave();
+}
+
+/// An editor that has read a file anew before its agent reports has nothing unsaved.
+#[test]
+fn a_reload_before_the_agents_report_is_not_unsaved_text() {
+    let world = start();
+    world.ok(["checkpoint"]);
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    let mut agent = world.agent();
+    agent.prompt("go");
+    client.until(|client| !client.notified.is_empty());
+    let call = agent.pre_edit("a.txt", "two\n", "2\n");
+    let response = agent.apply(&call);
+    client.type_over("a.txt", "two", "2");
+    agent.post(&call, &response);
+    agent.edit("b.txt", "other", "another");
+    client.until(|client| {
+        let mut told = client.notified.iter();
+        told.any(|(_, params)| params["checkpoint"].to_string().contains("b.txt"))
+    });
+    assert_eq!(client.said, Vec::<String>::new());
+    agent.stop();
+    client.leave();
+}
+
+/// An editor that ends in order has thrown away what was not saved: nobody is asked about it. Up to then even the
+/// last key is recorded.
+#[test]
+fn a_clean_exit_leaves_no_unsaved_text() {
+    let world = start();
+    world.ok(["checkpoint"]);
+    let mut client = Client::with(&world, Editor::Vscode, &own());
+    client.open("a.txt");
+    client.type_over("a.txt", "six", "mine");
+    client.ok("shutdown", Value::Null);
+    assert_eq!(unsaved(&world), ["a.txt"]);
+    assert_eq!(client.exit(), Some(0));
+    let status = world.json(["status"]);
+    assert_eq!(status["unsaved_left"], json!([]), "{status}");
+    assert_eq!(status["editors"], json!([]), "{status}");
+}
+
+/// A reload is told as a close and an open: nothing was left, and nothing is asked.
+#[test]
+fn a_close_and_reopen_count_as_a_reload() {
+    let world = start();
+    let mut agent = world.agent();
+    agent.prompt("go");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.stop();
+    let mut client = Client::start(&world, Editor::Nvim);
+    client.open("a.txt");
+    client.command(
+        "backstitch.rewind",
+        json!({ "rev": "t1", "confirm": false }),
+    );
+    let text = client.text("a.txt").to_owned();
+    client.close("a.txt");
+    client.open_with("a.txt", &text);
+    until_unsaved(&world, &["a.txt"]);
+    client.save("a.txt");
+    until_unsaved(&world, &[]);
+    assert_eq!(client.asked, Vec::<String>::new());
+    client.leave();
+}

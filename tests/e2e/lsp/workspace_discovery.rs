@@ -1,0 +1,209 @@
+//! Which workspace a document belongs to, and when: folders that come and go, histories that begin later, files
+//! that are nobody's.
+
+use serde_json::{Value, json};
+
+use super::client::{Client, Editor};
+use super::unsaved_text::until_unsaved;
+use crate::support::World;
+
+const TEXT: &str = "one\ntwo\nthree\n";
+
+fn start() -> World {
+    let world = World::committed(&[("a.txt", TEXT)]);
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("a.txt", "two\n", "2\n");
+    agent.stop();
+    world
+}
+
+/// A directory beside the workspace, outside of it.
+fn outside(world: &World) -> std::path::PathBuf {
+    let root = world.path("").canonicalize().expect("a root");
+    let name = root.file_name().expect("a name").to_string_lossy();
+    let dir = root.with_file_name(format!("{name}-libraries"));
+    std::fs::create_dir_all(&dir).expect("a directory");
+    dir
+}
+
+/// Files of libraries, opened on the way: they cost nothing, and which workspace is meant stays plain.
+#[test]
+fn files_outside_the_folders_are_ignored() {
+    let world = start();
+    let mut client = Client::start(&world, Editor::Vscode);
+    client.open("a.txt");
+    assert_eq!(client.lenses("a.txt").len(), 4);
+    let before = client.threads();
+    let dir = outside(&world);
+    for number in 0..30 {
+        let own = dir.join(format!("lib{number}"));
+        std::fs::create_dir_all(&own).expect("a directory");
+        let file = own.join("lib.rs");
+        std::fs::write(&file, "pub fn it() {}\n").expect("a file");
+        let file = file.to_str().expect("a path");
+        client.open_with(file, "pub fn it() {}\n");
+        assert_eq!(client.lenses(file), []);
+    }
+    // a workspace would have several of its own
+    let after = client.threads();
+    assert!(after < before + 10, "{before} threads before, {after} now");
+    let done = client.command("backstitch.undo", json!({ "plan": "no plan" }));
+    let message = done["error"]["message"].as_str().unwrap_or_default();
+    assert!(!message.contains("several workspaces"), "{done}");
+    client.leave();
+    std::fs::remove_dir_all(dir).expect("removed");
+}
+
+/// Without folders the workspace is the document's, and it is left with the last of its documents.
+#[test]
+fn without_folders_a_workspace_closes_with_its_last_document() {
+    let world = start();
+    let mut client = Client::in_folders(&world, Editor::Helix, &Value::Null, &[]);
+    client.ok("backstitch/blame", json!({ "uri": "untitled:1" }));
+    client.open("a.txt");
+    assert_eq!(client.lenses("a.txt").len(), 4);
+    let done = client.command("backstitch.checkpoint", json!({}));
+    assert!(done["error"].is_null(), "{done}");
+    client.close("a.txt");
+    // asks until it is left
+    client.said.clear();
+    while client.command("backstitch.checkpoint", json!({}))["error"]["message"]
+        != "no workspace is open"
+    {}
+    client.open("a.txt");
+    assert_eq!(client.lenses("a.txt").len(), 4);
+    client.leave();
+}
+
+/// A folder that is added makes workspaces of the documents in it, and one that is removed leaves them.
+#[test]
+fn a_folder_added_later_attaches_open_documents() {
+    let world = start();
+    let dir = outside(&world);
+    let elsewhere = dir.to_str().expect("a path");
+    let mut client = Client::in_folders(&world, Editor::Vscode, &Value::Null, &[elsewhere]);
+    client.open("a.txt");
+    assert_eq!(client.lenses("a.txt"), []);
+    let folder = json!({ "uri": client.uri(""), "name": "workspace" });
+    let change =
+        |added: Value, removed: Value| json!({ "event": { "added": added, "removed": removed } });
+    client.notify(
+        "workspace/didChangeWorkspaceFolders",
+        change(json!([folder]), json!([])),
+    );
+    assert_eq!(client.lenses("a.txt").len(), 4);
+    client.type_over("a.txt", "three", "mine");
+    until_unsaved(&world, &["a.txt"]);
+    client.notify(
+        "workspace/didChangeWorkspaceFolders",
+        change(json!([]), json!([folder])),
+    );
+    client.close("a.txt");
+    client.open("a.txt");
+    assert_eq!(client.lenses("a.txt"), []);
+    client.leave();
+    std::fs::remove_dir_all(dir).expect("removed");
+}
+
+/// The agent comes after the document, in a directory above it that was no workspace before.
+#[test]
+fn an_open_document_joins_a_history_that_begins_later() {
+    let world = World::new();
+    world.write("sub/a.txt", TEXT);
+    let mut client = Client::in_folders(&world, Editor::Nvim, &Value::Null, &[]);
+    client.open("sub/a.txt");
+    assert_eq!(client.lenses("sub/a.txt"), []);
+    let mut agent = world.agent();
+    agent.prompt("make it two");
+    agent.edit("sub/a.txt", "two\n", "2\n");
+    agent.stop();
+    client.type_over("sub/a.txt", "two", "2");
+    assert_eq!(client.lenses("sub/a.txt").len(), 4);
+    client.leave();
+}
+
+/// The directory of a file that is not there yet.
+#[test]
+fn a_document_in_a_missing_directory_is_recorded_later() {
+    let world = start();
+    let mut client = Client::start(&world, Editor::Vscode);
+    client.open_with("new/b.txt", "one\n");
+    until_unsaved(&world, &["new/b.txt"]);
+    client.save("new/b.txt");
+    until_unsaved(&world, &[]);
+    client.leave();
+}
+
+/// What a version control system keeps for itself is never recorded.
+#[test]
+fn commit_messages_are_not_recorded() {
+    let world = start();
+    let mut client = Client::start(&world, Editor::Vscode);
+    client.open_with(".git/COMMIT_EDITMSG", "a secret\n");
+    client.open("a.txt");
+    client.type_over("a.txt", "three", "mine");
+    until_unsaved(&world, &["a.txt"]);
+    let uri = client.uri(".git/COMMIT_EDITMSG");
+    let blame = client.ok("backstitch/blame", json!({ "uri": uri }));
+    assert_eq!(blame["version"], Value::Null);
+    client.leave();
+}
+
+/// What has no lines is answered with none, and said once.
+#[test]
+fn binary_and_huge_documents_are_skipped_with_one_message() {
+    let world = start();
+    world.write("huge.txt", "line\n".repeat(3 << 20));
+    world.write("bin.dat", b"a\0b\n");
+    let mut client = Client::start(&world, Editor::Vscode);
+    for (path, text) in [
+        ("huge.txt", world.read("huge.txt")),
+        ("bin.dat", "a\0b\n".to_owned()),
+    ] {
+        client.open_with(path, &text);
+        client.close(path);
+        client.open_with(path, &text);
+        assert_eq!(client.lenses(path), []);
+        let uri = client.uri(path);
+        let at = json!({ "line": 0, "character": 0 });
+        let params = json!({ "textDocument": { "uri": uri }, "position": at });
+        assert_eq!(client.ok("textDocument/hover", params), Value::Null);
+        assert_eq!(client.actions(path, 0..1), []);
+        let about = |said: &&String| said.starts_with(path);
+        client.until(|client| client.said.iter().any(|said| about(&said)));
+        assert_eq!(
+            client.said.iter().filter(about).count(),
+            1,
+            "{:?}",
+            client.said
+        );
+    }
+    client.leave();
+}
+
+/// Nothing is begun at the root of the file system because an editor has it open: that is said, and a document in it
+/// belongs to a workspace of its own.
+#[test]
+fn the_root_of_the_file_system_is_no_workspace() {
+    let world = World::new();
+    world.write("a.txt", TEXT);
+    let mut client = Client::in_folders(&world, Editor::Vscode, &Value::Null, &["/"]);
+    client.open_with("/backstitch-none.txt", TEXT);
+    assert_eq!(client.lenses("/backstitch-none.txt"), []);
+    for command in ["backstitch.checkpoint", "backstitch.undo"] {
+        let refused = client.command(command, json!({}));
+        let message = &refused["error"]["message"];
+        assert_eq!(message, "no workspace is open", "{refused}");
+    }
+    let left = std::fs::read_dir(&world.state)
+        .expect("a directory")
+        .count();
+    assert_eq!(left, 0, "nothing is kept");
+    client.open("a.txt");
+    let done = client.command("backstitch.checkpoint", json!({}));
+    assert_eq!(done["coverage"]["captured"], 1, "{done}");
+    client.leave();
+    let status = world.json(["status"]);
+    assert_eq!(status["workspace"], json!(world.root), "{status}");
+}

@@ -1,0 +1,175 @@
+//! What is shipped beside the code: the help, the ways to install it, what `:checkhealth` says.
+
+use std::fs;
+
+use super::rig::{Neovim, configure, plugin, world};
+use super::story;
+use crate::editors::screen::installed;
+use crate::support::finish;
+
+/// The help is what the code says of itself, and its tags are whole.
+#[test]
+fn the_help_matches_the_code() {
+    let Some(program) = installed("the_help_matches_the_code", "nvim") else {
+        return;
+    };
+    let world = world(&[("a", "")]);
+    let script = plugin().join("doc/generate.lua");
+    let mut check = world.command(&program);
+    check.arg("-l").arg(script).arg("--check");
+    finish(&mut check, b"").expect_code(0);
+    let doc = world.home.join("doc");
+    fs::create_dir(&doc).expect("a directory");
+    let text = fs::read_to_string(plugin().join("doc/backstitch.txt")).expect("a help");
+    fs::write(doc.join("backstitch.txt"), &text).expect("written");
+    let mut tags = world.command(&program);
+    let command = format!("helptags {}", doc.display());
+    tags.args(["--clean", "--headless", "-c", &command, "-c", "q"]);
+    let output = finish(&mut tags, b"").expect_code(0);
+    assert_eq!(output.stderr, "", "{output}");
+    let known = fs::read_to_string(doc.join("tags")).expect("tags");
+    // shipped, since not every package manager makes them
+    let shipped = fs::read_to_string(plugin().join("doc/tags")).expect("tags");
+    assert_eq!(known, shipped, "nvim -l doc/generate.lua renews them");
+    // every reference of its own leads somewhere
+    for part in text.split('|').skip(1).step_by(2) {
+        let is_own =
+            part.to_lowercase().contains("backstitch") && !part.contains(char::is_whitespace);
+        let is_known = known
+            .lines()
+            .any(|line| line.split('\t').next() == Some(part));
+        assert!(!is_own || is_known, "|{part}|");
+    }
+}
+
+#[test]
+fn checkhealth_reports_the_installation() {
+    let world = story();
+    let Some(mut nvim) = Neovim::start(&world, "plugin-health", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.is_attached();
+    nvim.ex("checkhealth backstitch");
+    nvim.screen.shows("nothing wrong");
+    let text = nvim.lines().join("\n");
+    for said in ["version 0.1", "with 1 buffers", "OK"] {
+        assert!(text.contains(said), "{said} in {text}");
+    }
+    assert!(
+        !text.contains("ERROR") && !text.contains("WARNING"),
+        "{text}"
+    );
+}
+
+/// By Neovim's own package manager, as the README has it; the repository is one on this machine.
+#[test]
+fn vim_pack_installs_the_plugin() {
+    let world = story();
+    let repository = world.home.join("backstitch");
+    let copy = world
+        .command("cp")
+        .arg("-r")
+        .arg(plugin())
+        .arg(&world.home)
+        .status();
+    assert!(copy.expect("copied").success());
+    fs::create_dir(&repository).expect("a directory");
+    fs::rename(
+        world.home.join("nvim-plugin"),
+        repository.join("nvim-plugin"),
+    )
+    .expect("moved");
+    for args in [
+        &["init", "-q", "-b", "main"][..],
+        &["add", "-A"],
+        &["commit", "-q", "-m", "all"],
+    ] {
+        let status = world
+            .command("git")
+            .arg("-C")
+            .arg(&repository)
+            .args(args)
+            .status();
+        assert!(status.expect("git").success());
+    }
+    let readme = fs::read_to_string(plugin().join("README.md")).expect("a README");
+    let code = readme
+        .split("```lua\n")
+        .nth(1)
+        .and_then(|rest| rest.split("```").next());
+    let code = code.expect("a way to install it");
+    let source = "https://github.com/backstitch/backstitch";
+    assert!(
+        code.contains(source) && code.contains("vim.pack.add"),
+        "{code}"
+    );
+    let here = format!("file://{}", repository.display());
+    configure(
+        &world,
+        &code
+            .replace(source, &here)
+            .replace("load = ", "confirm = false, load = "),
+    );
+    let Some(mut nvim) = Neovim::plain(&world, "plugin-pack", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.screen.shows("⟲ rewind to here");
+    nvim.ex("help backstitch");
+    nvim.screen.shows("Nothing has to be called");
+}
+
+/// What Neovim 0.12 brought, out of the plugin's sight. Neovim itself goes on using it.
+const ONLY_0_11: &str = "
+local function hide(module, names)
+  local hidden, meta = {}, getmetatable(module) or {}
+  for _, name in ipairs(names) do
+    hidden[name], module[name] = module[name], nil
+  end
+  local index = meta.__index
+  meta.__index = function(_, name)
+    if hidden[name] then
+      local asks = debug.getinfo(2, 'S').source
+      return not asks:find('backstitch', 1, true) and hidden[name] or nil
+    end
+    return type(index) == 'function' and index(module, name) or type(index) == 'table' and index[name] or nil
+  end
+  setmetatable(module, meta)
+end
+hide(vim.lsp, { 'is_enabled', 'get_configs' })
+hide(vim.lsp.codelens, { 'enable', 'is_enabled' })
+hide(vim.fs, { 'ext' })
+hide(vim.text, { 'diff' })
+hide(vim, { 'pack', 'net', 'pos', 'range' })
+local has = vim.fn.has
+vim.fn.has = function(what)
+  return what == 'nvim-0.12' and 0 or has(what)
+end";
+
+/// A stand-in for 0.11, where lenses are drawn when they are asked for: what it lacks is not called.
+#[test]
+fn nothing_newer_than_neovim_0_11_is_needed() {
+    let world = story();
+    configure(&world, ONLY_0_11);
+    let Some(mut nvim) = Neovim::start(&world, "plugin-0-11", &["src/a.txt"]) else {
+        return;
+    };
+    nvim.screen.shows("⟲ rewind to here");
+    nvim.ex("Backstitch rewind t1");
+    nvim.screen.shows("exactly that state");
+    nvim.screen.keys("d");
+    nvim.screen.shows("+gone");
+    nvim.screen.keys("q");
+    nvim.screen.shows("exactly that state");
+    nvim.screen.keys("\r");
+    nvim.screen.shows("Rewound: 3 files");
+    nvim.ex("Backstitch undo");
+    nvim.screen.shows("Undo op1");
+    nvim.screen.keys("\r");
+    nvim.screen.shows("Undone: 3 files");
+    nvim.ex("Backstitch diff t1");
+    nvim.waits("require(\"backstitch.review\").of(vim.fn.bufnr()) ~= nil");
+    nvim.ex("edit new.txt");
+    nvim.ex("checkhealth backstitch");
+    nvim.screen
+        .shows("lenses that follow by themselves, which need 0.12");
+}
