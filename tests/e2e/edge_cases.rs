@@ -1,7 +1,6 @@
 //! Files, names, clocks and repositories that are not as one wishes: each has a clear outcome.
 
 mod excluded;
-mod forbidden;
 mod full_disks;
 mod limits;
 mod permissions;

@@ -189,19 +189,6 @@ impl Exchange<'_> {
     }
 }
 
-fn remove_empty(dir: &std::path::Path) {
-    if let Ok(entries) = std::fs::read_dir(dir) {
-        for entry in entries
-            .flatten()
-            .filter(|e| e.file_type().is_ok_and(|t| t.is_dir()))
-        {
-            remove_empty(&entry.path());
-        }
-    }
-    // succeeds only if the directory is empty
-    std::fs::remove_dir(dir).ok();
-}
-
 /// Removes the temporary names beside a path. Returns the paths where another process's content was saved.
 pub(super) fn remove_temps(root: &Root, line: &JournalEntry, expected: Image) -> Vec<RelPath> {
     let temp = line.temp.as_ref();

@@ -320,7 +320,7 @@ fn without_exchange() {
         .expect("runs");
     let stdout = String::from_utf8_lossy(&out.stdout);
     assert!(out.status.success(), "{stdout}");
-    assert!(!stdout.contains("running 0 tests"), "{told}");
+    assert!(!stdout.contains("running 0 tests"), "{stdout}");
 }
 
 /// A process that has the file open during the exchange writes to the displaced file. That text is saved under a
