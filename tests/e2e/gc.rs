@@ -88,11 +88,11 @@ fn old_checkpoints_are_squashed() {
     assert!(ids(&after).iter().all(|id| before.contains(id)));
     assert_eq!(world.ok(["cat", "works", "a.txt"]).stdout, then);
     let log = world.ok(["log"]).stdout;
-    assert!(log.contains("checkpoints of 2 turns, made one"), "{log}");
+    assert!(log.contains("checkpoints of 2 turns, squashed"), "{log}");
     let id = made["id"].as_str().expect("an id");
     let shown = world.ok(["show", id]).stdout;
     assert!(
-        shown.contains("stands for") && shown.contains("a.txt"),
+        shown.contains("replaces") && shown.contains("a.txt"),
         "{shown}"
     );
     let patch = world.ok(["show", id, "--patch"]).stdout;
@@ -252,7 +252,7 @@ fn gc_gets_below_its_limits() {
         format!("[store]\nmaxBytes = {most}\n[checkpoints]\nmax = 60\n"),
     );
     let status = world.ok(["status"]).stdout;
-    assert!(status.contains("comes near its limit"), "{status}");
+    assert!(status.contains("is near its limit"), "{status}");
     let done = world.json(["gc", "--max-bytes", "0"]);
     assert!(rows(&world).len() <= 62, "{}", rows(&world).len());
     assert!(done["contents"].as_u64() > Some(5), "{done}");
@@ -293,7 +293,7 @@ fn gc_runs_automatically_near_the_limit() {
             .as_u64()
             .expect("a size")
     };
-    let is_near = || world.ok(["status"]).stdout.contains("comes near its limit");
+    let is_near = || world.ok(["status"]).stdout.contains("is near its limit");
     let most = size() * 100 / 94;
     world.write(".backstitch.toml", format!("[store]\nmaxBytes = {most}\n"));
     assert!(is_near());
