@@ -10,7 +10,7 @@ use crate::support::{Output, World};
 
 const A: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 
-/// t1 edits a.txt and makes b.txt.
+/// A workspace in which t1 edits a.txt and creates b.txt.
 fn start() -> World {
     let world = World::committed(&[("a.txt", A), ("c.txt", "c\n"), ("src/d.txt", "d\n")]);
     let mut agent = world.agent();
