@@ -72,7 +72,7 @@ fn a_healthy_workspace_has_no_complaints() {
     let output = examine(&world, VERSION);
     assert_eq!(complaints(&output), [], "{output}");
     assert_eq!(output.code, 0);
-    assert!(output.stdout.contains("fires, and is recorded"), "{output}");
+    assert!(output.stdout.contains("fires and is recorded"), "{output}");
     assert!(output.stdout.contains("version 2.1.300"), "{output}");
     assert_eq!(world.json(["log"]), before, "nothing is recorded by it");
     let text = world.ok(["doctor"]).stdout;
@@ -100,7 +100,7 @@ fn broken_hooks_are_named() {
     }
     set(&value.to_string());
     let output = examine(&world, VERSION);
-    complains(&output, "wrong", "it ran, and nothing was recorded");
+    complains(&output, "wrong", "it ran, but nothing was recorded");
 
     // some hooks are missing, or all, or they are disabled
     let mut value: Value = serde_json::from_str(&was).expect("JSON");
@@ -109,13 +109,13 @@ fn broken_hooks_are_named() {
         .expect("hooks")
         .remove("Stop");
     set(&value.to_string());
-    complains(&examine(&world, VERSION), "wrong", "has no hook at Stop");
+    complains(&examine(&world, VERSION), "wrong", "has no hook for Stop");
     let mut value: Value = serde_json::from_str(&was).expect("JSON");
     value["disableAllHooks"] = json!(true);
     set(&value.to_string());
-    complains(&examine(&world, VERSION), "wrong", "switches all hooks off");
+    complains(&examine(&world, VERSION), "wrong", "disables all hooks");
     set("{}");
-    complains(&examine(&world, VERSION), "wrong", "no hooks of ours");
+    complains(&examine(&world, VERSION), "wrong", "no Backstitch hooks");
     set("{ \"hooks\": ");
     complains(&examine(&world, VERSION), "wrong", "settings.json");
 
@@ -125,7 +125,7 @@ fn broken_hooks_are_named() {
     complains(
         &examine(&world, "hello"),
         "warning",
-        "does not say its version",
+        "does not print its version",
     );
 }
 
@@ -147,7 +147,7 @@ fn problems_of_a_store_are_named() {
     world.ok(["checkpoint"]);
     let output = examine(&world, VERSION);
     complains(&output, "warning", "no number of days");
-    complains(&output, "warning", "that it may take are used");
+    complains(&output, "warning", "of its limit of");
     world.remove(".backstitch.toml");
 
     let db = Connection::open(store.join("store.db")).expect("the store");

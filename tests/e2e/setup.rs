@@ -98,7 +98,7 @@ fn setup_is_idempotent_and_removal_leaves_no_trace() {
         assert!(out.stdout.contains("taken out"), "{out}");
         assert_eq!(fs::read_to_string(&settings).expect("there"), FOREIGN);
         let nothing = world.ok(args.iter().chain(&["--uninstall"]));
-        assert!(nothing.stdout.contains("no hooks of ours"), "{nothing}");
+        assert!(nothing.stdout.contains("no hooks to remove"), "{nothing}");
     }
 }
 

@@ -77,7 +77,7 @@ pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResu
 fn print(done: &SetupResult, uninstall: bool, out: &Out) -> CliResult<()> {
     let settings = done.settings.display();
     if done.outcome.is_printed() {
-        let what = if done.outcome == SetupOutcome::PrintedAlone {
+        let what = if done.outcome == SetupOutcome::PrintedEntries {
             format!("{settings} is not valid JSON; these are the entries to add to it by hand")
         } else if done.is_editor() && done.text.lines().count() < 20 {
             let note = done.note.unwrap_or_default();
