@@ -1,5 +1,5 @@
--- Makes doc/backstitch.txt of what the code says of itself, and its tags: `nvim -l doc/generate.lua`; with `--check` it only looks
--- whether the file is as it would be made, and ends with 1 where it is not.
+-- Generates doc/backstitch.txt and its tags from the code: `nvim -l doc/generate.lua`. With `--check` it only compares the
+-- file with the generated text, and exits with 1 if they differ.
 local here = vim.fs.dirname(vim.fs.abspath(assert(debug.getinfo(1, 'S')).source:sub(2)))
 vim.opt.runtimepath:prepend(vim.fs.dirname(here))
 
@@ -14,7 +14,7 @@ local function add(text)
   table.insert(out, text or '')
 end
 
---- Fills paragraphs up to the width.
+--- Wraps a paragraph at the width.
 local function fill(text, indent)
   indent = indent or ''
   local line = indent
@@ -47,7 +47,7 @@ local function tagged(left, tag)
   end
 end
 
---- `code` of Markdown, as help has it.
+--- Removes the backquotes of Markdown.
 local function help(text)
   return (text:gsub('`', ''))
 end
@@ -63,9 +63,9 @@ template('head.part')
 section('COMMANDS', 'backstitch-commands')
 tagged(':Backstitch', ':Backstitch')
 fill(
-  'Opens the timeline. With a word behind it, one of the following. What is a {rev} and what else may be typed is'
-    .. ' completed with <Tab>: a turn (`t4`) is the state before it, a step (`c12`) or another checkpoint the state after'
-    .. ' it, `c12^` the one before; branches, tags, `@` for the newest. A failure is one line, with what to do next.',
+  'Opens the timeline, or runs one of the following. <Tab> completes all arguments. A {rev} is a turn (`t4`, the state'
+    .. ' before it), a step (`c12`) or another checkpoint (the state after it; `c12^` the state before), a branch, a tag, or'
+    .. ' `@` for the newest. An error is one line, with the next step.',
   '    '
 )
 add()
@@ -89,9 +89,9 @@ template('diff.part')
 
 section('OPTIONS', 'backstitch-options')
 fill(
-  'None is needed. They are set in `vim.g.backstitch` before the plugin is loaded, or with'
-    .. ' `require("backstitch").setup{}` at any time; what is not named is as it is here. What is no option, or has a'
-    .. ' value that is none, is said, and what is here holds.'
+  'All are optional. Set them in `vim.g.backstitch` before the plugin is loaded, or with'
+    .. ' `require("backstitch").setup{}` at any time; others keep the defaults listed here. An unknown option or a wrong'
+    .. ' value is reported, and the default holds.'
 )
 add()
 add('>lua')
@@ -111,7 +111,7 @@ for _, option in ipairs(config.OPTIONS) do
 end
 
 section('HIGHLIGHTS', 'backstitch-highlights')
-fill('All are links, and can be set otherwise.')
+fill('All are links and can be overridden.')
 add()
 for _, group in ipairs(highlights.GROUPS) do
   tagged(group.name, 'hl-' .. group.name)
@@ -133,7 +133,7 @@ if vim.list_contains(vim.v.argv, '--check') or vim.list_contains(_G.arg or {}, '
   local file = io.open(path, 'r')
   local known = file and file:read('*a')
   if known ~= text then
-    io.stderr:write('doc/backstitch.txt is not what the code says: nvim -l doc/generate.lua\n')
+    io.stderr:write('doc/backstitch.txt is out of date: nvim -l doc/generate.lua\n')
     os.exit(1)
   end
 else

@@ -1,2 +1,2 @@
--- What `vim.lsp.config` and `vim.lsp.enable` know the server by.
+-- Configuration of the server for `vim.lsp.config` and `vim.lsp.enable`.
 return require('backstitch.server').config()

@@ -1,4 +1,4 @@
--- Begins: the command, the <Plug> mappings, and the language server, once Neovim has started.
+-- Defines the command and the <Plug> mappings, and starts the language server once Neovim has started.
 if vim.g.loaded_backstitch then
   return
 end
@@ -40,14 +40,14 @@ for name, command in pairs({
   vim.keymap.set(mode, ('<Plug>(Backstitch%s)'):format(name), ':Backstitch ' .. command .. '<CR>', { silent = true })
 end
 
--- Nobody waits for the server: the first screen comes before it.
-local function begin()
+-- Scheduled: the first screen does not wait for the server.
+local function start()
   vim.schedule(function()
     require('backstitch').start()
   end)
 end
 if vim.v.vim_did_enter == 1 then
-  begin()
+  start()
 else
-  vim.api.nvim_create_autocmd('VimEnter', { once = true, callback = begin })
+  vim.api.nvim_create_autocmd('VimEnter', { once = true, callback = start })
 end

@@ -1,5 +1,5 @@
-//! A client of the language server over its real pipes. When a message came is noted as it is read, before
-//! anything is made of it.
+//! A client of the language server over its real pipes. Each message gets the time at which it was read, before it is
+//! parsed.
 
 use std::io::{BufRead, BufReader, Read as _, Write as _};
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, bail, ensure};
 use serde_json::{Value, json};
 
-/// Longer than anything takes on a busy machine.
+/// Timeout: longer than anything takes on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(2);
 
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub struct Client {
     next: u64,
 }
 
-/// What came, and when.
+/// A message and the time of its arrival.
 #[derive(Debug)]
 pub struct Heard {
     pub at: Instant,
@@ -29,7 +29,7 @@ pub struct Heard {
 }
 
 impl Client {
-    /// Starts a server for the workspace at `root`, and has it ready.
+    /// Starts a server for the workspace at `root` and initializes it.
     pub fn start(mut command: Command, root: &Path) -> Result<Self> {
         command
             .arg("lsp")
@@ -77,7 +77,7 @@ impl Client {
         self.write(&json!({"jsonrpc": "2.0", "method": method, "params": params}))
     }
 
-    /// From the request on its way to the whole answer here, and that.
+    /// Sends a request and waits for its response. Returns the round-trip time and the response.
     pub fn request(&mut self, method: &str, params: &Value) -> Result<(Duration, Value)> {
         let (message, id) = self.message(method, params);
         let began = Instant::now();
@@ -85,7 +85,7 @@ impl Client {
         self.answer(began, id)
     }
 
-    /// The same for a notification with a request right behind it.
+    /// Sends a notification and a request right behind it.
     pub fn notify_and_request(
         &mut self,
         (notification, told): (&str, &Value),
@@ -100,13 +100,13 @@ impl Client {
         self.answer(began, id)
     }
 
-    /// A request that does nothing: the server hands back what it was sent.
+    /// Sends a request that does nothing: the server returns its parameters.
     pub fn nothing(&mut self) -> Result<Duration> {
         let (method, params) = nothing();
         Ok(self.request(method, &params)?.0)
     }
 
-    /// The next message without an id of ours that is called so.
+    /// Waits for the next message of the server with this method.
     pub fn wait_for(&mut self, method: &str) -> Result<Heard> {
         loop {
             let heard = self.hear(PATIENCE)?.context("a server that says nothing")?;
@@ -116,13 +116,13 @@ impl Client {
         }
     }
 
-    /// Takes in whatever comes until nothing has come for so long.
+    /// Reads messages until none has come for this long.
     pub fn calm(&mut self, quiet: Duration) -> Result<()> {
         while self.hear(quiet)?.is_some() {}
         Ok(())
     }
 
-    /// Resident memory in MB; None where the system does not tell it.
+    /// Resident memory in MB; None where the system does not report it.
     pub fn memory(&self) -> Option<f64> {
         let path = format!("/proc/{}/status", self.child.id());
         let status = std::fs::read_to_string(path).ok()?;
@@ -156,7 +156,7 @@ impl Client {
         }
     }
 
-    /// The next message. What the server asks is answered by nothing.
+    /// Reads the next message. Requests of the server are answered with null.
     fn hear(&mut self, patience: Duration) -> Result<Option<Heard>> {
         let (at, body) = match self.incoming.recv_timeout(patience) {
             Ok(heard) => heard,
@@ -180,7 +180,7 @@ impl Client {
     }
 }
 
-/// One that is left without a word is stopped.
+/// Kills the server of a client that was not shut down.
 impl Drop for Client {
     fn drop(&mut self) {
         self.child.kill().ok();
@@ -188,7 +188,7 @@ impl Drop for Client {
     }
 }
 
-/// What the server does nothing about.
+/// A request to which the server does nothing.
 pub fn nothing() -> (&'static str, Value) {
     let at = json!({"line": 0, "character": 0});
     let lens = json!({"range": {"start": at, "end": at}, "command": {"title": "", "command": ""}});

@@ -1,6 +1,5 @@
-//! A working day in minutes: an agent at work in a large tree with an editor open, and the user who takes some of it
-//! back. What counts is what it leaves: how large the store is, how much memory each process took, how long each kind
-//! of step was waited for.
+//! A working day in minutes: an agent at work in a large tree with an editor open, and a user who undoes some of its
+//! work. Measured are the size of the store, the memory of each process, and the waiting time for each kind of step.
 
 use std::fs;
 use std::io::Write as _;
@@ -17,13 +16,13 @@ use crate::rivals::{Rival, Way};
 use crate::rng::Rng;
 
 const STEPS: usize = 300;
-/// Of the steps.
+/// Number of steps that are shell commands.
 const SHELLS: usize = 40;
 const OF_A_TURN: usize = 10;
 const REWINDS: usize = 20;
 const EDITED: &str = "edited.rs";
 
-/// What the day came to, as text.
+/// Runs the day and returns its figures as text.
 pub fn measure(
     programs: &Programs,
     name: &str,
@@ -33,7 +32,7 @@ pub fn measure(
     fill(&place.root)?;
     place.write_edited(EDITED, 40_000)?;
     if place.root.join(".git").exists() {
-        // a copy's index knows the files of the original; after this it is as a clone's
+        // the index of a copy knows the files of the original; after this it is like that of a clone
         Rival::new(Way::Stash, &place.root, place.beside("none")).refresh()?;
     }
     let mut paths = floor::tracked(&place.root)?;

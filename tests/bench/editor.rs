@@ -1,5 +1,5 @@
-//! What an editor waits for: requests of the running language server, over its pipes, from the first byte of
-//! the question to the last of the answer.
+//! Response times of the running language server: over its pipes, from the first byte of the request to the last byte
+//! of the response.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -20,14 +20,14 @@ const LINES: usize = 10_000;
 const FLOOR: &str = "a request that does nothing";
 /// Checkpoints of a file for each prompt.
 const OF_A_TURN: usize = 10;
-/// For rounds that take less than a millisecond.
+/// Number of rounds for operations that take less than a millisecond.
 const MANY: usize = 201;
-/// How long a server that has something to say may say nothing.
+/// How long a server may be silent before it counts as idle.
 const QUIET: Duration = Duration::from_millis(300);
-/// Of the idle server, in MB.
+/// Limit for the memory of the idle server, in MB.
 const MEMORY: f64 = 60.0;
 
-/// A long document that was often changed.
+/// Measures a long document with many recorded changes.
 pub fn of_document(
     report: &mut Report,
     programs: &Programs,
@@ -61,7 +61,7 @@ fn lenses(
     let document = uri(&place.root.join(FILE));
     let asked = json!({"textDocument": {"uri": document}});
     let mut floor = Client::start(place.server(), &place.root)?;
-    // a server of its own each time; what the user waits for begins with opening the document
+    // a new server each time; the user's waiting time begins with opening the document
     let cold = |forget: &str| -> Result<Duration> {
         place.database()?.execute_batch(forget)?;
         let mut client = Client::start(place.server(), &place.root)?;
@@ -103,7 +103,7 @@ fn lenses(
     floor.leave()
 }
 
-/// A key pressed, and beside it the same in a document that has no history.
+/// Measures a key press, next to the same key press in a document without history.
 fn keys(report: &mut Report, place: &Place<'_>, name: &str, text: &str) -> Result<()> {
     let new = place.another()?;
     fs::write(new.root.join(FILE), text)?;
@@ -128,7 +128,7 @@ fn keys(report: &mut Report, place: &Place<'_>, name: &str, text: &str) -> Resul
     floor.leave()
 }
 
-/// Somebody who types in a document whose lenses are shown.
+/// Types in a document whose lenses are shown.
 struct Typist {
     client: Client,
     document: String,
@@ -164,7 +164,7 @@ impl Typist {
     }
 }
 
-/// What another process records, until the client is asked to fetch its lenses anew.
+/// Measures the time from a record by another process until the client is asked to refresh its lenses.
 fn news(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -> Result<()> {
     let mut client = Client::start(place.server(), &place.root)?;
     client.calm(QUIET)?;
@@ -186,7 +186,7 @@ fn news(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -> Resu
     client.leave()
 }
 
-/// A page of the timeline as a panel asks for it.
+/// Measures a page of the timeline, as a panel requests it.
 pub fn of_timeline(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -> Result<()> {
     let mut client = Client::start(place.server(), &place.root)?;
     let mut floor = Client::start(place.server(), &place.root)?;
@@ -207,10 +207,10 @@ pub fn of_timeline(report: &mut Report, place: &Place<'_>, name: &str, runs: usi
     floor.leave()
 }
 
-/// How many files a shell command changes.
+/// Numbers of files that a shell command changes.
 const TOUCHED: [usize; 2] = [1, 10];
 
-/// The end of a shell command while a language server watches the files, beside a hook that looks at none.
+/// Measures the end of a shell command while a language server watches the files, next to a hook that scans nothing.
 fn watched(report: &mut Report, place: &Place<'_>, name: &str, file: &str) -> Result<()> {
     let mut client = Client::start(place.server(), &place.root)?;
     loop {
@@ -243,7 +243,7 @@ fn watched(report: &mut Report, place: &Place<'_>, name: &str, file: &str) -> Re
     client.leave()
 }
 
-/// What the server takes when nobody does anything, with one document of the tree open.
+/// Measures the server when idle, with one document of the tree open.
 pub fn of_tree(report: &mut Report, place: &Place<'_>, name: &str, file: &str) -> Result<()> {
     watched(report, place, name, file)?;
     let mut client = Client::start(place.server(), &place.root)?;

@@ -1,4 +1,4 @@
-//! The diff of two texts by itself, beside a library that does nothing else, and beside git's whole process.
+//! The diff of two texts alone, next to a library that does nothing else, and next to a git process.
 
 use std::fs;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! The least that a scan can do, in this process: what Backstitch's own is held against.
+//! Lower bounds: the least work that a scan can do, in this process. Backstitch's own scan is compared with it.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -12,10 +12,10 @@ use std::thread;
 use anyhow::{Context as _, Result};
 
 const THREADS: usize = 2;
-/// Paths that a thread takes at a time.
+/// Number of paths that a thread takes at a time.
 const BATCH: usize = 64;
 
-/// Every file below a directory, but what is git's.
+/// Lists every file below a directory, except those of git.
 pub fn walk(root: &Path) -> Result<Vec<PathBuf>> {
     let (mut dirs, mut files) = (vec![root.to_owned()], Vec::new());
     while let Some(dir) = dirs.pop() {
@@ -31,7 +31,7 @@ pub fn walk(root: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Comes by every directory that files of it may be in.
+/// Visits every directory that can contain tracked files.
 fn walk_past(root: &Path) -> Result<()> {
     let mut dirs = vec![root.to_owned()];
     while let Some(dir) = dirs.pop() {
@@ -48,7 +48,7 @@ fn walk_past(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Every file that no rule hides: what a look at the tree is about.
+/// Lists every file that no ignore rule hides: those that a scan covers.
 pub fn tracked(root: &Path) -> Result<Vec<PathBuf>> {
     if !root.join(".git").exists() {
         return walk(root);
@@ -74,7 +74,7 @@ pub fn tracked(root: &Path) -> Result<Vec<PathBuf>> {
         .collect())
 }
 
-/// Does this to all paths, on two threads; each batch's results go to `done`.
+/// Runs a function on all paths, on two threads; each batch's results go to `done`.
 fn each<T>(
     paths: &[PathBuf],
     work: impl Fn(&Path) -> Result<T> + Sync,
@@ -102,13 +102,13 @@ fn each<T>(
     })
 }
 
-/// Looks at the metadata of all paths.
+/// Stats all paths.
 pub fn stat(paths: &[PathBuf]) -> Result<()> {
     let look = |path: &Path| Ok(path.symlink_metadata()?.len());
     each(paths, look, |_| Ok(()))
 }
 
-/// Walks, reads, hashes and compresses all of these into one file, which is durable at the end.
+/// Reads, hashes and compresses all of these files into one file, and syncs it.
 pub fn pack(root: &Path, paths: &[PathBuf], into: &Path) -> Result<()> {
     walk_past(root)?;
     let file = Mutex::new(BufWriter::with_capacity(1 << 20, File::create(into)?));

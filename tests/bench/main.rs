@@ -1,4 +1,4 @@
-//! Measures Backstitch against the least that its work can take, both in turn in the same run.
+//! Measures Backstitch against the least time that its work can take, both alternating in the same run.
 //!
 //!     cargo run --profile dist -p backstitch-tests --bin bench -- [--tree DIR]... [--size NAME]... [--runs N] [--json]
 //!
@@ -8,18 +8,18 @@
 //! - `--size small|medium|big` makes a tree of 235, 4,300 or 80,000 source files (0.6 GB, minutes), `--size none` none;
 //!   without it and without `--tree`, small and medium ones.
 //! - `--tree DIR` measures on a copy of a tree of your own. A first scan outside git is measured where it has no `.git`.
-//! - `--runs N` is the number of runs that a median is of, 7 or more; quick operations have more.
-//! - `--checkpoints N` is the length of the history that `log` is asked for (5000); 0 leaves the history out.
-//! - `--timeline N` is the length of the history, of 200 branches, whose pages are looked at (100000); 0 leaves it out.
-//! - `--versions N` is how often the file was changed that `blame` is asked about (500); 0 leaves it out.
+//! - `--runs N` is the number of runs per median, 7 or more; quick operations have more.
+//! - `--checkpoints N` is the length of the history for `log` (5000); 0 leaves the history out.
+//! - `--timeline N` is the length of the history of 200 branches whose pages are requested (100000); 0 leaves it out.
+//! - `--versions N` is the number of versions of the file for `blame` (500); 0 leaves it out.
 //! - `--edits N` is how often the long document was changed whose lenses an editor asks for, and in which somebody
 //!   types (1000); 0 leaves it out.
 //! - `--day` simulates a working day on each tree: 300 steps, 40 of them shell commands, 20 rewinds, an editor open.
 //! - `--json` prints the rows as one JSON document.
 //!
-//! Times are medians of whole processes, as an agent or a shell sees them, or of whole requests, as an editor sees
-//! them, in milliseconds. The limit is measured between
-//! the runs, so that load on the machine falls on both; the ratio is what counts, and no figure passes or fails.
+//! Times are in milliseconds. They are medians of whole processes, as an agent or a shell sees them, or of whole
+//! requests, as an editor sees them. Each limit is measured between the runs, so that load on the machine affects
+//! both. The ratio is what counts, and no figure passes or fails.
 
 mod blame;
 mod client;
@@ -50,7 +50,7 @@ use serde_json::{Value, json};
 use place::Programs;
 use rows::Report;
 
-/// Source files of the trees that are made here.
+/// Source files of the generated trees.
 const SIZES: [(&str, usize); 4] = [
     ("small", 235),
     ("medium", 4_300),
@@ -124,7 +124,7 @@ fn main() -> Result<()> {
         quiet: options.json,
     };
     for tree in &options.trees {
-        // as it is called, not where it is
+        // the name of the tree, not its path
         let name = tree.file_name().unwrap_or(tree.as_os_str());
         let name = name.to_string_lossy().into_owned();
         let fill = |root: &Path| tree::copy(tree, root);
@@ -173,14 +173,14 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// How busy the machine is, as it says itself.
+/// Load of the machine, as it reports it.
 fn load() -> String {
     let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let words: Vec<&str> = text.split_whitespace().take(3).collect();
     words.join(" ")
 }
 
-/// Builds what is run.
+/// Builds the programs that are measured.
 fn programs() -> Result<Programs> {
     let given = std::env::var_os("BACKSTITCH_BIN").map(PathBuf::from);
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

@@ -1,10 +1,10 @@
-//! Times of two things, taken in turn so that whatever else the machine does falls on both.
+//! Times of two operations, measured alternately so that other load on the machine affects both.
 
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 
-/// Rounds before those that count: caches are warm then.
+/// Rounds before those that count, which warm the caches.
 const WARM_UP: usize = 2;
 
 /// Times, ascending.
@@ -17,7 +17,7 @@ impl Times {
         Self(times)
     }
 
-    /// The time that this share of the runs stayed below, in milliseconds.
+    /// Percentile of the times, in milliseconds.
     fn at(&self, percent: usize) -> f64 {
         let place = (self.0.len() * percent / 100).min(self.0.len() - 1);
         self.0[place].as_secs_f64() * 1000.0
@@ -32,7 +32,7 @@ impl Times {
     }
 }
 
-/// Runs both in turn, so many times each. What a run gives is its time: it knows what does not count.
+/// Runs both alternately, this many times each. A run returns its own time, since only it knows which part counts.
 pub fn in_turn(
     runs: usize,
     mut ours: impl FnMut() -> Result<Duration>,
@@ -47,7 +47,7 @@ pub fn in_turn(
     Ok((sorted(a), sorted(b)))
 }
 
-/// The same, three times and without warming up: for what takes long.
+/// Runs both three times, without warm-up rounds: for slow operations.
 pub fn one_after_the_other(
     mut ours: impl FnMut() -> Result<Duration>,
     mut limit: impl FnMut() -> Result<Duration>,
@@ -60,7 +60,7 @@ pub fn one_after_the_other(
     Ok((Times::of(a), Times::of(b)))
 }
 
-/// The time that this takes.
+/// Returns the time that this work takes.
 pub fn timed<T>(work: impl FnOnce() -> Result<T>) -> Result<Duration> {
     let began = Instant::now();
     work()?;

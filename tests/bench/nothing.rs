@@ -1,7 +1,7 @@
-//! What no process can do without, for the benchmark to hold the others against: it starts and ends.
+//! The minimum of any process, for the benchmark to compare with: it starts and ends.
 //!
-//! `bench-nothing append FILE` makes one write durable first; `bench-nothing replace FILE...` replaces files, each whole
-//! or not at all, all of them durable at the end.
+//! `bench-nothing append FILE` makes one write durable first. `bench-nothing replace FILE...` replaces files, each
+//! atomically, all of them durable at the end.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;

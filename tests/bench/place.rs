@@ -1,4 +1,4 @@
-//! A workspace with a home of its own, and an agent at work in it: whatever is measured happens here.
+//! A workspace with a home of its own and an agent at work in it. All measurements run here.
 
 use std::cell::Cell;
 use std::ffi::OsStr;
@@ -16,10 +16,10 @@ use tempfile::TempDir;
 use crate::rng::Rng;
 use crate::tree;
 
-/// What the line that edits are about begins with; a number follows.
+/// Start of the line that edits change; a number follows.
 const LINE: &str = "// edit ";
 
-/// The programs that are run.
+/// Paths of the programs that are run.
 #[derive(Debug)]
 pub struct Programs {
     pub backstitch: PathBuf,
@@ -33,11 +33,11 @@ pub struct Place<'p> {
     pub root: PathBuf,
     calls: Cell<u32>,
     prompts: Cell<u32>,
-    /// The most memory that a process took, in KiB, where that is asked for.
+    /// Peak memory of any process, in KiB, once it is recorded.
     peak: Cell<Option<u64>>,
 }
 
-/// A tool call, as its two events tell it.
+/// A tool call with its two hook events.
 #[derive(Debug)]
 pub struct Call {
     before: Value,
@@ -45,7 +45,7 @@ pub struct Call {
 }
 
 impl<'p> Place<'p> {
-    /// An empty workspace.
+    /// Creates an empty workspace.
     pub fn new(programs: &'p Programs) -> Result<Self> {
         let dir = tempfile::Builder::new()
             .prefix("backstitch-bench-")
@@ -64,12 +64,12 @@ impl<'p> Place<'p> {
         })
     }
 
-    /// A path outside of the workspace, on the same file system.
+    /// Returns a path outside the workspace, on the same file system.
     pub fn beside(&self, name: &str) -> PathBuf {
         self.dir.path().join("beside").join(name)
     }
 
-    /// Forgets all that was recorded.
+    /// Deletes all recorded history.
     pub fn forget(&self) -> Result<()> {
         let state = self.dir.path().join("state");
         fs::remove_dir_all(&state)?;
@@ -91,19 +91,19 @@ impl<'p> Place<'p> {
         command
     }
 
-    /// Runs Backstitch to its end; the time from the start to there.
+    /// Runs Backstitch to its end. Returns the time from its start.
     pub fn run(&self, args: &[&str]) -> Result<Duration> {
         let mut command = self.command(&self.programs.backstitch);
         self.finish(command.args(args), b"")
             .with_context(|| format!("backstitch {args:?}"))
     }
 
-    /// From now on, notes how much memory each process takes.
+    /// Starts recording the peak memory of each process.
     pub fn watch_memory(&self) {
         self.peak.set(Some(0));
     }
 
-    /// The most that any took, in MB.
+    /// Peak memory of any process, in MB.
     pub fn peak(&self) -> u64 {
         self.peak.get().unwrap_or(0) / 1024
     }
@@ -114,22 +114,22 @@ impl<'p> Place<'p> {
         Ok(took)
     }
 
-    /// Backstitch, to be started by who talks to it.
+    /// A Backstitch command for a caller that talks to it over pipes.
     pub fn server(&self) -> Command {
         self.command(&self.programs.backstitch)
     }
 
-    /// An empty workspace beside this one.
+    /// Creates an empty workspace next to this one.
     pub fn another(&self) -> Result<Self> {
         Self::new(self.programs)
     }
 
-    /// The same for the program that does nothing but what it is told here.
+    /// Runs `bench-nothing` with these arguments. Returns its time.
     pub fn nothing<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Result<Duration> {
         finish(self.command(&self.programs.nothing).args(args), b"")
     }
 
-    /// Tells the hook of an event.
+    /// Sends an event to the hook.
     fn hook(&self, payload: &Value) -> Result<Duration> {
         self.finish(&mut self.hook_process(), payload.to_string().as_bytes())
     }
@@ -159,13 +159,13 @@ impl<'p> Place<'p> {
         payload
     }
 
-    /// The user sends a prompt; the name of the turn.
+    /// Sends a prompt of the user. Returns the name of the turn.
     pub fn prompt(&self) -> Result<String> {
         self.hook(&self.next_prompt())?;
         Ok(format!("t{}", self.prompts.get()))
     }
 
-    /// The same, ready to be done at the side.
+    /// The same as a closure that another thread can run.
     pub fn prompting(&self) -> impl FnOnce() -> Result<Duration> + Send + use<> {
         let (mut process, payload) = (self.hook_process(), self.next_prompt().to_string());
         move || finish(&mut process, payload.as_bytes())
@@ -188,7 +188,7 @@ impl<'p> Place<'p> {
         Call { before, after }
     }
 
-    /// Writes a file of about so many bytes with a line in its midst that edits are about.
+    /// Writes a file of about this many bytes, with the line that edits change in the middle.
     pub fn write_edited(&self, path: &str, bytes: usize) -> Result<()> {
         let text = tree::text(&mut Rng::new(40), bytes);
         let middle = text.len() / 2;
@@ -197,7 +197,7 @@ impl<'p> Place<'p> {
         Ok(fs::write(self.root.join(path), text)?)
     }
 
-    /// The next edit of that line, ready to be told and done.
+    /// Returns the next edit of that line as a call, ready to be sent and applied.
     pub fn edit(&self, path: &str) -> Result<Call> {
         let full = self.root.join(path);
         let text = fs::read_to_string(&full)?;
@@ -215,7 +215,7 @@ impl<'p> Place<'p> {
         Ok(self.call("Edit", &input, &response))
     }
 
-    /// A tool that writes a whole file.
+    /// A call of a tool that writes a whole file.
     pub fn write_call(&self, path: &str, content: &str) -> Call {
         let path = self.root.join(path);
         let input = json!({"file_path": path, "content": content});
@@ -225,13 +225,13 @@ impl<'p> Place<'p> {
         self.call("Write", &input, &response)
     }
 
-    /// A tool that reads a file.
+    /// A call of a tool that reads a file.
     pub fn read_call(&self, path: &str) -> Call {
         let input = json!({"file_path": self.root.join(path)});
         self.call("Read", &input, &json!({"type": "text"}))
     }
 
-    /// A shell command.
+    /// A call of a shell command.
     pub fn shell(&self) -> Call {
         let input = json!({"command": "./change-much", "description": "change much"});
         let response = json!({"stdout": "", "stderr": "", "interrupted": false, "isImage": false});
@@ -246,7 +246,7 @@ impl<'p> Place<'p> {
         self.hook(&call.after)
     }
 
-    /// Does what an edit is to do.
+    /// Applies an edit to the file.
     pub fn apply(call: &Call) -> Result<()> {
         let text = |value: &Value| value.as_str().context("a text").map(str::to_owned);
         let input = &call.before["tool_input"];
@@ -256,7 +256,7 @@ impl<'p> Place<'p> {
         Ok(fs::write(path, content.replacen(&old, &new, 1))?)
     }
 
-    /// A whole edit of that line.
+    /// Runs a whole edit of that line.
     pub fn whole_edit(&self, path: &str) -> Result<()> {
         let call = self.edit(path)?;
         self.before(&call)?;
@@ -265,7 +265,7 @@ impl<'p> Place<'p> {
         Ok(())
     }
 
-    /// The store's database.
+    /// Path of the store's database.
     pub fn store(&self) -> Result<PathBuf> {
         let all = self.dir.path().join("state/backstitch/workspaces");
         let store = fs::read_dir(all)?.next().context("a store")??.path();
@@ -276,7 +276,7 @@ impl<'p> Place<'p> {
         Ok(Connection::open(self.store()?)?)
     }
 
-    /// Bytes of the store, with nothing left in the write-ahead log.
+    /// Size of the store in bytes, after a checkpoint of the write-ahead log.
     pub fn store_bytes(&self) -> Result<u64> {
         let path = self.store()?;
         let store = path.parent().context("a directory")?;
@@ -291,7 +291,8 @@ impl<'p> Place<'p> {
     }
 }
 
-/// Runs to the end with this on standard input: the time it took. It must work, and keep quiet on stderr.
+/// Runs a command to its end with this on standard input. Returns its time. The command must succeed and print nothing
+/// on stderr.
 fn finish(command: &mut Command, input: &[u8]) -> Result<Duration> {
     Ok(run_to_end(command, input, false)?.0)
 }
@@ -306,7 +307,7 @@ fn run_to_end(command: &mut Command, input: &[u8], watch: bool) -> Result<(Durat
     let mut pipe = child.stdin.take().context("a pipe")?;
     let status = format!("/proc/{}/status", child.id());
     let memory = watch.then(|| std::thread::spawn(move || peak_of(&status)));
-    // who does not read its input closes it
+    // a process that does not read its input closes it
     drop(pipe.write_all(input));
     drop(pipe);
     let output = child.wait_with_output()?;
@@ -321,7 +322,7 @@ fn run_to_end(command: &mut Command, input: &[u8], watch: bool) -> Result<(Durat
     Ok((took, memory))
 }
 
-/// The most memory that a process took until its end, in KiB; what it took in its last moments may be missed.
+/// Peak memory of a process until its end, in KiB. Growth in its last moments may be missed.
 fn peak_of(status: &str) -> u64 {
     let mut peak = 0;
     while let Ok(text) = fs::read_to_string(status) {

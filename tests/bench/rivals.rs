@@ -1,4 +1,4 @@
-//! What other ways of keeping checkpoints cost on the same tree: those that public tools build on git. Each is the
+//! Costs of other ways to keep checkpoints, on the same tree: those that public tools build on git. Each is the
 //! sequence of git commands that such a tool runs, without the tool's own layers above it.
 
 use std::fs;
@@ -15,9 +15,9 @@ use crate::measure::timed;
 pub enum Way {
     /// `git stash create` in the user's own repository.
     Stash,
-    /// A repository beside, to which everything is added and committed.
+    /// A separate repository, to which everything is added and committed.
     Shadow,
-    /// The same with the objects and the index of the user's repository to begin with.
+    /// The same, starting with the objects and the index of the user's repository.
     Seeded,
 }
 
@@ -39,7 +39,7 @@ pub struct Rival {
 }
 
 impl Rival {
-    /// `store` is its own, on the same file system.
+    /// `store` is the directory of the separate repository, on the same file system.
     pub fn new(way: Way, root: &Path, store: PathBuf) -> Self {
         Self {
             way,
@@ -48,7 +48,7 @@ impl Rival {
         }
     }
 
-    /// Forgets all that it kept.
+    /// Deletes all checkpoints.
     pub fn forget(&self) -> Result<()> {
         if self.store.exists() {
             fs::remove_dir_all(&self.store)?;
@@ -56,7 +56,7 @@ impl Rival {
         Ok(())
     }
 
-    /// The first checkpoint.
+    /// Creates the first checkpoint.
     pub fn begin(&self) -> Result<Duration> {
         timed(|| {
             if self.way != Way::Stash {
@@ -74,7 +74,7 @@ impl Rival {
         })
     }
 
-    /// Another one.
+    /// Creates another checkpoint.
     pub fn snap(&self) -> Result<Duration> {
         timed(|| self.checkpoint())
     }
@@ -105,13 +105,13 @@ impl Rival {
         }
     }
 
-    /// Files as they were at a checkpoint.
+    /// Restores files from a checkpoint.
     pub fn restore(&self, checkpoint: &str, files: &[&str]) -> Result<Duration> {
         let args = [&["checkout", "-q", checkpoint, "--"], files].concat();
         timed(|| self.git(&args))
     }
 
-    /// What differs between a checkpoint and the disk.
+    /// Shows the difference between a checkpoint and the disk.
     pub fn diff(&self, checkpoint: &str, file: &str) -> Result<Duration> {
         timed(|| {
             if self.way != Way::Stash {
@@ -122,7 +122,7 @@ impl Rival {
         })
     }
 
-    /// Has git look at every file, and write down what it saw.
+    /// Makes git stat every file and refresh its index.
     pub fn refresh(&self) -> Result<()> {
         self.git(&["add", "-A"])?;
         self.git(&["commit", "-q", "--allow-empty", "-m", "as it is"])?;

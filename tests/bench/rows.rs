@@ -1,4 +1,4 @@
-//! What is measured: each function here is one operation, or one that needs the same preparation.
+//! The measured operations: each function is one operation, or several that need the same preparation.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -16,18 +16,18 @@ use crate::rivals::{Rival, Way};
 use crate::table::{Goal, Row};
 use crate::tree::{self, Loose};
 
-/// Enough of them for a 99th percentile.
+/// Enough runs for a 99th percentile.
 const HOOKS: usize = 200;
-/// Edits of the store whose growth is measured.
+/// Number of edits for the growth of the store.
 const EDITS: u32 = 500;
-/// Files of the larger rewind.
+/// Number of files of the larger rewind.
 const MANY: usize = 100;
 const BIG_FILE: usize = 40_000;
-/// The file of 40 KB that is edited by an agent.
+/// The file of 40 KB that the agent edits.
 const EDITED: &str = "edited.rs";
 pub const NO_PROCESS: &str = "empty process";
 
-/// Where rows are collected.
+/// Collects the rows.
 #[derive(Debug)]
 pub struct Report {
     pub rows: Vec<Row>,
@@ -64,7 +64,7 @@ impl Report {
         });
     }
 
-    /// What is taken, in MB, beside what may be.
+    /// Adds a row for memory, in MB, next to its limit.
     pub fn memory(&mut self, tree: &str, operation: &'static str, taken: f64, most: f64) {
         self.add(Row {
             tree: tree.to_owned(),
@@ -78,7 +78,7 @@ impl Report {
     }
 }
 
-/// All that depends on the tree.
+/// Measures all operations that depend on the tree.
 pub fn of_tree(
     report: &mut Report,
     programs: &Programs,
@@ -97,7 +97,7 @@ pub fn of_tree(
     inside_git(report, &place, name, runs)?;
     place.forget()?;
     place.prompt()?;
-    // what was written just before it was looked at is looked at once more
+    // files written just before a scan are read again by the next one
     place.run(&["scan"])?;
     let mut paths = floor::tracked(&place.root)?;
     // links are not edited
@@ -111,7 +111,7 @@ pub fn of_tree(
     editor::of_tree(report, &place, name, EDITED)
 }
 
-/// First looks where no git is: its folder is moved aside.
+/// Measures first scans without git: its directory is moved away.
 fn outside_git(
     report: &mut Report,
     place: &Place<'_>,
@@ -166,7 +166,7 @@ fn outside_git(
     Ok(())
 }
 
-/// First looks in a repository in which nothing was changed.
+/// Measures first scans in a repository without changes.
 fn inside_git(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -> Result<()> {
     let seeded = Rival::new(Way::Seeded, &place.root, place.beside("seeded.git"));
     let stash = Rival::new(Way::Stash, &place.root, place.beside("none"));
@@ -209,7 +209,7 @@ fn inside_git(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -
     seeded.forget()
 }
 
-/// The everyday work, beside others at the same.
+/// Measures everyday operations, next to the same in other systems.
 fn beside_rivals(
     report: &mut Report,
     place: &Place<'_>,
@@ -317,7 +317,7 @@ fn scans(
     Ok(())
 }
 
-/// An edit that nobody tells of.
+/// Changes a file without any hook event.
 fn change(path: &Path, n: usize) -> Result<()> {
     let mut file = fs::File::options().append(true).open(path)?;
     Ok(writeln!(file, "// changed {n}")?)
@@ -360,7 +360,7 @@ fn hooks(report: &mut Report, place: &Place<'_>, name: &str) -> Result<()> {
     Ok(())
 }
 
-/// A turn in which a command changes these files, and its rewind, which is measured.
+/// Runs a turn in which a command changes these files, and measures its rewind.
 fn rewind_of(place: &Place<'_>, files: &[&PathBuf], n: &mut usize) -> Result<Duration> {
     let turn = place.prompt()?;
     let call = place.shell();
@@ -379,7 +379,7 @@ fn rewinds(
     runs: usize,
 ) -> Result<()> {
     let many: Vec<&PathBuf> = (0..MANY).map(|n| &paths[n * 41 % paths.len()]).collect();
-    // as the files of the workspace, in as many directories
+    // copies of the files of the workspace, in as many directories
     let beside: Vec<PathBuf> = (0..MANY)
         .map(|n| place.beside(&format!("dir{}/replaced{n}", n / 2)))
         .collect();
@@ -410,7 +410,7 @@ fn rewinds(
     Ok(())
 }
 
-/// The rewind of a turn that edited one file.
+/// Measures the rewind of a turn that edited one file.
 fn rewind_of_one(place: &Place<'_>) -> Result<Duration> {
     let turn = place.prompt()?;
     place.whole_edit(EDITED)?;
@@ -435,7 +435,7 @@ fn diffs(report: &mut Report, place: &Place<'_>, name: &str, runs: usize) -> Res
     Ok(())
 }
 
-/// What depends on the length of the history alone.
+/// Measures operations that depend only on the length of the history.
 pub fn of_history(
     report: &mut Report,
     programs: &Programs,

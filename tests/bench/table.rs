@@ -1,8 +1,8 @@
-//! What was measured, as a table or as JSON.
+//! The results as a table or as JSON.
 
 use serde_json::{Value, json};
 
-/// One operation beside its limit.
+/// One operation next to its limit.
 #[derive(Debug)]
 pub struct Row {
     pub tree: String,
@@ -11,17 +11,17 @@ pub struct Row {
     pub ours: f64,
     pub limit: f64,
     pub goal: Goal,
-    /// Of the two figures.
+    /// Unit of both figures.
     pub unit: &'static str,
 }
 
 #[derive(Debug, Clone, Copy)]
 pub enum Goal {
-    /// At most so many times the limit.
+    /// At most this multiple of the limit.
     Ratio(f64),
-    /// At most this.
+    /// At most this value.
     AtMost(f64),
-    /// At most so much more than the limit.
+    /// At most this much above the limit.
     Above(f64),
 }
 
@@ -71,7 +71,7 @@ impl Row {
     }
 }
 
-/// The rows as a Markdown table.
+/// Formats the rows as a Markdown table.
 pub fn text(rows: &[Row]) -> String {
     let head = [
         "tree",

@@ -1,4 +1,5 @@
-//! A long history in a moment: the rows that the engine would have written, written at once, and the timeline of it.
+//! A long history, generated quickly: its rows are written directly, as the engine would have written them. Measures
+//! its timeline.
 
 use std::collections::HashMap;
 use std::io::Write as _;
@@ -16,18 +17,18 @@ use crate::rows::{NO_PROCESS, Report};
 use crate::table::Goal;
 
 const FILES: usize = 200;
-/// Of these, so many get half of all changes.
+/// This many of the files get half of all changes.
 const HOT: usize = 5;
-/// Lines of a file, of about 40 bytes.
+/// Lines of a file, of about 40 bytes each.
 const LINES: usize = 200;
-/// One in so many checkpoints is a prompt, one by hand, one a rewind.
+/// One in this many checkpoints is a prompt, one is manual, one is a rewind.
 const TURN: u64 = 9;
 const MANUAL: u64 = 50;
 const REWIND: u64 = 400;
-/// Versions of a file that are stored against each other, as the engine does it.
+/// Number of versions of a file in a delta chain, as in the engine.
 const CHAIN: u64 = 256;
 
-/// A page of the timeline, by everything that may be asked for.
+/// Measures a page of the timeline, with each filter.
 pub fn measure(
     report: &mut Report,
     programs: &Programs,
@@ -99,14 +100,14 @@ pub fn measure(
     Ok(())
 }
 
-/// A file on a branch: what it holds, and the edits in force in it.
+/// A file on a branch: its text, and the edits in force in it.
 #[derive(Clone)]
 struct File {
     id: i64,
     path: String,
     text: Rc<String>,
     set: [u8; 16],
-    /// What can be taken out: the newest edit, and what was before it.
+    /// The edit that can be taken out: the newest one, and the text before it.
     before: Option<(i64, Rc<String>, [u8; 16])>,
 }
 
@@ -121,9 +122,9 @@ struct Maker {
     conn: Connection,
     rng: Rng,
     time: i64,
-    /// How many versions each file has.
+    /// Number of versions of each file.
     versions: HashMap<i64, u64>,
-    /// Those of a file that others may be stored against, by their places.
+    /// Versions of a file that serve as delta bases, by position.
     chains: HashMap<(i64, u64), (i64, Rc<String>)>,
 }
 
@@ -226,7 +227,7 @@ impl Maker {
         Ok(file)
     }
 
-    /// Stores a version of a file against an earlier one, as the engine does.
+    /// Stores a version of a file as a delta, as the engine does.
     fn blob(&mut self, file: i64, text: &Rc<String>) -> Result<()> {
         let version = self.versions.entry(file).or_default();
         let pos = *version % CHAIN;
@@ -453,7 +454,7 @@ impl Maker {
     }
 }
 
-/// A regular file of mode 0644, as the database writes it.
+/// An image of a regular file of mode 0644, in the database format.
 fn image(text: &str) -> Vec<u8> {
     let mut image = vec![1];
     image.extend(0o644_u16.to_le_bytes());

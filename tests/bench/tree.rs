@@ -1,4 +1,4 @@
-//! Trees of files that look and compress like source, the same ones at every run.
+//! Generated trees of files that look and compress like source code. They are the same in every run.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use crate::place::Place;
 use crate::rng::Rng;
 
-/// Files in one directory, and directories in one above.
+/// Files per directory, and subdirectories per directory.
 const FAN: usize = 16;
 
 const WORDS: [&str; 64] = [
@@ -22,7 +22,7 @@ const WORDS: [&str; 64] = [
     "some",
 ];
 
-/// A text of about so many bytes.
+/// Generates a text of about this many bytes.
 pub fn text(rng: &mut Rng, bytes: usize) -> String {
     let mut text = String::with_capacity(bytes + 80);
     let mut depth: usize = 0;
@@ -46,7 +46,7 @@ pub fn text(rng: &mut Rng, bytes: usize) -> String {
     text
 }
 
-/// The path of the n-th file.
+/// Path of the n-th file.
 fn path(n: usize) -> PathBuf {
     let dir = n / FAN;
     let (top, middle) = (dir / FAN / FAN, dir / FAN % FAN);
@@ -56,7 +56,7 @@ fn path(n: usize) -> PathBuf {
     ))
 }
 
-/// Writes so many files of 3 to 12 KB below a directory.
+/// Writes this many files of 3 to 12 KB below a directory.
 pub fn write(root: &Path, files: usize) -> Result<()> {
     let mut rng = Rng::new(files as u64);
     for n in 0..files {
@@ -70,7 +70,7 @@ pub fn write(root: &Path, files: usize) -> Result<()> {
     Ok(())
 }
 
-/// Copies a tree as it is.
+/// Copies a tree with its metadata.
 pub fn copy(from: &Path, to: &Path) -> Result<()> {
     let status = Command::new("cp")
         .arg("-a")
@@ -83,7 +83,7 @@ pub fn copy(from: &Path, to: &Path) -> Result<()> {
 
 /// Makes it a git repository with everything in one commit.
 pub fn commit(root: &Path) -> Result<()> {
-    // streams all contents into one pack instead of a file each
+    // fast-import streams all contents into one pack instead of one file each
     let quick = [
         "-c",
         "core.bigFileThreshold=1",
@@ -106,7 +106,7 @@ pub fn commit(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A git repository that stores versions of files as it does before any gc: a file each.
+/// A git repository that stores versions of files as loose objects, as before any gc.
 #[derive(Debug)]
 pub struct Loose(PathBuf);
 
@@ -120,7 +120,7 @@ impl Loose {
         Ok(Self(dir))
     }
 
-    /// Stores a file's content; the bytes that took.
+    /// Stores the content of a file. Returns the bytes that this took.
     pub fn add(&self, path: &Path) -> Result<u64> {
         let hash = git(
             &self.0,

@@ -1,4 +1,4 @@
-//! Who wrote which line: agents, the user, nobody knows; through rewinds, renames and whatever the file is made of.
+//! Line authors: agents, the user, or unknown, across rewinds, renames and every kind of text.
 
 use std::time::{Duration, Instant};
 
@@ -10,8 +10,8 @@ use crate::rewind::story;
 use crate::support::World;
 use crate::support::patience::at_most;
 
-/// `text: who` of each line: the turn and tool, the user, nobody; `?` where it is not sure, `new` where it is not
-/// recorded.
+/// Returns `text: author` for each line: the turn and tool, the user, or nobody. `?` marks an uncertain author, `new`
+/// a line that is not recorded.
 #[track_caller]
 fn blame<'a>(world: &World, args: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let answer = world.json(["blame"].into_iter().chain(args));
@@ -61,7 +61,8 @@ fn start() -> World {
     World::committed(&[("a.txt", "one\ntwo\nthree\nfour\nfive\n")])
 }
 
-/// U-12, U-26: edit, write, shell and user, each named with its turn and tool; one inserted line takes no other.
+/// U-12, U-26: lines of an edit, a write, a shell command and the user each name their turn and tool. An inserted line
+/// does not change the authors of others.
 #[test]
 fn each_line_has_its_author() {
     let world = start();
@@ -100,7 +101,7 @@ fn each_line_has_its_author() {
     assert_eq!(blame(&world, ["a.txt"])[6], "last: you");
 }
 
-/// U-12: the answer as scripts and people read it.
+/// U-12: blame prints JSON for scripts and text for people.
 #[test]
 fn blame_prints_json_and_text() {
     let world = start();
@@ -168,7 +169,7 @@ fn blame_prints_json_and_text() {
     );
 }
 
-/// A file that moves takes its lines' authors along, whether that is recorded or not.
+/// A renamed file keeps the authors of its lines, whether the rename is recorded or not.
 #[test]
 fn a_renamed_file_keeps_its_authors() {
     let world = start();
@@ -194,7 +195,7 @@ fn a_renamed_file_keeps_its_authors() {
     assert_eq!(blame(&world, ["c.txt"])[5], "mine: you new");
 }
 
-/// U-20: what a rewind, undo, redo, revert or the revert of one brings back has the author that it had.
+/// U-20: lines restored by a rewind, undo, redo or revert keep their author.
 #[test]
 fn restored_lines_keep_their_author() {
     let world = story();
@@ -222,8 +223,8 @@ fn restored_lines_keep_their_author() {
     assert_eq!(all(), before);
 }
 
-/// U-19: a state that never was before, merged by a rewind: lines that the agent had removed come back as whose
-/// they were.
+/// U-19: a rewind merges to a state that never existed before. Lines that the agent had removed come back with their
+/// author.
 #[test]
 fn a_merge_keeps_authors() {
     let world = World::committed(&[("a.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n")]);
@@ -256,7 +257,7 @@ fn a_merge_keeps_authors() {
     );
 }
 
-/// A conflict that the user lets be written into the file is the user's edit.
+/// Conflict markers that the user has written into the file are the user's edit.
 #[test]
 fn conflict_markers_are_the_users() {
     let world = start();
@@ -286,7 +287,7 @@ fn conflict_markers_are_the_users() {
     );
 }
 
-/// Two sessions at once: each its own lines; where nobody can tell, it says so.
+/// Two sessions at once: each has its own lines, and lines of unknown author are marked so.
 #[test]
 fn overlapping_sessions_keep_their_own_lines() {
     let world = start();
@@ -321,7 +322,7 @@ fn overlapping_sessions_keep_their_own_lines() {
         ]
     );
     assert!(world.ok(["blame", "a.txt"]).stdout.contains("t1 Bash ?"));
-    // both have something running in the background
+    // both have a task running in the background
     let task = json!([{"id": "b1", "type": "shell", "status": "running"}]);
     one.stop_with(&task);
     two.stop_with(&task);
@@ -330,7 +331,7 @@ fn overlapping_sessions_keep_their_own_lines() {
     assert_eq!(blame(&world, ["a.txt"])[1], "2: unknown");
 }
 
-/// What an open call writes is not put down to the user.
+/// Changes made during an open call are not attributed to the user.
 #[test]
 fn writes_of_an_open_call_are_not_the_users() {
     let world = start();
@@ -344,7 +345,7 @@ fn writes_of_an_open_call_are_not_the_users() {
     assert_eq!(blame(&world, ["a.txt"])[1], "2: t1 Edit");
 }
 
-/// U-21: line endings, a final newline, bytes that are no text, and no lines at all.
+/// U-21: blame handles every kind of line ending, a missing final newline, non-UTF-8 bytes, and empty files.
 #[test]
 fn line_endings_binary_and_empty_files_are_blamed() {
     let world = start();
@@ -378,7 +379,7 @@ fn line_endings_binary_and_empty_files_are_blamed() {
     assert_eq!(world.json(["blame", "empty.txt"])["runs"], json!([]));
 }
 
-/// `-L` takes part of the file, and says what is wrong with it.
+/// `-L` limits blame to a part of the file. A wrong range gets a clear error.
 #[test]
 fn blame_can_be_limited_to_a_line_range() {
     let world = start();
@@ -407,7 +408,7 @@ fn blame_can_be_limited_to_a_line_range() {
     }
 }
 
-/// What cannot be answered is refused with the reason and, where there is one, the next step.
+/// A request that cannot be answered is refused with the reason and, where there is one, the next step.
 #[test]
 fn files_without_lines_are_refused_with_the_reason() {
     let world = start();
@@ -448,7 +449,7 @@ fn files_without_lines_are_refused_with_the_reason() {
         }
         assert_eq!(output.stdout, "", "{output}");
     }
-    // a file that nobody has looked at yet is the user's
+    // a file that no scan has recorded yet is the user's
     world.write("new.txt", "new\n");
     assert_eq!(blame(&world, ["new.txt"]), ["new: you new"]);
     World::new().run(["blame", "a.txt"]).expect_code(3);
@@ -463,7 +464,7 @@ fn engine(world: &World) -> Engine {
     Engine::open(&workspace.expect("a workspace")).expect("the store")
 }
 
-/// An editor's text: what is neither recorded nor on disk is not saved.
+/// Text from an editor: lines that are neither recorded nor on disk are marked as not saved.
 #[test]
 fn unsaved_text_is_marked_as_not_saved() {
     let world = start();
@@ -509,7 +510,7 @@ fn unsaved_text_is_marked_as_not_saved() {
     assert_eq!(of("a.txt", ""), Vec::<String>::new());
 }
 
-/// Another process that writes to the store holds nobody up; and a cache that is not of this content is not believed.
+/// A process that writes to the store does not block blame, and a cache of another content is not used.
 #[test]
 fn a_locked_store_and_a_wrong_cache_do_no_harm() {
     let world = start();
@@ -551,7 +552,7 @@ fn a_locked_store_and_a_wrong_cache_do_no_harm() {
     }
 }
 
-/// Which lines an edit changed is noted when it is recorded, so that nobody reads all of a history to blame its end.
+/// The lines that an edit changed are recorded with it, so that blame does not read all states of a history.
 #[test]
 fn blame_does_not_read_intermediate_states() {
     let body = (0..60).map(|n| format!("line {n}\n")).collect::<Vec<_>>();
@@ -570,7 +571,7 @@ fn blame_does_not_read_intermediate_states() {
     let store = rusqlite::Connection::open(world.store().join("store.db")).expect("the store");
     let run = |sql: &str| store.execute(sql, []).expect("a change of the store");
     assert!(run("DELETE FROM blame") > 0);
-    // neither the first state nor the last, nor what those are stored against
+    // neither the first state, nor the last, nor the bases of their deltas
     let damaged = run(
         "UPDATE blob SET data = zeroblob(length(data)) WHERE n NOT IN (
            WITH RECURSIVE needed(n) AS (SELECT MAX(n) FROM blob WHERE size > 600 UNION SELECT MIN(n) FROM blob
@@ -579,7 +580,7 @@ fn blame_does_not_read_intermediate_states() {
     );
     assert!(damaged > 40, "{damaged}");
     assert_eq!(blame(&world, ["a.txt"]), expected);
-    // rows that do not fit are not believed: then the states are needed
+    // rows that do not match are ignored: then blame needs the states
     for wrong in ["x'01'", "x'0101010000'", "lines || x'00'"] {
         run("DELETE FROM blame");
         run(&format!(
@@ -594,7 +595,7 @@ fn blame_does_not_read_intermediate_states() {
     }
 }
 
-/// An editor's text is told from what is saved: `--contents FILE`, or `-` for stdin.
+/// Blame distinguishes an editor's text from the saved one: `--contents FILE`, or `-` for stdin.
 #[test]
 fn the_contents_option_blames_unsaved_text() {
     let world = World::committed(&[("a.txt", "one\ntwo\nthree\n")]);
@@ -653,8 +654,8 @@ fn the_contents_option_blames_unsaved_text() {
         .expect_code(2);
 }
 
-/// What the user chose hunk by hunk, and what was decided where edits collided, keeps the authors of the lines that
-/// come back; only what neither side had is the user's.
+/// Hunks chosen by the user, and files with decided conflicts, keep the authors of the lines that come back. Only
+/// lines that neither side had are the user's.
 #[test]
 fn chosen_hunks_keep_the_authors_of_their_lines() {
     let world = start();
@@ -700,7 +701,7 @@ fn chosen_hunks_keep_the_authors_of_their_lines() {
         ]
     );
     world.ok(["undo"]);
-    // decided, where the user had written into it
+    // decided by the user, who had edited the line
     world.write("a.txt", world.read("a.txt").replace("uno", "mine"));
     world.ok(["revert", "t2", "--on-conflict", "target"]);
     assert_eq!(blame(&world, ["a.txt"])[0], "1: t1 Edit");

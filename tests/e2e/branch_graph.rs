@@ -1,8 +1,9 @@
-//! The timeline of several branches, drawn.
+//! The graph of several branches (`log --graph`).
 
 use crate::support::World;
 
-/// main with a branch at its second checkpoint, and one at that branch's head; all three went on.
+/// A workspace with main, a branch at its second checkpoint, and another at that branch's head; all three have later
+/// checkpoints.
 fn three() -> World {
     let world = World::new();
     let step = |name: &str| {
@@ -22,7 +23,7 @@ fn three() -> World {
     world
 }
 
-/// The drawing without times and ids, which other tests are about.
+/// The graph without times and ids, which other tests cover.
 fn drawn(world: &World, args: &[&str]) -> String {
     let text = world.ok(["log"].iter().chain(args)).stdout;
     let line = |line: &str| {
@@ -48,7 +49,7 @@ fn drawn(world: &World, args: &[&str]) -> String {
         .collect()
 }
 
-/// S2-084, S2-085, S2-086: every branch with its checkpoints, where it was forked, and which is the current one.
+/// S2-084, S2-085, S2-086: the graph shows every branch with its checkpoints, its fork point, and the current branch.
 #[test]
 fn the_graph_draws_every_branch() {
     let world = three();
@@ -92,14 +93,14 @@ fn the_graph_draws_every_branch() {
     }
 }
 
-/// S2-087: with nothing to show it says what to do.
+/// S2-087: an empty graph says what to do.
 #[test]
 fn an_empty_graph_says_what_to_do() {
     let text = World::new().ok(["log", "--graph", "--all"]).stdout;
     assert!(text.contains("backstitch setup"), "{text}");
 }
 
-/// What was taken out on a branch is marked there; that it is not on the current one is no reason.
+/// An undone turn is marked on its own branch, even while another branch is current.
 #[test]
 fn undone_turns_are_marked_on_their_own_branch() {
     let world = three();
@@ -118,7 +119,7 @@ fn undone_turns_are_marked_on_their_own_branch() {
     assert_eq!(marked(&world), ["nested"]);
 }
 
-/// Where the locale is not UTF-8 there are plain signs; no line is wider than the terminal, colour or not.
+/// The graph uses ASCII in other locales than UTF-8. No line is wider than the terminal, with or without colour.
 #[test]
 fn the_graph_fits_ascii_locales_and_narrow_terminals() {
     let world = three().with("COLUMNS", "60");
@@ -143,14 +144,14 @@ fn the_graph_fits_ascii_locales_and_narrow_terminals() {
     );
 }
 
-/// Two hundred branches are named, not drawn, where one looks at another.
+/// Two hundred branches are named, not drawn, next to the current one.
 #[test]
 fn a_graph_of_many_branches_stays_readable() {
     let world = World::in_memory();
     world.write("a", "a\n");
     world.ok(["checkpoint", "-m", "start"]);
     let store = rusqlite::Connection::open(world.store().join("store.db")).expect("a database");
-    // as `fork` makes them, each with a checkpoint of its own
+    // rows as `fork` writes them, each branch with a checkpoint of its own
     store
         .execute_batch(
             "BEGIN;

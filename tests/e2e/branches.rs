@@ -10,7 +10,7 @@ use crate::support::{Output, World};
 
 const A: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 
-/// t1 edits a.txt and makes b.txt.
+/// A workspace in which t1 edits a.txt and creates b.txt.
 fn start() -> World {
     let world = World::committed(&[("a.txt", A), ("c.txt", "c\n"), ("src/d.txt", "d\n")]);
     let mut agent = world.agent();
@@ -30,7 +30,7 @@ fn says(output: &Output, code: i32, words: &[&str]) {
     }
 }
 
-/// A look at the disk finds what is recorded.
+/// Asserts that a scan finds nothing to record.
 #[track_caller]
 fn nothing_new(world: &World) {
     let before = world.history();
@@ -67,8 +67,8 @@ fn current(world: &World) -> Vec<String> {
     lines
 }
 
-/// S2-068, S2-069, S2-072, S2-075, S2-076, S2-078, S2-080, S2-D3, S4-063, S4-064: a second idea beside the first, each
-/// with its own files.
+/// S2-068, S2-069, S2-072, S2-075, S2-076, S2-078, S2-080, S2-D3, S4-063, S4-064: a second idea on a branch of its
+/// own, each branch with its own files.
 #[test]
 fn branches_keep_their_own_files() {
     let world = start();
@@ -112,7 +112,7 @@ fn branches_keep_their_own_files() {
     );
     world.ok(["branch", "switch", "idea2"]);
     assert_same(&world.tree(), &second);
-    // each goes on where it was
+    // each branch continues from its own head
     let mut agent = world.agent();
     agent.prompt("third");
     agent.bash("echo more >> e.txt");
@@ -136,7 +136,7 @@ fn branches_keep_their_own_files() {
     world.ok(["verify"]);
 }
 
-/// What the user edited stays with the branch that is left: it is neither lost nor taken along.
+/// User edits stay with the branch that is left: they are neither lost nor carried along.
 #[test]
 fn user_edits_stay_with_the_branch_that_is_left() {
     let world = start();
@@ -151,7 +151,7 @@ fn user_edits_stay_with_the_branch_that_is_left() {
     assert_same(&world.tree(), &left);
 }
 
-/// With `--carry` it is merged over, and stays on the branch that is left, too.
+/// `--carry` merges user edits into the other branch. They also stay on the branch that is left.
 #[test]
 fn carry_merges_user_edits_into_the_other_branch() {
     let world = start();
@@ -175,7 +175,7 @@ fn carry_merges_user_edits_into_the_other_branch() {
     world.ok(["verify"]);
 }
 
-/// Where what is carried meets other lines, nothing happens until it is decided.
+/// Where carried edits conflict, nothing changes until the conflict is decided.
 #[test]
 fn a_carry_with_conflicts_changes_nothing() {
     let decided = |how: &str| {
@@ -210,7 +210,7 @@ fn a_carry_with_conflicts_changes_nothing() {
     }
 }
 
-/// A switch is an operation: `undo` goes back, `redo` there again, and `oplog` has it.
+/// A switch is an operation: `undo` goes back, `redo` goes forward again, and `oplog` lists it.
 #[test]
 fn a_switch_can_be_undone_and_redone() {
     let world = start();
@@ -237,7 +237,7 @@ fn a_switch_can_be_undone_and_redone() {
         1,
         &["changed no file", "branch delete"],
     );
-    // a turn on this branch stands against it; one on another does not
+    // a turn on this branch blocks the undo; a turn on another branch does not
     let mut agent = world.agent();
     agent.prompt("second idea");
     agent.edit("a.txt", "one", "1");
@@ -247,8 +247,8 @@ fn a_switch_can_be_undone_and_redone() {
     assert_same(&world.tree(), &here);
 }
 
-/// S2-070, S2-071, S2-073, S2-077, S2-082, S2-D2, S4-062, S4-071, S4-072: names, both forms of each command, and what
-/// they refuse. Each command is a process of its own: what the one saves, the next one finds.
+/// S2-070, S2-071, S2-073, S2-077, S2-082, S2-D2, S4-062, S4-071, S4-072: names, both forms of each command, and the
+/// names that they refuse. Each command is a separate process that reads the names saved by an earlier one.
 #[test]
 fn branch_and_tag_names_are_checked() {
     let world = start();
@@ -321,7 +321,7 @@ fn branch_and_tag_names_are_checked() {
     }
 }
 
-/// S2-083: a second agent beside the first, in a directory of its own: one history, and nothing crosses over.
+/// S2-083: a second agent next to the first, in a directory of its own: they share one history and no file.
 #[test]
 fn a_forked_directory_shares_the_history_and_no_files() {
     let world = start();
@@ -343,7 +343,7 @@ fn a_forked_directory_shares_the_history_and_no_files() {
             other.root.to_str().expect("UTF-8").to_owned()
         )
     );
-    // both at work at once, with shells that overlap and files of the same names
+    // both work at once, with overlapping shells and files of the same names
     let (mut a, mut b) = (world.agent(), other.agent());
     a.prompt("here");
     b.prompt("there");
@@ -374,7 +374,7 @@ fn a_forked_directory_shares_the_history_and_no_files() {
         current(&other),
         ["manual", "t1: first idea", "t3: there", "step Bash"]
     );
-    // the two compared, from either side
+    // the two branches compared from either side
     for place in [&world, &other] {
         let diff = place.json(["diff", "main", "idea2"]);
         let files: Vec<String> = diff["files"]
@@ -394,7 +394,7 @@ fn a_forked_directory_shares_the_history_and_no_files() {
             ]
         );
     }
-    // a rewind here leaves there alone, and undo does not reach over
+    // a rewind here does not change the other directory, and undo does not reach across
     let (here, there) = (world.tree(), other.tree());
     world.ok(["rewind", "t2"]);
     assert_same(&other.tree(), &there);
@@ -418,7 +418,7 @@ fn a_forked_directory_shares_the_history_and_no_files() {
     assert!(!names(&world).contains(&"idea3".to_owned()));
     assert!(!world.exists("below"));
     nothing_new(&world);
-    // what was done there is taken over: the whole work of a session, or a turn by the revert of its revert
+    // its work is taken over: that of a whole session, or of one turn by reverting its revert
     let session = other.checkpoint("t3: there").json["session"]
         .as_str()
         .expect("an id")
@@ -448,7 +448,7 @@ fn a_forked_directory_shares_the_history_and_no_files() {
     for place in [&world, &other] {
         place.ok(["verify"]);
     }
-    // the directory gone, its branch can be gone to from here
+    // once the directory is gone, its branch can be switched to from here
     fs::remove_dir_all(&other.root).expect("removed");
     world.ok(["switch", "idea2"]);
     assert_eq!(world.read("a.txt"), A);
@@ -457,7 +457,7 @@ fn a_forked_directory_shares_the_history_and_no_files() {
     world.ok(["verify"]);
 }
 
-/// A file that came into sight on one branch alone stays where it is, and none of its states is lost.
+/// A file adopted on one branch alone stays in place, and none of its states is lost.
 #[test]
 fn a_file_adopted_on_one_branch_stays() {
     let world = World::committed(&[("a.txt", A), (".gitignore", "*.log\n")]);
@@ -478,7 +478,7 @@ fn a_file_adopted_on_one_branch_stays() {
     assert_eq!(world.at("@", "x.log"), None);
     world.write("x.log", "changed again\n");
     let output = world.run(["switch", "main"]);
-    says(&output, 1, &["collide in 1 file"]);
+    says(&output, 1, &["conflicts in 1 file"]);
     world.write("x.log", "changed\n");
     world.ok(["switch", "main"]);
     assert_eq!(world.at("@", "x.log").as_deref(), Some("changed\n"));
@@ -489,7 +489,7 @@ fn a_file_adopted_on_one_branch_stays() {
     world.ok(["verify"]);
 }
 
-/// A fork that cannot be finished leaves no branch and no root.
+/// A fork that cannot be finished leaves neither a branch nor a root.
 #[test]
 fn a_fork_that_cannot_be_finished_leaves_no_branch() {
     let world = start();
@@ -506,8 +506,8 @@ fn a_fork_that_cannot_be_finished_leaves_no_branch() {
     world.ok(["verify"]);
 }
 
-/// `@`, "now", takes in what the user has not recorded yet, wherever something starts from it; so does the name of the
-/// branch that one is on.
+/// `@`, the current state, includes edits that are not recorded yet, for every command that starts from it. So does
+/// the name of the current branch.
 #[test]
 fn the_current_revision_includes_unrecorded_edits() {
     let world = start();
@@ -536,13 +536,13 @@ fn the_current_revision_includes_unrecorded_edits() {
     let now = edit("copied");
     world.ok(["materialize", "@", "--into", "../copy"]);
     assert_eq!(world.beside("copy").read("a.txt"), now);
-    // what is not on this branch needs no look
+    // a revision of another branch needs no scan
     edit("not recorded");
     let before = world.history();
     world.ok(["tag", "old", "t1"]);
     world.ok(["fork", "t1", "old-one"]);
     assert_eq!(world.history(), before);
-    // the dry run and the run are of one mind
+    // the dry run and the run agree
     edit("more");
     let plan = world.plan(["rewind", "@", "--exact"]);
     assert_eq!(actions(&plan), Vec::<String>::new(), "{plan:#}");
@@ -550,7 +550,7 @@ fn the_current_revision_includes_unrecorded_edits() {
     let kept = world.tree();
     world.ok(["rewind", "@", "--exact"]);
     assert_same(&world.tree(), &kept);
-    // compared with the disk, it is what was recorded before anybody looked, however often it is asked
+    // compared with the disk it is the state recorded before the scan, however often this is asked
     edit("seen");
     for rev in ["@", "main", "@"] {
         let diff = world.json(["diff", rev]);
@@ -558,7 +558,7 @@ fn the_current_revision_includes_unrecorded_edits() {
     }
 }
 
-/// Neither `undo` nor `redo` of a switch leads to a branch that was deleted meanwhile: they say how to have it back.
+/// `undo` and `redo` of a switch do not return to a branch that was deleted meanwhile. They say how to recreate it.
 #[test]
 fn undo_does_not_return_to_a_deleted_branch() {
     let world = start();
@@ -587,14 +587,14 @@ fn undo_does_not_return_to_a_deleted_branch() {
     world.ok(["branch", "create", "main", "--from", &main]);
     world.ok(["switch", "main"]);
     assert!(world.exists("b.txt"));
-    // and the other way round
+    // and in the other direction
     world.ok(["undo"]);
     world.ok(["branch", "delete", "main"]);
     says(&world.run(["redo"]), 1, &["main", "deleted", &again]);
 }
 
-/// `--carry` takes what the user edited on this branch since one came to it, and nothing older: not what an earlier
-/// switch parked, not what was there when the branch began.
+/// `--carry` takes the edits that the user made since the last switch, and nothing older: neither edits parked by an
+/// earlier switch nor files from before the branch.
 #[test]
 fn carry_takes_only_edits_since_the_last_switch() {
     let world = start();
@@ -613,7 +613,7 @@ fn carry_takes_only_edits_since_the_last_switch() {
     world.ok(["switch", "idea2", "--carry"]);
     assert!(!world.exists("parked.txt"));
     assert_eq!(world.read("fresh.txt"), "fresh\n");
-    // what was carried here goes on from here
+    // edits carried here are carried on from here
     world.ok(["switch", "idea3", "--carry"]);
     assert_eq!(world.read("fresh.txt"), "fresh\n");
     world.ok(["switch", "main"]);
@@ -624,7 +624,7 @@ fn carry_takes_only_edits_since_the_last_switch() {
     assert_eq!(world.read("c.txt"), "mine\n");
     world.ok(["switch", "idea4", "--carry"]);
     assert_eq!(world.read("c.txt"), "c\n");
-    // who goes back is there as before
+    // after switching back, the files are as before
     world.ok(["switch", "main"]);
     world.write("again.txt", "again\n");
     world.ok(["switch", "idea4"]);
@@ -635,7 +635,7 @@ fn carry_takes_only_edits_since_the_last_switch() {
     world.ok(["verify"]);
 }
 
-/// The undo of a switch takes out again what it carried; redo takes it along again. Nothing of it is lost.
+/// The undo of a switch takes out the edits that it carried, and redo carries them again. Nothing is lost.
 #[test]
 fn undo_of_a_switch_takes_out_carried_edits() {
     let world = start();
@@ -670,7 +670,7 @@ fn undo_of_a_switch_takes_out_carried_edits() {
     ] {
         assert!(world.history().contains(&line), "{:#?}", world.history());
     }
-    // what the user wrote there since, stays there
+    // text that the user has written there since stays there
     world.write("a.txt", world.read("a.txt").replace("one", "since"));
     world.ok(["undo"]);
     assert_same(&world.tree(), &here);
@@ -682,7 +682,8 @@ fn undo_of_a_switch_takes_out_carried_edits() {
     world.ok(["verify"]);
 }
 
-/// Where what was carried was written into, the undo waits for a decision; and it is done where it was carried to.
+/// Where carried text was edited further, the undo is a conflict to decide. It is carried out on the branch that they
+/// were carried to.
 #[test]
 fn undo_asks_where_carried_edits_were_changed() {
     let world = start();
@@ -726,7 +727,7 @@ fn undo_asks_where_carried_edits_were_changed() {
     world.ok(["verify"]);
 }
 
-/// A switch that records what the user edited says so, the dry run too.
+/// A switch that records user edits reports them, the dry run too.
 #[test]
 fn a_switch_reports_the_edits_it_records() {
     let world = start();
@@ -751,12 +752,12 @@ fn a_switch_reports_the_edits_it_records() {
     world.write("c.txt", "mine, too\n");
     let done = world.json(["switch", "idea2"]);
     assert!(done["recorded"].is_string(), "{done:#}");
-    // an undo of it, too
+    // and so does an undo of it
     world.write("c.txt", "there\n");
     assert!(world.json(["undo"])["recorded"].is_string());
 }
 
-/// The hints of a switch name what a switch can do.
+/// The hints of a switch name the options of a switch.
 #[test]
 fn switch_hints_name_the_options_of_switch() {
     let world = start();
@@ -776,7 +777,7 @@ fn switch_hints_name_the_options_of_switch() {
     assert_same(&world.tree(), &there);
 }
 
-/// Names that git would not have, that cannot be seen, or that are too long are refused, with the reason.
+/// Names that git refuses, that are invisible, or that are too long are refused with the reason.
 #[test]
 fn names_that_git_refuses_are_refused() {
     let world = start();
@@ -818,7 +819,7 @@ fn names_that_git_refuses_are_refused() {
     world.ok(["branch", "--name", "idea3"]);
     assert_eq!(world.at("idea2", "a.txt").as_deref(), Some(A));
     world.run(["branch", "--from", "t1"]).expect_code(2);
-    // a long name does not push the rest away, and what was deleted is told from what is there
+    // a long name does not shift the other columns, and deleted names are marked
     world.ok(["branch", "delete", "idea3"]);
     let list = world.ok(["branch", "list"]).stdout;
     let row = |name: &str| {
@@ -839,7 +840,7 @@ fn names_that_git_refuses_are_refused() {
     );
 }
 
-/// While an agent is at work, going elsewhere says so.
+/// A switch while an agent is at work says so.
 #[test]
 fn a_switch_warns_while_an_agent_works() {
     let world = start();
@@ -856,7 +857,7 @@ fn a_switch_warns_while_an_agent_works() {
     assert!(!calm.stderr.contains("at work"), "{calm}");
 }
 
-/// Where nothing was ever recorded, and where all of it was removed, lists are short and nothing can start anywhere.
+/// Where nothing was ever recorded, or all of it was removed, the lists are empty and nothing can start anywhere.
 #[test]
 fn nothing_can_start_from_an_empty_history() {
     let world = World::committed(&[("a.txt", A)]);
@@ -888,8 +889,8 @@ fn nothing_can_start_from_an_empty_history() {
     empty(&world);
 }
 
-/// A switch brings the other branch's files whole or does nothing: what is nobody's and stands in the way survives,
-/// whatever is said of conflicts.
+/// A switch restores all files of the other branch or does nothing. Untracked files in the way survive, whichever way
+/// conflicts are decided.
 #[test]
 fn untracked_files_survive_a_switch() {
     let world = World::committed(&[("a.txt", A), (".gitignore", "*.log\n")]);
@@ -916,7 +917,7 @@ fn untracked_files_survive_a_switch() {
         assert_eq!(names(&world), ["main*", "h"]);
     }
     let output = world.run(["switch", "h", "--on-conflict", "target"]);
-    says(&output, 1, &["collide in 2 files", "move away"]);
+    says(&output, 1, &["conflicts in 2 files", "move away"]);
     fs::rename(world.path("x.log"), world.path("y.log")).expect("moved");
     fs::remove_dir_all(world.path("dir")).expect("removed");
     world.ok(["switch", "h"]);

@@ -1,4 +1,4 @@
-//! Every command as documented: text and `--json`, exit codes, and what errors say.
+//! Every command as documented: text and `--json`, exit codes, and error messages.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,7 +10,8 @@ use crate::support::history::path;
 use crate::support::tree::{assert_same, tree};
 use crate::support::{Output, World, finish};
 
-/// t1 edits a.txt, renames b.txt, changes a binary and a mode; the user adds a file; a checkpoint "green".
+/// A workspace in which t1 edits a.txt, renames b.txt, changes a binary and a mode. The user adds a file and makes a
+/// checkpoint "green".
 pub fn story() -> World {
     let world = World::committed(&[
         ("a.txt", "one\ntwo\nthree\n"),
@@ -45,7 +46,7 @@ pub fn has(value: &Value, names: &[&str]) {
     }
 }
 
-/// An error names the thing, and says in a second line what to do.
+/// Asserts that an error names these things and gives a hint in a second line.
 #[track_caller]
 pub fn says(output: &Output, code: i32, words: &[&str]) {
     assert_eq!(output.code, code, "{output}");
@@ -56,7 +57,7 @@ pub fn says(output: &Output, code: i32, words: &[&str]) {
     }
 }
 
-/// The patch is what `git apply` takes, forwards and backwards, binaries, modes and names included.
+/// `git apply` takes the patch forwards and backwards, with binaries, modes and renames.
 #[test]
 fn diff_output_applies_with_git() {
     let world = story();
@@ -88,7 +89,8 @@ fn diff_output_applies_with_git() {
     assert_eq!(world.read("a.txt"), "one\ntwo\nthree\n");
 }
 
-/// Against the disk, between two places, for some paths, in each form; the same question has the same answer twice.
+/// Diffs against the disk, between two revisions, for some paths, in each format. The same question has the same
+/// answer twice.
 #[test]
 fn diff_prints_every_format() {
     let world = story();
@@ -129,7 +131,7 @@ fn diff_prints_every_format() {
     world.run(["diff", "a", "b", "c"]).expect_code(2);
 }
 
-/// A file as it was, byte for byte.
+/// `cat` prints a file byte for byte.
 #[test]
 fn cat_prints_a_file_at_a_checkpoint() {
     let world = story();
@@ -147,7 +149,7 @@ fn cat_prints_a_file_at_a_checkpoint() {
     says(&world.run(["cat", "t1", "."]), 2, &["directory"]);
 }
 
-/// In a subdirectory a path counts from there, and else from the root, as the log writes it.
+/// In a subdirectory a path is relative to it, else to the root, as the log prints it.
 #[test]
 fn paths_in_a_subdirectory_are_relative_to_it() {
     let world = World::committed(&[("sub/a.txt", "one\n"), ("b.txt", "b\n")]);
@@ -173,7 +175,7 @@ fn paths_in_a_subdirectory_are_relative_to_it() {
     assert_eq!(world.read("b.txt"), "B\n");
 }
 
-/// A file that moves back says from where.
+/// A file that moves back is shown with its source.
 #[test]
 fn a_plan_names_the_source_of_a_rename() {
     let world = story();
@@ -183,7 +185,7 @@ fn a_plan_names_the_source_of_a_rename() {
     assert_eq!(moved.expect("b.txt")["from"], "c.txt", "{plan:#}");
 }
 
-/// S4-036, S4-038: the numbers of the store, and that it is at work.
+/// S4-036, S4-038: status reports the store's numbers, and that it works.
 #[test]
 fn status_reports_the_store_in_numbers() {
     let world = story();
@@ -228,7 +230,7 @@ fn status_reports_the_store_in_numbers() {
     }
 }
 
-/// Checkpoints by hand, with a description or without.
+/// Manual checkpoints, with a description or without.
 #[test]
 fn checkpoints_are_made_with_and_without_a_description() {
     let world = story();
@@ -262,13 +264,13 @@ fn checkpoints_can_be_pinned() {
     assert_eq!(pinned(&world), [id.as_str()]);
     assert!(world.ok(["log"]).stdout.contains("kept”  [pinned]"));
     assert!(world.ok(["show", &id]).stdout.contains("pinned"));
-    // a turn by its name; saying it twice is no mistake
+    // a turn by its name; pinning it twice is no error
     assert_eq!(
         world.json(["checkpoint", "pin", "t1"])["pinned"],
         json!(true)
     );
     let again = world.ok(["checkpoint", "pin", "t1"]);
-    assert!(again.stdout.contains("was pinned already"), "{again}");
+    assert!(again.stdout.contains("is already pinned"), "{again}");
     assert_eq!(pinned(&world).len(), 2);
     world.ok(["checkpoint", "unpin", "t1"]);
     world.ok(["checkpoint", "unpin"]);
@@ -277,7 +279,7 @@ fn checkpoints_can_be_pinned() {
     assert_eq!(unknown.code, 3, "{unknown}");
 }
 
-/// S4-024: everything is there again for a new process; `verify` finds it whole.
+/// S4-024: a new process reads everything, and `verify` finds no damage.
 #[test]
 fn a_new_process_reads_and_verifies_everything() {
     let world = story();
@@ -287,10 +289,10 @@ fn a_new_process_reads_and_verifies_everything() {
         (&json!(true), &json!(6), &json!([]))
     );
     let text = world.ok(["verify"]).stdout;
-    assert!(text.starts_with("whole: 6 checkpoints"), "{text}");
+    assert!(text.starts_with("intact: 6 checkpoints"), "{text}");
 }
 
-/// The whole tree of a checkpoint elsewhere; never over something.
+/// `materialize` writes the whole tree of a checkpoint to another directory, never over existing files.
 #[test]
 fn materialize_writes_the_tree_of_a_checkpoint() {
     let world = story();
@@ -310,7 +312,7 @@ fn materialize_writes_the_tree_of_a_checkpoint() {
     world.run(["materialize", "t1"]).expect_code(2);
 }
 
-/// Operations, newest first.
+/// `oplog` lists operations, newest first.
 #[test]
 fn oplog_lists_operations_newest_first() {
     let world = story();
@@ -361,7 +363,7 @@ fn oplog_lists_operations_newest_first() {
     );
 }
 
-/// A directory is made a workspace of its own; the home directory only so.
+/// `init` makes a directory a workspace of its own. The home directory becomes one only this way.
 #[test]
 fn init_makes_a_directory_a_workspace() {
     let world = World::new();
@@ -395,7 +397,7 @@ fn init_makes_a_directory_a_workspace() {
     );
 }
 
-/// Who only asks makes no store: else a question asked in a directory would make it the workspace of all
+/// Read-only commands create no store: otherwise a query in a directory would make it the workspace of all
 /// repositories below it.
 #[test]
 fn read_only_commands_create_no_store() {
@@ -437,7 +439,7 @@ fn read_only_commands_create_no_store() {
     assert_eq!(log["checkpoints"], json!([]));
 }
 
-/// Wrong use is told from not found; with `--json` every failure is one document, too.
+/// Usage errors and missing things have different exit codes. With `--json` every failure is one document, too.
 #[test]
 fn usage_errors_differ_from_not_found() {
     let world = story();
@@ -474,7 +476,7 @@ fn usage_errors_differ_from_not_found() {
     world.ok(["rewind", "--help"]);
 }
 
-/// The answer may be cut short by who reads it.
+/// A reader that closes the pipe early causes no error.
 #[test]
 fn a_closed_pipe_is_no_failure() {
     let world = story();
@@ -484,7 +486,7 @@ fn a_closed_pipe_is_no_failure() {
     assert_eq!((output.code, output.stderr.as_str()), (0, ""), "{output}");
 }
 
-/// Completions know the commands, and the shell that is here reads them.
+/// Completions contain the commands, and an installed shell can load them.
 #[test]
 fn completions_work_in_three_shells() {
     let world = World::new();
@@ -514,7 +516,7 @@ fn completions_work_in_three_shells() {
     world.run(["completions", "tcl"]).expect_code(2);
 }
 
-/// The demo from nothing: it says that each of its checks holds.
+/// The demo runs in an empty directory and reports that each of its checks holds.
 #[test]
 fn the_demo_runs() {
     let world = World::new();
@@ -533,7 +535,7 @@ fn the_demo_runs() {
     assert!(!fs::exists(path(&answer["workspace"])).expect("known"));
 }
 
-/// Names in `--name-status` can be read back, as git writes them.
+/// Names in `--name-status` are quoted as git does, and can be read back.
 #[test]
 fn name_status_quotes_names_that_are_not_text() {
     use std::os::unix::ffi::OsStrExt as _;
@@ -560,7 +562,8 @@ fn name_status_quotes_names_that_are_not_text() {
     );
 }
 
-/// S2-054, S2-055: what a history begins with nobody made by hand; and the list of checkpoints has all branches where it is asked.
+/// S2-054, S2-055: the start of a history does not count as a manual checkpoint. `checkpoint list --all` lists all
+/// branches.
 #[test]
 fn only_manual_checkpoints_count_as_manual() {
     let world = World::committed(&[("a.txt", "a\n")]);
@@ -595,8 +598,8 @@ fn only_manual_checkpoints_count_as_manual() {
     );
 }
 
-/// A file that is renamed and edited by one command shows as one, where half of it is the same and nothing else can be
-/// meant; the history knows two.
+/// A file renamed and edited by one command shows as a rename, where half of its lines are the same and only one
+/// source is possible. The history keeps two changes.
 #[test]
 fn a_rename_with_edits_shows_as_one_change() {
     let lines: Vec<String> = (1..=10).map(|n| format!("line {n}\n")).collect();
@@ -634,7 +637,7 @@ fn a_rename_with_edits_shows_as_one_change() {
     world.write("patch", &patch);
     world.git_ok(["apply", "patch"]);
     assert_eq!(world.read("b.txt"), text.replace("line 5", "LINE 5"));
-    // two that it may be: neither is it
+    // two possible sources: neither is taken
     world.remove("patch");
     world.ok(["checkpoint", "-m", "here"]);
     world
@@ -645,8 +648,8 @@ fn a_rename_with_edits_shows_as_one_change() {
     assert_eq!(diff, ["A\tx.txt", "A\ty.txt", "D\tb.txt"]);
 }
 
-/// S4-057, S4-058, S4-060, S4-067, S4-068: a checkpoint says on which it stands, on what branch, who made it and how it
-/// is tagged; between two it is told what came, changed and went, line by line.
+/// S4-057, S4-058, S4-060, S4-067, S4-068: a checkpoint shows its parent, branch, author and tags. The comparison of
+/// two lists added, changed and removed files, line by line.
 #[test]
 fn a_checkpoint_names_its_parent_branch_author_and_tags() {
     let world = World::committed(&[("a.txt", "one\ntwo\nthree\n"), ("c.txt", "c\n")]);
@@ -698,7 +701,7 @@ fn a_checkpoint_names_its_parent_branch_author_and_tags() {
     );
 }
 
-/// S4-061: a checkpoint has a name, and what it is about.
+/// S4-061: a checkpoint has a name and a description.
 #[test]
 fn checkpoints_have_names_and_descriptions() {
     let world = World::committed(&[("a.txt", "one\n")]);

@@ -1,4 +1,4 @@
-//! `server/docs/coming-from.md` says which command does what other systems did. Every command line in it is run.
+//! `server/docs/coming-from.md` names the command for each command of other systems. Every command line in it is run.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,7 +13,7 @@ struct Row {
 }
 
 impl Row {
-    /// What stands in backquotes.
+    /// Texts in backquotes.
     fn code(&self) -> impl Iterator<Item = &str> {
         self.text.split('`').skip(1).step_by(2)
     }
@@ -41,7 +41,7 @@ fn page() -> Vec<Row> {
     rows
 }
 
-/// The history that the page says its examples stand in, with something to undo and something to redo.
+/// The history that the page describes for its examples, with something to undo and something to redo.
 fn history() -> (World, String) {
     let world = World::in_memory();
     let lines = ["one", "two", "three", "four", "five", "six"];
@@ -77,7 +77,7 @@ fn copy(world: &World, script: &str) {
     world.sh(&each).expect_code(0);
 }
 
-/// As typed in a shell, for the quotes and for what stands in `$(…)`.
+/// Runs a line as typed in a shell, for quotes and `$(…)`.
 fn typed(world: &World, line: &str) -> Output {
     let mut shell = world.command("sh");
     shell.env("BINARY", world.backstitch().get_program()).args([
@@ -87,14 +87,14 @@ fn typed(world: &World, line: &str) -> Output {
     finish(&mut shell, b"")
 }
 
-/// All that a command may have changed, but for files.
+/// Everything that a command may have changed, except files.
 fn recorded(world: &World) -> [String; 3] {
     let asked: [&[&str]; 3] = [&["log", "--all"], &["branch"], &["oplog"]];
     asked.map(|args| world.run(args.iter().chain(&["--json"])).stdout)
 }
 
-/// S2-D2: every command line on the page works as written, both forms of what has two, each on the history that the
-/// page describes; where a row says that it refuses, or removes everything, a script is refused.
+/// S2-D2: every command line on the page works as written, in both forms where there are two. Each runs on the history
+/// that the page describes. Where a row says that a command refuses, or removes everything, it is refused in a script.
 #[test]
 fn docs_coming_from_quotes_only_working_commands() {
     let (world, session) = history();
@@ -107,7 +107,7 @@ fn docs_coming_from_quotes_only_working_commands() {
                 continue;
             }
             let output = typed(&world, &command.replace(" ID", &format!(" {session}")));
-            // a script that clears must say that it means it
+            // a script that clears the history must confirm with `--yes`
             let refused = command == "backstitch clear"
                 || command.contains("--scope conversation")
                 || command.contains("--scope both");
@@ -135,7 +135,7 @@ fn docs_coming_from_quotes_only_working_commands() {
             }
         }
     }
-    // the page is there and is read: both forms of what has two
+    // the page is there and is read: both forms where there are two
     for command in [
         "backstitch checkpoint -m green",
         "backstitch checkpoint create green",
@@ -153,7 +153,7 @@ fn docs_coming_from_quotes_only_working_commands() {
     }
 }
 
-/// What the page calls missing is no command. Who adds one, mends the page.
+/// Commands that the page calls missing do not exist. A change that adds one must update the page.
 #[test]
 fn docs_coming_from_calls_missing_only_missing_commands() {
     let world = World::new();
@@ -177,7 +177,7 @@ fn docs_coming_from_calls_missing_only_missing_commands() {
     }
 }
 
-/// A command that does not exist, an option that does not exist, a checkpoint that is not there: each would fail.
+/// The checks fail for a command, an option or a checkpoint that does not exist.
 #[test]
 fn docs_checks_detect_wrong_commands() {
     let (world, session) = history();
@@ -191,7 +191,7 @@ fn docs_checks_detect_wrong_commands() {
     ] {
         assert_eq!(typed(&world, line).code, code, "{line}");
     }
-    // what the page's head says of its examples
+    // claims of the page's introduction about its examples
     let show = |rev: &str| world.json(["show", rev]);
     assert_eq!(
         (&show("c12")["kind"], &show("c12")["session"]),
@@ -203,7 +203,7 @@ fn docs_checks_detect_wrong_commands() {
     }
 }
 
-/// The pages of editors that the tests drive show what those have on their screens.
+/// The docs of tested editors show the screens that the tests recorded.
 #[test]
 fn docs_of_editors_show_the_recorded_screens() {
     for (page, screen) in [

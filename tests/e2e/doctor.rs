@@ -1,4 +1,4 @@
-//! `doctor`: what does not work is named, with how to mend it; what works is shown to work.
+//! `doctor` names what does not work and how to fix it, and shows that the rest works.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -10,7 +10,7 @@ use crate::robustness::Small;
 use crate::support::rng::Rng;
 use crate::support::{Output, World, finish};
 
-/// A workspace with some history, and Claude Code set up to report to this very binary.
+/// A workspace with some history, and Claude Code set up to report to the binary under test.
 fn healthy() -> World {
     let world = World::committed(&[("a.txt", "one\n")]);
     let mut agent = world.agent();
@@ -21,7 +21,7 @@ fn healthy() -> World {
     world
 }
 
-/// A program `claude` first on the path, which says this of its version.
+/// Runs `doctor` with a program `claude` first on the path that prints this version.
 fn examine(world: &World, version: &str) -> Output {
     let bin = world.home.join("bin");
     fs::create_dir_all(&bin).expect("a directory");
@@ -38,7 +38,7 @@ fn examine(world: &World, version: &str) -> Output {
 
 const VERSION: &str = "2.1.300 (Claude Code)";
 
-/// What is wrong, or could be better, by what it says.
+/// Problems and suggestions, by message.
 fn complaints(output: &Output) -> Vec<(String, String)> {
     let answer: Value = serde_json::from_str(&output.stdout).expect("JSON");
     let findings = answer["findings"].as_array().expect("findings").clone();
@@ -64,7 +64,7 @@ fn complains(output: &Output, state: &str, said: &str) {
     assert_eq!(output.code, i32::from(state == "wrong"), "{output}");
 }
 
-/// A hook is shown to fire by firing it, apart from the workspace.
+/// `doctor` tests a hook by running it, isolated from the workspace.
 #[test]
 fn a_healthy_workspace_has_no_complaints() {
     let world = healthy();
@@ -72,7 +72,7 @@ fn a_healthy_workspace_has_no_complaints() {
     let output = examine(&world, VERSION);
     assert_eq!(complaints(&output), [], "{output}");
     assert_eq!(output.code, 0);
-    assert!(output.stdout.contains("fires, and is recorded"), "{output}");
+    assert!(output.stdout.contains("fires and is recorded"), "{output}");
     assert!(output.stdout.contains("version 2.1.300"), "{output}");
     assert_eq!(world.json(["log"]), before, "nothing is recorded by it");
     let text = world.ok(["doctor"]).stdout;
@@ -86,7 +86,7 @@ fn broken_hooks_are_named() {
     let was = fs::read_to_string(&settings).expect("settings");
     let set = |text: &str| fs::write(&settings, text).expect("written");
 
-    // the binary that they name is gone, or is something else
+    // the binary that they name is missing, or is another program
     let gone = was.replace("backstitch hook", "backstitch-gone hook");
     assert_ne!(gone, was);
     set(&gone);
@@ -124,32 +124,32 @@ fn broken_hooks_are_named() {
     }
     set(&value.to_string());
     let output = examine(&world, VERSION);
-    complains(&output, "wrong", "it ran, and nothing was recorded");
+    complains(&output, "wrong", "it ran, but nothing was recorded");
 
-    // some are missing, or all, or switched off
+    // some hooks are missing, or all, or they are disabled
     let mut value: Value = serde_json::from_str(&was).expect("JSON");
     value["hooks"]
         .as_object_mut()
         .expect("hooks")
         .remove("Stop");
     set(&value.to_string());
-    complains(&examine(&world, VERSION), "wrong", "has no hook at Stop");
+    complains(&examine(&world, VERSION), "wrong", "has no hook for Stop");
     let mut value: Value = serde_json::from_str(&was).expect("JSON");
     value["disableAllHooks"] = json!(true);
     set(&value.to_string());
-    complains(&examine(&world, VERSION), "wrong", "switches all hooks off");
+    complains(&examine(&world, VERSION), "wrong", "disables all hooks");
     set("{}");
-    complains(&examine(&world, VERSION), "wrong", "no hooks of ours");
+    complains(&examine(&world, VERSION), "wrong", "no Backstitch hooks");
     set("{ \"hooks\": ");
     complains(&examine(&world, VERSION), "wrong", "settings.json");
 
-    // an agent from before
+    // an old version of the agent
     set(&was);
     complains(&examine(&world, "1.0.9 (Claude Code)"), "wrong", "too old");
     complains(
         &examine(&world, "hello"),
         "warning",
-        "does not say its version",
+        "does not print its version",
     );
 }
 
@@ -169,7 +169,7 @@ fn problems_of_a_store_are_named() {
     world.ok(["checkpoint"]);
     let output = examine(&world, VERSION);
     complains(&output, "warning", "no number of days");
-    complains(&output, "warning", "that it may take are used");
+    complains(&output, "warning", "of its limit of");
     world.remove(".backstitch.toml");
 
     let db = Connection::open(store.join("store.db")).expect("the store");

@@ -1,4 +1,4 @@
-//! Files, names, clocks and repositories that are not as one wishes: each has a clear outcome.
+//! Unusual files, names, clocks and repositories: each has a defined outcome.
 
 mod excluded;
 mod full_disks;
@@ -24,7 +24,7 @@ use crate::support::World;
 use crate::support::history::{actions, gaps};
 use crate::support::tree::{assert_same, tree};
 
-/// In memory, with a first checkpoint of what is there.
+/// A workspace in memory, with a first checkpoint of these files.
 fn world(fill: impl FnOnce(&World)) -> World {
     let world = World::in_memory();
     fill(&world);
@@ -32,7 +32,7 @@ fn world(fill: impl FnOnce(&World)) -> World {
     world
 }
 
-/// One turn of an agent that runs this in a shell.
+/// Runs one turn of an agent with this shell command.
 fn turn(world: &World, command: &str) {
     let mut agent = world.agent();
     agent.prompt("a turn");
@@ -40,7 +40,7 @@ fn turn(world: &World, command: &str) {
     agent.stop();
 }
 
-/// Every content comes back to the byte, with its mode.
+/// Every content is restored to the byte, with its mode.
 #[test]
 fn contents_of_every_kind_are_restored() {
     let kinds: [(&str, &[u8]); 9] = [
@@ -75,7 +75,7 @@ fn contents_of_every_kind_are_restored() {
     world.ok(["verify"]);
 }
 
-/// The agent changed one line and the user another: what a rewind merges keeps ends of lines and bytes as they are.
+/// The agent changed one line and the user another: the merge of a rewind keeps line ends and bytes.
 #[test]
 fn merges_keep_line_ends_and_bytes() {
     let kinds: [(&str, &[u8]); 6] = [
@@ -114,7 +114,7 @@ fn merges_keep_line_ends_and_bytes() {
     world.ok(["verify"]);
 }
 
-/// Writes the user's own last line; gives the whole.
+/// Appends the user's own last line. Returns the whole content.
 fn with_users_line(world: &World, name: &str) -> Vec<u8> {
     let bytes = world.bytes(name);
     let both = replaced(&bytes, b"five", b"mine");
@@ -129,7 +129,7 @@ fn replaced(bytes: &[u8], old: &[u8], new: &[u8]) -> Vec<u8> {
     [&bytes[..at], new, &bytes[at + old.len()..]].concat()
 }
 
-/// Names that a shell, a terminal or JSON may trip over.
+/// Names that can trouble a shell, a terminal or JSON.
 #[test]
 fn names_of_every_kind_are_captured_and_restored() {
     let long = "n".repeat(255);
@@ -169,11 +169,11 @@ fn names_of_every_kind_are_captured_and_restored() {
     world.ok(["verify"]);
 }
 
-/// As deep as the system lets a path be from the root, and no further.
+/// Paths of the maximum length that the system allows.
 #[test]
 fn paths_of_maximum_length_are_captured() {
     let world = world(|world| world.write("a.txt", "one\n"));
-    // below the root there is room for what it takes up less
+    // the root itself uses a part of the maximum length
     let room = 4095 - world.path("").as_os_str().len() - 2;
     let part = "d".repeat(250);
     let depth = room / 251 - 1;
@@ -194,7 +194,7 @@ fn paths_of_maximum_length_are_captured() {
     world.ok(["verify"]);
 }
 
-/// What is too large is said to be so at once, and costs nothing: not its size in the store, nor its reading.
+/// A file above the size limit is reported at once. It takes no space in the store and is not read.
 #[test]
 fn a_sparse_file_of_eleven_gigabytes_costs_nothing() {
     let world = world(|world| {
@@ -242,7 +242,8 @@ fn a_hundred_thousand_files_in_one_directory_are_captured() {
     assert!(!world.exists("many/new") && !world.exists("many/nine"));
 }
 
-/// What is recorded of a file that somebody appends to all the time is what it was at a moment; the last look has it all.
+/// A file to which another process keeps appending is recorded as it was at one moment; the last scan records all of
+/// it.
 #[test]
 fn a_file_that_grows_during_a_scan_is_captured_consistently() {
     let world = world(|world| world.write("log.txt", "begun\n"));
@@ -251,7 +252,7 @@ fn a_file_that_grows_during_a_scan_is_captured_consistently() {
         let (go_on, told) = mpsc::channel();
         scope.spawn(move || {
             let mut log = File::options().append(true).open(path).expect("opened");
-            // in all less than 10 MB: larger ones are not recorded
+            // less than 10 MB in all: larger files are not recorded
             for n in told {
                 for line in 0..50_000 {
                     writeln!(log, "line {n} {line}").expect("written");
@@ -285,7 +286,7 @@ fn a_file_that_grows_during_a_scan_is_captured_consistently() {
     world.ok(["verify"]);
 }
 
-/// A link is what it points to, in words; what stands there is no matter, and a loop ends nothing.
+/// A link is recorded as its target path. The target itself does not matter, and a loop does not hang the scan.
 #[test]
 fn link_loops_and_outside_links_are_captured_as_links() {
     let world = world(|world| {
@@ -307,12 +308,12 @@ fn link_loops_and_outside_links_are_captured_as_links() {
     );
     world.ok(["rewind", "t1"]);
     assert!(world.tree() == before);
-    // what lies outside is not ours to put back
+    // files outside are not restored
     assert_eq!(fs::read_to_string(&secret).expect("text"), "theirs\n");
     world.ok(["verify"]);
 }
 
-/// Between what was shown and what is done a directory becomes a link out of the root: nothing goes through it.
+/// A directory becomes a link out of the root between the plan and the restore: nothing is written through it.
 #[test]
 fn a_restore_does_not_follow_a_link_made_after_the_plan() {
     let world = world(|world| {
@@ -335,7 +336,7 @@ fn a_restore_does_not_follow_a_link_made_after_the_plan() {
     let why = "the files changed since this plan was shown";
     assert!(refused.stderr.contains(why), "{refused}");
     assert_same(&world.tree(), &before);
-    // asked anew it does what can be done within the root, and names what cannot
+    // a new rewind restores everything within the root, and names the rest
     let done = world.json(["rewind", "t1"]);
     assert_eq!(
         actions(&done),
@@ -352,7 +353,7 @@ fn a_restore_does_not_follow_a_link_made_after_the_plan() {
     world.ok(["verify"]);
 }
 
-/// An edit of the same size whose time says that nothing happened; times from the future, and a clock set back.
+/// Edits of the same size with an old timestamp, timestamps in the future, and a clock set back are all detected.
 #[test]
 fn edits_with_misleading_timestamps_are_detected() {
     let world = world(|world| {
@@ -383,7 +384,7 @@ fn edits_with_misleading_timestamps_are_detected() {
     world.ok(["rewind", "t1"]);
     assert_eq!(world.read("b.txt"), "two\n");
 
-    // an hour earlier than what is recorded already
+    // an hour earlier than recorded timestamps
     let db = rusqlite::Connection::open(world.store().join("store.db")).expect("the store");
     db.execute("UPDATE node SET time = time + 3600000000", [])
         .expect("a column");
@@ -396,7 +397,7 @@ fn edits_with_misleading_timestamps_are_detected() {
     world.ok(["verify"]);
 }
 
-/// What git does between turns is nobody's of the agents, and git's own state is never moved.
+/// Changes by git between turns are not attributed to an agent, and no rewind moves git's own state.
 #[test]
 fn git_changes_between_turns_are_not_an_agents() {
     let world = World::committed(&[("a.txt", "one\n"), ("b.txt", "one\n"), ("c.txt", "one\n")]);
@@ -436,7 +437,7 @@ fn git_changes_between_turns_are_not_an_agents() {
     world.ok(["verify"]);
 }
 
-/// `node_modules` comes into sight by the thousand: nobody wrote it just now, and no rewind deletes it.
+/// Thousands of files in `node_modules` become visible: they are not recorded as new, and no rewind deletes them.
 #[test]
 fn thousands_of_formerly_ignored_files_are_adopted() {
     let world = World::in_memory();

@@ -1,4 +1,5 @@
-//! A second directory on the same history: how it comes to be, what it may not be, and what becomes of it.
+//! A second directory on the same history: how a fork is made, where it is refused, and what happens when directories
+//! move.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +13,7 @@ use crate::support::{Output, World};
 
 const A: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 
-/// t1 edits a.txt and makes b.txt.
+/// A workspace in which t1 edits a.txt and creates b.txt.
 fn start() -> World {
     let world = World::committed(&[("a.txt", A), ("src/d.txt", "d\n")]);
     let mut agent = world.agent();
@@ -32,7 +33,7 @@ fn says(output: &Output, code: i32, words: &[&str]) {
     }
 }
 
-/// The branches, each with the directory that works on it where that is another one.
+/// Lists the branches, each with the directory that works on it where that is another one.
 #[track_caller]
 fn branches(world: &World) -> Vec<String> {
     let all = world.json(["branch", "list"])["branches"].clone();
@@ -51,7 +52,7 @@ fn branches(world: &World) -> Vec<String> {
     all.filter(|b| b["deleted"] == false).map(line).collect()
 }
 
-/// What there is beside the workspace, names of ours too.
+/// Lists the directory above the workspace, including Backstitch's own temporary names.
 fn beside(world: &World) -> Vec<String> {
     let all = fs::read_dir(world.root.parent().expect("a parent")).expect("a list");
     let name = |e: fs::DirEntry| e.file_name().to_string_lossy().into_owned();
@@ -61,7 +62,7 @@ fn beside(world: &World) -> Vec<String> {
     names
 }
 
-/// Where a forked directory was removed, another can be forked to: its branch is free, or gone.
+/// A removed fork's directory can be used for another fork: its branch is then free or deleted.
 #[test]
 fn a_fork_can_use_the_place_of_a_removed_one() {
     let world = start();
@@ -76,14 +77,14 @@ fn a_fork_can_use_the_place_of_a_removed_one() {
     assert_eq!(there.json(["status"])["branch"], "f2");
     assert_same(&there.tree(), &world.tree());
     assert_eq!(branches(&world), ["main*", "f1", "f2 in f"]);
-    // the other one can be gone to, or given up
+    // the old branch can be switched to or deleted
     world.ok(["switch", "f1"]);
     assert_same(&world.tree(), &first);
     world.ok(["switch", "main"]);
     world.ok(["branch", "delete", "f1"]);
     fs::remove_dir_all(&there.root).expect("removed");
     world.ok(["branch", "delete", "f2"]);
-    // empty, and there already
+    // an empty directory that exists already
     fs::create_dir(&there.root).expect("made");
     world.ok(["fork", "@", "f3", "--into", "../f"]);
     let mut agent = there.agent();
@@ -98,7 +99,7 @@ fn a_fork_can_use_the_place_of_a_removed_one() {
     world.ok(["verify"]);
 }
 
-/// What is refused leaves nothing behind; nor does what fails in the end.
+/// A refused fork leaves nothing behind, and neither does one that fails at the end.
 #[test]
 fn a_failed_fork_leaves_nothing() {
     let world = start();
@@ -118,13 +119,13 @@ fn a_failed_fork_leaves_nothing() {
         assert_eq!(beside(&world), ["file"]);
     }
     assert_eq!(branches(&world), ["main*"]);
-    // nothing is made in directories that are missing until all of it is
+    // missing directories are made only when the whole fork is ready
     world.ok(["fork", "@", "x", "--into", "../new/deep/../er/there"]);
     assert_same(&world.beside("new/er/there").tree(), &world.tree());
     assert_eq!(beside(&world), ["file", "new"]);
 }
 
-/// While an agent is at work a fork waits its turn.
+/// A fork waits while an agent is at work.
 #[test]
 fn a_fork_waits_for_a_working_agent() {
     let world = start();
@@ -158,7 +159,7 @@ fn a_fork_waits_for_a_working_agent() {
     fork.ok(["verify"]);
 }
 
-/// A directory with a history of its own is in no other: a switch there would remove its files.
+/// A directory with a history of its own cannot be inside another one: a switch there would remove its files.
 #[test]
 fn a_fork_inside_another_root_is_refused() {
     let world = start();
@@ -191,7 +192,7 @@ fn a_fork_inside_another_root_is_refused() {
         1,
         &["lies inside"],
     );
-    // to look at, a copy may be anywhere else
+    // a copy to look at may be anywhere else
     world.ok(["materialize", "@", "--into", "../other/in/ner"]);
     fs::remove_dir(world.root.join("../f/empty")).expect("removed");
     assert_same(&fork.tree(), &world.tree());
@@ -199,7 +200,7 @@ fn a_fork_inside_another_root_is_refused() {
     world.ok(["verify"]);
 }
 
-/// A forked directory has no repository, so git did not move there. Where it got one, it did.
+/// A forked directory has no repository, so a rewind reports no moved git. Once it has one, the move is reported.
 #[test]
 fn a_fork_without_git_reports_no_moved_git() {
     let world = start();
@@ -221,13 +222,13 @@ fn a_fork_without_git_reports_no_moved_git() {
     let plan = fork.plan(["rewind", "t1", "--exact"]);
     assert_eq!(plan["git_head"]["now"]["branch"], "elsewhere");
     assert_eq!(kinds(&plan), ["git_head"]);
-    // where it was made, git is asked as ever
+    // in the original directory git is checked as before
     fs::remove_dir_all(world.path(".git")).expect("removed");
     let plan = world.plan(["rewind", "t1", "--exact"]);
     assert_eq!(plan["git_head"]["then"]["branch"], "main");
 }
 
-/// `fork --switch` answers with the branch, as every other form does.
+/// `fork --switch` returns the branch, as every other form does.
 #[test]
 fn every_form_returns_the_branch() {
     let world = start();
@@ -260,8 +261,8 @@ fn gaps(answer: &Value) -> Vec<String> {
     all.map(line).collect()
 }
 
-/// What is too large to be kept comes along while it is on disk as it was; else it is left out by name, and
-/// nobody is said to have removed it.
+/// A file too large to be stored is copied while it is unchanged on disk. Otherwise it is left out by name, and its
+/// absence is not recorded as a deletion.
 #[test]
 fn files_without_stored_content_are_copied_or_named() {
     let world = World::in_memory();
@@ -278,7 +279,7 @@ fn files_without_stored_content_are_copied_or_named() {
     let made = world.json(["fork", "@", "with", "--into", "../with"]);
     assert_eq!((&made["files"], gaps(&made)), (&3.into(), vec![]));
     assert_same(&with.tree(), &world.tree());
-    // not as it was seen last, or of another state than the present one
+    // not a changed version, nor the version of another state than the current one
     let (t1, head) = (
         world.id("t1: more"),
         world.checkpoints().pop().expect("one").id,
@@ -295,7 +296,7 @@ fn files_without_stored_content_are_copied_or_named() {
         let history = there.history();
         there.json(["diff"]);
         assert_eq!(there.history(), history, "{name}: a look found something");
-        // another session in each
+        // a new session in each round
         let mut agent = (0..=n).map(|_| there.agent()).last().expect("one");
         agent.prompt("there");
         agent.bash("echo more >> a.txt");
@@ -303,7 +304,7 @@ fn files_without_stored_content_are_copied_or_named() {
         let found = there.history().split_off(history.len());
         assert_eq!(found.len(), 2, "{found:#?}");
         there.ok(["verify"]);
-        // it may come back
+        // the file may come back
         there.write("large.bin", large(b'z'));
         there.ok(["checkpoint"]);
         there.ok(["verify"]);
@@ -320,7 +321,7 @@ fn files_without_stored_content_are_copied_or_named() {
     world.ok(["verify"]);
 }
 
-/// What an agent edits in another directory of the history is its step there, not the user's.
+/// An agent's edit in another directory of the history is its step there, not the user's change.
 #[test]
 fn an_edit_in_another_root_is_the_agents_there() {
     let world = start();
@@ -333,7 +334,7 @@ fn an_edit_in_another_root_is_the_agents_there() {
     agent.edit(&there("a.txt"), "seven", "SEVEN");
     agent.write(&there("new/n.txt"), "n\n");
     agent.edit("a.txt", "two", "TWO");
-    // one that never reports: nobody's for sure, and not the user's
+    // a call that never reports: its change is uncertain, and not the user's
     agent.pre_edit(&there("b.txt"), "b", "B");
     fork.write("b.txt", "B\n");
     agent.stop();
@@ -367,13 +368,13 @@ fn an_edit_in_another_root_is_the_agents_there() {
         place.json(["diff"]);
         assert_eq!(place.history(), history);
     }
-    // taken out there, as any turn
+    // it is reverted there like any turn
     fork.ok(["revert", "t2"]);
     assert!(fork.read("a.txt").ends_with("seven\n"));
     assert!(world.read("a.txt").contains("TWO"));
 }
 
-/// A directory that comes back after its branch was taken over goes on from where it stood, on a branch of its own.
+/// A directory that comes back after its branch was taken over continues from its old state, on a new branch.
 #[test]
 fn a_returning_directory_continues_on_its_own_branch() {
     let world = start();
@@ -402,7 +403,7 @@ fn a_returning_directory_continues_on_its_own_branch() {
     assert_same(&fork.tree(), &left);
     assert_eq!(fork.at("@", "mine.txt").as_deref(), Some("not recorded\n"));
     assert_eq!(fork.at("@", "here.txt"), None);
-    // the same where the branch was given up
+    // the same where the branch was deleted
     fs::rename(&fork.root, &away.root).expect("out of sight");
     world.ok(["branch", "delete", "f-2"]);
     fs::rename(&away.root, &fork.root).expect("back");
@@ -417,7 +418,7 @@ fn a_returning_directory_continues_on_its_own_branch() {
     }
 }
 
-/// A directory that is moved stays the one it is: on its branch, with what was edited in it.
+/// A moved directory keeps its identity: it stays on its branch, with its edits.
 #[test]
 fn a_moved_directory_keeps_its_branch() {
     let world = start();
@@ -435,7 +436,7 @@ fn a_moved_directory_keeps_its_branch() {
         moved.since_start().last().expect("one"),
         "t2 Edit: modify a.txt"
     );
-    // into the other: it stays apart
+    // moved into the other directory, it stays separate
     let inner = world.beside("work/inner");
     fs::rename(&moved.root, &inner.root).expect("moved");
     assert_eq!(inner.json(["status"])["branch"], "f");
@@ -446,7 +447,7 @@ fn a_moved_directory_keeps_its_branch() {
     fork.write("mine.txt", "mine\n");
     fork.ok(["checkpoint"]);
     assert_eq!(branches(&world), ["main*", "f in f"]);
-    // what comes to its old path is another one
+    // a new directory at its old path is another one
     fs::rename(&fork.root, &moved.root).expect("moved");
     world.ok(["fork", "@", "g", "--into", "../f"]);
     assert_eq!(fork.json(["status"])["branch"], "g");
@@ -460,7 +461,7 @@ fn a_moved_directory_keeps_its_branch() {
     }
 }
 
-/// The directory that the store was made for, too; its forks stay with it.
+/// The directory that the store was made for can be moved, too; its forks stay connected.
 #[test]
 fn a_moved_workspace_keeps_its_forks() {
     let world = start();
@@ -476,7 +477,7 @@ fn a_moved_workspace_keeps_its_forks() {
     assert_eq!(output.expect_code(0).json()["branch"], "main");
     assert_eq!(moved.history(), history);
     assert_eq!(branches(&fork), ["main in moved", "f*"]);
-    // another project in its old place
+    // another project at its old path
     fs::create_dir(&world.root).expect("made");
     world.write("other.txt", "other\n");
     world.ok(["checkpoint", "-m", "another"]);
@@ -502,7 +503,7 @@ fn a_moved_workspace_keeps_its_forks() {
     says(&fork.run(["log"]), 0, &[]);
 }
 
-/// What is made anew where a fork used to be is not that fork; what is copied there is.
+/// A new project at the path of a former fork is not that fork; a copied fork is.
 #[test]
 fn a_new_project_in_the_place_of_a_fork_is_not_the_fork() {
     let world = start();

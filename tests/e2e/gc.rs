@@ -1,4 +1,4 @@
-//! Retention: what is old becomes one checkpoint, what anybody holds on to stays, and the store gets smaller.
+//! Retention: old checkpoints are squashed into one, held checkpoints stay, and the store shrinks.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::support::rng::Rng;
 
 const TEXT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\neight\n";
 
-/// Six turns, each of which changes a line of `a.txt`, and an edit of the user in `b.txt` between them.
+/// A workspace with six turns, each of which changes a line of `a.txt`, and user edits in `b.txt` between them.
 fn story() -> World {
     let world = World::committed(&[("a.txt", TEXT), ("b.txt", TEXT)]);
     let mut agent = world.agent();
@@ -38,13 +38,13 @@ fn ids(rows: &[Value]) -> Vec<String> {
 }
 
 fn database(world: &World) -> Connection {
-    // forked directories have one of their own, which says where this is
+    // forked directories have their own file, which names the store
     let store = world.json(["status"])["store"].clone();
     let store = std::path::Path::new(store.as_str().expect("a path")).join("store.db");
     Connection::open(store).expect("the store")
 }
 
-/// As if everything had happened so long ago.
+/// Moves the whole history this many days into the past.
 fn age(world: &World, days: i64) {
     let shift = days * 24 * 3600 * 1_000_000;
     database(world)
@@ -52,7 +52,7 @@ fn age(world: &World, days: i64) {
         .expect("a column");
 }
 
-/// S2-R5, S3-029, S3-030: what stays is as it was, what goes says so, and nothing on disk is touched.
+/// S2-R5, S3-029, S3-030: remaining checkpoints are unchanged, removed ones are reported, and no file on disk changes.
 #[test]
 fn old_checkpoints_are_squashed() {
     let world = story();
@@ -71,7 +71,7 @@ fn old_checkpoints_are_squashed() {
     assert!(world.tree() == disk);
     world.ok(["verify"]);
 
-    // the tagged turn is whole, what was before and after it is one, the newest turn is there
+    // the tagged turn is whole, the turns before and after it are squashed, the newest turn is there
     let after = rows(&world);
     let kinds: Vec<&str> = after
         .iter()
@@ -89,11 +89,11 @@ fn old_checkpoints_are_squashed() {
     assert!(ids(&after).iter().all(|id| before.contains(id)));
     assert_eq!(world.ok(["cat", "works", "a.txt"]).stdout, then);
     let log = world.ok(["log"]).stdout;
-    assert!(log.contains("checkpoints of 2 turns, made one"), "{log}");
+    assert!(log.contains("checkpoints of 2 turns, squashed"), "{log}");
     let id = made["id"].as_str().expect("an id");
     let shown = world.ok(["show", id]).stdout;
     assert!(
-        shown.contains("stands for") && shown.contains("a.txt"),
+        shown.contains("replaces") && shown.contains("a.txt"),
         "{shown}"
     );
     let patch = world.ok(["show", id, "--patch"]).stdout;
@@ -107,7 +107,7 @@ fn old_checkpoints_are_squashed() {
     let none = world.run(["rewind", "t99"]);
     assert!(none.stderr.contains("no checkpoint"), "{none}");
 
-    // nothing more goes, and the next turn is numbered on
+    // a second run removes nothing, and the next turn gets the next number
     let again = world.json(["gc", "--keep-days", "0"]);
     assert_eq!(again["gone"], json!(0));
     let mut agent = world.agent();
@@ -117,7 +117,7 @@ fn old_checkpoints_are_squashed() {
     world.ok(["verify"]);
 }
 
-/// S2-R5: what is pinned stays, and where a branch begins, and both are what they were.
+/// S2-R5: pinned checkpoints and the starts of branches stay, unchanged.
 #[test]
 fn pinned_checkpoints_and_fork_points_stay() {
     let world = story();
@@ -138,7 +138,7 @@ fn pinned_checkpoints_and_fork_points_stay() {
     world.ok(["verify"]);
 }
 
-/// S3-033, U-19: a rewind over what became one takes the agent's lines out and leaves the user's.
+/// S3-033, U-19: a rewind across squashed checkpoints takes the agent's lines out and keeps the user's.
 #[test]
 fn a_rewind_works_across_squashed_checkpoints() {
     let world = story();
@@ -158,8 +158,8 @@ fn a_rewind_works_across_squashed_checkpoints() {
     assert!(blame.to_string().contains("claude-code"), "{blame}");
 }
 
-/// U-19: where the user and an agent wrote one file within what became one, nobody knows any more which lines are
-/// whose; they stay, and that is said.
+/// U-19: where the user and an agent edited one file within a squash, the authors of its lines are unknown. Such edits
+/// stay, and the plan says so.
 #[test]
 fn squashed_edits_of_two_writers_stay_and_are_named() {
     let world = World::committed(&[("a.txt", TEXT)]);
@@ -184,14 +184,14 @@ fn squashed_edits_of_two_writers_stay_and_are_named() {
     assert_eq!(world.read("a.txt"), TEXT.replace("eight", "8"));
 }
 
-/// U-20, U-24: what a rewind that stays has moved stays, too: it is undone as ever.
+/// U-20, U-24: a rewind that is kept can still be undone, and so the checkpoints it moved are kept, too.
 #[test]
 fn rewinds_that_can_be_undone_stay() {
     let world = story();
     world.ok(["rewind", "t2"]);
     let before = world.tree();
     let done = world.json(["gc", "--keep-days", "0"]);
-    // only what is before the turn that it went back to
+    // only checkpoints before the turn that it went back to
     assert_eq!(done["made"].as_array().map(Vec::len), Some(1), "{done}");
     world.ok(["undo"]);
     assert!(world.read("a.txt").contains("six of t6"));
@@ -200,7 +200,7 @@ fn rewinds_that_can_be_undone_stay() {
     world.ok(["verify"]);
 }
 
-/// S3-030: thirty days, and who stops working has it done without waiting for it.
+/// S3-030: after thirty days gc runs when a session stops, which does not wait for it.
 #[test]
 fn gc_runs_automatically_when_something_is_old() {
     let world = story();
@@ -232,7 +232,7 @@ fn gc_runs_automatically_when_something_is_old() {
     assert!(rows(&world).len() < before);
 }
 
-/// S2-R5: by number, and by size: the oldest go first, and contents with them.
+/// S2-R5: limits by number and by size: the oldest checkpoints are removed first, with their contents.
 #[test]
 fn gc_gets_below_its_limits() {
     let world = World::committed(&[("a.txt", TEXT)]);
@@ -240,7 +240,7 @@ fn gc_gets_below_its_limits() {
     let mut agent = world.agent();
     for n in 0..40 {
         agent.prompt(&format!("turn {n}"));
-        // random text does not get smaller
+        // random text does not compress
         let lines: Vec<String> = (0..60)
             .map(|_| format!("{:x?}\n", rng.bytes(512)))
             .collect();
@@ -252,7 +252,7 @@ fn gc_gets_below_its_limits() {
         "[store]\nmaxBytes = {most}\n[checkpoints]\nmax = 60\n"
     ));
     let status = world.ok(["status"]).stdout;
-    assert!(status.contains("comes near its limit"), "{status}");
+    assert!(status.contains("is near its limit"), "{status}");
     let done = world.json(["gc", "--max-bytes", "0"]);
     assert!(rows(&world).len() <= 62, "{}", rows(&world).len());
     assert!(done["contents"].as_u64() > Some(5), "{done}");
@@ -264,14 +264,14 @@ fn gc_gets_below_its_limits() {
     assert!(on_disk < most, "{on_disk}");
     world.ok(["verify"]);
 
-    // what is held stays, whatever the limit
+    // held checkpoints stay, whatever the limit
     world.ok(["tag", "kept"]);
     let over = world.run(["gc", "--max-bytes", "1"]);
     assert!(over.stderr.contains("above its limit"), "{over}");
     world.ok(["verify"]);
 }
 
-/// S2-R5: by itself, and before the limit is reached.
+/// S2-R5: gc runs automatically before the limit is reached.
 #[test]
 fn gc_runs_automatically_near_the_limit() {
     let world = World::committed(&[("a.txt", TEXT)]);
@@ -293,11 +293,11 @@ fn gc_runs_automatically_near_the_limit() {
             .as_u64()
             .expect("a size")
     };
-    let is_near = || world.ok(["status"]).stdout.contains("comes near its limit");
+    let is_near = || world.ok(["status"]).stdout.contains("is near its limit");
     let most = size() * 100 / 94;
     world.configure(&format!("[store]\nmaxBytes = {most}\n"));
     assert!(is_near());
-    // who asks for it by name is within the limit
+    // an explicit `gc` finds the store within its limit
     assert_eq!(world.json(["gc"])["gone"], json!(0));
     let mut agent = world.agent();
     agent.prompt("another");
@@ -312,7 +312,7 @@ fn gc_runs_automatically_near_the_limit() {
     world.ok(["verify"]);
 }
 
-/// The settings of it, and what is wrong with them.
+/// Settings of gc, and errors in them.
 #[test]
 fn gc_settings_are_checked() {
     let world = story();
@@ -340,8 +340,8 @@ fn gc_settings_are_checked() {
     }
 }
 
-/// U-20: a rewind that was cut off in another directory of the history names edits of any age: nothing goes until it
-/// is finished, and it can be.
+/// U-20: a rewind interrupted in another directory of the history refers to edits of any age. Gc removes nothing until
+/// that rewind is finished, and it can be finished.
 #[test]
 fn gc_waits_for_an_interrupted_rewind_elsewhere() {
     let world = story();
@@ -370,7 +370,7 @@ fn gc_waits_for_an_interrupted_rewind_elsewhere() {
     world.ok(["verify"]);
 }
 
-/// Directories that share a history go by the most generous of what they say.
+/// Directories that share a history use the most generous of their settings.
 #[test]
 fn forked_directories_use_the_most_generous_settings() {
     let world = story();
@@ -387,7 +387,7 @@ fn forked_directories_use_the_most_generous_settings() {
     world.ok(["verify"]);
 }
 
-/// What could not be captured is said after it became one with others, too.
+/// Gaps are still reported after their checkpoint was squashed.
 #[test]
 fn gaps_survive_a_squash() {
     let world = World::committed(&[("a.txt", TEXT)]);
@@ -412,12 +412,12 @@ fn gaps_survive_a_squash() {
     assert!(gaps(&world).contains("outside.txt"), "{}", gaps(&world));
 }
 
-/// What cannot become one is said, and the rest goes all the same.
+/// A checkpoint that cannot be squashed is reported, and the rest is squashed nevertheless.
 #[test]
 fn inconsistent_checkpoints_stay_and_are_named() {
     let world = story();
     world.ok(["tag", "works", "t3"]);
-    // a file that changed without an edit that says how
+    // a file that changed without an edit that records the change
     let broken = database(&world)
         .execute(
             "UPDATE change SET role = 1, sum = NULL WHERE after_path = CAST('shell.txt' AS BLOB) AND node <=
@@ -439,7 +439,7 @@ fn inconsistent_checkpoints_stay_and_are_named() {
     assert_ne!(verified.code, 0, "{}", verified.stdout);
 }
 
-/// An agent that died within a call holds nothing for ever, and one at work keeps its turn.
+/// An agent that died during a call does not hold its turn forever. A working agent keeps its turn.
 #[test]
 fn a_working_agent_keeps_its_turn_and_a_dead_one_does_not() {
     let world = World::committed(&[("a.txt", TEXT)]);

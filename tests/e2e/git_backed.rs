@@ -1,4 +1,5 @@
-//! Files that git has are not copied, and come back all the same: whatever git did to them, whatever becomes of git.
+//! Files that git has are not copied into the store, and can be restored nevertheless: whatever git does to them, and
+//! whatever happens to git.
 
 mod traps;
 
@@ -13,21 +14,21 @@ use crate::support::tree::{Kind, Tree, assert_same, difference};
 use crate::support::{World, binary, finish};
 use traps::{lending, repository};
 
-/// How many files are known as a blob of git's.
+/// Number of files recorded as a git blob (git-backed).
 pub fn lent(world: &World) -> i64 {
     let store = Connection::open(world.store().join("store.db")).expect("the store");
     let count = "SELECT COUNT(*) FROM file_state WHERE substr(image, 1, 1) = x'04'";
     store.query_row(count, [], |r| r.get(0)).expect("a count")
 }
 
-/// How many contents the store holds.
+/// Number of contents in the store.
 fn contents(world: &World) -> i64 {
     let store = Connection::open(world.store().join("store.db")).expect("the store");
     let count = "SELECT COUNT(*) FROM blob";
     store.query_row(count, [], |r| r.get(0)).expect("a count")
 }
 
-/// Writes the index again when all files are old enough that their time stamps prove something.
+/// Rewrites the index once all files are old enough for their timestamps to be trusted.
 pub fn settle(world: &World) {
     loop {
         let newest = world.sh("find . -path ./.git -prune -o -type f -printf '%T@ %C@\\n'");
@@ -41,7 +42,7 @@ pub fn settle(world: &World) {
             break;
         }
     }
-    // with no change of its own git leaves it as it is
+    // git does not rewrite an index without changes of its own
     world.sh("git update-index --force-write-index");
 }
 
@@ -52,7 +53,7 @@ fn clean(files: &[(&str, &str)]) -> World {
     world
 }
 
-/// Directories are nothing of their own.
+/// The tree without directories, which are not recorded.
 fn files(world: &World) -> Tree {
     let mut tree = world.tree();
     tree.retain(|_, entry| entry.kind != Kind::Directory);
@@ -98,7 +99,7 @@ fn clean_files_are_not_copied() {
     world.ok(["verify"]);
 }
 
-/// What moves, is deleted, or gets another mode keeps its content, and a rename is one.
+/// A moved, deleted or chmodded file keeps its content, and a rename is one change.
 #[test]
 fn moved_and_deleted_files_keep_their_content() {
     let world = clean(&[
@@ -131,13 +132,14 @@ fn moved_and_deleted_files_keep_their_content() {
     world.ok(["verify"]);
 }
 
-/// Git's own `gc` never takes what a rewind needs: what it may drop is read while it is on disk.
+/// Git's own `gc` never removes content that a rewind needs: objects that it may drop are copied while they are on
+/// disk.
 #[test]
 fn git_gc_takes_nothing_that_a_rewind_needs() {
     let world = clean(&[("a.txt", "one\n"), ("b.txt", "two\n"), ("c.txt", "three\n")]);
     world.ok(["init"]);
     let before = world.tree();
-    // no commit and no index has them any more
+    // no commit and no index refers to them any more
     shell(
         &world,
         "git rm -q --cached a.txt && git commit -qm less --amend && git reflog expire --expire=all --all",
@@ -148,7 +150,7 @@ fn git_gc_takes_nothing_that_a_rewind_needs() {
     assert_same(&world.tree(), &before);
     world.ok(["verify"]);
 
-    // a repository that is gone as a whole
+    // the whole repository is removed
     fs::remove_dir_all(world.path(".git")).expect("removed");
     shell(&world, "true");
     assert_eq!(lent(&world), 0, "all is the store's own");
@@ -161,12 +163,12 @@ fn git_gc_takes_nothing_that_a_rewind_needs() {
     world.ok(["verify"]);
 }
 
-/// What neither the disk nor git has is a named loss, never a wrong content.
+/// Content that neither the disk nor git has is a named loss, never a wrong content.
 #[test]
 fn lost_content_is_named() {
     let world = clean(&[("a.txt", "one\n"), ("b.txt", "two\n")]);
     world.ok(["init"]);
-    // the change and the loss are one command
+    // the change and the loss happen in one command
     shell(
         &world,
         "echo changed > a.txt; rm -rf .git; echo changed > b.txt",
@@ -185,7 +187,7 @@ fn lost_content_is_named() {
     }
 }
 
-/// A git that does not work has lost nothing: what a file was is asked for again.
+/// A failing git loses nothing: the contents are requested again later.
 #[test]
 fn a_temporary_git_failure_loses_nothing() {
     let world = clean(&[("a.txt", "one\n"), ("b.txt", "two\n")]);
@@ -196,7 +198,7 @@ fn a_temporary_git_failure_loses_nothing() {
     agent.prompt("a turn");
     agent.bash("cp .git/config ../saved; echo '[broken' > .git/config; echo changed > a.txt; echo new > c.txt");
     assert_eq!(lent(&world), 2, "nothing is given up");
-    // what cannot be captured is said once, and not by each look
+    // a gap is recorded once, and not by each scan
     let checkpoints = || {
         let log = world.json(["log", "--all"]);
         log["checkpoints"].as_array().expect("rows").len()
@@ -215,7 +217,7 @@ fn a_temporary_git_failure_loses_nothing() {
     world.ok(["verify"]);
 }
 
-/// Where there is no room for what git has, git is not to blame: nothing is given up, and it is taken when there is room.
+/// A full disk is not a failure of git: nothing is marked as lost, and the content is copied when there is room.
 #[test]
 fn a_full_disk_is_not_a_git_failure() {
     let noise = |seed: u32| -> String {
@@ -257,7 +259,7 @@ fn a_full_disk_is_not_a_git_failure() {
     world.ok(["verify"]);
 }
 
-/// Where little is lent, nothing is: what goes together with its repository comes back.
+/// In a small repository every file is copied: a project removed together with its repository can be restored.
 #[test]
 fn a_project_removed_with_its_repository_comes_back() {
     let world = World::committed(&[("a.txt", "one\n"), ("sub/b.txt", "two\n")]);
@@ -270,12 +272,12 @@ fn a_project_removed_with_its_repository_comes_back() {
     assert_eq!(world.read("sub/b.txt"), "two\n");
 }
 
-/// What was seen before is not taken for known after it went and came back as it was.
+/// A directory that was removed and came back in its old state is scanned again.
 #[test]
 fn a_directory_that_returns_is_scanned_again() {
     let world = clean(&[("d/x.txt", "one\n"), ("a.txt", "one\n")]);
     world.ok(["init"]);
-    // now all is sure to be as it was seen
+    // now the recorded states can be trusted
     world.ok(["scan"]);
     let before = world.tree();
     let mut agent = world.agent();
@@ -291,7 +293,7 @@ fn a_directory_that_returns_is_scanned_again() {
     world.ok(["verify"]);
 }
 
-/// A fork has what its origin borrowed.
+/// A fork can restore the git-backed files of its origin.
 #[test]
 fn a_fork_keeps_git_backed_content() {
     let world = clean(&[("a.txt", "one\n"), ("sub/b.txt", "two\n")]);
@@ -310,7 +312,7 @@ fn a_fork_keeps_git_backed_content() {
     place.ok(["verify"]);
 }
 
-/// Where the repository is gone, another directory that has the file unchanged stands in for it.
+/// Where the repository is gone, another directory with the unchanged file supplies the content.
 #[test]
 fn another_directory_supplies_content_when_git_is_gone() {
     let world = clean(&[("a.txt", "one\n"), ("b.txt", "two\n")]);
@@ -324,7 +326,7 @@ fn another_directory_supplies_content_when_git_is_gone() {
     world.ok(["verify"]);
 }
 
-/// What git does to the tree and to its own objects between turns is taken as it comes: each turn's start comes back.
+/// Git changes the tree and its own objects between turns: the start of each turn can be restored.
 #[test]
 fn git_operations_between_turns_keep_the_start_of_each_turn() {
     let steps = [
@@ -376,7 +378,7 @@ fn git_operations_between_turns_keep_the_start_of_each_turn() {
     }
 }
 
-/// Nothing of a partial clone is lent, and what it fetched comes back where its origin is gone.
+/// No file of a partial clone is git-backed, and content that it fetched can be restored after its origin is gone.
 #[test]
 fn files_of_a_partial_clone_are_copied() {
     let world = World::in_memory().with("BACKSTITCH_LEND_ALWAYS", "1");
@@ -400,7 +402,7 @@ fn files_of_a_partial_clone_are_copied() {
     world.ok(["verify"]);
 }
 
-/// A repository that becomes partial after it lent is not made to fetch: what it lost is a named loss.
+/// A repository that becomes partial later is not made to fetch: an object that it lost is a named loss.
 #[test]
 fn lost_objects_are_not_fetched() {
     let world = clean(&[("a.txt", "one\n"), ("b.txt", "two\n")]);
@@ -433,12 +435,12 @@ fn lost_objects_are_not_fetched() {
         ("changed\n".into(), "two\n".into())
     );
     assert!(!fetched.exists(), "a fetch was tried");
-    // whoever asks git without care makes it fetch
+    // an ordinary git command makes it fetch
     world.git_run(["cat-file", "-e", &object]);
     assert!(fetched.exists(), "git would not have fetched");
 }
 
-/// No path needs to lead to git: an editor is often started without one.
+/// Git need not be on the search path: an editor is often started without one.
 #[test]
 fn git_need_not_be_on_the_search_path() {
     let world = clean(&[("a.txt", "one\n"), ("b.txt", "two\n"), ("c.txt", "three\n")]);
@@ -453,7 +455,7 @@ fn git_need_not_be_on_the_search_path() {
     let mut agent = without.agent();
     agent.prompt("a turn");
     agent.edit("a.txt", "one", "uno");
-    // changed before anybody looked
+    // changed before any scan
     let call = agent.pre_bash("true");
     without.write("b.txt", "due\n");
     without.remove("c.txt");
@@ -465,7 +467,7 @@ fn git_need_not_be_on_the_search_path() {
     without.ok(["verify"]);
 }
 
-/// A git that is gone has lost nothing: what files were is asked for when it is there again.
+/// A missing git loses nothing: contents are requested once it is there again.
 #[test]
 fn a_temporarily_missing_git_loses_nothing() {
     let world = clean(&[("a.txt", "one\n"), ("b.txt", "two\n")]);

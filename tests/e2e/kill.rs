@@ -1,9 +1,9 @@
 //! The kill test: `kill -9` at hundreds of moments of capture, scan, rewind, undo, revert and recovery.
 //!
-//! Whatever the moment: the store is whole, no operation stays open, every path is as before, as after, or as another
-//! writer made it, nothing of Backstitch lies in the workspace, and what was recorded earlier is there byte for byte.
+//! At any moment: the store is intact, no operation stays open, every path is as before, as after, or as another
+//! writer left it. Backstitch leaves no file in the workspace, and earlier records are there byte for byte.
 //!
-//! `BACKSTITCH_KILLS` is the number of kills in all, `BACKSTITCH_SEED` repeats a run.
+//! `BACKSTITCH_KILLS` is the total number of kills, `BACKSTITCH_SEED` repeats a run.
 
 mod collected;
 mod packs;
@@ -21,20 +21,20 @@ use crate::support::rng::{Rng, cases};
 use crate::support::{World, finish};
 use story::Story;
 
-/// How the processes of a run are killed; how far they get is learned while it goes.
+/// Kills processes of a run; it learns on the way how long they take.
 #[derive(Debug)]
 struct Killer {
     kind: Kind,
-    /// Per kind of run: beyond this it has ended by itself.
+    /// For each kind of run: the limit beyond which it ends without being killed.
     reach: std::collections::BTreeMap<&'static str, u64>,
     kills: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// At the n-th fault point that it reaches.
+    /// Kill at the n-th fault point that the process reaches.
     Points,
-    /// After so many microseconds.
+    /// Kill after this many microseconds.
     Clock,
 }
 
@@ -47,7 +47,7 @@ impl Killer {
         }
     }
 
-    /// Runs a command that is killed on the way, if it is still there by then. True: it was.
+    /// Runs a command and kills it at the chosen moment. Returns true if it was still running then.
     fn run(
         &mut self,
         rng: &mut Rng,
@@ -58,7 +58,7 @@ impl Killer {
         let longest = match (self.kind, what) {
             (Kind::Points, "gc") => 200,
             (Kind::Points, _) => 60,
-            // it pauses between its steps, and others come between
+            // it pauses between its steps, and other writers run in between
             (Kind::Clock, "gc") => 2_000_000,
             (Kind::Clock, _) => 30_000,
         };
@@ -84,7 +84,7 @@ impl Killer {
     }
 }
 
-/// The pause is no waiting for something: it is the random moment.
+/// The pause is a random moment, not a wait for something.
 fn kill_after(command: &mut Command, input: &str, pause: Duration) -> bool {
     let mut child = command
         .stdin(Stdio::piped())
@@ -93,7 +93,7 @@ fn kill_after(command: &mut Command, input: &str, pause: Duration) -> bool {
         .spawn()
         .expect("the binary runs");
     let mut pipe = child.stdin.take().expect("a pipe");
-    // it may be gone before it has read anything
+    // it may be dead before it has read anything
     pipe.write_all(input.as_bytes()).ok();
     drop(pipe);
     thread::sleep(pause);
@@ -112,7 +112,8 @@ fn rounds(kind: Kind, share: u64, place: impl Fn() -> World) {
         let world = place();
         println!("-- story {stories} after {} kills", killer.kills);
         let mut story = Story::begin(&world, &mut rng);
-        // captures are killed in one story, restores in another: what a killed hook did not tell is nobody's for sure
+        // captures and restores are killed in different stories: changes that a killed hook did not report are
+        // uncertain
         let restores = stories % 3 != 0;
         let end = (killer.kills + 14).min(wanted);
         while killer.kills < end {
@@ -128,13 +129,13 @@ fn rounds(kind: Kind, share: u64, place: impl Fn() -> World) {
     println!("{} kills in {stories} stories", killer.kills);
 }
 
-/// U-20, S3-028, S4-024: at every point where it matters.
+/// U-20, S3-028, S4-024: killed at every fault point.
 #[test]
 fn killed_at_any_point_nothing_is_lost_or_half_done() {
     rounds(Kind::Points, 60, World::in_memory);
 }
 
-/// U-20, S3-028, S4-024: at any moment.
+/// U-20, S3-028, S4-024: killed at any moment.
 #[test]
 fn killed_at_any_moment_nothing_is_lost_or_half_done() {
     rounds(Kind::Clock, 40, World::in_memory);
@@ -148,7 +149,7 @@ fn killed_where_names_cannot_be_exchanged_nothing_is_lost_or_half_done() {
     });
 }
 
-/// U-20, S4-025: the very first event may die at every point of making the store; the next one makes it whole.
+/// U-20, S4-025: the very first event may die at every fault point of creating the store; the next event completes it.
 #[test]
 fn killed_while_the_store_is_made_the_next_event_makes_it() {
     let mut killed = 0;
@@ -176,7 +177,7 @@ fn killed_while_the_store_is_made_the_next_event_makes_it() {
     assert!(killed > 8, "{killed} points");
 }
 
-/// U-20: who waits for a rewind that dies does not record its half-done tree.
+/// U-20: a hook that waits for a dying rewind does not record its half-done tree.
 #[test]
 fn a_hook_that_waits_for_a_dying_rewind_records_nothing_half_done() {
     let seed = Rng::seed("BACKSTITCH_SEED", 7);

@@ -1,4 +1,4 @@
-//! Large files: never whole in memory, a change of one costs little, and they come back to the byte.
+//! Large files: never whole in memory, small changes take little space, and restores are exact to the byte.
 
 use std::fs::{self, File};
 use std::io::{Seek as _, Write as _};
@@ -10,21 +10,21 @@ use rusqlite::Connection;
 
 use crate::support::{Output, World, finish};
 
-/// One above the size from which on a content is in pieces, and below the one at which nothing is compared by lines.
+/// A size above which content is stored in pieces, and below which files are merged by lines.
 const LARGE: usize = 20 << 20;
-/// One that is not compared by lines.
+/// A size that is not compared by lines.
 const LONG: usize = 80 << 20;
-/// KiB of memory a process may have of its own.
+/// Limit for a process's own memory, in KiB.
 const MOST: usize = 64 << 10;
 
-/// A workspace that keeps files of any size.
+/// A workspace without a size limit for files.
 fn world() -> World {
     let world = World::new();
     world.configure("capture.maxFileSize = \"256 MiB\"\n");
     world
 }
 
-/// Lines that have little in common.
+/// A line that has little in common with others.
 fn line(n: u32) -> String {
     format!(
         "let v{n} = f{};\n",
@@ -32,7 +32,7 @@ fn line(n: u32) -> String {
     )
 }
 
-/// Writes such lines, so many bytes of them.
+/// Writes a file of this many bytes, of such lines.
 fn fill(world: &World, name: &str, bytes: usize) {
     fill_from(world, name, bytes, 0);
 }
@@ -51,7 +51,7 @@ fn fill_from(world: &World, name: &str, bytes: usize, first: u32) {
     }
 }
 
-/// Runs a command that may not have more memory than is allowed here.
+/// Runs a command with limited memory.
 fn limited(command: &Command, input: &[u8]) -> Output {
     let mut sh = Command::new("sh");
     sh.arg("-c")
@@ -79,7 +79,7 @@ fn database(world: &World) -> Connection {
     Connection::open(world.store().join("store.db")).expect("the store")
 }
 
-/// What the contents take, and how many there are.
+/// Size and number of the stored contents.
 fn contents(world: &World) -> (i64, i64) {
     database(world)
         .query_row(
@@ -90,7 +90,7 @@ fn contents(world: &World) -> (i64, i64) {
         .expect("a sum")
 }
 
-/// A capture, a hook, a rewind and all else have no more memory than a part of the file.
+/// A capture, a hook, a rewind and other commands need only a fraction of the file's size in memory.
 #[test]
 fn files_larger_than_the_memory_limit_are_captured_and_restored() {
     let world = world();
@@ -137,7 +137,7 @@ fn files_larger_than_the_memory_limit_are_captured_and_restored() {
     assert!(blake3::hash(&there) == start);
 }
 
-/// What is changed, and only that, is stored; lines are still merged below the limit for that.
+/// Only the changed part is stored. Below the size limit for it, files are merged by lines.
 #[test]
 fn a_small_change_costs_little_and_merges_by_lines() {
     let world = world();
@@ -153,7 +153,7 @@ fn a_small_change_costs_little_and_merges_by_lines() {
     agent.stop();
     let after = contents(&world);
     let grown = after.0 - before.0;
-    // what was named of the pieces, those that are new, and the call
+    // the list of pieces, the new pieces, and the call
     assert!(grown < 40_000, "{grown} bytes");
     assert!(after.1 - before.1 < 8, "{} contents", after.1 - before.1);
 
@@ -174,7 +174,7 @@ fn a_small_change_costs_little_and_merges_by_lines() {
     world.ok(["verify"]);
 }
 
-/// A piece that is damaged is a named loss of what has it, and of nothing else; nothing wrong is ever restored.
+/// A damaged piece is a named loss of the versions that contain it, and of nothing else. No wrong content is restored.
 #[test]
 fn a_damaged_piece_is_a_named_loss() {
     let world = world();
@@ -185,7 +185,7 @@ fn a_damaged_piece_is_a_named_loss() {
     agent.bash("sed -i '500001s/^/really /' big.txt; echo two > a.txt");
     let now = hash(&world, "big.txt");
     let store = database(&world);
-    // one that only the first version has: the second one is stored against it
+    // a piece that only the first version has, against which the second one is stored
     let piece: i64 = store
         .query_row("SELECT base FROM blob WHERE base IS NOT NULL", [], |r| {
             r.get(0)
@@ -207,7 +207,7 @@ fn a_damaged_piece_is_a_named_loss() {
     assert_eq!(world.read("a.txt"), "one\n");
 }
 
-/// `gc` leaves the pieces of what stays, and removes those of what goes.
+/// `gc` keeps the pieces of remaining versions, and removes the others.
 #[test]
 fn gc_removes_only_unused_pieces() {
     let world = world();
@@ -217,7 +217,7 @@ fn gc_removes_only_unused_pieces() {
     let mut agent = world.agent();
     for n in 0..3 {
         agent.prompt(&format!("turn {n}"));
-        // another content altogether, then the first one again
+        // a completely different content, then the first one again
         agent.bash("mv big.txt kept; head -c 18000000 /dev/urandom > big.txt");
         agent.bash("mv kept big.txt");
         agent.stop();
@@ -233,7 +233,7 @@ fn gc_removes_only_unused_pieces() {
     assert_eq!(blake3::hash(&recorded), start);
 }
 
-/// What is recorded of a large file that somebody appends to all the time is what it was at a moment.
+/// A large file to which another process keeps appending is recorded as it was at one moment.
 #[test]
 fn a_growing_large_file_is_captured_consistently() {
     let world = world();
@@ -265,8 +265,8 @@ fn a_growing_large_file_is_captured_consistently() {
     world.ok(["verify"]);
 }
 
-/// Who dies between pieces leaves some that nobody names: nothing wrong is there, the next look is whole, and `gc`
-/// removes them.
+/// A process that dies between pieces leaves unreferenced ones: nothing is damaged, the next scan is complete, and
+/// `gc` removes them.
 #[test]
 fn a_capture_killed_between_pieces_leaves_the_store_whole() {
     const ALL: &str = "SELECT COUNT(*) FROM blob";
@@ -293,13 +293,13 @@ fn a_capture_killed_between_pieces_leaves_the_store_whole() {
         }
         between += 1;
         world.ok(["verify"]);
-        // of another content than the pieces are of
+        // other content than that of the pieces
         fill_from(&world, "big.txt", LARGE, 5_000_000);
         world.ok(["scan"]);
         world.ok(["verify"]);
         world.ok(["gc"]);
         let pieces = count("SELECT SUM(LENGTH(data)) / 32 FROM blob WHERE coding = 3");
-        // they, what names them, and the settings
+        // the pieces, the list of them, and the settings
         assert_eq!(count(ALL), pieces + 2, "point {point}");
         let recorded = world.ok(["cat", "@", "big.txt"]).bytes;
         assert_eq!(blake3::hash(&recorded), hash(&world, "big.txt"));
@@ -307,7 +307,7 @@ fn a_capture_killed_between_pieces_leaves_the_store_whole() {
     assert!(between >= 3, "{between} times between pieces");
 }
 
-/// One that is written over in place all the time: what it comes to rest as is recorded.
+/// A file that is overwritten in place all the time: its final state is recorded.
 #[test]
 fn a_large_file_overwritten_in_place_is_captured_in_its_final_state() {
     let world = world();
@@ -336,7 +336,7 @@ fn a_large_file_overwritten_in_place_is_captured_in_its_final_state() {
     world.ok(["verify"]);
 }
 
-/// Two agents beside one that appends, and `gc` all the time: no hook fails, nothing is lost.
+/// Two agents, an appending process, and `gc` all run at once: no hook fails, nothing is lost.
 #[test]
 fn large_files_are_captured_beside_agents_and_gc() {
     let world = world();
@@ -379,7 +379,7 @@ fn large_files_are_captured_beside_agents_and_gc() {
     world.ok(["verify"]);
 }
 
-/// Pieces that cannot be told any more are a named loss; what comes after is recorded all the same.
+/// A damaged list of pieces is a named loss; later changes are recorded nevertheless.
 #[test]
 fn a_damaged_list_of_pieces_is_a_named_loss() {
     let world = world();

@@ -298,7 +298,7 @@ fn a_hunk_is_reverted_beside_a_conflict_in_the_same_file() {
     refused(
         &world,
         &["rewind", "t1", "--hunk", &id("two")],
-        &["collide in 2 files"],
+        &["conflicts in 2 files"],
     );
     world.ok(["rewind", "t1", "--hunk", &id("nine")]);
     assert_eq!(world.read("a.txt"), with(&[("two", "mine")]));
@@ -321,7 +321,7 @@ fn a_file_with_many_conflicts_counts_once() {
     agent.stop();
     world.write("a.txt", "mine\n");
     world.ok(["checkpoint"]);
-    refused(&world, &["rewind", "t1"], &["collide in 1 file;"]);
+    refused(&world, &["rewind", "t1"], &["conflicts in 1 file;"]);
     let plan = world.run(["--json", "rewind", "t1", "--dry-run"]).json();
     let conflicts = plan["conflicts"].as_array().expect("conflicts");
     assert_eq!(conflicts.len(), 1, "{plan:#}");
@@ -342,7 +342,7 @@ fn a_conflict_in_another_file_does_not_block_a_hunk() {
     refused(
         &world,
         &["rewind", "t1", "--hunk", &hunk("a.txt")],
-        &["collide in 1 file"],
+        &["conflicts in 1 file"],
     );
     let mine = world.read("a.txt");
     world.ok(["rewind", "t1", "--hunk", &hunk("b.txt")]);
@@ -400,15 +400,15 @@ fn u_19_an_edit_of_the_same_line_is_a_conflict() {
         let output = refused(
             &world,
             &["rewind", "t1"],
-            &["collide in 1 file", "--on-conflict"],
+            &["conflicts in 1 file", "--on-conflict"],
         );
         assert!(output.stdout.contains("conflicts\n  a.txt"), "{output}");
         refused(
             &world,
             &["rewind", "t1", "--on-conflict", "fail"],
-            &["collide"],
+            &["conflicts in"],
         );
-        refused(&world, &["rewind", "t1", "--dry-run"], &["collide"]);
+        refused(&world, &["rewind", "t1", "--dry-run"], &["conflicts in"]);
         let answer = world.run(["--json", "rewind", "t1"]).expect_code(1).json();
         assert_eq!(conflicts(&answer), ["a.txt"]);
         assert_eq!(

@@ -1,4 +1,5 @@
-//! Garbage into the hook, and hostile trees and stores: the agent is never blocked or broken, and no gap is silent.
+//! Invalid input to the hook, and unusual trees and stores: the agent is never blocked or broken, and no gap is
+//! silent.
 
 mod bit_flips;
 pub mod broken_stores;
@@ -21,10 +22,10 @@ use crate::support::agent::Agent;
 use crate::support::patience::at_most;
 use crate::support::{Output, World, finish};
 
-/// No agent is to wait longer, whatever it sends (an optimised build is far below).
+/// Longest time that an agent may wait, whatever it sends (an optimised build is far below).
 const LIMIT: Duration = Duration::from_secs(6);
 
-/// A run of the hook that harms no agent; with so many lines of complaint.
+/// Runs the hook and asserts that it does not disturb the agent, and prints this many lines on stderr.
 #[track_caller]
 fn harmless(command: &mut Command, input: &[u8], lines: usize) -> Output {
     let began = Instant::now();
@@ -80,7 +81,7 @@ fn checkpoints(world: &World) -> Vec<Value> {
     log["checkpoints"].as_array().expect("a list").clone()
 }
 
-/// S4-055: what is no event costs one line, and the gap is known.
+/// S4-055: an invalid event prints one line, and the gap is recorded.
 #[test]
 fn invalid_events_print_one_line_and_record_a_gap() {
     let world = begun();
@@ -130,7 +131,7 @@ fn invalid_events_print_one_line_and_record_a_gap() {
     world.ok(["verify"]);
 }
 
-/// S4-055: the first event of all may be the bad one; the gap waits for the history to begin.
+/// S4-055: the very first event may be the invalid one; its gap is kept until the history begins.
 #[test]
 fn a_gap_before_the_first_checkpoint_is_kept() {
     let world = World::committed(&[("a.txt", "one\n")]);
@@ -143,7 +144,7 @@ fn a_gap_before_the_first_checkpoint_is_kept() {
     assert_eq!(failed, 1);
 }
 
-/// S2-001, S4-055: a field of the wrong type counts as absent; unknown ones do not matter.
+/// S2-001, S4-055: a field of the wrong type counts as absent, and unknown fields are ignored.
 #[test]
 fn wrong_types_count_as_absent_and_unknown_fields_are_ignored() {
     let world = begun();
@@ -194,7 +195,7 @@ fn wrong_types_count_as_absent_and_unknown_fields_are_ignored() {
     world.ok(["verify"]);
 }
 
-/// S4-023: an unknown tool may write anything; what it does is found.
+/// S4-023: an unknown tool may write anything; a scan finds its changes.
 #[test]
 fn an_unknown_tool_is_captured_by_a_scan() {
     let world = begun();
@@ -209,7 +210,7 @@ fn an_unknown_tool_is_captured_by_a_scan() {
     );
 }
 
-/// A payload of 50 MB, whole and cut off, and bytes that are no UTF-8.
+/// The hook survives a payload of 50 MB, whole and truncated, and bytes that are not UTF-8.
 #[test]
 fn payloads_of_fifty_megabytes_and_invalid_utf8_are_survived() {
     let world = begun();
@@ -240,7 +241,7 @@ fn payloads_of_fifty_megabytes_and_invalid_utf8_are_survived() {
     world.ok(["verify"]);
 }
 
-/// A working directory that is gone, too wide, or not ours to begin with.
+/// The working directory may be missing, too wide for a workspace, or outside the project.
 #[test]
 fn unsuitable_working_directories_are_handled() {
     let world = begun();
@@ -249,7 +250,7 @@ fn unsuitable_working_directories_are_handled() {
         payload["cwd"] = json!(cwd);
         payload
     };
-    // the project's directory stands in for one that is gone
+    // the project's directory is used instead of a missing one
     fed(&world, &at(&world.agent(), Path::new("/gone/for/good")), 0);
     fed(&world, &at(&world.agent(), &world.path("a.txt")), 0);
     for wide in [Path::new("/"), &world.home] {
@@ -258,7 +259,7 @@ fn unsuitable_working_directories_are_handled() {
         assert!(output.stderr.contains("too wide"), "{output}");
         assert_eq!(gaps(&world).len(), before + 1);
     }
-    // a session that has begun stays where it is bound
+    // a session that has begun stays bound to its workspace
     let bound = world.agent();
     fed(&world, &at(&bound, &world.root), 0);
     fed(&world, &at(&bound, Path::new("/")), 0);

@@ -57,7 +57,7 @@ fn setup_is_idempotent_and_removal_leaves_no_trace() {
         assert_eq!(fs::read_to_string(&settings).expect("there"), FOREIGN);
         let first = world.ok(args);
         assert!(
-            first.stdout.contains("hooks for") && first.stdout.contains("what was there before"),
+            first.stdout.contains("hooks for") && first.stdout.contains("backup: "),
             "{first}"
         );
         let written = fs::read_to_string(&settings).expect("there");
@@ -100,7 +100,7 @@ fn setup_is_idempotent_and_removal_leaves_no_trace() {
         assert!(out.stdout.contains("taken out"), "{out}");
         assert_eq!(fs::read_to_string(&settings).expect("there"), FOREIGN);
         let nothing = world.ok(args.iter().chain(&["--uninstall"]));
-        assert!(nothing.stdout.contains("no hooks of ours"), "{nothing}");
+        assert!(nothing.stdout.contains("no hooks to remove"), "{nothing}");
     }
 }
 
@@ -199,7 +199,7 @@ fn helix_gets_the_server_beside_others() {
         world.ok(args.iter().chain(&["--uninstall"]));
         assert_eq!(read(), MINE);
         let nothing = world.ok(args.iter().chain(&["--uninstall"]));
-        assert!(nothing.stdout.contains("nothing of ours"), "{nothing}");
+        assert!(nothing.stdout.contains("nothing to remove"), "{nothing}");
 
         fs::write(&settings, "[broken").expect("written");
         let output = world.run(args).expect_code(1);
@@ -337,7 +337,7 @@ fn zed_gets_an_extension() {
         .collect();
     assert_eq!(left, ["notes.txt"]);
     let nothing = world.ok(["setup", "zed", "--uninstall"]);
-    assert!(nothing.stdout.contains("nothing of ours"), "{nothing}");
+    assert!(nothing.stdout.contains("nothing to remove"), "{nothing}");
     world.run(["setup", "zed"]).expect_code(1);
     fs::remove_file(dir.join("notes.txt")).expect("removed");
     world.ok(["setup", "zed"]);

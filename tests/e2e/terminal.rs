@@ -218,7 +218,7 @@ fn conflicts_are_shown_without_a_question() {
     let (code, shown) = on_terminal(&world, &["rewind", "t1"]).end();
     assert_eq!(code, 1, "{shown}");
     assert!(!shown.contains("[y/N]"), "{shown}");
-    for word in ["a.txt", "edits collide in 1 file", "--on-conflict"] {
+    for word in ["a.txt", "conflicts in 1 file", "--on-conflict"] {
         assert!(shown.contains(word), "{word}: {shown}");
     }
     assert_same(&world.tree(), &before);
@@ -238,7 +238,7 @@ fn the_question_says_that_git_has_moved() {
     let world = story();
     world.git_ok(["commit", "-q", "-a", "-m", "next"]);
     let mut terminal = on_terminal(&world, &["rewind", "t1"]);
-    terminal.expect("git is not where it was then. Change the files all the same? [y/N] ");
+    terminal.expect("git's HEAD has moved since. Change the files anyway? [y/N] ");
     terminal.type_in("n\n");
     assert_eq!(terminal.end().0, 1);
     assert_eq!(world.read("a.txt"), "two\n");

@@ -16,7 +16,7 @@ fn an_undone_operation_is_marked() {
     let marked = || {
         let text = world.ok(["log"]).stdout;
         let line = text.lines().find(|l| l.contains("rewind to t1 (op1)"));
-        line.expect("the rewind").contains("(taken out)")
+        line.expect("the rewind").contains("(undone)")
     };
     assert!(!marked());
     world.ok(["undo"]);
@@ -122,7 +122,7 @@ fn log_lists_all_checkpoints() {
     assert_eq!(world.json(["timeline"]), world.json(["log"]));
     let none = world.ok(["log", "-n", "0"]).stdout;
     assert!(
-        none.contains("older ones") && none.lines().count() == 1,
+        none.contains("older checkpoints") && none.lines().count() == 1,
         "{none}"
     );
 
@@ -174,7 +174,7 @@ fn log_lists_a_part_of_the_timeline() {
     assert_eq!(lines(&["--session", "0000"]), ["step", "step", "turn"]);
     says(&world.run(["log", "--session", "ffff"]), 3, &["ffff"]);
     let text = world.ok(["log", "-n", "1"]).stdout;
-    assert!(text.contains("older ones"), "{text}");
+    assert!(text.contains("older checkpoints"), "{text}");
     let none = World::git();
     let text = none.ok(["log"]).stdout;
     assert!(

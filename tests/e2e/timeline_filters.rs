@@ -1,11 +1,11 @@
-//! The timeline by what one looks for: session, agent, path, words, kind, branch, time, page.
+//! Filters of the timeline: session, agent, path, words, kind, branch, time, page.
 
 use serde_json::Value;
 
 use crate::commands::{says, story};
 use crate::support::World;
 
-/// The checkpoints that a question finds, newest first.
+/// Checkpoints that `log` lists with these arguments, newest first.
 #[track_caller]
 fn found(world: &World, args: &[&str]) -> Vec<String> {
     let log = world.json(["log"].iter().chain(args));
@@ -20,7 +20,7 @@ fn found(world: &World, args: &[&str]) -> Vec<String> {
     .collect()
 }
 
-/// Two agents' sessions; the second writes something to search for.
+/// A workspace with two agents' sessions; the second writes text to search for.
 fn told() -> World {
     let world = World::committed(&[("a.txt", "one\n"), ("src/b.rs", "fn b() {}\n")]);
     let mut agent = world.agent();
@@ -105,7 +105,7 @@ fn filters_are_combined_with_and() {
     assert!(text.contains("No checkpoint matches"), "{text}");
 }
 
-/// A page after the other shows everything once; the text says how to get the next.
+/// The pages together show everything once. The text output says how to get the next page.
 #[test]
 fn pages_show_everything_once() {
     let world = story();
@@ -135,15 +135,11 @@ fn pages_show_everything_once() {
     }
     let second = all[1]["id"].as_str().expect("an id");
     let text = world.ok(["log", "-n", "2"]).stdout;
-    assert!(
-        text.contains(&format!("the same with --before {second}")),
-        "{text}"
-    );
+    assert!(text.contains(&format!("add --before {second}")), "{text}");
 }
 
-/// A branch's own history, whichever one is on; paths and words within it.
-///
-/// S4-070: of the current branch, or of one that is named.
+/// S4-070: the log shows the history of the current branch or of a named one, whichever branch is current. Path and
+/// word filters work within it.
 #[test]
 fn log_lists_the_history_of_one_branch() {
     let world = story();
@@ -179,7 +175,7 @@ fn log_lists_the_history_of_one_branch() {
     assert_eq!(found(&world, &["--all"]).len(), 8);
 }
 
-/// Prompts, labels and what tools were given are found by their words, in any script, and no word is syntax.
+/// Prompts, labels and tool inputs are found by their words, in any script. No word is treated as syntax.
 #[test]
 fn search_finds_words_in_any_script() {
     let world = told();
@@ -221,7 +217,7 @@ fn search_finds_words_in_any_script() {
     assert_eq!(text("\"green"), ["all tests green"]);
 }
 
-/// What comes later is found as soon as it is there, also where others look at the same time.
+/// New text can be found at once, also while others read the index.
 #[test]
 fn the_search_index_stays_current() {
     let world = told();
@@ -250,7 +246,7 @@ fn the_search_index_stays_current() {
     assert_eq!(text("frog"), ["frog and tadpole", "Write"]);
 }
 
-/// Lines are counted once and the same after that, also where nothing can be kept.
+/// Lines are counted once and then cached. The counts are the same where the cache cannot be written.
 #[test]
 fn line_counts_are_cached() {
     let world = story();
@@ -271,7 +267,7 @@ fn line_counts_are_cached() {
     assert!(counted() > 0);
 }
 
-/// Names that lead nowhere are answered with what there is.
+/// An unknown name is answered with the known ones.
 #[test]
 fn unknown_names_are_answered_with_known_ones() {
     let world = World::committed(&[("a.txt", "a\n")]);
@@ -285,14 +281,11 @@ fn unknown_names_are_answered_with_known_ones() {
     }
     assert!(world.ok(["stats"]).stdout.contains("claude-code"));
     let output = world.run(["diff", "t1", "--", "nope"]).expect_code(3);
-    assert!(
-        output.stderr.contains("no checkpoint knows nope"),
-        "{output}"
-    );
+    assert!(output.stderr.contains("no checkpoint has nope"), "{output}");
     world.ok(["diff", "t1", "--", "a.txt"]);
 }
 
-/// A turn of which nothing is left stands back, and so do its steps.
+/// A turn of which no change is in force is marked, and so are its steps.
 #[test]
 fn undone_turns_are_marked() {
     let world = World::committed(&[("a.txt", "one\ntwo\nthree\nfour\nfive\n")]);
@@ -314,7 +307,7 @@ fn undone_turns_are_marked() {
     assert_eq!(out(&world), ["t2: second", "t2 Edit: modify a.txt"]);
     let log = world.ok(["log"]).stdout;
     let header = log.lines().find(|l| l.contains("second")).expect("it");
-    assert!(header.contains("(taken out)"), "{log}");
+    assert!(header.contains("(undone)"), "{log}");
     world.ok(["undo"]);
     assert_eq!(out(&world), Vec::<String>::new());
 }

@@ -1,5 +1,5 @@
-//! Text that is not saved, and files that wait for a save: what the hook and the command line make of editors at
-//! work. The tests play the editor over the engine itself.
+//! Unsaved text and pending saves: how the hook and the command line work with running editors. The tests play the
+//! editor directly on the engine.
 
 use std::thread;
 
@@ -14,11 +14,11 @@ use crate::support::{Output, World};
 
 const START: &str = "one\ntwo\nthree\nfour\nfive\nsix\nseven\n";
 const AGENT: &str = "one\ntwo\nthree\nfour\nfive\nsix\nSEVEN\n";
-/// Typed over the agent's.
+/// The agent's text with user edits.
 const TYPED: &str = "ONE\ntwo\nthree\nfour\nfive\nsix\nSEVEN\n";
-/// The same without the agent's.
+/// The same edits without the agent's.
 const MERGED: &str = "ONE\ntwo\nthree\nfour\nfive\nsix\nseven\n";
-/// Typed where the agent wrote.
+/// A user edit of the line that the agent wrote.
 const RIVAL: &str = "one\ntwo\nthree\nfour\nfive\nsix\nmy seven\n";
 
 fn path(path: &str) -> RelPath {
@@ -29,7 +29,7 @@ fn id(text: &str) -> ContentId {
     ContentId::of(text.as_bytes())
 }
 
-/// A language server at work on a world's workspace.
+/// A language server running on a world's workspace.
 struct Editor {
     engine: Engine,
     lease: EditorLease,
@@ -59,7 +59,7 @@ impl Editor {
         assert!(self.engine.put_buffer(&self.lease, &open).expect("put"));
     }
 
-    /// The next that another process asks of it.
+    /// Waits for the next request that another process hands to this editor.
     fn asked(&mut self) -> Handed {
         loop {
             let mut all = self.engine.take_requests(&self.lease).expect("read");
@@ -70,7 +70,7 @@ impl Editor {
         }
     }
 
-    /// Does what it is asked, with this in `a.txt`, and says so.
+    /// Carries out such a request with this text in `a.txt`, and reports success.
     fn serves(&mut self, text: &str, base: &str) {
         let handed = self.asked();
         let outcome = self
@@ -84,7 +84,7 @@ impl Editor {
         );
     }
 
-    /// Rewinds to the first turn itself, where `a.txt` is open without unsaved text and it does not reload.
+    /// Rewinds to the first turn from this editor, in which `a.txt` is open without unsaved text and is not reloaded.
     fn rewinds_plain(&mut self) {
         let doc = OpenDoc {
             path: path("a.txt"),
@@ -102,8 +102,8 @@ impl Editor {
         assert_eq!(applied.expect("applied").plan.edits[0].to, id(START));
     }
 
-    /// As if by `kill -9`: the kernel frees its lock, and nothing is tidied up. The lock's file is put aside and
-    /// copied back, since this process goes on and keeps it.
+    /// Dies as if by `kill -9`: the kernel frees its lock, and nothing is cleaned up. The lock file is copied away and
+    /// back, since this process lives on and holds it.
     fn dies(self, world: &World) {
         let lock = world
             .store()
@@ -123,7 +123,7 @@ fn dirty(text: &str, base: &str) -> OpenDoc {
     }
 }
 
-/// A turn in which the agent changes `a.txt`.
+/// A workspace with a turn in which the agent changes `a.txt`.
 fn turn() -> World {
     let world = World::new();
     world.write("a.txt", START);
@@ -139,7 +139,7 @@ fn pending(world: &World) -> Value {
     world.json(["status"])["pending_saves"].clone()
 }
 
-/// What the newest checkpoint has of `a.txt`.
+/// Text of `a.txt` at the newest checkpoint.
 fn recorded(world: &World) -> String {
     world.ok(["cat", "@", "a.txt"]).stdout
 }
@@ -170,7 +170,7 @@ fn unsaved_text_belongs_to_the_turn() {
         .run(["cat", "t1", "a.txt", "--unsaved"])
         .expect_code(3);
     assert!(none.stderr.contains("no editor had unsaved text"), "{none}");
-    // a step is none of its moments, and an editor that left leaves nothing
+    // a step records no unsaved text, and an editor that left leaves nothing
     agent.edit("a.txt", "four", "FOUR");
     assert_eq!(world.json(["show", "@"])["unsaved"], json!([]));
     drop(editor.lease);
@@ -196,13 +196,13 @@ fn status_names_running_editors() {
     assert_eq!(world.json(["status"])["editors"], json!([]));
 }
 
-/// A rewind from the command line over unsaved text goes through the editor that has it.
+/// A command-line rewind over unsaved text goes through the editor that has it.
 #[test]
 fn a_command_line_rewind_goes_through_the_editor() {
     let world = turn();
     let mut editor = Editor::new(&world, "Helix");
     editor.types(TYPED, AGENT);
-    // what it would come to is said beforehand
+    // the plan announces the result
     let plan = world.json(["rewind", "t1", "--dry-run"]);
     assert_eq!(plan["edits"], json!([{"path": "a.txt", "pending": true}]));
     let fingerprint = plan["plan"].as_str().expect("one").to_owned();
@@ -228,9 +228,9 @@ fn a_command_line_rewind_goes_through_the_editor() {
         status.contains("waits for a save of a.txt in Helix"),
         "{status}"
     );
-    // what was typed is kept at the rewind, whatever becomes of the document
+    // the rewind records the typed text, whatever happens to the document
     assert_eq!(world.ok(["cat", "@", "a.txt", "--unsaved"]).stdout, TYPED);
-    // saved, it is the user's
+    // once saved, it is the user's
     world.write("a.txt", MERGED);
     editor
         .engine
@@ -246,7 +246,7 @@ fn a_command_line_rewind_goes_through_the_editor() {
     whole(&world);
 }
 
-/// U-19: what was typed where the agent wrote is a conflict, decided before anything is touched.
+/// U-19: unsaved text on the agent's lines is a conflict, which is decided before anything changes.
 #[test]
 fn conflicts_with_unsaved_text_are_decided_first() {
     let world = turn();
@@ -296,7 +296,7 @@ fn conflicts_with_unsaved_text_are_decided_first() {
             String::from_utf8(text).expect("text")
         });
         assert_eq!(handed, expected, "{how}");
-        // and back, in the editor that shows it
+        // and undo, in the editor that shows it
         editor.types(&handed, AGENT);
         thread::scope(|scope| {
             let asked = scope.spawn(|| world.run(["undo", "--on-conflict", "current"]));
@@ -342,7 +342,7 @@ fn an_editor_that_does_not_answer_is_named_and_nothing_changes() {
             .expect("read")
             .is_empty()
     );
-    // other files are nobody's
+    // other files have no unsaved text
     world.write("b.txt", "b\n");
     world.ok(["rewind", "t1", "--path", "b.txt"]);
 }
@@ -361,7 +361,7 @@ fn a_retry_succeeds_after_the_editor_died() {
     let refused = refused.expect_code(1);
     assert!(refused.stderr.contains("went away"), "{refused}");
     assert_eq!(world.read("a.txt"), AGENT);
-    // what it had is named, and in nobody's way
+    // its unsaved text is named and does not block the rewind
     let left = &world.json(["status"])["unsaved_left"];
     assert_eq!(
         (&left[0]["path"], &left[0]["editor"]),
@@ -410,7 +410,7 @@ fn a_file_with_a_pending_save_counts_as_rewound() {
         (world.read("a.txt"), recorded(&world)),
         (AGENT.into(), START.into())
     );
-    // neither looking nor an agent at work elsewhere takes the disk for an edit
+    // neither a scan nor an agent at work elsewhere records the disk as an edit
     let head = world.json(["status"])["head"].clone();
     world.ok(["scan"]);
     world.ok(["diff"]);
@@ -499,7 +499,7 @@ fn the_user_decides_about_a_document_closed_without_saving() {
             world.ok(["undo"]);
             assert_eq!(world.read("a.txt"), AGENT);
         } else {
-            // the rewind is taken back, and the line is the agent's again
+            // the rewind is undone, and the line is the agent's again
             assert_eq!(
                 world.json(["show", "@"])["changes"][0]["origin"]["by"],
                 "restore"
@@ -511,7 +511,7 @@ fn the_user_decides_about_a_document_closed_without_saving() {
     }
 }
 
-/// The agent reads what is on disk, so that is what it goes on from.
+/// The agent reads the file on disk, so its edit starts from that.
 #[test]
 fn an_agents_edit_starts_from_the_text_on_disk() {
     let world = turn();
@@ -576,7 +576,7 @@ fn a_running_editor_survives_clearing_the_history() {
 }
 
 impl Editor {
-    /// Rewinds to the first turn with its own unsaved text.
+    /// Rewinds to the first turn with unsaved text of its own.
     fn rewinds_merged(&mut self) {
         let target = self.engine.resolve("t1").expect("a turn");
         let request = Request {

@@ -1,29 +1,29 @@
---- Agents inside Neovim: when their turns begin and end, by their own events. Others call `turn_begin` and `turn_end`.
+--- Agents inside Neovim: their own events say when turns begin and end. Others call `turn_begin` and `turn_end`.
 local config = require('backstitch.config')
 
 local M = {}
 
----@class backstitch.Wire
----@field begins table<string, fun(data: table): session: string?, prompt: string?> By the pattern of a `User` event.
+---@class backstitch.Adapter
+---@field begins table<string, fun(data: table): session: string?, prompt: string?> Keyed by the pattern of a `User` event.
 ---@field ends table<string, fun(data: table): session: string>
----@field called? backstitch.Called[] What it does without an event.
+---@field hooks? backstitch.MethodHook[] Methods to hook where the plugin sends no event.
 
---- A method of another plugin: it is called as before, and heard of.
----@class backstitch.Called
+--- Method of another plugin. It runs as before, and each call is reported.
+---@class backstitch.MethodHook
 ---@field module string
 ---@field method string
 ---@field begins? fun(object: table, given: any): session: string?, prompt: string?, buf: integer?
 ---@field ends? fun(): session: string
 
---- One instance of Neovim is one session of an agent that does not tell its conversations apart.
-local function here()
+--- Session of an agent that does not distinguish its conversations: one per instance of Neovim.
+local function instance_session()
   return ('nvim-%d'):format(vim.uv.os_getpid())
 end
 
---- What the user asked last in a chat of codecompanion.
+--- Newest message of the user in a chat of codecompanion.
 ---@param buf integer?
 ---@return string?
-local function asked(buf)
+local function last_prompt(buf)
   local ok, codecompanion = pcall(require, 'codecompanion')
   local chat = ok and buf and codecompanion.buf_get_chat and codecompanion.buf_get_chat(buf)
   local messages = type(chat) == 'table' and chat.messages or {}
@@ -35,32 +35,32 @@ local function asked(buf)
 end
 
 local function chat(data)
-  return ('chat-%s'):format(data.id or here())
+  return ('chat-%s'):format(data.id or instance_session())
 end
 
---- By what is seen that an agent is there.
+--- Events that show that an agent's plugin is loaded.
 M.LOADED = { avante = 'Avante*' }
 
----@type table<string, backstitch.Wire>
-M.WIRES = {
+---@type table<string, backstitch.Adapter>
+M.ADAPTERS = {
   avante = {
     begins = {
       AvanteInputSubmitted = function(data)
-        -- what is asked by an event comes by its sidebar, too
-        if not M.is_heard('avante.sidebar') then
-          return here(), data.request
+        -- the hooked sidebar reports the same prompt
+        if not M.is_hooked('avante.sidebar') then
+          return instance_session(), data.request
         end
       end,
     },
-    called = {
+    hooks = {
       {
         module = 'avante.sidebar',
         method = 'handle_submit',
         begins = function(sidebar, request)
-          -- while it answers, what is asked goes on with the turn; a slash command may ask nothing
+          -- a prompt sent during an answer continues the turn; a slash command may contain no prompt
           local asks = type(request) == 'string' and request ~= '' and not vim.startswith(request, '/')
           if asks and not sidebar.is_generating then
-            return here(), request, sidebar.code and sidebar.code.bufnr
+            return instance_session(), request, sidebar.code and sidebar.code.bufnr
           end
         end,
       },
@@ -68,27 +68,27 @@ M.WIRES = {
         module = 'avante.selection',
         method = 'submit_input',
         begins = function(selection, request)
-          return 'edit-' .. here(), type(request) == 'string' and request or nil, selection.code_bufnr
+          return 'edit-' .. instance_session(), type(request) == 'string' and request or nil, selection.code_bufnr
         end,
       },
       {
         module = 'avante.selection',
         method = 'close_editing_input',
         ends = function()
-          return 'edit-' .. here()
+          return 'edit-' .. instance_session()
         end,
       },
     },
-    -- the second one where it is called off
-    ends = { AvanteViewBufferUpdated = here, AvanteLLMEscape = here },
+    -- the second event follows a cancellation
+    ends = { AvanteViewBufferUpdated = instance_session, AvanteLLMEscape = instance_session },
   },
   codecompanion = {
     begins = {
       CodeCompanionChatSubmitted = function(data)
-        return chat(data), asked(data.bufnr)
+        return chat(data), last_prompt(data.bufnr)
       end,
       CodeCompanionInlineStarted = function()
-        return 'inline-' .. here()
+        return 'inline-' .. instance_session()
       end,
     },
     ends = {
@@ -96,40 +96,40 @@ M.WIRES = {
       CodeCompanionChatStopped = chat,
       CodeCompanionChatClosed = chat,
       CodeCompanionInlineFinished = function()
-        return 'inline-' .. here()
+        return 'inline-' .. instance_session()
       end,
     },
   },
 }
 
---- Where sessions began that have not ended, whatever is looked at when they do.
+--- Workspace roots of the running sessions. The buffer may be another one when a session ends.
 ---@type table<string, string>
-local at_work = {}
+local active_roots = {}
 
---- Nobody asked for it: where there is no server, nothing is said.
-local function quiet() end
+--- Ignores failures: the user did not ask for these calls, and there may be no server.
+local function ignore() end
 
----@type table<string, boolean> By module and method.
-local heard = {}
+---@type table<string, boolean> Keyed by module and method.
+local hooked = {}
 
 ---@param module string
-function M.is_heard(module)
-  return heard[module] == true
+function M.is_hooked(module)
+  return hooked[module] == true
 end
 
---- Hears of a method's calls. What it answers, and what goes wrong in it, is the same as before.
----@param called backstitch.Called
----@param tell fun(object: table, given: any)
-local function hear(called, tell)
-  local class = package.loaded[called.module]
-  local key = called.module .. '.' .. called.method
-  local own = type(class) == 'table' and class[called.method]
-  if heard[key] or type(own) ~= 'function' then
+--- Reports the calls of a method. Its result and its errors stay the same.
+---@param target backstitch.MethodHook
+---@param observe fun(object: table, given: any)
+local function hook(target, observe)
+  local class = package.loaded[target.module]
+  local key = target.module .. '.' .. target.method
+  local own = type(class) == 'table' and class[target.method]
+  if hooked[key] or type(own) ~= 'function' then
     return
   end
-  heard[key], heard[called.module] = true, true
-  class[called.method] = function(object, given, ...)
-    pcall(tell, object, given)
+  hooked[key], hooked[target.module] = true, true
+  class[target.method] = function(object, given, ...)
+    pcall(observe, object, given)
     return own(object, given, ...)
   end
 end
@@ -138,49 +138,49 @@ function M.enable()
   local api = require('backstitch')
   local group = vim.api.nvim_create_augroup('backstitch.agents', {})
   local server = require('backstitch.server')
-  local function on(patterns, tell)
+  local function on(patterns, observe)
     for pattern, read in pairs(patterns) do
       vim.api.nvim_create_autocmd('User', {
         group = group,
         pattern = pattern,
         callback = function(event)
-          tell(read(type(event.data) == 'table' and event.data or {}))
+          observe(read(type(event.data) == 'table' and event.data or {}))
         end,
       })
     end
   end
-  for agent, wire in pairs(M.WIRES) do
+  for agent, adapter in pairs(M.ADAPTERS) do
     if config.get().agents[agent] then
       local function begins(session, prompt, buf)
         if not session then
           return
         end
-        local root = server.place(buf or vim.api.nvim_get_current_buf()) or vim.uv.cwd()
-        at_work[session] = root
-        api.turn_begin({ agent = agent, session = session, prompt = prompt, root = root }, quiet)
+        local root = server.root_for_buffer(buf or vim.api.nvim_get_current_buf()) or vim.uv.cwd()
+        active_roots[session] = root
+        api.turn_begin({ agent = agent, session = session, prompt = prompt, root = root }, ignore)
       end
       local function ends(session)
-        local root = at_work[session]
+        local root = active_roots[session]
         if root then
-          at_work[session] = nil
-          api.turn_end({ agent = agent, session = session, root = root }, quiet)
+          active_roots[session] = nil
+          api.turn_end({ agent = agent, session = session, root = root }, ignore)
         end
       end
-      on(wire.begins, begins)
-      on(wire.ends, ends)
-      if wire.called then
-        -- its windows and events tell that it is loaded
+      on(adapter.begins, begins)
+      on(adapter.ends, ends)
+      if adapter.hooks then
+        -- its windows and events show that it is loaded
         vim.api.nvim_create_autocmd({ 'FileType', 'User' }, {
           group = group,
           pattern = M.LOADED[agent],
           callback = function()
-            for _, called in ipairs(wire.called) do
-              hear(called, function(object, given)
-                if called.begins then
-                  begins(called.begins(object, given))
+            for _, target in ipairs(adapter.hooks) do
+              hook(target, function(object, given)
+                if target.begins then
+                  begins(target.begins(object, given))
                 end
-                if called.ends then
-                  ends(called.ends())
+                if target.ends then
+                  ends(target.ends())
                 end
               end)
             end

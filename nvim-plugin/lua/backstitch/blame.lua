@@ -1,4 +1,4 @@
---- Who wrote the current line, at its end. Asked for once per state of the buffer.
+--- Author of the current line as virtual text. One request per state of the buffer.
 local config = require('backstitch.config')
 local server = require('backstitch.server')
 local task = require('backstitch.task')
@@ -9,13 +9,13 @@ local M = {}
 local namespace = vim.api.nvim_create_namespace('backstitch.blame')
 local is_on = false
 ---@type table<integer, { tick: integer, runs: backstitch.BlameRun[] }>
-local known = {}
+local cache = {}
 ---@type uv.uv_timer_t?
-local resting
+local idle_timer
 
-local WHO = { user = 'you', unsaved = 'you, not saved yet', unknown = 'nobody knows who' }
+local AUTHORS = { user = 'you', unsaved = 'you, not saved yet', unknown = 'unknown author' }
 
---- What is said of a line; nil where it was there before everything.
+--- Text for a line; nil for a line older than the history.
 ---@param run backstitch.BlameRun
 ---@param now integer
 ---@return string?
@@ -34,7 +34,7 @@ function M.text(run, now)
       words.given(run.certainty) == 'certain' and '' or 'uncertain',
     }
   else
-    parts = { WHO[run.by] or run.by }
+    parts = { AUTHORS[run.by] or run.by }
   end
   table.insert(parts, words.ago(run.time, now))
   parts = vim.tbl_filter(function(part)
@@ -72,24 +72,24 @@ local function show(buf)
   if not client then
     return
   end
-  if not known[buf] or known[buf].tick ~= tick then
+  if not cache[buf] or cache[buf].tick ~= tick then
     local answer = server.request(client, 'backstitch/blame', { uri = vim.uri_from_bufnr(buf) })
     if not vim.api.nvim_buf_is_valid(buf) or vim.api.nvim_buf_get_changedtick(buf) ~= tick then
       return
     end
-    known[buf] = { tick = tick, runs = answer.runs }
+    cache[buf] = { tick = tick, runs = answer.runs }
   end
-  draw(buf, known[buf].runs)
+  draw(buf, cache[buf].runs)
 end
 
-local function rest()
+local function show_when_idle()
   if not is_on then
     return
   end
   local buf = vim.api.nvim_get_current_buf()
   vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
-  resting = resting or assert(vim.uv.new_timer())
-  resting:start(
+  idle_timer = idle_timer or assert(vim.uv.new_timer())
+  idle_timer:start(
     config.get().blame.delay,
     0,
     vim.schedule_wrap(function()
@@ -110,7 +110,7 @@ end
 function M.set(on)
   is_on = on
   if is_on then
-    return rest()
+    return show_when_idle()
   end
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
     vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
@@ -120,7 +120,10 @@ end
 function M.enable()
   is_on = config.get().blame.enabled
   local group = vim.api.nvim_create_augroup('backstitch.blame', {})
-  vim.api.nvim_create_autocmd({ 'CursorMoved', 'InsertLeave', 'BufEnter' }, { group = group, callback = rest })
+  vim.api.nvim_create_autocmd(
+    { 'CursorMoved', 'InsertLeave', 'BufEnter' },
+    { group = group, callback = show_when_idle }
+  )
   vim.api.nvim_create_autocmd('InsertEnter', {
     group = group,
     callback = function(event)
@@ -130,16 +133,16 @@ function M.enable()
   vim.api.nvim_create_autocmd('BufWipeout', {
     group = group,
     callback = function(event)
-      known[event.buf] = nil
+      cache[event.buf] = nil
     end,
   })
-  -- the same text may be somebody else's by now
-  local function forget()
-    known = {}
-    rest()
+  -- the same text may have another author now
+  local function invalidate()
+    cache = {}
+    show_when_idle()
   end
-  server.on('backstitch/timelineChanged', forget)
-  server.on('attached', forget)
+  server.on('backstitch/timelineChanged', invalidate)
+  server.on('attached', invalidate)
 end
 
 return M

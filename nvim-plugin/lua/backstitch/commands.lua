@@ -1,4 +1,4 @@
---- `:Backstitch`: its subcommands, what completes them, and the commands that lenses and code actions name.
+--- `:Backstitch`: its subcommands, their completion, and the commands of lenses and code actions.
 local pick = require('backstitch.pick')
 local server = require('backstitch.server')
 local task = require('backstitch.task')
@@ -6,8 +6,8 @@ local words = require('backstitch.words')
 
 local M = {}
 
---- Milliseconds that a completion may take.
-local PATIENCE = 500
+--- Time limit of a completion, in milliseconds.
+local COMPLETION_TIMEOUT = 500
 
 ---@class backstitch.Typed
 ---@field args string[]
@@ -18,14 +18,14 @@ local PATIENCE = 500
 
 ---@class backstitch.Subcommand
 ---@field name string
----@field usage string What follows the name.
+---@field usage string Arguments after the name.
 ---@field desc string
----@field most? integer How many words may follow; any number unless said.
----@field complete? ('rev'|'branch'|'turn'|'file'|'off')[] What each word may be; the last one goes for all that follow.
+---@field max_args? integer Unlimited by default.
+---@field complete? ('rev'|'branch'|'turn'|'file'|'off')[] Kind of each argument; the last kind is that of all further arguments.
 ---@field run? async fun(typed: backstitch.Typed)
----@field ask? async fun(client: vim.lsp.Client, at: table<string, any>, typed: backstitch.Typed) Where it is about the whole workspace: its server, and what names it.
+---@field ask? async fun(client: vim.lsp.Client, at: table<string, any>, typed: backstitch.Typed) For commands on the whole workspace: its server, and the parameters that name it.
 
---- The root of the workspace. A document would make some commands about that file alone.
+--- Returns the root of the workspace. A document would limit some commands to that file.
 ---@async
 ---@param client vim.lsp.Client
 ---@param buf integer
@@ -43,7 +43,7 @@ local function restore(client, verb, arguments)
   require('backstitch.restore').run(client, verb, arguments)
 end
 
---- A file as it is typed; `%` and `#` are those of Neovim.
+--- Returns the URI of a typed path; `%` and `#` expand as in Neovim.
 ---@param path string
 ---@return string uri
 local function file(path)
@@ -53,7 +53,7 @@ local function file(path)
   return vim.uri_from_fname(vim.fs.normalize(vim.fs.abspath(path)))
 end
 
---- The state before the newest turn; where there is none, the newest.
+--- Returns the state before the newest turn, or the newest state where there is no turn.
 ---@async
 ---@param buf integer
 ---@return string
@@ -64,7 +64,7 @@ local function before_newest(buf)
   return turn and words.rev(turn) or '@'
 end
 
---- Begins a branch; who named none is asked.
+--- Creates a branch. Asks for its name if none is given.
 ---@async
 ---@param client vim.lsp.Client
 ---@param arguments table workspace or uri; rev, name, into
@@ -76,11 +76,11 @@ function M.fork(client, arguments)
   ---@type backstitch.ForkResult
   local forked = server.execute(client, 'backstitch.fork', arguments)
   local into = forked.into and ' in ' .. words.shown(forked.into) or ''
-  local next_step = into == '' and ('; :Backstitch switch %s goes there'):format(forked.branch.name) or ''
-  vim.notify(('backstitch: branch %s begins there%s%s'):format(forked.branch.name, into, next_step))
+  local next_step = into == '' and ('; :Backstitch switch %s switches to it'):format(forked.branch.name) or ''
+  vim.notify(('backstitch: created branch %s%s%s'):format(forked.branch.name, into, next_step))
 end
 
---- Names a state; who gave no name is asked.
+--- Tags a state. Asks for the tag if none is given.
 ---@async
 ---@param client vim.lsp.Client
 ---@param arguments table workspace or uri; rev, name
@@ -93,14 +93,14 @@ function M.tag(client, arguments)
   vim.notify(('backstitch: %s is %s'):format(tagged.tag, tagged.checkpoint))
 end
 
---- Pins a checkpoint, or no longer.
+--- Pins or unpins a checkpoint.
 ---@async
 ---@param client vim.lsp.Client
 ---@param arguments table workspace or uri; rev, pinned
 function M.pin(client, arguments)
   ---@type backstitch.PinResult
   local done = server.execute(client, 'backstitch.pin', arguments)
-  vim.notify(('backstitch: %s is %s'):format(done.checkpoint, done.pinned and 'pinned' or 'not pinned any more'))
+  vim.notify(('backstitch: %s is %s'):format(done.checkpoint, done.pinned and 'pinned' or 'no longer pinned'))
 end
 
 ---@type backstitch.Subcommand[]
@@ -108,8 +108,8 @@ M.SUBCOMMANDS = {
   {
     name = 'log',
     usage = '[{file}]',
-    desc = 'Opens the timeline: branches, turns and steps; of one file where one is named. See |backstitch-timeline|.',
-    most = 1,
+    desc = 'Opens the timeline: branches, turns and steps, optionally of one file. See |backstitch-timeline|.',
+    max_args = 1,
     complete = { 'file' },
     ask = function(client, at, typed)
       local filter = typed.args[1] and { uri = file(typed.args[1]) } or {}
@@ -119,8 +119,8 @@ M.SUBCOMMANDS = {
   {
     name = 'rewind',
     usage = '[{rev} [{file}...]]',
-    desc = 'Goes back to a state, with all files or with these. Shows the plan first. Your own edits stay; with a bang'
-      .. ' they go, too. Without {rev} you choose one.',
+    desc = 'Rewinds all files, or these, to a state. Shows the plan first. Your own edits stay; with a bang they are'
+      .. ' discarded, too. Without {rev} you choose one.',
     complete = { 'rev', 'file' },
     ask = function(client, arguments, typed)
       arguments.rev = typed.args[1] or words.before(pick.checkpoint(client, 'Rewind to', arguments))
@@ -134,8 +134,8 @@ M.SUBCOMMANDS = {
   {
     name = 'undo',
     usage = '[{operation}]',
-    desc = 'Undoes the last rewind, revert or switch, or the one that is named.',
-    most = 1,
+    desc = 'Undoes the last rewind, revert or switch, or the named operation.',
+    max_args = 1,
     ask = function(client, arguments, typed)
       arguments.op = typed.args[1]
       restore(client, 'undo', arguments)
@@ -144,8 +144,8 @@ M.SUBCOMMANDS = {
   {
     name = 'redo',
     usage = '',
-    desc = 'Does again what was undone last.',
-    most = 0,
+    desc = 'Redoes the operation that was undone last.',
+    max_args = 0,
     ask = function(client, arguments)
       restore(client, 'redo', arguments)
     end,
@@ -153,8 +153,8 @@ M.SUBCOMMANDS = {
   {
     name = 'revert',
     usage = '[{turn}|{step}]',
-    desc = 'Takes back just one turn or step, and leaves what came later. Without one you choose.',
-    most = 1,
+    desc = 'Reverts one turn or step and keeps later ones. Without an argument you choose one.',
+    max_args = 1,
     complete = { 'turn' },
     ask = function(client, arguments, typed)
       local rev = typed.args[1]
@@ -170,9 +170,9 @@ M.SUBCOMMANDS = {
   {
     name = 'diff',
     usage = '[{rev}|off]',
-    desc = 'Marks in the current buffer what differs from a state; from that before the newest turn unless one is named.'
-      .. ' Without {rev} where it is on, and with `off`, it goes. See |backstitch-diff|.',
-    most = 1,
+    desc = 'Marks the differences between the current buffer and a state, by default the one before the newest turn.'
+      .. ' `off`, or no {rev} while an inline diff is shown, ends it. See |backstitch-diff|.',
+    max_args = 1,
     complete = { 'rev' },
     run = function(typed)
       local review = require('backstitch.review')
@@ -186,8 +186,8 @@ M.SUBCOMMANDS = {
   {
     name = 'diffsplit',
     usage = '[{rev}]',
-    desc = "Opens the file as it was beside the buffer, both with 'diff'.",
-    most = 1,
+    desc = "Opens the older file beside the buffer, both with 'diff'.",
+    max_args = 1,
     complete = { 'rev' },
     run = function(typed)
       require('backstitch.review').split(typed.buf, typed.args[1] or before_newest(typed.buf))
@@ -196,9 +196,9 @@ M.SUBCOMMANDS = {
   {
     name = 'changes',
     usage = '[{rev} [{rev2}]]',
-    desc = 'Shows what differs in all files: between two states, or one and now. A turn alone (`changes t4 t4`) shows what'
-      .. ' it changed itself.',
-    most = 2,
+    desc = 'Shows the differences in all files: between two states, or between one state and now. The same turn twice'
+      .. ' (`changes t4 t4`) shows the changes of that turn alone.',
+    max_args = 2,
     complete = { 'rev' },
     ask = function(client, arguments, typed)
       local from, to = typed.args[1], typed.args[2]
@@ -214,7 +214,7 @@ M.SUBCOMMANDS = {
     name = 'next',
     usage = '',
     desc = 'In an inline diff: goes to the next change.',
-    most = 0,
+    max_args = 0,
     run = function()
       require('backstitch.review').jump(true)
     end,
@@ -222,8 +222,8 @@ M.SUBCOMMANDS = {
   {
     name = 'prev',
     usage = '',
-    desc = 'In an inline diff: goes to the change before.',
-    most = 0,
+    desc = 'In an inline diff: goes to the previous change.',
+    max_args = 0,
     run = function()
       require('backstitch.review').jump(false)
     end,
@@ -231,8 +231,8 @@ M.SUBCOMMANDS = {
   {
     name = 'takeback',
     usage = '',
-    desc = 'In an inline diff: takes back the change in this line, or those in the lines of a range.',
-    most = 0,
+    desc = 'In an inline diff: undoes the change in this line, or those in a range of lines.',
+    max_args = 0,
     run = function(typed)
       require('backstitch.review').take_back(typed.first, typed.last)
     end,
@@ -240,9 +240,9 @@ M.SUBCOMMANDS = {
   {
     name = 'keep',
     usage = '',
-    desc = 'In an inline diff: keeps the change in this line, or those in the lines of a range: it is marked no more until'
-      .. ' it changes again. With a bang all that is kept of the file is marked again.',
-    most = 0,
+    desc = 'In an inline diff: keeps the change in this line, or those in a range of lines. A kept change is not marked'
+      .. ' until it changes again. With a bang all kept changes of the file are marked again.',
+    max_args = 0,
     run = function(typed)
       local review = require('backstitch.review')
       if typed.bang then
@@ -254,8 +254,8 @@ M.SUBCOMMANDS = {
   {
     name = 'fork',
     usage = '[{rev} [{name} [{directory}]]]',
-    desc = 'Begins a branch at a state, in a directory of its own where one is named.',
-    most = 3,
+    desc = 'Creates a branch at a state, optionally in a directory of its own.',
+    max_args = 3,
     complete = { 'rev', 'off', 'file' },
     ask = function(client, arguments, typed)
       arguments.rev = typed.args[1] or words.before(pick.checkpoint(client, 'Fork from', arguments))
@@ -267,8 +267,8 @@ M.SUBCOMMANDS = {
   {
     name = 'switch',
     usage = '[{branch}]',
-    desc = 'Goes to a branch. Shows the plan first. Without one you choose.',
-    most = 1,
+    desc = 'Switches to a branch. Shows the plan first. Without {branch} you choose one.',
+    max_args = 1,
     complete = { 'branch' },
     ask = function(client, arguments, typed)
       arguments.branch = typed.args[1] or pick.branch(client, 'Switch to', arguments)
@@ -278,8 +278,8 @@ M.SUBCOMMANDS = {
   {
     name = 'tag',
     usage = '[{name} [{rev}]]',
-    desc = 'Gives a state a name; the newest unless one is named.',
-    most = 2,
+    desc = 'Tags a state, by default the newest.',
+    max_args = 2,
     complete = { 'off', 'rev' },
     ask = function(client, arguments, typed)
       arguments.name, arguments.rev = typed.args[1], typed.args[2]
@@ -289,8 +289,8 @@ M.SUBCOMMANDS = {
   {
     name = 'pin',
     usage = '[{rev}]',
-    desc = 'Keeps a checkpoint for good, however old it becomes; the newest unless one is named.',
-    most = 1,
+    desc = 'Pins a checkpoint, by default the newest: it is kept however old it becomes.',
+    max_args = 1,
     complete = { 'rev' },
     ask = function(client, arguments, typed)
       arguments.rev = typed.args[1]
@@ -300,8 +300,8 @@ M.SUBCOMMANDS = {
   {
     name = 'unpin',
     usage = '[{rev}]',
-    desc = 'Lets a checkpoint go with its age again.',
-    most = 1,
+    desc = 'Unpins a checkpoint: it may be removed by age again.',
+    max_args = 1,
     complete = { 'rev' },
     ask = function(client, arguments, typed)
       arguments.rev, arguments.pinned = typed.args[1], false
@@ -311,7 +311,7 @@ M.SUBCOMMANDS = {
   {
     name = 'checkpoint',
     usage = '[{label}]',
-    desc = 'Makes a checkpoint of what is there now, unsaved text included.',
+    desc = 'Makes a checkpoint of the present state, unsaved text included.',
     complete = { 'off' },
     ask = function(client, arguments, typed)
       local label = table.concat(typed.args, ' ')
@@ -324,8 +324,8 @@ M.SUBCOMMANDS = {
   {
     name = 'blame',
     usage = '',
-    desc = 'Toggles who wrote the current line, at its end.',
-    most = 0,
+    desc = 'Toggles the author at the end of the current line.',
+    max_args = 0,
     run = function()
       require('backstitch.blame').toggle()
     end,
@@ -333,8 +333,8 @@ M.SUBCOMMANDS = {
   {
     name = 'sessions',
     usage = '',
-    desc = 'Lists the sessions of agents; the timeline shows the one that you choose.',
-    most = 0,
+    desc = 'Lists the sessions of agents, and opens the timeline of the one that you choose.',
+    max_args = 0,
     ask = function(client, at)
       local session = pick.session(client, at)
       require('backstitch.timeline').open(client, at, { session = session.session })
@@ -343,8 +343,8 @@ M.SUBCOMMANDS = {
   {
     name = 'restart',
     usage = '',
-    desc = 'Starts the language server anew.',
-    most = 0,
+    desc = 'Restarts the language server.',
+    max_args = 0,
     run = function()
       server.restart()
     end,
@@ -361,7 +361,7 @@ local function named(name)
   end
 end
 
---- `:Backstitch` as it was typed; alone it opens the timeline.
+--- Runs `:Backstitch` with its arguments; without any it opens the timeline.
 ---@param typed vim.api.keyset.create_user_command.command_args
 function M.run(typed)
   local args = vim.list_slice(typed.fargs, 2)
@@ -374,19 +374,19 @@ function M.run(typed)
         hint = ':help :Backstitch lists what there is',
       })
     end
-    if subcommand.most and #args > subcommand.most then
+    if subcommand.max_args and #args > subcommand.max_args then
       task.fail({
-        message = (":Backstitch %s: '%s' is one word too many"):format(name, args[subcommand.most + 1]),
+        message = (":Backstitch %s: '%s' is one word too many"):format(name, args[subcommand.max_args + 1]),
         hint = (':Backstitch %s %s'):format(name, subcommand.usage),
       })
     end
     local buf = vim.api.nvim_get_current_buf()
-    local said = { args = args, bang = typed.bang, buf = buf, first = typed.line1, last = typed.line2 }
+    local parsed = { args = args, bang = typed.bang, buf = buf, first = typed.line1, last = typed.line2 }
     if subcommand.run then
-      return subcommand.run(said)
+      return subcommand.run(parsed)
     end
     local client = server.client(buf)
-    assert(subcommand.ask)(client, workspace(client, buf), said)
+    assert(subcommand.ask)(client, workspace(client, buf), parsed)
   end)
 end
 
@@ -398,7 +398,7 @@ local function candidates(kind)
     return {}
   end
   local params = { workspace = vim.b.backstitch_root or server.root_of(client), limit = 100 }
-  local page = server.request_now(client, 'backstitch/timeline', params, PATIENCE)
+  local page = server.request_now(client, 'backstitch/timeline', params, COMPLETION_TIMEOUT)
   if not page then
     return {}
   end
@@ -433,35 +433,35 @@ local function candidates(kind)
   return found
 end
 
---- What may stand where the cursor is.
----@param word string What is there of it already.
+--- Returns completions at the cursor.
+---@param word string The part that is typed already.
 ---@param line string
 ---@return string[]
 function M.complete(word, line)
   local before = vim.split(line:sub(1, #line - #word), '%s+', { trimempty = true })
-  -- a range, or what stands for a command before it, is no word of its own
+  -- a range or a command modifier before the command is no argument
   local at = 1
   while before[at] and not before[at]:match('[Bb]ack?s?t?i?t?c?h?!?$') do
     at = at + 1
   end
-  local said = vim.list_slice(before, at + 1)
+  local args = vim.list_slice(before, at + 1)
   local all = {}
-  if #said == 0 then
+  if #args == 0 then
     all = vim.tbl_map(function(subcommand)
       return subcommand.name
     end, M.SUBCOMMANDS)
   else
-    local subcommand = named(said[1] or '')
+    local subcommand = named(args[1] or '')
     local kinds = subcommand and subcommand.complete or {}
-    local kind = kinds[math.min(#said, #kinds)]
-    if subcommand and subcommand.most and #said > subcommand.most then
+    local kind = kinds[math.min(#args, #kinds)]
+    if subcommand and subcommand.max_args and #args > subcommand.max_args then
       kind = nil
     end
     if kind == 'file' then
       return vim.tbl_map(vim.fn.fnameescape, vim.fn.getcompletion((word:gsub('\\(.)', '%1')), 'file'))
     end
     all = kind and candidates(kind) or {}
-    if said[1] == 'diff' then
+    if args[1] == 'diff' then
       table.insert(all, 'off')
     end
   end
@@ -470,7 +470,7 @@ function M.complete(word, line)
   end, all)
 end
 
---- A command that a lens or a code action names, with what it was called with.
+--- Runs a command of a lens or a code action with its arguments.
 ---@param name string
 ---@param arguments table
 ---@param ctx { client_id: integer, bufnr?: integer }

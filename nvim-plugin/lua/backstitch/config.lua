@@ -1,11 +1,11 @@
---- The plugin's own settings: what there is, what it is unless said, and what the user said. The help is made of this.
+--- Settings of the plugin: their names, defaults and the user's values. The help is generated from them.
 local M = {}
 
 ---@class backstitch.Option
----@field key string With dots.
----@field type string|string[] As `type()` has it, or a list of the values.
+---@field key string Path with dots.
+---@field type string|string[] Result of `type()`, or a list of the allowed values.
 ---@field default any
----@field least? integer Of a number; 0 unless said.
+---@field min? integer Minimum of a number; 0 by default.
 ---@field desc string
 
 ---@class backstitch.Config
@@ -18,7 +18,7 @@ local M = {}
 ---@field diff { signs: boolean, words: boolean }
 ---@field timeline { position: 'left'|'right'|'below'|'tab', size: integer, keys: table<string, string|false> }
 
---- What a key does in the timeline, with the key unless said.
+--- Actions of the timeline with their default keys.
 ---@type { name: string, key: string, desc: string }[]
 M.TIMELINE_KEYS = {
   { name = 'toggle', key = '<Tab>', desc = 'Fold or unfold the row (also |za|, |zo|, |zc|, |zM| and |zR|).' },
@@ -27,19 +27,19 @@ M.TIMELINE_KEYS = {
     key = '<CR>',
     desc = 'On a file: show it inline, compared with the state before. Else as `toggle`.',
   },
-  { name = 'preview', key = 'p', desc = 'Show what changed there, in a float.' },
-  { name = 'diff', key = 'd', desc = 'Show what differs between that state and now.' },
+  { name = 'preview', key = 'p', desc = 'Show the changes of the row in a float.' },
+  { name = 'diff', key = 'd', desc = 'Show the differences between that state and now.' },
   { name = 'rewind', key = 'r', desc = 'Rewind to that state; the plan is shown first.' },
-  { name = 'revert', key = 'x', desc = 'Take back just this turn or step, and leave what came later.' },
+  { name = 'revert', key = 'x', desc = 'Revert this turn or step, and keep later ones.' },
   { name = 'undo', key = 'u', desc = 'Undo the last rewind.' },
-  { name = 'redo', key = '<C-R>', desc = 'Do again what was undone last.' },
-  { name = 'fork', key = 'f', desc = 'Begin a branch at that state.' },
-  { name = 'switch', key = 's', desc = 'Go to the branch.' },
-  { name = 'tag', key = 't', desc = 'Give that state a name.' },
+  { name = 'redo', key = '<C-R>', desc = 'Redo the operation that was undone last.' },
+  { name = 'fork', key = 'f', desc = 'Create a branch at that state.' },
+  { name = 'switch', key = 's', desc = 'Switch to the branch.' },
+  { name = 'tag', key = 't', desc = 'Tag that state.' },
   { name = 'pin', key = 'P', desc = 'Pin that checkpoint, so that it stays however old it becomes, or unpin it.' },
-  { name = 'checkpoint', key = 'c', desc = 'Make a checkpoint of what is there now.' },
-  { name = 'more', key = 'm', desc = 'Read older rows.' },
-  { name = 'refresh', key = 'R', desc = 'Read the timeline anew.' },
+  { name = 'checkpoint', key = 'c', desc = 'Make a checkpoint of the present state.' },
+  { name = 'more', key = 'm', desc = 'Load older rows.' },
+  { name = 'refresh', key = 'R', desc = 'Reload the timeline.' },
   { name = 'help', key = 'g?', desc = 'List these keys.' },
   { name = 'close', key = 'q', desc = 'Close the timeline.' },
 }
@@ -55,21 +55,21 @@ M.OPTIONS = {
     key = 'cmd',
     type = 'table',
     default = { 'backstitch', 'lsp' },
-    desc = 'How the language server is started. Its first word may be the path of the binary.',
+    desc = 'Command that starts the language server. Its first word may be the path of the binary.',
   },
   {
     key = 'codelens',
     type = 'boolean',
     default = true,
-    desc = 'Whether lenses are drawn; Neovim then draws those of other servers in the same buffers, too. What they are'
-      .. ' about is up to `settings.codeLens`.',
+    desc = 'Draw lenses. Neovim then draws those of other servers in the same buffers, too. `settings.codeLens` selects'
+      .. ' the lines.',
   },
   {
     key = 'reload',
     type = 'boolean',
     default = true,
-    desc = 'Whether buffers without changes of your own are read anew when an agent or a rewind wrote their file. Nothing'
-      .. ' asks, and |undo| goes back beyond it.',
+    desc = 'Reload buffers without changes of your own when an agent or a rewind wrote their file, without a question.'
+      .. ' |undo| reaches the text before the reload.',
   },
   {
     key = 'settings',
@@ -82,63 +82,63 @@ M.OPTIONS = {
     key = 'diff.signs',
     type = 'boolean',
     default = true,
-    desc = 'Whether an inline diff has signs beside its lines.',
+    desc = 'Show signs beside the lines of an inline diff.',
   },
   {
     key = 'diff.words',
     type = 'boolean',
     default = true,
-    desc = 'Whether an inline diff marks the words that differ.',
+    desc = 'Mark the words that differ in an inline diff.',
   },
   {
     key = 'blame.enabled',
     type = 'boolean',
     default = false,
-    desc = 'Whether the end of the current line says who wrote it, from the start. |:Backstitch-blame| toggles it.',
+    desc = 'Show the author at the end of the current line from the start. |:Backstitch-blame| toggles it.',
   },
   {
     key = 'blame.delay',
     type = 'number',
     default = 150,
-    desc = 'Milliseconds that the cursor rests before that is shown.',
+    desc = 'Milliseconds that the cursor rests before the author is shown.',
   },
   {
     key = 'timeline.position',
     type = { 'left', 'right', 'below', 'tab' },
     default = 'right',
-    desc = 'Where the timeline opens.',
+    desc = 'Position of the timeline window.',
   },
   {
     key = 'timeline.size',
     type = 'number',
     default = 60,
-    least = 1,
-    desc = 'Its columns, or lines where it is `below`.',
+    min = 1,
+    desc = 'Width of the timeline in columns, or its height in lines if it is `below`.',
   },
   {
     key = 'timeline.keys',
     type = 'table',
     default = keys,
-    desc = 'Keys of the timeline, by what they do; `false` sets none. They are listed at |backstitch-timeline|.',
+    desc = 'Keys of the timeline by action; `false` sets none. |backstitch-timeline| lists them.',
   },
   {
     key = 'agents.avante',
     type = 'boolean',
     default = true,
-    desc = "Whether avante.nvim's turns are recorded as such.",
+    desc = 'Record the turns of avante.nvim.',
   },
   {
     key = 'agents.codecompanion',
     type = 'boolean',
     default = true,
-    desc = "Whether codecompanion.nvim's turns are recorded as such.",
+    desc = 'Record the turns of codecompanion.nvim.',
   },
 }
 
----@param of table
+---@param options table
 ---@param key string
-local function at(of, key)
-  return vim.tbl_get(of, unpack(vim.split(key, '.', { plain = true })))
+local function value_of(options, key)
+  return vim.tbl_get(options, unpack(vim.split(key, '.', { plain = true })))
 end
 
 ---@return backstitch.Config
@@ -155,14 +155,14 @@ local function defaults()
   return all
 end
 
---- What is in an option that is a table.
+--- Element types of options that are tables.
 ---@type table<string, string[]>
 local ELEMENTS = { cmd = { 'string' }, ['timeline.keys'] = { 'string', 'boolean' } }
 
 ---@param option backstitch.Option
 ---@param value any
 ---@return string? wrong
-local function judged(option, value)
+local function validate(option, value)
   if type(option.type) == 'table' then
     local known = option.type --[[@as string[] ]]
     if not vim.list_contains(known, value) then
@@ -170,8 +170,8 @@ local function judged(option, value)
     end
   elseif type(value) ~= option.type then
     return ('%s is a %s: it must be a %s'):format(option.key, type(value), option.type)
-  elseif option.type == 'number' and (value < (option.least or 0) or value % 1 ~= 0) then
-    return ('%s is %s: it must be a whole number, %d or more'):format(option.key, value, option.least or 0)
+  elseif option.type == 'number' and (value < (option.min or 0) or value % 1 ~= 0) then
+    return ('%s is %s: it must be a whole number, %d or more'):format(option.key, value, option.min or 0)
   end
   local elements = ELEMENTS[option.key]
   for name, element in pairs(elements and value or {}) do
@@ -186,12 +186,12 @@ local function judged(option, value)
   end
 end
 
---- What is named, in all of `said`, that is no option.
----@param said table
+--- Collects the names in `given` that are no options.
+---@param given table
 ---@param within string
 ---@param wrong string[]
-local function unknown(said, within, wrong)
-  for name, value in pairs(said) do
+local function find_unknown(given, within, wrong)
+  for name, value in pairs(given) do
     local key = within .. name
     local is_option, is_group = false, false
     for _, option in ipairs(M.OPTIONS) do
@@ -199,9 +199,9 @@ local function unknown(said, within, wrong)
       is_group = is_group or vim.startswith(option.key, key .. '.')
     end
     if is_group and type(value) == 'table' then
-      unknown(value, key .. '.', wrong)
+      find_unknown(value, key .. '.', wrong)
     elseif not is_option then
-      table.insert(wrong, ('%s is no option: see :help backstitch-options'):format(key))
+      table.insert(wrong, ('%s is not an option: see :help backstitch-options'):format(key))
     end
   end
 end
@@ -211,18 +211,18 @@ local current
 ---@type string[]
 M.problems = {}
 
---- Takes in what the user said. What is wrong is said in one line each, and what it is unless said holds.
----@param said table
-function M.set(said)
+--- Sets the user's options. Reports each wrong value in one line and uses its default.
+---@param given table
+function M.set(given)
   local wrong = {}
-  if type(said) ~= 'table' then
-    wrong, said = { ('the configuration is a %s: it must be a table'):format(type(said)) }, {}
+  if type(given) ~= 'table' then
+    wrong, given = { ('the configuration is a %s: it must be a table'):format(type(given)) }, {}
   end
-  unknown(said, '', wrong)
+  find_unknown(given, '', wrong)
   local all = defaults()
   for _, option in ipairs(M.OPTIONS) do
-    local value = at(said, option.key)
-    local problem = value ~= nil and judged(option, value)
+    local value = value_of(given, option.key)
+    local problem = value ~= nil and validate(option, value)
     if problem then
       table.insert(wrong, problem)
     elseif value ~= nil then
@@ -238,7 +238,7 @@ function M.set(said)
   end
   for name in pairs(all.timeline.keys) do
     if keys[name] == nil then
-      table.insert(wrong, ('timeline.keys.%s is no action: see :help backstitch-timeline'):format(name))
+      table.insert(wrong, ('timeline.keys.%s is not an action: see :help backstitch-timeline'):format(name))
     end
   end
   for _, problem in ipairs(wrong) do

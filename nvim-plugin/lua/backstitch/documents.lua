@@ -1,18 +1,18 @@
---- Documents that the server has: files at a checkpoint, and what it shows of plans, diffs and timelines.
+--- Documents of the server: files at a checkpoint, and its views of plans, diffs and timelines.
 local server = require('backstitch.server')
 
 local M = {}
 
---- Milliseconds that a document may take: reading one is not to be waited for any longer.
-local PATIENCE = 2000
+--- Time limit for reading a document, in milliseconds.
+local READ_TIMEOUT = 2000
 --- Texts of documents that are about to be opened.
 ---@type table<string, string>
 local fetched = {}
---- Which server has shown a document.
+--- Client ids of the servers that showed a document, by URI.
 ---@type table<string, integer>
 local shown_by = {}
 
---- What a document is of: the directory, the path and the state of a file; of others only their name, as path.
+--- Splits the URI of a file into directory, path and state. Other documents have only a name, as path.
 ---@param uri string
 ---@return string? root, string? path, string? rev
 local function parts(uri)
@@ -20,7 +20,7 @@ local function parts(uri)
   if not root or root == 'view' then
     return nil, uri:match('([^/]+)$')
   end
-  -- a host has no case: capitals are encoded once more
+  -- a host is case-insensitive: capitals are encoded once more
   return vim.uri_decode(vim.uri_decode(root)), vim.uri_decode(path), vim.uri_decode(rev)
 end
 
@@ -41,7 +41,7 @@ function M.uri(root, rev, path)
   return ('backstitch://%s/%s/%s'):format(encoded(host, '%._~-'), encoded(rev, '%._~-'), encoded(path, '%._~/-'))
 end
 
---- The servers that may have it: those that are likely to, else all.
+--- Returns the servers that are likely to have a document, or all.
 ---@param uri string
 ---@return vim.lsp.Client[]
 local function owners(uri)
@@ -54,7 +54,7 @@ local function owners(uri)
   return #likely > 0 and likely or others
 end
 
---- Fills a buffer with the document that its name is. It cannot be changed.
+--- Fills a buffer with the document that it is named after. The buffer is read-only.
 ---@param buf integer
 ---@param uri string
 function M.read(buf, uri)
@@ -62,7 +62,7 @@ function M.read(buf, uri)
   local text = fetched[uri]
   fetched[uri] = nil
   for _, client in ipairs(text and {} or owners(uri)) do
-    local answer, wrong = server.request_now(client, 'backstitch/content', { uri = uri }, PATIENCE)
+    local answer, wrong = server.request_now(client, 'backstitch/content', { uri = uri }, READ_TIMEOUT)
     if answer then
       text = answer.text
       break
@@ -71,7 +71,7 @@ function M.read(buf, uri)
   end
   local root, path = parts(uri)
   vim.bo[buf].buftype = 'nofile'
-  -- what is made for one look is made anew for the next
+  -- a view is created anew each time it is opened
   vim.bo[buf].bufhidden = root and 'hide' or 'wipe'
   vim.bo[buf].swapfile = false
   vim.bo[buf].modifiable = true
@@ -81,7 +81,7 @@ function M.read(buf, uri)
     if has_end then
       table.remove(lines)
     end
-    -- as a file of that text would be read
+    -- the same rules as for reading a file
     local is_dos = has_end or #lines > 1
     for i = 1, has_end and #lines or #lines - 1 do
       is_dos = is_dos and vim.endswith(lines[i] or '', '\r')
@@ -108,7 +108,7 @@ function M.read(buf, uri)
   vim.bo[buf].modified = false
 end
 
---- Shows a document beside what is there; `q` closes it.
+--- Shows a document in a split; `q` closes it.
 ---@param uri string
 ---@param client_id? integer
 function M.show(uri, client_id)
@@ -127,7 +127,7 @@ function M.show(uri, client_id)
   end, { buffer = buf, nowait = true, desc = 'Close' })
 end
 
---- Asks for a file at a checkpoint before its buffer is opened, which then has not to wait.
+--- Fetches a file at a checkpoint before its buffer is opened, so that opening does not block.
 ---@async
 ---@param client vim.lsp.Client
 ---@param root string

@@ -1,4 +1,4 @@
---- A float with text that is looked at and left: plans, previews, lists of keys.
+--- A read-only float: plans, previews, lists of keys.
 local M = {}
 
 ---@class backstitch.Chunk
@@ -42,7 +42,7 @@ function M.write(buf, namespace, lines)
   end
 end
 
---- Closes the current window, or empties it where it is the last.
+--- Closes the current window, or empties it if it is the last.
 function M.leave()
   local others = vim.tbl_filter(function(window)
     return vim.api.nvim_win_get_config(window).relative == ''
@@ -56,7 +56,7 @@ end
 
 local namespace = vim.api.nvim_create_namespace('backstitch.float')
 
---- `closed` is called when it goes without a key.
+--- Opens a float. `closed` is called when it is closed without one of its keys.
 ---@param float backstitch.Float
 ---@param closed? fun()
 ---@return integer window
@@ -86,9 +86,9 @@ function M.open(float, closed)
   })
   vim.wo[window].wrap = false
   vim.wo[window].cursorline = true
-  local is_over = false
+  local is_closed = false
   local function close()
-    is_over = true
+    is_closed = true
     if vim.api.nvim_win_is_valid(window) then
       vim.api.nvim_win_close(window, true)
     end
@@ -105,10 +105,10 @@ function M.open(float, closed)
   vim.api.nvim_create_autocmd({ 'BufWipeout', 'WinLeave' }, {
     buffer = buf,
     callback = function(event)
-      if is_over then
+      if is_closed then
         return
       end
-      is_over = true
+      is_closed = true
       if event.event == 'WinLeave' then
         vim.schedule(close)
       end

@@ -1,4 +1,4 @@
---- `:checkhealth backstitch`: what is needed, what is there, and what to do about the rest.
+--- `:checkhealth backstitch`: requirements, their state, and how to fix what is missing.
 local config = require('backstitch.config')
 local server = require('backstitch.server')
 

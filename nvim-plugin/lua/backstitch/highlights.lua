@@ -1,22 +1,22 @@
---- The highlight groups. All are links to what colour schemes have, and can be set otherwise.
+--- Highlight groups. All are links to common groups, and can be overridden.
 local M = {}
 
 ---@type { name: string, link: string, desc: string }[]
 M.GROUPS = {
   { name = 'BackstitchAdded', link = 'DiffAdd', desc = 'Added lines of an inline diff.' },
   { name = 'BackstitchRemoved', link = 'DiffDelete', desc = 'Deleted lines of an inline diff.' },
-  { name = 'BackstitchAddedWord', link = 'DiffText', desc = 'Words that are new in a changed line.' },
-  { name = 'BackstitchRemovedWord', link = 'DiffText', desc = 'Words that are gone, in the deleted lines.' },
+  { name = 'BackstitchAddedWord', link = 'DiffText', desc = 'Added words in a changed line.' },
+  { name = 'BackstitchRemovedWord', link = 'DiffText', desc = 'Removed words in the deleted lines.' },
   { name = 'BackstitchSignAdded', link = 'Added', desc = 'Signs of added lines.' },
   { name = 'BackstitchSignChanged', link = 'Changed', desc = 'Signs of changed lines.' },
   { name = 'BackstitchSignRemoved', link = 'Removed', desc = 'Signs of deleted lines.' },
-  { name = 'BackstitchBlame', link = 'LspCodeLens', desc = 'Who wrote the line, at its end.' },
+  { name = 'BackstitchBlame', link = 'LspCodeLens', desc = 'Author at the end of the line.' },
   { name = 'BackstitchHeading', link = 'Title', desc = 'Headings of plans.' },
   { name = 'BackstitchKey', link = 'Special', desc = 'Keys in plans and in the help of the timeline.' },
-  { name = 'BackstitchDim', link = 'Comment', desc = 'What is less important.' },
-  { name = 'BackstitchWarning', link = 'DiagnosticWarn', desc = 'Conflicts, and what was not captured.' },
+  { name = 'BackstitchDim', link = 'Comment', desc = 'Less important text.' },
+  { name = 'BackstitchWarning', link = 'DiagnosticWarn', desc = 'Conflicts, and files that were not captured.' },
   { name = 'BackstitchBranch', link = 'Title', desc = 'Branches in the timeline.' },
-  { name = 'BackstitchCurrent', link = 'String', desc = 'The branch one is on.' },
+  { name = 'BackstitchCurrent', link = 'String', desc = 'The current branch.' },
   { name = 'BackstitchTurn', link = 'Identifier', desc = 'Turns in the timeline.' },
   { name = 'BackstitchPrompt', link = 'Normal', desc = 'Prompts in the timeline.' },
   { name = 'BackstitchTool', link = 'Function', desc = 'Tools in the timeline.' },

@@ -1,18 +1,18 @@
---- What others may call: set-up, the interface for agents inside Neovim, and what a status line shows.
+--- Public interface: setup, the functions for agents inside Neovim, and the text for a status line.
 local config = require('backstitch.config')
 local server = require('backstitch.server')
 local task = require('backstitch.task')
 
 local M = {}
 
-local has_begun = false
+local is_started = false
 
---- Changes options. Nothing has to be called: without it all is as `:help backstitch-options` lists it, or as
---- `vim.g.backstitch` says.
+--- Changes options. The call is optional: `vim.g.backstitch` and the defaults in `:help backstitch-options` hold without
+--- it.
 ---@param options? table
 function M.setup(options)
   config.set(options or {})
-  if has_begun then
+  if is_started then
     require('backstitch.blame').set(config.get().blame.enabled)
     require('backstitch.agents').enable()
     server.configure()
@@ -20,12 +20,12 @@ function M.setup(options)
   end
 end
 
---- Starts the server for what is open; called by Neovim itself once it has begun.
+--- Starts the server for open buffers. The plugin calls it once Neovim has started.
 function M.start()
-  if has_begun then
+  if is_started then
     return
   end
-  has_begun = true
+  is_started = true
   require('backstitch.highlights').enable()
   require('backstitch.documents').enable()
   require('backstitch.reload').enable()
@@ -35,8 +35,8 @@ function M.start()
   server.enable()
 end
 
---- What the status line shows of this buffer's workspace, empty where there is no history: the newest turn, and the
---- branch where it is not `main`.
+--- Text for the status line about this buffer's workspace: the newest turn, and the branch unless it is `main`. Empty
+--- without a history.
 ---@return string
 function M.statusline()
   return require('backstitch.status').line()
@@ -48,8 +48,8 @@ local function call(done, fn)
   task.run(fn, done)
 end
 
---- An agent inside Neovim begins on a prompt: what is written until `turn_end` is its own where it says so, and one can
---- rewind to before it.
+--- Begins a turn of an agent inside Neovim. Edits until `turn_end` that name the agent are recorded as its own, and a
+--- rewind to before the turn is possible.
 ---@param turn { agent: string, session: string, prompt?: string, buf?: integer, root?: string }
 ---@param done? fun(failure: backstitch.Failure?, result: backstitch.TurnResult?)
 function M.turn_begin(turn, done)
@@ -64,7 +64,7 @@ function M.turn_begin(turn, done)
   end)
 end
 
---- Its turn has ended.
+--- Ends a turn.
 ---@param turn { agent?: string, session?: string, buf?: integer, root?: string }
 ---@param done? fun(failure: backstitch.Failure?, result: backstitch.TurnResult?)
 function M.turn_end(turn, done)
@@ -75,7 +75,7 @@ function M.turn_end(turn, done)
   end)
 end
 
---- An edit of an agent, applied and recorded as its own: a snapshot is there before it.
+--- Applies an edit and records it as the agent's. A snapshot is taken before.
 ---@param edit { edit: lsp.WorkspaceEdit, label?: string, agent?: string, session?: string, buf?: integer }
 ---@param done? fun(failure: backstitch.Failure?, result: backstitch.ApplyEditResult?)
 function M.apply_edit(edit, done)
@@ -90,7 +90,7 @@ function M.apply_edit(edit, done)
   end)
 end
 
---- A page of the timeline, newest first.
+--- Requests a page of the timeline, newest first.
 ---@param params backstitch.TimelineParams
 ---@param done fun(failure: backstitch.Failure?, result: backstitch.TimelineResult?)
 function M.timeline(params, done)

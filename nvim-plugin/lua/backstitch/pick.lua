@@ -1,17 +1,17 @@
---- Lists to choose from: checkpoints, branches, sessions; through `vim.ui.select`, with what each changed as preview.
+--- Pickers for checkpoints, branches and sessions through `vim.ui.select`, with the changes as preview.
 local server = require('backstitch.server')
 local task = require('backstitch.task')
 local words = require('backstitch.words')
 
 local M = {}
 
---- Milliseconds that a preview may take.
-local PATIENCE = 1000
+--- Time limit of a preview, in milliseconds.
+local PREVIEW_TIMEOUT = 1000
 
---- How many are offered.
-local OFFERED = 200
+--- Maximum number of rows.
+local LIMIT = 200
 
---- What differs, as the lines of a unified diff.
+--- Returns the lines of a unified diff.
 ---@param diff backstitch.DiffResult
 ---@return string[]
 function M.unified(diff)
@@ -36,10 +36,10 @@ function M.unified(diff)
       end
     end
   end
-  return #lines > 0 and lines or { 'nothing differs' }
+  return #lines > 0 and lines or { 'no differences' }
 end
 
---- What a checkpoint changed, for `backstitch/diff`.
+--- Returns the range for `backstitch/diff` that a checkpoint changed.
 ---@param checkpoint backstitch.Checkpoint
 ---@return table?
 function M.range(checkpoint)
@@ -50,19 +50,19 @@ function M.range(checkpoint)
   return parent and { from = parent, to = checkpoint.id } or nil
 end
 
---- What a checkpoint changed: in a buffer that goes with its window, as Neovim 0.12 wants it of a preview. The same is
---- a list of lines, which mini.pick wanted before that.
+--- Shows the changes of a checkpoint in a buffer that closes with its window, the form of a preview in Neovim 0.12. The
+--- result is a list of lines, too, the form that older versions of mini.pick want.
 ---@param client vim.lsp.Client
 ---@param workspace string
 ---@param checkpoint backstitch.Checkpoint
----@param last { buf?: integer } The one before, which is used again if it is still there.
+---@param last { buf?: integer } The previous preview; its buffer is reused if it still exists.
 ---@return { buf: integer }
 local function preview(client, workspace, checkpoint, last)
   local range = M.range(checkpoint) or { from = words.before(checkpoint) }
   range.workspace = workspace
-  local diff, wrong = server.request_now(client, 'backstitch/diff', range, PATIENCE)
-  local lines = diff and M.unified(diff) or { wrong or 'cannot be shown' }
-  local function made()
+  local diff, wrong = server.request_now(client, 'backstitch/diff', range, PREVIEW_TIMEOUT)
+  local lines = diff and M.unified(diff) or { wrong or 'no preview' }
+  local function buffer()
     if not last.buf or not vim.api.nvim_buf_is_valid(last.buf) then
       last.buf = vim.api.nvim_create_buf(false, true)
       vim.bo[last.buf].bufhidden = 'wipe'
@@ -73,7 +73,7 @@ local function preview(client, workspace, checkpoint, last)
   end
   return setmetatable(lines, {
     __index = function(_, key)
-      return key == 'buf' and made() or nil
+      return key == 'buf' and buffer() or nil
     end,
   })
 end
@@ -97,20 +97,20 @@ function M.row(checkpoint, now)
   return ('%-5s %s'):format(words.rev(checkpoint), table.concat(parts, ' · '))
 end
 
---- A checkpoint of the current branch; what it stands for where one goes back to it.
+--- Asks for a checkpoint of the current branch.
 ---@async
 ---@param client vim.lsp.Client
 ---@param prompt string
----@param where table workspace or uri; kinds: which are offered
+---@param where table workspace or uri; kinds: limits the rows
 ---@return backstitch.Checkpoint
 function M.checkpoint(client, prompt, where)
   local page =
-    server.request(client, 'backstitch/timeline', { workspace = where.workspace, uri = where.uri, limit = OFFERED })
+    server.request(client, 'backstitch/timeline', { workspace = where.workspace, uri = where.uri, limit = LIMIT })
   local all = vim.tbl_filter(function(checkpoint)
     return not where.kinds or where.kinds[checkpoint.kind]
   end, page.checkpoints)
   if #all == 0 then
-    task.fail({ message = 'there are no checkpoints yet', hint = 'They come with the first turn of an agent' })
+    task.fail({ message = 'there are no checkpoints yet', hint = 'They appear when an agent starts working here' })
   end
   local now = os.time()
   local last = {}
@@ -133,7 +133,7 @@ function M.checkpoint(client, prompt, where)
   return chosen --[[@as backstitch.Checkpoint]]
 end
 
---- A branch that one is not on.
+--- Asks for a branch other than the current one.
 ---@async
 ---@param client vim.lsp.Client
 ---@param prompt string
@@ -145,7 +145,7 @@ function M.branch(client, prompt, where)
     return not branch.current and not branch.deleted
   end, page.branches)
   if #others == 0 then
-    task.fail({ message = 'there is no other branch', hint = ':Backstitch fork begins one' })
+    task.fail({ message = 'there is no other branch', hint = ':Backstitch fork creates one' })
   end
   return task.select(others, {
     prompt = prompt,
@@ -157,7 +157,7 @@ function M.branch(client, prompt, where)
   }).name
 end
 
---- A session of an agent.
+--- Asks for a session of an agent.
 ---@async
 ---@param client vim.lsp.Client
 ---@param where table
@@ -165,7 +165,7 @@ end
 function M.session(client, where)
   local all = server.request(client, 'backstitch/sessions', next(where) and where or vim.empty_dict()).sessions
   if #all == 0 then
-    task.fail({ message = 'no agent was at work here yet' })
+    task.fail({ message = 'no agent has worked here yet' })
   end
   local now = os.time()
   return task.select(all, {

@@ -1,14 +1,14 @@
---- What a restore would do, shown before it is done; and what the user decides.
+--- Shows the plan of a restore before it runs, and returns the user's decision.
 local float = require('backstitch.float')
 local task = require('backstitch.task')
 local words = require('backstitch.words')
 
 local M = {}
 
----@class backstitch.Way Another way to do the same.
+---@class backstitch.Way Alternative to the plan.
 ---@field key string
 ---@field label string
----@field instead table What to ask for otherwise.
+---@field instead table Changed arguments of the plan.
 
 ---@class backstitch.Decision
 ---@field on_conflict? backstitch.OnConflict
@@ -26,13 +26,13 @@ local function section(lines, title, rows)
   vim.list_extend(lines, rows)
 end
 
---- What is shown of a plan. Pure.
+--- Returns the lines that show a plan. Pure.
 ---@param plan backstitch.AnyPlan
 ---@return backstitch.Chunk[][]
 function M.lines(plan)
-  local colliding, widest = {}, 0
+  local conflicting, widest = {}, 0
   for _, conflict in ipairs(plan.conflicts) do
-    colliding[words.shown(conflict.path)] = conflict
+    conflicting[words.shown(conflict.path)] = conflict
   end
   for _, action in ipairs(plan.actions) do
     widest = math.max(widest, vim.fn.strdisplaywidth(words.shown(action.path)))
@@ -44,8 +44,8 @@ function M.lines(plan)
   local files, left, conflicts = {}, {}, {}
   for _, action in ipairs(plan.actions) do
     local path = words.shown(action.path)
-    if colliding[path] then
-      -- said below
+    if conflicting[path] then
+      -- listed below
     elseif action.action == 'skip' then
       table.insert(left, { { '   ' .. padded(path) }, { action.reason or '', 'BackstitchDim' } })
     else
@@ -54,12 +54,12 @@ function M.lines(plan)
       table.insert(files, { { '   ' .. padded(path) }, { words.action(action) .. why, group } })
     end
   end
-  for path, conflict in vim.spairs(colliding) do
+  for path, conflict in vim.spairs(conflicting) do
     table.insert(conflicts, { { '   ' .. padded(path) }, { conflict.reason, 'BackstitchWarning' } })
   end
-  section(lines, 'Collides with your edits', conflicts)
+  section(lines, 'Conflicts with your edits', conflicts)
   section(lines, 'Files', files)
-  section(lines, 'Left as they are', left)
+  section(lines, 'Unchanged', left)
   section(
     lines,
     'Your edits that stay behind',
@@ -69,7 +69,7 @@ function M.lines(plan)
   )
   section(
     lines,
-    'Not reached',
+    'Cannot be restored',
     vim.tbl_map(function(gap)
       return { { '   ' .. words.gap(gap), 'BackstitchWarning' } }
     end, plan.gaps)
@@ -77,7 +77,7 @@ function M.lines(plan)
   return lines
 end
 
---- All that a plan changes, as one diff.
+--- Returns all changes of a plan as one diff.
 ---@param plan backstitch.PlanResult
 ---@return string[]
 function M.diff(plan)
@@ -97,7 +97,7 @@ function M.diff(plan)
   return lines
 end
 
---- Shows a plan and waits for what the user decides. Who closes it calls the task off.
+--- Shows a plan and waits for the user's decision. Closing the float cancels the task.
 ---@async
 ---@param plan backstitch.PlanResult
 ---@param ways backstitch.Way[]
@@ -120,8 +120,8 @@ function M.decide(plan, ways)
         offer('<CR>', plan.title, decide('fail'))
       else
         offer('m', plan.title .. ', with conflict markers', decide('markers'))
-        offer('c', plan.title .. ', and keep your lines where they collide', decide('current'))
-        offer('o', plan.title .. ', and take the older lines where they collide', decide('target'))
+        offer('c', plan.title .. ', and keep your lines in conflicts', decide('current'))
+        offer('o', plan.title .. ', and take the older lines in conflicts', decide('target'))
       end
       if #(plan.texts or {}) > 0 then
         offer('d', 'show all changes', function()

@@ -1,12 +1,12 @@
---- Reads buffers anew whose file an agent or a rewind has written, where they have nothing unsaved. Nothing asks, and
---- undo goes back beyond it. Buffers with unsaved text are the server's: it merges into them.
+--- Reloads buffers without unsaved text after an agent or a rewind wrote their file, without a question. Undo reaches the
+--- text before the reload. The server merges into buffers with unsaved text.
 local config = require('backstitch.config')
 local server = require('backstitch.server')
 
 local M = {}
 
---- Milliseconds to wait for more of the same.
-local PAUSE = 30
+--- Debounce delay in milliseconds.
+local DELAY = 30
 
 ---@param root string
 ---@param buf integer
@@ -23,12 +23,12 @@ local function check(buf)
   local id = vim.api.nvim_create_autocmd('FileChangedShell', {
     buffer = buf,
     callback = function()
-      -- a file that is gone leaves its text, and one that was typed into meanwhile its own
+      -- a deleted file keeps its buffer text, and so does a buffer that was edited meanwhile
       local reason = vim.v.fcs_reason
       vim.v.fcs_choice = (reason == 'changed' or reason == 'time' or reason == 'mode') and 'reload' or ''
     end,
   })
-  -- that many lines are kept for undo; beyond them a reload would lose it
+  -- a reload of more lines than 'undoreload' would lose the undo history
   local lines = vim.o.undoreload
   vim.o.undoreload = -1
   local ok, err = pcall(vim.cmd.checktime, buf)
@@ -50,15 +50,15 @@ end
 
 function M.enable()
   ---@type table<string, uv.uv_timer_t>
-  local soon = {}
+  local debounce = {}
   local function changed(params)
     if not config.get().reload then
       return
     end
     local root = require('backstitch.words').shown(params.workspace)
-    soon[root] = soon[root] or assert(vim.uv.new_timer())
-    soon[root]:start(
-      PAUSE,
+    debounce[root] = debounce[root] or assert(vim.uv.new_timer())
+    debounce[root]:start(
+      DELAY,
       0,
       vim.schedule_wrap(function()
         M.below(root)

@@ -1,4 +1,4 @@
---- Commands that change files: rewind, revert, undo, redo, switch. Each shows its plan first, and then what came of it.
+--- Commands that change files: rewind, revert, undo, redo, switch. Each shows its plan first, and then its result.
 local plan = require('backstitch.plan')
 local server = require('backstitch.server')
 local task = require('backstitch.task')
@@ -10,7 +10,7 @@ local M = {}
 
 local DID = { rewind = 'Rewound', revert = 'Reverted', undo = 'Undone', redo = 'Done again', switch = 'Switched' }
 
---- How the dry run of a command is asked for.
+--- Returns the parameters for the dry run of a command.
 ---@param verb backstitch.Verb
 ---@param arguments table
 ---@return backstitch.PlanParams
@@ -25,7 +25,7 @@ local function dry(verb, arguments)
   return asked
 end
 
---- What else could be meant.
+--- Returns the alternatives to a plan.
 ---@param verb backstitch.Verb
 ---@param arguments table
 ---@param planned backstitch.PlanResult
@@ -57,7 +57,7 @@ local function is_same(one, other)
   return vim.deep_equal({ one.plan, one.conflicts, one.gaps }, { other.plan, other.conflicts, other.gaps })
 end
 
---- Lists where there are conflict markers now.
+--- Lists conflict markers in the quickfix window.
 ---@param root string
 ---@param result backstitch.Applied
 local function list_markers(root, result)
@@ -125,9 +125,9 @@ local function nothing(verb, planned)
   )
 end
 
---- Shows what it would do, has the user decide, does it, and says what was done. What files did meanwhile is shown anew.
+--- Shows the plan, waits for the decision, runs it and reports the result. Shows the plan again if files changed meanwhile.
 ---@async
---- `is_plain`: what neither collides nor leaves anything out was asked for already, and is done at once.
+--- `is_plain`: a plan without conflicts and gaps runs at once, without a question.
 ---@param client vim.lsp.Client
 ---@param verb backstitch.Verb
 ---@param arguments table
@@ -145,7 +145,7 @@ function M.run(client, verb, arguments, options)
     if not result.operation or result.operation == vim.NIL then
       return nil
     end
-    -- before it is announced, so that what is on the screen is what is said
+    -- reload first, so that the screen agrees with the message
     local root = words.shown(server.request(client, 'backstitch/timeline', {
       workspace = arguments.workspace,
       uri = not arguments.workspace and arguments.uri or nil,
@@ -156,13 +156,13 @@ function M.run(client, verb, arguments, options)
     list_markers(root, result)
     return result
   end
-  -- lines of a document are found when the command comes, and the server asks
+  -- the server locates lines of a document when the command arrives, and asks for confirmation
   if arguments.lines then
     return told(server.execute(client, command, arguments))
   end
   local asked = arguments
   local planned = look(asked)
-  -- what came otherwise than it was asked for is shown
+  -- a plan that differs from the request is shown
   local is_asked = options and options.is_plain
   while true do
     if planned.empty and #planned.conflicts == 0 then

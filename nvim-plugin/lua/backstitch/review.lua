@@ -1,7 +1,7 @@
---- The inline diff of a buffer against a checkpoint: what is new is marked, what is gone stands between the lines. One
---- change after the other is taken back, or kept.
+--- Inline diff of a buffer against a checkpoint: added lines are marked, removed lines are virtual lines. The user undoes
+--- or keeps each change.
 local config = require('backstitch.config')
-local kept = require('backstitch.kept')
+local reviewed = require('backstitch.reviewed')
 local server = require('backstitch.server')
 local task = require('backstitch.task')
 local words = require('backstitch.words')
@@ -10,22 +10,22 @@ local M = {}
 
 local namespace = vim.api.nvim_create_namespace('backstitch.review')
 
---- Milliseconds after a key until it is compared anew.
-local PAUSE = 80
---- Of added lines: over what syntax and servers mark.
+--- Delay from a key until the next comparison, in milliseconds.
+local DELAY = 80
+--- Priority of added lines: above the highlights of syntax and servers.
 local PRIORITY = 1000
 
 ---@class backstitch.Review
 ---@field buf integer
----@field rev string As people know it.
+---@field rev string Name for people.
 ---@field compared backstitch.Compared
----@field hunks backstitch.Hunk[] Those that are marked.
----@field hidden integer How many more there are that are kept.
----@field tick? integer The buffer's when it was compared.
----@field soon uv.uv_timer_t
----@field tops table<integer, string> By window: which lines above the first one were brought into sight.
+---@field hunks backstitch.Hunk[] Marked changes.
+---@field hidden integer Number of kept changes, which are not marked.
+---@field tick? integer The buffer's changedtick at the comparison.
+---@field debounce uv.uv_timer_t
+---@field tops table<integer, string> By window: the lines above the first one that were scrolled into view.
 
---- By buffer.
+--- Keyed by buffer.
 ---@type table<integer, backstitch.Review>
 local reviews = {}
 
@@ -35,22 +35,22 @@ function M.of(buf)
   return reviews[buf or vim.api.nvim_get_current_buf()]
 end
 
---- The URI of the file that a buffer is.
+--- Returns the URI of a buffer's file.
 ---@param buf integer
 ---@return string
 local function uri_of(buf)
   if vim.bo[buf].buftype ~= '' or vim.api.nvim_buf_get_name(buf) == '' then
-    task.fail({ message = 'this buffer is no file', hint = 'Open one' })
+    task.fail({ message = 'this buffer is not a file', hint = 'Open one' })
   end
   return vim.uri_from_bufnr(buf)
 end
 
---- What a buffer is to be compared with.
+--- Resolves the checkpoint that a buffer is compared with.
 ---@async
 ---@param buf integer
 ---@param rev string
 ---@return vim.lsp.Client client, backstitch.Checkpoint checkpoint, string root
-local function asked(buf, rev)
+local function resolve(buf, rev)
   local uri = uri_of(buf)
   local client = server.client(buf)
   local checkpoint = server.request(client, 'backstitch/checkpoint', { rev = rev, uri = uri })
@@ -63,7 +63,7 @@ local function asked(buf, rev)
   return client, checkpoint, root
 end
 
---- A line that is gone as chunks, its tabs as wide as in the buffer; `spans` are the words that differ, in bytes.
+--- Returns a removed line as chunks, its tabs as wide as in the buffer. `spans` are the words that differ, in bytes.
 ---@param text string
 ---@param spans [integer, integer][]
 ---@param tabstop integer
@@ -93,12 +93,12 @@ function M.virtual_line(text, spans, tabstop)
     add(span[2], 'BackstitchRemovedWord')
   end
   add(#text, 'BackstitchRemoved')
-  -- as far as the window goes
+  -- up to the right edge of the window
   table.insert(chunks, { (' '):rep(math.max(1, vim.o.columns - column)), 'BackstitchRemoved' })
   return chunks
 end
 
---- Where the lines of a change begin and end in the buffer, from 0; the end is excluded.
+--- Returns the line range of a change in the buffer, from 0, end-exclusive.
 ---@param hunk backstitch.Hunk
 ---@return integer first, integer behind
 local function range(hunk)
@@ -135,7 +135,7 @@ local function draw_hunk(review, hunk)
     })
   end
   if behind > first then
-    -- not as the highlight of the line, which would hide that of the words
+    -- a line highlight would hide that of the words
     vim.api.nvim_buf_set_extmark(buf, namespace, first, 0, {
       end_row = behind,
       hl_group = 'BackstitchAdded',
@@ -179,7 +179,8 @@ local function draw(review)
   end
 end
 
---- Lines above the first one are out of sight unless they are asked for, and who draws lenses there asks for these alone.
+--- Scrolls virtual lines above the first line into view. Neovim hides them by default, and other plugins that draw lenses
+--- there show only their own.
 ---@param review backstitch.Review
 ---@param window integer
 local function show_top(review, window)
@@ -193,11 +194,11 @@ local function show_top(review, window)
     local details = mark[4] or {}
     if details.virt_lines and details.virt_lines_above then
       above = above + #details.virt_lines
-      -- a mark that is drawn anew may have the number of the last one
+      -- a mark that is drawn again may have another id
       table.insert(drawn, ('%d:%d'):format(mark[1], #details.virt_lines))
     end
   end
-  -- who scrolls them away is let, until they are drawn anew
+  -- the user may scroll them away until they change
   local key = table.concat(drawn, ' ')
   if review.tops[window] == key then
     return
@@ -209,7 +210,7 @@ local function show_top(review, window)
     end
     vim.api.nvim_win_call(window, function()
       if vim.fn.line('w0') == 1 then
-        -- more than there are, or than there is room for, counts as none
+        -- Neovim takes a value above the number of lines, or of rows, for zero
         vim.fn.winrestview({ topfill = math.min(above, vim.api.nvim_win_get_height(window) - 1) })
       end
     end)
@@ -225,7 +226,7 @@ vim.api.nvim_set_decoration_provider(namespace, {
   end,
 })
 
---- Compares anew.
+--- Compares again.
 ---@async
 ---@param review backstitch.Review
 local function compare(review)
@@ -242,12 +243,12 @@ local function compare(review)
     if not vim.api.nvim_buf_is_valid(review.buf) or reviews[review.buf] ~= review then
       error(task.CALLED_OFF, 0)
     end
-  -- typed meanwhile
+  -- repeat if the user typed meanwhile
   until vim.api.nvim_buf_get_changedtick(review.buf) == tick
-  local known = kept.of(review.compared)
+  local known = reviewed.of(review.compared)
   local all = diff.files[1] and diff.files[1].hunks or {}
   review.hunks = next(known) and vim.tbl_filter(function(hunk)
-    return not known[kept.key(hunk)]
+    return not known[reviewed.key(hunk)]
   end, all) or all
   review.hidden = #all - #review.hunks
   review.tick = tick
@@ -255,15 +256,15 @@ local function compare(review)
 end
 
 ---@param review backstitch.Review
-local function soon(review)
-  review.soon:start(
-    PAUSE,
+local function debounced_compare(review)
+  review.debounce:start(
+    DELAY,
     0,
     vim.schedule_wrap(function()
       if reviews[review.buf] == review then
         task.run(function()
           compare(review)
-        end, function() end) -- what is asked for says what is wrong
+        end, function() end) -- commands report failures
       end
     end)
   )
@@ -277,25 +278,25 @@ function M.stop(buf)
     return
   end
   reviews[buf] = nil
-  review.soon:close()
+  review.debounce:close()
   if vim.api.nvim_buf_is_valid(buf) then
     vim.api.nvim_buf_clear_namespace(buf, namespace, 0, -1)
   end
 end
 
 ---@param review backstitch.Review
-local function say(review)
+local function report(review)
   local hidden = review.hidden > 0 and (', %d more kept'):format(review.hidden) or ''
-  local count = #review.hunks == 0 and 'nothing differs' or words.count(#review.hunks, 'change')
+  local count = #review.hunks == 0 and 'no differences' or words.count(#review.hunks, 'change')
   vim.notify(('backstitch: %s since %s%s'):format(count, review.rev, hidden))
 end
 
---- Marks what differs from a checkpoint, until `stop`.
+--- Marks the differences from a checkpoint until `stop`.
 ---@async
 ---@param buf integer
 ---@param rev string
 function M.start(buf, rev)
-  local _, checkpoint, root = asked(buf, rev)
+  local _, checkpoint, root = resolve(buf, rev)
   M.stop(buf)
   ---@type backstitch.Review
   local review = {
@@ -309,7 +310,7 @@ function M.start(buf, rev)
     },
     hunks = {},
     hidden = 0,
-    soon = assert(vim.uv.new_timer()),
+    debounce = assert(vim.uv.new_timer()),
     tops = {},
   }
   reviews[buf] = review
@@ -318,11 +319,11 @@ function M.start(buf, rev)
       if reviews[buf] ~= review then
         return true
       end
-      soon(review)
+      debounced_compare(review)
     end,
     on_reload = function()
       if reviews[buf] == review then
-        soon(review)
+        debounced_compare(review)
       end
     end,
     on_detach = function()
@@ -340,12 +341,12 @@ function M.start(buf, rev)
     end
     error(failed, 0)
   end
-  say(review)
+  report(review)
 end
 
-local held = vim.api.nvim_create_namespace('backstitch.review.held')
+local anchors = vim.api.nvim_create_namespace('backstitch.review.held')
 
---- What is marked in the current buffer, as it stands now. Lines that are meant are followed while it is compared anew.
+--- Returns the up-to-date review of the current buffer. Extmarks track the given lines during a new comparison.
 ---@async
 ---@param first? integer
 ---@param last? integer
@@ -353,7 +354,10 @@ local held = vim.api.nvim_create_namespace('backstitch.review.held')
 local function current(first, last)
   local review = M.of()
   if not review then
-    task.fail({ message = 'this buffer is not compared with a checkpoint', hint = ':Backstitch diff does that' })
+    task.fail({
+      message = 'this buffer is not compared with a checkpoint',
+      hint = ':Backstitch diff starts a comparison',
+    })
   end
   local buf = review.buf
   if review.tick == vim.api.nvim_buf_get_changedtick(buf) then
@@ -361,16 +365,16 @@ local function current(first, last)
   end
   local marks = vim.tbl_map(function(line)
     local row = math.min(line, vim.api.nvim_buf_line_count(buf)) - 1
-    return vim.api.nvim_buf_set_extmark(buf, held, math.max(row, 0), 0, { invalidate = true })
+    return vim.api.nvim_buf_set_extmark(buf, anchors, math.max(row, 0), 0, { invalidate = true })
   end, { first or 1, last or 1 })
   local ok, failed = pcall(compare, review)
   local lines = {}
   for i, mark in ipairs(marks) do
     local at = vim.api.nvim_buf_is_valid(buf)
-      and vim.api.nvim_buf_get_extmark_by_id(buf, held, mark, { details = true })
+      and vim.api.nvim_buf_get_extmark_by_id(buf, anchors, mark, { details = true })
     if at and at[1] then
       lines[i] = not (at[3] or {}).invalid and at[1] + 1 or nil
-      vim.api.nvim_buf_del_extmark(buf, held, mark)
+      vim.api.nvim_buf_del_extmark(buf, anchors, mark)
     end
   end
   if not ok then
@@ -382,7 +386,7 @@ local function current(first, last)
   return review, lines[1], lines[2]
 end
 
---- Changes that lines touch, from 1; one that only took lines away is at the line behind it, and at the last one.
+--- Returns the changes that touch lines, from 1. A pure deletion counts for the line after it, at most the last line.
 ---@param hunks backstitch.Hunk[]
 ---@param first integer
 ---@param last integer
@@ -403,7 +407,7 @@ end
 ---@param first integer
 ---@param last integer
 ---@return backstitch.Hunk[]
-local function pointed(review, first, last)
+local function hunks_at(review, first, last)
   local some = M.touched(review.hunks, first, last, vim.api.nvim_buf_line_count(review.buf))
   if #some == 0 then
     task.fail({ message = 'there is no change in this line', hint = ':Backstitch next goes to one' })
@@ -411,7 +415,7 @@ local function pointed(review, first, last)
   return some
 end
 
---- The older lines in place of these, as if typed.
+--- Replaces changes with the older lines, as an edit of the user.
 ---@param buf integer
 ---@param some backstitch.Hunk[]
 local function put_back(buf, some)
@@ -419,18 +423,18 @@ local function put_back(buf, some)
     task.fail({ message = 'this buffer cannot be changed', hint = ':set modifiable' })
   end
   local ending = vim.bo[buf].fileformat == 'dos' and '\r$' or '$'
-  -- all of it is looked at before any of it is written
+  -- check all hunks before writing any
   local older = vim.tbl_map(function(hunk)
     return vim.tbl_map(function(line)
       if type(line) == 'table' then
-        task.fail({ message = 'this is no UTF-8', hint = 'Save the buffer, and take the change back then' })
+        task.fail({ message = 'the older text is not UTF-8', hint = 'Save the buffer, and undo the change then' })
       end
       return (line:gsub(ending, ''))
     end, hunk.removed)
   end, some)
   for i = #some, 1, -1 do
     local from, behind = range(some[i])
-    -- whether the last line has an end is its own matter
+    -- the newline at the end of the file belongs to the last line
     if behind >= vim.api.nvim_buf_line_count(buf) and #some[i].removed > 0 then
       vim.bo[buf].endofline = not some[i].removed_no_newline
       vim.bo[buf].fixendofline = vim.bo[buf].fixendofline and not some[i].removed_no_newline
@@ -439,14 +443,14 @@ local function put_back(buf, some)
   end
 end
 
---- Takes back the changes at these lines, whoever wrote them.
+--- Undoes the changes at these lines, by any author.
 ---@async
 ---@param first integer
 ---@param last integer
 function M.take_back(first, last)
   local review, from, to = current(first, last)
-  local some = pointed(review, from, to)
-  -- the server cuts what is in the file, and not what is not saved
+  local some = hunks_at(review, from, to)
+  -- the server computes hunks of the file, without unsaved text
   if vim.bo[review.buf].modified then
     put_back(review.buf, some)
     return compare(review)
@@ -462,33 +466,33 @@ function M.take_back(first, last)
   }, { is_plain = true })
 end
 
---- The changes at these lines are looked at, and marked no more until they change again.
+--- Keeps the changes at these lines: they are not marked until they change again.
 ---@async
 ---@param first integer
 ---@param last integer
 function M.keep(first, last)
   local review, from, to = current(first, last)
-  kept.remember(review.compared, pointed(review, from, to))
+  reviewed.remember(review.compared, hunks_at(review, from, to))
   compare(review)
 end
 
---- All that is kept of this file is marked again.
+--- Marks all kept changes of this file again.
 ---@async
 function M.forget()
   local review = current()
-  kept.remember(review.compared, nil)
+  reviewed.remember(review.compared, nil)
   compare(review)
-  say(review)
+  report(review)
 end
 
---- Goes to the next change, or the one before; from the last one to the first.
+--- Goes to the next or previous change, and wraps around.
 ---@async
 ---@param forward boolean
 function M.jump(forward)
   local window = vim.api.nvim_get_current_win()
   local review = current()
   if #review.hunks == 0 then
-    return say(review)
+    return report(review)
   end
   if vim.api.nvim_get_current_win() ~= window or vim.api.nvim_get_current_buf() ~= review.buf then
     error(task.CALLED_OFF, 0)
@@ -511,27 +515,27 @@ function M.jump(forward)
   vim.api.nvim_echo({ { ('change %d of %d'):format(chosen, #review.hunks) } }, false, {})
 end
 
---- The buffer beside itself at a checkpoint, both with 'diff'.
+--- Opens the file at a checkpoint beside the buffer, both with 'diff'.
 ---@async
 ---@param buf integer
 ---@param rev string
 function M.split(buf, rev)
   local window = vim.api.nvim_get_current_win()
-  local client, checkpoint, root = asked(buf, rev)
+  local client, checkpoint, root = resolve(buf, rev)
   local diff = server.request(client, 'backstitch/diff', { from = checkpoint.id, to = 'buffer', uri = uri_of(buf) })
   local file = diff.files[1]
   local real = vim.uv.fs_realpath(vim.api.nvim_buf_get_name(buf)) or vim.api.nvim_buf_get_name(buf)
   local path = file and words.shown(file.from or file.path) or vim.fs.relpath(root, real) or real
   if file and file.kind == 'create' then
-    task.fail({ message = ('%s was not there at %s'):format(path, rev) })
+    task.fail({ message = ('%s did not exist at %s'):format(path, rev) })
   end
   local name = require('backstitch.documents').fetch(client, root, checkpoint.id, path)
-  -- beside what it was asked for, wherever the cursor is by now
+  -- open it beside the requested window, even if the cursor moved
   if not vim.api.nvim_win_is_valid(window) or vim.api.nvim_win_get_buf(window) ~= buf then
     error(task.CALLED_OFF, 0)
   end
   vim.api.nvim_set_current_win(window)
-  -- marks between the lines would be in the way
+  -- virtual lines would shift the two sides
   M.stop(buf)
   vim.cmd('leftabove vertical diffsplit ' .. vim.fn.fnameescape(name))
   local older = vim.api.nvim_get_current_buf()

@@ -1,71 +1,70 @@
---- The language server: how it is started, that it comes back when it dies, what is asked of it and what it tells.
+--- The language server: its start, its restart after a crash, requests to it and notifications from it.
 local config = require('backstitch.config')
 local task = require('backstitch.task')
 
 local M = {}
 
---- The oldest server that this plugin understands.
+--- The oldest version of the server that this plugin supports.
 M.NEEDS = '0.1.0'
 local NAME = 'backstitch'
 local ROOTS = { '.backstitch.toml', '.git', '.jj', '.hg' }
---- A server that died so often within so many seconds is left alone.
-local TRIES, WITHIN = 5, 180
---- Milliseconds until it is started again, at first; then twice as many each time.
-local FIRST_PAUSE = 250
---- Milliseconds within which a server has to be there.
-local START = 10000
---- And to end when it is told to.
-local STOP = 3000
+--- After more than MAX_EXITS crashes within EXIT_WINDOW seconds the server is not restarted.
+local MAX_EXITS, EXIT_WINDOW = 5, 180
+--- Delay before the first restart, in milliseconds; it doubles each time.
+local RESTART_DELAY = 250
+--- Time limits for the start and the stop of a server, in milliseconds.
+local START_TIMEOUT = 10000
+local STOP_TIMEOUT = 3000
 
----@alias backstitch.Heard fun(params: table, client: vim.lsp.Client)
----@type table<string, backstitch.Heard[]>
-local heard = {}
---- When servers died, in seconds.
+---@alias backstitch.Listener fun(params: table, client: vim.lsp.Client)
+---@type table<string, backstitch.Listener[]>
+local listeners = {}
+--- Times of crashes, in seconds.
 ---@type number[]
-local deaths = {}
---- Whether the user was told that there is no binary.
-local is_missing_told = false
---- Why no server is started unless the user says so: it is too old, or dies.
+local crashes = {}
+--- True once the missing binary was reported.
+local is_missing_reported = false
+--- Reason why only the user starts a server again: it is too old, or crashes.
 ---@type string?
-local left_alone
----@alias backstitch.Waiting table<function, true?>
---- Who waits for an answer, of each server.
----@type table<integer, backstitch.Waiting>
+local disabled_reason
+---@alias backstitch.Callbacks table<function, true?>
+--- Callbacks of pending requests, by client.
+---@type table<integer, backstitch.Callbacks>
 local pending = {}
---- Buffers in which lenses were switched on here.
+--- Buffers in which this plugin enabled lenses.
 ---@type table<integer, true>
 local has_lenses = {}
---- Which server has a workspace, where that is not the directory that it was started for.
+--- Client ids by workspace root, where the root is not the directory that the server was started for.
 ---@type table<string, integer>
-local serving = {}
---- Servers whose end somebody wanted.
+local client_by_root = {}
+--- Servers that are stopping on request.
 ---@type table<integer, true>
-local leaving = {}
+local stopping = {}
 
 ---@param text string
 ---@param level? integer
-local function say(text, level)
+local function notify(text, level)
   vim.notify('backstitch: ' .. text, level or vim.log.levels.ERROR)
 end
 
---- Hears of one kind of what servers tell, and of `attached` and `gone`, which tell of the servers themselves.
+--- Registers a listener for a notification of servers, or for `attached` and `gone`, which are about servers themselves.
 ---@param method string
----@param fn backstitch.Heard
+---@param fn backstitch.Listener
 function M.on(method, fn)
-  heard[method] = heard[method] or {}
-  table.insert(heard[method], fn)
+  listeners[method] = listeners[method] or {}
+  table.insert(listeners[method], fn)
 end
 
 ---@param method string
 ---@param params table
 ---@param client vim.lsp.Client
-local function tell(method, params, client)
-  for _, fn in ipairs(heard[method] or {}) do
+local function emit(method, params, client)
+  for _, fn in ipairs(listeners[method] or {}) do
     fn(params, client)
   end
 end
 
---- What the server is started by: also what somebody else has set for it.
+--- Returns the program of the server, which may come from another plugin's configuration.
 ---@return string
 function M.program()
   ---@diagnostic disable-next-line: undefined-field
@@ -80,24 +79,24 @@ function M.binary()
   return path ~= '' and path or nil
 end
 
---- The servers, also those that are just starting.
----@param buf? integer Only those of this buffer.
+--- Returns the servers, starting ones included.
+---@param buf? integer Limits them to this buffer.
 ---@return vim.lsp.Client[]
 local function clients(buf)
   return vim.lsp.get_clients({ name = NAME, bufnr = buf, _uninitialized = true })
 end
 
---- Whether there is a binary. Where there is none, that is said once.
+--- True if a server may be started. Reports a missing binary once.
 ---@return boolean
 local function has_binary()
   if M.binary() then
-    is_missing_told = false
-    return not left_alone
+    is_missing_reported = false
+    return not disabled_reason
   end
-  if not is_missing_told then
-    is_missing_told = true
-    say(
-      ("'%s' is no program that can be started. Install it (cargo install backstitch), or set cmd: :help backstitch-options"):format(
+  if not is_missing_reported then
+    is_missing_reported = true
+    notify(
+      ("'%s' is not an executable. Install it (cargo install backstitch), or set cmd: :help backstitch-options"):format(
         M.program()
       )
     )
@@ -106,7 +105,7 @@ local function has_binary()
 end
 
 ---@param buf integer
----@return string? path of a file that a buffer is
+---@return string? path path of the buffer's file
 local function file_of(buf)
   local name = vim.api.nvim_buf_get_name(buf)
   if vim.bo[buf].buftype ~= '' or name == '' or name:match('^%a[%w+.-]+://') then
@@ -134,7 +133,7 @@ function M.config()
     handlers['backstitch/' .. method] = function(_, params, ctx)
       local client = vim.lsp.get_client_by_id(ctx.client_id)
       if client then
-        tell('backstitch/' .. method, params, client)
+        emit('backstitch/' .. method, params, client)
       end
     end
   end
@@ -178,62 +177,62 @@ function M.config()
     handlers = handlers,
     commands = commands,
     on_init = function(client)
-      M.greet(client)
+      M.on_init(client)
     end,
     on_exit = function(code, signal, id)
       vim.schedule(function()
-        M.died(code, signal, id)
+        M.on_exit(code, signal, id)
       end)
     end,
   }
 end
 
---- Has servers that are started from now on know what the user said.
+--- Applies the user's options to servers that start from now on.
 function M.configure()
   ---@diagnostic disable-next-line: undefined-field
   local known = vim.lsp.config[NAME] --[[@as table]]
   local own = M.config()
-  -- in place of what was said before, which would be merged with it
+  -- replace the older values: `vim.lsp.config()` would merge them
   local changed = { cmd = own.cmd, init_options = own.init_options, settings = own.settings }
   ---@diagnostic disable-next-line: assign-type-mismatch, inject-field
   vim.lsp.config[NAME] = vim.tbl_extend('force', known, changed)
 end
 
---- A server is there.
+--- Checks the version of a server that has just started.
 ---@param client vim.lsp.Client
-function M.greet(client)
+function M.on_init(client)
   local version = vim.tbl_get(client, 'server_info', 'version')
   local is_old = not version or vim.version.lt(version, M.NEEDS)
   if is_old then
-    leaving[client.id] = true
-    -- it is just being told that it may begin
+    stopping[client.id] = true
+    -- the client is still sending `initialized`
     vim.schedule(function()
       client:stop(true)
     end)
-    left_alone = ('%s is version %s; this plugin needs %s or newer'):format(
+    disabled_reason = ('%s is version %s; this plugin needs %s or newer'):format(
       M.binary() or M.program(),
       version or 'unknown',
       M.NEEDS
     )
-    say(left_alone .. '. Install it anew: cargo install backstitch')
+    notify(disabled_reason .. '. Update it: cargo install backstitch')
     return
   end
-  tell('attached', {}, client)
+  emit('attached', {}, client)
 end
 
---- Whether the user has left it enabled; 0.11 cannot tell.
+--- True unless the user disabled the server; always true in Neovim 0.11, which has no such query.
 local function is_enabled()
   return not vim.lsp.is_enabled or vim.lsp.is_enabled(NAME)
 end
 
---- What is known of the server by now, for a directory.
+--- Returns the current client configuration for a directory.
 ---@param root? string
 ---@return vim.lsp.ClientConfig
-local function rooted(root)
+local function config_for(root)
   ---@diagnostic disable-next-line: undefined-field
   local known = vim.lsp.config[NAME] --[[@as vim.lsp.Config]]
   local own = vim.tbl_extend('force', {}, known)
-  -- also where there is none: what stands there is how `vim.lsp.enable` finds it
+  -- also if it is nil: the configured function would run otherwise
   own.root_dir = root
   return own --[[@as vim.lsp.ClientConfig]]
 end
@@ -248,11 +247,11 @@ function M.attach(buf)
   if known then
     return known
   end
-  local id = vim.lsp.start(rooted(M.root(buf)), { bufnr = buf, silent = true })
+  local id = vim.lsp.start(config_for(M.root(buf)), { bufnr = buf, silent = true })
   return id and vim.lsp.get_client_by_id(id)
 end
 
---- Starts servers for what is open, and those of these directories, for which nothing has to be.
+--- Starts servers for open buffers and for these directories, which need no buffer.
 ---@param roots string[]
 local function attach_all(roots)
   for _, buf in ipairs(vim.api.nvim_list_bufs()) do
@@ -260,15 +259,15 @@ local function attach_all(roots)
   end
   for _, root in ipairs(roots) do
     if has_binary() then
-      vim.lsp.start(rooted(root), { attach = false, silent = true })
+      vim.lsp.start(config_for(root), { attach = false, silent = true })
     end
   end
 end
 
---- The directories of servers that have no buffer.
+--- Returns the roots of servers without buffers.
 ---@param all vim.lsp.Client[]
 ---@return string[]
-local function bare(all)
+local function unattached_roots(all)
   local roots = {}
   for _, client in ipairs(all) do
     if client.root_dir and not next(client.attached_buffers) then
@@ -278,46 +277,49 @@ local function bare(all)
   return roots
 end
 
---- A server has ended. One that nobody told to comes back, later each time.
+--- Handles the exit of a server. A crashed server is restarted, with a growing delay.
 ---@param code integer
 ---@param signal integer
 ---@param id integer
-function M.died(code, signal, id)
+function M.on_exit(code, signal, id)
   local client = vim.lsp.get_client_by_id(id)
-  local roots = bare({ client })
+  local roots = unattached_roots({ client })
   if client then
-    tell('gone', {}, client)
+    emit('gone', {}, client)
   end
-  for root, server in pairs(serving) do
-    serving[root] = server ~= id and server or nil
+  for root, server in pairs(client_by_root) do
+    client_by_root[root] = server ~= id and server or nil
   end
-  -- one that has died answers no more
+  -- pending requests get no answer any more
   for once in pairs(pending[id] or {}) do
-    once({ message = 'the server has died', data = { hint = 'It is started anew; try again' } })
+    once({ message = 'the server has crashed', data = { hint = 'It is restarted; try again' } })
   end
   pending[id] = nil
-  local is_wanted = leaving[id] or vim.v.exiting ~= vim.NIL or not is_enabled()
-  leaving[id] = nil
-  -- SIGTERM is how Neovim ends one that it is told to stop
+  local is_wanted = stopping[id] or vim.v.exiting ~= vim.NIL or not is_enabled()
+  stopping[id] = nil
+  -- Neovim stops a server with SIGTERM
   if is_wanted or (code == 0 and (signal == 0 or signal == 15)) then
     return
   end
   local now = vim.uv.now() / 1000
-  deaths = vim.tbl_filter(function(when)
-    return now - when < WITHIN
-  end, deaths)
-  table.insert(deaths, now)
-  if #deaths > TRIES then
-    left_alone = ('the server has died %d times within %d minutes and is left alone'):format(#deaths, WITHIN / 60)
-    say(left_alone .. '. :Backstitch restart starts it; :checkhealth backstitch says more')
+  crashes = vim.tbl_filter(function(time)
+    return now - time < EXIT_WINDOW
+  end, crashes)
+  table.insert(crashes, now)
+  if #crashes > MAX_EXITS then
+    disabled_reason = ('the server has crashed %d times within %d minutes and is not restarted'):format(
+      #crashes,
+      EXIT_WINDOW / 60
+    )
+    notify(disabled_reason .. '. :Backstitch restart starts it; :checkhealth backstitch says more')
     return
   end
   vim.defer_fn(function()
     attach_all(roots)
-  end, math.floor(FIRST_PAUSE * 2 ^ (#deaths - 1)))
+  end, math.floor(RESTART_DELAY * 2 ^ (#crashes - 1)))
 end
 
---- Lets `vim.lsp` start a server with each file. A file of no known type has no event of its own there.
+--- Lets `vim.lsp` start a server with each file. The autocommands cover files without a file type, which `vim.lsp` ignores.
 function M.enable()
   vim.lsp.enable(NAME)
   local group = vim.api.nvim_create_augroup('backstitch.server', {})
@@ -331,7 +333,7 @@ function M.enable()
       end
     end,
   })
-  -- 0.12 draws them by itself once it is told to; 0.11 only when it is asked to
+  -- 0.12 refreshes lenses by itself once they are enabled; 0.11 needs a call each time
   local follows = vim.lsp.codelens.enable ~= nil
   vim.api.nvim_create_autocmd(follows and 'LspAttach' or { 'LspAttach', 'BufEnter', 'InsertLeave' }, {
     group = group,
@@ -341,7 +343,7 @@ function M.enable()
         return
       end
       if follows and (on or has_lenses[buf]) then
-        -- of a server alone it would count for no buffer
+        -- per buffer: a filter by client would match no buffer
         vim.lsp.codelens.enable(on, { bufnr = buf })
         has_lenses[buf] = on or nil
       elseif not follows and on then
@@ -353,11 +355,11 @@ function M.enable()
   attach_all({})
 end
 
---- Calls back when something holds, or after so many milliseconds.
+--- Polls a condition, and calls back once it holds or after `limit` milliseconds.
 ---@param holds fun(): boolean?
 ---@param limit integer
 ---@param back fun()
-local function when(holds, limit, back)
+local function wait_until(holds, limit, back)
   local timer = assert(vim.uv.new_timer())
   local began = vim.uv.now()
   timer:start(
@@ -372,62 +374,62 @@ local function when(holds, limit, back)
   )
 end
 
---- Whether a server is there that was told to end.
-local function is_leaving()
+--- True while a server is stopping.
+local function is_stopping()
   for _, client in ipairs(clients()) do
-    if leaving[client.id] then
+    if stopping[client.id] then
       return true
     end
   end
   return false
 end
 
---- Ends all servers and starts them anew.
+--- Stops all servers and starts them again.
 function M.restart()
-  deaths, is_missing_told, left_alone = {}, false, nil
+  crashes, is_missing_reported, disabled_reason = {}, false, nil
   local all = clients()
-  local roots = bare(all)
+  local roots = unattached_roots(all)
   local function stop(force)
     for _, client in ipairs(all) do
-      leaving[client.id] = leaving[client.id] or not client:is_stopped() or nil
+      stopping[client.id] = stopping[client.id] or not client:is_stopped() or nil
       client:stop(force)
     end
   end
-  local function are_gone()
-    return not is_leaving()
+  local function are_stopped()
+    return not is_stopping()
   end
   stop()
-  when(are_gone, STOP, function()
-    -- one that hangs is killed, and that takes a moment, too
+  wait_until(are_stopped, STOP_TIMEOUT, function()
+    -- kill a server that hangs, and wait for its exit
     stop(true)
-    when(are_gone, STOP, function()
+    wait_until(are_stopped, STOP_TIMEOUT, function()
       attach_all(roots)
     end)
   end)
 end
 
---- The directory of the workspace that a buffer is about: as it says itself, of its file, else of the current directory.
+--- Returns the root of a buffer's workspace: its own variable, else the root of its file, else of the current directory.
 ---@param buf integer
 ---@return string?
-function M.place(buf)
+function M.root_for_buffer(buf)
   return vim.b[buf].backstitch_root or M.root(file_of(buf) or vim.uv.cwd() or '.')
 end
 
---- A server has said which workspace a file of its is in.
+--- Records the workspace root that a server reported for a file.
 ---@param root string
 ---@param client vim.lsp.Client
 function M.serves(root, client)
-  serving[root] = client.id
+  client_by_root[root] = client.id
 end
 
---- The directory that a server was started for, else that of the workspace that it has said.
+--- Returns the directory that a server was started for, else the workspace root that it reported.
 ---@param client vim.lsp.Client
 ---@return string?
 function M.root_of(client)
   if client.root_dir then
     return client.root_dir
   end
-  for root, id in pairs(serving) do
+  for root, id in pairs(client_by_root) do
     if id == client.id then
       return root
     end
@@ -438,10 +440,10 @@ end
 ---@param root string?
 ---@return boolean
 local function is_of(client, root)
-  return root ~= nil and (client.root_dir == root or serving[root] == client.id)
+  return root ~= nil and (client.root_dir == root or client_by_root[root] == client.id)
 end
 
---- The server of this buffer's workspace; of one that is no file, else the only one.
+--- Returns the server of this buffer's workspace. A buffer without a file falls back to the only server.
 ---@param buf? integer
 ---@return vim.lsp.Client?
 function M.find(buf)
@@ -451,7 +453,7 @@ function M.find(buf)
     return own
   end
   local all = clients()
-  local root = M.place(buf)
+  local root = M.root_for_buffer(buf)
   for _, client in ipairs(all) do
     if is_of(client, root) then
       return client
@@ -460,7 +462,7 @@ function M.find(buf)
   return #all == 1 and not root and not file_of(buf) and all[1] or nil
 end
 
---- Which workspace is meant: that of a buffer; else that of the directory.
+--- Returns the parameters that name a workspace: that of the buffer, else that of the server's directory.
 ---@param client vim.lsp.Client
 ---@param buf integer
 ---@return { workspace?: string, uri?: string }
@@ -475,19 +477,19 @@ function M.where(client, buf)
   return client.root_dir and { workspace = client.root_dir } or {}
 end
 
---- As `find`; starts one for the directory where there is none, and waits until it is there. A `root` is that of the
---- workspace, whatever the buffer is.
+--- Finds a server like `find`, or starts one for the directory and waits until it is ready. `root` names the workspace
+--- independently of the buffer.
 ---@async
 ---@param buf? integer
 ---@param root? string
 ---@return vim.lsp.Client
 function M.client(buf, root)
   buf = buf or vim.api.nvim_get_current_buf()
-  if is_leaving() then
+  if is_stopping() then
     task.await(function(back)
-      when(function()
-        return not is_leaving()
-      end, STOP, back)
+      wait_until(function()
+        return not is_stopping()
+      end, STOP_TIMEOUT, back)
     end)
   end
   local client
@@ -501,26 +503,27 @@ function M.client(buf, root)
   if not client then
     if not M.binary() then
       task.fail({
-        message = ("'%s' is no program that can be started"):format(M.program()),
+        message = ("'%s' is not an executable"):format(M.program()),
         hint = 'Install it (cargo install backstitch), or set cmd: :help backstitch-options',
       })
     end
-    if left_alone then
-      task.fail({ message = left_alone, hint = ':Backstitch restart starts it again' })
+    if disabled_reason then
+      task.fail({ message = disabled_reason, hint = ':Backstitch restart starts it again' })
     end
-    -- a file that has just been opened
+    -- the file may have been opened just now
     client = not root and M.attach(buf) or nil
   end
   if not client then
-    local id = vim.lsp.start(rooted(root or M.place(buf) or vim.uv.cwd()), { attach = false, silent = true })
+    local id =
+      vim.lsp.start(config_for(root or M.root_for_buffer(buf) or vim.uv.cwd()), { attach = false, silent = true })
     client = id and vim.lsp.get_client_by_id(id)
   end
   if client and not client.initialized then
     local waiting = client
     task.await(function(back)
-      when(function()
+      wait_until(function()
         return waiting.initialized or waiting:is_stopped()
-      end, START, back)
+      end, START_TIMEOUT, back)
     end)
   end
   if not client or not client.initialized or client:is_stopped() then
@@ -544,22 +547,22 @@ local function failure(err)
   }
 end
 
---- Asks a server and blocks until it has answered, where nothing else can be waited for. No answer is nil.
+--- Sends a request and blocks until the answer, for callers that cannot wait asynchronously. Returns nil without an answer.
 ---@param client vim.lsp.Client
 ---@param method string
 ---@param params table
----@param patience integer milliseconds
+---@param timeout integer milliseconds
 ---@return table? result, string? wrong
-function M.request_now(client, method, params, patience)
+function M.request_now(client, method, params, timeout)
   ---@diagnostic disable-next-line: param-type-mismatch
-  local answer = client:request_sync(method, params, patience)
+  local answer = client:request_sync(method, params, timeout)
   if not answer then
     return nil, 'the server does not answer'
   end
   return answer.result, answer.err and answer.err.message
 end
 
---- Asks a server, waits for its answer, and returns that.
+--- Sends a request, waits for the answer and returns it.
 ---@async
 ---@param client vim.lsp.Client
 ---@param method string
@@ -567,7 +570,7 @@ end
 ---@return any
 function M.request(client, method, params)
   local err, result = task.await(function(back)
-    ---@type backstitch.Waiting
+    ---@type backstitch.Callbacks
     local all = pending[client.id] or {}
     pending[client.id] = all
     ---@type function
@@ -593,7 +596,7 @@ function M.request(client, method, params)
   return result
 end
 
---- Has a server carry out a command.
+--- Executes a command of the server.
 ---@async
 ---@param client vim.lsp.Client
 ---@param command string

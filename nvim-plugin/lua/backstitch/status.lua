@@ -1,23 +1,23 @@
---- What is known of workspaces without asking: for the status line, and as `User` autocommands for others.
+--- Cached state of workspaces for the status line, and `User` autocommands for other plugins.
 local server = require('backstitch.server')
 local task = require('backstitch.task')
 local words = require('backstitch.words')
 
 local M = {}
 
---- Milliseconds to wait for more of the same news.
-local PAUSE = 100
+--- Debounce delay in milliseconds.
+local DELAY = 100
 
----@class backstitch.Known
+---@class backstitch.WorkspaceState
 ---@field branch string
 ---@field newest? backstitch.Checkpoint
----@field turn? string The newest.
+---@field turn? string The newest turn.
 
---- By client.
----@type table<integer, backstitch.Known>
-local known = {}
+--- Keyed by client.
+---@type table<integer, backstitch.WorkspaceState>
+local states = {}
 ---@type table<integer, uv.uv_timer_t>
-local soon = {}
+local debounce = {}
 
 ---@param client vim.lsp.Client
 local function read(client)
@@ -33,16 +33,16 @@ local function read(client)
     for _, checkpoint in ipairs(page.checkpoints) do
       now.turn = now.turn or words.given(checkpoint.turn)
     end
-    known[client.id] = now
+    states[client.id] = now
     vim.cmd.redrawstatus()
   end, function() end) -- a workspace without a history has nothing to show
 end
 
 ---@param client vim.lsp.Client
-local function read_soon(client)
-  soon[client.id] = soon[client.id] or assert(vim.uv.new_timer())
-  soon[client.id]:start(
-    PAUSE,
+local function debounced_read(client)
+  debounce[client.id] = debounce[client.id] or assert(vim.uv.new_timer())
+  debounce[client.id]:start(
+    DELAY,
     0,
     vim.schedule_wrap(function()
       if not client:is_stopped() then
@@ -55,7 +55,7 @@ end
 ---@return string
 function M.line()
   local client = server.find()
-  local here = client and known[client.id]
+  local here = client and states[client.id]
   if not here or not here.newest then
     return ''
   end
@@ -66,11 +66,11 @@ function M.line()
   return table.concat(parts, ' ')
 end
 
---- The newest of what is known of a client's workspace.
+--- Returns the cached state of a client's workspace.
 ---@param client vim.lsp.Client
----@return backstitch.Known?
+---@return backstitch.WorkspaceState?
 function M.of(client)
-  return known[client.id]
+  return states[client.id]
 end
 
 ---@param pattern string
@@ -86,16 +86,16 @@ function M.enable()
   server.on('backstitch/didRewind', function(params)
     announce('BackstitchRewind', params)
   end)
-  for _, news in ipairs({ 'attached', 'backstitch/timelineChanged', 'backstitch/didCheckpoint' }) do
-    server.on(news, function(_, client)
-      read_soon(client)
+  for _, method in ipairs({ 'attached', 'backstitch/timelineChanged', 'backstitch/didCheckpoint' }) do
+    server.on(method, function(_, client)
+      debounced_read(client)
     end)
   end
   server.on('gone', function(_, client)
-    known[client.id] = nil
-    if soon[client.id] then
-      soon[client.id]:close()
-      soon[client.id] = nil
+    states[client.id] = nil
+    if debounce[client.id] then
+      debounce[client.id]:close()
+      debounce[client.id] = nil
     end
   end)
 end

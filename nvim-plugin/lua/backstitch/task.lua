@@ -1,15 +1,15 @@
---- Functions that wait: coroutines that go on when an answer has come. Owns what becomes of their failures.
+--- Async functions: coroutines that resume when a response arrives. Owns the handling of their failures.
 local words = require('backstitch.words')
 
 local M = {}
 
 ---@class backstitch.Failure
 ---@field message string
----@field hint? string What to do next.
+---@field hint? string Next step.
 ---@field kind? backstitch.FailureKind
 ---@field answer? backstitch.Plan
 
---- What a user calls off; nothing is said of it.
+--- Error of a cancelled task; it is not reported.
 M.CALLED_OFF = setmetatable({}, {
   __tostring = function()
     return 'called off'
@@ -31,15 +31,15 @@ function M.sentence(failure)
 end
 
 ---@param failure any
-local function say(failure)
+local function report(failure)
   if failure == M.CALLED_OFF then
     return
   end
   vim.notify('backstitch: ' .. M.sentence(failure), vim.log.levels.ERROR)
 end
 
---- Runs a function that may `await`. `done` hears of its end, with what went wrong or what it returned; without it a
---- failure is told to the user.
+--- Runs a function that may `await`. `done` is called at its end with the failure or the result. Without `done` a failure
+--- is shown to the user.
 ---@param fn async fun(): any
 ---@param done? fun(failure: any, result: any)
 function M.run(fn, done)
@@ -47,16 +47,16 @@ function M.run(fn, done)
   local function step(...)
     local ok, got = coroutine.resume(thread, ...)
     if not ok then
-      -- a failure is a table; a text is a mistake in this plugin, and its place is worth knowing
+      -- a failure is a table; a string is a bug in this plugin and needs a traceback
       local failure = type(got) == 'string' and debug.traceback(thread, got) or got
-      return (done or say)(failure, nil)
+      return (done or report)(failure, nil)
     end
     if coroutine.status(thread) == 'dead' then
       return done and done(nil, got)
     end
     local is_answered = false
     local begun, wrong = pcall(got, function(...)
-      -- who answers twice would answer the next question, too
+      -- a second callback would resume the next `await`
       if not is_answered then
         is_answered = true
         step(...)
@@ -64,7 +64,7 @@ function M.run(fn, done)
     end)
     if not begun and not is_answered then
       is_answered = true
-      return (done or say)(wrong, nil)
+      return (done or report)(wrong, nil)
     end
   end
   step()
@@ -83,7 +83,7 @@ function M.fail(failure)
   error(failure, 0)
 end
 
---- As `vim.ui.select`. Who chooses nothing calls the task off.
+--- Async `vim.ui.select`. Choosing nothing cancels the task.
 ---@generic T
 ---@async
 ---@param items T[]
@@ -99,7 +99,7 @@ function M.select(items, opts)
   return chosen
 end
 
---- As `vim.ui.input`. Who types nothing calls the task off.
+--- Async `vim.ui.input`. Empty input cancels the task.
 ---@async
 ---@param opts table
 ---@return string

@@ -1,7 +1,7 @@
---- What checkpoints, changes and plans are called. Pure, but for the clock that is passed in.
+--- Texts for checkpoints, changes and plans. Pure; the clock is a parameter.
 local M = {}
 
---- A value of JSON, where null is nil.
+--- Returns a JSON value, with null as nil.
 ---@generic T
 ---@param value T
 ---@return T?
@@ -19,24 +19,24 @@ function M.shown(text)
   return type(text) == 'table' and vim.base64.decode(text.bytes) or text --[[@as string]]
 end
 
---- One line, of what may have more: control characters have no place in a list.
+--- Returns text as one line without control characters, for lists.
 ---@param text string
 ---@param longest? integer Cells.
 ---@return string
 function M.line(text, longest)
-  local most = longest or 72
+  local limit = longest or 72
   local plain = vim.trim((text:gsub('[%c%s]+', ' ')))
-  if vim.fn.strdisplaywidth(plain) <= most then
+  if vim.fn.strdisplaywidth(plain) <= limit then
     return plain
   end
-  local short = vim.fn.strcharpart(plain, 0, most - 1)
-  while vim.fn.strdisplaywidth(short) > most - 1 do
+  local short = vim.fn.strcharpart(plain, 0, limit - 1)
+  while vim.fn.strdisplaywidth(short) > limit - 1 do
     short = vim.fn.strcharpart(short, 0, vim.fn.strchars(short) - 1)
   end
   return vim.trim(short) .. '…'
 end
 
---- Seconds since 1970 of a time in RFC 3339, UTC.
+--- Returns seconds since 1970 of an RFC 3339 time in UTC.
 ---@param time string
 ---@return integer
 local function seconds(time)
@@ -44,7 +44,7 @@ local function seconds(time)
   if not year then
     return 0
   end
-  -- read as if it were local time without summer time, then moved by how far that is from UTC
+  -- read as local time without daylight saving time, then corrected by the offset from UTC
   local parts = {
     year = tonumber(year) --[[@as integer]],
     month = tonumber(month) --[[@as integer]],
@@ -56,12 +56,12 @@ local function seconds(time)
   }
   local utc = os.date('!*t', 0) --[[@as std.osdateparam]]
   utc.isdst = false
-  -- a day later, not before 1970, where some systems have no times
+  -- one day later: some systems have no times before 1970
   utc.day = 2
   return os.time(parts) + 86400 - os.time(utc)
 end
 
---- `2 min ago`; the date where it is longer ago than a week.
+--- `2 min ago`; the date after more than a week.
 ---@param time string?
 ---@param now integer seconds since 1970
 ---@return string
@@ -92,7 +92,7 @@ function M.count(count, one, many)
   return ('%d %s'):format(count, count == 1 and one or many or one .. 's')
 end
 
---- `src/a.rs`, or `3 files`; empty where there is none.
+--- `src/a.rs`, or `3 files`; empty without changes.
 ---@param changes backstitch.Change[]
 ---@return string
 function M.files(changes)
@@ -107,7 +107,7 @@ function M.files(changes)
   return count <= 1 and first or M.count(count, 'file')
 end
 
---- `+12 −3`; empty where no line was counted.
+--- `+12 −3`; empty if no line was counted.
 ---@param changes { added: integer, removed: integer }[]
 ---@return string
 function M.counts(changes)
@@ -118,7 +118,7 @@ function M.counts(changes)
   return added + removed == 0 and '' or ('+%d −%d'):format(added, removed)
 end
 
---- What a checkpoint is about.
+--- Returns the title of a checkpoint.
 ---@param checkpoint backstitch.Checkpoint
 ---@return string
 function M.about(checkpoint)
@@ -139,21 +139,21 @@ function M.about(checkpoint)
     return operation and ('%s %s'):format(operation.kind, M.line(operation.target)) or 'rewind'
   end
   if checkpoint.squashed then
-    return ('%d checkpoints, made one'):format(checkpoint.squashed.checkpoints)
+    return ('%d checkpoints, squashed'):format(checkpoint.squashed.checkpoints)
   end
   return ({ external = 'your edits', manual = 'checkpoint', squash = 'older checkpoints', import = 'imported' })[kind]
     or kind
 end
 
---- What stands for a checkpoint wherever one is named: a turn by its own name.
+--- Returns the name of a checkpoint in commands; a turn has its own.
 ---@param checkpoint backstitch.Checkpoint
 ---@return string
 function M.rev(checkpoint)
   return checkpoint.kind == 'turn' and M.given(checkpoint.turn) or checkpoint.id
 end
 
---- The state to go back to where somebody points at a checkpoint: before what an agent did in it; that of any other, as
---- it is.
+--- Returns the state that a rewind from a checkpoint's row goes to: the state before the checkpoint of an agent, the
+--- state itself of any other.
 ---@param checkpoint backstitch.Checkpoint
 ---@return string
 function M.before(checkpoint)
@@ -161,27 +161,27 @@ function M.before(checkpoint)
 end
 
 local KINDS = { create = 'created', delete = 'deleted', rename = 'renamed', mode = 'mode changed' }
---- Empty for what is most: modified.
+--- Empty for the usual kind: modified.
 ---@param change { kind: backstitch.ChangeKind }
 ---@return string
 function M.kind(change)
   return KINDS[change.kind] or ''
 end
 
---- What a plan does to a file.
+--- Returns the effect of a plan on a file.
 ---@param action backstitch.Action
 ---@return string
 function M.action(action)
   if action.action == 'create' and action.from then
-    return 'moves back from ' .. M.shown(action.from)
+    return 'renamed from ' .. M.shown(action.from)
   end
   return ({
-    write = 'is put back',
-    delete = 'is deleted',
-    create = 'is created again',
-    merge = 'is merged with what came later',
-    chmod = 'gets its mode back',
-    skip = 'stays as it is',
+    write = 'restored',
+    delete = 'deleted',
+    create = 'recreated',
+    merge = 'merged with your edits',
+    chmod = 'permissions restored',
+    skip = 'unchanged',
   })[action.action] or action.action
 end
 
@@ -192,10 +192,10 @@ function M.gap(gap)
   return path and ('%s: %s'):format(M.shown(path), gap.detail) or gap.detail
 end
 
---- How many places collide; a file that collides as a whole is one.
+--- Returns the number of conflicts; a conflict about a whole file is one.
 ---@param conflicts backstitch.Conflict[]
 ---@return integer
-function M.collisions(conflicts)
+function M.conflict_count(conflicts)
   local sum = 0
   for _, conflict in ipairs(conflicts) do
     sum = sum + math.max(1, #conflict.hunks)
@@ -213,7 +213,7 @@ function M.done(plan)
   end, plan.actions)
 end
 
---- `3 files, 1 of them merged, 2 conflicts, 1 gap`.
+--- `3 files, 1 of them merged, 2 conflicts, 1 not restored`.
 ---@param plan backstitch.AnyPlan
 ---@return string
 function M.summary(plan)
@@ -225,12 +225,12 @@ function M.summary(plan)
   if merged > 0 then
     table.insert(parts, ('%d of them merged'):format(merged))
   end
-  local collisions = M.collisions(plan.conflicts)
-  if collisions > 0 then
-    table.insert(parts, M.count(collisions, 'conflict'))
+  local conflicts = M.conflict_count(plan.conflicts)
+  if conflicts > 0 then
+    table.insert(parts, M.count(conflicts, 'conflict'))
   end
   if #plan.gaps > 0 then
-    table.insert(parts, M.count(#plan.gaps, 'gap'))
+    table.insert(parts, ('%d not restored'):format(#plan.gaps))
   end
   return table.concat(parts, ', ')
 end

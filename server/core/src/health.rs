@@ -11,7 +11,7 @@ use crate::model::{RelPath, bytes_path, is_vcs, os_bytes};
 use crate::store;
 use crate::workspace::{MARK, Workspace};
 use crate::worktree::disk::read_small;
-use crate::worktree::ignore_rules::{self, Excludes, ExcludePatterns, Rules};
+use crate::worktree::ignore_rules::{self, ExcludePatterns, Excludes, Rules};
 
 /// With less free space than this, a capture may fail at any moment.
 const LOW_SPACE: u64 = 100 << 20;

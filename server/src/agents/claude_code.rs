@@ -1,5 +1,5 @@
-//! Claude Code's hook payloads. Tolerant: unknown fields, events and tools are fine, and an optional
-//! field of the wrong type counts as absent. Only the session and the event's name must be there.
+//! Claude Code's hook payloads. Parsing is tolerant: unknown fields, events and tools are ignored, and an
+//! optional field of the wrong type counts as absent. Only the session and the event's name are required.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,11 +13,11 @@ use serde_json::value::RawValue;
 use super::ParseError;
 
 pub const NAME: &str = "claude-code";
-/// The oldest version, by its first two numbers, that tells of all that is recorded.
-pub const OLDEST: (u32, u32) = (2, 1);
+/// Oldest supported version, major and minor: the first that reports every recorded event.
+pub const MIN_VERSION: (u32, u32) = (2, 1);
 
-/// Tools that write no file themselves. What a subagent does is reported call by call.
-const READS: &[&str] = &[
+/// Tools that write no file themselves. A subagent's tool calls are reported one by one.
+const READ_ONLY_TOOLS: &[&str] = &[
     "Read",
     "Glob",
     "Grep",
@@ -48,8 +48,8 @@ const READS: &[&str] = &[
     "ReadMcpResourceTool",
 ];
 
-/// Prompts that nobody typed: they continue a turn, they open none.
-const SYNTHETIC: &[&str] = &[
+/// Starts of prompts that the user did not type. They continue a turn and do not start one.
+const SYNTHETIC_PREFIXES: &[&str] = &[
     "<task-notification>",
     "<system-reminder>",
     "<local-command-stdout>",
@@ -86,16 +86,17 @@ fn kind(name: &str, fields: &Fields) -> EventKind {
         "UserPromptSubmit" => {
             let text: String = fields.get("prompt").unwrap_or_default();
             let start = text.trim_start();
-            let synthetic = start.is_empty() || SYNTHETIC.iter().any(|tag| start.starts_with(tag));
+            let synthetic =
+                start.is_empty() || SYNTHETIC_PREFIXES.iter().any(|tag| start.starts_with(tag));
             EventKind::Prompt { text, synthetic }
         }
         "PreToolUse" => EventKind::Before(call(fields)),
         "PostToolUse" => {
             let call = call(fields);
-            let told = told(&call.tool, fields);
+            let report = tool_report(&call.tool, fields);
             EventKind::After {
                 call,
-                report: told,
+                report,
                 failed: false,
             }
         }
@@ -104,7 +105,7 @@ fn kind(name: &str, fields: &Fields) -> EventKind {
             report: ToolReport::default(),
             failed: true,
         },
-        // The call was announced, but it never ran.
+        // The call was announced, but did not run.
         "PermissionDenied" => {
             let call = ToolCall {
                 effect: Effect::Reads,
@@ -147,12 +148,12 @@ fn effect(tool: &str, input: &Fields, response: &Fields) -> Effect {
     let named = match tool {
         "Edit" | "MultiEdit" | "Write" => input.text("file_path"),
         "NotebookEdit" => input.text("notebook_path"),
-        _ if READS.contains(&tool) => return Effect::Reads,
+        _ if READ_ONLY_TOOLS.contains(&tool) => return Effect::Reads,
         _ => None,
     };
     match named {
         Some(path) => Effect::Names(vec![PathBuf::from(path)]),
-        // A command may also be moved to the background while it runs.
+        // A running command may also move to the background.
         None => Effect::Any {
             background: input.get("run_in_background").unwrap_or(false)
                 || response.text("backgroundTaskId").is_some(),
@@ -160,12 +161,12 @@ fn effect(tool: &str, input: &Fields, response: &Fields) -> Effect {
     }
 }
 
-/// What an edit tool says of its own work. Where the user changed the edit before accepting it, the
-/// input is not what was written, and the disk is the only witness.
-fn told(tool: &str, fields: &Fields) -> ToolReport {
+/// Returns an edit tool's report of its own work. If the user changed the edit before accepting it, the
+/// input does not say what was written, and only the disk does.
+fn tool_report(tool: &str, fields: &Fields) -> ToolReport {
     let input = fields.nested("tool_input");
     let response = fields.nested("tool_response");
-    // A notebook is rewritten whole; the response has both of its texts.
+    // A notebook is rewritten as a whole; the response has both texts.
     let found: Option<String> = response
         .get("originalFile")
         .or_else(|| response.get("original_file"));
@@ -185,7 +186,7 @@ fn replacement(input: &Fields, found: Option<&str>) -> Option<Wrote> {
     let old: String = input.get("old_string")?;
     let new: String = input.get("new_string")?;
     if old.is_empty() {
-        // Edit's way to create a file; in a file with text it means nothing definite.
+        // Edit creates a file this way; in a file with text the meaning is ambiguous.
         return found
             .unwrap_or_default()
             .is_empty()
@@ -198,7 +199,7 @@ fn replacement(input: &Fields, found: Option<&str>) -> Option<Wrote> {
     })
 }
 
-/// Whether a shell command outlives the turn. A subagent in the background reports its own calls.
+/// True if a shell command outlives the turn. A background subagent reports its own calls.
 fn background_shells(fields: &Fields) -> bool {
     let tasks: Vec<&RawValue> = fields.get_borrowed("background_tasks").unwrap_or_default();
     tasks
@@ -210,7 +211,7 @@ fn background_shells(fields: &Fields) -> bool {
         })
 }
 
-/// A JSON object whose values are read one by one, each for itself.
+/// A JSON object whose values are parsed one by one, on demand.
 #[derive(Default)]
 struct Fields<'a>(HashMap<Cow<'a, str>, &'a RawValue>);
 
@@ -231,12 +232,12 @@ impl<'a> Fields<'a> {
         serde_json::from_str(self.raw(name)?).ok()
     }
 
-    /// A text that says something: not empty.
+    /// Returns a string, or None if it is empty.
     fn text(&self, name: &str) -> Option<String> {
         self.get(name).filter(|text: &String| !text.is_empty())
     }
 
-    /// An object's fields; none where it is absent or something else.
+    /// Returns an object's fields; no fields if it is absent or not an object.
     fn nested(&self, name: &str) -> Fields<'a> {
         self.raw(name)
             .and_then(|text| Fields::read(text).ok())

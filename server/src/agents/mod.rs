@@ -1,22 +1,22 @@
-//! One file per agent: the vendor's payload becomes an `AgentEvent`. Pure; owns no I/O and no state.
+//! Parsers of agents' hook payloads, one file per agent. Pure; owns no I/O and no state.
 
 pub mod claude_code;
 
 use backstitch_core::capture::AgentEvent;
 
-/// Why a payload is no event.
+/// Reason why a payload is not an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ParseError {
     /// Not a JSON object.
     NotJson(String),
-    /// A field without which nothing can be recorded.
+    /// A required field is missing.
     Missing(&'static str),
 }
 
 impl std::fmt::Display for ParseError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::NotJson(why) => write!(f, "the payload is no JSON object: {why}"),
+            Self::NotJson(why) => write!(f, "the payload is not a JSON object: {why}"),
             Self::Missing(field) => write!(f, "the payload has no `{field}`"),
         }
     }
@@ -27,9 +27,9 @@ impl std::error::Error for ParseError {}
 /// An agent that has hooks.
 #[derive(Clone, Copy, Debug)]
 pub struct Agent {
-    /// As typed in `backstitch hook NAME`, and as stored.
+    /// Name in `backstitch hook NAME` and in the store.
     pub name: &'static str,
-    /// The variable that holds the project's directory in the hook's environment.
+    /// Environment variable of the hook that holds the project's directory.
     pub project_dir: &'static str,
     pub parse: fn(&[u8]) -> Result<AgentEvent, ParseError>,
 }
@@ -44,7 +44,7 @@ pub fn agent(name: &str) -> Option<&'static Agent> {
     AGENTS.iter().find(|agent| agent.name == name)
 }
 
-/// Any bytes as the payload of each agent: an event, or what is wrong with it in one line.
+/// Parses any bytes as a payload of each agent. Checks that the result is an event or a one-line error.
 #[cfg(any(test, fuzzing))]
 pub fn exercise(payload: &[u8]) {
     for agent in AGENTS {
@@ -60,9 +60,9 @@ pub fn exercise(payload: &[u8]) {
 
 #[cfg(test)]
 mod tests {
-    /// Inputs of the fuzzer that are kept (`tests/fuzz/found`).
+    /// Replays the inputs that fuzzing found (`tests/fuzz/found`).
     #[test]
-    fn what_was_found_once_holds() {
+    fn inputs_found_by_fuzzing_pass() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/fuzz/found/payload");
         for file in std::fs::read_dir(folder).unwrap() {
             super::exercise(&std::fs::read(file.unwrap().path()).unwrap());

@@ -1,4 +1,4 @@
-//! The command line as types: every command, its options and its help. Owns no behaviour.
+//! Types of the command line: every command, its options and its help. Owns no behaviour.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,19 +8,19 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 const REVISIONS: &str = "\
 A REV is c12 (a checkpoint), c12^ (its parent), t4 (the state just before turn 4), @ (now), @~2 (two \
-before), a tag, a branch, or a label in quotes.";
+checkpoints back), a tag, a branch, or a label in quotes.";
 
 #[derive(Debug, Parser)]
 #[command(
     name = "backstitch",
     version,
-    about = "Checkpoints everything a coding agent does in a workspace, and rewinds any of it",
+    about = "Checkpoint everything a coding agent does in a workspace, and rewind any of it",
     after_help = "Start here:\n  \
-        backstitch demo                 see it work in a scratch directory\n  \
+        backstitch demo                 try it in a scratch directory\n  \
         backstitch setup claude-code    record what Claude Code does\n  \
-        backstitch log --graph          what happened in this workspace\n  \
-        backstitch rewind t4            take out what the agent did from turn 4 on\n  \
-        backstitch undo                 and back again",
+        backstitch log --graph          show what happened in this workspace\n  \
+        backstitch rewind t4            restore files to the state before turn 4\n  \
+        backstitch undo                 undo the rewind",
     arg_required_else_help = true,
     max_term_width = 100
 )]
@@ -32,24 +32,24 @@ pub struct Cli {
 }
 
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Everywhere")]
+#[command(next_help_heading = "Global options")]
 pub struct GlobalArgs {
-    /// Work on this workspace [default: the one around the current directory]
+    /// Use this workspace [default: the one around the current directory]
     #[arg(long, global = true, value_name = "DIR")]
     pub workspace: Option<PathBuf>,
-    /// Keep the history here [default: `store.dir` of your own settings, else the user's state directory]
+    /// Keep the history in this directory [default: `store.dir` in your own settings, else the user's state directory]
     #[arg(long, global = true, value_name = "DIR")]
     pub store_dir: Option<PathBuf>,
-    /// Answer with one JSON document
+    /// Print one JSON document
     #[arg(long, global = true)]
     pub json: bool,
-    /// Say only what was asked for
+    /// Print only the requested output
     #[arg(short, long, global = true)]
     pub quiet: bool,
-    /// Say more
+    /// Print more details
     #[arg(short, long, global = true, conflicts_with = "quiet")]
     pub verbose: bool,
-    /// Colours
+    /// When to use color
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub color: Color,
 }
@@ -63,10 +63,10 @@ pub enum Color {
 
 #[derive(Debug, Subcommand)]
 pub enum CliCommand {
-    /// ShowArgs the main job in a scratch directory: record an agent, look, rewind, undo
+    /// Record, rewind and undo a scripted agent in a scratch directory
     #[command(after_help = "Examples:\n  backstitch demo\n  backstitch demo --keep")]
     Demo(DemoArgs),
-    /// Let an agent report what it does
+    /// Set up an agent to report what it does, or an editor to show it
     #[command(after_help = "Examples:\n  \
         backstitch setup                          set up every agent found\n  \
         backstitch setup claude-code --print      show what would be written\n  \
@@ -75,19 +75,19 @@ pub enum CliCommand {
         backstitch setup --repair                 hooks that run a missing program run this one\n  \
         backstitch setup claude-code --uninstall")]
     Setup(SetupArgs),
-    /// The workspace, its store, and what is not captured
+    /// Show the workspace, its store, and what is not captured
     #[command(after_help = "Examples:\n  backstitch status\n  backstitch status --json")]
     Status,
-    /// Whether all that has to work together does: store, history, settings, agents and their hooks
+    /// Check the store, settings, agents and their hooks, and say how to fix what is wrong
     #[command(after_help = "Examples:\n  backstitch doctor\n  backstitch doctor --json")]
     Doctor,
     /// Make a directory a workspace and record its state
     #[command(after_help = "Examples:\n  backstitch init\n  backstitch init ~/notes")]
     Init {
-        /// The directory [default: the current one]
+        /// Directory to initialize [default: the current one]
         dir: Option<PathBuf>,
     },
-    /// Record the state now
+    /// Record the current state
     #[command(
         args_conflicts_with_subcommands = true,
         after_help = "Examples:\n  \
@@ -97,20 +97,20 @@ pub enum CliCommand {
             backstitch checkpoint list --all          of every branch"
     )]
     Checkpoint(CheckpointArgs),
-    /// The timeline: turns, steps, your own edits, rewinds
+    /// Show the timeline: turns, steps, your own edits, rewinds
     #[command(
         visible_alias = "timeline",
         after_help = "Examples:\n  \
             backstitch log\n  \
             backstitch log --graph -n 50\n  \
             backstitch log --path src/main.rs\n  \
-            backstitch log --text \"parse* error\"      prompts, labels, what tools were given\n  \
+            backstitch log --text \"parse* error\"      prompts, labels and tool inputs\n  \
             backstitch log --kind turn --since 3d\n  \
-            backstitch log --before c120             the page before\n  \
+            backstitch log --before c120             the next page, older than c120\n  \
             backstitch log --all --json"
     )]
     Log(LogArgs),
-    /// One checkpoint: turn, prompt, agent, tool, changes, coverage
+    /// Show one checkpoint: turn, prompt, agent, tool, changes, coverage
     #[command(
         after_help = format!("Examples:\n  \
             backstitch show c12\n  \
@@ -118,90 +118,90 @@ pub enum CliCommand {
             backstitch show @ --name-status\n\n{REVISIONS}")
     )]
     Show(ShowArgs),
-    /// ShownPart changed between two states; the output is what `git apply` takes
+    /// Show changes between two states, as a patch for `git apply`
     #[command(
         after_help = format!("Examples:\n  \
             backstitch diff                   the newest checkpoint against the disk\n  \
             backstitch diff t4                since turn 4 began\n  \
             backstitch diff t4 t5 -- src      what turn 4 did below src\n  \
             backstitch diff t4 --word\n\n{REVISIONS}\n\n\
-            With fewer than two revisions the disk is looked at; edits of yours that are found there are \
+            With fewer than two revisions, the files on disk are scanned. Edits of yours that are found there are \
             recorded as a checkpoint.")
     )]
     Diff(DiffArgs),
-    /// A file's content at a checkpoint, byte for byte
+    /// Print a file's content at a checkpoint, byte for byte
     #[command(
         after_help = format!("Examples:\n  \
             backstitch cat t4 src/main.rs\n  \
             backstitch cat c12 logo.png > old.png\n  \
-            backstitch cat t4 src/main.rs --unsaved   what an editor had of it and had not saved\n\n{REVISIONS}")
+            backstitch cat t4 src/main.rs --unsaved   text that an editor had not saved\n\n{REVISIONS}")
     )]
     Cat {
         rev: String,
         path: OsString,
-        /// ShownPart was typed in an editor by then and not saved, instead of what was on disk; of several
-        /// editors that had some, the Nth as `show` lists them
+        /// Print text that an editor had not saved by then, instead of the file on disk. N picks one of several
+        /// editors, in the order that `show` lists them
         #[arg(long, value_name = "N", num_args = 0..=1, require_equals = true, default_missing_value = "1",
               value_parser = clap::value_parser!(u16).range(1..))]
         unsaved: Option<u16>,
     },
-    /// Who wrote each line of a file: which agent, in which turn, by which tool, or you
+    /// Show who wrote each line of a file: which agent, in which turn, with which tool, or you
     #[command(
         after_help = format!("Examples:\n  \
             backstitch blame src/main.rs\n  \
             backstitch blame src/main.rs t4           as it was before turn 4\n  \
             backstitch blame src/main.rs -L 10,20     these lines; also 10,+5 and 10\n  \
-            backstitch blame src/main.rs --contents - < buffer    a text that is not saved yet\n  \
+            backstitch blame src/main.rs --contents - < buffer    text that is not saved yet\n  \
             backstitch blame src/main.rs --json | jq '.lines[9] as $l | .runs[$l.run].prompt'\n\n{REVISIONS}\n\n\
-            A line that a rewind, undo, redo or revert brings back keeps its author. Besides the agents' \
-            turns (`?`: not for sure) there are `you`, also for what is on disk and not recorded yet; \
-            `unknown`, where nobody can tell; and `before Backstitch`, for what was there at first.\n\n\
+            A line that a rewind, undo, redo or revert restores keeps its author. An author is an agent's turn \
+            (`?` if uncertain), `you` (also for changes on disk that are not recorded yet), `unknown`, \
+            or `before Backstitch` for lines that are older than the history.\n\n\
             JSON: `lines` has line, text, by (agent, user, unknown, before), checkpoint, turn, and the index \
             of its run; `runs`, consecutive lines of one author, have start, count, by, recorded, checkpoint, \
             time, agent, session, session_certainty, step_certainty, turn, prompt, tool, iteration, subagent.")
     )]
     Blame(BlameArgs),
-    /// Take out what came after a checkpoint; your own edits stay
+    /// Restore files to the state before a turn or at a checkpoint; your own edits stay
     #[command(
         after_help = format!("Examples:\n  \
-            backstitch rewind t4 --dry-run          what would happen\n  \
-            backstitch rewind t4                    take out the agent's work from turn 4 on\n  \
+            backstitch rewind t4 --dry-run          show what would happen\n  \
+            backstitch rewind t4                    undo the agent's work from turn 4 on\n  \
             backstitch rewind t4 --path src/main.rs\n  \
-            backstitch rewind c12 --exact           that very state, your edits included\n  \
+            backstitch rewind c12 --exact           restore exactly that state, without your later edits\n  \
             backstitch rewind --iteration 7\n  \
             backstitch rewind \"before the refactoring\"\n\n{REVISIONS}")
     )]
     Rewind(RewindArgs),
-    /// Take out one turn or step and keep what came later
+    /// Undo the changes of one turn or step and keep later ones
     #[command(
         after_help = format!("Examples:\n  \
             backstitch revert t4\n  \
             backstitch revert c12 c14 --dry-run\n\n{REVISIONS}")
     )]
     Revert(RevertArgs),
-    /// UndoArgs the last rewind or revert
+    /// Undo the last operation, such as a rewind, revert or switch
     #[command(after_help = "Examples:\n  backstitch undo\n  backstitch undo op3 --dry-run")]
     Undo(UndoArgs),
-    /// Do again what was undone
+    /// Redo the operation that was undone last
     #[command(after_help = "Examples:\n  backstitch redo\n  backstitch redo --dry-run")]
     Redo(RedoArgs),
-    /// Make a branch at a checkpoint, if asked in a directory of its own
+    /// Create a branch at a checkpoint, optionally in a directory of its own
     #[command(
         after_help = format!("Examples:\n  \
             backstitch fork t4 idea2                       then `backstitch switch idea2`\n  \
             backstitch fork t4 idea2 --switch\n  \
-            backstitch fork @ idea3 --into ../idea3        for a second agent, beside this one\n\n{REVISIONS}\n\n\
-            A directory made with --into shares this history. It holds the tracked files; what is ignored \
-            stays behind, and so does .git.")
+            backstitch fork @ idea3 --into ../idea3        a directory for a second agent\n\n{REVISIONS}\n\n\
+            A directory created with --into shares this history. It holds the tracked files, but neither \
+            ignored files nor .git.")
     )]
     Fork(ForkArgs),
-    /// Go to another branch: its files replace those here, which are recorded first
+    /// Switch to another branch; the current files are recorded first
     #[command(after_help = "Examples:\n  \
             backstitch switch idea2\n  \
-            backstitch switch main --carry      take along what you edited here since the last checkpoint\n  \
-            backstitch undo                     and back again")]
+            backstitch switch main --carry      carry over your edits since the last checkpoint\n  \
+            backstitch undo                     switch back")]
     Switch(SwitchArgs),
-    /// List, make, rename or delete branches
+    /// List, create, rename or delete branches
     #[command(
         args_conflicts_with_subcommands = true,
         after_help = "Examples:\n  \
@@ -210,10 +210,10 @@ pub enum CliCommand {
             backstitch branch t4 idea2                the same\n  \
             backstitch branch --from t4 --name idea2  the same\n  \
             backstitch branch rename idea2 better-idea\n  \
-            backstitch branch delete idea2            its checkpoints stay, under their numbers"
+            backstitch branch delete idea2            its checkpoints stay"
     )]
     Branch(BranchArgs),
-    /// List, make or delete tags: names that stay with a checkpoint
+    /// List, create or delete tags
     #[command(
         after_help = format!("Examples:\n  \
             backstitch tag\n  \
@@ -222,45 +222,45 @@ pub enum CliCommand {
             backstitch tag --delete works\n\n{REVISIONS}")
     )]
     Tag(TagArgs),
-    /// The nearest checkpoint that both stand on
+    /// Print the nearest common ancestor of two checkpoints
     #[command(
         after_help = format!("Examples:\n  \
             backstitch ancestor main idea2\n  \
             backstitch diff $(backstitch ancestor main idea2) idea2\n\n{REVISIONS}")
     )]
     Ancestor { a: String, b: String },
-    /// ShownPart was done so far: rewinds, reverts, undos, redos and switches; forks, tags, and names changed
+    /// Show the operations so far: rewinds, reverts, undos, redos, switches, forks, tags and renames
     #[command(after_help = "Examples:\n  backstitch oplog\n  backstitch oplog --json")]
     Oplog,
-    /// The whole tree of a checkpoint in another, empty directory
+    /// Write the whole tree of a checkpoint to an empty directory
     #[command(
         after_help = format!("Examples:\n  \
             backstitch materialize t4 --into /tmp/before\n\n{REVISIONS}")
     )]
     Materialize {
         rev: String,
-        /// An empty directory, or one to be made
+        /// Directory to write to: empty, or not there yet
         #[arg(long, value_name = "DIR")]
         into: PathBuf,
     },
-    /// Check that everything in the store is whole
+    /// Check the integrity of the store
     #[command(after_help = "Examples:\n  backstitch verify")]
     Verify,
-    /// Make old checkpoints one, and remove what nobody needs any more; runs by itself once a day
+    /// Squash old checkpoints and free disk space; runs by itself once a day
     ///
-    /// Checkpoints that stand beside each other become one, which has what they come to. ShownPart stays: where a branch
-    /// ends or begins, tagged and pinned checkpoints, what a rewind that stays has moved, whole turns, and what is
-    /// younger than `store.keepDays`, unless there are more than `checkpoints.max` or the store takes more than
-    /// `store.maxBytes`: then the oldest go first. This cannot be undone; files of the workspace are not touched.
+    /// Neighboring checkpoints become one checkpoint with their combined changes. These stay: heads and starts of
+    /// branches, tagged and pinned checkpoints, checkpoints whose changes a remaining rewind moved, whole turns, and
+    /// checkpoints younger than `store.keepDays`. Above `checkpoints.max` checkpoints or `store.maxBytes` bytes,
+    /// younger ones are squashed too, the oldest first. This cannot be undone; files of the workspace are not touched.
     #[command(after_help = "Examples:\n  \
         backstitch gc --dry-run\n  \
         backstitch gc --keep-days 90\n  \
         backstitch gc --keep 500 --max-bytes 1000000000")]
     Gc(GcArgs),
-    /// The history in numbers: checkpoints, sessions, lines, sizes
+    /// Show statistics of the history: checkpoints, sessions, lines, sizes
     #[command(after_help = "Examples:\n  backstitch stats\n  backstitch stats --json")]
     Stats,
-    /// Remove the whole history of this workspace; its files stay as they are
+    /// Delete the whole history of this workspace; its files stay
     #[command(
         after_help = "Examples:\n  backstitch clear\n  backstitch clear --yes\n\n\
             This cannot be undone."
@@ -269,21 +269,21 @@ pub enum CliCommand {
     /// Record an agent's event from stdin (agents call this; see `setup`)
     #[command(after_help = "Examples:\n  backstitch hook claude-code < payload.json")]
     Hook {
-        /// The agent
+        /// Name of the agent
         agent: String,
     },
-    /// The language server, on stdin and stdout (editors call this)
+    /// Run the language server on stdin and stdout (editors call this)
     #[command(
         after_help = "Examples:\n  backstitch lsp\n  backstitch lsp --log /tmp/backstitch.log --log-level debug"
     )]
     Lsp(LspArgs),
-    /// Completions for a shell, on stdout
+    /// Print completions for a shell
     #[command(after_help = "Examples:\n  \
             backstitch completions bash > ~/.local/share/bash-completion/completions/backstitch\n  \
             backstitch completions zsh > ~/.zfunc/_backstitch\n  \
             backstitch completions fish > ~/.config/fish/completions/backstitch.fish")]
     Completions { shell: clap_complete::Shell },
-    /// Go on with a scan that ran out of time
+    /// Finish a scan that ran out of time
     #[command(hide = true)]
     Scan,
 }
@@ -293,23 +293,23 @@ pub struct DemoArgs {
     /// Keep the scratch directory
     #[arg(long)]
     pub keep: bool,
-    /// Use this directory, which must be empty or missing, and keep it
+    /// Use and keep this directory, which must be empty or missing
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub struct SetupArgs {
-    /// ShownPart to set up: claude-code; helix, neovim, zed, emacs, kakoune, sublime [default: the agents found]
+    /// Agent or editor to set up: claude-code; helix, neovim, zed, emacs, kakoune, sublime [default: the agents found]
     #[arg(value_name = "AGENT|EDITOR")]
     pub agents: Vec<String>,
-    /// For all your projects, or for this workspace alone
+    /// Set up all your projects, or only this workspace
     #[arg(long, default_value = "user")]
     pub scope: SetupScope,
-    /// ShowArgs what would be written, write nothing
+    /// Print the settings instead of writing them
     #[arg(long)]
     pub print: bool,
-    /// Take out what setup wrote
+    /// Remove the settings that setup wrote
     #[arg(long)]
     pub uninstall: bool,
     /// Say if each agent is recorded; if not, why, and what to do; write nothing
@@ -328,13 +328,13 @@ pub enum SetupScope {
 
 #[derive(Debug, Args)]
 pub struct CheckpointArgs {
-    /// A name to find it by
+    /// Label to find it by
     #[arg(short = 'm', long = "message", value_name = "LABEL")]
     pub label: Option<String>,
-    /// ShownPart it is about, at more length; `show` has it, and `log --text` finds it
+    /// Longer description, shown by `show` and found by `log --text`
     #[arg(long, value_name = "TEXT")]
     pub description: Option<String>,
-    /// Keep it for good, however old it becomes
+    /// Keep it however old it becomes
     #[arg(long)]
     pub pin: bool,
     #[command(subcommand)]
@@ -353,33 +353,33 @@ impl CheckpointArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum CheckpointCommand {
-    /// Record the state now
+    /// Record the current state
     Create {
-        /// A name to find it by
+        /// Label to find it by
         label: Option<String>,
-        /// ShownPart it is about, at more length; `show` has it, and `log --text` finds it
+        /// Longer description, shown by `show` and found by `log --text`
         #[arg(long, value_name = "TEXT")]
         description: Option<String>,
-        /// Keep it for good, however old it becomes
+        /// Keep it however old it becomes
         #[arg(long)]
         pin: bool,
     },
-    /// Keep a checkpoint for good, however old it becomes; a tag does so, too
+    /// Keep a checkpoint however old it becomes, as a tag does
     Pin {
-        /// The newest without it
+        /// Checkpoint to pin [default: the newest]
         rev: Option<String>,
     },
-    /// Let a checkpoint go with its age again
+    /// Let a pinned checkpoint be squashed again when it is old
     Unpin {
-        /// The newest without it
+        /// Checkpoint to unpin [default: the newest]
         rev: Option<String>,
     },
-    /// The checkpoints of this branch, newest first
+    /// List the checkpoints of this branch, newest first
     List {
-        /// Those of every branch
+        /// List every branch
         #[arg(long)]
         all: bool,
-        /// Only those of this session
+        /// List only this session
         #[arg(short, long, value_name = "ID")]
         session: Option<String>,
     },
@@ -387,19 +387,19 @@ pub enum CheckpointCommand {
 
 #[derive(Debug, Args)]
 pub struct GcArgs {
-    /// Only say what would go
+    /// Show what would be squashed, and change nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// Younger ones stay; 0 lets all go that nobody holds on to [default: `store.keepDays`]
+    /// Keep checkpoints younger than N days; 0 keeps only those that must stay [default: `store.keepDays`]
     #[arg(long, value_name = "N")]
     pub keep_days: Option<u64>,
-    /// Only so many of the newest stay; 0 is no limit [default: `checkpoints.max`]
+    /// Keep at most the N newest checkpoints; 0 is no limit [default: `checkpoints.max`]
     #[arg(long, value_name = "N")]
     pub keep: Option<u64>,
-    /// The oldest go until the store is smaller, in bytes; 0 is no limit [default: `store.maxBytes`]
+    /// Squash the oldest until the store is below N bytes; 0 is no limit [default: `store.maxBytes`]
     #[arg(long, value_name = "N")]
     pub max_bytes: Option<u64>,
-    /// Where it is time for it, and without a word
+    /// Run only if it is due, and print nothing
     #[arg(long, hide = true)]
     pub if_due: bool,
 }
@@ -408,13 +408,13 @@ pub struct GcArgs {
 pub struct ForkArgs {
     pub rev: String,
     pub name: String,
-    /// In this empty or new directory, outside of the workspace
+    /// Check the branch out in this empty or new directory, outside of the workspace
     #[arg(long, value_name = "DIR")]
     pub into: Option<PathBuf>,
-    /// ShownPart it is for
+    /// Description of the branch
     #[arg(short = 'm', long, value_name = "TEXT")]
     pub description: Option<String>,
-    /// Go there at once
+    /// Switch to it
     #[arg(long, conflicts_with = "into")]
     pub switch: bool,
 }
@@ -422,24 +422,25 @@ pub struct ForkArgs {
 #[derive(Clone, Debug, Args)]
 pub struct SwitchArgs {
     pub name: String,
-    /// Take along what you edited on this branch: since you came to it, and after the newest checkpoint
+    /// Carry over your edits on this branch: those since you switched to it, and after the newest checkpoint
     /// that is not an edit of yours
     #[arg(long)]
     pub carry: bool,
     #[command(flatten)]
-    pub act: ConfirmArgs,
+    pub confirm: ConfirmArgs,
 }
 
 #[derive(Debug, Args)]
 pub struct BranchArgs {
-    /// Where the new branch starts
+    /// Checkpoint at which the new branch starts
     #[arg(requires = "name")]
     pub rev: Option<String>,
-    /// Its name
+    /// Name of the new branch
     pub name: Option<String>,
-    /// The same, as options
+    /// The same, as an option
     #[arg(long, value_name = "REV", requires = "new", conflicts_with = "rev")]
     pub from: Option<String>,
+    /// The same, as an option
     #[arg(long = "name", value_name = "NAME", conflicts_with_all = ["rev", "name"])]
     pub new: Option<String>,
     #[command(subcommand)]
@@ -448,85 +449,81 @@ pub struct BranchArgs {
 
 impl BranchArgs {
     pub fn lists(&self) -> bool {
-        let made = self.rev.is_some() || self.new.is_some();
-        !made && matches!(self.command, Some(BranchCommand::List) | None)
+        let creates = self.rev.is_some() || self.new.is_some();
+        !creates && matches!(self.command, Some(BranchCommand::List) | None)
     }
 }
 
 #[derive(Debug, Subcommand)]
 pub enum BranchCommand {
-    /// All branches; those that were deleted stand back
+    /// List all branches, deleted ones last
     List,
-    /// Make one
+    /// Create a branch
     Create {
         name: String,
-        /// Where it starts
+        /// Checkpoint at which it starts
         #[arg(long, value_name = "REV", default_value = "@")]
         from: String,
-        /// ShownPart it is for
+        /// Description of the branch
         #[arg(short = 'm', long, value_name = "TEXT")]
         description: Option<String>,
     },
-    /// Go to one
+    /// Switch to a branch
     Switch(SwitchArgs),
-    Rename {
-        from: String,
-        to: String,
-    },
-    /// Give the name up; its checkpoints stay, under their numbers
-    Delete {
-        name: String,
-    },
+    /// Rename a branch
+    Rename { from: String, to: String },
+    /// Delete a branch; its checkpoints stay, under their ids
+    Delete { name: String },
 }
 
 #[derive(Debug, Args)]
 pub struct TagArgs {
     pub name: Option<String>,
-    /// [default: @]
+    /// Checkpoint to tag [default: @]
     #[arg(requires = "name")]
     pub rev: Option<String>,
-    /// Take this tag away; its checkpoint stays
+    /// Delete this tag; its checkpoint stays
     #[arg(long, value_name = "NAME", conflicts_with_all = ["name", "rev"])]
     pub delete: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct LogArgs {
-    /// At most so many checkpoints [default: 40; with --json or --all: no limit]
+    /// Show at most N checkpoints [default: 40; with --json or --all: no limit]
     #[arg(short = 'n', long = "limit", value_name = "N")]
     pub limit: Option<usize>,
-    /// Every branch, not just the current one
+    /// Show every branch, not just the current one
     #[arg(long)]
     pub all: bool,
-    /// Oldest first, with the lines of history drawn
+    /// Draw the history as a graph, oldest first
     #[arg(long)]
     pub graph: bool,
-    /// Only this session (its id, or a unique start of it)
+    /// Show only this session (its id or a unique prefix)
     #[arg(short, long, value_name = "ID")]
     pub session: Option<String>,
-    /// Only what this agent did
+    /// Show only the work of this agent
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
-    /// Only what touched this file or directory
+    /// Show only changes of this file or directory
     #[arg(long, value_name = "PATH")]
     pub path: Option<OsString>,
-    /// Only where all these words stand in a prompt, a label or a tool's input; `word*` finds any end. A
-    /// call that changed nothing has no checkpoint and is not found
+    /// Show only checkpoints with all these words in a prompt, label or tool input; `word*` matches any
+    /// ending. A call that changed nothing has no checkpoint and is not found
     #[arg(long, value_name = "WORDS")]
     pub text: Option<String>,
-    /// Only checkpoints of this kind
+    /// Show only checkpoints of this kind
     #[arg(long, value_name = "KIND")]
     pub kind: Option<LogKind>,
-    /// The history of this branch instead of the current one
+    /// Show the history of this branch instead of the current one
     #[arg(long, value_name = "NAME", conflicts_with = "all")]
     pub branch: Option<String>,
-    /// Only from this time on: 2h, 3d, 2026-11-20, 2026-11-20T09:30
+    /// Show only checkpoints from this time on: 2h, 3d, 2026-11-20, 2026-11-20T09:30
     #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
-    /// Only up to this time
+    /// Show only checkpoints up to this time
     #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
-    /// Only those older than this checkpoint: the next page
+    /// Show only checkpoints older than this one: the next page
     #[arg(long, value_name = "REV")]
     pub before: Option<String>,
 }
@@ -571,7 +568,7 @@ impl LogKind {
 
 #[derive(Debug, Args)]
 pub struct ClearArgs {
-    /// Do not ask, also where an agent is at work or other directories share the history
+    /// Do not ask, even if an agent is at work or other directories share the history
     #[arg(short, long, visible_alias = "force")]
     pub yes: bool,
 }
@@ -586,13 +583,13 @@ pub struct ShowArgs {
 #[derive(Clone, Copy, Debug, Args)]
 #[group(multiple = false)]
 pub struct ShowForm {
-    /// FileChange files with counts (the default)
+    /// List changed files with line counts (the default)
     #[arg(long)]
     pub stat: bool,
-    /// The changes as a patch
+    /// Show the changes as a patch
     #[arg(long, short)]
     pub patch: bool,
-    /// FileChange files with A, M, D, R
+    /// List changed files with A, M, D, R
     #[arg(long)]
     pub name_status: bool,
 }
@@ -600,23 +597,23 @@ pub struct ShowForm {
 #[derive(Debug, Args)]
 pub struct BlameArgs {
     pub path: OsString,
-    /// The checkpoint to look at [default: the disk]
+    /// Checkpoint to annotate [default: the file on disk]
     pub rev: Option<String>,
-    /// Look at this text instead, as if it stood in the file: what an editor has not saved yet. `-` reads
-    /// it from stdin
+    /// Annotate this text instead, as if the file held it, such as text that an editor has not saved; `-`
+    /// reads it from stdin
     #[arg(long, value_name = "FILE", conflicts_with = "rev")]
     pub contents: Option<PathBuf>,
-    /// Only these lines: from,to or from,+count or from
+    /// Show only these lines: from,to or from,+count or from
     #[arg(short = 'L', value_name = "LINES")]
     pub lines: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct DiffArgs {
-    /// From, and to [default: @ and the disk]
+    /// Checkpoints to compare [default: @ and the files on disk]
     #[arg(value_name = "REV", num_args = 0..=2)]
     pub revs: Vec<String>,
-    /// Only these files or directories
+    /// Show only these files or directories
     #[arg(last = true, value_name = "PATH")]
     pub paths: Vec<OsString>,
     #[command(flatten)]
@@ -626,47 +623,47 @@ pub struct DiffArgs {
 #[derive(Clone, Copy, Debug, Args)]
 #[group(multiple = false)]
 pub struct DiffForm {
-    /// FileChange files with counts
+    /// List changed files with line counts
     #[arg(long)]
     pub stat: bool,
-    /// FileChange files with A, M, D, R
+    /// List changed files with A, M, D, R
     #[arg(long)]
     pub name_status: bool,
-    /// FileChange words instead of lines
+    /// Show changed words instead of lines
     #[arg(long)]
     pub word: bool,
 }
 
-/// ShownPart every command that restores takes.
+/// Options of every command that restores files.
 #[derive(Clone, Debug, Args)]
 pub struct RestoreArgs {
-    /// Only this file or directory; may be given again
+    /// Restore only this file or directory (can be repeated)
     #[arg(long = "path", value_name = "PATH", num_args = 1..)]
     pub paths: Vec<OsString>,
     #[command(flatten)]
-    pub act: ConfirmArgs,
+    pub confirm: ConfirmArgs,
 }
 
-/// How anything that changes files is confirmed.
+/// Options that confirm a change of files.
 #[derive(Clone, Debug, Args)]
 pub struct ConfirmArgs {
-    /// ShownPart to do where edits collide
+    /// Resolve conflicts this way
     #[arg(long, value_name = "HOW", default_value = "fail")]
     pub on_conflict: ConflictChoice,
-    /// ShowArgs the plan and its fingerprint, change no file. The disk is looked at; edits of yours that
-    /// are found there are recorded as a checkpoint
+    /// Show the plan and its fingerprint, and change no file. The files on disk are scanned; edits of yours
+    /// that are found there are recorded as a checkpoint
     #[arg(long)]
     pub dry_run: bool,
-    /// Do exactly what the dry run with this fingerprint showed, or refuse
+    /// Apply exactly the plan with this fingerprint, or refuse
     #[arg(long, value_name = "FINGERPRINT")]
     pub plan: Option<String>,
-    /// Do not ask
+    /// Do not ask for confirmation
     #[arg(short, long, visible_alias = "force")]
     pub yes: bool,
 }
 
 impl ConfirmArgs {
-    /// As if `--yes` had been typed.
+    /// Returns the options of `--yes` alone.
     pub fn confirmed() -> Self {
         Self {
             on_conflict: ConflictChoice::Fail,
@@ -683,37 +680,37 @@ pub enum ConflictChoice {
     Fail,
     /// Write conflict markers
     Markers,
-    /// Keep the file's present lines
+    /// Keep the current lines
     Current,
     /// Take the target's lines
     Target,
 }
 
-/// ShownPart rewind and revert take besides.
+/// Further options of `rewind` and `revert`.
 #[derive(Clone, Debug, Args)]
 pub struct SelectionArgs {
-    /// Files, the conversation, or both
+    /// Rewind files, the conversation, or both
     #[arg(long, default_value = "code")]
-    pub scope: ShownPart,
-    /// Move only the work of this session (its id, or a unique start of it)
+    pub scope: RestoreScope,
+    /// Undo only the work of this session (its id or a unique prefix)
     #[arg(short, long, value_name = "ID")]
     pub session: Option<String>,
-    /// Only this hunk, by an id of `diff --json`; may be given again
+    /// Undo only this hunk, by its id in `diff --json` (can be repeated)
     #[arg(long = "hunk", value_name = "ID", num_args = 1..)]
     pub hunks: Vec<String>,
-    /// Changes of which nobody knows for sure who made them
+    /// Keep or take out changes whose author is uncertain
     #[arg(long, value_name = "WHAT", default_value = "keep")]
     pub uncertain: UncertainChoice,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ShownPart {
+pub enum RestoreScope {
     Code,
     Conversation,
     Both,
 }
 
-impl ShownPart {
+impl RestoreScope {
     pub fn name(self) -> &'static str {
         match self {
             Self::Code => "code",
@@ -733,17 +730,17 @@ pub enum UncertainChoice {
 pub struct RewindArgs {
     #[arg(required_unless_present = "iteration")]
     pub rev: Option<String>,
-    /// To the state after this tool call of the session
+    /// Rewind to the state after this tool call of the session
     #[arg(long, value_name = "N", conflicts_with = "rev")]
     pub iteration: Option<i64>,
-    /// The very state of the target, everyone's edits included
+    /// Restore exactly the state of the target; everyone's later edits are undone
     #[arg(long)]
     pub exact: bool,
-    /// ShownPart came after the target merged with your own edits, which stay: where `restore.default` is exact
+    /// Keep your own edits, even if `restore.default` is exact
     #[arg(long, conflicts_with = "exact")]
     pub merge: bool,
     #[command(flatten)]
-    pub choice: SelectionArgs,
+    pub selection: SelectionArgs,
     #[command(flatten)]
     pub restore: RestoreArgs,
 }
@@ -753,14 +750,14 @@ pub struct RevertArgs {
     #[arg(required = true, value_name = "REV")]
     pub revs: Vec<String>,
     #[command(flatten)]
-    pub choice: SelectionArgs,
+    pub selection: SelectionArgs,
     #[command(flatten)]
     pub restore: RestoreArgs,
 }
 
 #[derive(Debug, Args)]
 pub struct UndoArgs {
-    /// The operation [default: the newest one not undone]
+    /// Operation to undo [default: the newest that is not undone]
     pub op: Option<String>,
     #[command(flatten)]
     pub restore: RestoreArgs,
@@ -779,7 +776,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_consistent() {
+    fn command_line_is_consistent() {
         Cli::command().debug_assert();
     }
 
@@ -802,7 +799,7 @@ mod tests {
     }
 
     #[test]
-    fn diff_tells_revisions_from_paths() {
+    fn diff_separates_revisions_from_paths() {
         let cli = Cli::parse_from(["backstitch", "diff", "t1", "t2", "--", "a", "b"]);
         let CliCommand::Diff(diff) = cli.command else {
             panic!()
@@ -811,7 +808,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checkpoint_has_two_forms() {
+    fn checkpoint_has_two_forms() {
         for args in [
             &["backstitch", "checkpoint", "-m", "x"][..],
             &["backstitch", "checkpoint"],
@@ -820,14 +817,14 @@ mod tests {
         }
         let cli = Cli::parse_from(["backstitch", "checkpoint", "create", "x"]);
         let CliCommand::Checkpoint(CheckpointArgs {
-            command: Some(made),
+            command: Some(create),
             ..
         }) = cli.command
         else {
             panic!()
         };
         assert!(
-            matches!(made, CheckpointCommand::Create { label: Some(label), description: None, pin: false } if label == "x")
+            matches!(create, CheckpointCommand::Create { label: Some(label), description: None, pin: false } if label == "x")
         );
     }
 
@@ -846,10 +843,10 @@ pub struct LspArgs {
     /// Write the log to this file instead of stderr
     #[arg(long, value_name = "FILE")]
     pub log: Option<PathBuf>,
-    /// How much to log: off, error, warn, info, debug, trace
+    /// Log level: off, error, warn, info, debug, trace
     #[arg(long, value_name = "LEVEL")]
     pub log_level: Option<String>,
-    /// Accepted for clients that name the transport; there is no other
+    /// Accepted for clients that name the transport; stdio is the only one
     #[arg(long, hide = true)]
     pub stdio: bool,
 }

@@ -1,4 +1,4 @@
-//! `blame`: who wrote each line of a file.
+//! `blame`: the author of each line of a file.
 
 use std::io::Read as _;
 use std::ops::RangeInclusive;
@@ -17,11 +17,11 @@ use super::out::{self, Out};
 use crate::render::{self, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, YELLOW};
 use crate::to_protocol;
 
-/// What is written at once.
+/// Bytes that are written at once.
 const CHUNK: usize = 32 << 10;
 
 pub fn run(context: &mut CommandContext, options: &args::BlameArgs) -> CliResult<()> {
-    let wanted = options.lines.as_deref().map(LineRange::parse).transpose()?;
+    let range = options.lines.as_deref().map(LineRange::parse).transpose()?;
     let shown = options.path.to_string_lossy();
     let path = context.path(&options.path)?.ok_or_else(|| {
         CliError::usage(format!("{shown} is a directory")).hint("`blame` takes one file")
@@ -37,8 +37,8 @@ pub fn run(context: &mut CommandContext, options: &args::BlameArgs) -> CliResult
     };
     let blame = context.engine.blame(&path, against)?;
     let count = blame.runs.last().map_or(0, |run| run.start + run.count - 1);
-    let lines = match wanted {
-        Some(wanted) => wanted.within(count, &path.display())?,
+    let lines = match range {
+        Some(range) => range.within(count, &path.display())?,
         None => 1..=count,
     };
     if !context.out.json {
@@ -51,7 +51,7 @@ pub fn run(context: &mut CommandContext, options: &args::BlameArgs) -> CliResult
     out::answer(document)
 }
 
-/// The text to look at, of a file or of stdin.
+/// Reads the text to annotate from a file or stdin.
 fn contents(from: &Path) -> CliResult<Vec<u8>> {
     let mut text = Vec::new();
     let read = if from == Path::new("-") {
@@ -64,26 +64,23 @@ fn contents(from: &Path) -> CliResult<Vec<u8>> {
             std::io::ErrorKind::NotFound => ExitKind::NotFound,
             _ => ExitKind::Failed,
         };
-        CliError::new(
-            kind,
-            format!("the text to look at, {}: {e}", from.display()),
-        )
+        CliError::new(kind, format!("cannot read {}: {e}", from.display()))
     })
 }
 
-/// LineRange as typed, numbered from 1.
+/// A typed range of lines, numbered from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct LineRange {
     from: usize,
-    /// None: to the end.
+    /// None is the last line.
     to: Option<usize>,
 }
 
 impl LineRange {
     fn parse(typed: &str) -> CliResult<Self> {
         let wrong = || {
-            CliError::usage(format!("-L {typed} names no lines"))
-                .hint("`-L 10,20` for lines 10 to 20, `-L 10,+5` for five from line 10, `-L 10` from there on")
+            CliError::usage(format!("-L {typed} is not a range of lines"))
+                .hint("`-L 10,20` for lines 10 to 20, `-L 10,+5` for five from line 10, `-L 10` from line 10 to the end")
         };
         let number = |text: &str| text.parse::<usize>().ok().filter(|n| *n > 0);
         let (from, to) = typed.split_once(',').unwrap_or((typed, ""));
@@ -114,7 +111,7 @@ impl LineRange {
     }
 }
 
-/// What a line says of its author, column by column.
+/// Columns of a line that describe its author.
 struct BlameRow {
     checkpoint: String,
     who: (Style, String),
@@ -155,7 +152,7 @@ fn agent_style(work: &AgentWork) -> Style {
     }
 }
 
-/// `t4 Edit`, or the agent where the turn is not known; `?` where it is not sure.
+/// Returns `t4 Edit`, or the agent if the turn is unknown, with `?` if the session is uncertain.
 fn agent_name(work: &AgentWork) -> String {
     let first = match &work.turn {
         Some(turn) => format!("t{}", turn.number),
@@ -178,14 +175,14 @@ fn table(blame: &Blame, lines: &RangeInclusive<usize>, to: &Out) -> CliResult<()
         .map(|(run, _)| BlameRow::of(&run.author, paint))
         .collect();
     let widest =
-        |of: fn(&BlameRow) -> &str| rows.iter().map(|row| of(row).width()).max().unwrap_or(0);
+        |cell: fn(&BlameRow) -> &str| rows.iter().map(|row| cell(row).width()).max().unwrap_or(0);
     let checkpoints = widest(|row| &row.checkpoint);
     let names = widest(|row| &row.who.1);
     let ages = widest(|row| &row.age);
     let numbers = lines.end().to_string().len();
     let mut text = blame.lines().skip(lines.start() - 1);
     let mut out = Vec::with_capacity(2 * CHUNK);
-    // all lines follow each other
+    // line numbers are consecutive
     let mut count = format!("{:>numbers$}", lines.start() - 1).into_bytes();
     let number = if paint.color {
         (DIM.to_string(), format!("{DIM:#}"))
@@ -193,7 +190,7 @@ fn table(blame: &Blame, lines: &RangeInclusive<usize>, to: &Out) -> CliResult<()
         Default::default()
     };
     for ((_, shown), row) in runs.iter().zip(&rows) {
-        // said once; the same again stands back
+        // later lines of the same run are dimmed
         let named = |style: fn(Style) -> Style| {
             let cells = [
                 cell(paint, style(YELLOW), &row.checkpoint, checkpoints),
@@ -227,7 +224,7 @@ fn table(blame: &Blame, lines: &RangeInclusive<usize>, to: &Out) -> CliResult<()
     to.bytes(&out)
 }
 
-/// The next number, in its column: formatting each of many anew is most of what a long table costs.
+/// Increments a right-aligned number. Formatting each number anew dominates the cost of a long table.
 fn count_up(digits: &mut [u8]) {
     for digit in digits.iter_mut().rev() {
         match digit {
@@ -249,7 +246,7 @@ fn cell(paint: Paint, style: Style, text: &str, width: usize) -> String {
     paint.on(style, text) + &fill
 }
 
-/// The runs that reach into these lines, each with its part of them.
+/// Returns the runs that overlap these lines, each with its part of them.
 fn within<'b>(
     blame: &'b Blame,
     lines: &RangeInclusive<usize>,
@@ -291,7 +288,7 @@ fn json_lines(blame: &Blame, lines: &RangeInclusive<usize>) -> (Vec<Value>, Vec<
     (shown, runs)
 }
 
-/// Who wrote something; null where it does not apply.
+/// Returns an author as JSON fields; null if one does not apply.
 fn author(author: &Author) -> Map<String, Value> {
     let (by, work) = match &author.by {
         By::Agent(work) => ("agent", Some(work)),
@@ -326,7 +323,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_as_typed() {
+    fn line_ranges_are_parsed() {
         let parse = |typed: &str| LineRange::parse(typed).ok().map(|l| (l.from, l.to));
         assert_eq!(parse("10,20"), Some((10, Some(20))));
         assert_eq!(parse("10,+5"), Some((10, Some(14))));
@@ -341,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_counted_in_their_column() {
+    fn numbers_count_up_in_their_column() {
         let mut count = b"   0".to_vec();
         for number in 1..=1234 {
             count_up(&mut count);

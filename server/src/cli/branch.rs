@@ -1,4 +1,4 @@
-//! `fork`, `branch`, `tag`, `ancestor`: names for checkpoints and lines of history.
+//! `fork`, `branch`, `tag`, `ancestor`: names of checkpoints and branches.
 
 use backstitch_core::BranchInfo;
 use backstitch_core::model::NodeId;
@@ -22,14 +22,14 @@ pub fn fork(context: &mut CommandContext, options: &args::ForkArgs) -> CliResult
             .engine
             .create_branch(&options.name, from, description)?;
         if !options.switch {
-            return made(context, &branch, from);
+            return created(context, &branch, from);
         }
         return restore::switch(
             context,
             &args::SwitchArgs {
                 name: options.name.clone(),
                 carry: false,
-                act: args::ConfirmArgs::confirmed(),
+                confirm: args::ConfirmArgs::confirmed(),
             },
         );
     };
@@ -51,7 +51,7 @@ pub fn fork(context: &mut CommandContext, options: &args::ForkArgs) -> CliResult
         .text(&plan::gaps(&forked.written.gaps, context.out.paint))?;
     let files = usize::try_from(forked.written.files).unwrap_or(usize::MAX);
     context.out.remark(&format!(
-        "{} is branch {} from {from}: {}. What happens there stands in this history, too.\n",
+        "{} is branch {} from {from}: {}. Changes there are recorded in this history, too.\n",
         forked.root.display(),
         context
             .out
@@ -78,17 +78,22 @@ pub fn run(context: &mut CommandContext, options: &args::BranchArgs) -> CliResul
                 return out::answer(json!({ "branch": to_protocol::branch(&branch) }));
             }
             let (from, to) = (render::clean(from), render::clean(to));
-            context.out.remark(&format!("{from} is now called {to}.\n"))
+            context
+                .out
+                .remark(&format!("Branch {from} is now called {to}.\n"))
         }
         (Some(BranchCommand::Delete { name }), ..) => {
-            let gone = context.engine.delete_branch(name)?;
+            let deleted = context.engine.delete_branch(name)?;
             if context.out.json {
-                return out::answer(json!({ "branch": to_protocol::branch(&gone) }));
+                return out::answer(json!({ "branch": to_protocol::branch(&deleted) }));
             }
-            let head = gone.head.map(|head| head.to_string()).unwrap_or_default();
+            let head = deleted
+                .head
+                .map(|head| head.to_string())
+                .unwrap_or_default();
             let name = render::clean(name);
             context.out.remark(&format!(
-                "{name} is no branch any more. Its checkpoints stay: `backstitch branch {head} {name}` brings it back.\n"
+                "Deleted branch {name}. Its checkpoints stay: `backstitch branch {head} {name}` restores it.\n"
             ))
         }
         (None, Some(rev), Some(name)) => create(context, name, rev, None),
@@ -108,17 +113,17 @@ fn create(
 ) -> CliResult<()> {
     let from = context.node_now(from)?;
     let branch = context.engine.create_branch(name, from, description)?;
-    made(context, &branch, from)
+    created(context, &branch, from)
 }
 
-fn made(context: &CommandContext, branch: &BranchInfo, from: NodeId) -> CliResult<()> {
+fn created(context: &CommandContext, branch: &BranchInfo, from: NodeId) -> CliResult<()> {
     if context.out.json {
         return out::answer(json!({ "branch": to_protocol::branch(branch) }));
     }
     let paint = context.out.paint;
     let name = render::clean(&branch.name);
     context.out.remark(&format!(
-        "branch {} starts at {from}. There: {}\n",
+        "Created branch {} at {from}. To switch: {}\n",
         paint.on(BOLD, &name),
         paint.on(BOLD, &format!("backstitch switch {name}")),
     ))
@@ -141,8 +146,8 @@ fn list(context: &CommandContext) -> CliResult<()> {
     let width = name_width(branches.iter().map(|b| b.name.as_str()));
     let paint = context.out.paint;
     let mut text = String::new();
-    let (live, gone): (Vec<_>, Vec<_>) = branches.iter().partition(|b| !b.deleted);
-    for branch in live.into_iter().chain(gone) {
+    let (live, deleted): (Vec<_>, Vec<_>) = branches.iter().partition(|b| !b.deleted);
+    for branch in live.into_iter().chain(deleted) {
         let dim = |style| if branch.deleted { DIM } else { style };
         let style = dim(if branch.current { GREEN } else { PLAIN });
         let mut what = String::new();
@@ -170,10 +175,10 @@ fn list(context: &CommandContext) -> CliResult<()> {
     context.out.text(&text)
 }
 
-/// Columns that a name may take in a list.
+/// Maximum columns of a name in a list.
 const NAME_WIDTH: usize = 32;
 
-/// A name in a list.
+/// Returns a name as a list shows it.
 fn named(name: &str) -> String {
     render::cut(&render::clean(name), NAME_WIDTH)
 }
@@ -185,7 +190,7 @@ fn name_width<'n>(names: impl Iterator<Item = &'n str>) -> usize {
         .unwrap_or(0)
 }
 
-/// The branches where nothing was ever recorded: the one that the first checkpoint will be on.
+/// Prints the branches of a workspace without checkpoints: the one that the first will be on.
 pub fn only_main(out: &Out) -> CliResult<()> {
     if out.json {
         return out::answer(json!({ "branches": [{
@@ -201,7 +206,7 @@ pub fn no_tags(out: &Out) -> CliResult<()> {
     if out.json {
         return out::answer(json!({ "tags": [] }));
     }
-    out.text("No tags yet: `backstitch tag NAME` makes the first.\n")
+    out.text("No tags yet: `backstitch tag NAME` creates the first.\n")
 }
 
 pub fn tag(context: &mut CommandContext, options: &args::TagArgs) -> CliResult<()> {
@@ -213,7 +218,7 @@ pub fn tag(context: &mut CommandContext, options: &args::TagArgs) -> CliResult<(
         let name = render::clean(name);
         return context
             .out
-            .remark(&format!("{name} is no tag any more. It stood at {node}.\n"));
+            .remark(&format!("Deleted tag {name}, which was at {node}.\n"));
     }
     let Some(name) = &options.name else {
         return tags(context);
@@ -258,7 +263,7 @@ pub fn ancestor(context: &CommandContext, a: &str, b: &str) -> CliResult<()> {
     let Some(node) = context.engine.ancestor(x, y)? else {
         return Err(
             CliError::not_found(format!("{a} and {b} have no common ancestor"))
-                .hint("they are of histories that began apart"),
+                .hint("their histories began separately"),
         );
     };
     if context.out.json {

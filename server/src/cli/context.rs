@@ -1,5 +1,5 @@
-//! What a command works with: the opened workspace, the way out, and the reading of revisions and
-//! paths as typed.
+//! Context of a command: the opened workspace, the output, and the parsing of typed revisions and
+//! paths.
 
 use std::ffi::OsStr;
 use std::io::ErrorKind;
@@ -22,7 +22,7 @@ pub struct CommandContext<'a> {
     cwd: PathBuf,
 }
 
-/// The workspace that the options and the current directory name.
+/// Finds the workspace from the options and the current directory.
 pub fn find(global: &GlobalArgs) -> CliResult<Workspace> {
     if let Some(named) = &global.workspace {
         let dir = named.display();
@@ -31,15 +31,12 @@ pub fn find(global: &GlobalArgs) -> CliResult<Workspace> {
                 ErrorKind::NotFound | ErrorKind::NotADirectory => ExitKind::NotFound,
                 _ => ExitKind::Failed,
             };
-            CliError::new(
-                kind,
-                format!("the workspace {dir} cannot be opened: {error}"),
-            )
-            .hint("--workspace names an existing directory; without it the current one counts")
+            CliError::new(kind, format!("cannot open the workspace {dir}: {error}"))
+                .hint("--workspace takes an existing directory; the default is the current one")
         })?;
         if !meta.is_dir() {
             return Err(CliError::usage(format!("{dir} is not a directory"))
-                .hint("--workspace names the directory that the files are in"));
+                .hint("--workspace takes the directory that the files are in"));
         }
     }
     Ok(Workspace::find(&locate(global, &current_dir()?))?)
@@ -53,7 +50,7 @@ pub fn locate<'a>(global: &'a GlobalArgs, cwd: &'a Path) -> Locate<'a> {
     }
 }
 
-/// Says what is wrong in the files of settings.
+/// Warns about errors in the settings files.
 pub fn warn_of_settings(config: &Config, out: &Out) {
     for problem in config.problems() {
         out.note("warning", &problem);
@@ -65,7 +62,7 @@ pub fn current_dir() -> CliResult<PathBuf> {
 }
 
 impl<'a> CommandContext<'a> {
-    /// Only a command that records makes a store where there is none.
+    /// Opens the workspace. Only a command that records creates a missing store.
     pub fn open(global: &GlobalArgs, records: bool, out: &'a Out) -> CliResult<Self> {
         let workspace = find(global)?;
         let mut engine = if records {
@@ -91,8 +88,8 @@ impl<'a> CommandContext<'a> {
         Ok(self.engine.resolve(rev)?)
     }
 
-    /// The same for a command that goes on from there. Where `@` or the branch that one is on is named, that is
-    /// the disk as it is now: what is not recorded of it becomes a checkpoint first.
+    /// Resolves a revision for a command that continues from it. If it names `@` or the current branch, unrecorded
+    /// changes on disk become a checkpoint first.
     pub fn node_now(&mut self, rev: &str) -> CliResult<NodeId> {
         if self.engine.names_head(rev)? {
             self.engine.record_changes()?;
@@ -100,14 +97,14 @@ impl<'a> CommandContext<'a> {
         self.node(rev)
     }
 
-    /// The newest checkpoint, of which there may be none yet.
+    /// Returns the newest checkpoint, or an error if there is none yet.
     pub fn head(&self) -> CliResult<NodeId> {
         let head = self.engine.head()?;
         Ok(head.ok_or_else(|| backstitch_core::Error::NoStore(self.root.clone()))?)
     }
 
-    /// A path as typed, relative to the root; None for the root itself. It counts from the current
-    /// directory; what is not known there counts from the root, as answers write it.
+    /// Converts a typed path to one relative to the root; None is the root itself. The path is relative to the
+    /// current directory. If nothing has that name there, it is relative to the root, as in the output.
     pub fn path(&self, typed: &OsStr) -> CliResult<Option<RelPath>> {
         let typed = Path::new(typed);
         let Some(path) = relative(&self.root, &self.cwd, typed)? else {
@@ -115,16 +112,16 @@ impl<'a> CommandContext<'a> {
         };
         if let Ok(Some(other)) = relative(&self.root, &self.root, typed)
             && other != path
-            && !self.knows(&path)?
-            && self.knows(&other)?
+            && !self.exists(&path)?
+            && self.exists(&other)?
         {
             return Ok(Some(other));
         }
         Ok(Some(path))
     }
 
-    /// Whether a file or directory of this name is there, or was at any checkpoint.
-    pub fn knows(&self, path: &RelPath) -> CliResult<bool> {
+    /// True if a file or directory has this path now, or had it at any checkpoint.
+    pub fn exists(&self, path: &RelPath) -> CliResult<bool> {
         if self.root.join(path.to_path()).symlink_metadata().is_ok() {
             return Ok(true);
         }
@@ -146,17 +143,17 @@ impl<'a> CommandContext<'a> {
         Ok(!ever.is_empty())
     }
 
-    /// The same, or the error that says so.
-    pub fn known(&self, path: &RelPath) -> CliResult<()> {
-        if self.knows(path)? {
+    /// Returns an error if nothing has or had this path.
+    pub fn require(&self, path: &RelPath) -> CliResult<()> {
+        if self.exists(path)? {
             return Ok(());
         }
         let path = render::path(path.bytes());
-        Err(CliError::not_found(format!("no checkpoint knows {path}"))
+        Err(CliError::not_found(format!("no checkpoint has {path}"))
             .hint("`backstitch log --all` shows the paths that changed"))
     }
 
-    /// Paths as typed; empty, which means all, where one of them is the root.
+    /// Converts typed paths. Returns an empty list, which means all paths, if one of them is the root.
     pub fn paths<S: AsRef<OsStr>>(&self, typed: &[S]) -> CliResult<Vec<RelPath>> {
         let paths: Option<Vec<RelPath>> = typed
             .iter()
@@ -166,13 +163,13 @@ impl<'a> CommandContext<'a> {
     }
 }
 
-/// Outside the root, the current directory says nothing about the workspace: what is typed counts from
-/// the root.
+/// Returns a typed path relative to the root. If the current directory is outside the root, the typed path is
+/// relative to the root.
 fn relative(root: &Path, cwd: &Path, typed: &Path) -> CliResult<Option<RelPath>> {
     let base = if cwd.starts_with(root) { cwd } else { root };
-    let full = normal(&base.join(typed));
+    let full = normalize(&base.join(typed));
     let inside = full.strip_prefix(root).map(Path::to_path_buf).or_else(|_| {
-        // The root may have been reached through a link.
+        // The path may lead to the root through a symbolic link.
         let parent = full
             .parent()
             .and_then(|dir| dir.canonicalize().ok())
@@ -186,29 +183,29 @@ fn relative(root: &Path, cwd: &Path, typed: &Path) -> CliResult<Option<RelPath>>
             typed.display(),
             root.display()
         ))
-        .hint("paths count from the current directory or from the workspace's root; --workspace names another")
+        .hint("paths are relative to the current directory or to the workspace's root; --workspace names another workspace")
     })?;
     if inside.as_os_str().is_empty() {
         return Ok(None);
     }
     let path = RelPath::from_path(&inside);
     path.map(Some)
-        .ok_or_else(|| CliError::usage(format!("{} is no path", typed.display())))
+        .ok_or_else(|| CliError::usage(format!("{} is not a path", typed.display())))
 }
 
-/// Without `.` and `..`, by the letters alone: what is named may no longer exist.
-fn normal(path: &Path) -> PathBuf {
-    let mut normal = PathBuf::new();
+/// Removes `.` and `..` lexically, because the path may no longer exist.
+fn normalize(path: &Path) -> PathBuf {
+    let mut normalized = PathBuf::new();
     for component in path.components() {
         match component {
             Component::CurDir => {}
             Component::ParentDir => {
-                normal.pop();
+                normalized.pop();
             }
-            other => normal.push(other),
+            other => normalized.push(other),
         }
     }
-    normal
+    normalized
 }
 
 #[cfg(test)]
@@ -221,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_count_from_the_current_directory() {
+    fn paths_are_relative_to_the_current_directory() {
         assert_eq!(read("/w/src", "a.rs").unwrap().as_deref(), Some("src/a.rs"));
         assert_eq!(read("/w/src", "../b").unwrap().as_deref(), Some("b"));
         assert_eq!(read("/w/src", "/w/c/./d/").unwrap().as_deref(), Some("c/d"));
@@ -230,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_outside_is_wrong_use() {
+    fn paths_outside_are_usage_errors() {
         assert_eq!(
             read("/w", "../x").unwrap_err().kind,
             super::super::error::ExitKind::Usage

@@ -1,4 +1,4 @@
-//! `diff`: what changed between two checkpoints, or between one and the disk.
+//! `diff`: the changes between two checkpoints, or between one and the disk.
 
 use backstitch_core::Delta;
 use backstitch_core::model::{FileVersion, Kind, NodeId, RelPath};
@@ -13,7 +13,7 @@ use super::out;
 pub fn run(context: &mut CommandContext, options: &args::DiffArgs) -> CliResult<()> {
     let paths = context.paths(&options.paths)?;
     for path in &paths {
-        context.known(path)?;
+        context.require(path)?;
     }
     let (deltas, from, to) = match options.revs.as_slice() {
         [from, to] => {
@@ -21,7 +21,7 @@ pub fn run(context: &mut CommandContext, options: &args::DiffArgs) -> CliResult<
             (context.engine.compare(from, to)?, from, Some(to))
         }
         revs => {
-            // against the disk, the head is what was recorded before anybody looked for this
+            // compared with the disk, the head is the one from before this scan
             let from = match revs.first() {
                 Some(rev) if *rev != "@" && *rev != context.engine.branch_name()? => {
                     context.node_now(rev)?
@@ -59,8 +59,8 @@ pub fn run(context: &mut CommandContext, options: &args::DiffArgs) -> CliResult<
     }
 }
 
-/// The head, or what stands before it when it only records edits found on disk: looking at the disk
-/// makes such nodes, and the same question twice must have the same answer.
+/// Returns the newest checkpoint that is not an edit found on disk. A scan creates such checkpoints, and
+/// the same command must give the same answer twice.
 fn newest(context: &CommandContext) -> CliResult<NodeId> {
     let head = context.head()?;
     let mut at = head;

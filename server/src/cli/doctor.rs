@@ -1,4 +1,4 @@
-//! `doctor` as typed: what was looked at, in lines and in words.
+//! The `doctor` command: prints the findings.
 
 use backstitch_core::config::Config;
 use serde_json::json;
@@ -38,9 +38,9 @@ pub fn run(global: &GlobalArgs, out: &Out) -> CliResult<()> {
         out.text(&text)?;
     }
     if wrong > 0 {
-        let count = render::plural(wrong, "thing is", "things are");
-        return Err(CliError::new(ExitKind::Refused, format!("{count} wrong"))
-            .hint("each line above says how to mend it")
+        let count = render::plural(wrong, "problem", "problems");
+        return Err(CliError::new(ExitKind::Refused, format!("{count} found"))
+            .hint("each line above says how to fix it")
             .answer(answer));
     }
     if out.json {

@@ -1,4 +1,4 @@
-//! What goes wrong on the command line: the exit code, and the words on stderr and in JSON.
+//! Errors of the command line: the exit code, and the message on stderr and in JSON.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use backstitch_core::ErrorKind;
 
 use super::hints;
 
-/// A failure with its kind and, where there is one to name, the next step.
+/// A failure with its kind and an optional hint at the next step.
 #[derive(Debug)]
 pub struct CliError {
     pub kind: ExitKind,
     pub message: String,
     pub hint: Option<String>,
-    /// The answer as far as it went, for JSON: a plan with its conflicts.
+    /// Partial answer for JSON, such as a plan with its conflicts.
     pub answer: Option<Box<serde_json::Value>>,
 }
 
@@ -20,9 +20,9 @@ pub type CliResult<T, E = CliError> = std::result::Result<T, E>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExitKind {
-    /// Not done, for a reason that lies in the state of things.
+    /// The current state does not allow it.
     Refused,
-    /// Edits collide.
+    /// The plan has open conflicts.
     Conflict,
     /// A check failed, or a file could not be read or written.
     Failed,
@@ -32,7 +32,7 @@ pub enum ExitKind {
     Unrecorded,
     /// The store is damaged or made by a newer version.
     Store,
-    /// Nobody reads the answer any more.
+    /// The reader closed the pipe.
     Closed,
 }
 
@@ -120,7 +120,7 @@ impl From<backstitch_core::Error> for CliError {
             ErrorKind::Other => ExitKind::Failed,
         };
         Self {
-            hint: error.hint().as_ref().map(hints::words),
+            hint: error.hint().as_ref().map(hints::text),
             ..Self::new(kind, error.to_string())
         }
     }
@@ -140,7 +140,7 @@ impl From<anyhow::Error> for CliError {
     fn from(error: anyhow::Error) -> Self {
         let closed = |e: &std::io::Error| e.kind() == std::io::ErrorKind::BrokenPipe;
         if error.root_cause().downcast_ref().is_some_and(closed) {
-            return Self::new(ExitKind::Closed, "nobody reads the answer");
+            return Self::new(ExitKind::Closed, "the reader closed the pipe");
         }
         Self::failed(format!("{error:#}"))
     }

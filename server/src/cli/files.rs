@@ -1,4 +1,4 @@
-//! FileChange files as the terminal shows them: counts, letters, patches. Decides nothing.
+//! Changed files as the terminal shows them: counts, letters, patches. Decides nothing.
 
 use backstitch_core::diff;
 
@@ -8,7 +8,7 @@ use super::out::Out;
 pub use crate::file_changes::{Difference, FileChange, difference, name};
 use crate::render::{self, BOLD, CYAN, GREEN, PLAIN, Paint, RED};
 
-/// `M path`, as git writes it.
+/// Returns lines of `M path`, as git writes them.
 pub fn name_status(files: &[FileChange], paint: Paint) -> String {
     let row = |file: &FileChange| {
         let letter = paint.on(file.what.style(), &file.what.letter().to_string());
@@ -22,8 +22,8 @@ pub fn name_status(files: &[FileChange], paint: Paint) -> String {
     files.iter().map(row).collect()
 }
 
-/// A path that a script can read back: in quotes with escapes where git would write it so, but for letters of
-/// other alphabets.
+/// Returns a path that a script can read back. It is quoted and escaped as git does, except that letters of
+/// other alphabets stay.
 fn quoted(path: &[u8]) -> String {
     let plain = |text: &&str| !text.contains(['"', '\\']) && render::path(path) == **text;
     match std::str::from_utf8(path).ok().filter(plain) {
@@ -32,7 +32,7 @@ fn quoted(path: &[u8]) -> String {
     }
 }
 
-/// One row for each file, and the sum.
+/// Returns a row for each file, and the total.
 pub fn stat(files: &[FileChange], paint: Paint) -> String {
     if files.is_empty() {
         return String::new();
@@ -58,13 +58,13 @@ pub fn stat(files: &[FileChange], paint: Paint) -> String {
     text
 }
 
-/// How wide the column of names may be.
+/// Returns the width of the column of names.
 pub fn name_width(names: impl Iterator<Item = String>, paint: Paint) -> usize {
     let widest = names.map(|name| render::columns(&name)).max().unwrap_or(0);
     widest.min(paint.width.saturating_sub(24).max(16))
 }
 
-/// Adds `+3 -1`, or what stands for it.
+/// Adds `+3 -1`, or `binary`.
 pub fn with_counts(line: TextLine, binary: bool, (added, removed): (usize, usize)) -> TextLine {
     if binary {
         return line.add(render::DIM, "binary");
@@ -83,7 +83,7 @@ pub fn with_counts(line: TextLine, binary: bool, (added, removed): (usize, usize
     }
 }
 
-/// Patches of all files on stdout; what has no kept content is named on stderr.
+/// Prints the patches of all files to stdout, and names files without kept content on stderr.
 pub fn patches(files: &[FileChange], out: &Out) -> CliResult<()> {
     for file in files {
         match file.opaque {
@@ -98,19 +98,19 @@ pub fn patches(files: &[FileChange], out: &Out) -> CliResult<()> {
             None if file.too_long => out.note(
                 "note",
                 &format!(
-                    "{} is not shown: it is too large to be compared by lines",
+                    "{} is not shown: it is too large to compare by lines",
                     file.name()
                 ),
             ),
-            None if out.paint.color => out.bytes(&coloured(&file.patch()))?,
+            None if out.paint.color => out.bytes(&colored(&file.patch()))?,
             None => out.bytes(&file.patch())?,
         }
     }
     Ok(())
 }
 
-/// A patch in colour. Inside a hunk the first byte decides; a removed line may look like a header.
-fn coloured(patch: &[u8]) -> Vec<u8> {
+/// Colors a patch. Inside a hunk the first byte decides, because a removed line may look like a header.
+fn colored(patch: &[u8]) -> Vec<u8> {
     let mut drawn = Vec::with_capacity(patch.len() * 2);
     let (mut old, mut new) = (0, 0);
     for line in patch.split_inclusive(|byte| *byte == b'\n') {
@@ -151,7 +151,7 @@ fn coloured(patch: &[u8]) -> Vec<u8> {
     drawn
 }
 
-/// The lengths in `@@ -3,7 +3,8 @@`.
+/// Returns the lengths in `@@ -3,7 +3,8 @@`.
 fn hunk_lengths(line: &[u8]) -> Option<(usize, usize)> {
     let line = std::str::from_utf8(line.split(|b| *b == b'@').nth(2)?).ok()?;
     let mut lengths = line
@@ -168,9 +168,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_patch_is_coloured_by_its_structure() {
+    fn patch_is_colored_by_its_structure() {
         let patch = b"--- a/x\n+++ b/x\n@@ -1,2 +1 @@\n--- was a comment\n same\n--- a/y\n";
-        let drawn = String::from_utf8(coloured(patch)).unwrap();
+        let drawn = String::from_utf8(colored(patch)).unwrap();
         let lines: Vec<&str> = drawn.lines().collect();
         assert!(lines[0].starts_with("\u{1b}[1m"), "a header is bold");
         assert!(lines[3].starts_with("\u{1b}[31m"), "a removed line is red");
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn lengths_of_a_hunk() {
+    fn hunk_header_has_lengths() {
         assert_eq!(hunk_lengths(b"@@ -3,7 +3,8 @@ fn x() {\n"), Some((7, 8)));
         assert_eq!(hunk_lengths(b"@@ -1 +0,0 @@\n"), Some((1, 0)));
         assert_eq!(hunk_lengths(b"@@ nonsense"), None);

@@ -1,4 +1,4 @@
-//! `gc`: what is old becomes one checkpoint.
+//! `gc`: squashes old checkpoints and frees disk space.
 
 use backstitch_core::retention::Collected;
 use serde_json::json;
@@ -49,42 +49,42 @@ pub fn run(context: &mut CommandContext, options: &GcArgs) -> CliResult<()> {
             "stuck": done.stuck,
         }));
     }
-    say(context, &done, options.dry_run)?;
+    print(context, &done, options.dry_run)?;
     if done.stuck > 0 {
         let stuck = usize::try_from(done.stuck).unwrap_or(usize::MAX);
         context.out.note(
             "warning",
             &format!(
-                "{} should have become one and could not, since something of them is not as it must be: they stay; \
+                "{} could not be squashed because of inconsistent data; \
                  `backstitch verify` looks for damage",
                 render::plural(stuck, "checkpoint", "checkpoints")
             ),
         );
     }
     if done.is_over {
-        let most = limits.bytes.unwrap_or(0);
+        let limit = limits.bytes.unwrap_or(0);
         context.out.note(
             "note",
             &format!(
-                "the store is above its limit of {}: what is left is where a branch ends or begins, tagged, pinned, \
-                 or in use; raise `store.maxBytes`, or take back tags and pins",
-                render::bytes(most)
+                "the store is above its limit of {}: the remaining checkpoints are heads or starts of branches, tagged, \
+                 pinned or in use; raise `store.maxBytes`, or remove tags and pins",
+                render::bytes(limit)
             ),
         );
     }
     Ok(())
 }
 
-fn say(context: &CommandContext, done: &Collected, dry: bool) -> CliResult<()> {
+fn print(context: &CommandContext, done: &Collected, dry: bool) -> CliResult<()> {
     let paint = context.out.paint;
     let count = |n: u64, one: &str, many: &str| {
         render::plural(usize::try_from(n).unwrap_or(usize::MAX), one, many)
     };
     if done.made.is_empty() && done.contents == 0 {
         let text = if done.is_over || done.stuck > 0 {
-            "Nothing more can go.\n"
+            "Nothing more can be squashed.\n"
         } else {
-            "Nothing has to go.\n"
+            "Nothing to squash.\n"
         };
         return context.out.remark(text);
     }
@@ -92,7 +92,7 @@ fn say(context: &CommandContext, done: &Collected, dry: bool) -> CliResult<()> {
     for (node, squashed) in &done.made {
         let line = TextLine::new()
             .column(BLUE, &node.to_string(), 8)
-            .plain(log::stands_for(squashed))
+            .plain(log::squashed_text(squashed))
             .add(DIM, "")
             .right(paint.ago(squashed.since));
         text.push_str(&line.draw(paint));
@@ -103,18 +103,18 @@ fn say(context: &CommandContext, done: &Collected, dry: bool) -> CliResult<()> {
     );
     let (before, after) = (render::bytes(done.before), render::bytes(done.after));
     let (verb, takes) = if dry {
-        ("would go", "would take")
+        ("would be removed", "would take")
     } else {
-        ("are gone", "takes")
+        ("were removed", "takes")
     };
     let end =
         format!("{gone} and {contents} {verb}; the store {takes} {after} instead of {before}.\n");
     text.push_str(&end);
     if !done.made.is_empty() {
         text.push_str(if dry {
-            "Nothing would bring them back.\n"
+            "This could not be undone.\n"
         } else {
-            "Nothing brings them back.\n"
+            "This cannot be undone.\n"
         });
     }
     context.out.text(&text)

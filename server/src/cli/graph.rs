@@ -1,18 +1,18 @@
-//! The lines of a history with branches: which row stands in which lane, where a branch leaves another.
-//! Pure; the look of a row is `log`'s.
+//! Layout of the history graph: the lane of each row, and the rows at which branches fork.
+//! Pure; `log` draws the rows.
 //!
-//! A node has one parent, so lanes never join. The trunk is the chain that one stands on, in the leftmost lane
-//! to the very end; every branch is drawn whole where it leaves, so that there are as many lanes as branches
-//! are nested, not as there are branches.
+//! A node has one parent, so lanes never join. The trunk is the current chain; it stays in the leftmost lane to
+//! the end. Each branch is drawn whole at its fork point, so the number of lanes is the nesting depth of the
+//! branches, not their number.
 
 use std::collections::HashMap;
 
 use backstitch_core::model::{BranchId, NodeId};
 use backstitch_core::{BranchInfo, Entry};
 
-/// Branches without a row of their own that are named where they leave.
+/// Branches without a row of their own that are listed at their fork point.
 const STUBS: usize = 3;
-/// Lanes beside each other; what is nested deeper stays in the last one.
+/// Maximum number of lanes. Branches that are nested deeper stay in the last one.
 const LANES: usize = 8;
 
 #[derive(Debug)]
@@ -20,27 +20,27 @@ pub enum GraphRow<'a> {
     Entry {
         entry: &'a Entry,
         lanes: String,
-        /// Nothing follows in its lane.
+        /// True if nothing follows in its lane.
         last: bool,
     },
-    /// Something about branches, with the lines before it.
+    /// A note about branches, with the lanes before it.
     Note { lanes: String, note: Note<'a> },
 }
 
 #[derive(Debug)]
 pub enum Note<'a> {
-    /// Its rows follow in a lane of their own.
+    /// The branch forks here; its rows follow in their own lane.
     Leaves(&'a BranchInfo),
-    /// The same for the rest of a branch that the trunk has left.
-    GoesOn(&'a BranchInfo),
-    /// The trunk goes on in this branch.
+    /// The rest of a branch that the trunk has left follows in its own lane.
+    Continues(&'a BranchInfo),
+    /// The trunk continues on this branch.
     Becomes(&'a BranchInfo),
-    /// None of its rows is shown.
+    /// The branch forks here, and none of its rows is shown.
     Stub(&'a BranchInfo),
     MoreStubs(usize),
 }
 
-/// The rows from old to new. `trunk`: a branch and its head.
+/// Returns the rows from old to new. `trunk` is a branch and its head.
 pub fn rows<'a>(
     oldest_first: &[&'a Entry],
     branches: &'a [BranchInfo],
@@ -51,7 +51,7 @@ pub fn rows<'a>(
         forest: &forest,
         rows: Vec::new(),
     };
-    // what left before the first row that is shown
+    // branches that forked before the first shown row
     for strand in forest.side.get(&None).into_iter().flatten() {
         drawing.note("", "┆ ", forest.beginning(strand, None));
         drawing.strand(strand, "┆ ", 1);
@@ -66,7 +66,7 @@ struct Forest<'a> {
     own: HashMap<BranchId, Vec<NodeId>>,
     by_name: HashMap<&'a str, BranchId>,
     trunk: Vec<&'a Entry>,
-    /// What leaves at a row, oldest first.
+    /// Strands that fork at a row, oldest first.
     side: HashMap<Option<NodeId>, Vec<Vec<&'a Entry>>>,
     stubs: HashMap<NodeId, Vec<&'a BranchInfo>>,
 }
@@ -95,7 +95,7 @@ impl<'a> Forest<'a> {
         let mut at = trunk;
         while let Some((branch, node)) = at {
             upto.insert(branch, node);
-            at = forest.left_at(branch);
+            at = forest.fork_of(branch);
         }
         let mut strands: Vec<Vec<&Entry>> = Vec::new();
         let mut of_branch: HashMap<BranchId, usize> = HashMap::new();
@@ -129,34 +129,34 @@ impl<'a> Forest<'a> {
         forest
     }
 
-    /// The branch that a branch was forked from, and where.
-    fn left_at(&self, branch: BranchId) -> Option<(BranchId, NodeId)> {
+    /// Returns the parent and the fork point of a branch.
+    fn fork_of(&self, branch: BranchId) -> Option<(BranchId, NodeId)> {
         let branch = self.branches.get(&branch)?;
         let parent = self.by_name.get(branch.parent.as_deref()?)?;
         Some((*parent, branch.fork_point?))
     }
 
-    /// The nearest row above a node.
+    /// Returns the nearest shown row above a node.
     fn shown_before(&self, branch: BranchId, node: NodeId) -> Option<NodeId> {
         let own = self.own.get(&branch).map_or(&[][..], Vec::as_slice);
         if let Some(before) = own[..own.partition_point(|id| *id < node)].last() {
             return Some(*before);
         }
-        let (mut branch, mut upto) = self.left_at(branch)?;
+        let (mut branch, mut upto) = self.fork_of(branch)?;
         loop {
             let own = self.own.get(&branch).map_or(&[][..], Vec::as_slice);
             if let Some(before) = own[..own.partition_point(|id| *id <= upto)].last() {
                 return Some(*before);
             }
-            (branch, upto) = self.left_at(branch)?;
+            (branch, upto) = self.fork_of(branch)?;
         }
     }
 
-    /// What is said before the first row of a strand that leaves another.
+    /// Returns the note before the first row of a strand that forks from another.
     fn beginning(&self, strand: &[&'a Entry], from: Option<BranchId>) -> Option<Note<'a>> {
         let branch = self.branches.get(&strand.first()?.node.branch)?;
         Some(if from == Some(branch.id) {
-            Note::GoesOn(branch)
+            Note::Continues(branch)
         } else {
             Note::Leaves(branch)
         })

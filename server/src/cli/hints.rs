@@ -1,19 +1,19 @@
-//! The next step after an error, as the command line has it: its commands and options. Pure.
+//! Hints after an error, in terms of the command line: its commands and options. Pure.
 
 use backstitch_core::{Hint, Listed};
 
-pub fn words(hint: &Hint) -> String {
+pub fn text(hint: &Hint) -> String {
     let step = match hint {
         Hint::Plain(step) | Hint::Terminal(step) => step,
         Hint::Whereabouts { path } => {
             return format!(
-                "`backstitch log --path {path}` shows at which checkpoints it was there; any of them can be named"
+                "`backstitch log --path {path}` lists the checkpoints that have it; use one of them"
             );
         }
-        Hint::Undo { op } => return format!("`backstitch undo {op}` takes that back"),
+        Hint::Undo { op } => return format!("`backstitch undo {op}` undoes it"),
         Hint::UndoBefore { op, turn } => {
             return format!(
-                "`backstitch undo {op}` undoes that operation all the same; `backstitch rewind t{turn}` takes out the turn"
+                "`backstitch undo {op}` undoes that operation anyway; `backstitch rewind t{turn}` undoes the turn"
             );
         }
         Hint::UndoThere { op, branch } => {
@@ -21,44 +21,50 @@ pub fn words(hint: &Hint) -> String {
         }
         Hint::OtherLine { node } => {
             return format!(
-                "`backstitch switch` goes to a branch; `backstitch rewind {node} --exact` makes the files equal to it here; --session S takes over the work of that session alone"
+                "`backstitch switch` switches to its branch; `backstitch rewind {node} --exact` restores its files here; --session S restores the work of that session only"
             );
         }
         Hint::BranchAgain { name, head } => {
             return format!(
-                "`backstitch branch create {name} --from {head}` brings it back, then `backstitch switch {name}`"
+                "`backstitch branch create {name} --from {head}` restores it, then `backstitch switch {name}`"
             );
         }
         Hint::Begin => {
-            "`backstitch checkpoint` records the state now; `backstitch setup` lets an agent report"
+            "`backstitch checkpoint` records the current state; `backstitch setup` sets up an agent"
         }
-        Hint::First => "`backstitch init` takes the first one",
+        Hint::First => "`backstitch init` records the first one",
         Hint::Revisions => {
-            "`backstitch log` lists what there is; c12, t4, @~2, a tag, a branch or a label name one"
+            "`backstitch log` lists the checkpoints; name one as c12, t4, @~2, a tag, a branch or a label"
         }
         Hint::List(listed) => list(*listed),
         Hint::Decide => {
-            "choose with --on-conflict markers|current|target, narrow it with --path, or take the state as it was with --exact"
+            "choose with --on-conflict markers|current|target, limit it with --path, or restore the exact state with --exact"
         }
         Hint::Whole => "leave out --path",
-        Hint::LookAgain => "look at the new plan (--dry-run), then confirm that one",
+        Hint::LookAgain => "check the new plan with --dry-run, then confirm it",
         Hint::Hunks => {
-            "`backstitch diff REV --json` gives the ids of hunks; they change with the content"
+            "`backstitch diff REV --json` lists the ids of hunks; they change with the content"
         }
-        Hint::Unsaved => "save or close it there, or leave these files out with --path",
+        Hint::Unsaved => "save or close it there, or exclude these files with --path",
         Hint::UnsavedThere => {
-            "save or close it there, or rewind in the editor itself, or leave it out with --path"
+            "save or close it there, rewind in the editor itself, or exclude it with --path"
         }
-        Hint::Writer => "close what writes to it, or leave it out with --path, and try again",
-        Hint::Redo => "`backstitch redo` brings it back",
+        Hint::Writer => {
+            "stop the program that writes to it, or exclude it with --path, and try again"
+        }
+        Hint::Redo => "`backstitch redo` redoes it",
         Hint::NothingToUndo => {
-            "`backstitch rewind t<N>` takes out what an agent did; `backstitch log` shows the turns"
+            "`backstitch rewind t<N>` undoes an agent's work; `backstitch log` shows the turns"
         }
-        Hint::ShorterName => "a few words are enough; --description says what a branch is for",
-        Hint::TooWide => "work in a directory below it, or run `backstitch init` there to insist",
-        Hint::Gone => "nothing was recorded; bring it back, or name another with --workspace",
+        Hint::ShorterName => "use a few words; --description has room for more",
+        Hint::TooWide => {
+            "work in a directory below it, or run `backstitch init` there to use it anyway"
+        }
+        Hint::Gone => {
+            "nothing was recorded; restore the directory, or name another with --workspace"
+        }
         Hint::Unwritable => {
-            "the store's directory has to be there and writable; --store-dir names another"
+            "the store's directory must exist and be writable; --store-dir names another"
         }
         Hint::Newer => "install the newer version, or use another --store-dir",
         Hint::NoHome => "set HOME, or pass --store-dir",
@@ -66,11 +72,11 @@ pub fn words(hint: &Hint) -> String {
     step.to_owned()
 }
 
-/// What could have been named.
+/// Returns the command that lists the valid names.
 fn list(listed: Listed) -> &'static str {
     match listed {
         Listed::Sessions => "`backstitch log --all --json` shows the sessions",
-        Listed::Agents => "`backstitch stats` names the agents that have reported",
+        Listed::Agents => "`backstitch stats` lists the agents that have reported",
         Listed::Branches => "`backstitch branch` lists the branches",
         Listed::Tags => "`backstitch tag` lists the tags",
         Listed::Operations => "`backstitch oplog` shows the operations",

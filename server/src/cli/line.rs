@@ -5,15 +5,15 @@ use unicode_width::UnicodeWidthStr;
 
 use crate::render::{self, DIM, PLAIN, Paint};
 
-/// Between the text and what stands at the right edge.
+/// Columns between the text and the right-aligned part.
 const GAP: usize = 2;
 
 #[derive(Clone, Debug, Default)]
 pub struct TextLine {
     pieces: Vec<(Style, String)>,
-    /// Stands at the right edge and is never cut.
+    /// Right-aligned text that is never cut.
     right: String,
-    /// Taken out: said by dimming, or in words where there is no colour.
+    /// Marks the line as undone: dimmed, or in words without color.
     faded: bool,
 }
 
@@ -31,7 +31,7 @@ impl TextLine {
         self.add(PLAIN, text)
     }
 
-    /// The text, filled with spaces to `width` columns.
+    /// Adds the text, padded with spaces to `width` columns.
     pub fn column(self, style: Style, text: &str, width: usize) -> Self {
         let fill = " ".repeat(width.saturating_sub(text.width()));
         self.add(style, text).plain(fill)
@@ -47,19 +47,19 @@ impl TextLine {
         self
     }
 
-    /// The line with its end.
+    /// Returns the line with its line end.
     pub fn draw(mut self, paint: Paint) -> String {
         if self.faded && !paint.color {
-            self.pieces.push((PLAIN, "  (taken out)".to_owned()));
+            self.pieces.push((PLAIN, "  (undone)".to_owned()));
         }
         let right = self.right.width();
-        let room = paint
+        let available = paint
             .width
             .saturating_sub(if right > 0 { right + GAP } else { 0 });
         let mut drawn = String::new();
         let mut used = 0;
         for (style, text) in &self.pieces {
-            let shown = render::cut(text, room - used);
+            let shown = render::cut(text, available - used);
             used += shown.width();
             let style = if self.faded { DIM } else { *style };
             drawn.push_str(&paint.on(style, &shown));
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_right_is_never_cut() {
+    fn right_part_is_never_cut() {
         let line = TextLine::new()
             .plain("a long prompt indeed")
             .right("2 d ago");
@@ -101,9 +101,9 @@ mod tests {
     }
 
     #[test]
-    fn taken_out_is_said_without_colour_and_dimmed_with_it() {
+    fn undone_is_in_words_without_color_and_dimmed_with_it() {
         let line = TextLine::new().add(RED, "x").faded(true);
-        assert_eq!(line.clone().draw(paint(false)), "x  (taken out)\n");
+        assert_eq!(line.clone().draw(paint(false)), "x  (undone)\n");
         assert_eq!(line.draw(paint(true)), "\u{1b}[2mx\u{1b}[0m\n");
     }
 }

@@ -1,5 +1,5 @@
-//! `log`: the timeline as text, as a graph and as JSON. The text runs from old to new, so that the
-//! newest stands next to the prompt; JSON is newest first.
+//! `log`: the timeline as text, as a graph and as JSON. Text is oldest first, so that the newest
+//! checkpoint is next to the shell prompt; JSON is newest first.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,24 +22,24 @@ use crate::render::{
 };
 use crate::to_protocol;
 
-/// PathChange fits on a screen or two.
+/// Default number of checkpoints: one or two screens.
 const LIMIT: usize = 40;
-/// Branches named at one head.
+/// Branches listed at one head.
 const HEADS: usize = 3;
-/// Paths named below one checkpoint of the graph.
+/// Paths listed below one checkpoint of the graph.
 const PATHS: usize = 6;
-/// Paths named on one line.
+/// Paths listed on one line.
 const PATHS_INLINE: usize = 3;
 
 const EMPTY: &str = "\
 Nothing has been recorded in this workspace yet.
 
-  backstitch setup claude-code    let Claude Code report what it does
-  backstitch checkpoint           record the state now
-  backstitch demo                 see it all in a scratch directory
+  backstitch setup claude-code    record what Claude Code does
+  backstitch checkpoint           record the current state
+  backstitch demo                 try it in a scratch directory
 ";
 
-/// The timeline of a workspace without a store.
+/// Prints the timeline of a workspace without a store.
 pub fn nothing(out: &Out) -> CliResult<()> {
     if !out.json {
         return out.text(EMPTY);
@@ -87,8 +87,8 @@ pub fn run(context: &mut CommandContext, options: &args::LogArgs) -> CliResult<(
     let mut text = String::new();
     if older {
         let hint = match entries.last() {
-            Some(oldest) => format!("… older ones: the same with --before {}\n", oldest.node.id),
-            None => "… older ones: `backstitch log -n N`\n".to_owned(),
+            Some(oldest) => format!("… older checkpoints: add --before {}\n", oldest.node.id),
+            None => "… older checkpoints: `backstitch log -n N`\n".to_owned(),
         };
         text.push_str(&timeline.paint.on(DIM, &hint));
     }
@@ -128,7 +128,7 @@ fn filter(context: &CommandContext, options: &args::LogArgs) -> CliResult<LogFil
     };
     let before = options.before.as_deref();
     Ok(LogFilter {
-        // One more than shown tells whether there is more.
+        // One more than shown, to detect a further page.
         limit: limit.map(|n| n.saturating_add(1)),
         session: options.session.clone(),
         agent: options.agent.clone(),
@@ -143,7 +143,7 @@ fn filter(context: &CommandContext, options: &args::LogArgs) -> CliResult<LogFil
     })
 }
 
-/// The names of branches by their heads, where there is more than one branch.
+/// Returns the branches by head, if there is more than one branch.
 fn heads(branches: &[BranchInfo]) -> HashMap<NodeId, Vec<(String, bool)>> {
     let mut heads: HashMap<NodeId, Vec<(String, bool)>> = HashMap::new();
     let named: Vec<&BranchInfo> = branches.iter().filter(|b| !b.deleted).collect();
@@ -162,7 +162,7 @@ fn heads(branches: &[BranchInfo]) -> HashMap<NodeId, Vec<(String, bool)>> {
     heads
 }
 
-/// Lets operations name turns, for people.
+/// Replaces the targets of operations by the names of turns.
 pub fn name_targets(engine: &Engine, entries: &mut [Entry]) {
     for operation in entries
         .iter_mut()
@@ -172,7 +172,7 @@ pub fn name_targets(engine: &Engine, entries: &mut [Entry]) {
     }
 }
 
-/// The current branch last, next to the prompt.
+/// Sorts branches by age, the current one last.
 fn by_age(branches: &[BranchInfo]) -> Vec<&BranchInfo> {
     let mut sorted: Vec<&BranchInfo> = branches.iter().collect();
     sorted.sort_by_key(|branch| (branch.current, branch.created));
@@ -186,7 +186,7 @@ fn branch_header(branch: &BranchInfo, paint: Paint) -> String {
     forked(line, branch).draw(paint)
 }
 
-/// Whether it is the current one, and where it comes from.
+/// Adds a mark for the current branch, and the fork point.
 fn forked(mut line: TextLine, branch: &BranchInfo) -> TextLine {
     if branch.current {
         line = line.add(DIM, " (current)");
@@ -205,7 +205,7 @@ fn count(branch: &BranchInfo) -> String {
     render::plural(nodes, "checkpoint", "checkpoints")
 }
 
-/// Rows as `show` and the demo want them: the same look, one checkpoint after another.
+/// Returns the rows for `show` and the demo: the same look, without branches.
 pub fn rows(oldest_first: &[Entry], paint: Paint, paths: usize) -> String {
     let timeline = Timeline {
         paint,
@@ -242,7 +242,7 @@ struct Timeline {
     graph: bool,
     paths: usize,
     columns: Columns,
-    /// Branches by their heads, and whether each is the current one.
+    /// Branches by head; true marks the current one.
     heads: HashMap<NodeId, Vec<(String, bool)>>,
 }
 
@@ -254,7 +254,7 @@ impl Timeline {
         }
     }
 
-    /// One chain, which may have come from another branch.
+    /// Draws one chain, which may span branches.
     fn chain(&self, oldest_first: &[&Entry], branches: &[BranchInfo], text: &mut String) {
         let mut before = None;
         for (n, entry) in oldest_first.iter().enumerate() {
@@ -269,7 +269,7 @@ impl Timeline {
         }
     }
 
-    /// Each branch with the rows that were made on it; on a page of several, those that have any.
+    /// Draws each branch with its own rows. If this is one of several pages, skips branches without rows.
     fn sections(
         &self,
         oldest_first: &[&Entry],
@@ -306,7 +306,7 @@ impl Timeline {
         }
     }
 
-    /// PathChange there is to say of branches between two rows.
+    /// Draws a note about branches between two rows.
     fn note(&self, lanes: &str, note: &Note, text: &mut String) {
         let line = TextLine::new().add(DIM, lanes);
         let named = |line: TextLine, branch: &BranchInfo| {
@@ -316,7 +316,7 @@ impl Timeline {
         let line = match note {
             Note::Leaves(branch) => forked(named(line, branch), branch)
                 .add(DIM, if branch.deleted { ", deleted" } else { "" }),
-            Note::GoesOn(branch) => named(line, branch).add(DIM, "  goes on"),
+            Note::Continues(branch) => named(line, branch).add(DIM, "  continues"),
             Note::Becomes(branch) => forked(named(line, branch), branch),
             Note::Stub(branch) => {
                 let head = branch.head.map(|id| id.to_string()).unwrap_or_default();
@@ -409,11 +409,11 @@ impl Timeline {
                 }
             }
             Kind::External => line.column(YELLOW, &who(entry), self.columns.tool),
-            Kind::Rewind => line.add(MAGENTA, operation_words(entry)),
+            Kind::Rewind => line.add(MAGENTA, operation_text(entry)),
             Kind::Manual if label.is_empty() => line.plain("checkpoint"),
             Kind::Manual => line.plain(format!("“{label}”")),
             Kind::Squash => {
-                let text = node.squashed.as_ref().map(stands_for);
+                let text = node.squashed.as_ref().map(squashed_text);
                 line.add(DIM, text.unwrap_or_else(|| "older checkpoints".into()))
             }
             Kind::Import => line.add(DIM, "imported"),
@@ -428,7 +428,7 @@ impl Timeline {
         }
     }
 
-    /// The changed paths and what was not captured, below the checkpoint.
+    /// Draws the changed paths and the skipped ones below the checkpoint.
     fn below(&self, entry: &Entry, lanes: &str, last: bool, text: &mut String) {
         let indent = 4 + self.columns.turn + self.columns.id;
         let lead = || {
@@ -475,7 +475,7 @@ impl Timeline {
     }
 }
 
-/// Its work is not in force any more: its edits were taken out, or it is an operation that was undone.
+/// True if the entry is not in force: its edits were taken out, or it is an operation that was undone.
 pub fn is_out(entry: &Entry) -> bool {
     match &entry.operation {
         Some(operation) => operation.undone_by.is_some(),
@@ -495,7 +495,7 @@ fn mark(kind: Kind) -> (&'static str, Style) {
     }
 }
 
-/// `t4`, for the turn's own node; its steps stand below it.
+/// Returns `t4` for the turn's own node; its steps follow below it.
 fn turn_name(entry: &Entry) -> String {
     let turn = entry
         .turn
@@ -518,7 +518,7 @@ fn prompt(entry: &Entry) -> String {
     }
 }
 
-/// The tool of a step; `you` for edits that no agent reported, unless nobody knows whose they are.
+/// Returns the tool of a step, or `you` for edits that no agent reported, or `unknown`.
 fn who(entry: &Entry) -> String {
     match entry.node.kind {
         Kind::Step => {
@@ -526,23 +526,23 @@ fn who(entry: &Entry) -> String {
             tool.filter(|tool| !tool.is_empty())
                 .unwrap_or_else(|| "step".to_owned())
         }
-        // what was noted without a change of anybody's
+        // a note without changes
         Kind::External if entry.changes.is_empty() && entry.node.label.is_some() => {
             render::clean(entry.node.label.as_deref().unwrap_or_default())
         }
-        Kind::External if is_unsure(entry) => suspect(entry),
+        Kind::External if is_uncertain(entry) => suspect(entry),
         Kind::External => "you".to_owned(),
         _ => String::new(),
     }
 }
 
-/// It has edits, and of none it is certain who made it.
-fn is_unsure(entry: &Entry) -> bool {
+/// True if it has edits, and the author of each is uncertain.
+fn is_uncertain(entry: &Entry) -> bool {
     let mut edits = entry.changes.iter().map(|c| &c.change);
     !entry.changes.is_empty() && edits.all(|c| c.role == Role::Edit && c.origin.is_uncertain())
 }
 
-/// Who may have made the edits that are nobody's for certain.
+/// Returns the likely author of uncertain edits.
 fn suspect(entry: &Entry) -> String {
     let named = entry.session.as_ref().filter(|session| {
         let mut origins = entry.changes.iter().map(|c| c.change.origin.session);
@@ -554,7 +554,7 @@ fn suspect(entry: &Entry) -> String {
     )
 }
 
-/// Checkpoints as a person would type them: `t2` rather than the `c6` that it begins with.
+/// Names checkpoints as a person would type them: `t2` rather than its first checkpoint `c6`.
 pub fn target_name(engine: &Engine, target: &str) -> String {
     let name = |word: &str| -> Option<String> {
         let digits = word.strip_prefix('c')?;
@@ -568,8 +568,8 @@ pub fn target_name(engine: &Engine, target: &str) -> String {
     words.join(" ")
 }
 
-/// PathChange a rewind node did: `rewind to t2 (op1)`.
-pub fn operation_words(entry: &Entry) -> String {
+/// Describes the operation of a rewind node: `rewind to t2 (op1)`.
+pub fn operation_text(entry: &Entry) -> String {
     match &entry.operation {
         Some(operation) => {
             let to = if operation.kind.name() == "rewind" {
@@ -584,12 +584,12 @@ pub fn operation_words(entry: &Entry) -> String {
     }
 }
 
-/// The path, where it came from, and `?` where nobody knows for sure who changed it.
+/// Returns the path, its former path, and `?` if the author of the change is uncertain.
 fn change_name(change: &EntryChange) -> String {
     let (path, from) = render::place(&change.change.before, &change.change.after);
     let name = files::name(path, from);
-    let unsure = change.change.role == Role::Edit && change.change.origin.is_uncertain();
-    if unsure { format!("{name} ?") } else { name }
+    let uncertain = change.change.role == Role::Edit && change.change.origin.is_uncertain();
+    if uncertain { format!("{name} ?") } else { name }
 }
 
 fn inline_changes(mut line: TextLine, changes: &[EntryChange]) -> TextLine {
@@ -618,7 +618,7 @@ fn inline_changes(mut line: TextLine, changes: &[EntryChange]) -> TextLine {
     }
 }
 
-/// PathChange a checkpoint could not capture, on one line.
+/// Returns one line about paths that a checkpoint could not capture.
 pub fn coverage_note(coverage: &Coverage) -> Option<String> {
     let mut notes = Vec::new();
     if let Some(first) = coverage.items.first() {
@@ -638,12 +638,12 @@ pub fn coverage_note(coverage: &Coverage) -> Option<String> {
         notes.push(format!("not captured: {named} ({reason}){more}"));
     }
     if coverage.pending {
-        notes.push("a scan still goes on".to_owned());
+        notes.push("a scan is still running".to_owned());
     }
     (!notes.is_empty()).then(|| notes.join("; "))
 }
 
-/// A checkpoint's name as a person would type it: its turn where it is one.
+/// Returns a checkpoint's name as a person would type it: its turn, if it is one.
 pub fn node_name(entry: &Entry) -> String {
     let turn = turn_name(entry);
     if turn.is_empty() {
@@ -656,16 +656,16 @@ pub fn node_name(entry: &Entry) -> String {
 #[cfg(test)]
 mod tests;
 
-/// PathChange became one checkpoint, in words.
-pub fn stands_for(squashed: &Squashed) -> String {
+/// Describes the checkpoints that were squashed into one.
+pub fn squashed_text(squashed: &Squashed) -> String {
     let count = |n: u64, one: &str, many: &str| {
         render::plural(usize::try_from(n).unwrap_or(usize::MAX), one, many)
     };
     let checkpoints = count(squashed.checkpoints, "checkpoint", "checkpoints");
     match squashed.turns {
-        0 => format!("{checkpoints}, made one"),
+        0 => format!("{checkpoints}, squashed"),
         turns => format!(
-            "{checkpoints} of {}, made one",
+            "{checkpoints} of {}, squashed",
             count(turns, "turn", "turns")
         ),
     }

@@ -1,5 +1,5 @@
-//! The command line: parses, hands each command to its file, reports failures. Decides nothing about
-//! the history; the engine does.
+//! The command line: parses arguments, dispatches each command to its module and reports failures.
+//! The engine makes every decision about the history.
 
 mod args;
 mod blame;
@@ -40,7 +40,7 @@ use out::Out;
 pub fn main() -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
-        Err(error) => return wrong_use(&error),
+        Err(error) => return usage_error(&error),
     };
     let out = Out::new(&cli.global);
     match run(cli, &out) {
@@ -70,10 +70,10 @@ fn run(cli: Cli, out: &Out) -> CliResult<()> {
         CliCommand::Lsp(options) => {
             if let Some(dir) = global.workspace.as_ref().filter(|dir| !dir.is_dir()) {
                 let dir = dir.display();
-                return Err(CliError::usage(format!(
-                    "--workspace {dir}: there is no such directory"
-                ))
-                .hint("the editor names its folders; leave it out"));
+                return Err(
+                    CliError::usage(format!("--workspace {dir}: no such directory"))
+                        .hint("leave it out: the editor sends its folders"),
+                );
             }
             Ok(crate::lsp::run(&crate::lsp::Options {
                 store_dir: global.store_dir.clone(),
@@ -88,7 +88,7 @@ fn run(cli: Cli, out: &Out) -> CliResult<()> {
             let lists = empty_list(&command);
             let outcome =
                 CommandContext::open(global, records(&command), out).and_then(|mut context| {
-                    let outcome = at_desk(command, &mut context);
+                    let outcome = run_in_workspace(command, &mut context);
                     context.engine.tidy();
                     outcome
                 });
@@ -101,20 +101,20 @@ fn run(cli: Cli, out: &Out) -> CliResult<()> {
     }
 }
 
-/// What is to be done where not even `verify` can read the store; others point to it.
+/// Replaces a hint to run `verify` if `verify` itself cannot read the store.
 fn unverified(error: CliError) -> CliError {
     let circular = |hint: &String| hint.contains("backstitch verify");
     if error.hint.as_ref().is_some_and(circular) {
         error.hint(
-            "the history cannot be read; your files are untouched. Move the store aside, or bring it \
-             back from a backup: recording then begins anew",
+            "the history cannot be read; your files are untouched. Move the store away to start a new \
+             history, or restore the store from a backup",
         )
     } else {
         error
     }
 }
 
-/// What a list of something is where nothing was ever recorded.
+/// Returns the printer of an empty list, for commands that list something before anything is recorded.
 fn empty_list(command: &CliCommand) -> Option<fn(&Out) -> CliResult<()>> {
     match command {
         CliCommand::Log(_) => Some(log::nothing),
@@ -130,7 +130,7 @@ fn empty_list(command: &CliCommand) -> Option<fn(&Out) -> CliResult<()>> {
     }
 }
 
-/// Whether a command begins the history of a workspace that has none.
+/// True if a command creates the history of a workspace that has none.
 fn records(command: &CliCommand) -> bool {
     match command {
         CliCommand::Checkpoint(options) => options.records(),
@@ -139,8 +139,8 @@ fn records(command: &CliCommand) -> bool {
     }
 }
 
-/// The commands that work on an opened workspace.
-fn at_desk(command: CliCommand, context: &mut CommandContext) -> CliResult<()> {
+/// Runs a command that needs an opened workspace.
+fn run_in_workspace(command: CliCommand, context: &mut CommandContext) -> CliResult<()> {
     match command {
         CliCommand::Checkpoint(options) => store::checkpoint(context, options),
         CliCommand::Log(options) => log::run(context, &options),
@@ -202,7 +202,7 @@ fn show_demo(options: args::DemoArgs, out: &Out) -> CliResult<()> {
     }))
 }
 
-/// GlobalArgs options stand before the word `hook` when the parser is asked.
+/// Returns the arguments after `hook`. The parser also accepts global options before that word.
 fn hook_args(global: &GlobalArgs, agent: String) -> impl Iterator<Item = std::ffi::OsString> {
     let mut args = vec![agent.into()];
     for (name, dir) in [
@@ -216,7 +216,7 @@ fn hook_args(global: &GlobalArgs, agent: String) -> impl Iterator<Item = std::ff
     args.into_iter()
 }
 
-fn wrong_use(error: &clap::Error) -> ExitCode {
+fn usage_error(error: &clap::Error) -> ExitCode {
     let _ = error.print();
     if !error.use_stderr() {
         return ExitCode::SUCCESS;

@@ -1,5 +1,5 @@
-//! Where answers go: stdout with or without colour, one JSON document, or stderr. Owns the choice of
-//! colour and width; knows nothing of what is said.
+//! Output of the commands: stdout with or without color, one JSON document, or stderr. Owns the choice
+//! of color and width, not the content.
 
 use std::io::{IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use super::args::{Color, GlobalArgs};
 use super::error::CliResult;
 use crate::render::Paint;
 
-/// Work shorter than this shows no progress.
+/// Tasks shorter than this show no progress.
 const PROGRESS_AFTER: Duration = Duration::from_millis(300);
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
@@ -28,7 +28,7 @@ pub struct Out {
     signs: Signs,
 }
 
-/// What the locale can show.
+/// Characters that the locale can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Signs {
     All,
@@ -37,16 +37,16 @@ enum Signs {
 
 impl Out {
     pub fn new(global: &GlobalArgs) -> Self {
-        let asked = match global.color {
+        let option = match global.color {
             Color::Auto => ColorChoice::Auto,
             Color::Always => ColorChoice::Always,
             Color::Never => ColorChoice::Never,
         };
         let decide = |auto: ColorChoice| {
-            if asked == ColorChoice::Auto {
+            if option == ColorChoice::Auto {
                 auto
             } else {
-                asked
+                option
             }
         };
         let choice = decide(AutoStream::choice(&std::io::stdout()));
@@ -66,12 +66,12 @@ impl Out {
         }
     }
 
-    /// Text on stdout.
+    /// Writes text to stdout.
     pub fn text(&self, text: &str) -> CliResult<()> {
         self.bytes(text.as_bytes())
     }
 
-    /// Text with drawn lines and signs, which are plain where the locale has no others.
+    /// Writes text with drawn lines and signs to stdout, in ASCII if the locale needs it.
     pub fn drawn(&self, text: &str) -> CliResult<()> {
         if self.signs == Signs::Ascii {
             self.text(&plain_signs(text))
@@ -80,13 +80,13 @@ impl Out {
         }
     }
 
-    /// Text that only confirms; not said with `-q`.
+    /// Writes a confirmation, unless `-q` is given.
     pub fn remark(&self, text: &str) -> CliResult<()> {
         if self.quiet { Ok(()) } else { self.text(text) }
     }
 
-    /// Bytes on stdout, untouched: without colour there is nothing to take out, and what looks like a
-    /// colour belongs to the content.
+    /// Writes bytes to stdout. Without color they stay untouched: nothing needs to be stripped, and escape
+    /// codes belong to the content.
     pub fn bytes(&self, bytes: &[u8]) -> CliResult<()> {
         clear_progress();
         let stdout = std::io::stdout().lock();
@@ -98,7 +98,7 @@ impl Out {
         write(stdout, bytes)
     }
 
-    /// A line on stderr, such as a warning. Nothing to do where it cannot be written.
+    /// Writes a line to stderr, such as a warning. Ignores a failure to write.
     pub fn note(&self, word: &str, text: &str) {
         clear_progress();
         let mut stderr = AutoStream::new(std::io::stderr().lock(), self.err_choice);
@@ -106,52 +106,52 @@ impl Out {
         let _ = writeln!(stderr, "{style}{word}{style:#}: {text}");
     }
 
-    /// Shows how far a long work has come, on a terminal.
+    /// Returns a callback that shows the progress of a long task on a terminal.
     pub fn progress(&self) -> impl FnMut(Progress) + use<> {
         let shown = !self.quiet && !self.json && std::io::stderr().is_terminal();
         let mut line = ProgressLine::default();
         move |progress: Progress| {
             if shown {
-                line.take(&progress);
+                line.update(&progress);
             }
         }
     }
 }
 
-/// Whether a line of progress stands on the terminal: what is said next first takes it away.
-static STANDS: AtomicBool = AtomicBool::new(false);
-/// How often the user was asked: the time until an answer is no work.
-static ASKED: AtomicUsize = AtomicUsize::new(0);
+/// True while a progress line is on the terminal. The next output clears it first.
+static PROGRESS_SHOWN: AtomicBool = AtomicBool::new(false);
+/// Number of questions that the user was asked. The time until an answer is not progress time.
+static QUESTIONS: AtomicUsize = AtomicUsize::new(0);
 
-/// As wide as a line of progress may get.
+/// Width of a progress line.
 const WIDTH: usize = 60;
 
 fn clear_progress() {
-    if STANDS.swap(false, Ordering::Relaxed) {
+    if PROGRESS_SHOWN.swap(false, Ordering::Relaxed) {
         let _ = write!(std::io::stderr(), "\r{:WIDTH$}\r", "");
     }
 }
 
 #[derive(Default)]
 struct ProgressLine {
-    /// When this piece of work began, and how far it is: the time between two is the user's.
-    work: Option<(Instant, &'static str, u64)>,
-    asked: usize,
+    /// Start, name and progress of the current task. Time between two tasks belongs to the user.
+    task: Option<(Instant, &'static str, u64)>,
+    questions: usize,
     last: Option<Instant>,
 }
 
 impl ProgressLine {
-    fn take(&mut self, progress: &Progress) {
-        let goes_on = |(_, what, done): &(Instant, &str, u64)| {
+    fn update(&mut self, progress: &Progress) {
+        let continues = |(_, what, done): &(Instant, &str, u64)| {
             *what == progress.what && *done <= progress.done
         };
-        let asked = ASKED.load(Ordering::Relaxed);
-        let same = std::mem::replace(&mut self.asked, asked) == asked;
-        let began = match self.work.filter(goes_on).filter(|_| same) {
+        let questions = QUESTIONS.load(Ordering::Relaxed);
+        let same = std::mem::replace(&mut self.questions, questions) == questions;
+        let began = match self.task.filter(continues).filter(|_| same) {
             Some((began, ..)) => began,
             None => Instant::now(),
         };
-        self.work = Some((began, progress.what, progress.done));
+        self.task = Some((began, progress.what, progress.done));
         if began.elapsed() > PROGRESS_AFTER {
             self.show(progress);
         }
@@ -171,7 +171,7 @@ impl ProgressLine {
             .unwrap_or_default();
         let text = format!("{} {}{of}", progress.what, progress.done);
         let _ = write!(std::io::stderr(), "\r{text:WIDTH$}");
-        STANDS.store(true, Ordering::Relaxed);
+        PROGRESS_SHOWN.store(true, Ordering::Relaxed);
     }
 }
 
@@ -181,7 +181,7 @@ impl Drop for ProgressLine {
     }
 }
 
-/// A file's content on stdout, whatever colours are wanted.
+/// Writes a file's content to stdout, without regard to color.
 pub fn content(bytes: &[u8]) -> CliResult<()> {
     write(std::io::stdout().lock(), bytes)
 }
@@ -191,7 +191,7 @@ fn write(mut stdout: impl Write, bytes: &[u8]) -> CliResult<()> {
     Ok(stdout.flush()?)
 }
 
-/// The one JSON document of an answer, with the version of its shape at the top.
+/// Writes the JSON document of an answer, with its schema version first.
 pub fn answer(fields: Value) -> CliResult<()> {
     let mut document = Map::new();
     document.insert("schema".into(), 1.into());
@@ -201,14 +201,14 @@ pub fn answer(fields: Value) -> CliResult<()> {
     content(format!("{:#}\n", Value::Object(document)).as_bytes())
 }
 
-/// Whether there is somebody to ask.
+/// True if stdin and stdout are a terminal.
 pub fn can_ask() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
-/// Asks a question whose answer is no unless it is yes.
+/// Asks a yes/no question; the default is no.
 pub fn ask(question: &str) -> CliResult<bool> {
-    ASKED.fetch_add(1, Ordering::Relaxed);
+    QUESTIONS.fetch_add(1, Ordering::Relaxed);
     clear_progress();
     let mut stdout = std::io::stdout().lock();
     write!(stdout, "{question} [y/N] ")?;
@@ -221,7 +221,7 @@ pub fn ask(question: &str) -> CliResult<bool> {
     ))
 }
 
-/// Only a locale that names another encoding than UTF-8 lacks signs; where nothing is said, terminals have it.
+/// Returns `Ascii` only if the locale names an encoding other than UTF-8. Without a locale, terminals use UTF-8.
 fn signs(variable: impl Fn(&str) -> Option<String>) -> Signs {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
         .into_iter()
@@ -236,7 +236,7 @@ fn signs(variable: impl Fn(&str) -> Option<String>) -> Signs {
     }
 }
 
-/// Each sign of ours by one of ASCII, so that columns stay where they are.
+/// Replaces each sign by one ASCII character, so that columns stay aligned.
 fn plain_signs(text: &str) -> String {
     let plain = |c| match c {
         '●' => '*',
@@ -278,7 +278,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_locale_decides_on_signs() {
+    fn locale_selects_signs() {
         let of = |set: &[(&str, &str)]| {
             let value = |name: &str| set.iter().find(|(n, _)| *n == name);
             signs(|name| value(name).map(|(_, v)| (*v).to_owned()))

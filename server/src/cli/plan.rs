@@ -1,5 +1,5 @@
-//! A restore's plan and outcome as text: what would happen at each path, what collides, what is out of
-//! reach. Decides nothing.
+//! Text of a restore's plan and outcome: the action at each path, the conflicts, and the skipped paths.
+//! Decides nothing.
 
 use std::collections::BTreeMap;
 
@@ -12,10 +12,10 @@ use super::files::{self, Difference};
 use super::line::TextLine;
 use crate::render::{self, CYAN, DIM, GREEN, MAGENTA, PLAIN, Paint, RED, YELLOW};
 
-/// Paths named of one kind of gap.
+/// Paths listed for one kind of gap.
 const GAP_PATHS: usize = 4;
 
-/// The whole plan: git first, since it decides whether the rest makes sense.
+/// Returns the whole plan. A moved git HEAD comes first, because the rest may make no sense then.
 pub fn text(engine: &Engine, plan: &Plan, title: &str, paint: Paint) -> String {
     let mut text = String::new();
     if let Some((then, now)) = &plan.git_moved {
@@ -39,12 +39,12 @@ pub fn text(engine: &Engine, plan: &Plan, title: &str, paint: Paint) -> String {
     let uncarried = plan.uncarried();
     if !uncarried.is_empty() {
         let files = render::plural(uncarried.len(), "file", "files");
-        let words = format!("  what was carried here is taken out of {files} of this branch\n");
+        let words = format!("  carried edits are removed from {files} of this branch\n");
         text.push_str(&paint.on(DIM, &words));
     }
     for path in plan.replaced() {
         let path = render::path(path.bytes());
-        let words = format!("  {path}: text that is not saved is replaced; undo brings it back\n");
+        let words = format!("  {path}: unsaved text is replaced; undo restores it\n");
         text.push_str(&paint.on(YELLOW, &words));
     }
     text.push_str(&conflicts(&plan.conflicts, paint));
@@ -64,7 +64,7 @@ fn git_moved(then: &GitHead, now: &GitHead, paint: Paint) -> String {
     TextLine::new()
         .add(YELLOW, "! git moved since: ")
         .plain(format!("{} → {}", at(then), at(now)))
-        .add(DIM, "  only files change, git's own state stays")
+        .add(DIM, "  only files change, not git's own state")
         .draw(Paint {
             width: usize::MAX,
             ..paint
@@ -84,7 +84,7 @@ fn actions(engine: &Engine, plan: &Plan, paint: Paint) -> String {
     for action in actions {
         let line = TextLine::new()
             .plain("  ")
-            .column(style(action.kind), verb(action), 8)
+            .column(style(action.kind), verb(action), 10)
             .column(PLAIN, &render::cut(&name(action), width), width + 2);
         let differing = files::difference(engine, plan, action);
         let line = match (action.kind, differing) {
@@ -104,7 +104,7 @@ fn actions(engine: &Engine, plan: &Plan, paint: Paint) -> String {
         };
         let in_editor = plan.edits.iter().any(|e| e.path == action.path);
         let line = if in_editor {
-            line.add(YELLOW, "  in the editor, to be saved there")
+            line.add(YELLOW, "  in the editor, not saved yet")
         } else {
             line
         };
@@ -113,26 +113,31 @@ fn actions(engine: &Engine, plan: &Plan, paint: Paint) -> String {
     text
 }
 
-/// How the conflicts at a path are decided, if there are some.
+/// Returns the resolution of the conflicts at a path, if it has any.
 fn decided(plan: &Plan, path: &RelPath) -> Option<Resolution> {
     let conflict = plan.conflicts.iter().find(|c| c.path == *path)?;
     conflict.resolution
 }
 
-/// What a decision does to the file.
+/// Describes the effect of a resolution on the file.
 fn outcome(resolution: Resolution) -> &'static str {
     match resolution {
-        Resolution::Markers => "conflict markers are written into it",
-        Resolution::Current => "where edits collide the present ones stay",
-        Resolution::Target => "where edits collide the present ones are dropped",
+        Resolution::Markers => "conflict markers are written",
+        Resolution::Current => "current lines stay at conflicts",
+        Resolution::Target => "target's lines are taken at conflicts",
         Resolution::Left => "left as it is",
     }
 }
 
-/// The action's name; a file that only moves is not written anew.
+/// Returns the action's verb. A file that only moves is renamed, not restored.
 fn verb(action: &Action) -> &'static str {
     let moves = action.from.is_some() && action.before == action.after;
-    if moves { "rename" } else { action.kind.name() }
+    match action.kind {
+        _ if moves => "rename",
+        ActionKind::Write => "restore",
+        ActionKind::Create => "recreate",
+        kind => kind.name(),
+    }
 }
 
 fn style(kind: ActionKind) -> Style {
@@ -178,7 +183,7 @@ fn conflicts(conflicts: &[Conflict], paint: Paint) -> String {
     text
 }
 
-/// Gaps of one kind and reason on one line. That git moved is said at the top.
+/// Returns the gaps, one line for each kind and reason. `text` reports a moved git HEAD at the top.
 pub fn gaps(gaps: &[Gap], paint: Paint) -> String {
     let mut grouped: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
     for gap in gaps.iter().filter(|gap| gap.kind != GapKind::GitHead) {
@@ -187,11 +192,7 @@ pub fn gaps(gaps: &[Gap], paint: Paint) -> String {
     }
     let mut text = String::new();
     if !grouped.is_empty() {
-        text.push_str(
-            &TextLine::new()
-                .add(YELLOW.bold(), "not reached")
-                .draw(paint),
-        );
+        text.push_str(&TextLine::new().add(YELLOW.bold(), "skipped").draw(paint));
     }
     for ((kind, detail), paths) in grouped {
         let mut named = paths
@@ -210,7 +211,7 @@ pub fn gaps(gaps: &[Gap], paint: Paint) -> String {
         if !detail.is_empty() {
             let space = if paths.is_empty() { "" } else { "  " };
             let option = if kind == GapKind::Uncertain.name() {
-                " (--uncertain take takes it too)"
+                " (--uncertain take includes it)"
             } else {
                 ""
             };
@@ -237,7 +238,7 @@ mod tests {
     };
 
     #[test]
-    fn gaps_of_one_kind_stand_together() {
+    fn gaps_of_one_kind_share_a_line() {
         let gap = |path: &str, kind| Gap {
             path: Some(path.as_bytes().to_vec()),
             kind,
@@ -250,13 +251,13 @@ mod tests {
             .collect();
         assert_eq!(
             gaps(&list, PAINT),
-            "not reached\n  too large   a, b, c, d and 1 more  above 10 MiB\n"
+            "skipped\n  too large   a, b, c, d and 1 more  above 10 MiB\n"
         );
         assert_eq!(gaps(&[], PAINT), "");
     }
 
     #[test]
-    fn a_conflict_names_its_lines() {
+    fn conflict_lists_its_lines() {
         let span = |start, end| ConflictSpan {
             target: (0, 0),
             kept: (start, end),
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn that_git_moved_comes_first() {
+    fn moved_git_head_comes_first() {
         let at = |head: &str| GitHead {
             head: Some(head.into()),
             branch: Some("main".into()),

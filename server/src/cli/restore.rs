@@ -1,5 +1,5 @@
-//! `rewind`, `revert`, `undo`, `redo`: a request, its plan shown, a question where there is somebody to
-//! ask, and the outcome. ShownPart a restore does is the engine's decision.
+//! `rewind`, `revert`, `undo`, `redo` and `switch`: build a request, show its plan, ask on a terminal, and
+//! print the outcome. The engine decides what a restore does.
 
 use backstitch_core::model::{Kind as ModelKind, NodeId, Session};
 use backstitch_core::restore::{Applied, Gap, GapKind, Goal, OnConflict, Plan, Request};
@@ -7,7 +7,7 @@ use backstitch_core::{Entry, LogFilter};
 use serde_json::{Value, json};
 
 use super::args::{
-    self, ConfirmArgs, ConflictChoice, RestoreArgs, SelectionArgs, ShownPart, UncertainChoice,
+    self, ConfirmArgs, ConflictChoice, RestoreArgs, RestoreScope, SelectionArgs, UncertainChoice,
 };
 use super::context::CommandContext;
 use super::error::{CliError, CliResult, ExitKind};
@@ -17,24 +17,24 @@ use super::plan;
 use crate::render::{self, BOLD, GREEN, YELLOW};
 use crate::to_protocol;
 
-/// A restore as typed, ready to be planned.
+/// A restore as typed, before it is planned.
 struct RestoreRun<'a> {
     request: Request,
-    /// The head before anybody looked at the disk.
+    /// The head before the disk was scanned.
     before: Option<NodeId>,
-    /// ShownPart was typed to name the target.
+    /// The target as typed.
     rev: Option<String>,
-    /// `rewind`, as the title says it.
+    /// The verb in the title, such as `rewind to`.
     verb: &'static str,
     scope: &'static str,
     options: &'a ConfirmArgs,
 }
 
 pub fn rewind(context: &mut CommandContext, options: &args::RewindArgs) -> CliResult<()> {
-    only_code(options.choice.scope)?;
+    only_code(options.selection.scope)?;
     let target = match (&options.rev, options.iteration) {
         (Some(rev), _) => context.node_now(rev)?,
-        (None, Some(number)) => iteration(context, number, options.choice.session.as_deref())?,
+        (None, Some(number)) => iteration(context, number, options.selection.session.as_deref())?,
         (None, None) => return Err(CliError::usage("no revision named")),
     };
     let by_default = || !options.merge && context.engine.config().rewinds_exactly();
@@ -43,7 +43,7 @@ pub fn rewind(context: &mut CommandContext, options: &args::RewindArgs) -> CliRe
         ..request(
             context,
             Goal::Rewind(target),
-            Some(&options.choice),
+            Some(&options.selection),
             &options.restore,
         )?
     };
@@ -55,13 +55,13 @@ pub fn rewind(context: &mut CommandContext, options: &args::RewindArgs) -> CliRe
             rev: options.rev.clone(),
             verb: "rewind to",
             scope: "code",
-            options: &options.restore.act,
+            options: &options.restore.confirm,
         },
     )
 }
 
 pub fn revert(context: &mut CommandContext, options: &args::RevertArgs) -> CliResult<()> {
-    only_code(options.choice.scope)?;
+    only_code(options.selection.scope)?;
     let nodes = options
         .revs
         .iter()
@@ -70,7 +70,7 @@ pub fn revert(context: &mut CommandContext, options: &args::RevertArgs) -> CliRe
     let request = request(
         context,
         Goal::Revert(nodes),
-        Some(&options.choice),
+        Some(&options.selection),
         &options.restore,
     )?;
     run(
@@ -81,7 +81,7 @@ pub fn revert(context: &mut CommandContext, options: &args::RevertArgs) -> CliRe
             rev: Some(options.revs.join(" ")),
             verb: "revert",
             scope: "code",
-            options: &options.restore.act,
+            options: &options.restore.confirm,
         },
     )
 }
@@ -101,7 +101,7 @@ pub fn undo(context: &mut CommandContext, options: &args::UndoArgs) -> CliResult
             rev: options.op.clone(),
             verb: "undo",
             scope: "code",
-            options: &options.restore.act,
+            options: &options.restore.confirm,
         },
     )
 }
@@ -116,26 +116,25 @@ pub fn redo(context: &mut CommandContext, options: &args::RedoArgs) -> CliResult
             rev: None,
             verb: "redo",
             scope: "code",
-            options: &options.restore.act,
+            options: &options.restore.confirm,
         },
     )
 }
 
-/// Neither side is touched unless both can be.
-fn only_code(scope: ShownPart) -> CliResult<()> {
-    if scope == ShownPart::Code {
+/// Refuses a scope that includes the conversation, so that nothing is rewound by half.
+fn only_code(scope: RestoreScope) -> CliResult<()> {
+    if scope == RestoreScope::Code {
         return Ok(());
     }
     let message = format!(
         "--scope {}: rewinding the conversation is not supported for this agent yet",
         scope.name()
     );
-    Err(CliError::refused(message)
-        .hint("--scope code rewinds the files alone; nothing was changed"))
+    Err(CliError::refused(message).hint("--scope code rewinds only the files; nothing was changed"))
 }
 
-/// The checkpoint of a tool call, by its number in the session. A call that changed nothing has none of
-/// its own; the state after it is that of the newest one before.
+/// Returns the checkpoint of a tool call, by its number in the session. A call that changed nothing has no
+/// checkpoint of its own; the newest one before it has the same state.
 fn iteration(context: &CommandContext, number: i64, session: Option<&str>) -> CliResult<NodeId> {
     let entries = context.engine.log(&LogFilter {
         session: session.map(str::to_owned),
@@ -155,7 +154,7 @@ fn iteration(context: &CommandContext, number: i64, session: Option<&str>) -> Cl
         [] | [_] => {
             return Err(
                 CliError::not_found(format!("no checkpoint of iteration {number}")).hint(
-                    "`backstitch log --json` has the iteration of each step; --session names the session",
+                    "`backstitch log --json` lists the iteration of each step; --session names the session",
                 ),
             );
         }
@@ -165,7 +164,7 @@ fn iteration(context: &CommandContext, number: i64, session: Option<&str>) -> Cl
                 "several sessions have an iteration {number}: {}",
                 ids.join(", ")
             ))
-            .hint("--session names the one that is meant"));
+            .hint("--session selects one"));
         }
     };
     let of_session = || {
@@ -176,7 +175,7 @@ fn iteration(context: &CommandContext, number: i64, session: Option<&str>) -> Cl
     let found = of_session()
         .find(|entry| at(entry) == Some(number))
         .or_else(|| of_session().find(|entry| at(entry).is_some_and(|n| n < number)))
-        // Nothing of it had changed yet.
+        // The session had changed nothing yet.
         .or_else(|| {
             let mut turns =
                 of_session().filter(|entry| entry.turn.is_some() && entry.call.is_none());
@@ -190,19 +189,19 @@ fn iteration(context: &CommandContext, number: i64, session: Option<&str>) -> Cl
 fn request(
     context: &CommandContext,
     goal: Goal,
-    choice: Option<&SelectionArgs>,
+    selection: Option<&SelectionArgs>,
     options: &RestoreArgs,
 ) -> CliResult<Request> {
     let mut request = Request::new(goal);
     request.paths = context.paths(&options.paths)?;
     for path in &request.paths {
-        context.known(path)?;
+        context.require(path)?;
     }
-    request.on_conflict = on_conflict(options.act.on_conflict);
-    if let Some(choice) = choice {
-        request.session.clone_from(&choice.session);
-        request.hunks.clone_from(&choice.hunks);
-        request.take_uncertain = choice.uncertain == UncertainChoice::Take;
+    request.on_conflict = on_conflict(options.confirm.on_conflict);
+    if let Some(selection) = selection {
+        request.session.clone_from(&selection.session);
+        request.hunks.clone_from(&selection.hunks);
+        request.take_uncertain = selection.uncertain == UncertainChoice::Take;
     }
     Ok(request)
 }
@@ -221,7 +220,7 @@ pub fn switch(context: &mut CommandContext, options: &args::SwitchArgs) -> CliRe
         branch: options.name.clone(),
         carry: options.carry,
     });
-    request.on_conflict = on_conflict(options.act.on_conflict);
+    request.on_conflict = on_conflict(options.confirm.on_conflict);
     run(
         context,
         RestoreRun {
@@ -230,7 +229,7 @@ pub fn switch(context: &mut CommandContext, options: &args::SwitchArgs) -> CliRe
             rev: Some(options.name.clone()),
             verb: "switch to",
             scope: "code",
-            options: &options.act,
+            options: &options.confirm,
         },
     )
 }
@@ -261,13 +260,13 @@ fn run(context: &mut CommandContext, mut job: RestoreRun) -> CliResult<()> {
         }
         show(context, job, &plan)?;
         let question = match plan.git_moved {
-            Some(_) => "git is not where it was then. Change the files all the same?",
+            Some(_) => "git's HEAD has moved since. Change the files anyway?",
             None => "Change these files?",
         };
         if !out::ask(question)? {
             return Err(CliError::refused("not confirmed; nothing was changed"));
         }
-        // ShownPart was shown is what is done.
+        // Apply exactly the plan that was shown.
         fingerprint = fingerprint.or(Some(plan.fingerprint));
     }
     let mut progress = context.out.progress();
@@ -282,7 +281,7 @@ fn run(context: &mut CommandContext, mut job: RestoreRun) -> CliResult<()> {
     }
 }
 
-/// The user's edits that the look before a switch recorded on the branch that is left.
+/// The user's edits that the scan before a switch recorded on the current branch.
 struct RecordedBefore {
     node: NodeId,
     files: usize,
@@ -318,7 +317,7 @@ impl RecordedBefore {
     }
 }
 
-/// The answer in JSON, with what the look recorded.
+/// Adds the checkpoint that the scan recorded to the JSON answer.
 fn answer(context: &CommandContext, job: &RestoreRun, plan: &Plan, mut document: Value) -> Value {
     if let Some(recorded) = RecordedBefore::find(context, job, plan) {
         document["recorded"] = json!(recorded.node.to_string());
@@ -369,7 +368,7 @@ fn dry_run(context: &CommandContext, job: &RestoreRun, plan: &Plan) -> CliResult
         .paint
         .on(BOLD, &format!("--plan {}", plan.fingerprint));
     context.out.remark(&format!(
-        "Nothing was changed. {plan} does exactly this, or refuses.\n"
+        "Nothing was changed. {plan} applies exactly this plan, or refuses.\n"
     ))
 }
 
@@ -377,7 +376,7 @@ fn nothing(context: &CommandContext, job: &RestoreRun, plan: &Plan) -> CliResult
     show(context, job, plan)?;
     context.out.remark(&match &plan.nothing {
         Some(why) => format!("Nothing to do: {}.\n", render::clean(why)),
-        None => "Nothing to do: the files are as they would be.\n".to_owned(),
+        None => "Nothing to do: the files already have that state.\n".to_owned(),
     })
 }
 
@@ -385,33 +384,33 @@ fn leads_elsewhere(job: &RestoreRun, plan: &Plan) -> bool {
     plan.is_switch() || matches!(job.request.goal, Goal::Switch { .. })
 }
 
-/// The refusal that a plan with open conflicts comes to.
+/// Returns the error for a plan with open conflicts.
 fn conflict(context: &CommandContext, job: &RestoreRun, plan: &Plan) -> Option<CliError> {
     let open = plan.open_conflicts();
     (open > 0).then(|| {
         let files = render::plural(open, "file", "files");
-        let mut hint = "--on-conflict markers|current|target decides them".to_owned();
+        let mut hint = "--on-conflict markers|current|target resolves them".to_owned();
         if job.request.on_conflict != OnConflict::Fail {
             hint = String::from(
-                "move away what is not of the history: a switch brings its files whole, or does nothing",
+                "move away the files that are not in the history: a switch replaces all files or none",
             );
         } else if leads_elsewhere(job, plan) {
             if matches!(job.request.goal, Goal::Switch { carry: true, .. }) {
-                hint.push_str("; without --carry your edits stay on the branch that you leave");
+                hint.push_str("; without --carry your edits stay on this branch");
             }
         } else {
-            hint.push_str(", --path leaves them out");
+            hint.push_str(", --path excludes them");
         }
         if !job.request.exact && matches!(job.request.goal, Goal::Rewind(_)) {
-            hint.push_str(", --exact takes the target's very state");
+            hint.push_str(", --exact restores exactly the target's state");
         }
         let uncertain = |g: &Gap| g.kind == GapKind::Uncertain;
         if !job.request.take_uncertain && plan.gaps.iter().any(uncertain) {
-            hint.push_str(", --uncertain take takes out what nobody is sure of, too");
+            hint.push_str(", --uncertain take includes uncertain changes");
         }
         CliError::new(
             ExitKind::Conflict,
-            format!("edits collide in {files}; nothing was changed"),
+            format!("conflicts in {files}; nothing was changed"),
         )
         .hint(hint)
         .answer(answer(
@@ -423,7 +422,7 @@ fn conflict(context: &CommandContext, job: &RestoreRun, plan: &Plan) -> Option<C
     })
 }
 
-/// A refusal of the engine: with the conflicts behind it, where these are the reason.
+/// Converts a refusal of the engine, and adds the conflicts if they are the reason.
 fn refused(
     context: &mut CommandContext,
     job: &RestoreRun,
@@ -483,41 +482,41 @@ fn finish(
         show(context, job, &applied.plan)?;
     }
     let paint = context.out.paint;
-    let back = if job.verb == "undo" {
-        "backstitch redo"
+    let (label, back) = if job.verb == "undo" {
+        ("To redo", "backstitch redo")
     } else {
-        "backstitch undo"
+        ("To undo", "backstitch undo")
     };
     let by = applied.by.as_ref();
     let by = by.map_or_else(String::new, |e| format!(" by {}", render::clean(&e.name)));
-    let said = context.out.remark(&format!(
-        "{}{by} {}: checkpoint {node}, operation {operation}. Back again: {}\n",
+    let written = context.out.remark(&format!(
+        "{}{by} {}: checkpoint {node}, operation {operation}. {label}: {}\n",
         paint.on(GREEN.bold(), "done"),
         title(context, job, &applied.plan),
         paint.on(BOLD, back),
     ));
-    said.map_err(|e| {
+    written.map_err(|e| {
         e.hint(format!(
-            "it was done all the same, as {operation}; `{back}` takes it back"
+            "it was done anyway, as {operation}; `{back}` reverses it"
         ))
     })?;
     trouble.map_or(Ok(()), Err)
 }
 
-/// ShownPart was left out of a restore that was done otherwise.
+/// Returns an error that names the files a restore left out.
 fn trouble(applied: &Applied) -> Option<CliError> {
     let left = applied.incomplete.iter();
     let left = left.map(|path| format!("{} (changed meanwhile)", render::path(path.bytes())));
     let left: Vec<String> = left.collect();
     let saved = applied.saved.iter();
     let saved: Vec<String> = saved.map(|path| render::path(path.bytes())).collect();
-    let mut said = Vec::new();
+    let mut messages = Vec::new();
     if !left.is_empty() {
-        said.push(format!("left as they were: {}", left.join(", ")));
+        messages.push(format!("left as they were: {}", left.join(", ")));
     }
     if !saved.is_empty() {
-        said.push(format!(
-            "something wrote to a file while it was exchanged, and what it left was saved as {}",
+        messages.push(format!(
+            "another program wrote to a file while it was replaced; its version was saved as {}",
             saved.join(", ")
         ));
     }
@@ -525,26 +524,26 @@ fn trouble(applied: &Applied) -> Option<CliError> {
         .by
         .as_ref()
         .map_or("the editor", |e| e.name.as_str());
-    let unseen = [&applied.not_taken, &applied.awaited];
-    let unseen: Vec<String> = unseen
+    let unconfirmed = [&applied.not_taken, &applied.awaited];
+    let unconfirmed: Vec<String> = unconfirmed
         .into_iter()
         .flatten()
         .map(|path| render::path(path.bytes()))
         .collect();
-    if !unseen.is_empty() {
-        said.push(format!(
+    if !unconfirmed.is_empty() {
+        messages.push(format!(
             "{} did not show the new text of {}, which waits for a save there",
             render::clean(editor),
-            unseen.join(", ")
+            unconfirmed.join(", ")
         ));
     }
-    (!said.is_empty()).then(|| {
-        CliError::failed(said.join("; ")).hint(if !unseen.is_empty() {
-            "`backstitch undo` takes it back; closing the document there asks what is to be written"
+    (!messages.is_empty()).then(|| {
+        CliError::failed(messages.join("; ")).hint(if !unconfirmed.is_empty() {
+            "`backstitch undo` undoes it; closing the document there asks what to write"
         } else if left.is_empty() {
             "compare it with the file, then remove it"
         } else {
-            "`backstitch oplog` has the operation; run the command again for what is left"
+            "`backstitch oplog` lists the operation; run the command again for the remaining files"
         })
     })
 }

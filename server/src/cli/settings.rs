@@ -1,4 +1,4 @@
-//! The settings that hold, and who says so, as `status` shows them.
+//! The settings in force and their sources, as `status` shows them.
 
 use std::path::Path;
 
@@ -10,10 +10,10 @@ use super::line::TextLine;
 use crate::render::{DIM, Paint};
 use crate::to_protocol;
 
-/// A key with what it is set to.
+/// A key with its value and source.
 pub type SettingRow = (Key, Setting, Source);
 
-/// `store_dir`: as the command line has it.
+/// Returns the settings in force. `store_dir` is the option of the command line.
 pub fn in_force(
     config: &Config,
     workspace: &Workspace,
@@ -23,15 +23,15 @@ pub fn in_force(
     let all = Key::ALL.into_iter();
     let all = all.map(|key| match (config.get(key), store_dir) {
         (_, Some(_)) if key == Key::StoreDir => (key, stores(), Source::Option),
-        // nobody says where the stores are
+        // no setting names the directory of the stores
         ((setting, source), _) => (key, setting.unwrap_or_else(stores), source),
     });
     all.collect()
 }
 
-/// By their names.
-pub fn document(held: &[SettingRow]) -> Value {
-    let entries = held.iter().map(|(key, setting, source)| {
+/// Returns the settings as JSON, by name.
+pub fn document(rows: &[SettingRow]) -> Value {
+    let entries = rows.iter().map(|(key, setting, source)| {
         let mut entry = json!({ "value": setting.json(), "source": kind(source) });
         if let Source::File { path, line } = source {
             entry["file"] = json!(to_protocol::path(path));
@@ -51,13 +51,13 @@ fn kind(source: &Source) -> &'static str {
     }
 }
 
-pub fn text(held: &[SettingRow], paint: Paint) -> String {
+pub fn text(rows: &[SettingRow], paint: Paint) -> String {
     let paint = Paint {
         width: usize::MAX,
         ..paint
     };
     let mut text = String::new();
-    for (at, (key, setting, source)) in held.iter().enumerate() {
+    for (at, (key, setting, source)) in rows.iter().enumerate() {
         let source = match source {
             Source::File { path, line } => format!("{}:{line}", path.display()),
             Source::Option => "--store-dir".to_owned(),

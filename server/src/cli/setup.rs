@@ -1,4 +1,4 @@
-//! `setup` as typed: which agents, and what became of their settings, in words.
+//! The `setup` command: selects the agents and prints the result for each.
 
 use serde_json::{Value, json};
 
@@ -14,7 +14,7 @@ pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResu
     if let Some(unknown) = options.agents.iter().find(|name| !setup::is_known(name)) {
         return Err(
             CliError::usage(format!("there is nothing to set up for `{unknown}`"))
-                .hint(format!("known so far: {}", known.join(", "))),
+                .hint(format!("known agents and editors: {}", known.join(", "))),
         );
     }
     if options.status {
@@ -38,7 +38,7 @@ pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResu
     if agents.is_empty() {
         return Err(
             CliError::not_found("no agent was found on this machine").hint(format!(
-                "name one to set it up all the same: {}",
+                "name one to set it up anyway: {}",
                 known.join(", ")
             )),
         );
@@ -59,7 +59,7 @@ pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResu
             let error = CliError::from(error);
             if by_hand {
                 error.hint(format!(
-                    "comments are no JSON; `backstitch setup {name} --print` shows what to add by hand"
+                    "JSON has no comments; `backstitch setup {name} --print` shows what to add by hand"
                 ))
             } else {
                 error
@@ -72,7 +72,7 @@ pub fn run(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResu
         return out::answer(json!({ "uninstall": options.uninstall, "agents": facts }));
     }
     all.iter()
-        .try_for_each(|done| say(done, options.uninstall, out))?;
+        .try_for_each(|done| print(done, options.uninstall, out))?;
     let recorded = |done: &SetupResult| !done.outcome.is_printed() && !done.is_editor();
     if all.iter().any(recorded) && !options.uninstall {
         out.remark("Sessions started from now on are recorded; `backstitch log` shows them.\n")?;
@@ -144,7 +144,7 @@ fn repair(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResul
     }
     for done in &all {
         if done.outcome.is_printed() {
-            say(done, false, out)?;
+            print(done, false, out)?;
             continue;
         }
         let settings = done.settings.display();
@@ -160,22 +160,22 @@ fn repair(options: &args::SetupArgs, global: &GlobalArgs, out: &Out) -> CliResul
     Ok(())
 }
 
-fn say(done: &SetupResult, uninstall: bool, out: &Out) -> CliResult<()> {
+fn print(done: &SetupResult, uninstall: bool, out: &Out) -> CliResult<()> {
     let settings = done.settings.display();
     if done.outcome.is_printed() {
-        let what = if done.outcome == SetupOutcome::PrintedAlone {
+        let what = if done.outcome == SetupOutcome::PrintedEntries {
             format!("{settings} is not valid JSON; these are the entries to add to it by hand")
         } else if done.is_editor() && done.text.lines().count() < 20 {
             let note = done.note.unwrap_or_default();
             match (done.outcome, uninstall) {
                 (SetupOutcome::ByHand, true) => {
-                    format!("take these lines out of {settings} by hand")
+                    format!("remove these lines from {settings} by hand")
                 }
                 (SetupOutcome::ByHand, false) => format!("add these lines to {settings}. {note}"),
                 _ => format!("these lines belong in {settings}; nothing was written"),
             }
         } else {
-            format!("{settings} would hold this; nothing was written")
+            format!("{settings} would contain this; nothing was written")
         };
         out.note("note", &what);
         out.text(&done.text)?;
@@ -193,17 +193,17 @@ fn say(done: &SetupResult, uninstall: bool, out: &Out) -> CliResult<()> {
     let name = paint.on(BOLD, done.agent);
     let outcome = match (done.outcome, uninstall) {
         (SetupOutcome::Unchanged, true) if done.is_editor() => {
-            format!("{name}: nothing of ours in {settings}")
+            format!("{name}: nothing to remove from {settings}")
         }
-        (_, true) if done.is_editor() => format!("{name}: taken out of {settings}"),
+        (_, true) if done.is_editor() => format!("{name}: removed from {settings}"),
         (SetupOutcome::Written, false) if done.is_editor() => {
             let note = done.note.unwrap_or_default();
             let written = paint.on(GREEN, "the language server");
             format!("{name}: {written} is set up in {settings}\n{note}")
         }
-        (SetupOutcome::Unchanged, true) => format!("{name}: no hooks of ours in {settings}"),
+        (SetupOutcome::Unchanged, true) => format!("{name}: no hooks to remove from {settings}"),
         (SetupOutcome::Unchanged, false) => format!("{name}: already set up in {settings}"),
-        (_, true) => format!("{name}: hooks taken out of {settings}"),
+        (_, true) => format!("{name}: hooks removed from {settings}"),
         (_, false) => {
             let events = done.events.len();
             format!(
@@ -215,10 +215,7 @@ fn say(done: &SetupResult, uninstall: bool, out: &Out) -> CliResult<()> {
     text.push_str(&outcome);
     text.push('\n');
     if let Some(backup) = &done.backup {
-        text.push_str(&paint.on(
-            DIM,
-            &format!("what was there before: {}\n", backup.display()),
-        ));
+        text.push_str(&paint.on(DIM, &format!("backup: {}\n", backup.display())));
     }
     out.remark(&text)
 }

@@ -58,7 +58,7 @@ pub fn run(context: &mut CommandContext, options: &args::ShowArgs) -> CliResult<
     context.out.text(&text)
 }
 
-/// What editors held that was on no disk.
+/// Returns rows of the text that editors had not saved.
 fn unsaved(all: &[Unsaved], paint: Paint) -> String {
     let mut text = String::new();
     for unsaved in all {
@@ -111,7 +111,7 @@ fn json_answer(
     out::answer(answer)
 }
 
-/// What a checkpoint is: its name, and a row for each thing known of it.
+/// Returns a checkpoint's name, and a row for each of its facts.
 fn head(entry: &Entry, paint: Paint) -> String {
     let node = &entry.node;
     let mut title = TextLine::new()
@@ -144,7 +144,7 @@ fn head(entry: &Entry, paint: Paint) -> String {
     row("branch", render::clean(&entry.branch));
     row("tags", render::clean(&entry.tags.join(", ")));
     if let Some(squashed) = &node.squashed {
-        row("stands for", log::stands_for(squashed));
+        row("replaces", log::squashed_text(squashed));
         row(
             "since",
             to_protocol::time(squashed.since).0.unwrap_or_default(),
@@ -152,7 +152,7 @@ fn head(entry: &Entry, paint: Paint) -> String {
         row("agents", render::clean(&squashed.agents.join(", ")));
     }
     let kept = if entry.pinned {
-        "it stays, however old it becomes"
+        "kept however old it becomes"
     } else {
         ""
     };
@@ -183,7 +183,7 @@ fn head(entry: &Entry, paint: Paint) -> String {
         );
     }
     if entry.operation.is_some() {
-        row("operation", log::operation_words(entry));
+        row("operation", log::operation_text(entry));
     }
     if let Some(head) = &node.git.head {
         let branch = node.git.branch.as_deref().unwrap_or("detached");
@@ -217,7 +217,7 @@ fn coverage(entry: &Entry, paint: Paint) -> String {
         text.push_str(&line.draw(paint));
     }
     if coverage.pending {
-        text.push_str(&paint.on(YELLOW, "  ! a scan still goes on in the background\n"));
+        text.push_str(&paint.on(YELLOW, "  ! a scan is still running in the background\n"));
     }
     text
 }
@@ -232,7 +232,7 @@ pub fn cat(context: &mut CommandContext, rev: &str, typed: &OsStr) -> CliResult<
         Image::File { content, .. } | Image::Symlink { content } => content,
         Image::Absent if context.engine.is_unknown_at(&path, id)? => {
             return Err(CliError::not_found(format!(
-                "what {} was at {rev} is not known: it came into sight later",
+                "the content of {} at {rev} is not known: it was first scanned later",
                 path.display()
             ))
             .hint("files that were ignored or never scanned have no earlier states"));
@@ -284,7 +284,7 @@ fn content_answer(
     }
 }
 
-/// What an editor had of a file and had not saved; of several, the one of this number as `show` lists them.
+/// Prints text of a file that an editor had not saved. `number` selects an editor, in the order of `show`.
 pub fn cat_unsaved(
     context: &mut CommandContext,
     rev: &str,
@@ -305,14 +305,15 @@ pub fn cat_unsaved(
             count => format!("{count} editors had unsaved text of {path} at {rev}, and no more"),
         };
         return Err(
-            CliError::not_found(reason).hint("without --unsaved, what was on disk is shown")
+            CliError::not_found(reason).hint("leave out --unsaved to print the file on disk")
         );
     };
     if of_it.len() > 1 {
         let (count, editor) = (of_it.len(), render::clean(&found.editor));
-        let said =
-            format!("{number} of {count} that were not saved, in {editor}; --unsaved=N names one");
-        context.out.note("note", &said);
+        let note = format!(
+            "showing unsaved text {number} of {count}, from {editor}; --unsaved=N selects another"
+        );
+        context.out.note("note", &note);
     }
     content_answer(context, id, &path, &found.content)
 }

@@ -1,4 +1,4 @@
-//! `stats` and `clear`: the history in numbers, and its end.
+//! `stats` and `clear`: statistics of the history, and its deletion.
 
 use backstitch_core::model::Kind;
 use backstitch_core::{Clearing, LineTotals, Stats};
@@ -12,7 +12,7 @@ use super::out::{self, Out};
 use crate::render::{self, DIM, Paint};
 use crate::to_protocol;
 
-/// Of a workspace without a store.
+/// Prints the statistics of a workspace without a store.
 pub fn nothing(out: &Out) -> CliResult<()> {
     if out.json {
         return out::answer(answer(&Stats::default()));
@@ -37,12 +37,12 @@ fn answer(stats: &Stats) -> Value {
     let kinds: Map<String, Value> = Kind::ALL
         .iter()
         .map(|kind| {
-            let none = if *kind == Kind::Manual {
+            let starts = if *kind == Kind::Manual {
                 stats.starts
             } else {
                 0
             };
-            let count = of(&stats.checkpoints, *kind) - none;
+            let count = of(&stats.checkpoints, *kind) - starts;
             (kind.name().to_owned(), count.into())
         })
         .chain([("start".to_owned(), stats.starts.into())])
@@ -117,7 +117,7 @@ fn text(stats: &Stats, paint: Paint) -> String {
             Kind::External => render::plural(count, "edit of yours", "edits of yours"),
             Kind::Manual => format!("{count} by hand"),
             Kind::Rewind => render::plural(count, "rewind", "rewinds"),
-            Kind::Squash => format!("{count} made one of several"),
+            Kind::Squash => format!("{count} squashed"),
             Kind::Import => format!("{count} imported"),
         })
     });
@@ -173,32 +173,33 @@ pub fn nothing_to_clear(out: &Out) -> CliResult<()> {
     if out.json {
         return out::answer(json!({ "checkpoints": 0, "turns": 0, "sessions": 0, "bytes": 0 }));
     }
-    out.remark("Nothing has been recorded in this workspace: there is nothing to remove.\n")
+    out.remark("Nothing has been recorded in this workspace: there is nothing to delete.\n")
 }
 
 pub fn clear(context: &mut CommandContext, options: &args::ClearArgs) -> CliResult<()> {
     let clearing = context.engine.clearing()?;
     if !options.yes {
-        let against = against(&clearing);
+        let warnings = warnings(&clearing);
         if !context.out.json && out::can_ask() {
-            for word in against {
-                context.out.note("warning", &word);
+            for warning in warnings {
+                context.out.note("warning", &warning);
             }
             let root = clearing.status.root.display();
             context.out.text(&format!(
-                "This removes {}, for good. The files stay as they are.\n",
-                what(&clearing)
+                "This deletes {} permanently. The files stay as they are.\n",
+                amount(&clearing)
             ))?;
-            if !out::ask(&format!("Remove the history of {root}?"))? {
-                return Err(CliError::refused("not confirmed; nothing was removed"));
+            if !out::ask(&format!("Delete the history of {root}?"))? {
+                return Err(CliError::refused("not confirmed; nothing was deleted"));
             }
         } else {
-            let hint = match against.first() {
-                Some(_) => "--yes removes it all the same; the files stay as they are",
-                None => "--yes removes it; the files stay as they are",
+            let hint = match warnings.first() {
+                Some(_) => "--yes deletes it anyway; the files stay as they are",
+                None => "--yes deletes it; the files stay as they are",
             };
-            let why = against.into_iter().next();
-            let why = why.unwrap_or_else(|| format!("this removes {}, for good", what(&clearing)));
+            let why = warnings.into_iter().next();
+            let why =
+                why.unwrap_or_else(|| format!("this deletes {} permanently", amount(&clearing)));
             return Err(CliError::refused(why).hint(hint));
         }
     }
@@ -213,21 +214,21 @@ pub fn clear(context: &mut CommandContext, options: &args::ClearArgs) -> CliResu
         }));
     }
     context.out.remark(&format!(
-        "Removed {}. The files are as they were; recording begins anew.\n",
-        what(&removed)
+        "Deleted {}. The files are unchanged; a new history starts with the next recording.\n",
+        amount(&removed)
     ))
 }
 
-/// What somebody should know before.
-fn against(clearing: &Clearing) -> Vec<String> {
-    let mut words = Vec::new();
+/// Returns reasons not to delete the history.
+fn warnings(clearing: &Clearing) -> Vec<String> {
+    let mut warnings = Vec::new();
     if !clearing.others.is_empty() {
         let others: Vec<String> = clearing
             .others
             .iter()
             .map(|dir| dir.display().to_string())
             .collect();
-        words.push(format!(
+        warnings.push(format!(
             "{} shares this history and would lose it too",
             others.join(", ")
         ));
@@ -235,12 +236,12 @@ fn against(clearing: &Clearing) -> Vec<String> {
     if clearing.open_calls > 0 {
         let calls = usize::try_from(clearing.open_calls).unwrap_or_default();
         let calls = render::plural(calls, "tool call is", "tool calls are");
-        words.push(format!("an agent is at work: {calls} under way"));
+        warnings.push(format!("an agent is at work: {calls} under way"));
     }
-    words
+    warnings
 }
 
-fn what(clearing: &Clearing) -> String {
+fn amount(clearing: &Clearing) -> String {
     let status = &clearing.status;
     let count =
         |n: i64, one, many| render::plural(usize::try_from(n).unwrap_or_default(), one, many);

@@ -1,4 +1,4 @@
-//! The commands about the store as a whole: `status`, `init`, `checkpoint`, `oplog`, `materialize`,
+//! Commands about the whole store: `status`, `init`, `checkpoint`, `oplog`, `materialize`,
 //! `verify`.
 
 use std::path::Path;
@@ -34,7 +34,7 @@ pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
             }
             engine.status()?
         }
-        // looked for again: it may have turned out to be another directory
+        // found again, because opening may have revealed another directory
         Err(backstitch_core::Error::NoStore(_)) => Status::nothing(&context::find(global)?),
         Err(error) => return Err(error.into()),
     };
@@ -63,14 +63,14 @@ pub fn status(global: &GlobalArgs, out: &Out) -> CliResult<()> {
         }));
     }
     let mut text = status_text(&status, out.paint, out.verbose);
-    if let Some(most) = config
+    if let Some(limit) = config
         .most_bytes()
-        .filter(|most| retention::near(status.live_bytes, *most))
+        .filter(|limit| retention::near(status.live_bytes, *limit))
     {
         let line = TextLine::new().add(YELLOW, "! ").plain(format!(
-            "the store comes near its limit of {}: when an agent stops, the oldest checkpoints become one; \
-             `store.maxBytes` sets the limit, tags and pins hold on to checkpoints",
-            render::bytes(most)
+            "the store is near its limit of {}: when an agent stops, the oldest checkpoints are squashed; \
+             `store.maxBytes` sets the limit, tags and pins keep checkpoints",
+            render::bytes(limit)
         ));
         text.push_str(&line.draw(out.paint));
     }
@@ -148,7 +148,7 @@ fn status_text(status: &Status, paint: Paint, verbose: bool) -> String {
         ));
     }
     if status.coverage.pending {
-        warn("a scan still goes on in the background".to_owned());
+        warn("a scan is still running in the background".to_owned());
     }
     let shown = if verbose { usize::MAX } else { 5 };
     for item in status.coverage.items.iter().take(shown) {
@@ -165,7 +165,7 @@ fn status_text(status: &Status, paint: Paint, verbose: bool) -> String {
         .checked_sub(shown)
         .filter(|n| *n > 0)
     {
-        warn(format!("and {more} more not captured (-v names them)"));
+        warn(format!("and {more} more not captured (-v lists them)"));
     }
     for gap in &status.gaps {
         warn(format!("not recorded: {}", render::clean(gap)));
@@ -180,10 +180,11 @@ fn status_text(status: &Status, paint: Paint, verbose: bool) -> String {
         };
         let note = match p.operation {
             Some(operation) if gone => format!(
-                ", which is gone: the file still has the text from before. `backstitch undo {operation}` takes it back"
+                ", which is gone: the file still has the old text. `backstitch undo {operation}` undoes it"
             ),
             None if gone => {
-                ", which is gone: the file still has the text from before. `backstitch rewind` takes it back".to_owned()
+                ", which is gone: the file still has the old text. `backstitch rewind` undoes it"
+                    .to_owned()
             }
             _ => String::new(),
         };
@@ -214,8 +215,8 @@ pub fn init(global: &GlobalArgs, dir: Option<&Path>, out: &Out) -> CliResult<()>
     };
     if !dir.is_dir() {
         return Err(
-            CliError::not_found(format!("{} is no directory", dir.display()))
-                .hint("make it first, or name one that exists"),
+            CliError::not_found(format!("{} is not a directory", dir.display()))
+                .hint("create it first, or name an existing one"),
         );
     }
     let workspace = Workspace::init(&context::locate(global, &cwd), &dir)?;
@@ -301,9 +302,9 @@ fn pin(context: &mut CommandContext, rev: Option<&str>, pinned: bool) -> CliResu
         return out::answer(json!({ "checkpoint": node.to_string(), "pinned": pinned }));
     }
     context.out.remark(&match (pinned, changed) {
-        (true, true) => format!("{node} is pinned: it stays, however old it becomes.\n"),
-        (true, false) => format!("{node} was pinned already.\n"),
-        (false, true) => format!("{node} is not pinned any more.\n"),
+        (true, true) => format!("{node} is pinned: it is kept however old it becomes.\n"),
+        (true, false) => format!("{node} is already pinned.\n"),
+        (false, true) => format!("{node} is no longer pinned.\n"),
         (false, false) => format!("{node} was not pinned.\n"),
     })
 }
@@ -354,7 +355,7 @@ pub fn no_operations(out: &Out) -> CliResult<()> {
     if out.json {
         return out::answer(json!({ "operations": [] }));
     }
-    out.text("No operations yet: `backstitch rewind` makes the first.\n")
+    out.text("No operations yet: `backstitch rewind` records the first.\n")
 }
 
 pub fn oplog(context: &mut CommandContext) -> CliResult<()> {
@@ -427,7 +428,7 @@ pub fn materialize(context: &mut CommandContext, rev: &str, into: &Path) -> CliR
     let count = render::plural(files, "file", "files");
     context
         .out
-        .remark(&format!("{count} of {id} in {}\n", into.display()))
+        .remark(&format!("{count} of {id} written to {}\n", into.display()))
 }
 
 pub fn verify(context: &mut CommandContext) -> CliResult<()> {
@@ -448,7 +449,9 @@ pub fn verify(context: &mut CommandContext) -> CliResult<()> {
         let count = render::plural(verified.problems.len(), "problem", "problems");
         return Err(
             CliError::new(ExitKind::Store, format!("{count} in the store"))
-                .hint("what is not named above is whole and can be read, shown and materialized")
+                .hint(
+                    "everything not listed above is intact and can be read, shown and materialized",
+                )
                 .answer(answer),
         );
     }
@@ -458,7 +461,7 @@ pub fn verify(context: &mut CommandContext) -> CliResult<()> {
     let paint = context.out.paint;
     context.out.remark(&format!(
         "{} {} checkpoints, {} changes, {} contents\n",
-        paint.on(GREEN.bold(), "whole:"),
+        paint.on(GREEN.bold(), "intact:"),
         paint.on(BOLD, &verified.nodes.to_string()),
         paint.on(BOLD, &verified.changes.to_string()),
         paint.on(BOLD, &verified.blobs.to_string()),

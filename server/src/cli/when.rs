@@ -6,18 +6,18 @@ use jiff::{Span, Timestamp, Zoned};
 
 use super::error::{CliError, CliResult};
 
-/// Which end of what was named counts: a date is a whole day.
+/// Start or end of a typed time; a date is a whole day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     First,
     Last,
 }
 
-/// Microseconds since 1970. `now`: the same.
+/// Parses a typed time to microseconds since 1970. `now` has the same unit.
 pub fn read(typed: &str, end: End, now: i64, zone: &TimeZone) -> CliResult<i64> {
     let wrong = || {
-        CliError::usage(format!("`{typed}` is no time"))
-            .hint("2h, 3d, 2026-11-20, 2026-11-20T09:30 or 2026-11-20T09:30:00Z is one")
+        CliError::usage(format!("`{typed}` is not a time"))
+            .hint("write it as 2h, 3d, 2026-11-20, 2026-11-20T09:30 or 2026-11-20T09:30:00Z")
     };
     let typed = typed.trim();
     if let Ok(time) = typed.parse::<Timestamp>() {

@@ -1,5 +1,5 @@
-//! The demo's agent: a fixed script whose tool calls are really carried out, and reported to the real
-//! hook in Claude Code's own payloads, one process for each event.
+//! The demo's agent: a fixed script that executes real tool calls and reports them to the real hook. The
+//! payloads are Claude Code's, with one process for each event.
 
 use std::fs;
 use std::io::Write;
@@ -28,13 +28,13 @@ impl<'a> DemoAgent<'a> {
             prompts: 0,
             calls: 0,
         };
-        agent.tell("SessionStart", json!({ "source": "startup" }))?;
+        agent.send("SessionStart", json!({ "source": "startup" }))?;
         Ok(agent)
     }
 
     pub fn prompt(&mut self, text: &str) -> Result<()> {
         self.prompts += 1;
-        self.tell("UserPromptSubmit", json!({ "prompt": text }))
+        self.send("UserPromptSubmit", json!({ "prompt": text }))
     }
 
     pub fn edit(&mut self, path: &str, old: &str, new: &str) -> Result<()> {
@@ -75,13 +75,13 @@ impl<'a> DemoAgent<'a> {
     }
 
     pub fn stop(&self) -> Result<()> {
-        self.tell(
+        self.send(
             "Stop",
             json!({ "stop_hook_active": false, "background_tasks": [] }),
         )
     }
 
-    /// Announces a call, carries it out, reports it.
+    /// Announces a call, executes it and reports the result.
     fn call(
         &mut self,
         tool: &str,
@@ -94,12 +94,12 @@ impl<'a> DemoAgent<'a> {
             "tool_input": input,
             "tool_use_id": format!("toolu_demo_{}", self.calls),
         });
-        self.tell("PreToolUse", payload.clone())?;
+        self.send("PreToolUse", payload.clone())?;
         payload["tool_response"] = act().with_context(|| format!("the agent's {tool}"))?;
-        self.tell("PostToolUse", payload)
+        self.send("PostToolUse", payload)
     }
 
-    fn tell(&self, event: &str, mut payload: Value) -> Result<()> {
+    fn send(&self, event: &str, mut payload: Value) -> Result<()> {
         payload["session_id"] = SESSION.into();
         payload["cwd"] = json!(self.root);
         payload["hook_event_name"] = event.into();

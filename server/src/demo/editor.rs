@@ -1,4 +1,4 @@
-//! What an editor shows of a file: the smallest client of the language server, over its real pipes.
+//! A minimal client of the language server over real pipes, which gets the lenses of a file.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
@@ -7,15 +7,15 @@ use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use serde_json::{Value, json};
 
-/// A line of the file, counted from 0, and what stands above it.
+/// A line of the file, counted from 0, and the lenses above it.
 #[derive(Debug)]
-pub struct Above {
+pub struct LensLine {
     pub line: usize,
     pub lenses: Vec<String>,
 }
 
 /// Opens a file in a language server, and asks for its lenses as an editor does.
-pub fn lenses(mut server: Command, root: &Path, file: &str) -> Result<Vec<Above>> {
+pub fn lenses(mut server: Command, root: &Path, file: &str) -> Result<Vec<LensLine>> {
     let mut child = server
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -28,7 +28,7 @@ pub fn lenses(mut server: Command, root: &Path, file: &str) -> Result<Vec<Above>
     };
     let uri = |path: &Path| format!("file://{}", path.display());
     let (folder, document) = (uri(root), uri(&root.join(file)));
-    pipes.ask(
+    pipes.request(
         "initialize",
         &json!({
             "processId": std::process::id(),
@@ -37,32 +37,32 @@ pub fn lenses(mut server: Command, root: &Path, file: &str) -> Result<Vec<Above>
             "capabilities": {},
         }),
     )?;
-    pipes.tell("initialized", &json!({}))?;
+    pipes.notify("initialized", &json!({}))?;
     let text = std::fs::read_to_string(root.join(file))?;
     let item = json!({ "uri": document, "languageId": "rust", "version": 1, "text": text });
-    pipes.tell("textDocument/didOpen", &json!({ "textDocument": item }))?;
+    pipes.notify("textDocument/didOpen", &json!({ "textDocument": item }))?;
     let asked = json!({ "textDocument": { "uri": document } });
-    let found = pipes.ask("textDocument/codeLens", &asked)?;
-    let mut above: Vec<Above> = Vec::new();
+    let found = pipes.request("textDocument/codeLens", &asked)?;
+    let mut above: Vec<LensLine> = Vec::new();
     for lens in found.as_array().into_iter().flatten() {
         let whole = if lens["command"].is_object() {
             lens.clone()
         } else {
-            pipes.ask("codeLens/resolve", lens)?
+            pipes.request("codeLens/resolve", lens)?
         };
         let line = lens["range"]["start"]["line"].as_u64().context("a line")?;
         let line = usize::try_from(line)?;
         let title = whole["command"]["title"].as_str().context("a title")?;
         match above.last_mut().filter(|last| last.line == line) {
             Some(last) => last.lenses.push(title.to_owned()),
-            None => above.push(Above {
+            None => above.push(LensLine {
                 line,
                 lenses: vec![title.to_owned()],
             }),
         }
     }
-    pipes.ask("shutdown", &Value::Null)?;
-    pipes.tell("exit", &Value::Null)?;
+    pipes.request("shutdown", &Value::Null)?;
+    pipes.notify("exit", &Value::Null)?;
     drop(pipes);
     let status = child.wait()?;
     ensure!(status.success(), "the language server ended with {status}");
@@ -76,12 +76,12 @@ struct Pipes {
 }
 
 impl Pipes {
-    fn tell(&mut self, method: &str, params: &Value) -> Result<()> {
+    fn notify(&mut self, method: &str, params: &Value) -> Result<()> {
         self.write(&json!({ "jsonrpc": "2.0", "method": method, "params": params }))
     }
 
-    /// The answer; what the server says and asks in between is passed over.
-    fn ask(&mut self, method: &str, params: &Value) -> Result<Value> {
+    /// Sends a request and returns its result. Ignores the server's other messages.
+    fn request(&mut self, method: &str, params: &Value) -> Result<Value> {
         self.last += 1;
         let id = self.last;
         self.write(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }))?;

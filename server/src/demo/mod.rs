@@ -1,6 +1,6 @@
-//! `backstitch demo`: the main job on real files, from a bare build. A scripted agent works through the
-//! real hook while a user edits by hand; then its work is looked at, rewound and brought back, and every
-//! byte is checked. Owns the story; `agent` acts, `scratch` holds the files.
+//! `backstitch demo`: the main features on real files. A scripted agent works through the real hook while
+//! a user edits by hand. Then its work is shown, rewound and restored, and every byte is checked. Owns the
+//! script; `agent` executes the tool calls, `scratch` holds the files.
 
 mod agent;
 mod editor;
@@ -26,7 +26,7 @@ const GOOD: Style = AnsiColor::Green.on_default().bold();
 const FIRST_PROMPT: &str = "Let sizes go up to PiB, and note what changed";
 const SECOND_PROMPT: &str = "Rename cut to shorten, tidy up, and generate test cases";
 
-/// What the agent's first turn edits, and how.
+/// File that the agent's first turn edits.
 const UNITS_FILE: &str = "src/render.rs";
 const UNITS: (&str, &str) = (
     r#"const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];"#,
@@ -34,21 +34,21 @@ const UNITS: (&str, &str) = (
 );
 const NOTES: &str = "# Notes\n\nSizes go up to PiB.\n";
 
-/// What the agent's second turn runs, as agents do: no tool call names a path.
+/// Commands of the agent's second turn. As with real agents, no tool call names a path.
 const COMMANDS: [&str; 3] = [
     r"sed -i 's/\bcut(/shorten(/' src/*.rs",
     "mkdir docs && mv NOTES.md docs/notes.md && rm LICENSE",
     r#"for n in 1 2 3; do echo "case $n" > case-$n.txt; done; printf '\0' >> logo.png"#,
 ];
 
-/// Lenses that are shown of a file.
+/// Number of lines whose lenses are shown.
 const LENSES: usize = 3;
 
 const OTHER_PROMPT: &str = "Leave the names; only note the limits";
 const OTHER_COMMAND: &str = "echo 'Above 1023 PiB the number grows.' >> NOTES.md";
 
-/// What the user adds by hand, each below the first line of a file that the agent's second turn edits
-/// further down.
+/// Lines that the user adds by hand, each below the first line of a file. The agent's second turn edits the
+/// same files further down.
 const BEFORE: (&str, &str) = ("src/render.rs", "//! By hand, before turn 2: reviewed.\n");
 const AFTER: (&str, &str) = ("src/line.rs", "//! By hand, after turn 2: keep this one.\n");
 
@@ -57,7 +57,7 @@ pub struct DemoOptions {
     pub dir: Option<PathBuf>,
     pub keep: bool,
     pub color: bool,
-    /// Say nothing; the report says it.
+    /// Print nothing; the caller prints the report.
     pub silent: bool,
 }
 
@@ -66,41 +66,41 @@ pub struct Report {
     pub workspace: PathBuf,
     pub store: PathBuf,
     pub kept: bool,
-    /// What was checked, byte for byte; all of it held.
+    /// Checks that were made byte for byte; all passed.
     pub checks: Vec<String>,
 }
 
 pub fn run(options: &DemoOptions) -> Result<Report> {
     let scratch = Scratch::make(options.dir.as_deref(), options.keep)?;
-    let mut story = Story {
+    let mut demo = Demo {
         scratch: &scratch,
         options,
         checks: Vec::new(),
     };
-    story.tell().with_context(|| {
+    demo.run().with_context(|| {
         if scratch.kept() {
             format!("the demo in {} failed", scratch.root().display())
         } else {
-            "the demo failed (with --keep its files stay to be looked at)".to_owned()
+            "the demo failed (--keep keeps its files)".to_owned()
         }
     })?;
     let report = Report {
         workspace: scratch.workspace(),
         store: scratch.store(),
         kept: scratch.kept(),
-        checks: story.checks,
+        checks: demo.checks,
     };
     Ok(report)
 }
 
-struct Story<'a> {
+struct Demo<'a> {
     scratch: &'a Scratch,
     options: &'a DemoOptions,
     checks: Vec<String>,
 }
 
-impl Story<'_> {
-    fn tell(&mut self) -> Result<()> {
+impl Demo<'_> {
+    fn run(&mut self) -> Result<()> {
         let files = self.scratch.fill()?;
         let place = self.scratch.workspace().display().to_string();
         self.line(&format!(
@@ -142,7 +142,7 @@ impl Story<'_> {
         self.next()
     }
 
-    /// Blame around the line that the first turn changed.
+    /// Runs blame around the line that the first turn changed.
     fn who_wrote_it(&self) -> Result<()> {
         let text = std::fs::read_to_string(self.scratch.workspace().join(UNITS_FILE))?;
         let at = text.lines().position(|line| line.contains(UNITS.1));
@@ -151,7 +151,7 @@ impl Story<'_> {
         self.backstitch(&["blame", UNITS_FILE, "-L", &lines])
     }
 
-    /// The same file as an editor shows it, by the language server.
+    /// Shows the lenses of the same file, from the language server.
     fn in_an_editor(&mut self) -> Result<()> {
         let root = self.scratch.workspace().canonicalize()?;
         let mut server = Command::new(std::env::current_exe()?);
@@ -182,11 +182,11 @@ impl Story<'_> {
         let titles = above.iter().flat_map(|at| &at.lenses);
         let offered = titles.filter(|title| title.contains("rewind to here"));
         ensure!(offered.count() > 0, "no lens offers a rewind");
-        self.good("an editor offers it above the very lines: rewind to here, fork, diff")?;
+        self.good("an editor offers it right above the lines: rewind to here, fork, diff")?;
         self.line("")
     }
 
-    /// A second idea for turn 2 on a branch of its own, beside the first.
+    /// Tries a second idea for turn 2 on a branch of its own.
     fn another_way(&mut self, agent: &mut DemoAgent, first: &TreeSnapshot) -> Result<()> {
         self.backstitch(&["fork", "t2", "idea2", "--switch"])?;
         self.prompt("t3", OTHER_PROMPT)?;
@@ -228,7 +228,7 @@ impl Story<'_> {
         agent.stop()
     }
 
-    /// The user adds a line below a file's first one.
+    /// Adds a user's line below a file's first line.
     fn by_hand(&self, (path, line): (&str, &str)) -> Result<()> {
         self.line(&format!(
             "{}  adds a line to {path} by hand",
@@ -248,7 +248,7 @@ impl Story<'_> {
         expected.put(AFTER.0, edited.into_bytes());
         let found = self.scratch.snapshot()?;
         same(&expected, &found)?;
-        self.good("rewound: what turn 2 did is gone, byte for byte")?;
+        self.good("rewound: the changes of turn 2 are undone, byte for byte")?;
         for (path, line) in [BEFORE, AFTER] {
             let text = found.text(path).unwrap_or_default();
             ensure!(
@@ -307,10 +307,13 @@ impl Story<'_> {
             ),
             (
                 "backstitch log --graph",
-                "what happened in the workspace around you",
+                "show what happened in the current workspace",
             ),
-            ("backstitch rewind t1 --dry-run", "what a rewind would do"),
-            ("backstitch undo", "and back"),
+            (
+                "backstitch rewind t1 --dry-run",
+                "show what a rewind would do",
+            ),
+            ("backstitch undo", "undo the rewind"),
         ];
         for (command, what) in rows {
             self.line(&format!("  {command:<32}{}", self.on(DIM, what)))?;
@@ -320,7 +323,7 @@ impl Story<'_> {
         } else {
             self.line(&self.on(
                 DIM,
-                "The scratch directory is gone again; `demo --keep` keeps it.",
+                "The scratch directory was deleted; `demo --keep` keeps it.",
             ))?;
         }
         Ok(())
@@ -357,7 +360,7 @@ impl Story<'_> {
             ColorChoice::Never
         };
         let mut stdout = AutoStream::new(std::io::stdout().lock(), choice);
-        // Flushed at once: the commands in between write to the same place.
+        // Flush at once, because the commands write to the same stdout.
         writeln!(stdout, "{text}")?;
         Ok(stdout.flush()?)
     }
@@ -366,7 +369,7 @@ impl Story<'_> {
 fn same(expected: &TreeSnapshot, found: &TreeSnapshot) -> Result<()> {
     let differing = expected.differing(found);
     if !differing.is_empty() {
-        bail!("not as it should be: {}", differing.join(", "));
+        bail!("unexpected content: {}", differing.join(", "));
     }
     Ok(())
 }
@@ -381,7 +384,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_script_fits_the_files() {
+    fn script_fits_the_files() {
         let text = |name: &str| {
             let (_, bytes) = scratch::FILES
                 .iter()
@@ -404,7 +407,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_goes_below_the_first() {
+    fn line_goes_below_the_first() {
         assert_eq!(below_first_line("a\nb\n", "x\n"), "a\nx\nb\n");
         assert_eq!(below_first_line("", "x\n"), "x\n");
     }

@@ -1,5 +1,5 @@
-//! The demo's scratch directory: real files that the binary carries, a store of its own, and snapshots
-//! to compare by.
+//! The demo's scratch directory: real files from the binary, a store of its own, and snapshots for
+//! comparison.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use tempfile::TempDir;
 
-/// Files of this project, and a picture.
+/// Files of this project, and an image.
 pub const FILES: &[(&str, &[u8])] = &[
     ("README.md", include_bytes!("../../../README.md")),
     ("LICENSE", include_bytes!("../../../LICENSE-MIT")),
@@ -21,7 +21,7 @@ pub const FILES: &[(&str, &[u8])] = &[
 
 pub struct Scratch {
     root: PathBuf,
-    /// Removes the directory at the end.
+    /// Removes the directory on drop.
     _temporary: Option<TempDir>,
     kept: bool,
 }
@@ -73,7 +73,7 @@ impl Scratch {
         self.root.join("store")
     }
 
-    /// Keeps what the commands remember inside the scratch directory, and the user's settings out.
+    /// Keeps the commands' state inside the scratch directory, and ignores the user's settings.
     pub fn environment(&self, command: &mut Command) {
         command
             .env("XDG_STATE_HOME", self.root.join("state"))
@@ -81,7 +81,7 @@ impl Scratch {
             .env_remove("CLAUDE_PROJECT_DIR");
     }
 
-    /// Writes the files; answers how many.
+    /// Writes the files and returns their number.
     pub fn fill(&self) -> Result<usize> {
         for (path, bytes) in FILES {
             let file = self.workspace().join(path);
@@ -100,7 +100,7 @@ impl Scratch {
     }
 }
 
-/// Every file's mode and bytes, and every directory (None), by path.
+/// Files with mode and bytes, and directories (None), by path.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TreeSnapshot(BTreeMap<String, Option<(bool, Vec<u8>)>>);
 
@@ -135,7 +135,7 @@ impl TreeSnapshot {
         self.0.insert(path.to_owned(), Some((executable, bytes)));
     }
 
-    /// The paths at which two trees differ.
+    /// Returns the paths at which two trees differ.
     pub fn differing(&self, other: &Self) -> Vec<String> {
         let mut paths: Vec<String> = self
             .0
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_snapshot_sees_files_directories_and_bytes() {
+    fn snapshot_has_files_directories_and_bytes() {
         let scratch = Scratch::make(None, false).unwrap();
         assert_eq!(scratch.fill().unwrap(), FILES.len());
         let before = scratch.snapshot().unwrap();
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_directory_with_files_is_refused() {
+    fn directory_with_files_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("x"), "").unwrap();
         assert!(Scratch::make(Some(dir.path()), false).is_err());

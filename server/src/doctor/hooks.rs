@@ -1,4 +1,4 @@
-//! Whether agents report what they do: found, new enough, set up, and, by doing it once, whether a hook really fires.
+//! Checks of agents: found, new enough, set up, and able to fire a hook, which is tried once.
 
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -12,17 +12,17 @@ use crate::agents;
 use crate::render;
 use crate::setup;
 
-/// An agent that does not say its version by then is not asked any longer.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Maximum time for an agent's `--version` or a hook.
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(super) fn examine(root: &Path) -> Vec<Finding> {
     let name = agents::claude_code::NAME;
-    let hint = format!("`backstitch setup {name}` has it report what it does");
+    let hint = format!("`backstitch setup {name}` sets it up to report what it does");
     let settings = setup::settings_of_claude_code(root);
     let has_any = |path: &PathBuf| setup::hooks_in(path).is_ok_and(|found| !found.is_empty());
     if setup::found().is_empty() && !settings.iter().any(has_any) {
         let said = "no agent was found on this machine";
-        return vec![Finding::of(name, CheckState::Warning, said, hint)];
+        return vec![Finding::new(name, CheckState::Warning, said, hint)];
     }
     let mut all = Vec::new();
     all.extend(version(name));
@@ -38,25 +38,25 @@ pub(super) fn examine(root: &Path) -> Vec<Finding> {
                     }
                 }
             }
-            Err(error) => all.push(Finding::of(
+            Err(error) => all.push(Finding::new(
                 name,
                 CheckState::Wrong,
                 format!("{error:#}"),
-                "the agent cannot read its settings either: mend that file",
+                "the agent cannot read its settings either: fix that file",
             )),
         }
         if setup::is_switched_off(path) {
-            all.push(Finding::of(
+            all.push(Finding::new(
                 name,
                 CheckState::Wrong,
-                format!("{} switches all hooks off", shown(path)),
-                "take `disableAllHooks` out of it",
+                format!("{} disables all hooks", shown(path)),
+                "remove `disableAllHooks` from it",
             ));
         }
     }
     if commands.is_empty() {
-        let said = "it does not report what it does: no hooks of ours in its settings";
-        all.push(Finding::of(name, CheckState::Wrong, said, hint.clone()));
+        let said = "it does not report what it does: its settings have no Backstitch hooks";
+        all.push(Finding::new(name, CheckState::Wrong, said, hint.clone()));
     }
     for (command, path) in commands {
         let trouble = setup::trouble(&command);
@@ -68,7 +68,7 @@ pub(super) fn examine(root: &Path) -> Vec<Finding> {
                 (CheckState::Warning, "needs a repair: ")
             };
             let said = trouble.said().replacen("run ", "it runs ", 1);
-            all.push(Finding::of(
+            all.push(Finding::new(
                 name,
                 state,
                 format!(
@@ -82,19 +82,19 @@ pub(super) fn examine(root: &Path) -> Vec<Finding> {
         if trouble.is_some_and(|trouble| trouble.stops()) {
             continue;
         }
-        all.push(match fires(&command) {
-            Ok(took) => Finding::good(
+        all.push(match test_hook(&command) {
+            Ok(duration) => Finding::good(
                 name,
                 format!(
-                    "its hook in {} fires, and is recorded ({} ms)",
+                    "its hook in {} fires and is recorded ({} ms)",
                     shown(&path),
-                    took.as_millis()
+                    duration.as_millis()
                 ),
             ),
-            Err(why) => Finding::of(
+            Err(error) => Finding::new(
                 name,
                 CheckState::Wrong,
-                format!("the hook in {} does not work: {why}", shown(&path)),
+                format!("the hook in {} does not work: {error}", shown(&path)),
                 hint.clone(),
             ),
         });
@@ -102,7 +102,7 @@ pub(super) fn examine(root: &Path) -> Vec<Finding> {
     all
 }
 
-/// Which version it is, and whether that is new enough.
+/// Checks the agent's version.
 fn version(name: &'static str) -> Option<Finding> {
     let program = setup::claude_on_path()?;
     let mut command = Command::new(&program);
@@ -110,37 +110,37 @@ fn version(name: &'static str) -> Option<Finding> {
     let said = match run(&mut command, b"") {
         Ok((output, _)) => output,
         Err(why) => {
-            return Some(Finding::of(
+            return Some(Finding::new(
                 name,
                 CheckState::Warning,
                 format!("{} --version: {why}", shown(&program)),
-                "see whether it starts at all",
+                "check that it starts at all",
             ));
         }
     };
     let number = said.split_whitespace().next().unwrap_or_default();
     let mut parts = number.split('.').map(str::parse::<u32>);
     let (Some(Ok(major)), Some(Ok(minor))) = (parts.next(), parts.next()) else {
-        return Some(Finding::of(
+        return Some(Finding::new(
             name,
             CheckState::Warning,
-            format!("{} does not say its version", shown(&program)),
-            "see whether it is what it is called",
+            format!("{} does not print its version", shown(&program)),
+            "check that it is the real program",
         ));
     };
-    let (least_major, least_minor) = agents::claude_code::OLDEST;
-    if (major, minor) < (least_major, least_minor) {
-        return Some(Finding::of(
+    let (min_major, min_minor) = agents::claude_code::MIN_VERSION;
+    if (major, minor) < (min_major, min_minor) {
+        return Some(Finding::new(
             name,
             CheckState::Wrong,
-            format!("version {number} is too old: it does not tell of all that it does"),
-            format!("update it to {least_major}.{least_minor} or later"),
+            format!("version {number} is too old: it does not report everything that it does"),
+            format!("update it to {min_major}.{min_minor} or later"),
         ));
     }
     Some(Finding::good(name, format!("version {number}")))
 }
 
-/// Events that have no hook of ours.
+/// Reports events without a Backstitch hook.
 fn missing(name: &'static str, path: &Path, found: &[(String, String)]) -> Option<Finding> {
     let missing: Vec<&str> = setup::EVENTS
         .iter()
@@ -148,18 +148,18 @@ fn missing(name: &'static str, path: &Path, found: &[(String, String)]) -> Optio
         .copied()
         .collect();
     (!missing.is_empty()).then(|| {
-        Finding::of(
+        Finding::new(
             name,
             CheckState::Wrong,
-            format!("{} has no hook at {}", shown(path), missing.join(", ")),
-            format!("`backstitch setup {name}` adds what is missing"),
+            format!("{} has no hook for {}", shown(path), missing.join(", ")),
+            format!("`backstitch setup {name}` adds the missing hooks"),
         )
     })
 }
 
-/// Runs the command as the agent would, in a scratch workspace with a store of its own, and looks whether what it told
-/// is recorded there.
-fn fires(command: &str) -> Result<Duration, String> {
+/// Runs the hook's command as the agent would, in a scratch workspace with its own store. Returns the duration, or an
+/// error if the event is not recorded there.
+fn test_hook(command: &str) -> Result<Duration, String> {
     let failed = |error: std::io::Error| error.to_string();
     let scratch = tempfile::tempdir().map_err(failed)?;
     let root = scratch.path().join("work");
@@ -173,29 +173,29 @@ fn fires(command: &str) -> Result<Duration, String> {
         "cwd": root,
         "prompt": prompt,
     });
-    let apart = |command: &mut Command| {
+    let isolate = |command: &mut Command| {
         command
             .current_dir(&root)
             .env("XDG_STATE_HOME", scratch.path().join("state"))
             .env("XDG_CONFIG_HOME", scratch.path().join("config"))
             .env("CLAUDE_PROJECT_DIR", &root);
-        // there the state is below the home directory in any case
+        // on macOS the state is always below the home directory
         #[cfg(target_os = "macos")]
         command.env("HOME", scratch.path());
     };
     let mut hook = shell(command);
-    apart(&mut hook);
-    let (_, took) = run(&mut hook, payload.to_string().as_bytes())?;
+    isolate(&mut hook);
+    let (_, duration) = run(&mut hook, payload.to_string().as_bytes())?;
     let mut log = Command::new(std::env::current_exe().map_err(failed)?);
     log.arg("--workspace").arg(&root).args(["log", "--json"]);
-    apart(&mut log);
+    isolate(&mut log);
     let (log, _) = run(&mut log, b"")?;
     let log: Value = serde_json::from_str(&log).map_err(|e| e.to_string())?;
     let rows = log["checkpoints"].as_array().map_or(&[][..], Vec::as_slice);
     if rows.iter().any(|row| row["prompt"] == prompt) {
-        Ok(took)
+        Ok(duration)
     } else {
-        Err("it ran, and nothing was recorded".to_owned())
+        Err("it ran, but nothing was recorded".to_owned())
     }
 }
 
@@ -211,9 +211,10 @@ fn shell(command: &str) -> Command {
     shell
 }
 
-/// What it says, and how long it took. Err: it does not run, fails, complains, or does not end.
+/// Runs a command and returns its stdout and duration. Fails if it does not start, exits with an error, writes to
+/// stderr, or does not end in time.
 fn run(command: &mut Command, input: &[u8]) -> Result<(String, Duration), String> {
-    let begun = Instant::now();
+    let start = Instant::now();
     let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -221,21 +222,21 @@ fn run(command: &mut Command, input: &[u8]) -> Result<(String, Duration), String
         .spawn()
         .map_err(|e| e.to_string())?;
     if let Some(mut stdin) = child.stdin.take() {
-        // who does not read it may be right nevertheless
+        // a command may succeed without reading its input
         let _ = stdin.write_all(input);
     }
     let status = loop {
         match child.try_wait().map_err(|e| e.to_string())? {
             Some(status) => break status,
-            None if begun.elapsed() > PATIENCE => {
+            None if start.elapsed() > TIMEOUT => {
                 let _ = child.kill();
                 let _ = child.wait();
-                return Err(format!("it did not end within {} s", PATIENCE.as_secs()));
+                return Err(format!("it did not end within {} s", TIMEOUT.as_secs()));
             }
             None => std::thread::sleep(Duration::from_millis(1)),
         }
     };
-    let took = begun.elapsed();
+    let duration = start.elapsed();
     let text = |from: Option<&mut dyn std::io::Read>| {
         let mut bytes = Vec::new();
         if let Some(from) = from {
@@ -245,10 +246,10 @@ fn run(command: &mut Command, input: &[u8]) -> Result<(String, Duration), String
     };
     let stdout = text(child.stdout.as_mut().map(|s| s as &mut dyn std::io::Read));
     let stderr = text(child.stderr.as_mut().map(|s| s as &mut dyn std::io::Read));
-    let complaint = stderr.lines().next().unwrap_or_default().trim();
-    match (status.success(), complaint) {
-        (true, "") => Ok((stdout, took)),
+    let message = stderr.lines().next().unwrap_or_default().trim();
+    match (status.success(), message) {
+        (true, "") => Ok((stdout, duration)),
         (_, "") => Err(format!("it ended with {status}")),
-        (_, complaint) => Err(complaint.to_owned()),
+        (_, message) => Err(message.to_owned()),
     }
 }

@@ -1,5 +1,5 @@
-//! `backstitch doctor`: whether everything that has to work together does, and how to mend what does not. Owns what is
-//! looked at; it mends nothing itself.
+//! `backstitch doctor`: checks the store, the history, the settings and the agents, and says how to fix problems. It
+//! fixes nothing itself.
 
 mod hooks;
 
@@ -12,23 +12,23 @@ use serde::Serialize;
 
 use crate::render;
 
-/// How it stands with one thing.
+/// Result of one check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CheckState {
     Good,
-    /// It works, though not as it should.
+    /// It works, but not well.
     Warning,
     Wrong,
 }
 
-/// One thing that was looked at.
+/// One checked item.
 #[derive(Clone, Debug, Serialize)]
 pub struct Finding {
     pub about: &'static str,
     pub state: CheckState,
     pub said: String,
-    /// What to do, where there is something to do.
+    /// Advice, if something is to be done.
     pub hint: Option<String>,
 }
 
@@ -42,7 +42,7 @@ impl Finding {
         }
     }
 
-    fn of(
+    fn new(
         about: &'static str,
         state: CheckState,
         said: impl Into<String>,
@@ -57,11 +57,11 @@ impl Finding {
     }
 }
 
-/// Looks at everything.
+/// Runs all checks.
 pub fn examine(workspace: &Workspace, config: &Config) -> Vec<Finding> {
     let health = health::of(workspace);
-    let mut all = place(&health);
-    all.extend(tree(&workspace.root, &health));
+    let mut all = store_location(&health);
+    all.extend(worktree(&workspace.root, &health));
     all.extend(store(workspace, config));
     all.extend(settings(workspace, config));
     all.extend(hooks::examine(&workspace.root));
@@ -70,33 +70,33 @@ pub fn examine(workspace: &Workspace, config: &Config) -> Vec<Finding> {
 
 const STORE: &str = "store";
 
-/// Where the store is.
-fn place(health: &Health) -> Vec<Finding> {
+/// Checks the store's directory.
+fn store_location(health: &Health) -> Vec<Finding> {
     let dir = health.dir.display();
     let mut all = Vec::new();
     if health.is_remote {
-        all.push(Finding::of(
+        all.push(Finding::new(
             STORE,
             CheckState::Warning,
-            format!("{dir} is on a network or FUSE file system: it works without a write-ahead log there, and slower"),
+            format!("{dir} is on a network or FUSE file system: the store works without a write-ahead log there, and is slower"),
             "a directory on a disk of this machine is faster: set `store.dir` in your own config.toml",
         ));
     }
     if health.read_only {
-        all.push(Finding::of(
+        all.push(Finding::new(
             STORE,
             CheckState::Wrong,
-            format!("{dir} cannot be written: nothing is recorded, and gaps cannot be noted"),
-            "look at the permissions and the mount of it, or set `store.dir` in your own config.toml",
+            format!("{dir} is not writable: nothing is recorded, not even gaps"),
+            "check its permissions and its mount, or set `store.dir` in your own config.toml",
         ));
     }
     if health.is_nearly_full() {
         let free = health.free.map(render::bytes).unwrap_or_default();
-        all.push(Finding::of(
+        all.push(Finding::new(
             STORE,
             CheckState::Wrong,
-            format!("{free} are left on the disk of {dir}: what agents do may not be recorded"),
-            "free some disk space; `backstitch gc --dry-run` says what old checkpoints take",
+            format!("{free} are left on the disk of {dir}: recording may fail"),
+            "free some disk space; `backstitch gc --dry-run` shows the size of old checkpoints",
         ));
     }
     if let Some((path, mode)) = health.open.first() {
@@ -104,14 +104,14 @@ fn place(health: &Health) -> Vec<Finding> {
             0 => String::new(),
             more => format!(", and {more} more"),
         };
-        all.push(Finding::of(
+        all.push(Finding::new(
             STORE,
             CheckState::Warning,
             format!(
-                "{} can be used by others (mode {mode:o}){more}",
+                "{} is accessible to other users (mode {mode:o}){more}",
                 path.display()
             ),
-            format!("`chmod -R go= {dir}` makes it yours alone"),
+            format!("`chmod -R go= {dir}` makes it private"),
         ));
     }
     if all.is_empty() {
@@ -120,21 +120,21 @@ fn place(health: &Health) -> Vec<Finding> {
         let size = render::bytes(health.size);
         all.push(Finding::good(
             STORE,
-            format!("{dir}: {size}, yours alone{free}"),
+            format!("{dir}: {size}, private{free}"),
         ));
     }
     all
 }
 
-/// Where the files are.
-fn tree(root: &Path, health: &Health) -> Option<Finding> {
+/// Checks the workspace's file system.
+fn worktree(root: &Path, health: &Health) -> Option<Finding> {
     health.tree_is_remote.then(|| {
-        Finding::of(
+        Finding::new(
             "files",
             CheckState::Warning,
             format!(
-                "{} is on a network or FUSE file system: every look at it takes longer, and what other machines \
-                 change is seen by the next one only",
+                "{} is on a network or FUSE file system: scans are slower, and changes from other machines \
+                 are found only by the next scan",
                 root.display()
             ),
             "a clone on a disk of this machine is faster",
@@ -142,7 +142,7 @@ fn tree(root: &Path, health: &Health) -> Option<Finding> {
     })
 }
 
-/// What is in the store.
+/// Checks the history in the store.
 fn store(workspace: &Workspace, config: &Config) -> Vec<Finding> {
     let about = "history";
     let engine = match Engine::open_existing(workspace) {
@@ -151,44 +151,44 @@ fn store(workspace: &Workspace, config: &Config) -> Vec<Finding> {
             return vec![Finding::good(about, "nothing is recorded here yet")];
         }
         Err(error) => {
-            return vec![Finding::of(
+            return vec![Finding::new(
                 about,
                 CheckState::Wrong,
                 error.to_string(),
-                "`backstitch verify` says what can still be read; your files are untouched",
+                "`backstitch verify` lists what can still be read; your files are untouched",
             )];
         }
     };
     let mut all = Vec::new();
     match engine.quick_check() {
         Ok(wrong) if wrong.is_empty() => {}
-        Ok(wrong) => all.push(Finding::of(
+        Ok(wrong) => all.push(Finding::new(
             about,
             CheckState::Wrong,
             format!("the database is damaged: {}", wrong.join("; ")),
-            "`backstitch verify` names all that is lost; the rest can be read",
+            "`backstitch verify` lists everything that is lost; the rest can be read",
         )),
-        Err(error) => all.push(Finding::of(
+        Err(error) => all.push(Finding::new(
             about,
             CheckState::Wrong,
             error.to_string(),
-            "`backstitch verify` names all that is lost; the rest can be read",
+            "`backstitch verify` lists everything that is lost; the rest can be read",
         )),
     }
     let status = match engine.status() {
         Ok(status) => status,
         Err(error) => {
-            all.push(Finding::of(
+            all.push(Finding::new(
                 about,
                 CheckState::Wrong,
                 error.to_string(),
-                "`backstitch verify` says more",
+                "`backstitch verify` shows details",
             ));
             return all;
         }
     };
     if let Some(operation) = status.open_operation {
-        all.push(Finding::of(
+        all.push(Finding::new(
             about,
             CheckState::Warning,
             format!("{operation} was interrupted"),
@@ -196,36 +196,36 @@ fn store(workspace: &Workspace, config: &Config) -> Vec<Finding> {
         ));
     }
     if !status.gaps.is_empty() {
-        all.push(Finding::of(
+        all.push(Finding::new(
             about,
             CheckState::Warning,
             format!(
                 "{} could not be recorded",
                 render::plural(status.gaps.len(), "event", "events")
             ),
-            "the next checkpoint says which: `backstitch checkpoint`, then `backstitch show @`",
+            "the next checkpoint lists them: `backstitch checkpoint`, then `backstitch show @`",
         ));
     }
     if status.coverage.pending {
-        all.push(Finding::of(
+        all.push(Finding::new(
             about,
             CheckState::Warning,
-            "a scan ran out of time, and has not been finished",
+            "a scan ran out of time and is not finished",
             "`backstitch scan` finishes it",
         ));
     }
-    if let Some(most) = config.most_bytes()
-        && retention::near(status.live_bytes, most)
+    if let Some(limit) = config.most_bytes()
+        && retention::near(status.live_bytes, limit)
     {
-        all.push(Finding::of(
+        all.push(Finding::new(
             about,
             CheckState::Warning,
             format!(
-                "{} of the {} that it may take are used",
+                "the store uses {} of its limit of {}",
                 render::bytes(status.live_bytes),
-                render::bytes(most)
+                render::bytes(limit)
             ),
-            "`backstitch gc --dry-run` says what would go; `store.maxBytes` sets the limit",
+            "`backstitch gc --dry-run` shows what would be squashed; `store.maxBytes` sets the limit",
         ));
     }
     if all.is_empty() {
@@ -233,7 +233,7 @@ fn store(workspace: &Workspace, config: &Config) -> Vec<Finding> {
         let count = render::plural(count, "checkpoint", "checkpoints");
         all.push(Finding::good(
             about,
-            format!("{count}, the database is whole"),
+            format!("{count}, the database is intact"),
         ));
     }
     all
@@ -244,20 +244,20 @@ fn settings(workspace: &Workspace, config: &Config) -> Vec<Finding> {
     let mut problems = config.problems();
     problems.extend(health::nothing_recorded(workspace, config));
     if problems.is_empty() {
-        return vec![Finding::good(about, "nothing is wrong in them")];
+        return vec![Finding::good(about, "no problems")];
     }
     let one = |problem| {
-        Finding::of(
+        Finding::new(
             about,
             CheckState::Warning,
             problem,
-            "mend that line; `backstitch status -v` says what holds",
+            "fix that line; `backstitch status -v` shows the settings in force",
         )
     };
     problems.into_iter().map(one).collect()
 }
 
-/// A path as people write it.
+/// Returns a path for display.
 fn shown(path: &Path) -> String {
     render::clean(&path.display().to_string())
 }
@@ -266,9 +266,9 @@ fn shown(path: &Path) -> String {
 mod tests {
     use super::*;
 
-    /// Neither can be mounted everywhere: what is said follows from what was found.
+    /// Checks the findings from synthetic facts, because such file systems cannot be mounted everywhere.
     #[test]
-    fn what_is_remote_is_named_each_for_itself() {
+    fn remote_file_systems_are_reported_separately() {
         let said = |is_remote, tree_is_remote| -> Vec<String> {
             let health = Health {
                 dir: "/state".into(),
@@ -279,9 +279,9 @@ mod tests {
                 open: Vec::new(),
                 read_only: false,
             };
-            let all = place(&health)
+            let all = store_location(&health)
                 .into_iter()
-                .chain(tree(Path::new("/work"), &health));
+                .chain(worktree(Path::new("/work"), &health));
             all.filter(|f| f.state == CheckState::Warning && f.hint.is_some())
                 .map(|f| f.said)
                 .collect()

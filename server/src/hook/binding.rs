@@ -1,5 +1,5 @@
-//! Which workspace a session belongs to: bound at its first event, for as long as that root exists.
-//! Owns the small files that say so.
+//! Binding of a session to its workspace: made at the session's first event, valid while that root exists.
+//! Owns the files of the bindings.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 pub struct Binding(PathBuf);
 
 impl Binding {
-    /// The id is an agent's own and may hold anything, so its hash names the file.
+    /// Returns the binding of a session. The agent chooses the id, which may contain anything, so its hash names the
+    /// file.
     pub fn of(state: &Path, agent: &str, session: &str) -> Self {
         let hash = blake3::hash(session.as_bytes()).to_hex();
         Self(
@@ -22,7 +23,7 @@ impl Binding {
         )
     }
 
-    /// The root, while it is a directory.
+    /// Returns the root if it is a directory.
     pub fn read(&self) -> Option<PathBuf> {
         let root = PathBuf::from(os_string(fs::read(&self.0).ok()?)?);
         root.is_dir().then_some(root)
@@ -33,7 +34,7 @@ impl Binding {
             return Ok(());
         };
         private_dir(dir)?;
-        // A named temporary file is the user's alone (0600) from the start.
+        // A named temporary file has mode 0600 from the start.
         let mut file = tempfile::NamedTempFile::new_in(dir)?;
         file.write_all(root.as_os_str().as_encoded_bytes())?;
         file.persist(&self.0)?;
@@ -69,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_binding_holds_while_its_root_exists() {
+    fn binding_is_valid_while_its_root_exists() {
         let state = tempfile::tempdir().unwrap();
         let root = tempfile::tempdir().unwrap();
         let binding = Binding::of(state.path(), "claude-code", "../../etc/odd id");
@@ -82,7 +83,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn nobody_else_may_read_it() {
+    fn binding_is_private_to_the_user() {
         use std::os::unix::fs::PermissionsExt;
         let state = tempfile::tempdir().unwrap();
         let binding = Binding::of(state.path(), "claude-code", "s");

@@ -1,6 +1,6 @@
-//! `backstitch hook AGENT`: an agent tells of an event on stdin, and goes on. Owns the promise that
-//! the agent is never broken: always exit 0, nothing on stdout (an empty answer means "go on"), and
-//! any trouble is one line on stderr and a gap in the record. Starts nothing that takes time.
+//! `backstitch hook AGENT`: reads an agent's event from stdin and records it. It never breaks the agent: the
+//! exit code is always 0, stdout stays empty (which means "continue"), and an error is one line on stderr
+//! and a gap in the record. Long tasks run in the background.
 
 mod binding;
 
@@ -17,10 +17,10 @@ use backstitch_core::{Engine, Locate, Workspace, record_gap};
 use crate::agents::{self, Agent};
 use binding::Binding;
 
-/// A payload beyond this is not read into memory.
+/// Maximum payload in bytes that is read into memory.
 const PAYLOAD_LIMIT: u64 = 256 << 20;
 
-/// What follows `hook` on the command line. Read by hand: the hook runs around every tool call.
+/// Arguments after `hook`. They are parsed without clap for speed: the hook runs around every tool call.
 #[derive(Debug, Default)]
 struct Invocation {
     agent: Option<String>,
@@ -30,71 +30,71 @@ struct Invocation {
 
 /// Runs the hook on the arguments after the word `hook`.
 pub fn run(args: impl Iterator<Item = OsString>) {
-    // The one line on stderr is ours; a panic's own report would be more.
+    // Stderr gets one line, so a panic must not print its own report.
     std::panic::set_hook(Box::new(|_| {}));
     let invocation = Invocation::read(args);
     let mut workspace = None;
-    let mut remark = None;
-    let recorded = AssertUnwindSafe(|| record(&invocation, &mut workspace, &mut remark));
+    let mut warning = None;
+    let recorded = AssertUnwindSafe(|| record(&invocation, &mut workspace, &mut warning));
     let outcome = catch_unwind(recorded)
         .unwrap_or_else(|panic| Err(format!("internal error: {}", panic_text(panic.as_ref()))));
-    let Err(trouble) = outcome else {
-        if let Some(remark) = remark {
-            say(&remark);
+    let Err(error) = outcome else {
+        if let Some(warning) = warning {
+            print(&warning);
         }
         return;
     };
-    say(&trouble);
-    // What went wrong once may go wrong again.
+    print(&error);
+    // Recording the gap may fail in the same way.
     let _ = catch_unwind(AssertUnwindSafe(|| {
         if let Some(workspace) = workspace.or_else(|| invocation.locate_without_event()) {
-            record_gap(&workspace, &trouble);
+            record_gap(&workspace, &error);
         }
     }));
 }
 
-/// Records one event. The workspace is handed out as soon as it is known, for the gap of a failure;
-/// the remark is what went wrong and is no gap.
+/// Records one event. Sets `found` as soon as the workspace is known, so that a failure can record a gap.
+/// Sets `warning` for an error that is not a gap.
 fn record(
     invocation: &Invocation,
     found: &mut Option<Workspace>,
-    remark: &mut Option<String>,
+    warning: &mut Option<String>,
 ) -> Result<(), String> {
     let payload = read_payload(std::io::stdin().lock())?;
     let name = invocation.agent.as_deref().ok_or("hook: no agent named")?;
     let agent = agents::agent(name).ok_or_else(|| format!("hook: unknown agent `{name}`"))?;
     let event = (agent.parse)(&payload).map_err(|e| e.to_string())?;
     drop(payload);
-    let workspace = found.insert(invocation.locate(agent, &event, remark)?);
+    let workspace = found.insert(invocation.locate(agent, &event, warning)?);
     let mut engine = Engine::open_for_hook(workspace).map_err(|e| e.to_string())?;
-    if let Some(wrong) = settings_remark(&engine.config().problems()) {
-        remark.get_or_insert(wrong);
+    if let Some(problem) = settings_warning(&engine.config().problems()) {
+        warning.get_or_insert(problem);
     }
     let recorded = engine.record(&event).map_err(|e| e.to_string())?;
-    // the process ends: what closing would do, the kernel does
+    // the process ends, so the kernel closes everything
     let engine = std::mem::ManuallyDrop::new(engine);
     if recorded.pending {
         invocation
             .in_background(workspace, &["scan"])
             .map_err(|e| format!("the rest of the scan could not be started: {e}"))?;
     }
-    // the agent has stopped: nobody waits
+    // the agent has stopped and does not wait
     let is_over = matches!(event.kind, EventKind::Stop { .. } | EventKind::SessionEnd);
     if is_over
         && engine.gc_is_due().unwrap_or(false)
         && let Err(error) = invocation.in_background(workspace, &["gc", "--if-due"])
     {
-        remark.get_or_insert(format!("old checkpoints could not be made one: {error}"));
+        warning.get_or_insert(format!("old checkpoints could not be squashed: {error}"));
     }
     Ok(())
 }
 
-/// What is wrong in files of settings, in one line.
-fn settings_remark(problems: &[String]) -> Option<String> {
+/// Describes the problems in settings files in one line.
+fn settings_warning(problems: &[String]) -> Option<String> {
     let (first, more) = problems.split_first()?;
     Some(match more.len() {
         0 => first.clone(),
-        more => format!("{first} (and {more} more: `backstitch status` has them)"),
+        more => format!("{first} (and {more} more: `backstitch status` lists them)"),
     })
 }
 
@@ -104,10 +104,10 @@ fn read_payload(mut input: impl Read) -> Result<Vec<u8>, String> {
         .by_ref()
         .take(PAYLOAD_LIMIT + 1)
         .read_to_end(&mut payload);
-    read.map_err(|e| format!("the payload cannot be read: {e}"))?;
+    read.map_err(|e| format!("cannot read the payload: {e}"))?;
     if payload.len() as u64 > PAYLOAD_LIMIT {
         drop(payload);
-        // Read on, or the agent's write fails.
+        // Read the rest, or the agent's write fails.
         let _ = std::io::copy(&mut input, &mut std::io::sink());
         return Err(format!(
             "a payload above {} MiB was not recorded",
@@ -127,19 +127,19 @@ impl Invocation {
                 Some(name) if read.agent.is_none() && !name.starts_with('-') => {
                     read.agent = Some(name.to_owned());
                 }
-                // A later version's option must not break this one.
+                // Ignore options of later versions.
                 _ => {}
             }
         }
         read
     }
 
-    /// The workspace that the session is bound to, else the one to bind it to.
+    /// Returns the workspace that the session is bound to. Binds an unbound session.
     fn locate(
         &self,
         agent: &Agent,
         event: &AgentEvent,
-        remark: &mut Option<String>,
+        warning: &mut Option<String>,
     ) -> Result<Workspace, String> {
         let state = backstitch_core::state_dir().ok();
         let binding = state.map(|dir| Binding::of(&dir, agent.name, &event.session));
@@ -156,14 +156,14 @@ impl Invocation {
         if let Some(binding) = binding
             && let Err(error) = binding.write(&workspace.root)
         {
-            *remark = Some(format!(
+            *warning = Some(format!(
                 "the session could not be bound to its workspace: {error}"
             ));
         }
         Ok(workspace)
     }
 
-    /// For a gap when there is no event to go by.
+    /// Finds the workspace for a gap without an event.
     fn locate_without_event(&self) -> Option<Workspace> {
         let variable = self
             .agent
@@ -183,20 +183,20 @@ impl Invocation {
         Workspace::find(&locate).map_err(|e| e.to_string())
     }
 
-    /// Runs a command of ours on the workspace, detached from the agent.
-    fn in_background(&self, workspace: &Workspace, what: &[&str]) -> std::io::Result<()> {
+    /// Runs a backstitch command on the workspace, detached from the agent.
+    fn in_background(&self, workspace: &Workspace, args: &[&str]) -> std::io::Result<()> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args([OsStr::new("--workspace"), workspace.root.as_os_str()]);
         if let Some(dir) = &self.store_dir {
             command.arg("--store-dir").arg(std::path::absolute(dir)?);
         }
         command
-            .args(what)
+            .args(args)
             .current_dir(&workspace.root)
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null());
-        // A signal to the agent's group must not end it.
+        // A signal to the agent's process group must not end it.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
         command.spawn().map(drop)
@@ -213,9 +213,9 @@ impl Invocation {
     }
 }
 
-/// One line on stderr, whatever becomes of it.
-fn say(what: &str) {
-    let line = what.lines().next().unwrap_or_default();
+/// Prints one line to stderr, and ignores errors.
+fn print(text: &str) {
+    let line = text.lines().next().unwrap_or_default();
     let _ = writeln!(std::io::stderr(), "backstitch: {line}");
 }
 
@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_are_read_in_any_order_and_unknown_ones_passed_over() {
+    fn arguments_parse_in_any_order_and_unknown_ones_are_ignored() {
         let args = [
             "--later",
             "--store-dir",
@@ -246,12 +246,12 @@ mod tests {
     }
 
     #[test]
-    fn a_payload_is_read_whole() {
+    fn payload_is_read_completely() {
         assert_eq!(read_payload(&b"{}"[..]).unwrap(), b"{}");
     }
 
     #[test]
-    fn a_panic_has_a_text() {
+    fn panic_text_is_extracted() {
         let panic = catch_unwind(|| panic!("number {}", 7)).unwrap_err();
         assert_eq!(panic_text(panic.as_ref()), "number 7");
     }

@@ -1,10 +1,10 @@
-//! The shape of Claude Code's `settings.json`: which events get a hook, and which entries are ours.
-//! Pure edits of a JSON value; foreign entries and the order of keys stay.
+//! Hooks in Claude Code's `settings.json`: the events that get a hook, and the entries that are ours.
+//! Pure edits of a JSON value; other entries and the order of keys stay.
 
 use anyhow::{Context, Result};
 use serde_json::{Map, Value, json};
 
-/// The events that tell what the agent does.
+/// Events that get a hook.
 pub const EVENTS: &[&str] = &[
     "SessionStart",
     "SessionEnd",
@@ -21,63 +21,67 @@ pub const EVENTS: &[&str] = &[
     "PermissionDenied",
 ];
 
-/// Events that are matched against a tool's name.
-const OF_TOOLS: &[&str] = &[
+/// Events whose hooks match a tool's name.
+const TOOL_EVENTS: &[&str] = &[
     "PreToolUse",
     "PostToolUse",
     "PostToolUseFailure",
     "PermissionDenied",
 ];
 
-/// Seconds that the agent waits for the hook. The hook itself needs a fraction of one.
+/// Time that the agent waits for the hook, in seconds. The hook itself needs a fraction of a second.
 const TIMEOUT: u32 = 60;
 
-/// Puts a hook at every event, in the place of an older one of ours.
+/// Adds a hook to every event, and replaces an older one of ours in its place.
 pub fn add(settings: &mut Value, command: &str) -> Result<()> {
     let object = settings
         .as_object_mut()
-        .context("the settings are no JSON object")?;
+        .context("the settings are not a JSON object")?;
     let hooks = object.entry("hooks").or_insert_with(|| json!({}));
-    let hooks = hooks.as_object_mut().context("`hooks` is no JSON object")?;
-    take_out(hooks, |event| !EVENTS.contains(&event))?;
+    let hooks = hooks
+        .as_object_mut()
+        .context("`hooks` is not a JSON object")?;
+    remove_hooks(hooks, |event| !EVENTS.contains(&event))?;
     for event in EVENTS {
         let groups = hooks.entry(*event).or_insert_with(|| json!([]));
         let groups = array(groups, event)?;
         let place = groups.iter().position(has_ours).unwrap_or(groups.len());
         groups.iter_mut().for_each(strip);
-        // A group that held ours alone makes room for the new one; any other stays before or after.
-        if groups.get(place).is_some_and(is_spent) {
+        // The new group replaces a group that only had our hook. Other groups keep their order.
+        if groups.get(place).is_some_and(is_emptied) {
             groups.remove(place);
         }
         let before = groups
             .iter()
             .take(place)
-            .filter(|group| is_spent(group))
+            .filter(|group| is_emptied(group))
             .count();
-        groups.retain(|group| !is_spent(group));
+        groups.retain(|group| !is_emptied(group));
         groups.insert(place - before, group(event, command));
     }
     Ok(())
 }
 
-/// Takes out what `add` put in, and what is empty without it.
+/// Removes the hooks that `add` added, and containers that are empty without them.
 pub fn remove(settings: &mut Value) -> Result<()> {
     let object = settings
         .as_object_mut()
-        .context("the settings are no JSON object")?;
+        .context("the settings are not a JSON object")?;
     let Some(hooks) = object.get_mut("hooks") else {
         return Ok(());
     };
-    let hooks = hooks.as_object_mut().context("`hooks` is no JSON object")?;
+    let hooks = hooks
+        .as_object_mut()
+        .context("`hooks` is not a JSON object")?;
     let before = hooks.len();
-    take_out(hooks, |_| true)?;
+    remove_hooks(hooks, |_| true)?;
     if hooks.is_empty() && before > 0 {
         object.shift_remove("hooks");
     }
     Ok(())
 }
 
-/// Each hook of ours: its event, and what is run.
+/// Returns the event and command of each hook of ours.
 pub fn ours(settings: &Value) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let hooks = settings.get("hooks").and_then(Value::as_object);
@@ -92,7 +96,7 @@ pub fn ours(settings: &Value) -> Vec<(String, String)> {
     found
 }
 
-/// The settings with empty lists of hooks left out: they mean the same without.
+/// Returns the settings without empty lists of hooks, which have no effect.
 pub fn without_empties(settings: &Value) -> Value {
     let mut settings = settings.clone();
     if let Some(object) = settings.as_object_mut()
@@ -106,7 +110,7 @@ pub fn without_empties(settings: &Value) -> Value {
     settings
 }
 
-fn take_out(hooks: &mut Map<String, Value>, at: impl Fn(&str) -> bool) -> Result<()> {
+fn remove_hooks(hooks: &mut Map<String, Value>, at: impl Fn(&str) -> bool) -> Result<()> {
     let mut emptied = Vec::new();
     for (event, groups) in hooks.iter_mut().filter(|(event, _)| at(event)) {
         let groups = array(groups, event)?;
@@ -114,7 +118,7 @@ fn take_out(hooks: &mut Map<String, Value>, at: impl Fn(&str) -> bool) -> Result
             continue;
         }
         groups.iter_mut().for_each(strip);
-        groups.retain(|group| !is_spent(group));
+        groups.retain(|group| !is_emptied(group));
         if groups.is_empty() {
             emptied.push(event.clone());
         }
@@ -128,12 +132,12 @@ fn take_out(hooks: &mut Map<String, Value>, at: impl Fn(&str) -> bool) -> Result
 fn array<'a>(groups: &'a mut Value, event: &str) -> Result<&'a mut Vec<Value>> {
     groups
         .as_array_mut()
-        .with_context(|| format!("`hooks.{event}` is no JSON array"))
+        .with_context(|| format!("`hooks.{event}` is not a JSON array"))
 }
 
 fn group(event: &str, command: &str) -> Value {
     let hooks = json!([{ "type": "command", "command": command, "timeout": TIMEOUT }]);
-    if OF_TOOLS.contains(&event) {
+    if TOOL_EVENTS.contains(&event) {
         json!({ "matcher": "*", "hooks": hooks })
     } else {
         json!({ "hooks": hooks })
@@ -151,7 +155,7 @@ fn has_ours(group: &Value) -> bool {
     entries(group).iter().any(is_ours)
 }
 
-/// Marks a group that held nothing but ours, so that a foreign group that is empty stays.
+/// Removes our hook from a group. Marks a group that had only our hook as null, so that other empty groups stay.
 fn strip(group: &mut Value) {
     if !has_ours(group) {
         return;
@@ -164,7 +168,7 @@ fn strip(group: &mut Value) {
     }
 }
 
-fn is_spent(group: &Value) -> bool {
+fn is_emptied(group: &Value) -> bool {
     group.is_null()
 }
 
@@ -175,7 +179,7 @@ fn is_ours(entry: &Value) -> bool {
         .is_some_and(is_our_command)
 }
 
-/// `…/backstitch… hook claude-code`, wherever the binary was then.
+/// True for `…/backstitch… hook claude-code`, with the binary at any path.
 fn is_our_command(command: &str) -> bool {
     let command = command.trim();
     if !command.ends_with("hook claude-code") {
@@ -183,7 +187,7 @@ fn is_our_command(command: &str) -> bool {
     }
     let program = match command.chars().next() {
         Some(quote @ ('\'' | '"')) => {
-            // An escaped quote inside goes on with another quoted part.
+            // After an escaped quote, another quoted part follows.
             let inner = &command[1..];
             let end = inner.find(&format!("{quote} ")).unwrap_or(inner.len());
             &inner[..end]
@@ -200,7 +204,7 @@ mod tests {
 
     const COMMAND: &str = "/opt/backstitch hook claude-code";
 
-    fn foreign() -> Value {
+    fn other_settings() -> Value {
         json!({
             "zeta": 1,
             "hooks": {
@@ -222,26 +226,29 @@ mod tests {
             assert_eq!(groups.len(), 1);
             assert_eq!(groups[0]["hooks"][0]["command"], COMMAND);
             assert_eq!(groups[0]["hooks"][0]["timeout"], 60);
-            assert_eq!(groups[0].get("matcher").is_some(), OF_TOOLS.contains(event));
+            assert_eq!(
+                groups[0].get("matcher").is_some(),
+                TOOL_EVENTS.contains(event)
+            );
         }
     }
 
     #[test]
-    fn foreign_entries_and_the_order_of_keys_stay() {
-        let mut settings = foreign();
+    fn other_entries_and_the_order_of_keys_stay() {
+        let mut settings = other_settings();
         add(&mut settings, COMMAND).unwrap();
         let groups = settings["hooks"]["PreToolUse"].as_array().unwrap();
         assert_eq!(groups.len(), 2);
-        assert_eq!(groups[0], foreign()["hooks"]["PreToolUse"][0]);
+        assert_eq!(groups[0], other_settings()["hooks"]["PreToolUse"][0]);
         let keys: Vec<&String> = settings.as_object().unwrap().keys().collect();
         assert_eq!(keys, ["zeta", "hooks", "alpha"]);
         remove(&mut settings).unwrap();
-        assert_eq!(settings.to_string(), foreign().to_string());
+        assert_eq!(settings.to_string(), other_settings().to_string());
     }
 
     #[test]
-    fn adding_twice_is_adding_once() {
-        let mut once = foreign();
+    fn adding_twice_equals_adding_once() {
+        let mut once = other_settings();
         add(&mut once, COMMAND).unwrap();
         let mut twice = once.clone();
         add(&mut twice, COMMAND).unwrap();
@@ -249,8 +256,8 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_of_a_binary_that_moved_is_replaced_in_its_place() {
-        let mut settings = foreign();
+    fn hook_of_a_moved_binary_is_replaced_in_its_place() {
+        let mut settings = other_settings();
         add(
             &mut settings,
             "'/old place/backstitch-0.1' hook claude-code",
@@ -268,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_shared_with_others_loses_only_ours() {
+    fn shared_group_loses_only_our_hook() {
         let mut settings = json!({ "hooks": { "Stop": [{ "hooks": [
             { "type": "command", "command": COMMAND },
             { "type": "command", "command": "other" },
@@ -281,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ours() {
+    fn our_commands_are_recognized() {
         for ours in [
             COMMAND,
             "backstitch hook claude-code",

@@ -1,4 +1,4 @@
-//! A settings file: read, written whole by rename, with a backup of what was there first. Owns no shape.
+//! Settings files: read, replaced by rename, with a backup of the original. Independent of the format.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,18 +12,18 @@ use serde_json::ser::{PrettyFormatter, Serializer};
 
 use super::json;
 
-/// A file as it was found.
+/// A settings file as it was read.
 #[derive(Clone, Debug)]
 pub struct SettingsFile {
-    /// The file itself, behind any link.
+    /// Path with symbolic links resolved.
     pub path: PathBuf,
-    /// None where there is no file.
+    /// None if there is no file.
     pub text: Option<String>,
 }
 
 impl SettingsFile {
     pub fn read(path: &Path) -> Result<Self> {
-        let path = behind_links(path);
+        let path = resolve_links(path);
         let text = match fs::read_to_string(&path) {
             Ok(text) => Some(text),
             Err(e) if e.kind() == ErrorKind::NotFound => None,
@@ -32,26 +32,26 @@ impl SettingsFile {
         Ok(Self { path, text })
     }
 
-    /// Writes the file. Answers with the backup, where this call made one.
+    /// Writes the file. Returns the backup if this call created one.
     pub fn write(&self, text: &str) -> Result<Option<PathBuf>> {
         let backup = self.backup();
         let made = self.text.is_some() && !backup.exists();
         if made {
             fs::copy(&self.path, &backup)
-                .with_context(|| format!("keeping a backup in {}", backup.display()))?;
+                .with_context(|| format!("writing the backup {}", backup.display()))?;
         }
         replace(&self.path, text)?;
         Ok(made.then_some(backup))
     }
 
-    /// Takes the way back. What means the same as the backup becomes the backup's very bytes; a file
-    /// that only we had reason to make, and that is empty now, goes.
+    /// Undoes the setup. If the text means the same as the backup, the file gets the backup's bytes. A file
+    /// that setup created and that is empty now is deleted.
     pub fn restore(&self, text: &str, empty: bool, same: impl Fn(&str) -> bool) -> Result<()> {
         let backup = self.backup();
         match fs::read_to_string(&backup) {
             Ok(before) if same(&before) => {
                 replace(&self.path, &before)?;
-                // It equals the file now, and the next set-up makes a fresh one.
+                // The backup equals the file now; the next setup makes a new one.
                 let _ = fs::remove_file(&backup);
                 Ok(())
             }
@@ -64,12 +64,12 @@ impl SettingsFile {
         fs::remove_file(&self.path).with_context(|| format!("removing {}", self.path.display()))
     }
 
-    /// What was there before the first write, if it was kept.
-    pub fn kept(&self) -> Option<String> {
+    /// Returns the text from before the first write, if there is a backup.
+    pub fn backup_text(&self) -> Option<String> {
         fs::read_to_string(self.backup()).ok()
     }
 
-    pub fn forget_kept(&self) {
+    pub fn remove_backup(&self) {
         let _ = fs::remove_file(self.backup());
     }
 
@@ -105,28 +105,28 @@ impl JsonSettings {
         Ok(Self { file, value })
     }
 
-    /// The same place with nothing in it, for a file that cannot be read as JSON.
+    /// Returns an empty file at the same path, for a file that is not valid JSON.
     pub fn blank(path: &Path) -> Self {
-        let path = behind_links(path);
+        let path = resolve_links(path);
         Self {
             file: SettingsFile { path, text: None },
             value: Value::Object(serde_json::Map::new()),
         }
     }
 
-    /// A value as it would stand in this file: only what differs is written anew, indented as the file is.
+    /// Returns the file's text with a new value. Only differences are rewritten, with the file's indentation.
     pub fn text_of(&self, value: &Value) -> String {
         let text = self.file.text.as_deref();
         let edited = text.and_then(|text| json::edited(text, &self.value, value));
-        edited.unwrap_or_else(|| self.afresh(value))
+        edited.unwrap_or_else(|| self.reformat(value))
     }
 
-    fn afresh(&self, value: &Value) -> String {
+    fn reformat(&self, value: &Value) -> String {
         let indent = self.file.text.as_deref().and_then(indent).unwrap_or("  ");
         let mut bytes = Vec::new();
         let formatter = PrettyFormatter::with_indent(indent.as_bytes());
         let mut serializer = Serializer::with_formatter(&mut bytes, formatter);
-        // Text in memory and JSON from JSON: neither can fail.
+        // Serializing a JSON value to memory cannot fail.
         let _ = value.serialize(&mut serializer);
         let end = if self
             .file
@@ -145,7 +145,7 @@ impl JsonSettings {
         self.file.write(&self.text_of(value))
     }
 
-    /// The way back; what has the same meaning as the backup becomes the backup.
+    /// Undoes the setup. If the value means the same as the backup, the file gets the backup's bytes.
     pub fn restore(&self, value: &Value, meaning: impl Fn(&Value) -> Value) -> Result<()> {
         let empty = value.as_object().is_some_and(serde_json::Map::is_empty);
         self.file.restore(&self.text_of(value), empty, |before| {
@@ -161,10 +161,10 @@ fn parse(text: &str) -> serde_json::Result<Value> {
     serde_json::from_str(text)
 }
 
-/// The file that a link, or a chain of links, leads to, whether it exists or not.
-fn behind_links(path: &Path) -> PathBuf {
+/// Resolves a chain of symbolic links. The target may be missing.
+fn resolve_links(path: &Path) -> PathBuf {
     let mut path = path.to_path_buf();
-    // As many links as systems follow.
+    // Linux follows at most 40 links.
     for _ in 0..40 {
         let Ok(target) = fs::read_link(&path) else {
             break;
@@ -174,7 +174,7 @@ fn behind_links(path: &Path) -> PathBuf {
     path
 }
 
-/// The white space before the first indented line.
+/// Returns the white space before the first indented line.
 fn indent(text: &str) -> Option<&str> {
     let line = text.lines().skip(1).find(|line| !line.trim().is_empty())?;
     let width = line.len() - line.trim_start().len();
@@ -182,24 +182,24 @@ fn indent(text: &str) -> Option<&str> {
 }
 
 fn replace(path: &Path, text: &str) -> Result<()> {
-    let doing = || format!("writing {}", path.display());
+    let context = || format!("writing {}", path.display());
     let dir = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(dir).with_context(doing)?;
+    fs::create_dir_all(dir).with_context(context)?;
     let mut builder = tempfile::Builder::new();
     #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // less the umask
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666)); // minus the umask
     let mut file = builder
         .prefix(".backstitch")
         .tempfile_in(dir)
-        .with_context(doing)?;
-    file.write_all(text.as_bytes()).with_context(doing)?;
+        .with_context(context)?;
+    file.write_all(text.as_bytes()).with_context(context)?;
     if let Ok(meta) = fs::metadata(path) {
         file.as_file()
             .set_permissions(meta.permissions())
-            .with_context(doing)?;
+            .with_context(context)?;
     }
-    file.as_file().sync_all().with_context(doing)?;
-    file.persist(path).with_context(doing)?;
+    file.as_file().sync_all().with_context(context)?;
+    file.persist(path).with_context(context)?;
     Ok(())
 }
 
@@ -208,7 +208,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_keeps_its_indentation_and_its_end() {
+    fn file_keeps_its_indentation_and_final_newline() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.json");
         fs::write(&path, "{\n\t\"a\": 1\n}").unwrap();
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_stay_as_they_are_written() {
+    fn numbers_keep_their_notation() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.json");
         let text = "{\n  \"a\": 123456789012345678901234567890,\n  \"b\": 1.10\n}\n";
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn the_backup_is_what_was_there_first() {
+    fn backup_is_the_original_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.json");
         fs::write(&path, "{}").unwrap();

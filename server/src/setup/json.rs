@@ -1,10 +1,10 @@
-//! A changed value within the text that it came from: what stays the same keeps its very characters. Pure.
+//! Edits a JSON value within its text; unchanged parts keep their characters. Pure.
 
 use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstObject, CstObjectProp, CstRootNode};
 use serde_json::{Map, Value};
 
-/// The text with `after` in the place of `before`, which it holds; None where that cannot be done so.
+/// Returns `text`, whose value is `before`, with the value `after`; None if the text cannot be edited in place.
 pub fn edited(text: &str, before: &Value, after: &Value) -> Option<String> {
     let root = CstRootNode::parse(text, &ParseOptions::default()).ok()?;
     object(
@@ -13,9 +13,9 @@ pub fn edited(text: &str, before: &Value, after: &Value) -> Option<String> {
         after.as_object()?,
     )?;
     let text = root.to_string();
-    // a key that stands twice, or whatever else there is: then not so
-    let reads: Value = serde_json::from_str(&text).ok()?;
-    (reads == *after).then_some(text)
+    // reject duplicate keys and other surprises
+    let value: Value = serde_json::from_str(&text).ok()?;
+    (value == *after).then_some(text)
 }
 
 fn object(
@@ -46,7 +46,7 @@ fn property(place: &CstObjectProp, old: &Value, new: &Value) -> Option<()> {
     Some(())
 }
 
-/// Exchanges what lies between the first and the last element that differ.
+/// Replaces the elements from the first to the last that differ.
 fn array(place: &CstArray, old: &[Value], new: &[Value]) {
     let start = old.iter().zip(new).take_while(|(a, b)| a == b).count();
     let ends = old[start..].iter().rev().zip(new[start..].iter().rev());
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stays_keeps_its_characters() {
+    fn unchanged_parts_keep_their_characters() {
         let text = "{\n\t\"a\": [1.10,  2e3],\n\t\"b\": { \"x\": 1, \"y\": [ {\"k\":\t1} ] }\n}";
         let after = json!({ "a": [1.10, 2e3], "b": { "y": [{ "k": 1 }, 5] }, "c": "\u{e9}\"" });
         let edited = edit(text, &after).unwrap();
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_that_stands_twice_is_not_guessed_at() {
+    fn duplicate_keys_are_rejected() {
         let after = json!({ "a": { "n": 2 } });
         assert_eq!(edit("{\"a\": {\"n\": 1}, \"a\": {\"n\": 3}}", &after), None);
     }

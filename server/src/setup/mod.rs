@@ -1,6 +1,7 @@
-//! `backstitch setup`: lets agents report what they do, and editors show it. Owns which there are, whether they
-//! are found here, and what becomes of their settings; `claude_code` and `editors` own the shapes, `file` the
-//! writing, `json` the way from a value back into its text, `program` what hooks run, `recording` if they run anything.
+//! `backstitch setup`: sets up agents to report what they do, and editors to show it. Owns the list of agents,
+//! their detection and the edits of their settings. `claude_code` and `editors` own the formats, `file` the
+//! writing, and `json` the edit of a value within its text; `program` the program that hooks run,
+//! and `recording` the check that they run it.
 
 mod claude_code;
 mod editors;
@@ -21,27 +22,27 @@ pub use recording::{facts as recording_facts, fix, recordings, repair};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SetupRequest<'a> {
-    /// For one project: its root. None: for all projects of the user.
+    /// Root of one project. None sets up all projects of the user.
     pub project: Option<&'a Path>,
     pub uninstall: bool,
-    /// Only say what would be written.
+    /// Only print the settings.
     pub print: bool,
 }
 
-/// What became of one agent's settings.
+/// Result for one agent's settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SetupResult {
     pub agent: &'static str,
-    /// How the agent was found; None where it was named.
+    /// Path by which the agent was found; None if the user named it.
     pub found: Option<String>,
     pub settings: PathBuf,
     pub outcome: SetupOutcome,
     pub events: &'static [&'static str],
-    /// Made by this call.
+    /// Backup that this call created.
     pub backup: Option<PathBuf>,
-    /// The whole file as it is now, or would be; or the lines to add to it.
+    /// The whole new file, written or not; or the lines to add to it.
     pub text: String,
-    /// What else there is to know.
+    /// Further advice.
     pub note: Option<&'static str>,
     /// The program that the hooks run now.
     pub program: Option<PathBuf>,
@@ -50,19 +51,19 @@ pub struct SetupResult {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetupOutcome {
     Written,
-    /// It was as it should be.
+    /// The settings were already right.
     Unchanged,
-    /// Not written, only said.
+    /// Printed, not written.
     Printed,
-    /// The entries alone are said, since the file cannot be read as JSON.
-    PrintedAlone,
-    /// Lines that are to be added to a file that only its user can edit.
+    /// Only the entries are printed, because the file is not valid JSON.
+    PrintedEntries,
+    /// Lines for a file that only its user can edit.
     ByHand,
 }
 
 impl SetupOutcome {
     pub fn is_printed(self) -> bool {
-        matches!(self, Self::Printed | Self::PrintedAlone | Self::ByHand)
+        matches!(self, Self::Printed | Self::PrintedEntries | Self::ByHand)
     }
 }
 
@@ -81,7 +82,7 @@ pub fn is_known(name: &str) -> bool {
     agents::agent(name).is_some() || editors::is_known(name)
 }
 
-/// The agents that are on this machine, and how one can tell.
+/// Returns the agents on this machine, with the path by which each was found.
 pub fn found() -> Vec<(&'static str, String)> {
     let directory = claude_dir()
         .filter(|dir| dir.is_dir())
@@ -89,14 +90,14 @@ pub fn found() -> Vec<(&'static str, String)> {
     let program = || on_path("claude").map(|file| file.display().to_string());
     directory
         .or_else(program)
-        .map(|why| (agents::claude_code::NAME, why))
+        .map(|path| (agents::claude_code::NAME, path))
         .into_iter()
         .collect()
 }
 
 pub use claude_code::EVENTS;
 
-/// Where Claude Code's settings may stand: the user's, and those of a project.
+/// Returns the possible files of Claude Code's settings: the user's and a project's.
 pub fn settings_of_claude_code(project: &Path) -> Vec<PathBuf> {
     let user = claude_dir().map(|dir| dir.join("settings.json"));
     user.into_iter()
@@ -110,12 +111,12 @@ fn settings_of_project(project: &Path) -> Vec<PathBuf> {
     own.map(|name| project.join(".claude").join(name)).into()
 }
 
-/// Claude Code's program.
+/// Returns the path of Claude Code's program.
 pub fn claude_on_path() -> Option<PathBuf> {
     on_path("claude")
 }
 
-/// The hooks of ours in a file of settings, by their events, with the command of each.
+/// Returns the events and commands of the Backstitch hooks in a settings file.
 pub fn hooks_in(path: &Path) -> Result<Vec<(String, String)>> {
     if !path.exists() {
         return Ok(Vec::new());
@@ -123,7 +124,7 @@ pub fn hooks_in(path: &Path) -> Result<Vec<(String, String)>> {
     Ok(claude_code::ours(&file::JsonSettings::read(path)?.value))
 }
 
-/// Whether it says that no hooks are to be run.
+/// True if a settings file disables all hooks.
 pub fn is_switched_off(path: &Path) -> bool {
     let settings = path.exists().then(|| file::JsonSettings::read(path));
     settings.is_some_and(|read| {
@@ -141,12 +142,11 @@ pub fn run(agent: &str, found: Option<String>, request: SetupRequest) -> Result<
     };
     let dir = match request.project {
         Some(root) => root.join(".claude"),
-        None => {
-            claude_dir().context("the home directory is unknown; --scope project needs none")?
-        }
+        None => claude_dir()
+            .context("the home directory is unknown; --scope project works without it")?,
     };
     let path = dir.join("settings.json");
-    let (settings, alone) = match file::JsonSettings::read(&path) {
+    let (settings, is_invalid) = match file::JsonSettings::read(&path) {
         Err(error) if request.print && !request.uninstall && is_no_json(&error) => {
             (file::JsonSettings::blank(&path), true)
         }
@@ -164,13 +164,13 @@ pub fn run(agent: &str, found: Option<String>, request: SetupRequest) -> Result<
     let text = settings.text_of(&value);
     let same = value == settings.value;
     let (outcome, backup) = match (request.print, same) {
-        (true, _) if alone => (SetupOutcome::PrintedAlone, None),
+        (true, _) if is_invalid => (SetupOutcome::PrintedEntries, None),
         (true, _) => (SetupOutcome::Printed, None),
         (false, true) => (SetupOutcome::Unchanged, None),
         (false, false) if request.uninstall => {
             settings.restore(&value, claude_code::without_empties)?;
             if request.project.is_some() && !path.exists() {
-                // Setup made it for its file; with anything else in it, it stays.
+                // Setup created the directory for its file. It stays if it has anything else in it.
                 let _ = std::fs::remove_dir(&dir);
             }
             (SetupOutcome::Written, None)
@@ -191,7 +191,7 @@ pub fn run(agent: &str, found: Option<String>, request: SetupRequest) -> Result<
     })
 }
 
-/// Whether settings could be read, but not as JSON: they may hold comments.
+/// True if a settings file is readable but not valid JSON, for example because of comments.
 pub fn is_no_json(error: &anyhow::Error) -> bool {
     error.root_cause().is::<serde_json::Error>()
 }
@@ -221,7 +221,7 @@ fn text(program: &Path) -> Result<String> {
     Ok(text.to_owned())
 }
 
-/// A word for a shell.
+/// Quotes a word for a shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_@%+=:,./-".contains(c);
     if word.chars().all(plain) {
@@ -252,7 +252,7 @@ fn on_path(program: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// The facts, for JSON.
+/// Returns the result as JSON.
 pub fn facts(done: &SetupResult) -> Value {
     serde_json::json!({
         "agent": done.agent,
@@ -261,7 +261,7 @@ pub fn facts(done: &SetupResult) -> Value {
         "outcome": match done.outcome {
             SetupOutcome::Written => "written",
             SetupOutcome::Unchanged => "unchanged",
-            SetupOutcome::Printed | SetupOutcome::PrintedAlone | SetupOutcome::ByHand => "printed",
+            SetupOutcome::Printed | SetupOutcome::PrintedEntries | SetupOutcome::ByHand => "printed",
         },
         "kind": if done.is_editor() { "editor" } else { "agent" },
         "note": done.note,
@@ -279,7 +279,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_becomes_one_word_of_the_shell() {
+    fn path_is_quoted_as_one_shell_word() {
         assert_eq!(quoted("/usr/bin/backstitch"), "/usr/bin/backstitch");
         if cfg!(unix) {
             assert_eq!(quoted("/my tools/it's"), r"'/my tools/it'\''s'");
@@ -295,12 +295,12 @@ mod tests {
     }
 
     #[test]
-    fn set_up_and_taken_out_again_leaves_no_trace() {
+    fn uninstall_after_setup_leaves_no_trace() {
         let root = tempfile::tempdir().unwrap();
         let install = project(root.path());
         let done = run("claude-code", None, install).unwrap();
         assert_eq!(done.outcome, SetupOutcome::Written);
-        assert_eq!(done.backup, None, "there was nothing to keep");
+        assert_eq!(done.backup, None, "there was nothing to back up");
         assert!(done.settings.ends_with(".claude/settings.json"));
         assert_eq!(
             run("claude-code", None, install).unwrap().outcome,
@@ -316,13 +316,13 @@ mod tests {
         );
         assert!(
             !done.settings.exists(),
-            "what setup made, uninstall removes"
+            "uninstall removes the file that setup created"
         );
         assert!(!root.path().join(".claude").exists());
     }
 
     #[test]
-    fn what_was_there_comes_back_to_the_byte() {
+    fn uninstall_restores_settings_byte_for_byte() {
         let root = tempfile::tempdir().unwrap();
         let dir = root.path().join(".claude");
         std::fs::create_dir(&dir).unwrap();
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_settings_are_named_with_their_line_and_left_alone() {
+    fn broken_settings_are_reported_with_their_line_and_not_changed() {
         let root = tempfile::tempdir().unwrap();
         let settings = root.path().join(".claude/settings.json");
         std::fs::create_dir(settings.parent().unwrap()).unwrap();
@@ -392,13 +392,13 @@ mod tests {
             ..project(root.path())
         };
         let done = run("claude-code", None, print).unwrap();
-        assert_eq!(done.outcome, SetupOutcome::PrintedAlone);
+        assert_eq!(done.outcome, SetupOutcome::PrintedEntries);
         assert!(done.text.contains("hook claude-code"));
     }
 
     #[cfg(unix)]
     #[test]
-    fn a_link_is_followed_and_the_mode_kept() {
+    fn link_is_followed_and_mode_kept() {
         use std::os::unix::fs::{PermissionsExt, symlink};
         let root = tempfile::tempdir().unwrap();
         let real = root.path().join("dotfiles.json");

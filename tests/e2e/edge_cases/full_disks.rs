@@ -1,4 +1,4 @@
-//! Disks that are full, read-only, or tell the time badly: of the files, and of the store.
+//! Full and read-only disks, and disks with coarse timestamps: of the files, and of the store.
 
 use std::fs;
 use std::process::Command;
@@ -8,14 +8,14 @@ use crate::robustness::broken_stores::Small;
 use crate::support::tree::assert_same;
 use crate::support::{World, finish};
 
-/// That does not get smaller in a store.
+/// Bytes that do not compress.
 fn noise() -> Vec<u8> {
     (0..300_000_u32)
         .flat_map(|n| (n.wrapping_mul(2_654_435_761)).to_le_bytes())
         .collect()
 }
 
-/// A disk that fills up while files are restored: all is as before, and nothing of ours is left.
+/// The disk fills up while files are restored: everything is as before, and no temporary file is left.
 #[test]
 fn a_restore_that_fills_the_disk_changes_nothing() {
     let world = World::new();
@@ -47,7 +47,7 @@ fn a_restore_that_fills_the_disk_changes_nothing() {
     world.ok(["verify"]);
 }
 
-/// Without room for its record no restore begins; with room the same one goes through.
+/// No restore begins without room for its record; once there is room it works.
 #[test]
 fn no_restore_begins_without_room_in_the_store() {
     let world = World::new();
@@ -79,8 +79,8 @@ fn no_restore_begins_without_room_in_the_store() {
     }
 }
 
-/// A store on a disk that was mounted read-only: the agent goes on and is told at every event, who asks gets an answer,
-/// and no restore begins. Gaps cannot be noted there; what was done meanwhile is found, though not whose it is.
+/// The store's disk is mounted read-only: the agent works and gets a message at every event, queries are answered, and
+/// no restore begins. Gaps cannot be recorded there. Changes made meanwhile are found, but not attributed.
 #[test]
 fn a_read_only_store_never_blocks_the_agent() {
     let world = World::committed(&[("a.txt", "one\n"), ("b.txt", "one\n")]);
@@ -117,7 +117,7 @@ fn a_read_only_store_never_blocks_the_agent() {
         assert_same(&world.tree(), &before);
     }
     let doctor = world.run(["doctor"]).expect_code(1);
-    let why = "cannot be written: nothing is recorded, and gaps cannot be noted";
+    let why = "is not writable: nothing is recorded, not even gaps";
     assert!(doctor.stdout.contains(why), "{doctor}");
 
     remount("rw");
@@ -145,12 +145,12 @@ fn a_read_only_store_never_blocks_the_agent() {
     world.ok(["verify"]);
 }
 
-/// Where times are whole seconds, edits of the same size within one are seen nevertheless.
+/// Edits of the same size within one second are detected on a disk with timestamps of whole seconds.
 #[test]
 fn edits_within_a_second_are_detected_with_coarse_timestamps() {
     let world = World::new();
     let Some(_small) = Small::with_coarse_stamps(&world.path("")) else {
-        // the rule itself is tested beside it, in `disk::stat`
+        // a unit test in `disk::stat` covers the rule itself
         eprintln!(
             "SKIPPED: edge_cases::full_disks::edits_within_a_second_are_detected_with_coarse_timestamps: no loop device"
         );

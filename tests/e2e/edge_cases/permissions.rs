@@ -1,11 +1,11 @@
-//! Modes that forbid: what may not be read or written is named, and nothing is done by half.
+//! Missing permissions: unreadable and unwritable paths are named, and nothing is left half done.
 
 use super::turn;
 use crate::support::World;
 use crate::support::history::{actions, gaps};
 use crate::support::tree::assert_same;
 
-/// With a first checkpoint, for a user whom modes bind.
+/// A workspace with a first checkpoint, for a user whom permissions bind.
 fn world(files: &[&str]) -> World {
     let world = World::in_memory();
     for path in files {
@@ -16,7 +16,7 @@ fn world(files: &[&str]) -> World {
     world
 }
 
-/// A file that may not be written is one whose directory may be: it comes back, and so does its mode.
+/// A read-only file in a writable directory is restored with its mode.
 #[test]
 fn a_read_only_file_is_restored_with_its_mode() {
     let world = World::in_memory();
@@ -35,8 +35,8 @@ fn a_read_only_file_is_restored_with_its_mode() {
     world.ok(["verify"]);
 }
 
-/// One file of a restore lies in a directory that may not be written: all is put back and it is named; without it the
-/// others go on; and all go when they may.
+/// A file of a restore is in a read-only directory: the whole restore is taken back and the file is named. Without
+/// that file the others are restored, and with permission all are.
 #[test]
 fn a_read_only_directory_stops_the_whole_restore() {
     let world = world(&["b.txt", "locked/a.txt"]);
@@ -65,8 +65,7 @@ fn a_read_only_directory_stops_the_whole_restore() {
     world.ok(["verify"]);
 }
 
-/// A file that may not be read any more keeps the state last known, and a rewind across it says that it does not know
-/// what it holds.
+/// A file that became unreadable keeps its last recorded state, and a rewind past it says that its content is unknown.
 #[test]
 fn an_unreadable_file_keeps_its_last_known_state() {
     let world = world(&["b.txt", "secret.txt"]);
@@ -91,7 +90,7 @@ fn an_unreadable_file_keeps_its_last_known_state() {
     world.ok(["undo"]);
     assert_same(&world.tree(), &after);
 
-    // what is found when it may be read again is as it was, as long as nobody asks for the very state
+    // once readable it is as it was before, unless an exact rewind is requested
     world.set_mode("secret.txt", 0o644);
     let done = world.json(["rewind", "t1"]);
     assert_eq!(gaps(&done), [""; 0], "{done:#}");
@@ -101,7 +100,7 @@ fn an_unreadable_file_keeps_its_last_known_state() {
     world.ok(["verify"]);
 }
 
-/// One that the agent had changed before: the restore does not guess what it holds.
+/// An unreadable file that the agent had changed: the restore does not guess its content.
 #[test]
 fn an_unreadable_restore_target_stops_the_restore() {
     let world = world(&["b.txt", "secret.txt"]);

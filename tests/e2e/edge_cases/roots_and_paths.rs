@@ -1,4 +1,4 @@
-//! Roots and paths that are out of place: moved, too wide, too deep.
+//! Unusual roots and paths: moved, too wide, too deep.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use super::{turn, world};
 use crate::support::tree::assert_same;
 use crate::support::{World, finish};
 
-/// The directory gets another name, and another one after that: history and restores go with it.
+/// The directory is renamed twice: history and restores follow it.
 #[test]
 fn a_moved_root_keeps_its_history() {
     let world = world(|world| {
@@ -40,7 +40,7 @@ fn a_moved_root_keeps_its_history() {
     there.ok(["verify"]);
 }
 
-/// Nothing is begun at the root of the file system unless somebody insists.
+/// No history begins at the root of the file system unless it is forced.
 #[test]
 fn the_root_of_the_file_system_is_refused() {
     let world = World::new();
@@ -67,8 +67,8 @@ fn the_root_of_the_file_system_is_refused() {
     assert_eq!(left, 0, "nothing is kept");
 }
 
-/// Deeper than any path may be long: where it begins is named, all above is captured and restored, and what lies below is
-/// left as it is.
+/// Paths longer than the system allows: their start is named, everything above is captured and restored, and the rest
+/// is left alone.
 #[test]
 fn paths_beyond_the_limit_are_named_and_left_alone() {
     let world = world(|world| world.write("a.txt", "one\n"));
@@ -77,7 +77,7 @@ fn paths_beyond_the_limit_are_named_and_left_alone() {
         let rest = std::iter::repeat_n(part.as_str(), 11);
         std::iter::once(first).chain(rest).collect()
     };
-    // two that can be, and one moved into the other
+    // two paths that are possible, and one moved into the other
     let (upper, lower) = (chain("upper"), chain("lower"));
     world.write(upper.join("b.txt"), "one\n");
     world.write(lower.join("deep.txt"), "deep\n");

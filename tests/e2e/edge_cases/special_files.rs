@@ -1,4 +1,4 @@
-//! What is no file: beside files, and in the place of one.
+//! Special files: next to files, and in the place of one.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
@@ -9,7 +9,7 @@ use crate::support::World;
 use crate::support::history::{actions, gaps};
 use crate::support::tree::assert_same;
 
-/// Makes a thing of this name.
+/// Creates a special file of this name.
 type Make = fn(&World, &str) -> bool;
 
 const KINDS: [(&str, Make); 3] = [
@@ -20,7 +20,7 @@ const KINDS: [(&str, Make); 3] = [
         UnixListener::bind(world.path(name)).is_ok()
     }),
     ("device", |world, name| {
-        // only the superuser may, and not in every container
+        // only the superuser may do this, and not in every container
         let made = world.sh(&format!("mknod {name} c 1 3")).code == 0;
         if !made {
             eprintln!("SKIPPED: edge_cases::special_files: no device can be made");
@@ -29,7 +29,7 @@ const KINDS: [(&str, Make); 3] = [
     }),
 ];
 
-/// It is named, nothing is read from it, and no restore touches it.
+/// A device is named, never read, and not touched by a restore.
 #[test]
 fn a_device_is_named_and_left_alone() {
     let world = World::in_memory();
@@ -62,8 +62,8 @@ fn a_device_is_named_and_left_alone() {
     world.ok(["verify"]);
 }
 
-/// In the place of a file that it was not asked about: the file's last state is kept, the thing stays and is named; with
-/// it gone the file can be had back.
+/// A special file in the place of a file outside the restore: the file's last state is kept, the special file stays
+/// and is named. Once it is gone, the file can be restored.
 #[test]
 fn a_special_file_in_the_place_of_a_file_keeps_its_last_state() {
     for (kind, make) in KINDS {
@@ -92,7 +92,8 @@ fn a_special_file_in_the_place_of_a_file_keeps_its_last_state() {
     }
 }
 
-/// In the place of a file that is to be restored: all is put back and it is named; without it the others go on.
+/// A special file in the place of a file to be restored: the whole restore is taken back, and it is named. Without it
+/// the others are restored.
 #[test]
 fn a_special_file_in_the_place_of_a_restore_target_stops_the_restore() {
     for (kind, make) in KINDS {

@@ -1,6 +1,6 @@
-//! Real editors without a plugin of ours, as `backstitch setup` sets them up, on a terminal: what an agent wrote
-//! is seen, rewound and brought back with the editor's own keys. What is seen on the way stands in `screens/`;
-//! `BACKSTITCH_RENEW_SCREENS=1` writes these files anew.
+//! Real editors without a plugin of ours, as `backstitch setup` sets them up, on a terminal. An agent's change is
+//! shown, rewound and restored with the editor's own keys. The reference screens are in `screens/`;
+//! `BACKSTITCH_RENEW_SCREENS=1` rewrites these files.
 //!
 //! `tests/editors/install.sh` installs the editors. Where one is missing, its test says so and passes; with
 //! `CI=true` it fails.
@@ -17,7 +17,7 @@ use crate::support::World;
 const TEXT: &str = "one\ntwo\nthree\nfour\n";
 const WRITTEN: &str = "one\n2\n2 and a half\nthree\nfour\n";
 
-/// A workspace in which an agent has edited this file and made another.
+/// A workspace in which an agent has edited this file and created another.
 fn story(file: &str) -> World {
     let world = World::committed(&[(file, TEXT)]);
     world.ok(["checkpoint"]);
@@ -143,7 +143,7 @@ fn emacs_rewinds_by_a_code_action() {
     emacs.keys("\x18\x03");
 }
 
-/// Emacs shows plain newlines where a file has CRLF, tells the server of these, and saves CRLF.
+/// Emacs shows plain newlines where a file has CRLF. It sends these to the server, and saves CRLF.
 #[test]
 fn emacs_rewinds_a_file_of_crlf_lines() {
     let Some(program) = installed("emacs_rewinds_a_file_of_crlf_lines", "emacs") else {

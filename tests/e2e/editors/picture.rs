@@ -1,18 +1,18 @@
-//! A screen as a picture, for the pages that show what it looks like.
+//! Renders a screen as a picture for the documentation.
 
 use std::fmt::Write as _;
 
 use vt100::{Cell, Color, Screen};
 
-/// Of one character, in pixels.
+/// Width of one character, in pixels.
 const WIDE: f32 = 8.43;
 const HIGH: f32 = 19.0;
 const MARGIN: f32 = 16.0;
-/// Those of the editor's own colours.
+/// The editor's default colours.
 const FOREGROUND: &str = "#e0e2ea";
 const BACKGROUND: &str = "#14161b";
 
-/// How the cells of a run look.
+/// Style of a run of cells.
 #[derive(PartialEq)]
 struct Look {
     front: String,
@@ -42,12 +42,12 @@ impl Look {
 fn colour(colour: Color, or: &str) -> String {
     match colour {
         Color::Rgb(r, g, b) => format!("#{r:02x}{g:02x}{b:02x}"),
-        // the terminal's own palette is nobody's: an editor for a picture says what it means
+        // the terminal's own palette is unknown: an editor for a picture uses true colours
         Color::Default | Color::Idx(_) => or.to_owned(),
     }
 }
 
-/// As SVG, for a terminal of true colours.
+/// Renders as SVG, for a terminal of true colours.
 pub fn svg(screen: &Screen, label: &str) -> String {
     let (rows, columns) = screen.size();
     let (rows, columns) = (rows.get(), columns.get());
@@ -97,7 +97,7 @@ pub fn svg(screen: &Screen, label: &str) -> String {
     out + &backs + &texts + "</g></svg>\n"
 }
 
-/// Each stretch without wide gaps by itself, as wide as its cells are.
+/// Draws each run without wide gaps separately, with the width of its cells.
 fn draw(out: &mut String, look: &Look, text: &str, (x, y): (f32, f32)) {
     let mut at = 0.0;
     for part in text.split_inclusive("  ") {

@@ -1,4 +1,4 @@
-//! An editor on a terminal: keys go in, and a test waits for what is to be seen.
+//! An editor on a terminal: a test sends keys, and waits for text on the screen.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -16,10 +16,10 @@ use crate::support::{World, pty, skip};
 
 const ROWS: u16 = 20;
 const COLUMNS: u16 = 90;
-/// With `BACKSTITCH_RENEW_SCREENS`: a screen that stood still for so long is the one that is kept.
+/// With `BACKSTITCH_RENEW_SCREENS`: a screen is recorded after it was unchanged for this long.
 const STILL: Duration = Duration::from_secs(1);
 
-/// An editor as installed, or None where it is missing and may be.
+/// Path of an installed editor, or None where it is missing and may be.
 pub fn installed(test: &str, program: &str) -> Option<PathBuf> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = env::var_os("BACKSTITCH_TEST_EDITORS")
@@ -34,7 +34,7 @@ pub fn installed(test: &str, program: &str) -> Option<PathBuf> {
 }
 
 pub struct Editor {
-    /// `helix`, as its screens are named.
+    /// Name of the editor in the names of its screens, such as `helix`.
     name: &'static str,
     version: String,
     root: PathBuf,
@@ -45,7 +45,7 @@ pub struct Editor {
     columns: u16,
 }
 
-/// What the terminal answers to questions about itself: editors wait for that when they start.
+/// The terminal's answers to queries, for which editors wait when they start.
 #[derive(Default)]
 struct Answers(Vec<u8>);
 
@@ -89,7 +89,7 @@ impl Editor {
         let version = version.lines().next().unwrap_or_default().to_owned();
         let (keyboard, theirs) = pty::open();
         pty::resize(&theirs, rows, columns);
-        // a terminal of its own, not only its streams: Emacs opens /dev/tty
+        // a controlling terminal, not only its streams: Emacs opens /dev/tty
         let mut command: Command = world.command("setsid");
         command.arg("--ctty").arg(program).args(args);
         command
@@ -125,7 +125,7 @@ impl Editor {
             .expect("a keyboard");
     }
 
-    /// The screen, with everything taken out that differs from run to run.
+    /// The screen, with everything masked that differs from run to run.
     pub fn screen(&self) -> String {
         let rows = self.terminal.screen().rows(0, self.columns);
         let root = self.root.to_string_lossy();
@@ -134,7 +134,7 @@ impl Editor {
         text.join("\n").trim_end().to_owned() + "\n"
     }
 
-    /// Takes in what is drawn next; false when there was nothing for so long.
+    /// Reads what the editor draws next; false if there was nothing within this time.
     #[track_caller]
     fn draw(&mut self, patience: Duration) -> bool {
         match self.output.recv_timeout(patience) {
@@ -165,7 +165,7 @@ impl Editor {
         }
     }
 
-    /// The processes that the editor has started, where the system tells.
+    /// Child processes of the editor, where the system lists them.
     pub fn children(&self) -> Vec<String> {
         let id = self.child.id();
         let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
@@ -173,7 +173,7 @@ impl Editor {
         children.split_whitespace().map(str::to_owned).collect()
     }
 
-    /// The background of the first character of a text that is on the screen.
+    /// Background of the first character of a text on the screen.
     #[track_caller]
     pub fn background(&self, text: &str) -> Color {
         let screen = self.terminal.screen();
@@ -190,13 +190,13 @@ impl Editor {
         cell.expect("a cell").bgcolor()
     }
 
-    /// Waits until this is on the screen.
+    /// Waits until this text is on the screen.
     #[track_caller]
     pub fn shows(&mut self, text: &str) {
         self.until(text, |screen| screen.contains(text));
     }
 
-    /// Presses keys, and again as often as they meet a server that has not started yet, which shows as `not_yet`.
+    /// Presses keys until `text` appears. Presses them again while `not_yet` shows that the server has not started.
     #[track_caller]
     pub fn keys_until(&mut self, keys: &str, text: &str, not_yet: &str) {
         loop {
@@ -212,15 +212,15 @@ impl Editor {
         }
     }
 
-    /// With `BACKSTITCH_RENEW_SCREENS`: the screen, once it stands still.
+    /// With `BACKSTITCH_RENEW_SCREENS`: the screen, once it is unchanged.
     pub fn renewed(&mut self) -> Option<&Screen> {
         env::var_os("BACKSTITCH_RENEW_SCREENS")?;
         while self.draw(STILL) {}
         Some(self.terminal.screen())
     }
 
-    /// Waits until the screen is the one that is kept under this name. Of another version of the editor only
-    /// the text that a test names is expected. `BACKSTITCH_RENEW_SCREENS=1` keeps what is seen.
+    /// Waits until the screen equals the recorded one of this name. For another version of the editor only `text` is
+    /// expected. `BACKSTITCH_RENEW_SCREENS=1` records the screen.
     #[track_caller]
     pub fn is_like(&mut self, step: &str, text: &str) {
         self.shows(text);
@@ -250,14 +250,14 @@ impl Editor {
 
 impl Drop for Editor {
     fn drop(&mut self) {
-        // one that has ended is no matter
+        // it may have ended already
         self.child.kill().ok();
         self.child.wait().ok();
     }
 }
 
-/// `just now` and `7 s ago` become AGE; how far a row is filled after that, or up to the next window, is no matter, nor
-/// where the scroll bar of a menu stands then.
+/// Replaces `just now` and `7 s ago` by AGE. The padding of the row after that, or up to the next window, is
+/// normalized, and so is the scroll bar of a menu.
 fn without_ages(row: &str) -> String {
     let mut row = row.replace("just now", "AGE");
     while let Some(at) = row.find(" s ago") {

@@ -1,5 +1,5 @@
-//! Every trap is met in every kind of repository; then come generated ones, of several traps at once:
-//! `BACKSTITCH_LENT_CASES` is their number, `BACKSTITCH_LENT_SEED` where they begin.
+//! Tests every trap in every kind of repository; then generated repositories with several traps at once:
+//! `BACKSTITCH_LENT_CASES` is their number, `BACKSTITCH_LENT_SEED` the first seed.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
@@ -9,12 +9,12 @@ use crate::support::World;
 use crate::support::rng::{Rng, cases};
 use crate::support::tree::{Tree, difference};
 
-/// What makes git's word for a file doubtful.
+/// A situation in which git's information about a file is unreliable.
 struct Trap {
     name: &'static str,
-    /// What sets it, in the repository, before its first look.
+    /// Script that sets the trap in the repository, before the first scan.
     script: &'static str,
-    /// What is true when it is set.
+    /// Condition that holds once the trap is set.
     holds: &'static str,
 }
 
@@ -26,7 +26,7 @@ const fn trap(name: &'static str, script: &'static str, holds: &'static str) -> 
     }
 }
 
-/// What the scripts have in common. `commit` leaves a repository without commits as it is.
+/// Shell functions of the scripts. `commit` leaves a repository without commits as it is.
 const WORDS: &str = r#"set -e
     G=$(git rev-parse --git-dir); C=$(git rev-parse --git-common-dir); F=$(git rev-parse --show-object-format)
     CR=$(printf '\r')
@@ -217,24 +217,24 @@ const TRAPS: [Trap; 34] = [
     ),
 ];
 
-/// How the repository itself is.
+/// Kinds of repositories.
 const KINDS: [&str; 5] = ["sha1", "sha256", "worktree", "shared", "no commits"];
 
-/// What there cannot be: a kind, a trap, and why.
+/// Impossible combinations: a kind, a trap, and the reason.
 const IMPOSSIBLE: [(&str, &str, &str); 1] = [("no commits", "a conflict", "it takes two commits")];
 
-/// Where there are filters and attributes at the top are newer than all files, nothing is lent.
+/// With filters, or with attributes at the top that are newer than all files, no file is git-backed.
 const LENDS_NOTHING: [&str; 3] = [
     "a filter of equal size",
     "a filter that was taken away",
     "a filter by a macro",
 ];
 
-/// Changes all that git may have lent.
+/// Changes all files that may be git-backed.
 const EDIT_ALL: &str =
     "find . -name .git -prune -o -type f -exec sh -c 'for f; do echo more >> \"$f\"; done' sh {} +";
 
-/// What an agent's shell does to the tree. Those of git may fail, as the repository is.
+/// Shell commands of the agent. Git commands may fail, depending on the state of the repository.
 const DEEDS: [&str; 9] = [
     EDIT_ALL,
     "find . -name .git -prune -o -name '*.txt' -type f -exec rm {} +",
@@ -277,12 +277,12 @@ pub(super) fn repository(kind: &str) -> World {
     world
 }
 
-/// The same workspace, where git lends what it has however little that is.
+/// The same workspace, with git-backed files even in a small repository.
 pub(super) fn lending(plain: &World) -> World {
     plain.beside("work").with("BACKSTITCH_LEND_ALWAYS", "1")
 }
 
-/// What is shown of the first look and of what came after it.
+/// Output of the commands that show the first scan and later changes.
 fn shown(world: &World) -> Vec<Vec<u8>> {
     let mut shown = vec![world.ok(["diff", "t1"]).bytes];
     for path in ["f0.txt", "f1.txt", "f14.txt", "d1/e1.txt"] {
@@ -292,7 +292,7 @@ fn shown(world: &World) -> Vec<Vec<u8>> {
     shown
 }
 
-/// What is lent comes back by every way, and is shown as if it had been copied.
+/// Asserts that git-backed files are restored in every way, and are shown like copied ones.
 fn it_comes_back(plain: &World, deed: &str, about: &str) -> i64 {
     let world = lending(plain);
     let (before, git) = (files(&world), world.git_digest());
@@ -311,7 +311,7 @@ fn it_comes_back(plain: &World, deed: &str, about: &str) -> i64 {
             "{about}, {args:?}\n{difference}\n{run}"
         );
     };
-    // one session: what it did is what a rewind takes out
+    // one session, so that a rewind takes out all of its work
     let mut agent = world.agent();
     agent.prompt("edits");
     agent.bash(EDIT_ALL).expect_code(0);
@@ -344,7 +344,7 @@ fn it_comes_back(plain: &World, deed: &str, about: &str) -> i64 {
     borrowed
 }
 
-/// Every trap in a kind of repository. Which deed is done differs by kind.
+/// Runs every trap in a kind of repository. The command differs by kind.
 fn every_trap(kind: &str) {
     let nth = KINDS.iter().position(|k| *k == kind).expect("a kind");
     for (n, trap) in TRAPS.iter().enumerate() {
@@ -393,7 +393,7 @@ fn every_trap_before_the_first_commit() {
     every_trap("no commits");
 }
 
-/// Whatever state a repository is in: what was there at the first look comes back to the byte.
+/// In any state of a repository, the files of the first scan are restored to the byte.
 #[test]
 fn whatever_git_did_it_comes_back() {
     let count = cases("BACKSTITCH_LENT_CASES", 4, 12);
@@ -408,7 +408,7 @@ fn whatever_git_did_it_comes_back() {
             settle(&plain);
         }
         for trap in &traps {
-            // one trap may be in another's way
+            // one trap may prevent another
             plain.sh(&format!("{WORDS}{}", trap.script));
         }
         if !rng.once_in(3) {

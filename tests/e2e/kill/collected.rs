@@ -1,5 +1,5 @@
-//! `gc` beside agents at work, killed again and again: what anybody holds on to is there byte for byte, and what was
-//! half done is no obstacle to the next one.
+//! `gc` next to working agents, killed again and again: held checkpoints are there byte for byte, and an unfinished
+//! run does not block the next one.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -12,13 +12,13 @@ use crate::support::rng::{Rng, cases};
 use crate::support::{Over, World};
 
 const AGENTS: usize = 8;
-/// More than what is held takes: an empty store, the newest turn of each agent, and what the files are in the end.
+/// More than held checkpoints take: an empty store, the newest turn of each agent, and the files at the end.
 const LIMIT: &str = "6000000";
 
-/// What a file was at a tag.
+/// Text of a file at a tag.
 type Kept = BTreeMap<(String, String), String>;
 
-/// One agent writes its own file, and tags some of what it wrote.
+/// An agent writes its own file, and tags some of its checkpoints.
 fn work(world: &World, agent: &mut Agent<'_>, name: &str, over: &AtomicBool, kept: &Mutex<Kept>) {
     let path = format!("{name}.txt");
     for n in 0_u64.. {
@@ -38,7 +38,7 @@ fn work(world: &World, agent: &mut Agent<'_>, name: &str, over: &AtomicBool, kep
             kept.insert((tag, path.clone()), text);
         }
         if n % 12 == 2 && name == "agent-0" {
-            // so much at once goes to a pack, of which one file alone is held on to
+            // enough data to go to a pack, of which only one file is held
             agent.bash(&format!(
                 "for i in 1 2 3 4 5 6; do head -c 150000 /dev/urandom | od -An -tx1 > made-{n}-$i.txt; done"
             ));
@@ -97,7 +97,7 @@ fn run(kind: Kind, kills: u64) {
         );
     }
     assert!(done["gone"].is_u64() && !kept.is_empty(), "{done}");
-    // and the whole tree can be had: what all agents wrote until then
+    // and the whole tree can be read: all agents' work up to then
     for (at, ((tag, path), text)) in kept.iter().enumerate().take(8) {
         let into = world.home.join(format!("tree-{at}"));
         let name = into.to_str().expect("a text");
@@ -105,7 +105,7 @@ fn run(kind: Kind, kills: u64) {
         let there = std::fs::read_to_string(into.join(path)).expect("the file");
         assert!(there == *text, "{path} is not as at {tag}");
     }
-    // nothing is held any more: it gets below its limit
+    // nothing is held any more: the store gets below its limit
     for (tag, _) in kept.keys() {
         world.ok(["tag", "--delete", tag]);
     }
@@ -118,20 +118,20 @@ fn run(kind: Kind, kills: u64) {
     let left = left["checkpoints"].as_array().map_or(0, Vec::len);
     assert!(left < 140, "{left} checkpoints");
     world.ok(["verify"]);
-    // and what is left can be rewound and taken back
+    // the rest can be rewound and undone
     let before = world.tree();
     world.ok(["rewind", "@~3", "--exact"]);
     world.ok(["undo"]);
     crate::support::tree::assert_same(&world.tree(), &before);
 }
 
-/// U-20, S2-R5: at every point where it matters.
+/// U-20, S2-R5: killed at every fault point.
 #[test]
 fn gc_killed_at_any_point_beside_agents_loses_nothing() {
     run(Kind::Points, cases("BACKSTITCH_GC_KILLS", 25, 100));
 }
 
-/// U-20, S2-R5: at any moment.
+/// U-20, S2-R5: killed at any moment.
 #[test]
 fn gc_killed_at_any_moment_beside_agents_loses_nothing() {
     run(Kind::Clock, cases("BACKSTITCH_GC_KILLS", 25, 100));

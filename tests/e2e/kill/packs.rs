@@ -1,4 +1,4 @@
-//! What a scan leaves that dies before its rows are there: a pack that nobody names, which goes when it is old.
+//! A scan that dies before it writes its rows leaves an unreferenced pack, which is removed once it is old.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -9,7 +9,7 @@ use rusqlite::Connection;
 use crate::support::rng::Rng;
 use crate::support::{World, finish, tree};
 
-/// The packs that are there.
+/// Packs on disk.
 fn present(world: &World) -> BTreeSet<String> {
     let entries = fs::read_dir(world.store().join("packs"))
         .into_iter()
@@ -20,7 +20,7 @@ fn present(world: &World) -> BTreeSet<String> {
         .collect()
 }
 
-/// The packs that the database names.
+/// Packs that the database references.
 fn named(world: &World) -> BTreeSet<String> {
     let db = Connection::open(world.store().join("store.db")).expect("the store");
     let mut select = db
@@ -39,7 +39,7 @@ fn set_age(world: &World, age: Duration) {
     }
 }
 
-/// U-20: whoever dies while the first contents are written costs their space for a while, nothing else.
+/// U-20: a death while the first contents are written costs their space for a while, nothing else.
 #[test]
 fn a_pack_that_nobody_names_goes_when_it_is_old() {
     let mut orphans = 0;
@@ -62,13 +62,13 @@ fn a_pack_that_nobody_names_goes_when_it_is_old() {
         let orphan: BTreeSet<_> = left.difference(&named(&world)).cloned().collect();
         orphans += orphan.len();
 
-        // another process may be at work on it still
+        // another process may still work on it
         set_age(&world, Duration::from_mins(50));
         world.ok(["scan"]);
         assert!(present(&world).is_superset(&orphan), "point {point}");
         assert!(present(&world).is_superset(&named(&world)));
 
-        // what is named stays, however old it is
+        // referenced packs stay, however old they are
         set_age(&world, Duration::from_hours(2));
         world.ok(["scan"]);
         assert_eq!(present(&world), named(&world), "point {point}");

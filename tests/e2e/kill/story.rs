@@ -1,5 +1,5 @@
-//! A workspace with its history so far, as the kill test knows it: who owns which file, what was on disk at which
-//! checkpoint, and what each restore is to come to.
+//! A workspace and its history, as the kill test models them: the owner of each file, the files at each checkpoint,
+//! and the expected result of each restore.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::support::rng::Rng;
 use crate::support::tree::{self, Entry, Kind, Tree, assert_same, difference};
 use crate::support::{Output, World};
 
-/// Files whose name begins so are the user's; the agent owns all others.
+/// Files whose name begins with this are the user's; the agent owns all others.
 const USERS: &str = "u";
 
 pub struct Story<'w> {
@@ -25,14 +25,14 @@ pub struct Story<'w> {
     calls: u32,
     prompts: u32,
     tokens: u32,
-    /// Nobody wrote into the agent's files, and every hook reported.
+    /// No other writer changed the agent's files, and every hook reported.
     sure: bool,
-    /// What `undo` and `redo` would come to, while they are next.
+    /// Expected results of `undo` and `redo`, while they are possible.
     undo: Option<Tree>,
     redo: Option<Tree>,
 }
 
-/// A hook event that is to be killed: how many come before it.
+/// The hook event to kill: the number of events before it.
 type Victim<'k> = Option<(usize, &'k mut Killer)>;
 
 impl<'w> Story<'w> {
@@ -54,7 +54,7 @@ impl<'w> Story<'w> {
         world.set_mode("run.sh", 0o755);
         world.symlink("src/a1.txt", "link");
         if rng.once_in(3) {
-            // above what goes into the database in one piece: a pack file
+            // too large for the database: goes to a pack
             world.write("a-big.bin", rng.bytes(1_280_000));
         }
         let mut story = Self {
@@ -76,7 +76,7 @@ impl<'w> Story<'w> {
 
     // ---- the rounds ------------------------------------------------------------------------------------------------
 
-    /// A turn of the agent in which one hook is killed, or a command that looks at the disk.
+    /// Runs a turn of the agent in which one hook is killed, or kills a command that scans.
     pub fn kill_a_capture(&mut self, rng: &mut Rng, killer: &mut Killer) {
         self.user_edits(rng);
         self.sure = false;
@@ -103,7 +103,7 @@ impl<'w> Story<'w> {
         }
     }
 
-    /// A restore is killed; then maybe somebody edits, maybe the recovery is killed too.
+    /// Kills a restore; then the user may edit, and the recovery may be killed, too.
     pub fn kill_a_restore(&mut self, rng: &mut Rng, killer: &mut Killer) {
         let (what, args, after) = self.choose(rng);
         let before = self.files();
@@ -129,7 +129,7 @@ impl<'w> Story<'w> {
         let context = format!("{what} {args:?}\n{operation:#}\nby others: {foreign:?}");
         self.assert_outcome(&before, &after, &foreign, &operation, &context);
         if done && operation["state"] == "done" {
-            // what is called done was done, whatever somebody did to it later
+            // a restore reported as done was done, even if another writer changed it later
             let node = operation["checkpoint"].as_str().expect("a checkpoint");
             let tree = self.materialized(node);
             assert!(tree == after, "{context}\n{}", difference(&after, &tree));
@@ -145,7 +145,7 @@ impl<'w> Story<'w> {
             self.undo = None;
             self.redo = None;
             if done {
-                // what came to be as the restore makes it anyway is not theirs alone
+                // a foreign change that equals the result of the restore is not only theirs
                 foreign.retain(|path, theirs| {
                     let theirs = theirs.as_ref();
                     theirs != before.get(path) && theirs != after.get(path)
@@ -156,7 +156,7 @@ impl<'w> Story<'w> {
         self.check(rng);
     }
 
-    /// Hooks run while a rewind dies: they wait for it, and whoever is next finishes it.
+    /// Hooks run while a rewind dies: they wait for it, and the next process finishes it.
     pub fn rewind_dies_beside_hooks(&mut self, rng: &mut Rng) {
         if self.turns.len() < 4 || rng.once_in(3) {
             self.turn(rng, None);
@@ -199,7 +199,7 @@ impl<'w> Story<'w> {
         self.keep();
     }
 
-    /// Everything that was ever kept is still there.
+    /// Asserts that every kept checkpoint is still there.
     pub fn end(&self) {
         for (rev, tree) in &self.kept {
             assert_same(&self.materialized(rev), tree);
@@ -211,7 +211,7 @@ impl<'w> Story<'w> {
 
     // ---- what is done ----------------------------------------------------------------------------------------------
 
-    /// A restore, and what it is to come to.
+    /// Chooses a restore, with its expected result.
     fn choose(&mut self, rng: &mut Rng) -> (&'static str, Vec<String>, Tree) {
         let text = |args: &[&str]| args.iter().map(|a| (*a).to_owned()).collect::<Vec<_>>();
         if rng.once_in(2) {
@@ -248,10 +248,10 @@ impl<'w> Story<'w> {
         ("exact", text(&["rewind", &rev, "--exact"]), tree)
     }
 
-    /// A restore is through: what comes next.
+    /// Updates the expected undo and redo after a restore.
     fn settled(&mut self, what: &str, before: Tree) {
         if before == self.files() {
-            // nothing to do is no operation
+            // a restore without changes is no operation
             return;
         }
         (self.undo, self.redo) = match what {
@@ -260,7 +260,7 @@ impl<'w> Story<'w> {
         };
     }
 
-    /// An undo with another writer's work in the way: it works, or says why not and changes nothing.
+    /// Runs an undo while another writer's changes are in the way: it works, or says why not and changes nothing.
     fn undo_beside(&self, foreign: &BTreeMap<PathBuf, Option<Entry>>, context: &str) {
         let now = self.files();
         let output = self.world.run(["undo"]);
@@ -275,7 +275,7 @@ impl<'w> Story<'w> {
         }
         for path in foreign.keys() {
             let (a, b) = (now.get(path), tree.get(path));
-            // a file that goes back to its other name takes along what was written into it
+            // a file that moves back to its old name keeps what was written into it
             let came = tree.iter().filter(|(path, _)| !now.contains_key(*path));
             let moved = a.is_some() && came.map(|(_, entry)| Some(entry)).any(|c| keeps(a, c));
             assert!(
@@ -286,7 +286,7 @@ impl<'w> Story<'w> {
         }
     }
 
-    /// Somebody else changes files that the restore is about, and others.
+    /// Another writer changes files that the restore covers, and others.
     fn interfere(
         &mut self,
         rng: &mut Rng,
@@ -327,7 +327,7 @@ impl<'w> Story<'w> {
         (self.undo, self.redo) = (None, None);
     }
 
-    /// A turn of the agent: a new file, an edit, a shell command.
+    /// Runs a turn of the agent: a new file, an edit, a shell command.
     fn turn(&mut self, rng: &mut Rng, mut victim: Victim<'_>) {
         self.prompts += 1;
         let turn = self.prompts;
@@ -391,7 +391,7 @@ impl<'w> Story<'w> {
         (self.undo, self.redo) = (None, None);
     }
 
-    /// One tool call with its two events.
+    /// Runs one tool call with its two events.
     fn act(
         &mut self,
         rng: &mut Rng,
@@ -444,7 +444,7 @@ impl<'w> Story<'w> {
         }
     }
 
-    /// The next starts: some of them die too. Then all is at rest.
+    /// Starts the next processes, of which some are killed, too. Then waits until nothing runs.
     fn reopen(&mut self, rng: &mut Rng, killer: &mut Killer) {
         for _ in 0..rng.below(3) {
             let openers: [&[&str]; 4] = [
@@ -472,7 +472,7 @@ impl<'w> Story<'w> {
 
     // ---- what is checked -------------------------------------------------------------------------------------------
 
-    /// No operation is open, the store is whole, nothing of Backstitch lies in the workspace.
+    /// Asserts that no operation is open, the store is intact, and Backstitch left no file in the workspace.
     fn at_rest(&self) {
         let status = self.world.json(["status"]);
         assert_eq!(status["open_operation"], Value::Null, "{status:#}");
@@ -513,7 +513,7 @@ impl<'w> Story<'w> {
                 continue;
             };
             let theirs = theirs.as_ref();
-            // a path made to be as before the restore is one that the restore may still do
+            // the restore may still redo a path that equals its state before the restore
             let redone = theirs == before.get(path) && is == after.get(path);
             assert!(
                 is == theirs || redone,
@@ -526,7 +526,7 @@ impl<'w> Story<'w> {
         );
     }
 
-    /// The record of now is right, and so is one of the past.
+    /// Checks the record of the current state, and of one earlier checkpoint.
     fn check(&mut self, rng: &mut Rng) {
         self.at_rest();
         self.keep();
@@ -534,7 +534,7 @@ impl<'w> Story<'w> {
         assert_same(&self.materialized(rev), tree);
     }
 
-    /// A checkpoint of now.
+    /// Keeps a checkpoint of the current state for later checks.
     fn keep(&mut self) {
         let made = self.world.json(["checkpoint", "-m", "kept"]);
         let id = made["id"].as_str().expect("an id").to_owned();
@@ -564,7 +564,7 @@ impl<'w> Story<'w> {
     }
 }
 
-/// History holds files; directories come and go with them.
+/// The history holds only files; directories follow from them.
 fn without_directories(mut tree: Tree) -> Tree {
     tree.retain(|_, entry| entry.kind != Kind::Directory);
     tree
@@ -579,7 +579,7 @@ fn quiet(output: Output) {
     );
 }
 
-/// Whether nothing of what another writer left is lost: unchanged, or merged with every line of it still there.
+/// True if nothing of another writer's file is lost: it is unchanged, or merged with every line still there.
 fn keeps(left: Option<&Entry>, now: Option<&Entry>) -> bool {
     let (Some(left), Some(now)) = (left, now) else {
         return left == now;

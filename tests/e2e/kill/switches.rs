@@ -1,11 +1,11 @@
-//! A switch or a fork that is cut off anywhere: afterwards the workspace is on one branch or the other, whole.
+//! An interrupted switch or fork: afterwards the workspace is completely on one branch or the other.
 
 use std::fs;
 
 use crate::support::tree::{Kind, Tree, assert_same};
 use crate::support::{World, finish};
 
-/// Two branches: on the other one files are gone, new, renamed, changed, and of another mode.
+/// A workspace with two branches: on the other one files are deleted, new, renamed, changed, and of another mode.
 fn two_branches() -> World {
     let world = World::in_memory();
     for n in 0..6 {
@@ -29,7 +29,7 @@ fn branch(world: &World) -> String {
     status["branch"].as_str().expect("a name").to_owned()
 }
 
-/// U-20, U-21: killed at any point, a switch has not begun or is finished by whoever comes next.
+/// U-20, U-21: killed at any point, a switch has not begun or is finished by the next command.
 #[test]
 fn a_switch_that_is_cut_off() {
     let world = two_branches();
@@ -65,20 +65,20 @@ fn a_switch_that_is_cut_off() {
     assert!(cut > 30, "{cut}");
 }
 
-/// Without directories: an empty one is in no history.
+/// Files of the workspace without directories: the history holds no empty ones.
 fn files(world: &World) -> Tree {
     let mut tree = world.tree();
     tree.retain(|_, entry| entry.kind != Kind::Directory);
     tree
 }
 
-/// U-20: a fork into a directory that is cut off leaves a branch and a directory that works, or neither.
+/// U-20: an interrupted fork leaves a working branch and directory, or neither.
 #[test]
 fn a_fork_that_is_cut_off() {
     cut_off_forks(false);
 }
 
-/// U-20: the same into an empty directory, which stays the one it is.
+/// U-20: the same into an existing empty directory, which stays.
 #[test]
 fn a_fork_into_an_empty_directory_that_is_cut_off() {
     cut_off_forks(true);
@@ -103,7 +103,7 @@ fn cut_off_forks(empty: bool) {
             .args(["fork", "@", &name, "--into", &format!("../{name}")])
             .env("BACKSTITCH_FAULT", fault.to_string());
         let done = finish(&mut command, b"").code == 0;
-        // whoever comes next finishes it, or takes it away
+        // the next command finishes it or removes it
         world.ok(["verify"]);
         assert_same(&files(&world), &before);
         let made = world.run(["show", &name]).code == 0;
@@ -142,7 +142,7 @@ fn cut_off_forks(empty: bool) {
     );
 }
 
-/// The undo of a switch that had carried edits has not begun, or has taken them out there and is here.
+/// An interrupted undo of a switch with carried edits has not begun, or has taken them out and is back on this branch.
 #[test]
 fn an_undo_of_a_carry_that_is_cut_off() {
     let world = two_branches();

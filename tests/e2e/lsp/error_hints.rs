@@ -57,7 +57,7 @@ fn missing_path_hints_name_the_commands_of_each_interface() {
     let world = start();
     let said = in_terminal(&world, 3, &["blame", "gone.txt", "@"]);
     assert!(
-        said.starts_with("`backstitch log --path gone.txt` shows at which checkpoints"),
+        said.starts_with("`backstitch log --path gone.txt` lists the checkpoints"),
         "{said}"
     );
     let mut client = client(&world);

@@ -27,7 +27,7 @@ fn a_missing_binary_is_reported_once() {
         return;
     };
     nvim.screen
-        .shows("'/nowhere/backstitch' is no program that can be started.");
+        .shows("'/nowhere/backstitch' is not an executable.");
     // what is typed before it is asked for counts for nothing
     nvim.screen.shows("Press ENTER");
     nvim.screen.keys("\r");
@@ -35,10 +35,10 @@ fn a_missing_binary_is_reported_once() {
     nvim.ex("edit new.txt");
     nvim.waits("vim.fn.bufname() == \"new.txt\"");
     let messages = nvim.lua("vim.fn.execute(\"messages\")").to_string();
-    assert!(!messages.contains("is no program"), "{messages}");
+    assert!(!messages.contains("is not an executable"), "{messages}");
     // who asks for something is told again
     nvim.ex("Backstitch log");
-    nvim.screen.shows("is no program that can be started.");
+    nvim.screen.shows("is not an executable.");
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn wrong_options_are_named_and_the_rest_applies() {
         .to_string();
     for said in [
         "timeline.position is \\\"up\\\": it must be one of left, right, below, tab",
-        "colour is no option",
+        "colour is not an option",
         "timeline.keys.close is 5: it must be a string or false",
         "blame.delay is -5: it must be a whole number, 0 or more",
         "diff.signs is a string: it must be a boolean",
@@ -194,11 +194,13 @@ fn a_server_that_keeps_dying_is_not_restarted() {
         return;
     };
     let said = |text: &str| format!("table.concat(said, \" \"):find(\"{text}\", 1, true) ~= nil");
-    nvim.waits(&said("6 times within 3 minutes and is left alone"));
+    nvim.waits(&said("6 times within 3 minutes and is not restarted"));
     nvim.ex("lua said = {}");
     nvim.ex("write");
     nvim.ex("Backstitch log");
-    nvim.waits(&said("is left alone. :Backstitch restart starts it again"));
+    nvim.waits(&said(
+        "is not restarted. :Backstitch restart starts it again",
+    ));
     assert_eq!(nvim.lua("#said"), 1, "{}", nvim.lua("said"));
 }
 

@@ -39,7 +39,7 @@ fn every_key_of_the_timeline() {
     nvim.screen.keys("P");
     nvim.screen.shows("◆ · ⚑ fine");
     nvim.screen.keys("P");
-    nvim.screen.shows("is not pinned any more");
+    nvim.screen.shows("is no longer pinned");
     nvim.screen.until("no mark", |screen| !screen.contains("◆"));
     nvim.screen.keys("f");
     nvim.screen.shows("Branch from t2");
@@ -75,7 +75,7 @@ fn every_key_of_the_timeline() {
     nvim.screen
         .shows("a step is reverted with all of its files. Put the cursor on it");
     nvim.screen.keys("r");
-    nvim.screen.shows("gone.txt  is created again");
+    nvim.screen.shows("gone.txt  recreated");
     nvim.screen.keys("\r");
     nvim.screen.shows("Rewound: 1 file");
     assert!(world.exists("gone.txt") && world.exists("new.txt"));
@@ -115,13 +115,13 @@ fn mappings_and_command_words_work() {
 
     // files, also the one that is looked at
     nvim.ex("Backstitch rewind t1 %");
-    nvim.screen.shows("src/a.txt  is put back");
+    nvim.screen.shows("src/a.txt  restored");
     nvim.screen.keys("\r");
     nvim.screen.shows("Rewound: 1 file");
     assert_eq!(world.read("src/a.txt"), TEXT);
     assert!(world.exists("new.txt"));
     nvim.ex("Backstitch fork t2 aside ~/aside");
-    nvim.screen.shows("branch aside begins there in ");
+    nvim.screen.shows("created branch aside in ");
     nvim.waits("vim.uv.fs_stat(vim.fn.expand(\"~/aside/src/a.txt\")) ~= nil");
     let first = nvim.server();
     nvim.ex("Backstitch restart");

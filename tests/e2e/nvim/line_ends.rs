@@ -95,7 +95,7 @@ fn unmodifiable_buffers_and_non_files_are_reported() {
         .shows("this buffer cannot be changed. :set modifiable");
     nvim.ex("enew!");
     nvim.ex("Backstitch diff t1");
-    nvim.screen.shows("this buffer is no file. Open one");
+    nvim.screen.shows("this buffer is not a file. Open one");
     assert!(
         !nvim.messages().contains("traceback"),
         "{}",

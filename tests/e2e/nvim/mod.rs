@@ -63,7 +63,7 @@ fn the_timeline_is_a_tree_that_follows() {
     nvim.screen.shows("\n7 ");
 
     nvim.screen.keys("g?");
-    nvim.screen.is_like("keys", "Take back just this turn");
+    nvim.screen.is_like("keys", "Revert this turn or step");
     nvim.screen.keys("q");
     nvim.screen.keys("q");
     nvim.screen
@@ -162,7 +162,7 @@ fn conflicts_are_the_users_choice() {
     };
     nvim.is_attached();
     nvim.ex("Backstitch rewind t2");
-    nvim.screen.is_like("plan", "Collides with your edits");
+    nvim.screen.is_like("plan", "Conflicts with your edits");
     nvim.screen.keys("m");
     // where the markers are is listed
     nvim.screen.shows("Quickfix");
@@ -214,10 +214,10 @@ fn commands_and_their_completions_work() {
     nvim.ex("Backstitch pin t1");
     nvim.screen.shows("is pinned");
     nvim.ex("Backstitch unpin t1");
-    nvim.screen.shows("is not pinned any more");
+    nvim.screen.shows("is no longer pinned");
     nvim.ex("Backstitch fork t2 idea");
     nvim.screen
-        .shows("branch idea begins there; :Backstitch switch idea goes there");
+        .shows("created branch idea; :Backstitch switch idea switches to it");
 
     let completed = |line: &str| {
         let all = nvim.lua(&format!("vim.fn.getcompletion(\"{line}\", \"cmdline\")"));

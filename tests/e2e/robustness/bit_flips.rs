@@ -1,4 +1,4 @@
-//! A byte that rots anywhere in a store: what is brought back is right, or nothing is, and that is said.
+//! A damaged byte anywhere in a store: a restore is either correct, or changes nothing and reports the damage.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use crate::support::rng::{Rng, cases};
 use crate::support::tree::{Kind, Tree, difference};
 use crate::support::{Output, World};
 
-/// A history with all that a checkpoint can hold, and what stood at its turns.
+/// A history with everything that a checkpoint can hold, and the files at each turn.
 struct Kept {
     world: World,
     store: PathBuf,
@@ -60,7 +60,7 @@ impl Kept {
         }
     }
 
-    /// All of the history in the database itself, or the newest of it in the log beside it.
+    /// Moves all of the history into the database itself, or leaves the newest part in the write-ahead log.
     fn settle(mut self) -> Self {
         let db = Connection::open(self.store.join("store.db")).expect("the store");
         db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
@@ -74,7 +74,7 @@ impl Kept {
         self.files = read_all(&self.store);
     }
 
-    /// The store and the files as they were.
+    /// Restores the original store and files.
     fn again(&self) {
         for path in read_all(&self.store).keys() {
             if !self.files.contains_key(path) {
@@ -125,7 +125,7 @@ fn read_all(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     all
 }
 
-/// What came of it is right, or nothing came of it and somebody said why.
+/// Checks that the result is correct, or that nothing changed and an error says why.
 fn judge(kept: &Kept, output: &Output, expected: &Tree) -> Result<bool, String> {
     let tree = kept.world.tree();
     if output.code == 0 {
@@ -177,14 +177,14 @@ fn flips(kept: &Kept, file: &str, ordinary: u64, long: u64) {
     assert!(right > 0 && refused > 0, "{right} right, {refused} refused");
 }
 
-/// S3-026
+/// S3-026: a damaged byte of the database.
 #[test]
 fn a_bit_of_the_database() {
     let kept = Kept::begin().settle();
     flips(&kept, "store.db", 50, 200);
 }
 
-/// S3-026: the newest of the history is in the log beside the database, from which SQLite drops what is damaged.
+/// S3-026: the newest history is in the write-ahead log, from which SQLite drops damaged frames.
 #[test]
 fn a_bit_of_the_log_beside_it() {
     let mut kept = Kept::begin();
@@ -220,7 +220,7 @@ fn a_bit_of_the_log_beside_it() {
     assert!(lost > 0);
 }
 
-/// S3-026, U-20: what was lost is said by the history that goes on.
+/// S3-026, U-20: the history that continues reports what was lost.
 #[test]
 fn the_newest_is_lost_and_stays_known_to_be() {
     let mut kept = Kept::begin();

@@ -1,4 +1,4 @@
-//! Stores that cannot be written, are damaged, or come from the future.
+//! Stores that cannot be written, are damaged, or are of a newer version.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::{begun, checkpoints, fed, harmless};
 use crate::support::{World, finish, skip};
 
-/// A state directory that cannot be made, and a store that cannot be.
+/// Neither a state directory that cannot be created nor a store that cannot be created blocks the agent.
 #[test]
 fn a_store_that_cannot_be_written_never_blocks_the_agent() {
     let world = World::committed(&[("a.txt", "one\n")]);
@@ -34,7 +34,7 @@ fn a_store_that_cannot_be_written_never_blocks_the_agent() {
 pub struct Small(PathBuf);
 
 impl Small {
-    /// None, said loudly, where that may not be done: then the test cannot be run.
+    /// Mounts one. Returns None, with a message, where mounting is not allowed: then the test cannot run.
     pub fn mount(test: &str, at: &Path) -> Option<Self> {
         let small = Self::try_mount(at);
         if small.is_none() {
@@ -43,7 +43,7 @@ impl Small {
         small
     }
 
-    /// One whose time stamps are whole seconds. It needs a loop device, which few containers have.
+    /// Mounts one with timestamps of whole seconds. It needs a loop device, which few containers have.
     pub fn with_coarse_stamps(at: &Path) -> Option<Self> {
         let image = at.with_extension("image");
         File::create(&image).and_then(|f| f.set_len(8 << 20)).ok()?;
@@ -69,7 +69,7 @@ impl Small {
             .then(|| Self(at.to_owned()))
     }
 
-    /// Not one byte more.
+    /// Fills the file system to the last byte.
     pub fn fill(&self) {
         let mut file = File::create(self.ballast()).expect("a file");
         while file.write_all(&[7; 4096]).is_ok() {}
@@ -91,7 +91,7 @@ impl Drop for Small {
     }
 }
 
-/// U-20: a full disk costs the event, never the agent nor what was recorded before.
+/// U-20: a full disk costs the event. It does not affect the agent nor earlier records.
 #[test]
 fn a_full_disk_costs_only_the_event() {
     let world = World::committed(&[("a.txt", "one\n")]);
@@ -109,7 +109,7 @@ fn a_full_disk_costs_only_the_event() {
     let send = |payload: &Value| {
         let mut command = world.hook_command();
         if small.is_none() {
-            // no file may grow: the nearest to a full disk without a mount
+            // a limit on file sizes: the closest to a full disk without a mount
             let hook = command;
             command = world.command("sh");
             command.args(["-c", "trap '' XFSZ; ulimit -f 0; exec \"$@\"", "sh"]);
@@ -148,7 +148,7 @@ fn a_full_disk_costs_only_the_event() {
 
 type Damage<'a> = &'a dyn Fn(&World);
 
-/// S3-026: a damaged store, or a newer one, is named as such and left alone.
+/// S3-026: a damaged or newer store is named as such and left alone.
 #[test]
 fn damaged_and_newer_stores_are_named_and_left_alone() {
     let pages = |world: &World, from: usize| {

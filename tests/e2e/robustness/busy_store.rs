@@ -1,4 +1,4 @@
-//! A store that somebody else keeps to himself: the hook waits a little, lets the call through, and says what is missing.
+//! A store locked by another process: the hook waits briefly, lets the call run, and reports the gap.
 
 use std::fs::File;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use crate::support::World;
 use crate::support::history::Checkpoint;
 use crate::support::patience::at_most;
 
-/// The checkpoints that say what was not recorded, with what they say.
+/// Checkpoints that report gaps, with their gaps.
 fn not_recorded(world: &World) -> Vec<(String, Vec<String>)> {
     let detail = |item: &Value| item["detail"].as_str().expect("a text").to_owned();
     let said = |c: &Checkpoint| {
@@ -28,7 +28,7 @@ fn not_recorded(world: &World) -> Vec<(String, Vec<String>)> {
     some.map(said).collect()
 }
 
-/// U-20: another process writes all the time, and longer than an agent is to wait.
+/// U-20: another process writes all the time, longer than an agent may wait.
 #[test]
 fn a_busy_store_delays_the_agent_only_briefly() {
     let world = begun();
@@ -43,11 +43,11 @@ fn a_busy_store_delays_the_agent_only_briefly() {
     for name in ["PreToolUse", "PostToolUse"] {
         let began = Instant::now();
         let output = world.hook(&call(name)).expect_code(0);
-        // no answer: the call goes on
+        // no output: the call runs
         assert_eq!(output.stdout, "");
         assert_eq!(output.stderr.lines().count(), 1, "{output}");
         assert!(output.stderr.contains("locked"), "{output}");
-        // it does wait, since writers are done in milliseconds as a rule, but not for ever
+        // it waits, since writers usually finish within milliseconds, but not forever
         let waited = began.elapsed();
         let limits = Duration::from_secs(1)..at_most(Duration::from_secs(12));
         assert!(limits.contains(&waited), "{waited:?}: {output}");
@@ -65,13 +65,13 @@ fn a_busy_store_delays_the_agent_only_briefly() {
         panic!("not one checkpoint: {said:?}")
     };
     assert_eq!(line, "you (not recorded)");
-    // of those that say the same, one
+    // equal reports are shown once
     assert_eq!(items.len(), 2, "{items:?}");
     assert!(
         items[0].contains("locked") && !items[1].contains("locked"),
         "{items:?}"
     );
-    // what the call did is found, though not whose it was
+    // the changes of the call are found, but not attributed
     let log = checkpoints(&world);
     let changed: Vec<_> = log
         .iter()
@@ -86,7 +86,8 @@ fn a_busy_store_delays_the_agent_only_briefly() {
     world.ok(["verify"]);
 }
 
-/// S4-055: a gap is recorded though another holds the lock of the gaps, and taken in once though it still does.
+/// S4-055: a gap is recorded although another process holds the lock of the gaps. It is read once, although the lock
+/// is still held.
 #[test]
 fn a_gap_is_recorded_while_another_holds_the_gap_lock() {
     let world = begun();

@@ -1,4 +1,4 @@
-//! Contents that rot: `verify` names them and what they were, and all the others can still be read and brought back.
+//! Damaged contents: `verify` names them and their files, and all others can still be read and restored.
 
 use std::fs;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::support::rng::Rng;
 use crate::support::{Output, World};
 
-/// Contents in the database, one of them against another, and two in a pack.
+/// A store with contents in the database, one of them a delta of another, and two contents in a pack.
 struct Damaged {
     world: World,
     db: Connection,
@@ -38,12 +38,12 @@ impl Damaged {
         Self { world, db }
     }
 
-    /// The hash by which the content of a file at a revision is stored.
+    /// Hash of a file's content at a revision.
     fn hash(&self, rev: &str, path: &str) -> blake3::Hash {
         blake3::hash(&self.world.ok(["cat", rev, path]).bytes)
     }
 
-    /// Where the content is in its pack.
+    /// Position of a content in its pack.
     fn packed(&self, hash: blake3::Hash) -> (PathBuf, usize) {
         let sql = "SELECT pack, at + len / 2 FROM blob WHERE hash = ?1 AND data IS NULL";
         let place = |r: &rusqlite::Row<'_>| Ok((r.get::<_, String>(0)?, r.get(1)?));
@@ -54,7 +54,7 @@ impl Damaged {
         (self.world.store().join("packs").join(pack), middle)
     }
 
-    /// Flips a byte in the midst of what is stored in the database.
+    /// Flips a byte in the middle of a content stored in the database.
     fn flip_row(&self, hash: blake3::Hash) {
         let read = "SELECT data FROM blob WHERE hash = ?1";
         let key = hash.as_bytes();
@@ -69,7 +69,7 @@ impl Damaged {
         assert_eq!(changed, 1);
     }
 
-    /// What `verify` says; the same on stderr as in JSON.
+    /// Problems that `verify` reports; asserts that stderr and JSON agree.
     #[track_caller]
     fn problems(&self) -> Vec<String> {
         let output = self.world.run(["--json", "verify"]).expect_code(4);
@@ -91,7 +91,7 @@ impl Damaged {
         problems
     }
 
-    /// The file cannot be read at this revision, and is said to be damaged, not to be missing.
+    /// Asserts that the file cannot be read at this revision, and is reported as damaged, not as missing.
     #[track_caller]
     fn assert_lost(&self, rev: &str, path: &str) -> Output {
         let output = self.world.run(["cat", rev, path]).expect_code(4);
@@ -101,7 +101,7 @@ impl Damaged {
     }
 }
 
-/// S3-026: one byte of a pack: the content it belongs to is lost, with its name, and no other.
+/// S3-026: one damaged byte of a pack loses only the content that it belongs to, which is named.
 #[test]
 fn a_damaged_byte_in_a_pack_loses_one_content() {
     let damaged = Damaged::begin();
@@ -118,7 +118,7 @@ fn a_damaged_byte_in_a_pack_loses_one_content() {
     assert!(problems[0].contains("in-pack.bin"), "{problems:?}");
     damaged.assert_lost("t2", "in-pack.bin");
 
-    // a restore that needs it changes nothing; the others can be had without it
+    // a restore that needs it changes nothing; a restore of the others works
     let before = world.tree();
     let output = world.run(["rewind", "t2"]).expect_code(1);
     assert!(output.stderr.contains("in-pack.bin"), "{output}");
@@ -137,7 +137,7 @@ fn a_damaged_byte_in_a_pack_loses_one_content() {
     assert_eq!(back, damaged.hash("t2", "also-in-pack.bin"));
 }
 
-/// S3-026: the end of a pack is missing, or all of it.
+/// S3-026: the end of a pack is missing, or the whole pack.
 #[test]
 fn a_truncated_or_missing_pack_is_named() {
     let damaged = Damaged::begin();
@@ -153,13 +153,13 @@ fn a_truncated_or_missing_pack_is_named() {
     for path in ["in-pack.bin", "also-in-pack.bin"] {
         damaged.assert_lost("t2", path);
     }
-    // the next event is recorded all the same
+    // the next event is recorded nevertheless
     damaged.world.agent().prompt("go on");
     damaged.world.ok(["rewind", "t2", "--path", "a.txt"]);
     assert_eq!(damaged.world.read("a.txt"), "one\n");
 }
 
-/// S3-026: a content in the database.
+/// S3-026: a damaged content in the database.
 #[test]
 fn a_damaged_row_loses_one_content() {
     let damaged = Damaged::begin();
@@ -175,7 +175,7 @@ fn a_damaged_row_loses_one_content() {
     assert!(world.exists("in-pack.bin"));
 }
 
-/// S3-026: what is stored against a content that is lost is lost with it, and named too.
+/// S3-026: contents stored as deltas of a lost content are lost with it, and named, too.
 #[test]
 fn a_lost_base_loses_the_contents_stored_against_it() {
     let damaged = Damaged::begin();
@@ -194,7 +194,7 @@ fn a_lost_base_loses_the_contents_stored_against_it() {
     damaged.assert_lost("t2", "long.txt");
     damaged.assert_lost("@", "long.txt");
 
-    // what an agent writes next does not build on it
+    // new contents are not stored as deltas of it
     let agent = world.agent();
     agent.edit("long.txt", "line 9 ", "LINE 9 ");
     let now = world.read("long.txt");

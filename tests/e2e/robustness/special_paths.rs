@@ -1,4 +1,4 @@
-//! Paths and trees that nobody should meet.
+//! Unusual paths and trees.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, symlink};
@@ -14,7 +14,7 @@ use super::{begun, checkpoints, fed};
 use crate::support::tree::{self, Kind, Tree, assert_same};
 use crate::support::{Output, World, finish};
 
-/// S3-037, U-15: paths that are none of the workspace's are named, and nothing of them is kept.
+/// S3-037, U-15: paths outside the workspace are named, and nothing of them is stored.
 #[test]
 fn paths_outside_the_workspace_are_named_and_not_kept() {
     let world = begun();
@@ -56,7 +56,7 @@ fn paths_outside_the_workspace_are_named_and_not_kept() {
             assert!(output.stderr.is_empty(), "{path:.60}: {output}");
         }
     }
-    // the others go on
+    // the other files are recorded as usual
     agent.write("a.txt", "three\n");
     let entries = checkpoints(&world);
     let outside: i64 = entries
@@ -88,7 +88,7 @@ fn harmless_or_one(world: &World, payload: &Value) -> Output {
     output
 }
 
-/// U-21: what is no file is named as such, and no scan hangs on it.
+/// U-21: special files are named as such, and no scan hangs on them.
 #[test]
 fn fifos_and_sockets_do_not_block_a_scan() {
     let world = begun();
@@ -121,7 +121,7 @@ fn fifos_and_sockets_do_not_block_a_scan() {
     assert!(world.exists("pipe") && world.exists("socket"));
 }
 
-/// Files come and go while a scan is at them.
+/// Files may appear and vanish during a scan.
 #[test]
 fn files_that_vanish_during_a_scan_are_tolerated() {
     let world = begun();
@@ -167,7 +167,7 @@ fn files_that_vanish_during_a_scan_are_tolerated() {
     world.ok(["verify"]);
 }
 
-/// U-21: a directory that may not be read is a gap; when it can be read again, nothing in it is taken for new.
+/// U-21: an unreadable directory is a gap. When it is readable again, its files do not count as new.
 #[test]
 fn an_unreadable_directory_is_a_gap() {
     let world = World::committed(&[("a.txt", "one\n"), ("closed/kept.txt", "kept\n")]);
@@ -207,7 +207,7 @@ fn an_unreadable_directory_is_a_gap() {
     hook(2);
     run(&["rewind", "t1", "--exact"], "");
     assert_eq!(world.read("closed/kept.txt"), "kept\n");
-    // known by now: closing it again takes nothing for deleted
+    // now recorded: closing it again does not count as a deletion
     world.set_mode("closed", 0o000);
     hook(3);
     world.set_mode("closed", 0o755);

@@ -1,4 +1,4 @@
---- The window with the timeline of a workspace: reads it, draws its rows, and does what its keys say.
+--- Window with the timeline of a workspace: loads it, draws its rows and handles its keys.
 local config = require('backstitch.config')
 local float = require('backstitch.float')
 local model = require('backstitch.timeline.model')
@@ -9,11 +9,11 @@ local words = require('backstitch.words')
 
 local M = {}
 
---- How many checkpoints are read at once.
+--- Checkpoints per request.
 local PAGE = 100
---- Milliseconds to wait for more of the same news.
-local PAUSE = 50
---- Milliseconds after which ages are drawn anew.
+--- Debounce delay in milliseconds.
+local DELAY = 50
+--- Interval after which ages are redrawn, in milliseconds.
 local MINUTE = 60000
 
 local namespace = vim.api.nvim_create_namespace('backstitch.timeline')
@@ -26,10 +26,10 @@ local namespace = vim.api.nvim_create_namespace('backstitch.timeline')
 ---@field rows backstitch.Row[]
 ---@field is_reading? boolean
 ---@field is_stale? boolean
----@field soon uv.uv_timer_t
+---@field debounce uv.uv_timer_t
 ---@field ages uv.uv_timer_t
 
---- By buffer.
+--- Keyed by buffer.
 ---@type table<integer, backstitch.View>
 local views = {}
 
@@ -41,7 +41,7 @@ local function draw(view)
   local windows = vim.fn.win_findbuf(view.buf)
   local info = windows[1] and vim.fn.getwininfo(windows[1])[1]
   local columns = info and info.width - info.textoff or config.get().timeline.size
-  -- what a cursor is on stays where it is
+  -- each cursor stays on its row
   local before = vim.tbl_map(function(window)
     return view.rows[vim.api.nvim_win_get_cursor(window)[1]] or {}
   end, windows)
@@ -65,11 +65,11 @@ end
 ---@param view backstitch.View
 ---@param extra? table
 ---@return backstitch.TimelineParams
-local function asked(view, extra)
+local function params_of(view, extra)
   return vim.tbl_extend('force', { workspace = view.root }, view.filter, extra or {})
 end
 
---- The server of its workspace. A timeline that was closed asks nothing more.
+--- Returns the server of its workspace. A closed timeline sends no more requests.
 ---@async
 ---@param view backstitch.View
 ---@return vim.lsp.Client
@@ -89,17 +89,17 @@ local function read_branch(view, branch, before)
   local known = view.timeline.pages[branch]
   local limit = not before and known and math.max(PAGE, #known.checkpoints) or PAGE
   local page =
-    server.request(client, 'backstitch/timeline', asked(view, { branch = branch, limit = limit, before = before }))
+    server.request(client, 'backstitch/timeline', params_of(view, { branch = branch, limit = limit, before = before }))
   if not before or not known then
     view.timeline.pages[branch] = { checkpoints = page.checkpoints, more = page.more }
   elseif view.timeline.pages[branch] == known and known.checkpoints[#known.checkpoints].id == before then
-    -- what was read anew meanwhile, or was asked for twice, is no continuation
+    -- after a reload or a duplicate request this page is no continuation
     vim.list_extend(known.checkpoints, page.checkpoints)
     known.more = page.more
   end
 end
 
---- Reads what is shown anew. One after the other: the newest question has the newest answer.
+--- Reloads the shown rows. Reloads run one after the other, so that the last answer is the newest.
 ---@param view backstitch.View
 ---@param done? fun()
 local function refresh(view, done)
@@ -113,7 +113,7 @@ local function refresh(view, done)
   view.is_reading = true
   task.run(function()
     local client = client_of(view)
-    local page = server.request(client, 'backstitch/timeline', asked(view, { limit = 1 }))
+    local page = server.request(client, 'backstitch/timeline', params_of(view, { limit = 1 }))
     local timeline = view.timeline
     timeline.branches, timeline.current = page.branches, page.branch
     timeline.head = words.given(page.head)
@@ -141,7 +141,7 @@ end
 
 ---@param view backstitch.View
 ---@return backstitch.Row?
-local function here(view)
+local function current_row(view)
   return view.rows[vim.api.nvim_win_get_cursor(0)[1]]
 end
 
@@ -169,7 +169,7 @@ local function fold(view, row, open)
   draw(view)
 end
 
---- Folds the row that this one is below.
+--- Folds the parent of the current row.
 ---@param view backstitch.View
 local function fold_parent(view)
   local at = vim.api.nvim_win_get_cursor(0)[1]
@@ -198,7 +198,7 @@ local function fold_all(view, open)
       end
     end
     draw(view)
-  -- what came into sight may have something below it
+  -- unfolded rows may have foldable rows themselves
   until not open or #view.rows == rows
 end
 
@@ -211,12 +211,12 @@ local function checkpoint_of(row)
   return row.checkpoint
 end
 
---- What a checkpoint changed, a turn step by step.
+--- Returns the changes of a checkpoint as a diff, of a turn step by step.
 ---@async
 ---@param view backstitch.View
 ---@param row backstitch.Row
 ---@return string[]
-local function changed(view, row)
+local function diff_lines(view, row)
   local client = client_of(view)
   local checkpoint = checkpoint_of(row)
   local all = checkpoint.kind == 'turn' and row.steps or { checkpoint }
@@ -234,10 +234,10 @@ local function changed(view, row)
       end
     end
   end
-  return #lines > 0 and lines or { 'no file was changed' }
+  return #lines > 0 and lines or { 'no files changed' }
 end
 
---- The window that files are opened in: the one before, unless it shows something else.
+--- Goes to the window for files: the previous window if it shows a file, else another one or a new split.
 local function other_window()
   local function is_ordinary(window)
     return vim.bo[vim.api.nvim_win_get_buf(window)].buftype == ''
@@ -254,7 +254,7 @@ local function other_window()
   vim.cmd('topleft vsplit')
 end
 
---- What the keys do, by their names; a failure is told.
+--- Actions of the keys by name. Failures are shown to the user.
 ---@type table<string, async fun(view: backstitch.View, row?: backstitch.Row)>
 local actions = {
   toggle = function(view, row)
@@ -269,8 +269,8 @@ local actions = {
     local path = vim.fs.joinpath(view.root, words.shown(row.change.path))
     if not vim.uv.fs_stat(path) then
       task.fail({
-        message = words.shown(row.change.path) .. ' is not there now',
-        hint = 'p shows what was changed in it',
+        message = words.shown(row.change.path) .. ' does not exist now',
+        hint = 'p shows its changes',
       })
     end
     other_window()
@@ -281,7 +281,7 @@ local actions = {
   end,
   preview = function(view, row)
     local checkpoint = checkpoint_of(row)
-    local lines = changed(view, row --[[@as backstitch.Row]])
+    local lines = diff_lines(view, row --[[@as backstitch.Row]])
     float.open({
       title = ('%s %s'):format(words.rev(checkpoint), words.line(words.about(checkpoint), 50)),
       lines = vim.tbl_map(function(line)
@@ -393,7 +393,7 @@ local function map_keys(view)
     local key = keys[each.name]
     if key then
       map(key, each.name, function()
-        local row = here(view)
+        local row = current_row(view)
         task.run(function()
           actions[each.name](view, row)
         end)
@@ -402,7 +402,7 @@ local function map_keys(view)
   end
   local function on_row(act)
     return function()
-      local row = here(view)
+      local row = current_row(view)
       if row then
         act(row)
       end
@@ -470,23 +470,23 @@ local function create(root, filter)
     filter = filter,
     timeline = { branches = {}, current = '', pages = {}, open = {} },
     rows = {},
-    soon = assert(vim.uv.new_timer()),
+    debounce = assert(vim.uv.new_timer()),
     ages = assert(vim.uv.new_timer()),
   }
   views[buf] = view
   map_keys(view)
-  local function again()
+  local function redraw()
     draw(view)
   end
-  view.ages:start(MINUTE, MINUTE, vim.schedule_wrap(again))
+  view.ages:start(MINUTE, MINUTE, vim.schedule_wrap(redraw))
   local group = vim.api.nvim_create_augroup('backstitch.timeline.' .. buf, {})
-  vim.api.nvim_create_autocmd('WinResized', { group = group, callback = again })
+  vim.api.nvim_create_autocmd('WinResized', { group = group, callback = redraw })
   vim.api.nvim_create_autocmd('BufWipeout', {
     group = group,
     buffer = buf,
     callback = function()
       views[buf] = nil
-      view.soon:close()
+      view.debounce:close()
       view.ages:close()
       vim.api.nvim_del_augroup_by_id(group)
     end,
@@ -500,12 +500,12 @@ local function listen()
     return
   end
   is_listening = true
-  local function changed_there(params)
+  local function on_change(params)
     local root = words.shown(params.workspace)
     for _, view in pairs(views) do
       if view.root == root then
-        view.soon:start(
-          PAUSE,
+        view.debounce:start(
+          DELAY,
           0,
           vim.schedule_wrap(function()
             if views[view.buf] then
@@ -516,17 +516,17 @@ local function listen()
       end
     end
   end
-  -- what happened while no server was there is told by nobody
+  -- there were no notifications while no server was running
   server.on('attached', function()
     for _, view in pairs(views) do
       refresh(view)
     end
   end)
-  server.on('backstitch/timelineChanged', changed_there)
-  server.on('backstitch/didCheckpoint', changed_there)
+  server.on('backstitch/timelineChanged', on_change)
+  server.on('backstitch/didCheckpoint', on_change)
 end
 
---- Opens the timeline of a workspace, or goes to it where it is open; `filter` says of what alone.
+--- Opens the timeline of a workspace, or goes to its window. `filter` limits the rows.
 ---@async
 ---@param client vim.lsp.Client
 ---@param where table uri or workspace
@@ -549,7 +549,7 @@ function M.open(client, where, filter)
   task.await(function(back)
     refresh(view, back)
   end)
-  -- on the newest entry, below its branch
+  -- start on the newest entry, below its branch
   if vim.api.nvim_get_current_buf() == view.buf and #view.rows > 1 then
     vim.api.nvim_win_set_cursor(0, { 2, 0 })
   end

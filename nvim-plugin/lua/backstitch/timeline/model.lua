@@ -1,4 +1,4 @@
---- The rows of the timeline: what stands below what, and what each shows. Pure.
+--- Rows of the timeline: their tree and their texts. Pure.
 local words = require('backstitch.words')
 
 local M = {}
@@ -7,30 +7,30 @@ local M = {}
 ---@field checkpoints backstitch.Checkpoint[]
 ---@field more boolean
 
----@class backstitch.Timeline What was read, and what is folded.
+---@class backstitch.Timeline Loaded data and fold state.
 ---@field branches backstitch.Branch[]
----@field current string The branch that one is on.
+---@field current string The current branch.
 ---@field head? string
----@field pages table<string, backstitch.Page> By branch.
----@field open table<string, boolean> By the ids of rows; what is not in it is as it is unless said.
+---@field pages table<string, backstitch.Page> Keyed by branch.
+---@field open table<string, boolean> Fold state by row id; rows without an entry have their default.
 
 ---@class backstitch.Row
 ---@field id string
 ---@field depth integer
 ---@field left backstitch.Chunk[]
 ---@field right backstitch.Chunk[]
----@field is_open? boolean nil: there is nothing below it.
+---@field is_open? boolean nil: the row has no children.
 ---@field branch? backstitch.Branch
 ---@field checkpoint? backstitch.Checkpoint
 ---@field steps? backstitch.Checkpoint[] of a turn
 ---@field change? backstitch.Change
----@field more? string The branch of which there is more.
+---@field more? string The branch that has older rows.
 
 ---@class backstitch.Entry
 ---@field checkpoint backstitch.Checkpoint
 ---@field steps backstitch.Checkpoint[]
 
---- Steps below their turns; a step whose turn is on no page yet stands for itself.
+--- Groups steps below their turns. A step whose turn is not loaded yet is an entry of its own.
 ---@param newest_first backstitch.Checkpoint[]
 ---@return backstitch.Entry[]
 function M.entries(newest_first)
@@ -76,15 +76,15 @@ local function sums(checkpoints)
 end
 
 ---@param rows backstitch.Row[]
----@param of backstitch.Row
+---@param parent backstitch.Row
 ---@param checkpoint backstitch.Checkpoint
-local function files(rows, of, checkpoint)
+local function files(rows, parent, checkpoint)
   for _, change in ipairs(checkpoint.changes) do
     local path = words.shown(change.path)
     local from = change.from and words.shown(change.from)
     table.insert(rows, {
-      id = ('%s:%s'):format(of.id, path),
-      depth = of.depth + 1,
+      id = ('%s:%s'):format(parent.id, path),
+      depth = parent.depth + 1,
       left = { { path, change.kind == 'delete' and 'BackstitchRemoved' or nil } },
       right = {
         {
@@ -102,8 +102,8 @@ local function files(rows, of, checkpoint)
   end
   for _, unsaved in ipairs(checkpoint.unsaved) do
     table.insert(rows, {
-      id = ('%s:unsaved:%s'):format(of.id, words.shown(unsaved.path)),
-      depth = of.depth + 1,
+      id = ('%s:unsaved:%s'):format(parent.id, words.shown(unsaved.path)),
+      depth = parent.depth + 1,
       left = { { words.shown(unsaved.path) } },
       right = { { 'not saved in ' .. unsaved.editor, 'BackstitchDim' } },
       checkpoint = checkpoint,
@@ -111,8 +111,8 @@ local function files(rows, of, checkpoint)
   end
   for _, item in ipairs(checkpoint.coverage.items) do
     table.insert(rows, {
-      id = ('%s:gap:%s'):format(of.id, words.shown(item.path)),
-      depth = of.depth + 1,
+      id = ('%s:gap:%s'):format(parent.id, words.shown(item.path)),
+      depth = parent.depth + 1,
       left = { { '⚠ ' .. words.shown(item.path), 'BackstitchWarning' } },
       right = { { 'not captured: ' .. item.detail, 'BackstitchDim' } },
       checkpoint = checkpoint,
@@ -137,8 +137,8 @@ local function entry_rows(timeline, rows, entry, at)
       is_open = at.is_newest_turn
     end
   end
-  local out = checkpoint.taken_out
-  local title_group = out and 'BackstitchDim'
+  local is_undone = checkpoint.taken_out
+  local title_group = is_undone and 'BackstitchDim'
     or is_turn and 'BackstitchPrompt'
     or checkpoint.kind == 'step' and 'BackstitchTool'
     or nil
@@ -156,7 +156,7 @@ local function entry_rows(timeline, rows, entry, at)
       table.insert(right, { (#right > 0 and ' · ' or '') .. text, group })
     end
   end
-  add(out and 'taken out' or '', 'BackstitchDim')
+  add(is_undone and 'undone' or '', 'BackstitchDim')
   add(checkpoint.pinned and '◆' or '', 'BackstitchTag')
   for _, tag in ipairs(checkpoint.tags) do
     add('⚑ ' .. tag, 'BackstitchTag')
@@ -195,7 +195,7 @@ end
 ---@return backstitch.Row[]
 function M.rows(timeline, now)
   local rows = {}
-  -- whose turns they are is worth its room only where there are several
+  -- rows name the agent only if there are several
   local agents = {}
   for _, page in pairs(timeline.pages) do
     for _, checkpoint in ipairs(page.checkpoints) do
@@ -257,7 +257,7 @@ function M.rows(timeline, now)
         table.insert(rows, {
           id = id .. ':more',
           depth = 1,
-          left = { { 'older ones…', 'BackstitchDim' } },
+          left = { { 'older checkpoints…', 'BackstitchDim' } },
           right = {},
           more = branch.name,
         })
@@ -265,7 +265,7 @@ function M.rows(timeline, now)
         table.insert(rows, {
           id = id .. ':none',
           depth = 1,
-          left = { { 'no checkpoints yet: they come with the first turn of an agent', 'BackstitchDim' } },
+          left = { { 'no checkpoints yet: they appear when an agent starts working here', 'BackstitchDim' } },
           right = {},
         })
       end
@@ -283,7 +283,7 @@ local function width(chunks)
   return sum
 end
 
---- A row as a line of so many cells: what it is on the left, cut where it is too long; what else there is on the right.
+--- Lays out a row in `columns` cells: the title on the left, cut if too long, the details on the right.
 ---@param row backstitch.Row
 ---@param columns integer
 ---@return backstitch.Chunk[]
@@ -292,9 +292,9 @@ function M.line(row, columns)
   local chunks = { { ('  '):rep(row.depth) .. fold, 'BackstitchDim' } }
   local right = row.right
   local left_width, right_width, head = width(row.left), width(right), width(chunks)
-  -- a quarter of the line is the left one's in any case
-  local least = math.min(left_width, math.floor(columns / 4))
-  while right_width > 0 and columns - head - right_width - 2 < least do
+  -- the title gets at least a quarter of the line
+  local min_left = math.min(left_width, math.floor(columns / 4))
+  while right_width > 0 and columns - head - right_width - 2 < min_left do
     right = vim.list_slice(right, 1, #right - 1)
     right_width = width(right)
   end

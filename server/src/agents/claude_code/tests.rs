@@ -1,4 +1,4 @@
-//! Recorded payloads of the real agent, and what may come beside them.
+//! Tests with recorded payloads of the real agent, and with unusual ones.
 
 use super::*;
 
@@ -23,7 +23,11 @@ fn before(event: AgentEvent) -> ToolCall {
 
 fn after(event: AgentEvent) -> (ToolCall, ToolReport, bool) {
     match event.kind {
-        EventKind::After { call, report, failed } => (call, report, failed),
+        EventKind::After {
+            call,
+            report,
+            failed,
+        } => (call, report, failed),
         other => panic!("not an after event: {other:?}"),
     }
 }
@@ -90,7 +94,7 @@ fn shells_and_unknown_tools_may_write_anything() {
 }
 
 #[test]
-fn a_background_command_is_known_as_such() {
+fn background_commands_are_detected() {
     let asked = br#"{"session_id":"s","hook_event_name":"PreToolUse","tool_name":"Bash",
         "tool_input":{"command":"make","run_in_background":true}}"#;
     assert_eq!(
@@ -106,22 +110,22 @@ fn a_background_command_is_known_as_such() {
 }
 
 #[test]
-fn an_edit_tells_what_it_found_and_wrote() {
+fn edit_reports_old_and_new_text() {
     for event in [
         recorded!("PostToolUse-Edit"),
         recorded!("PostToolUse-Edit-in_subagent"),
     ] {
-        let (_, told, failed) = after(event);
+        let (_, report, failed) = after(event);
         assert!(!failed);
         assert_eq!(
-            told.found.as_deref(),
+            report.found.as_deref(),
             Some("fn main() {\n    println!(\"one\");\n}\n")
         );
         let Some(Wrote::Replace {
             old,
             new,
             all: false,
-        }) = told.wrote
+        }) = report.wrote
         else {
             panic!()
         };
@@ -130,35 +134,35 @@ fn an_edit_tells_what_it_found_and_wrote() {
 }
 
 #[test]
-fn a_write_tells_the_whole_content() {
-    let (_, told, _) = after(recorded!("PostToolUse-Write"));
-    assert!(told.found.is_none());
-    assert!(matches!(told.wrote, Some(Wrote::Whole(text)) if text == "pub fn added() {}\n"));
+fn write_reports_the_whole_content() {
+    let (_, report, _) = after(recorded!("PostToolUse-Write"));
+    assert!(report.found.is_none());
+    assert!(matches!(report.wrote, Some(Wrote::Whole(text)) if text == "pub fn added() {}\n"));
 }
 
 #[test]
-fn a_notebook_tells_both_of_its_texts() {
-    let (_, told, _) = after(recorded!("PostToolUse-NotebookEdit"));
-    assert!(told.found.is_some_and(|t| t.contains("\"one\"")));
-    assert!(matches!(told.wrote, Some(Wrote::Whole(text)) if text.contains("\"two\"")));
+fn notebook_edit_reports_both_texts() {
+    let (_, report, _) = after(recorded!("PostToolUse-NotebookEdit"));
+    assert!(report.found.is_some_and(|t| t.contains("\"one\"")));
+    assert!(matches!(report.wrote, Some(Wrote::Whole(text)) if text.contains("\"two\"")));
 }
 
 #[test]
-fn an_edit_that_the_user_changed_tells_nothing_of_what_was_written() {
+fn edit_changed_by_the_user_does_not_report_the_written_text() {
     let payload = br#"{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Write",
         "tool_input":{"file_path":"a","content":"x"},
         "tool_response":{"originalFile":"y","userModified":true}}"#;
-    let (_, told, _) = after(parse(payload).unwrap());
-    assert_eq!(told.found.as_deref(), Some("y"));
-    assert!(told.wrote.is_none());
+    let (_, report, _) = after(parse(payload).unwrap());
+    assert_eq!(report.found.as_deref(), Some("y"));
+    assert!(report.wrote.is_none());
 }
 
 #[test]
-fn an_edit_of_nothing_creates_the_file() {
+fn edit_without_old_text_creates_the_file() {
     let payload = br#"{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Edit",
         "tool_input":{"file_path":"a","old_string":"","new_string":"x"},"tool_response":{}}"#;
-    let (_, told, _) = after(parse(payload).unwrap());
-    assert!(matches!(told.wrote, Some(Wrote::Whole(text)) if text == "x"));
+    let (_, report, _) = after(parse(payload).unwrap());
+    assert!(matches!(report.wrote, Some(Wrote::Whole(text)) if text == "x"));
 }
 
 #[test]
@@ -176,7 +180,7 @@ fn failed_and_denied_calls_close() {
 }
 
 #[test]
-fn only_a_typed_prompt_makes_a_turn() {
+fn only_a_typed_prompt_starts_a_turn() {
     let EventKind::Prompt {
         text,
         synthetic: false,
@@ -213,7 +217,7 @@ fn only_a_typed_prompt_makes_a_turn() {
 }
 
 #[test]
-fn life_of_a_session() {
+fn session_events_are_parsed() {
     let EventKind::SessionStart { source } = recorded!("SessionStart-resume").kind else {
         panic!()
     };
@@ -244,7 +248,7 @@ fn life_of_a_session() {
 }
 
 #[test]
-fn a_stop_knows_of_shells_that_still_run() {
+fn stop_reports_running_shells() {
     assert!(matches!(
         recorded!("Stop").kind,
         EventKind::Stop { background: false }
@@ -265,7 +269,7 @@ fn a_stop_knows_of_shells_that_still_run() {
 }
 
 #[test]
-fn what_is_unknown_or_of_the_wrong_type_is_passed_over() {
+fn unknown_fields_and_wrong_types_are_ignored() {
     let event = parse(
         br#"{"session_id":"s","hook_event_name":"Brand New","cwd":7,"agent_id":null,
             "prompt_id":{},"tool_input":[1],"more":{"deep":[{}]}}"#,
@@ -275,13 +279,13 @@ fn what_is_unknown_or_of_the_wrong_type_is_passed_over() {
     assert!(event.cwd.is_none() && event.subagent.is_none() && event.prompt_id.is_none());
     let odd = br#"{"session_id":"s","hook_event_name":"PostToolUse","tool_name":"Edit",
         "tool_input":{"file_path":["a"],"old_string":1},"tool_response":"text"}"#;
-    let (call, told, _) = after(parse(odd).unwrap());
+    let (call, report, _) = after(parse(odd).unwrap());
     assert_eq!(call.effect, Effect::Any { background: false });
-    assert!(told.found.is_none() && told.wrote.is_none());
+    assert!(report.found.is_none() && report.wrote.is_none());
 }
 
 #[test]
-fn bytes_that_are_no_text_spoil_only_their_field() {
+fn invalid_utf8_spoils_only_its_field() {
     let mut payload = br#"{"session_id":"s","hook_event_name":"Stop","x":""#.to_vec();
     payload.extend([0xff, 0xfe]);
     payload.extend(br#""}"#);

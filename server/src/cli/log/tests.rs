@@ -1,4 +1,4 @@
-//! The timeline's look, over made-up entries.
+//! Tests of the timeline's text, with synthetic entries.
 
 use backstitch_core::model::{
     BranchId, Call, CallId, Certainty, Change, ChangeId, ContentId, FileId, FileVersion, GitHead,
@@ -137,10 +137,10 @@ fn story() -> Vec<Entry> {
         ],
     );
     bash.taken_out = true;
-    let mut unsure = change(None, state("b"), 1, 0);
-    unsure.change.origin.session_certainty = Certainty::Uncertain;
+    let mut uncertain = change(None, state("b"), 1, 0);
+    uncertain.change.origin.session_certainty = Certainty::Uncertain;
     let mut hand = entry(3, Kind::External);
-    hand.changes = vec![unsure];
+    hand.changes = vec![uncertain];
     hand.node.coverage.note(b"big.bin", Reason::TooLarge, "");
     let mut manual = entry(5, Kind::Manual);
     manual.node.label = Some("green".into());
@@ -149,7 +149,7 @@ fn story() -> Vec<Entry> {
 }
 
 #[test]
-fn the_graph_draws_history_from_old_to_new() {
+fn graph_draws_history_from_old_to_new() {
     assert_eq!(
         draw(&story(), true),
         "\
@@ -157,7 +157,7 @@ fn the_graph_draws_history_from_old_to_new() {
 ◇      c3  unknown                                     2 min ago
 │          A  b ?  +1
 │          ! not captured: big.bin (too large)
-├─○    c4  Bash       (taken out)                      2 min ago
+├─○    c4  Bash       (undone)                         2 min ago
 │          M  a.rs             +2 -1
 │          R  old.rs → new.rs
 │          … and 2 more
@@ -167,7 +167,7 @@ fn the_graph_draws_history_from_old_to_new() {
 }
 
 #[test]
-fn the_plain_log_has_one_line_for_each_checkpoint() {
+fn plain_log_has_one_line_for_each_checkpoint() {
     let text = draw(&story(), false);
     assert_eq!(text.lines().count(), 4);
     assert!(
@@ -177,7 +177,7 @@ fn the_plain_log_has_one_line_for_each_checkpoint() {
 }
 
 #[test]
-fn edits_are_yours_only_where_that_is_certain() {
+fn edits_are_yours_only_if_that_is_certain() {
     let mut found = entry(1, Kind::External);
     found.changes = vec![
         change(None, state("a"), 1, 0),
@@ -195,7 +195,7 @@ fn edits_are_yours_only_where_that_is_certain() {
 }
 
 #[test]
-fn nothing_is_wider_than_the_terminal() {
+fn lines_fit_the_terminal() {
     for graph in [true, false] {
         for line in draw(&story(), graph).lines() {
             assert!(render::columns(line) <= 64, "{line}");
@@ -204,7 +204,7 @@ fn nothing_is_wider_than_the_terminal() {
 }
 
 #[test]
-fn the_last_step_closes_the_line() {
+fn last_step_closes_the_line() {
     let text = draw(&[turn(1, 1, "x"), step(2, "Edit", Vec::new())], true);
     assert!(text.contains("╰─○"), "{text}");
 }

@@ -1,5 +1,5 @@
-//! Helix's `languages.toml`: our server, and the languages that get it. Pure edits of text; comments, order and
-//! whatever else is in it stay.
+//! Helix's `languages.toml`: our server, and the languages that use it. Pure edits of text; comments, order and
+//! other settings stay.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use toml_edit::{Array, ArrayOfTables, Decor, DocumentMut, Item, RawString, Table
 
 const NAME: &str = "backstitch";
 
-/// Each language's servers as Helix has them, since it knows no server for all languages, and a language that
-/// names its servers has only those.
+/// Returns Helix's default servers of each language. Helix has no server for all languages, and a language that
+/// lists its servers has only those.
 fn languages() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
     include_str!("helix_languages.txt")
         .lines()
@@ -24,7 +24,7 @@ fn defaults(language: &str) -> Option<Vec<&'static str>> {
     languages().find_map(|(name, servers)| (name == language).then_some(servers))
 }
 
-/// Names our server, and adds it to each language's.
+/// Adds our server to the file and to each language.
 pub fn add(text: &str, binary: &str) -> Result<String> {
     let mut document = parse(text)?;
     let servers = document.entry("language-server").or_insert_with(|| {
@@ -34,7 +34,7 @@ pub fn add(text: &str, binary: &str) -> Result<String> {
     });
     let servers = servers
         .as_table_like_mut()
-        .context("`language-server` is no table")?;
+        .context("`language-server` is not a table")?;
     let current = servers.get(NAME).and_then(Item::as_table_like);
     let is_current = current.is_some_and(|ours| {
         let command = ours.get("command").and_then(Item::as_str);
@@ -46,7 +46,7 @@ pub fn add(text: &str, binary: &str) -> Result<String> {
             .or_insert_with(|| Item::Table(Table::new()));
         let ours = ours
             .as_table_like_mut()
-            .context("`language-server.backstitch` is no table")?;
+            .context("`language-server.backstitch` is not a table")?;
         ours.insert("command", value(binary));
         if !ours.contains_key("args") {
             ours.insert("args", value(Array::from_iter(["lsp"])));
@@ -80,8 +80,8 @@ pub fn add(text: &str, binary: &str) -> Result<String> {
     Ok(document.to_string())
 }
 
-/// Whether our server is in it, whoever named it.
-pub fn is_there(text: &str) -> bool {
+/// True if the file has our server, even if the user added it.
+pub fn is_installed(text: &str) -> bool {
     parse(text).is_ok_and(|document| {
         let server = document
             .get("language-server")
@@ -90,7 +90,7 @@ pub fn is_there(text: &str) -> bool {
     })
 }
 
-/// Takes out what `add` put in, and nothing else: what `original`, the text before it, had already stays.
+/// Removes only the entries that `add` added. Entries of `original`, the text before `add`, stay.
 pub fn remove(text: &str, original: &str) -> Result<String> {
     let mut document = parse(text)?;
     let original = parse(original).unwrap_or_default();
@@ -101,16 +101,16 @@ pub fn remove(text: &str, original: &str) -> Result<String> {
     let Some(all) = all.as_array_of_tables_mut() else {
         return Ok(document.to_string());
     };
-    let mut met: BTreeMap<String, usize> = BTreeMap::new();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut added = Vec::new();
     for entry in all.iter_mut() {
         let name = name(entry).to_owned();
-        let nth = met.entry(name.clone()).or_default();
+        let nth = counts.entry(name.clone()).or_default();
         let mut before = read_entries(&original).filter(|entry| self::name(entry) == name);
         let before = before.nth(*nth);
         *nth += 1;
-        let touched = take_out(entry, before, &name);
-        added.push(touched && before.is_none() && entry.len() == 1 && !is_commented(entry));
+        let changed = remove_from_entry(entry, before, &name);
+        added.push(changed && before.is_none() && entry.len() == 1 && !is_commented(entry));
     }
     let mut added = added.into_iter();
     all.retain(|_| !added.next().unwrap_or_default());
@@ -151,9 +151,9 @@ fn remove_server(document: &mut DocumentMut, original: &DocumentMut) {
     }
 }
 
-/// Takes our server out of a language's, and its list with it where that is only what Helix has by itself. Whether
-/// the entry had our server.
-fn take_out(entry: &mut Table, before: Option<&Table>, name: &str) -> bool {
+/// Removes our server from a language, and the list too if only Helix's defaults are left. Returns true if the entry
+/// had our server.
+fn remove_from_entry(entry: &mut Table, before: Option<&Table>, name: &str) -> bool {
     if !names_ours(entry) || before.is_some_and(names_ours) {
         return false;
     }
@@ -215,7 +215,7 @@ fn entries(document: &mut DocumentMut) -> Result<&mut ArrayOfTables> {
     match all.as_array_of_tables_mut() {
         Some(all) => Ok(all),
         None => bail!(
-            "`language` is not written as [[language]] tables; `--print` shows what to add, in an empty directory"
+            "`language` is not written as [[language]] tables; `--print` in an empty directory shows what to add"
         ),
     }
 }
@@ -227,10 +227,10 @@ fn name(entry: &Table) -> &str {
 fn list<'a>(servers: &'a mut Item, language: &str) -> Result<&'a mut Array> {
     servers
         .as_array_mut()
-        .with_context(|| format!("`language-servers` of {language} is no array"))
+        .with_context(|| format!("`language-servers` of {language} is not an array"))
 }
 
-/// A server may be a name, or a table with one and what it is for.
+/// True if a server is ours. A server is a name, or a table with a name and its features.
 fn is_ours(server: &Value) -> bool {
     let named = server.as_inline_table().and_then(|table| table.get("name"));
     named.unwrap_or(server).as_str() == Some(NAME)
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn out_again_leaves_what_was_there() {
+    fn removal_leaves_the_original() {
         let out = |text: &str| remove(&add(text, "/bin/backstitch").unwrap(), text).unwrap();
         assert_eq!(out(MINE), MINE);
         assert_eq!(out("").trim(), "");
@@ -284,9 +284,9 @@ mod tests {
         }
     }
 
-    /// What was changed after it was set up stays, too.
+    /// Removal also keeps changes that were made after the setup.
     #[test]
-    fn out_again_leaves_what_came_later() {
+    fn removal_leaves_later_changes() {
         let text = add("", "/bin/backstitch").unwrap();
         let later = text.replace(
             "[\"gopls\", \"golangci-lint-lsp\", \"backstitch\"]",
@@ -357,9 +357,9 @@ mod tests {
         }
 
         proptest! {
-            /// White space aside, which the backup has.
+            /// White space is ignored, because the backup has it.
             #[test]
-            fn out_again_is_the_way_back(config in config()) {
+            fn removal_undoes_the_setup(config in config()) {
                 let bare = |text: &str| text.split_whitespace().collect::<String>();
                 let there = add(&config, "/bin/backstitch").unwrap();
                 prop_assert_eq!(&add(&there, "/bin/backstitch").unwrap(), &there);
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_edited_is_named() {
+    fn uneditable_files_are_errors() {
         for odd in [
             "language = [{ name = \"rust\" }]",
             "[broken",

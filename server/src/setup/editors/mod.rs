@@ -1,5 +1,6 @@
-//! Editors: where each keeps its settings, and how it is told of the language server. Owns the places and the
-//! words; `helix` owns the edit of its TOML, `zed` the extension that Zed needs. What cannot be edited safely (Lisp, kak) is said, not written.
+//! Editors: the settings file of each, and the configuration of the language server. `helix` owns the edit of its
+//! TOML, `zed` the extension that Zed needs. Files that cannot be edited safely (Lisp, kak) are not written; setup
+//! prints the lines to add.
 
 mod helix;
 mod text;
@@ -16,73 +17,73 @@ use super::{SetupOutcome, SetupRequest, SetupResult, binary, home};
 #[derive(Debug)]
 struct EditorSetup {
     name: &'static str,
-    other_names: &'static [&'static str],
-    /// Below the directory of settings.
-    place: &'static str,
-    way: SetupMethod,
+    aliases: &'static [&'static str],
+    /// Relative to the directory of settings.
+    path: &'static str,
+    method: SetupMethod,
     note: &'static str,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum SetupMethod {
     Helix,
-    /// A file of our own, that the editor finds by itself.
+    /// A separate file that the editor loads by itself.
     Own(fn(&str) -> String),
     /// Lines that the user adds to a file.
     ByHand(fn(&str) -> String),
-    /// A directory of our own, with an extension that the user has Zed install.
+    /// A separate directory with an extension that the user installs in Zed.
     Zed,
 }
 
 const EDITORS: &[EditorSetup] = &[
     EditorSetup {
         name: "helix",
-        other_names: &["hx"],
-        place: "helix/languages.toml",
-        way: SetupMethod::Helix,
-        note: "Helix names the servers of each language: another language is another entry like these.",
+        aliases: &["hx"],
+        path: "helix/languages.toml",
+        method: SetupMethod::Helix,
+        note: "Helix lists the servers of each language: add an entry like these for another language.",
     },
     EditorSetup {
         name: "neovim",
-        other_names: &["nvim"],
-        place: "nvim/plugin/backstitch.lua",
-        way: SetupMethod::Own(text::neovim),
-        note: "Neovim reads it when it starts (0.11 or newer; lenses without more from 0.12). `grx` runs a lens.",
+        aliases: &["nvim"],
+        path: "nvim/plugin/backstitch.lua",
+        method: SetupMethod::Own(text::neovim),
+        note: "Neovim loads it at startup (0.11 or newer; lenses need no further setup from 0.12). `grx` runs a lens.",
     },
     EditorSetup {
         name: "emacs",
-        other_names: &["eglot"],
-        place: "emacs/init.el",
-        way: SetupMethod::ByHand(text::emacs),
-        note: "`M-x eglot`, then `M-x eglot-code-actions` on a line. Eglot has one server for a buffer.",
+        aliases: &["eglot"],
+        path: "emacs/init.el",
+        method: SetupMethod::ByHand(text::emacs),
+        note: "`M-x eglot`, then `M-x eglot-code-actions` on a line. Eglot runs one server per buffer.",
     },
     EditorSetup {
         name: "kakoune",
-        other_names: &["kak"],
-        place: "kak/kakrc",
-        way: SetupMethod::ByHand(text::kakoune),
-        note: "It needs kakoune-lsp. `lsp-code-actions` offers what there is.",
+        aliases: &["kak"],
+        path: "kak/kakrc",
+        method: SetupMethod::ByHand(text::kakoune),
+        note: "It needs kakoune-lsp. `lsp-code-actions` lists the actions.",
     },
     EditorSetup {
         name: "sublime",
-        other_names: &["sublime-text"],
-        place: "sublime-text/Packages/User/LSP.sublime-settings",
-        way: SetupMethod::ByHand(text::sublime),
-        note: "It needs the package LSP. `LSP: Code Action` offers what there is.",
+        aliases: &["sublime-text"],
+        path: "sublime-text/Packages/User/LSP.sublime-settings",
+        method: SetupMethod::ByHand(text::sublime),
+        note: "It needs the package LSP. `LSP: Code Action` lists the actions.",
     },
     EditorSetup {
         name: "vscode",
-        other_names: &["code"],
-        place: "Code/User/settings.json",
-        way: SetupMethod::ByHand(text::vscode),
-        note: "It needs the extension: `npm ci && npm run package` in vscode-extension, then `code --install-extension\nbackstitch.vsix`. Where `backstitch` is on the PATH, nothing has to be set.",
+        aliases: &["code"],
+        path: "Code/User/settings.json",
+        method: SetupMethod::ByHand(text::vscode),
+        note: "It needs the extension: `npm ci && npm run package` in vscode-extension, then `code --install-extension\nbackstitch.vsix`. If `backstitch` is on the PATH, no setting is needed.",
     },
     EditorSetup {
         name: "zed",
-        other_names: &[],
-        place: "backstitch/zed",
-        way: SetupMethod::Zed,
-        note: "In Zed: `zed: install dev extension`, and choose that directory. Zed builds it, which needs Rust by rustup.\n`\"code_lens\": \"on\"` in Zed's settings shows the lenses; `editor: toggle code actions` offers the same.",
+        aliases: &[],
+        path: "backstitch/zed",
+        method: SetupMethod::Zed,
+        note: "In Zed: `zed: install dev extension`, and choose that directory. Zed builds it, which needs Rust from rustup.\n`\"code_lens\": \"on\"` in Zed's settings shows the lenses; `editor: toggle code actions` lists the same actions.",
     },
 ];
 
@@ -97,7 +98,7 @@ pub fn is_known(name: &str) -> bool {
 fn editor(name: &str) -> Option<&'static EditorSetup> {
     EDITORS
         .iter()
-        .find(|editor| editor.name == name || editor.other_names.contains(&name))
+        .find(|editor| editor.name == name || editor.aliases.contains(&name))
 }
 
 /// Sets up one editor.
@@ -105,19 +106,19 @@ pub fn run(name: &str, request: SetupRequest) -> Result<SetupResult> {
     let Some(editor) = editor(name) else {
         bail!("there is nothing to set up for `{name}`")
     };
-    let path = place(editor, request.project)?;
+    let path = settings_path(editor, request.project)?;
     let binary = binary()?;
-    let (file, text) = match editor.way {
+    let (file, text) = match editor.method {
         SetupMethod::Helix => return helix(editor, &path, &binary, request),
         SetupMethod::Zed => {
             let (outcome, text) = zed::run(&path, &binary, request)?;
-            return Ok(done(editor, path, outcome, None, text));
+            return Ok(result(editor, path, outcome, None, text));
         }
         SetupMethod::Own(text) => (SettingsFile::read(&path)?, text(&binary)),
         SetupMethod::ByHand(text) => (SettingsFile::read(&path)?, text(&binary)),
     };
-    let ours = |text: &str| text.starts_with(text::OURS);
-    let outcome = match editor.way {
+    let ours = |text: &str| text.starts_with(text::MARKER);
+    let outcome = match editor.method {
         _ if request.print => SetupOutcome::Printed,
         SetupMethod::ByHand(_) => SetupOutcome::ByHand,
         _ if request.uninstall => match file.text.as_deref() {
@@ -130,11 +131,11 @@ pub fn run(name: &str, request: SetupRequest) -> Result<SetupResult> {
         _ => match file.text.as_deref() {
             Some(found) if found == text => SetupOutcome::Unchanged,
             Some(found) if !ours(found) => bail!(
-                "{} is there and not ours; it was not changed",
+                "{} exists and is not from Backstitch; it was not changed",
                 file.path.display()
             ),
             _ => {
-                // whatever is replaced is ours: nothing to keep
+                // the replaced file is ours and needs no backup
                 SettingsFile {
                     text: None,
                     ..file.clone()
@@ -144,7 +145,7 @@ pub fn run(name: &str, request: SetupRequest) -> Result<SetupResult> {
             }
         },
     };
-    Ok(done(editor, file.path, outcome, None, text))
+    Ok(result(editor, file.path, outcome, None, text))
 }
 
 fn helix(
@@ -155,14 +156,14 @@ fn helix(
 ) -> Result<SetupResult> {
     let file = SettingsFile::read(path)?;
     let before = file.text.as_deref().unwrap_or_default();
-    let doing = || format!("{} was not changed", file.path.display());
-    let original = file.kept().unwrap_or_default();
+    let context = || format!("{} was not changed", file.path.display());
+    let original = file.backup_text().unwrap_or_default();
     let text = if request.uninstall {
         helix::remove(before, &original)
     } else {
         helix::add(before, binary)
     }
-    .with_context(doing)?;
+    .with_context(context)?;
     let (outcome, backup) = if request.print {
         (SetupOutcome::Printed, None)
     } else if text == before {
@@ -175,16 +176,16 @@ fn helix(
         file.restore(&text, text.trim().is_empty(), same)?;
         (SetupOutcome::Written, None)
     } else {
-        if !helix::is_there(before) {
-            // an older backup is not what this set-up begins from
-            file.forget_kept();
+        if !helix::is_installed(before) {
+            // an older backup is not the original of this setup
+            file.remove_backup();
         }
         (SetupOutcome::Written, file.write(&text)?)
     };
-    Ok(done(editor, file.path, outcome, backup, text))
+    Ok(result(editor, file.path, outcome, backup, text))
 }
 
-fn done(
+fn result(
     editor: &EditorSetup,
     settings: PathBuf,
     outcome: SetupOutcome,
@@ -204,32 +205,32 @@ fn done(
     }
 }
 
-/// The file that is read by the editor, for all projects or for one.
-fn place(editor: &EditorSetup, project: Option<&Path>) -> Result<PathBuf> {
+/// Returns the editor's settings file, for all projects or for one.
+fn settings_path(editor: &EditorSetup, project: Option<&Path>) -> Result<PathBuf> {
     if let Some(root) = project {
-        return match editor.way {
+        return match editor.method {
             SetupMethod::Helix => Ok(root.join(".helix/languages.toml")),
             _ => bail!(
-                "{} has no settings for one project that could start a server; leave out --scope project",
+                "{} has no project settings that can start a server; leave out --scope project",
                 editor.name
             ),
         };
     }
-    if let SetupMethod::Zed = editor.way {
-        return zed::place().context("the home directory is unknown");
+    if let SetupMethod::Zed = editor.method {
+        return zed::extension_dir().context("the home directory is unknown");
     }
     let config = config_dir().context("the home directory is unknown")?;
     if editor.name == "emacs" {
         let home = home().context("the home directory is unknown")?;
         let old = [".emacs", ".emacs.el", ".emacs.d/init.el"];
-        let mut places = old.iter().map(|name| home.join(name));
-        let found = places.find(|path| path.exists());
-        return Ok(found.unwrap_or_else(|| config.join(editor.place)));
+        let mut paths = old.iter().map(|name| home.join(name));
+        let found = paths.find(|path| path.exists());
+        return Ok(found.unwrap_or_else(|| config.join(editor.path)));
     }
-    Ok(config.join(editor.place))
+    Ok(config.join(editor.path))
 }
 
-/// Where terminal programs look for their settings.
+/// Returns the settings directory of terminal programs.
 fn config_dir() -> Option<PathBuf> {
     let named = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from);
     let named = named.filter(|dir| dir.is_absolute());

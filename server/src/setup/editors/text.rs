@@ -1,12 +1,12 @@
-//! What each editor is told, in its own language. Pure.
+//! The configuration of each editor, in its own language. Pure.
 
-/// The first words of a file of our own.
-pub const OURS: &str = "-- Written by `backstitch setup neovim`";
+/// Start of a file that setup wrote.
+pub const MARKER: &str = "-- Written by `backstitch setup neovim`";
 
 pub fn neovim(binary: &str) -> String {
     let command = lua(binary);
     format!(
-        r"{OURS}; `backstitch setup neovim --uninstall` removes it.
+        r"{MARKER}; `backstitch setup neovim --uninstall` removes it.
 vim.lsp.config('backstitch', {{
   cmd = {{ {command}, 'lsp' }},
   root_markers = {{ '.backstitch.toml', '.git' }},
@@ -82,12 +82,12 @@ pub fn vscode(binary: &str) -> String {
     format!("{{\n  \"backstitch.server.path\": {command}\n}}\n")
 }
 
-/// A string of Lua.
+/// Returns a Lua string literal.
 fn lua(text: &str) -> String {
     format!("'{}'", text.replace('\\', r"\\").replace('\'', r"\'"))
 }
 
-/// A string of Lisp, TOML or JSON.
+/// Returns a string literal of Lisp, TOML or JSON.
 fn double_quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', r"\\").replace('"', "\\\""))
 }
@@ -100,6 +100,6 @@ mod tests {
     fn paths_are_quoted() {
         assert!(neovim("/it's/b").contains(r"cmd = { '/it\'s/b', 'lsp' }"));
         assert!(emacs(r#"C:\a "b""#).contains(r#""C:\\a \"b\"""#));
-        assert!(neovim("/b").starts_with(OURS));
+        assert!(neovim("/b").starts_with(MARKER));
     }
 }

@@ -1,5 +1,5 @@
-//! Zed's extension: a small crate in a directory of the user's data, which Zed builds and loads as a "dev extension".
-//! Owns its files and what Zed adds to them; what the user adds stays.
+//! Zed's extension: a small crate in the user's data directory, which Zed builds and loads as a "dev extension". Owns
+//! its files and Zed's build outputs; files that the user adds stay.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -10,15 +10,15 @@ use anyhow::{Context, Result, bail};
 use super::super::file::SettingsFile;
 use super::super::{SetupOutcome, SetupRequest};
 
-/// The first words of the manifest, by which the directory is known as ours.
-const OURS: &str = "# Written by `backstitch setup zed`";
+/// Start of the manifest, which marks the directory as ours.
+const MARKER: &str = "# Written by `backstitch setup zed`";
 const MANIFEST: &str = "extension.toml";
 
-/// What Zed makes when it builds the crate.
-const BUILT: [&str; 3] = ["Cargo.lock", "extension.wasm", "target"];
+/// Outputs of Zed's build.
+const BUILD_OUTPUTS: [&str; 3] = ["Cargo.lock", "extension.wasm", "target"];
 
-/// Each file's path and text; a `Cargo.toml` here would make cargo leave these out of the package. `binary`: what is to
-/// run where Zed finds no other.
+/// Returns the path and text of each file. The manifest's source is not named `Cargo.toml`, because cargo would then
+/// exclude these files from the package. Zed runs `binary` if it finds no other.
 fn files(binary: &str) -> [(&'static str, String); 4] {
     [
         (MANIFEST, include_str!("zed/extension.toml").to_owned()),
@@ -28,7 +28,7 @@ fn files(binary: &str) -> [(&'static str, String); 4] {
     ]
 }
 
-/// What became of the directory, and all of its text.
+/// Writes or removes the directory. Returns the outcome and the text of all files.
 pub fn run(dir: &Path, binary: &str, request: SetupRequest) -> Result<(SetupOutcome, String)> {
     let files = files(binary);
     let outcome = if request.print {
@@ -45,7 +45,7 @@ pub fn run(dir: &Path, binary: &str, request: SetupRequest) -> Result<(SetupOutc
 fn write(dir: &Path, files: &[(&str, String)]) -> Result<SetupOutcome> {
     if dir.exists() && !is_ours(dir)? && fs::read_dir(dir)?.next().is_some() {
         bail!(
-            "{} is there and not ours; it was not changed",
+            "{} exists and is not from Backstitch; it was not changed",
             dir.display()
         )
     }
@@ -54,7 +54,7 @@ fn write(dir: &Path, files: &[(&str, String)]) -> Result<SetupOutcome> {
         let path = dir.join(name);
         let found = SettingsFile::read(&path)?;
         if found.text.as_deref() != Some(text) {
-            // whatever is replaced is ours: nothing to keep
+            // the replaced file is ours and needs no backup
             SettingsFile {
                 text: None,
                 ..found
@@ -71,18 +71,22 @@ fn remove(dir: &Path, files: &[(&str, String)]) -> Result<SetupOutcome> {
         return Ok(SetupOutcome::Unchanged);
     }
     let names = files.iter().map(|(name, _)| *name);
-    // the manifest last: while it is there, another run goes on
-    for name in names.rev().chain(BUILT).filter(|name| *name != MANIFEST) {
-        gone(&dir.join(name))?;
+    // remove the manifest last, so that an interrupted run can be repeated
+    for name in names
+        .rev()
+        .chain(BUILD_OUTPUTS)
+        .filter(|name| *name != MANIFEST)
+    {
+        remove_path(&dir.join(name))?;
     }
-    gone(&dir.join(MANIFEST))?;
-    // what the user put there keeps its directory
+    remove_path(&dir.join(MANIFEST))?;
+    // directories with files of the user stay
     let _ = fs::remove_dir(dir.join("src"));
     let _ = fs::remove_dir(dir);
     Ok(SetupOutcome::Written)
 }
 
-fn gone(path: &Path) -> Result<()> {
+fn remove_path(path: &Path) -> Result<()> {
     let removed = if path.is_dir() && !path.is_symlink() {
         fs::remove_dir_all(path)
     } else {
@@ -98,11 +102,11 @@ fn gone(path: &Path) -> Result<()> {
 
 fn is_ours(dir: &Path) -> Result<bool> {
     let manifest = SettingsFile::read(&dir.join(MANIFEST))?;
-    Ok(manifest.text.is_some_and(|text| text.starts_with(OURS)))
+    Ok(manifest.text.is_some_and(|text| text.starts_with(MARKER)))
 }
 
-/// Below the directory of the user's data.
-pub fn place() -> Option<PathBuf> {
+/// Returns the extension's directory, below the user's data directory.
+pub fn extension_dir() -> Option<PathBuf> {
     let named = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from);
     let named = named.filter(|dir| dir.is_absolute());
     let windows = || std::env::var_os("LOCALAPPDATA").map(PathBuf::from);
@@ -119,9 +123,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_language_is_named_once() {
+    fn languages_are_listed_once() {
         let [(_, manifest), (_, cargo), ..] = files("/bin/backstitch");
-        assert!(manifest.starts_with(OURS));
+        assert!(manifest.starts_with(MARKER));
         let manifest: DocumentMut = manifest.parse().unwrap();
         let cargo: DocumentMut = cargo.parse().unwrap();
         assert_eq!(cargo["lib"]["crate-type"][0].as_str(), Some("cdylib"));

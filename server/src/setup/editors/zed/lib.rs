@@ -4,8 +4,8 @@ use zed_extension_api::serde_json::{json, Value};
 use zed_extension_api::settings::LspSettings;
 use zed_extension_api::{self as zed, Command, LanguageServerId, Result, Worktree};
 
-/// The program that wrote this, for where no other is on the path.
-const WRITER: &str = include_str!("../binary");
+/// The program that wrote this extension, used if no other is on the path.
+const DEFAULT_BINARY: &str = include_str!("../binary");
 
 struct Backstitch;
 
@@ -14,7 +14,7 @@ impl zed::Extension for Backstitch {
         Self
     }
 
-    /// As `lsp.backstitch.binary` in Zed's settings has it; else what is on the path.
+    /// Returns `lsp.backstitch.binary` from Zed's settings, else the program on the path.
     fn language_server_command(
         &mut self,
         id: &LanguageServerId,
@@ -28,13 +28,13 @@ impl zed::Extension for Backstitch {
         Ok(Command {
             command: path
                 .or_else(|| worktree.which("backstitch"))
-                .unwrap_or_else(|| WRITER.trim_end().to_owned()),
+                .unwrap_or_else(|| DEFAULT_BINARY.trim_end().to_owned()),
             args: arguments.unwrap_or_else(|| vec!["lsp".to_owned()]),
             env: env.unwrap_or_default().into_iter().collect(),
         })
     }
 
-    /// `lsp.backstitch.settings` in Zed's settings, as the server asks for them.
+    /// Returns `lsp.backstitch.settings` from Zed's settings, in the form that the server expects.
     fn language_server_workspace_configuration(
         &mut self,
         id: &LanguageServerId,
