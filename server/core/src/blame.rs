@@ -12,12 +12,12 @@ mod runs;
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use crate::content::is_text;
 use crate::diff::{count_lines, line_changes};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::history::{self, Ancestry, SetHash};
-use crate::merge::is_text;
 use crate::model::{
     Certainty, ChangeId, ContentId, FileId, Image, NodeId, Opaque, RelPath, Session, Turn,
 };

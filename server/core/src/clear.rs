@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 use crate::engine::{Engine, Status};
 use crate::error::{Error, Result};
 use crate::hint::Hint;
-use crate::history::Here;
+use crate::model::Here;
 use crate::model::bytes_path;
 use crate::roots;
 use crate::store::{self, Durable, gaps};

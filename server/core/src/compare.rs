@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use crate::content::is_text;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::history::{self, Ancestry};
-use crate::merge::is_text;
 use crate::model::{ContentId, FileVersion, Image, NodeId, RelPath};
 use crate::worktree::file_state;
 

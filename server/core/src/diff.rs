@@ -20,7 +20,7 @@ use trim::equal_ends;
 pub(crate) use trim::{count_lines, line_changes, lines_apart};
 pub use words::word_diff;
 
-use crate::merge::is_text;
+use crate::content::is_text;
 
 /// The file type bits of a mode.
 const TYPE: u32 = 0o170_000;

@@ -11,7 +11,8 @@ use rusqlite::{OptionalExtension, params};
 use crate::config::{Config, Sources};
 use crate::documents::{EditorInfo, Orphan, PendingSave};
 use crate::error::{Error, Result};
-use crate::history::{self, Ancestry, BranchInfo, Entry, Here, LogFilter, Operation};
+use crate::history::{self, Ancestry, BranchInfo, Entry, LogFilter, Operation};
+use crate::model::Here;
 use crate::model::{
     BranchId, ContentId, Coverage, EditorId, FileId, FileVersion, Image, NodeId, OpId, Placed,
     RelPath, RootId, os_bytes,

@@ -10,19 +10,20 @@ use std::sync::Arc;
 
 use rusqlite::params;
 
-use crate::capture::record_scan::NO_STAT;
 use crate::config::Sources;
 use crate::engine::{Engine, Progress};
 use crate::error::{Context, Result};
-use crate::history::{Ancestry, BranchInfo, Here, OpKind, Tag, branches};
+use crate::history::{Ancestry, BranchInfo, OpKind, Tag, branches};
+use crate::model::Here;
 use crate::model::{BranchId, NodeId, RootId, os_bytes};
 use crate::roots;
 use crate::store::{self, Durable};
 use crate::workspace::{self, Workspace};
+use crate::worktree::disk::NO_STAT;
 use crate::worktree::disk::{DirIdentity, Root, Stat};
 use crate::worktree::file_state;
+use crate::worktree::file_state::FileState;
 use crate::worktree::ignore_rules::Excludes;
-use crate::worktree::scan::FileState;
 use materialize::PendingFork;
 pub(crate) use materialize::finish_left;
 use target::ForkTarget;

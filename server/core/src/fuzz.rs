@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, params};
 
-use crate::capture::record_scan::NO_STAT;
 use crate::config::{self, Key};
-use crate::history::{self, Here};
+use crate::history::{self};
+use crate::model::Here;
 use crate::model::{BranchId, ContentId, RelPath, RootId};
 use crate::store;
 use crate::worktree::dir_cache;
+use crate::worktree::disk::NO_STAT;
 use crate::worktree::git::index::Index;
 use crate::worktree::git::objects::Repository;
 

@@ -7,6 +7,7 @@ pub mod capture;
 mod clear;
 mod compare;
 pub mod config;
+mod content;
 pub mod diff;
 mod documents;
 mod engine;

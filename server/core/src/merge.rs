@@ -11,6 +11,7 @@ mod text;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use crate::content::is_text;
 use crate::diff::{Interner, changes, lines};
 use region::{Region, Take, regions};
 use text::{Ending, Property, UniformText, three_way};
@@ -68,14 +69,6 @@ impl Merge {
             conflicts: Vec::new(),
         }
     }
-}
-
-/// Contents of at least this many bytes are not compared by lines or merged: `Image::is_too_long`.
-pub(crate) const MAX_MERGE_BYTES: u64 = 64 << 20;
-
-/// True for content without a NUL byte.
-pub fn is_text(bytes: &[u8]) -> bool {
-    !bytes.contains(&0)
 }
 
 /// Merges the changes of `ours` and `theirs` since `base`.

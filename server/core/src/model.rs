@@ -253,12 +253,12 @@ impl Image {
 
     /// True if it is a file too large to be held in memory whole.
     pub(crate) fn is_large(&self) -> bool {
-        matches!(self, Self::File { size, .. } if *size >= crate::store::LARGE)
+        matches!(self, Self::File { size, .. } if *size >= crate::content::LARGE)
     }
 
     /// True if it is a file too large to compare by lines, which takes several times its size of memory.
     pub fn is_too_long(&self) -> bool {
-        matches!(self, Self::File { size, .. } if *size >= crate::merge::MAX_MERGE_BYTES)
+        matches!(self, Self::File { size, .. } if *size >= crate::content::MAX_MERGE_BYTES)
     }
 
     /// Returns the git blob of a content that only git has.
@@ -523,4 +523,11 @@ pub struct Call {
     pub iteration: i64,
     /// Group shared by overlapping calls of one session that may write any file.
     pub group: Option<CallId>,
+}
+
+/// Position of new nodes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Here {
+    pub root: RootId,
+    pub branch: BranchId,
 }

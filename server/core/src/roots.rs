@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::error::Result;
-use crate::history::{Here, OpKind, branches};
+use crate::history::{OpKind, branches};
+use crate::model::Here;
 use crate::model::{BranchId, NodeId, RelPath, RootId, bytes_path, os_bytes};
 use crate::store::{Durable, Store};
 use crate::workspace::{self, Workspace};

@@ -7,9 +7,9 @@ use std::path::Path;
 use rusqlite::{Connection, params};
 
 use super::runs::{number, read_number};
+use crate::content::is_text;
 use crate::diff::{LineChange, count_lines, line_changes};
 use crate::error::Result;
-use crate::merge::is_text;
 use crate::model::{ChangeId, FileVersion, Image};
 use crate::store;
 

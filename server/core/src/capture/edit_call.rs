@@ -9,21 +9,22 @@ use rusqlite::{Connection, params};
 
 use super::calls::{self, Attribution, Observation, Writer, Writers};
 use super::event::{AgentEvent, ToolCall, ToolReport, Wrote};
-use super::record_scan::{self, AFTER, BEFORE, NO_STAT, ScanContext, Transition, WriteTxn};
+use super::record_scan::{self, AFTER, BEFORE, ScanContext, Transition, WriteTxn};
 use super::renames::follow_renames;
 use super::{Recorded, open, outcome, reported};
+use crate::content::MAX_MERGE_BYTES;
 use crate::documents::pending;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
-use crate::merge::MAX_MERGE_BYTES;
 use crate::model::{
     Certainty, ContentId, Coverage, Image, Kind, NodeId, Opaque, Placed, Reason, RelPath, RootId,
 };
 use crate::store;
+use crate::worktree::disk::NO_STAT;
 use crate::worktree::disk::{DiskEntry, Root, Stat};
 use crate::worktree::file_state;
+use crate::worktree::file_state::{FileState, FileStates};
 use crate::worktree::ignore_rules::{ExcludePatterns, Rules, was_ignored};
-use crate::worktree::scan::{FileState, FileStates};
 
 /// Location of a path that a tool names.
 enum NamedPath {

@@ -13,10 +13,11 @@ use crate::error::{Error, Result};
 use crate::history;
 use crate::model::{Coverage, Kind, NodeId, OpId, RelPath};
 use crate::store::{self, Durable};
+use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::dir_cache;
 use crate::worktree::file_state;
 use crate::worktree::ignore_rules;
-use crate::worktree::recorder::{self, ChangedPaths, Extent};
+use crate::worktree::recorder::{self, Extent};
 use crate::worktree::scan::Findings;
 
 /// Above this many unverified paths, walk the tree instead.

@@ -14,15 +14,18 @@ use crate::blame::hunks;
 use crate::documents;
 use crate::documents::pending::{self, Pending};
 use crate::error::{Error, Result};
-use crate::history::{self, Here, NewChange, NewNode};
+use crate::history::{self, NewChange, NewNode};
+use crate::model::Here;
 use crate::model::{
     CallId, Certainty, ChangeId, Coverage, CoverageItem, FileId, FileVersion, GitHead, Image, Kind,
     NodeId, Origin, Placed, Reason, RelPath, SessionId, TurnId,
 };
 use crate::store::{self, Durable};
+use crate::worktree::disk::NO_STAT;
 use crate::worktree::disk::{DiskEntry, Root, Stat};
 use crate::worktree::file_state;
-use crate::worktree::scan::{FileState, Findings, Found, Materialized};
+use crate::worktree::file_state::FileState;
+use crate::worktree::scan::{Findings, Found, Materialized};
 
 /// Hunks are recorded eagerly for nodes with at most this many changes.
 const MAX_EAGER_HUNKS: usize = 32;
@@ -696,19 +699,6 @@ fn step(
         observed_by,
     }
 }
-
-/// A stat that proves nothing: the path is read again at the next scan.
-pub(crate) const NO_STAT: Stat = Stat {
-    size: -1,
-    mtime: 0,
-    ctime: 0,
-    btime: 0,
-    dev: 0,
-    inode: 0,
-    mode: 0,
-    racy: true,
-    linked: false,
-};
 
 /// Attribution to this call.
 pub(crate) fn by_call(

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::record_scan::Transition;
 use crate::model::{ContentId, Image};
 use crate::worktree::disk::Stat;
-use crate::worktree::scan::FileStates;
+use crate::worktree::file_state::FileStates;
 
 /// Joins a deletion and a creation into a rename: the same inode and birth time, or the same
 /// non-empty content with exactly one candidate on each side.

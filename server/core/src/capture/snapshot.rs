@@ -7,16 +7,17 @@ use rusqlite::Connection;
 use super::calls;
 use crate::documents::pending::Pending;
 use crate::error::Result;
-use crate::history::Here;
+use crate::model::Here;
 use crate::model::{CoverageItem, Image, Opaque, Reason, RelPath};
 use crate::store::Store;
+use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::disk::{DiskEntry, Root};
 use crate::worktree::file_state;
+use crate::worktree::file_state::FileStates;
 use crate::worktree::git::backed_content;
 use crate::worktree::git::clean_index::CleanIndex;
 use crate::worktree::ignore_rules::Excludes;
-use crate::worktree::recorder::ChangedPaths;
-use crate::worktree::scan::{FileStates, Findings, Found};
+use crate::worktree::scan::{Findings, Found};
 
 /// Parameters of a scan.
 #[derive(Clone, Copy)]

@@ -9,8 +9,9 @@ use crate::error::Result;
 use crate::model::{Reason, RelPath};
 use crate::store;
 use crate::worktree::file_state;
+use crate::worktree::file_state::FileStates;
 use crate::worktree::ignore_rules::{Excludes, Rules, was_ignored};
-use crate::worktree::scan::{FileStates, Found};
+use crate::worktree::scan::Found;
 
 pub(super) struct Visibility<'a> {
     txn: &'a WriteTxn<'a>,

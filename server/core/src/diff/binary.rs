@@ -5,7 +5,7 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
-use crate::worktree::git::objects::blob_id;
+use crate::content::blob_id;
 
 /// Git's digits, in order (gitformat: base85.c).
 const DIGITS: &[u8; 85] =

@@ -13,7 +13,7 @@ use crate::model::{Certainty, Coverage, Image, NodeId, Opaque, Reason, RelPath};
 use crate::store;
 use crate::worktree::disk::DiskEntry;
 use crate::worktree::file_state;
-use crate::worktree::scan::FileState;
+use crate::worktree::file_state::FileState;
 
 /// An agent's edit of one open document.
 #[derive(Clone, Debug)]

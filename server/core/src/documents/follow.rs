@@ -2,9 +2,10 @@
 
 use super::buffers::OpenText;
 use super::pending::Pending;
+use crate::content::is_text;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::merge::{Favor, is_text, merge3};
+use crate::merge::{Favor, merge3};
 use crate::model::ContentId;
 use crate::worktree::file_state;
 

@@ -7,7 +7,7 @@ use rusqlite::{Connection, params};
 use rustc_hash::FxHashMap;
 
 use crate::capture::calls::{self, Attribution};
-use crate::capture::record_scan::{AFTER, BEFORE, NO_STAT, WriteTxn};
+use crate::capture::record_scan::{AFTER, BEFORE, WriteTxn};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
@@ -17,9 +17,10 @@ use crate::model::{
     ChangeId, ContentId, Coverage, FileId, FileVersion, Image, Kind, NodeId, OpId, Origin, Placed,
     RelPath, RootId,
 };
+use crate::worktree::disk::NO_STAT;
 use crate::worktree::disk::{DiskEntry, Stat};
 use crate::worktree::file_state;
-use crate::worktree::scan::FileState;
+use crate::worktree::file_state::FileState;
 
 /// A file that waits for a save.
 #[derive(Clone, Debug, PartialEq, Eq)]

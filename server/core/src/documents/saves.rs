@@ -12,7 +12,7 @@ use crate::model::{ContentId, Coverage, Image, NodeId, RelPath};
 use crate::store;
 use crate::worktree::disk::DiskEntry;
 use crate::worktree::file_state;
-use crate::worktree::scan::FileState;
+use crate::worktree::file_state::FileState;
 
 impl Engine {
     /// Records that an editor has saved a document with just this text. While an agent may be

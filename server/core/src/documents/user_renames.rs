@@ -8,7 +8,7 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{Coverage, Placed, RelPath};
 use crate::worktree::file_state;
-use crate::worktree::scan::FileState;
+use crate::worktree::file_state::FileState;
 
 impl Engine {
     /// Records that the user renamed a file or a directory.

@@ -4,7 +4,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use crate::capture::calls::Attribution;
-use crate::capture::record_scan::{BEFORE, NO_STAT, WriteTxn};
+use crate::capture::record_scan::{BEFORE, WriteTxn};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::history::{self, Ancestry, NewChange};
@@ -13,8 +13,9 @@ use crate::model::{
     ChangeId, Coverage, FileId, FileVersion, Image, Kind, NodeId, Origin, Placed, RelPath,
 };
 use crate::worktree::disk::DiskEntry;
+use crate::worktree::disk::NO_STAT;
 use crate::worktree::file_state;
-use crate::worktree::scan::FileState;
+use crate::worktree::file_state::FileState;
 
 /// Label of a node that withdraws an outcome.
 pub(super) const NOT_SAVED: &str = "not saved";

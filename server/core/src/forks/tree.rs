@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::capture::record_scan::NO_STAT;
 use crate::engine::{Engine, Progress};
 use crate::error::{Context, Result};
 use crate::history::{self, Ancestry};
 use crate::model::{FileId, Image, NodeId, Opaque, RelPath};
 use crate::restore::{Gap, gap_of};
+use crate::worktree::disk::NO_STAT;
 use crate::worktree::disk::{Content, Root};
 use crate::worktree::file_state;
-use crate::worktree::scan::FileState;
+use crate::worktree::file_state::FileState;
 
 /// From this many files on, the whole file system is synced instead of each file.
 const SYNC_ALL: usize = 2000;

@@ -4,9 +4,10 @@ use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use super::{Here, OpKind, branch_of};
+use super::{OpKind, branch_of};
 use crate::error::{Error, Result};
 use crate::hint::Hint;
+use crate::model::Here;
 use crate::model::{BranchId, NodeId, RootId, bytes_path};
 use crate::store::now;
 

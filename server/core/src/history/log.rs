@@ -7,9 +7,10 @@ use rusqlite::{Connection, params, params_from_iter};
 use super::ancestry::Lineage;
 use super::rows::{NewCounts, Rows};
 use super::timeline::Entry;
-use super::{Ancestry, Here, branches, full_text, head};
+use super::{Ancestry, branches, full_text, head};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
+use crate::model::Here;
 use crate::model::{BranchId, Kind, NodeId, RelPath, SessionId};
 use crate::store::Store;
 

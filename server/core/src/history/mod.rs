@@ -16,8 +16,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use crate::error::{Error, Result};
 use crate::model::Reason;
 use crate::model::{
-    BranchId, Change, ChangeId, ContentId, Coverage, FileId, FileVersion, GitHead, Image, Kind,
-    Node, NodeId, Origin, Placed, RelPath, Role, RootId,
+    BranchId, Change, ChangeId, ContentId, Coverage, FileId, FileVersion, GitHead, Here, Image,
+    Kind, Node, NodeId, Origin, Placed, RelPath, Role, RootId,
 };
 use crate::store::{self, now, state_columns, state_from};
 use crate::worktree::git::backed_content;
@@ -35,13 +35,6 @@ pub(crate) use sets::{
 };
 pub use timeline::{Entry, EntryChange, OpKind, OpState, Operation};
 pub(crate) use timeline::{operation, operations, session, turn};
-
-/// Position of new nodes.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Here {
-    pub root: RootId,
-    pub branch: BranchId,
-}
 
 pub(crate) struct NewNode<'a> {
     pub kind: Kind,

@@ -2,8 +2,9 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::{Ancestry, Here, head};
+use super::{Ancestry, head};
 use crate::error::{Error, Result};
+use crate::model::Here;
 use crate::model::{NodeId, OpId};
 
 pub(crate) fn resolve(conn: &Connection, here: Here, rev: &str) -> Result<NodeId> {

@@ -8,9 +8,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::ancestry::Lineage;
 use super::timeline::{self, Entry, EntryChange};
-use super::{Ancestry, Here, branches, head, node, shown_changes};
+use super::{Ancestry, branches, head, node, shown_changes};
 use crate::documents::{self, Unsaved};
 use crate::error::Result;
+use crate::model::Here;
 use crate::model::{
     BranchId, Change, ChangeId, ContentId, FileVersion, Kind, Node, NodeId, OpId, Role, Session,
     SessionId, Turn, TurnId,

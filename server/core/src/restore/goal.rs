@@ -9,7 +9,8 @@ use super::types::{Gap, GapKind, Goal, Request};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
-use crate::history::{self, Ancestry, Here, OpKind, Operation, branches};
+use crate::history::{self, Ancestry, OpKind, Operation, branches};
+use crate::model::Here;
 use crate::model::{BranchId, Change, ChangeId, FileId, Kind, NodeId, OpId, Role, SessionId};
 
 /// Edits of one file to take out and to put back.

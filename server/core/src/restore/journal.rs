@@ -7,7 +7,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use super::types::{FilePlan, PlannedDocument};
 use crate::error::Result;
-use crate::history::{Here, OpKind};
+use crate::history::OpKind;
+use crate::model::Here;
 use crate::model::{BranchId, ChangeId, ContentId, FileId, FileVersion, Image, OpId, RelPath};
 use crate::store::{self, now, owner, state_columns, state_from};
 

@@ -5,18 +5,19 @@ use std::collections::HashMap;
 use rusqlite::params;
 
 use super::journal::{self, JournalEdit, JournalEntry, JournalFile, Phase};
-use crate::capture::record_scan::NO_STAT;
 use crate::documents;
 use crate::documents::pending::{self, NewPending};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
-use crate::history::{self, Here, NewChange, NewNode, OpKind};
+use crate::history::{self, NewChange, NewNode, OpKind};
+use crate::model::Here;
 use crate::model::{Coverage, Kind, NodeId, OpId, Origin, Placed, RelPath};
 use crate::store::Durable;
+use crate::worktree::disk::NO_STAT;
 use crate::worktree::disk::Stat;
 use crate::worktree::file_state;
-use crate::worktree::scan::FileState;
+use crate::worktree::file_state::FileState;
 
 impl Engine {
     /// Records an operation from its journal. Returns the new head.

@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::types::{Conflict, ConflictSpan, OnConflict};
+use crate::content::is_text;
 use crate::diff::{Interner, changes, lines};
 use crate::error::Result;
 use crate::history::{self, SetHash};
-use crate::merge::{ConflictHunk, ConflictKind, Favor, is_text, merge3};
+use crate::merge::{ConflictHunk, ConflictKind, Favor, merge3};
 use crate::model::{Change, ChangeId, ContentId, FileId, FileVersion, Image, Opaque, Placed};
 use crate::store::Store;
 

@@ -11,22 +11,23 @@ use super::plan::{PlanBuilder, gap_of, opaque};
 use super::record::record_documents;
 use super::replay::Replay;
 use super::types::{Conflict, FilePlan, OnConflict, Resolution};
-use crate::capture::record_scan::NO_STAT;
 use crate::documents::pending;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
-use crate::history::{self, Ancestry, Here, NewChange, NewNode, OpKind, Operation, branches};
+use crate::history::{self, Ancestry, NewChange, NewNode, OpKind, Operation, branches};
+use crate::model::Here;
 use crate::model::{
     BranchId, ChangeId, Coverage, FileId, FileVersion, GitHead, Image, Kind, NodeId, OpId, Origin,
     RelPath, Role,
 };
 use crate::store::{self, Durable};
+use crate::worktree::disk::NO_STAT;
 use crate::worktree::disk::Stat;
 use crate::worktree::file_state;
+use crate::worktree::file_state::FileState;
 use crate::worktree::git::backed_content;
 use crate::worktree::ignore_rules::{Rules, was_ignored};
-use crate::worktree::scan::FileState;
 
 impl PlanBuilder<'_> {
     pub(super) fn switch(&mut self, turnout: &SwitchTarget) -> Result<()> {

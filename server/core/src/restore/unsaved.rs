@@ -264,7 +264,7 @@ impl PlanBuilder<'_> {
             (None, Some(content)) => self.engine.content(&content)?,
             (None, None) => return Ok(None),
         };
-        let is_text = std::str::from_utf8(&bytes).is_ok() && crate::merge::is_text(&bytes);
+        let is_text = std::str::from_utf8(&bytes).is_ok() && crate::content::is_text(&bytes);
         Ok(is_text.then_some((before.image, after.image, bytes)))
     }
 

@@ -78,7 +78,7 @@ pub(crate) fn put(
     bytes: &[u8],
     base: Option<ContentId>,
 ) -> Result<ContentId> {
-    if bytes.len() as u64 >= pieces::LARGE {
+    if bytes.len() as u64 >= crate::content::LARGE {
         let id = ContentId::of(bytes);
         if !has(conn, &id)? {
             pieces::put_stream(conn, dir, bytes, base)?;

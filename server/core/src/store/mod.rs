@@ -23,7 +23,7 @@ pub(crate) use blobs::{
     put_alone,
 };
 pub(crate) use codec::{json, state_columns, state_from};
-pub(crate) use pieces::{LARGE, named as pieces, put_stream, read};
+pub(crate) use pieces::{named as pieces, put_stream, read};
 
 use crate::error::{Context, Error, Result};
 

@@ -16,9 +16,6 @@ use crate::model::ContentId;
 use super::blobs;
 use super::coding::PIECES;
 
-/// From this size on a content is stored in pieces, and no read of a file keeps it whole in memory.
-pub(crate) const LARGE: u64 = 16 << 20;
-
 const MIN_PIECE: usize = 256 << 10;
 const AVERAGE_PIECE: usize = 1 << 20;
 const MAX_PIECE: usize = 4 << 20;

@@ -5,18 +5,21 @@
 use std::collections::HashSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 use rustix::fs::FileType;
 
-use crate::capture::record_scan::NO_STAT;
 use crate::error::{Context, Result};
-use crate::history::Here;
+use crate::model::Here;
 use crate::model::{OpId, RelPath, RootId, bytes_path, is_vcs};
+use crate::worktree::changed_paths::ChangedPaths;
+use crate::worktree::disk::NO_STAT;
 use crate::worktree::disk::{DirListing, Root, Stat, TEMP_PREFIX, stat_in};
 use crate::worktree::file_state;
-use crate::worktree::recorder::{ChangedPaths, WALK};
+
+/// A full walk is repeated after this time, whatever a recorder or the cache says.
+pub(crate) const WALK: Duration = Duration::from_mins(5);
 
 const MAGIC: &[u8; 8] = b"bsseen1\n";
 /// Above this many changes a full walk is cheaper, and writes a new cache.

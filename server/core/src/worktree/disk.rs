@@ -14,14 +14,15 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::config::{Config, MAX_FILE, Sources};
+use crate::content::LARGE;
 use crate::error::{Context, Error, Result};
 use crate::hint::Hint;
 use crate::model::{ContentId, Image, RelPath, bytes_path, is_vcs};
-use crate::store::{self, LARGE, Store};
+use crate::store::{self, Store};
 use crate::worktree::ignore_rules::{ExcludePatterns, Excludes};
 pub(crate) use place::Content;
 use stat::STATX_MASK;
-pub(crate) use stat::{DirIdentity, Stat, stat_in};
+pub(crate) use stat::{DirIdentity, NO_STAT, Stat, stat_in};
 
 /// Maximum size of an ignore or attributes file.
 const MAX_SMALL_FILE: u64 = 10 << 20;

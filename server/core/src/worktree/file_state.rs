@@ -2,15 +2,37 @@
 //! reading and writing these rows.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
+use rustc_hash::FxHashMap;
 
 use crate::error::Result;
+use crate::model::Opaque;
 use crate::model::{Coverage, FileId, Image, NodeId, RelPath, RootId};
 use crate::store;
+use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::disk::Stat;
 use crate::worktree::git::backed_content;
 use crate::worktree::ignore_rules::{self, Excludes};
-use crate::worktree::recorder::ChangedPaths;
-use crate::worktree::scan::{FileState, FileStates};
+
+/// The recorded state of a path.
+#[derive(Clone, Debug)]
+pub(crate) struct FileState {
+    pub image: Image,
+    pub file: Option<FileId>,
+    pub since: Option<NodeId>,
+    pub generation: i64,
+    pub stat: Stat,
+}
+
+pub(crate) type FileStates = FxHashMap<RelPath, FileState>;
+
+impl FileState {
+    /// True if this row was too large to capture, its content is known by now, and the file is unchanged.
+    pub(crate) fn is_revealed(&self, image: Image, stat: Option<&Stat>) -> bool {
+        self.image == Image::Opaque(Opaque::TooLarge)
+            && image.content().is_some()
+            && stat.is_some_and(|stat| self.stat.is_that_of(stat))
+    }
+}
 
 const COLUMNS: &str =
     "path, image, file, since, generation, size, mtime, ctime, btime, dev, inode, mode, racy";

@@ -1,6 +1,7 @@
 //! The files of a workspace's root: reading and writing them, the rules for files that are not tracked, scans,
 //! the recorded state of each file, and git's index. Knows no history.
 
+pub(crate) mod changed_paths;
 pub(crate) mod dir_cache;
 pub(crate) mod disk;
 pub(crate) mod file_state;

@@ -17,37 +17,17 @@ use rustix::io::Errno;
 use crate::documents::pending::Pending;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
-use crate::model::{Coverage, FileId, Image, NodeId, Opaque, Reason, RelPath, bytes_path, is_vcs};
+use crate::model::{Coverage, Image, Opaque, Reason, RelPath, bytes_path, is_vcs};
 use crate::store::{PackWriter, Packed, SealedPack};
+use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::dir_cache::DirRecord;
 use crate::worktree::disk::{DirListing, DiskEntry, Root, Stat, TEMP_PREFIX, read_small};
+use crate::worktree::file_state::{FileState, FileStates};
 use crate::worktree::git::clean_index::CleanIndex;
 use crate::worktree::git::index::ATTRIBUTES;
 use crate::worktree::git::objects::Repository;
 use crate::worktree::ignore_rules::{self, Excludes, Rules};
-use crate::worktree::recorder::ChangedPaths;
 use gathered::{Gathered, LARGE, LARGE_TOTAL};
-
-/// The recorded state of a path.
-#[derive(Clone, Debug)]
-pub(crate) struct FileState {
-    pub image: Image,
-    pub file: Option<FileId>,
-    pub since: Option<NodeId>,
-    pub generation: i64,
-    pub stat: Stat,
-}
-
-pub(crate) type FileStates = FxHashMap<RelPath, FileState>;
-
-impl FileState {
-    /// True if this row was too large to capture, its content is known by now, and the file is unchanged.
-    pub(crate) fn is_revealed(&self, image: Image, stat: Option<&Stat>) -> bool {
-        self.image == Image::Opaque(Opaque::TooLarge)
-            && image.content().is_some()
-            && stat.is_some_and(|stat| self.stat.is_that_of(stat))
-    }
-}
 
 /// A path whose image differs from the recorded one.
 #[derive(Debug)]

@@ -82,6 +82,19 @@ fn margin(mtime: i64, ctime: i64) -> i128 {
     if coarse { RACY_COARSE } else { RACY }
 }
 
+/// A stat that proves nothing: the path is read again at the next scan.
+pub(crate) const NO_STAT: Stat = Stat {
+    size: -1,
+    mtime: 0,
+    ctime: 0,
+    btime: 0,
+    dev: 0,
+    inode: 0,
+    mode: 0,
+    racy: true,
+    linked: false,
+};
+
 pub(super) const STATX_MASK: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::BTIME);
 
 /// Identity of a directory, independent of its name. Inodes are reused, but not with the same birth time. Device

@@ -132,7 +132,7 @@ impl CleanIndex {
                     && a.stat.ctime.max(a.stat.mtime) >= candidate.stat.ctime
             };
             // `cat-file` loads a large blob whole
-            size.is_some_and(|size| size < crate::store::LARGE)
+            size.is_some_and(|size| size < crate::content::LARGE)
                 && state.sizes.get(candidate.at).copied().flatten() == size
                 && !uncertain.iter().any(|dir| candidate.path.within(dir))
                 && !converted.contains(candidate.path.bytes())

@@ -7,6 +7,7 @@ use std::process::{ChildStdout, Command, Stdio};
 
 use gix_hash::{Kind, ObjectId};
 
+use crate::content::blob_id;
 use crate::error::{Error, Result};
 
 /// Places of git, tried in order. Editors are often started without a `PATH` that has git.
@@ -16,14 +17,6 @@ const GIT_PATHS: [&str; 4] = [
     "/usr/local/bin/git",
     "/opt/homebrew/bin/git",
 ];
-
-/// Returns the object id of a blob with these bytes.
-pub(crate) fn blob_id(kind: Kind, bytes: &[u8]) -> Option<ObjectId> {
-    let mut hasher = gix_hash::hasher(kind);
-    hasher.update(format!("blob {}\0", bytes.len()).as_bytes());
-    hasher.update(bytes);
-    hasher.try_finalize().ok()
-}
 
 /// True if these bytes are that blob.
 pub(crate) fn is_blob(object: &ObjectId, bytes: &[u8]) -> bool {

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::dirty::Extent;
-use super::touched::ChangedPaths;
 use crate::model::RootId;
 use crate::store;
+use crate::worktree::changed_paths::ChangedPaths;
 
 /// Time a hook waits for the answer before it walks the tree itself.
 pub(crate) const ANSWER_TIMEOUT: Duration = Duration::from_millis(5);

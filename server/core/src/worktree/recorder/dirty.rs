@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::touched::ChangedPaths;
 use crate::model::RelPath;
+use crate::worktree::changed_paths::ChangedPaths;
 
 /// Above this many entries everything counts as touched: a walk is faster.
 const LIMIT: usize = 4096;

@@ -7,13 +7,11 @@ mod dirty;
 mod pace;
 #[cfg(test)]
 mod tests;
-mod touched;
 #[cfg(target_os = "linux")]
 mod watch;
 
 pub(crate) use cookie::{ANSWER_TIMEOUT, ask};
 pub(crate) use dirty::Extent;
-pub(crate) use touched::ChangedPaths;
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -28,6 +26,7 @@ use crate::error::{Error, Result};
 use crate::model::{Reason, RelPath, RootId};
 use crate::store;
 use crate::workspace::Workspace;
+use crate::worktree::dir_cache::WALK;
 use dirty::Dirty;
 use pace::Pace;
 
@@ -39,8 +38,6 @@ const RETRY_DELAY: Duration = Duration::from_secs(2);
 const FAILURE_DELAY: Duration = Duration::from_mins(5);
 /// Poll interval for a store, a lease and the end.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
-/// Interval of full walks. They find what no watch can see, such as a file system mounted over a directory.
-pub(crate) const WALK: Duration = Duration::from_mins(5);
 /// How long `drop` waits for the recorder thread, which may itself be waiting for another process.
 const DROP_TIMEOUT: Duration = Duration::from_secs(1);
 

@@ -1,11 +1,11 @@
 //! Tests of what a recorder's scan records and what it leaves to others.
 
 use super::Extent;
-use super::touched::ChangedPaths;
 use crate::capture::{Effect, EventKind, ToolCall, ToolReport};
 use crate::engine::Engine;
 use crate::model::{Kind, RelPath};
 use crate::restore::tests::Scene;
+use crate::worktree::changed_paths::ChangedPaths;
 
 fn path(p: &str) -> RelPath {
     RelPath::new(p.as_bytes()).expect("a path")
