@@ -6,7 +6,6 @@
 
 mod annotate;
 mod authors;
-pub(crate) mod hunks;
 mod runs;
 
 use std::cell::RefCell;

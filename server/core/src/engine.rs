@@ -9,7 +9,7 @@ use std::time::Duration;
 use rusqlite::{OptionalExtension, params};
 
 use crate::config::{Config, Sources};
-use crate::documents::{EditorInfo, Orphan, PendingSave};
+use crate::documents::Orphan;
 use crate::error::{Error, Result};
 use crate::history::{self, Ancestry, BranchInfo, Entry, LogFilter, Operation};
 use crate::model::Here;
@@ -20,11 +20,13 @@ use crate::model::{
 use crate::restore::Plan;
 use crate::roots;
 use crate::store::owner::{self, Owner};
+use crate::store::tables::editor::EditorInfo;
 use crate::store::{self, Durable, Store};
 use crate::workspace::Workspace;
 use crate::worktree::disk::Root;
 use crate::worktree::file_state;
 use crate::worktree::git::backed_content;
+use crate::worktree::pending_saves::PendingSave;
 use crate::worktree::recorder;
 
 pub type Tree = BTreeMap<RelPath, Image>;

@@ -34,8 +34,8 @@ pub use blame::{Against, AgentWork, Author, Blame, BlameRun, By};
 pub use clear::Clearing;
 pub use compare::Delta;
 pub use documents::{
-    EditorInfo, EditorLease, Followed, Handed, InEditor, News, OpenText, Orphan, PendingChoice,
-    PendingOutcome, PendingSave, RequestOutcome, Unsaved,
+    EditorInfo, EditorLease, Followed, InEditor, News, OpenText, Orphan, PendingChoice,
+    PendingOutcome, PendingSave, Unsaved,
 };
 pub use engine::{Engine, Progress, Status, Tree, record_gap};
 pub use error::{Error, ErrorKind, Result};
@@ -44,6 +44,7 @@ pub use hint::{Hint, Listed};
 pub use history::{
     BranchInfo, Entry, EntryChange, FileCheckpoints, LogFilter, OpKind, OpState, Operation, Tag,
 };
+pub use restore::{Handed, RequestOutcome};
 pub use stats::{LineTotals, Sizes, Stats};
 pub use verify::Verified;
 pub use workspace::{Locate, Workspace, data_dir, state_dir};

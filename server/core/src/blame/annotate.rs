@@ -12,10 +12,10 @@ use std::rc::Rc;
 
 use rusqlite::{Connection, params};
 
-use super::hunks::Hunks;
 use super::runs::{LineOwners, Owner, Runs};
 use crate::diff::{self, count_lines, line_changes};
 use crate::error::Result;
+use crate::history::hunks::Hunks;
 use crate::history::{self, Ancestry, SetHash};
 use crate::model::{Change, ChangeId, ContentId, FileId, FileVersion, Image, Role};
 use crate::store::{ContentReader, Store};

@@ -13,7 +13,6 @@ use super::record_scan::{self, AFTER, BEFORE, ScanContext, Transition, WriteTxn}
 use super::renames::follow_renames;
 use super::{Recorded, open, outcome, reported};
 use crate::content::MAX_MERGE_BYTES;
-use crate::documents::pending;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{
@@ -25,6 +24,7 @@ use crate::worktree::disk::{DiskEntry, Root, Stat};
 use crate::worktree::file_state;
 use crate::worktree::file_state::{FileState, FileStates};
 use crate::worktree::ignore_rules::{ExcludePatterns, Rules, was_ignored};
+use crate::worktree::pending_saves;
 
 /// Location of a path that a tool names.
 enum NamedPath {
@@ -359,7 +359,7 @@ fn update_record(
     let image = readable_image(before, entry.image);
     if before == image {
         if let Some(p) = txn.pending.get(path).filter(|p| p.wanted == entry.image) {
-            pending::saved(txn.conn, p.id)?;
+            pending_saves::saved(txn.conn, p.id)?;
         }
         return Ok(None);
     }
@@ -513,7 +513,7 @@ impl ReportedEdit<'_> {
                 return Ok(EditOutcome::Nothing);
             }
             if entry.image == p.wanted {
-                pending::saved(conn, p.id)?;
+                pending_saves::saved(conn, p.id)?;
             } else {
                 row = txn.withdraw_if_waiting(path, row)?;
             }

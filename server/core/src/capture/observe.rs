@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use super::calls;
 use super::record_scan::{AFTER, BEFORE, ScanContext, WriteTxn};
 use super::snapshot::{self, ScanRequest, Scanned};
-use crate::documents::pending::Pending;
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, Result};
 use crate::history;
@@ -17,6 +16,7 @@ use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::dir_cache;
 use crate::worktree::file_state;
 use crate::worktree::ignore_rules;
+use crate::worktree::pending_saves::Pending;
 use crate::worktree::recorder::{self, Extent};
 use crate::worktree::scan::Findings;
 

@@ -10,21 +10,21 @@ use super::calls::{self, Attribution, Observation, Writer, Writers};
 use super::renames::follow_renames;
 use super::snapshot::Scanned;
 use super::visibility::Visibility;
-use crate::blame::hunks;
-use crate::documents;
-use crate::documents::pending::{self, Pending};
 use crate::error::{Error, Result};
+use crate::history::hunks;
 use crate::history::{self, NewChange, NewNode};
 use crate::model::Here;
 use crate::model::{
     CallId, Certainty, ChangeId, Coverage, CoverageItem, FileId, FileVersion, GitHead, Image, Kind,
     NodeId, Origin, Placed, Reason, RelPath, SessionId, TurnId,
 };
+use crate::store::tables::buffer;
 use crate::store::{self, Durable};
 use crate::worktree::disk::NO_STAT;
 use crate::worktree::disk::{DiskEntry, Root, Stat};
 use crate::worktree::file_state;
 use crate::worktree::file_state::FileState;
+use crate::worktree::pending_saves::{self, Pending};
 use crate::worktree::scan::{Findings, Found, Materialized};
 
 /// Hunks are recorded eagerly for nodes with at most this many changes.
@@ -344,7 +344,7 @@ impl WriteTxn<'_> {
         // adopted files and finished waits make no node
         let has_adopted_or_saved = !adopted.is_empty() || !saved.is_empty();
         for save_id in saved {
-            pending::saved(self.conn, save_id)?;
+            pending_saves::saved(self.conn, save_id)?;
         }
         follow_renames(&mut steps, &known);
         let generation = file_state::next_generation(self.conn, self.here.root)?;
@@ -474,7 +474,7 @@ impl WriteTxn<'_> {
         };
         let node = history::insert_node(self.conn, self.here, &new)?;
         self.notify.set(true);
-        documents::attach(self.conn, self.dir, self.here.root, node, kind)?;
+        buffer::attach(self.conn, self.dir, self.here.root, node, kind)?;
         Ok(node)
     }
 
@@ -607,7 +607,7 @@ impl WriteTxn<'_> {
         let change = history::insert_edit(self.conn, head, &change)?;
         for path in [&from, &to].into_iter().flatten() {
             if self.pending.get(path).is_some() {
-                pending::done(self.conn, root, path)?;
+                pending_saves::done(self.conn, root, path)?;
             }
         }
         if from != to

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use rusqlite::Connection;
 
 use super::calls;
-use crate::documents::pending::Pending;
 use crate::error::Result;
 use crate::model::Here;
 use crate::model::{CoverageItem, Image, Opaque, Reason, RelPath};
@@ -17,6 +16,7 @@ use crate::worktree::file_state::FileStates;
 use crate::worktree::git::backed_content;
 use crate::worktree::git::clean_index::CleanIndex;
 use crate::worktree::ignore_rules::Excludes;
+use crate::worktree::pending_saves::Pending;
 use crate::worktree::scan::{Findings, Found};
 
 /// Parameters of a scan.

@@ -2,7 +2,6 @@
 //! once, and wait for a save like a rewind of an open document.
 
 use super::EditorLease;
-use super::pending::{self, NewPending};
 use crate::capture::calls::{self, Attribution, ToolOutcome, Writer};
 use crate::capture::edit_call::{EXCLUDED, transition};
 use crate::capture::record_scan::{self, AFTER, ScanContext, Transition, WriteTxn};
@@ -14,6 +13,7 @@ use crate::store;
 use crate::worktree::disk::DiskEntry;
 use crate::worktree::file_state;
 use crate::worktree::file_state::FileState;
+use crate::worktree::pending_saves::{self, NewPending};
 
 /// An agent's edit of one open document.
 #[derive(Clone, Debug)]
@@ -142,7 +142,7 @@ impl Engine {
             for (step, (path, disk)) in steps.iter().zip(places) {
                 let Some(after) = &step.after else { continue };
                 if after.image == disk {
-                    pending::done(txn.conn, txn.here.root, path)?;
+                    pending_saves::done(txn.conn, txn.here.root, path)?;
                     continue;
                 }
                 let new = NewPending {
@@ -153,7 +153,7 @@ impl Engine {
                     editor: &lease.info.name,
                     pid: lease.info.pid,
                 };
-                pending::put(txn.conn, txn.here.root, &new)?;
+                pending_saves::put(txn.conn, txn.here.root, &new)?;
             }
             Ok(node)
         })?;

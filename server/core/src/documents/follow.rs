@@ -1,13 +1,13 @@
 //! Updates documents whose file another process restored.
 
-use super::buffers::OpenText;
-use super::pending::Pending;
 use crate::content::is_text;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::merge::{Favor, merge3};
 use crate::model::ContentId;
+use crate::store::tables::buffer::OpenText;
 use crate::worktree::file_state;
+use crate::worktree::pending_saves::Pending;
 
 /// Result for a document.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,7 +7,6 @@ mod buffers;
 mod edits;
 mod follow;
 pub(crate) mod pending;
-mod requests;
 mod saves;
 #[cfg(test)]
 mod tests;
@@ -17,33 +16,21 @@ mod withdrawn;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use rusqlite::{Connection, OptionalExtension, params};
+use rusqlite::params;
 
-pub(crate) use buffers::{
-    KeptBuffer, alive, attach, editor, kept_of, node_rows, note_made, text_of,
-};
-pub use buffers::{OpenText, Orphan, Unsaved};
+pub use crate::store::tables::buffer::{OpenText, Unsaved};
+pub use crate::store::tables::editor::EditorInfo;
+pub use crate::worktree::pending_saves::PendingSave;
+pub use buffers::Orphan;
 pub use edits::InEditor;
 pub use follow::Followed;
-pub use pending::{PendingChoice, PendingOutcome, PendingSave};
-pub(crate) use requests::{ACCEPT_TIMEOUT, in_the_way, named, single_holder};
-pub use requests::{Handed, RequestOutcome};
+pub use pending::{PendingChoice, PendingOutcome};
 
 use crate::engine::Engine;
-use crate::error::{Context, Error, Result};
+use crate::error::{Error, Result};
 use crate::model::{EditorId, NodeId, OpId, RootId};
+use crate::store::tables::editor::{self, is_alive, lock_file};
 use crate::store::{self, Durable, Lock, Store};
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EditorInfo {
-    pub id: EditorId,
-    /// The client's own name: `Helix`, `Visual Studio Code`.
-    pub name: String,
-    /// Process id of the language server.
-    pub pid: u32,
-    /// Microseconds since 1970.
-    pub started: i64,
-}
 
 /// Newest ids of a store. Any difference means that something was committed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -85,7 +72,7 @@ impl Drop for EditorLease {
                 return Ok(());
             }
             let store = Store::open(&self.dir)?;
-            store.write(Durable::Process, |conn| remove(conn, self.info.id))
+            store.write(Durable::Process, |conn| editor::remove(conn, self.info.id))
         };
         leave().ok();
         self.lock = None;
@@ -104,7 +91,7 @@ impl Engine {
             for editor in &left {
                 let holds = "SELECT 1 FROM buffer WHERE editor = ?1 LIMIT 1";
                 if !conn.prepare_cached(holds)?.exists([editor])? {
-                    remove(conn, *editor)?;
+                    editor::remove(conn, *editor)?;
                 }
             }
             conn.execute(
@@ -140,7 +127,7 @@ impl Engine {
 
     /// Returns the live language servers of this workspace.
     pub fn editors(&self) -> Result<Vec<EditorInfo>> {
-        let mut all = rows(&self.store.conn, self.here.root)?;
+        let mut all = editor::rows(&self.store.conn, self.here.root)?;
         all.retain(|editor| is_alive(&self.store.dir, editor.id));
         Ok(all)
     }
@@ -167,73 +154,8 @@ impl Engine {
     }
 
     fn left_over(&self) -> Result<Vec<EditorId>> {
-        let all = rows(&self.store.conn, self.here.root)?;
+        let all = editor::rows(&self.store.conn, self.here.root)?;
         let dead = all.into_iter().map(|editor| editor.id);
         Ok(dead.filter(|id| !is_alive(&self.store.dir, *id)).collect())
-    }
-}
-
-fn rows(conn: &Connection, root: RootId) -> Result<Vec<EditorInfo>> {
-    let mut select = conn
-        .prepare_cached("SELECT id, name, pid, started FROM editor WHERE root = ?1 ORDER BY id")?;
-    let rows = select.query_map([root], |r| {
-        Ok(EditorInfo {
-            id: r.get(0)?,
-            name: r.get(1)?,
-            pid: r.get(2)?,
-            started: r.get(3)?,
-        })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
-}
-
-fn row(conn: &Connection, id: EditorId) -> Result<Option<EditorInfo>> {
-    Ok(conn
-        .prepare_cached("SELECT id, name, pid, started FROM editor WHERE id = ?1")?
-        .query_row([id], |r| {
-            Ok(EditorInfo {
-                id: r.get(0)?,
-                name: r.get(1)?,
-                pid: r.get(2)?,
-                started: r.get(3)?,
-            })
-        })
-        .optional()?)
-}
-
-/// Removes an editor with all its rows.
-fn remove(conn: &Connection, id: EditorId) -> Result<()> {
-    for sql in [
-        "DELETE FROM buffer WHERE editor = ?1",
-        "DELETE FROM request WHERE editor = ?1",
-        "DELETE FROM editor WHERE id = ?1",
-    ] {
-        conn.execute(sql, [id])?;
-    }
-    Ok(())
-}
-
-/// Restores the row of a lease, which `clear` may have removed.
-fn ensure(conn: &Connection, lease: &EditorLease) -> Result<()> {
-    let i = &lease.info;
-    conn.prepare_cached(
-        "INSERT OR IGNORE INTO editor (id, root, name, pid, started) VALUES (?1,?2,?3,?4,?5)",
-    )?
-    .execute(params![i.id, lease.root, i.name, i.pid, i.started])?;
-    Ok(())
-}
-
-fn lock_file(dir: &std::path::Path, id: EditorId) -> PathBuf {
-    dir.join("editors").join(format!("{}.lock", id.0))
-}
-
-/// True if the language server still holds its lock. Also true in case of doubt: its text is then
-/// left to it.
-fn is_alive(dir: &std::path::Path, id: EditorId) -> bool {
-    let path = lock_file(dir, id);
-    match std::fs::File::open(&path).at("open", &path) {
-        Ok(file) => !matches!(file.try_lock_shared(), Ok(())),
-        Err(Error::Io { source, .. }) => source.kind() != std::io::ErrorKind::NotFound,
-        Err(_) => true,
     }
 }

@@ -1,6 +1,5 @@
 //! Saves by the user while an agent may be writing: the editor's report decides the author.
 
-use super::pending::Pending;
 use crate::capture::DEADLINE;
 use crate::capture::calls::{self, Attribution, Observation, Writers};
 use crate::capture::edit_call::transition;
@@ -13,6 +12,7 @@ use crate::store;
 use crate::worktree::disk::DiskEntry;
 use crate::worktree::file_state;
 use crate::worktree::file_state::FileState;
+use crate::worktree::pending_saves::Pending;
 
 impl Engine {
     /// Records that an editor has saved a document with just this text. While an agent may be

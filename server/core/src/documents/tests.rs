@@ -5,7 +5,7 @@ mod waiting;
 
 use std::time::Duration;
 
-use super::{EditorLease, OpenText, PendingChoice, PendingOutcome, RequestOutcome};
+use super::{EditorLease, OpenText, PendingChoice, PendingOutcome};
 use crate::capture::{Effect, EventKind, ToolCall, ToolReport};
 use crate::model::{ContentId, NodeId, RelPath};
 use crate::restore::tests::Scene;
@@ -447,9 +447,9 @@ fn an_event_without_open_documents_runs_few_queries() {
     s.prompt("one");
     let runs = |s: &Scene| {
         [
-            super::buffers::ANY,
-            super::buffers::ALL_ROWS,
-            super::pending::ALL,
+            crate::store::tables::buffer::ANY,
+            crate::store::tables::buffer::ALL_ROWS,
+            crate::worktree::pending_saves::ALL,
         ]
         .map(|sql| {
             let statement = s.engine.store.conn.prepare_cached(sql).expect("sql");

@@ -3,12 +3,12 @@
 
 use crate::capture::calls::Attribution;
 use crate::capture::record_scan::{BEFORE, ScanContext, Transition};
-use crate::documents::pending::{self, NewPending, PendingSave};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::model::{Coverage, Placed, RelPath};
 use crate::worktree::file_state;
 use crate::worktree::file_state::FileState;
+use crate::worktree::pending_saves::{self, NewPending, PendingSave};
 
 impl Engine {
     /// Records that the user renamed a file or a directory.
@@ -58,7 +58,7 @@ impl Engine {
             let generation = file_state::next_generation(conn, root)?;
             let none = Coverage::default();
             txn.record(&[step], &ScanContext::between(), &none, false, generation)?;
-            pending::done(conn, root, &save.path)?;
+            pending_saves::done(conn, root, &save.path)?;
             let new = NewPending {
                 path,
                 operation: save.operation,
@@ -67,7 +67,7 @@ impl Engine {
                 editor: &save.editor,
                 pid: save.pid,
             };
-            pending::put(conn, root, &new)
+            pending_saves::put(conn, root, &new)
         })
     }
 }

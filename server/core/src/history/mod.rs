@@ -4,6 +4,7 @@
 mod ancestry;
 pub(crate) mod branches;
 pub(crate) mod full_text;
+pub(crate) mod hunks;
 mod log;
 mod revs;
 mod row_checksums;

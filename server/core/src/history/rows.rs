@@ -9,13 +9,13 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::ancestry::Lineage;
 use super::timeline::{self, Entry, EntryChange};
 use super::{Ancestry, branches, head, node, shown_changes};
-use crate::documents::{self, Unsaved};
 use crate::error::Result;
 use crate::model::Here;
 use crate::model::{
     BranchId, Change, ChangeId, ContentId, FileVersion, Kind, Node, NodeId, OpId, Role, Session,
     SessionId, Turn, TurnId,
 };
+use crate::store::tables::buffer::{self, Unsaved};
 use crate::store::{ContentReader, Store};
 
 /// Lines added and removed by one change.
@@ -140,7 +140,7 @@ impl<'a> Rows<'a> {
         if !self.any_unsaved {
             return Ok(Vec::new());
         }
-        let mut all = documents::node_rows(self.conn, id)?;
+        let mut all = buffer::node_rows(self.conn, id)?;
         for unsaved in &mut all {
             let mut bytes = |content: Option<ContentId>| {
                 let read = content.and_then(|content| self.reader.get(&content).ok());

@@ -2,11 +2,11 @@
 
 use rusqlite::{Connection, Row};
 
-use crate::documents::Unsaved;
 use crate::error::Result;
 use crate::model::{
     BranchId, Call, CallId, Change, Node, NodeId, OpId, RootId, Session, SessionId, Turn, TurnId,
 };
+use crate::store::tables::buffer::Unsaved;
 
 /// One row of the timeline.
 #[derive(Clone, Debug)]

@@ -4,16 +4,17 @@
 use std::time::{Duration, Instant};
 
 use super::exchange::{Exchange, ExchangeStep, remove_temps};
+use super::hand_over;
 use super::journal::{self, Begin, JournalEntry, Phase};
 use super::types::{Applied, Plan, Request};
-use crate::documents::pending::Pending;
-use crate::documents::{self, PendingSave};
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, ErrorKind, Result};
 use crate::hint::Hint;
 use crate::history::{self, OpKind};
 use crate::model::{Image, NodeId, OpId, RelPath};
 use crate::store::{self, Durable};
+use crate::worktree::pending_saves::Pending;
+use crate::worktree::pending_saves::PendingSave;
 
 /// Result of a request in this process.
 enum ApplyOutcome {
@@ -55,7 +56,7 @@ impl Engine {
         let shown = |plan: &Plan| plan.about_files == about_files;
         match self.apply_here(r, &shown, progress)? {
             ApplyOutcome::Done(applied) => Ok(*applied),
-            ApplyOutcome::Elsewhere(plan) => Err(documents::in_the_way(&plan.held)),
+            ApplyOutcome::Elsewhere(plan) => Err(hand_over::in_the_way(&plan.held)),
         }
     }
 
@@ -126,7 +127,7 @@ impl Engine {
     ) -> Result<Applied> {
         let other = plan.other_editor(r);
         let editor = other
-            .ok_or_else(|| documents::in_the_way(&plan.held))?
+            .ok_or_else(|| hand_over::in_the_way(&plan.held))?
             .clone();
         let paths: Vec<String> = plan.held.iter().map(|(_, path)| path.display()).collect();
         let shown = (plan.about_files.as_str(), paths.join(", "));
@@ -134,7 +135,7 @@ impl Engine {
             &editor,
             r,
             (shown.0, &shown.1),
-            documents::ACCEPT_TIMEOUT,
+            hand_over::ACCEPT_TIMEOUT,
             progress,
         )?;
         if let Some((reason, hint)) = answer.refused {

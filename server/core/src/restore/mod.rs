@@ -5,6 +5,7 @@ mod apply;
 mod collisions;
 mod exchange;
 mod goal;
+mod hand_over;
 mod journal;
 mod plan;
 mod record;
@@ -15,6 +16,7 @@ pub(crate) mod tests;
 mod types;
 mod unsaved;
 
+pub use hand_over::{Handed, RequestOutcome};
 pub(crate) use plan::gap_of;
 pub use types::{
     Action, ActionKind, Applied, BufferEdit, Conflict, ConflictSpan, Gap, GapKind, Goal,

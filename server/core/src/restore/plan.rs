@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::goal::{EditPlan, Resolved, SetDelta};
+use super::hand_over;
 use super::replay::{MergeOutcome, Replay};
 use super::types::{
     Action, ActionKind, BufferEdit, Conflict, FilePlan, Gap, GapKind, Goal, OnConflict, Plan,
     Request, Resolution,
 };
-use crate::documents;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
@@ -74,7 +74,7 @@ impl Engine {
         }
         // no single editor can apply everything: skip the files that other editors have not saved
         let held = plan.held.iter();
-        let left = held.map(|(editor, path)| (path.clone(), documents::named(editor)));
+        let left = held.map(|(editor, path)| (path.clone(), hand_over::named(editor)));
         let without = self.draft(r, head, &resolved, left.collect())?;
         let more = !without.is_empty() || without.open_conflicts() > 0;
         Ok(if more { without } else { plan })

@@ -5,8 +5,6 @@ use std::collections::HashMap;
 use rusqlite::params;
 
 use super::journal::{self, JournalEdit, JournalEntry, JournalFile, Phase};
-use crate::documents;
-use crate::documents::pending::{self, NewPending};
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
@@ -14,10 +12,12 @@ use crate::history::{self, NewChange, NewNode, OpKind};
 use crate::model::Here;
 use crate::model::{Coverage, Kind, NodeId, OpId, Origin, Placed, RelPath};
 use crate::store::Durable;
+use crate::store::tables::buffer;
 use crate::worktree::disk::NO_STAT;
 use crate::worktree::disk::Stat;
 use crate::worktree::file_state;
 use crate::worktree::file_state::FileState;
+use crate::worktree::pending_saves::{self, NewPending};
 
 impl Engine {
     /// Records an operation from its journal. Returns the new head.
@@ -36,7 +36,7 @@ impl Engine {
         let here = self.here;
         let head = self.store.write(Durable::Power, |conn| {
             for line in lines.iter().filter(|l| !l.left) {
-                pending::written(conn, here.root, &line.path)?;
+                pending_saves::written(conn, here.root, &line.path)?;
             }
             conn.execute(
                 "UPDATE operation SET state = ?2 WHERE id = ?1",
@@ -82,7 +82,7 @@ impl Engine {
                 coverage: &Coverage::default(),
             };
             let node = history::insert_node(conn, here, &new)?;
-            documents::attach(conn, &dir, here.root, node, Kind::Rewind)?;
+            buffer::attach(conn, &dir, here.root, node, Kind::Rewind)?;
             let generation = file_state::next_generation(conn, here.root)?;
             let left = |p: &Option<Placed>| {
                 p.as_ref()
@@ -127,7 +127,7 @@ impl Engine {
                     file_state::remove(conn, here.root, &from.path)?;
                 }
                 for placed in part.before.iter().chain(&part.after) {
-                    pending::done(conn, here.root, &placed.path)?;
+                    pending_saves::done(conn, here.root, &placed.path)?;
                 }
             }
             for part in &whole {
@@ -184,7 +184,7 @@ pub(super) fn record_documents(
 ) -> Result<()> {
     for e in edits {
         if let (Some(node), Some((text, base))) = (node, e.text) {
-            let kept = documents::KeptBuffer {
+            let kept = buffer::KeptBuffer {
                 path: &e.path,
                 editor: &e.editor,
                 pid: e.pid,
@@ -192,7 +192,7 @@ pub(super) fn record_documents(
                 base,
                 made: e.made,
             };
-            documents::note_made(conn, node, &kept)?;
+            buffer::note_made(conn, node, &kept)?;
         }
         if let Some((disk, wanted)) = e.waits {
             let new = NewPending {
@@ -203,7 +203,7 @@ pub(super) fn record_documents(
                 editor: &e.editor,
                 pid: e.pid,
             };
-            pending::put(conn, here.root, &new)?;
+            pending_saves::put(conn, here.root, &new)?;
         }
     }
     Ok(())

@@ -11,7 +11,6 @@ use super::plan::{PlanBuilder, gap_of, opaque};
 use super::record::record_documents;
 use super::replay::Replay;
 use super::types::{Conflict, FilePlan, OnConflict, Resolution};
-use crate::documents::pending;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
@@ -28,6 +27,7 @@ use crate::worktree::file_state;
 use crate::worktree::file_state::FileState;
 use crate::worktree::git::backed_content;
 use crate::worktree::ignore_rules::{Rules, was_ignored};
+use crate::worktree::pending_saves;
 
 impl PlanBuilder<'_> {
     pub(super) fn switch(&mut self, turnout: &SwitchTarget) -> Result<()> {
@@ -494,7 +494,7 @@ impl Engine {
                 }
                 let after = way.after.iter().flatten();
                 for placed in way.before.iter().chain(after) {
-                    pending::done(conn, here.root, &placed.path)?;
+                    pending_saves::done(conn, here.root, &placed.path)?;
                 }
             }
             record_documents(conn, here, op, left, &edits)?;

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::documents::EditorInfo;
 use crate::history::OpKind;
 use crate::model::{
     BranchId, ChangeId, ContentId, EditorId, FileId, FileVersion, GitHead, NodeId, OpId, RelPath,
 };
+use crate::store::tables::editor::EditorInfo;
 
 /// Request for a restore.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -186,7 +186,7 @@ impl Plan {
     /// if no document of the requesting editor changes.
     pub(crate) fn other_editor(&self, r: &Request) -> Option<&EditorInfo> {
         let own = |d: &PlannedDocument| d.edit.is_some() && Some(d.editor.id) == r.editor;
-        let editor = crate::documents::single_holder(&self.held)?;
+        let editor = super::hand_over::single_holder(&self.held)?;
         (!self.documents.iter().any(own)).then_some(editor)
     }
 

@@ -9,12 +9,13 @@ use super::types::{
     BufferEdit, Conflict, ConflictSpan, DocumentEdit, FilePlan, Gap, GapKind, OnConflict, OpenDoc,
     PlannedDocument, Resolution,
 };
-use crate::documents::pending::Pending;
-use crate::documents::{self, EditorInfo};
 use crate::error::Result;
 use crate::history::{self, OpKind};
 use crate::merge::{Favor, merge3};
 use crate::model::{ContentId, FileVersion, Image, RelPath};
+use crate::store::tables::editor::EditorInfo;
+use crate::store::tables::{buffer, editor};
+use crate::worktree::pending_saves::Pending;
 
 /// An open document that the plan concerns.
 struct ConcernedDocument {
@@ -52,9 +53,9 @@ impl PlanBuilder<'_> {
         let concerns = |path: &RelPath| self.plan.files.iter().any(|f| moves(f, path));
         let named = self.r.unreadable.iter().filter(|path| concerns(path));
         let mut paths: BTreeSet<RelPath> = named.cloned().collect();
-        for held in documents::alive(conn, &engine.store.dir, root)? {
+        for held in buffer::alive(conn, &engine.store.dir, root)? {
             if concerns(&held.path)
-                && let Some(open) = documents::text_of(conn, root, held.editor.id, &held.path)?
+                && let Some(open) = buffer::text_of(conn, root, held.editor.id, &held.path)?
                 && std::str::from_utf8(&open.text).is_err()
             {
                 paths.insert(held.path);
@@ -109,7 +110,7 @@ impl PlanBuilder<'_> {
         if touched.is_empty() {
             return Ok(open);
         }
-        for held in documents::alive(conn, &engine.store.dir, root)? {
+        for held in buffer::alive(conn, &engine.store.dir, root)? {
             let own = self.r.editor == Some(held.editor.id);
             // the request knows more about the editor's own documents than their rows
             let named = own && self.r.open.iter().any(|doc| doc.path == held.path);
@@ -120,7 +121,7 @@ impl PlanBuilder<'_> {
                 let place = (held.editor.clone(), held.path.clone());
                 self.plan.held.push(place);
             }
-            let text = documents::text_of(conn, root, held.editor.id, &held.path)?;
+            let text = buffer::text_of(conn, root, held.editor.id, &held.path)?;
             if let Some(text) = text {
                 let doc = ConcernedDocument {
                     editor: held.editor,
@@ -133,11 +134,7 @@ impl PlanBuilder<'_> {
         if self.r.open.is_empty() {
             return Ok(open);
         }
-        let own = self
-            .r
-            .editor
-            .map(|id| documents::editor(conn, id))
-            .transpose()?;
+        let own = self.r.editor.map(|id| editor::row(conn, id)).transpose()?;
         let own = own.flatten().unwrap_or_else(|| EditorInfo {
             id: self.r.editor.unwrap_or(crate::model::EditorId(0)),
             name: "an editor".into(),
@@ -283,7 +280,7 @@ impl PlanBuilder<'_> {
         let Some(node) = history::operation(conn, op)?.node else {
             return Ok(None);
         };
-        let Some((before, base, made)) = documents::kept_of(conn, node, path, editor)? else {
+        let Some((before, base, made)) = buffer::kept_of(conn, node, path, editor)? else {
             return Ok(None);
         };
         let (before, made) = (self.engine.content(&before)?, self.engine.content(&made)?);

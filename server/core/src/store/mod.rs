@@ -8,6 +8,8 @@ pub(crate) mod gaps;
 pub(crate) mod migrate;
 pub(crate) mod owner;
 mod pieces;
+pub(crate) mod tables;
+pub(crate) mod varint;
 
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};

@@ -7,5 +7,6 @@ pub(crate) mod disk;
 pub(crate) mod file_state;
 pub(crate) mod git;
 pub(crate) mod ignore_rules;
+pub(crate) mod pending_saves;
 pub(crate) mod recorder;
 pub(crate) mod scan;

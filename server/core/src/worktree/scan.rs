@@ -14,7 +14,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use crate::documents::pending::Pending;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::model::{Coverage, Image, Opaque, Reason, RelPath, bytes_path, is_vcs};
@@ -27,6 +26,7 @@ use crate::worktree::git::clean_index::CleanIndex;
 use crate::worktree::git::index::ATTRIBUTES;
 use crate::worktree::git::objects::Repository;
 use crate::worktree::ignore_rules::{self, Excludes, Rules};
+use crate::worktree::pending_saves::Pending;
 use gathered::{Gathered, LARGE, LARGE_TOTAL};
 
 /// A path whose image differs from the recorded one.

@@ -1,6 +1,7 @@
 //! Requests between processes, and several editors at once.
 
 use super::*;
+use crate::restore::RequestOutcome;
 
 /// Opens another connection to the workspace, like another process.
 fn another(s: &Scene) -> Engine {

@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 use rusqlite::{OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 
-use super::{EditorInfo, EditorLease, ensure, is_alive};
+use super::types::{Applied, BufferEdit, OpenDoc, Request};
+use crate::documents::EditorLease;
 use crate::engine::{Engine, Progress};
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::model::{NodeId, OpId, RelPath};
-use crate::restore::{Applied, BufferEdit, OpenDoc, Request};
+use crate::store::tables::editor::{EditorInfo, ensure, is_alive};
 use crate::store::{self, Durable};
 
 /// Time limit for an editor to accept a request.
@@ -80,7 +81,7 @@ impl Engine {
             return Ok(Vec::new());
         }
         self.store.write(Durable::Process, |conn| {
-            ensure(conn, lease)?;
+            ensure(conn, &lease.info, lease.root)?;
             let mut select = conn.prepare_cached(
                 "UPDATE request SET state = CASE WHEN expires > ?2 THEN 'taken' ELSE 'withdrawn' END
                  WHERE editor = ?1 AND state = 'waiting' RETURNING id, args, fingerprint, state",

@@ -6,12 +6,12 @@ use std::path::Path;
 
 use rusqlite::{Connection, params};
 
-use super::runs::{number, read_number};
 use crate::content::is_text;
 use crate::diff::{LineChange, count_lines, line_changes};
 use crate::error::Result;
 use crate::model::{ChangeId, FileVersion, Image};
 use crate::store;
+use crate::store::varint::{number, read_number};
 
 /// Version of the encoding.
 const FORMAT: u8 = 1;
@@ -22,10 +22,10 @@ const MAX_LINES: usize = 4000;
 
 /// Line changes from one text to another.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Hunks {
+pub(crate) struct Hunks {
     before: usize,
     after: usize,
-    pub changes: Vec<LineChange>,
+    pub(crate) changes: Vec<LineChange>,
 }
 
 impl Hunks {

@@ -1,0 +1,272 @@
+//! Tables `buffer` and `node_text`: unsaved text of open documents, and the copies of it that are attached to nodes.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::editor::{EditorInfo, is_alive};
+use crate::error::{Error, Result};
+use crate::model::{ContentId, EditorId, Kind, NodeId, RelPath, RootId};
+use crate::store;
+
+/// Finds out if there is any unsaved text.
+pub(crate) const ANY: &str = "SELECT 1 FROM buffer WHERE root = ?1 LIMIT 1";
+
+pub(crate) const ALL_ROWS: &str =
+    "SELECT b.path, b.hash, b.base, b.time, e.id, e.name, e.pid, e.started
+     FROM buffer b JOIN editor e ON e.id = b.editor WHERE b.root = ?1 ORDER BY b.editor, b.path";
+
+/// The text of a document that differs from its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenText {
+    pub path: RelPath,
+    /// The text as it would be saved: in the file's encoding and line endings.
+    pub text: Vec<u8>,
+    /// The content that was loaded or last saved; None: there was no file.
+    pub base: Option<ContentId>,
+    /// The client's version number of the document.
+    pub version: i64,
+}
+
+/// Unsaved text at the time of a checkpoint. The checkpoint itself has the text on disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsaved {
+    pub path: RelPath,
+    pub content: ContentId,
+    /// The content that was loaded or last saved.
+    pub base: Option<ContentId>,
+    /// The editor's name.
+    pub editor: String,
+    /// Lines added and removed since `base`.
+    pub added: usize,
+    pub removed: usize,
+}
+
+/// One row of unsaved text, without the text.
+#[derive(Clone, Debug)]
+pub(crate) struct BufferRow {
+    pub editor: EditorInfo,
+    pub path: RelPath,
+    pub hash: ContentId,
+    pub base: Option<ContentId>,
+    pub time: i64,
+}
+
+/// Cache of which editors are alive.
+pub(crate) struct Alive<'a> {
+    dir: &'a Path,
+    known: BTreeMap<EditorId, bool>,
+}
+
+impl<'a> Alive<'a> {
+    pub(crate) fn new(dir: &'a Path) -> Self {
+        let known = BTreeMap::new();
+        Self { dir, known }
+    }
+
+    pub(crate) fn is(&mut self, id: EditorId) -> bool {
+        let dir = self.dir;
+        *self.known.entry(id).or_insert_with(|| is_alive(dir, id))
+    }
+}
+
+/// Returns the unsaved text of a root, of live and dead editors.
+pub(crate) fn buffer_rows(conn: &Connection, root: RootId) -> Result<Vec<BufferRow>> {
+    let mut select = conn.prepare_cached(ALL_ROWS)?;
+    let rows = select.query_map([root], |r| {
+        Ok(BufferRow {
+            path: r.get(0)?,
+            hash: r.get(1)?,
+            base: r.get(2)?,
+            time: r.get(3)?,
+            editor: EditorInfo {
+                id: r.get(4)?,
+                name: r.get(5)?,
+                pid: r.get(6)?,
+                started: r.get(7)?,
+            },
+        })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Returns the unsaved text of live editors.
+pub(crate) fn alive(conn: &Connection, dir: &Path, root: RootId) -> Result<Vec<BufferRow>> {
+    let mut all = buffer_rows(conn, root)?;
+    let mut alive = Alive::new(dir);
+    all.retain(|held| alive.is(held.editor.id));
+    Ok(all)
+}
+
+/// Returns the text of one row.
+pub(crate) fn text_of(
+    conn: &Connection,
+    root: RootId,
+    editor: EditorId,
+    path: &RelPath,
+) -> Result<Option<OpenText>> {
+    let found = conn
+        .prepare_cached(
+            "SELECT text, size, base, version, hash FROM buffer WHERE root = ?1 AND editor = ?2 AND path = ?3",
+        )?
+        .query_row(params![root, editor, path], |r| {
+            let packed: Vec<u8> = r.get(0)?;
+            let (size, base, version): (usize, _, _) = (r.get(1)?, r.get(2)?, r.get(3)?);
+            let hash: ContentId = r.get(4)?;
+            Ok((packed, size, hash, base, version))
+        })
+        .optional()?;
+    let Some((packed, size, hash, base, version)) = found else {
+        return Ok(None);
+    };
+    let text = zstd::bulk::decompress(&packed, size).unwrap_or_default();
+    if ContentId::of(&text) != hash {
+        return Err(Error::Blob {
+            hash: hash.to_string(),
+            reason: format!("the unsaved text of {} is damaged", path.display()),
+        });
+    }
+    let path = path.clone();
+    Ok(Some(OpenText {
+        path,
+        text,
+        base,
+        version,
+    }))
+}
+
+/// Attaches the unsaved text of live editors to a new node, if its kind stands for the state of a
+/// moment.
+pub(crate) fn attach(
+    conn: &Connection,
+    dir: &Path,
+    root: RootId,
+    node: NodeId,
+    kind: Kind,
+) -> Result<()> {
+    if !matches!(kind, Kind::Turn | Kind::Manual | Kind::Rewind) {
+        return Ok(());
+    }
+    if !conn.prepare_cached(ANY)?.exists([root])? {
+        return Ok(());
+    }
+    for held in alive(conn, dir, root)? {
+        if store::has(conn, &held.hash)? {
+            let kept = KeptBuffer {
+                path: &held.path,
+                editor: &held.editor.name,
+                pid: held.editor.pid,
+                content: held.hash,
+                base: held.base,
+                made: None,
+            };
+            note(conn, node, &kept)?;
+            continue;
+        }
+        // damaged text is skipped; the checkpoint is still made
+        match text_of(conn, root, held.editor.id, &held.path) {
+            Ok(Some(open)) => keep(conn, dir, node, &held.editor, &open)?,
+            Ok(None) | Err(Error::Blob { .. }) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn keep(
+    conn: &Connection,
+    dir: &Path,
+    node: NodeId,
+    editor: &EditorInfo,
+    open: &OpenText,
+) -> Result<()> {
+    let kept = KeptBuffer {
+        path: &open.path,
+        editor: &editor.name,
+        pid: editor.pid,
+        content: store::put(conn, dir, &open.text, open.base)?,
+        base: open.base,
+        made: None,
+    };
+    note(conn, node, &kept)
+}
+
+/// Unsaved text as attached to a node.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeptBuffer<'a> {
+    pub path: &'a RelPath,
+    pub editor: &'a str,
+    pub pid: u32,
+    /// In the store.
+    pub content: ContentId,
+    pub base: Option<ContentId>,
+    /// The text that a restore made of it.
+    pub made: Option<ContentId>,
+}
+
+/// Attaches a stored content to a node.
+pub(crate) fn note(conn: &Connection, node: NodeId, kept: &KeptBuffer<'_>) -> Result<()> {
+    conn.prepare_cached(
+        "INSERT INTO node_text (node, path, editor, pid, content, base, made) VALUES (?1,?2,?3,?4,?5,?6,?7)
+         ON CONFLICT DO UPDATE SET base = excluded.base, made = COALESCE(excluded.made, made)",
+    )?
+    .execute(params![
+        node,
+        kept.path,
+        kept.editor,
+        kept.pid,
+        kept.content,
+        kept.base,
+        kept.made
+    ])?;
+    Ok(())
+}
+
+/// Attaches the text that a restore found in a document. It replaces the older text from the
+/// editor's row.
+pub(crate) fn note_made(conn: &Connection, node: NodeId, kept: &KeptBuffer<'_>) -> Result<()> {
+    conn.prepare_cached(
+        "DELETE FROM node_text WHERE node = ?1 AND path = ?2 AND editor = ?3 AND pid = ?4",
+    )?
+    .execute(params![node, kept.path, kept.editor, kept.pid])?;
+    note(conn, node, kept)
+}
+
+/// Returns three contents of an editor's document: before a restore, its base, and the result of
+/// the restore.
+pub(crate) fn kept_of(
+    conn: &Connection,
+    node: NodeId,
+    path: &RelPath,
+    editor: &EditorInfo,
+) -> Result<Option<(ContentId, Option<ContentId>, ContentId)>> {
+    let mut select = conn.prepare_cached(
+        "SELECT content, base, made FROM node_text
+         WHERE node = ?1 AND path = ?2 AND editor = ?3 AND pid = ?4 AND made IS NOT NULL",
+    )?;
+    Ok(select
+        .query_row(params![node, path, editor.name, editor.pid], |r| {
+            Ok((r.get(0)?, r.get(1)?, r.get(2)?))
+        })
+        .optional()?)
+}
+
+/// Returns the unsaved text attached to a node, without line counts.
+pub(crate) fn node_rows(conn: &Connection, node: NodeId) -> Result<Vec<Unsaved>> {
+    let mut select = conn.prepare_cached(
+        "SELECT path, editor, content, base FROM node_text WHERE node = ?1 ORDER BY path, editor, pid",
+    )?;
+    let read = |r: &Row<'_>| {
+        Ok(Unsaved {
+            path: r.get(0)?,
+            editor: r.get(1)?,
+            content: r.get(2)?,
+            base: r.get(3)?,
+            added: 0,
+            removed: 0,
+        })
+    };
+    let rows = select.query_map([node], read)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
