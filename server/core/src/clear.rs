@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use rusqlite::{Connection, params};
 
-use crate::engine::{Engine, Status};
+use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::hint::Hint;
 use crate::model::Here;
 use crate::model::bytes_path;
 use crate::roots;
+use crate::status::Status;
 use crate::store::{self, Durable, gaps};
 use crate::workspace;
 

@@ -21,10 +21,13 @@ mod hint;
 mod history;
 pub mod merge;
 pub mod model;
+mod open;
+mod recorder;
 pub mod restore;
 pub mod retention;
 mod roots;
 mod stats;
+mod status;
 mod store;
 mod verify;
 mod workspace;
@@ -37,15 +40,17 @@ pub use documents::{
     EditorInfo, EditorLease, Followed, InEditor, News, OpenText, Orphan, PendingChoice,
     PendingOutcome, PendingSave, Unsaved,
 };
-pub use engine::{Engine, Progress, Status, Tree, record_gap};
+pub use engine::{Engine, Progress};
 pub use error::{Error, ErrorKind, Result};
 pub use forks::{Forked, WrittenTree};
 pub use hint::{Hint, Listed};
 pub use history::{
     BranchInfo, Entry, EntryChange, FileCheckpoints, LogFilter, OpKind, OpState, Operation, Tag,
 };
+pub use open::record_gap;
+pub use recorder::{Recorder, RecorderStatus, Recording};
 pub use restore::{Handed, RequestOutcome};
 pub use stats::{LineTotals, Sizes, Stats};
+pub use status::Status;
 pub use verify::Verified;
 pub use workspace::{Locate, Workspace, data_dir, state_dir};
-pub use worktree::recorder::{Recorder, RecorderStatus, Recording};

@@ -13,11 +13,12 @@ use crate::history;
 use crate::model::{Coverage, Kind, NodeId, OpId, RelPath};
 use crate::store::{self, Durable};
 use crate::worktree::changed_paths::ChangedPaths;
+use crate::worktree::cookie;
 use crate::worktree::dir_cache;
+use crate::worktree::dirty::Extent;
 use crate::worktree::file_state;
 use crate::worktree::ignore_rules;
 use crate::worktree::pending_saves::Pending;
-use crate::worktree::recorder::{self, Extent};
 use crate::worktree::scan::Findings;
 
 /// Above this many unverified paths, walk the tree instead.
@@ -239,7 +240,7 @@ impl Engine {
     /// unchanged.
     pub(super) fn scan(&mut self, deadline: Option<Instant>) -> Result<Scanned> {
         let started = Instant::now();
-        let touched = recorder::ask(&self.store.dir, self.here.root, self.recorder_timeout);
+        let touched = cookie::ask(&self.store.dir, self.here.root, self.recorder_timeout);
         let only = match touched {
             Some(touched) => {
                 let only = self.paths_to_scan(&Extent::Only(touched))?;

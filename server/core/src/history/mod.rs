@@ -6,11 +6,13 @@ pub(crate) mod branches;
 pub(crate) mod full_text;
 pub(crate) mod hunks;
 mod log;
+mod queries;
 mod revs;
 mod row_checksums;
 mod rows;
 mod sets;
 mod timeline;
+mod trees;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 

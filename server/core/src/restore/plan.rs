@@ -666,3 +666,13 @@ pub(crate) fn gap_of(why: Opaque) -> GapKind {
         Opaque::Special => GapKind::Special,
     }
 }
+
+impl Engine {
+    /// Returns a content of a plan: one that it creates, or one from the store.
+    pub fn text_of(&self, plan: &Plan, id: &ContentId) -> Result<Vec<u8>> {
+        match plan.content(id) {
+            Some(made) => Ok(made.to_vec()),
+            None => self.content(id),
+        }
+    }
+}

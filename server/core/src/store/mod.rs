@@ -47,6 +47,11 @@ const PORTION_PAUSE: Duration = Duration::from_millis(3);
 /// Portions after which the WAL is moved into the database.
 const PORTIONS_PER_WAL_CHECKPOINT: u32 = 16;
 
+/// From now on this process does not wait long for other writers.
+pub(crate) fn be_hasty() {
+    HOOK.store(true, Ordering::Relaxed);
+}
+
 /// Returns how long to wait for another writer.
 fn busy_timeout() -> Duration {
     if HOOK.load(Ordering::Relaxed) {
@@ -73,15 +78,6 @@ fn busy_handler(
         }
         std::thread::sleep(Duration::from_millis(1));
         since.elapsed() < limit
-    }
-}
-
-impl crate::Engine {
-    /// As `open`, for a process that must not wait long for others.
-    pub fn open_for_hook(workspace: &crate::Workspace) -> Result<Self> {
-        HOOK.store(true, Ordering::Relaxed);
-        crate::config::read_once();
-        Self::open(workspace)
     }
 }
 

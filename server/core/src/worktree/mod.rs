@@ -2,11 +2,12 @@
 //! the recorded state of each file, and git's index. Knows no history.
 
 pub(crate) mod changed_paths;
+pub(crate) mod cookie;
 pub(crate) mod dir_cache;
+pub(crate) mod dirty;
 pub(crate) mod disk;
 pub(crate) mod file_state;
 pub(crate) mod git;
 pub(crate) mod ignore_rules;
 pub(crate) mod pending_saves;
-pub(crate) mod recorder;
 pub(crate) mod scan;

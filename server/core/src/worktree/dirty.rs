@@ -11,7 +11,7 @@ const LIMIT: usize = 4096;
 /// Touched paths, each with the moment of its last touch. A path leaves when a scan finds it unchanged, unless it was
 /// touched after the scan began.
 #[derive(Debug)]
-pub(super) struct Dirty {
+pub(crate) struct Dirty {
     moment: u64,
     /// Set if everything may have changed.
     all: Option<u64>,
@@ -28,7 +28,7 @@ pub(crate) enum Extent {
 
 impl Dirty {
     /// State of a tree that was never scanned.
-    pub(super) fn all() -> Self {
+    pub(crate) fn all() -> Self {
         Self {
             moment: 1,
             all: Some(1),
@@ -37,19 +37,19 @@ impl Dirty {
         }
     }
 
-    pub(super) fn path(&mut self, path: RelPath) {
+    pub(crate) fn path(&mut self, path: RelPath) {
         self.moment += 1;
         self.paths.insert(path, self.moment);
         self.limit();
     }
 
-    pub(super) fn tree(&mut self, dir: RelPath) {
+    pub(crate) fn tree(&mut self, dir: RelPath) {
         self.moment += 1;
         self.trees.insert(dir, self.moment);
         self.limit();
     }
 
-    pub(super) fn everything(&mut self) {
+    pub(crate) fn everything(&mut self) {
         self.moment += 1;
         self.all = Some(self.moment);
         self.paths.clear();
@@ -62,15 +62,15 @@ impl Dirty {
         }
     }
 
-    pub(super) fn moment(&self) -> u64 {
+    pub(crate) fn moment(&self) -> u64 {
         self.moment
     }
 
-    pub(super) fn is_clean(&self) -> bool {
+    pub(crate) fn is_clean(&self) -> bool {
         self.all.is_none() && self.paths.is_empty() && self.trees.is_empty()
     }
 
-    pub(super) fn extent(&self) -> Extent {
+    pub(crate) fn extent(&self) -> Extent {
         if self.all.is_some() {
             return Extent::All;
         }
@@ -81,7 +81,7 @@ impl Dirty {
     }
 
     /// Removes the entries that a scan covered. The scan began at `moment`; the paths in `differ` stay.
-    pub(super) fn scanned(&mut self, moment: u64, differ: impl IntoIterator<Item = RelPath>) {
+    pub(crate) fn scanned(&mut self, moment: u64, differ: impl IntoIterator<Item = RelPath>) {
         if self.all.is_some_and(|at| at > moment) {
             return;
         }

@@ -277,7 +277,8 @@ impl Watch {
             let gone = ReadFlags::DELETE_SELF | ReadFlags::MOVE_SELF | ReadFlags::IGNORED;
             if what.intersects(gone) {
                 events.push(Event::Gone);
-            } else if what.contains(ReadFlags::CREATE) && super::cookie::is_question(name) {
+            } else if what.contains(ReadFlags::CREATE) && crate::worktree::cookie::is_question(name)
+            {
                 events.push(Event::Question(self.questions.join(bytes_path(name))));
             }
             return Ok(());

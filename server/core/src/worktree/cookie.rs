@@ -22,11 +22,11 @@ const ANSWER: &str = "answer";
 const ALL: &[u8] = b"1 all\n";
 const SOME: &[u8] = b"1 some\n";
 
-pub(super) fn lease(store: &Path, root: RootId) -> PathBuf {
+pub(crate) fn lease(store: &Path, root: RootId) -> PathBuf {
     store.join(format!("recorder-{}.lock", root.0))
 }
 
-pub(super) fn dir(store: &Path, root: RootId) -> PathBuf {
+pub(crate) fn dir(store: &Path, root: RootId) -> PathBuf {
     store.join(format!("recorder-{}", root.0))
 }
 
@@ -61,18 +61,18 @@ pub(crate) fn ask(store: &Path, root: RootId, timeout: Duration) -> Option<Chang
 }
 
 /// True if a process holds the lease. The kernel frees it when the process ends.
-pub(super) fn is_held(lease: &Path) -> bool {
+pub(crate) fn is_held(lease: &Path) -> bool {
     let file = fs::File::open(lease);
     file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
 }
 
 /// True if a file of this name is a question.
-pub(super) fn is_question(name: &[u8]) -> bool {
+pub(crate) fn is_question(name: &[u8]) -> bool {
     name.ends_with(ASK)
 }
 
 /// Writes the answer atomically. Paths in `linked` may have changed without an event.
-pub(super) fn answer<'a>(
+pub(crate) fn answer<'a>(
     question: &Path,
     extent: &Extent,
     linked: impl IntoIterator<Item = &'a crate::model::RelPath>,
@@ -103,7 +103,7 @@ pub(super) fn answer<'a>(
 }
 
 /// Removes files that dead askers left behind.
-pub(super) fn sweep(dir: &Path) {
+pub(crate) fn sweep(dir: &Path) {
     let old = |entry: &fs::DirEntry| {
         let time = entry.metadata().and_then(|m| m.modified()).ok();
         time.and_then(|t| t.elapsed().ok())

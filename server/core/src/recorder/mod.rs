@@ -2,16 +2,13 @@
 //! changes. Changes that no hook reports are recorded soon. It holds the lease while it lives. Without a recorder, or
 //! without its answer in time, everything still works.
 
-mod cookie;
-mod dirty;
 mod pace;
 #[cfg(test)]
 mod tests;
 #[cfg(target_os = "linux")]
 mod watch;
 
-pub(crate) use cookie::{ANSWER_TIMEOUT, ask};
-pub(crate) use dirty::Extent;
+pub(crate) use crate::worktree::dirty::Extent;
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -26,8 +23,9 @@ use crate::error::{Error, Result};
 use crate::model::{Reason, RelPath, RootId};
 use crate::store;
 use crate::workspace::Workspace;
+use crate::worktree::cookie;
 use crate::worktree::dir_cache::WALK;
-use dirty::Dirty;
+use crate::worktree::dirty::Dirty;
 use pace::Pace;
 
 /// Maximum delay of a scan while changes go on.

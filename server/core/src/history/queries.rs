@@ -1,0 +1,99 @@
+//! Questions about the history of the current root and branch.
+
+use super::{BranchInfo, Entry, LogFilter, Operation};
+use crate::engine::{Engine, Progress};
+use crate::error::Result;
+use crate::history;
+use crate::model::{NodeId, OpId};
+
+impl Engine {
+    pub fn head(&self) -> Result<Option<NodeId>> {
+        history::head(&self.store.conn, self.here.branch)
+    }
+
+    pub fn branch_name(&self) -> Result<String> {
+        Ok(self.store.conn.query_row(
+            "SELECT name FROM branch WHERE id = ?1",
+            [self.here.branch],
+            |r| r.get(0),
+        )?)
+    }
+
+    pub fn branches(&self) -> Result<Vec<BranchInfo>> {
+        history::branches::list(&self.store.conn, self.here)
+    }
+
+    /// The timeline, newest first.
+    pub fn log(&self, filter: &LogFilter) -> Result<Vec<Entry>> {
+        if filter.text.is_some() {
+            history::full_text::update(&self.store, &mut |_, _| {})?;
+        }
+        let moment = self.store.reading()?;
+        let (entries, counts) = history::log(&self.store, self.here, filter)?;
+        drop(moment);
+        counts.keep(&self.store);
+        Ok(entries)
+    }
+
+    /// Brings the full-text index up to date and reports progress. A search does so, too.
+    pub fn read_words(&mut self) -> Result<()> {
+        let progress = &mut self.progress;
+        history::full_text::update(&self.store, &mut |done, total| {
+            progress.call(Progress {
+                what: "indexing text",
+                done,
+                total: Some(total),
+            });
+        })
+    }
+
+    pub fn entry(&self, id: NodeId) -> Result<Entry> {
+        let moment = self.store.reading()?;
+        let (entry, counts) = history::entry(&self.store, self.here, id)?;
+        drop(moment);
+        counts.keep(&self.store);
+        Ok(entry)
+    }
+
+    /// For tests: returns edits whose state in the timeline of a branch differs from its set in force.
+    #[doc(hidden)]
+    pub fn inconsistent_edits(&self) -> Result<Vec<crate::model::ChangeId>> {
+        let _moment = self.store.reading()?;
+        let heads = self.branches()?.into_iter().filter_map(|b| b.head);
+        let wrong: Vec<Vec<_>> = heads
+            .map(|head| history::inconsistent_edits(&self.store.conn, head))
+            .collect::<Result<_>>()?;
+        Ok(wrong.concat())
+    }
+
+    /// Resolves a reference to a node: `c12`, `c12^`, `t4`, `@`, `@~2`, a tag, a branch, a label.
+    pub fn resolve(&self, rev: &str) -> Result<NodeId> {
+        history::resolve(&self.store.conn, self.here, rev)
+    }
+
+    /// True if a reference is relative to the head of the current branch: `@`, `@~2`, the branch's name.
+    pub fn names_head(&self, rev: &str) -> Result<bool> {
+        let recorded = self.head()?.is_some();
+        Ok(recorded && history::names_head(rev, &self.branch_name()?))
+    }
+
+    pub fn resolve_op(&self, op: &str) -> Result<OpId> {
+        history::resolve_op(&self.store.conn, op)
+    }
+
+    /// Operations, newest first.
+    pub fn operations(&self) -> Result<Vec<Operation>> {
+        let _moment = self.store.reading()?;
+        history::operations(&self.store.conn)
+    }
+
+    /// Returns the step nodes of this node's turn, oldest first.
+    pub fn turn_steps(&self, node: NodeId) -> Result<Vec<NodeId>> {
+        let mut select = self.store.conn.prepare_cached(
+            "SELECT id FROM node WHERE turn = (SELECT turn FROM node WHERE id = ?1) AND kind = 'step'
+             ORDER BY id",
+        )?;
+        let rows = select.query_map([node], |r| r.get(0))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    }
+}

@@ -1,0 +1,121 @@
+//! The state of a workspace at a glance.
+
+use std::path::PathBuf;
+
+use rusqlite::OptionalExtension;
+
+use crate::documents::Orphan;
+use crate::engine::{Engine, disk_use};
+use crate::error::Result;
+use crate::model::{Coverage, EditorId, NodeId, OpId, RelPath};
+use crate::recorder;
+use crate::store::tables::editor::EditorInfo;
+use crate::store::{self};
+use crate::workspace::Workspace;
+use crate::worktree::file_state;
+use crate::worktree::pending_saves::PendingSave;
+
+#[derive(Clone, Debug)]
+pub struct Status {
+    pub root: PathBuf,
+    pub store: PathBuf,
+    pub store_bytes: u64,
+    /// Bytes in use. The rest of `store_bytes` is free space that the store can reuse.
+    pub live_bytes: u64,
+    pub branch: String,
+    pub head: Option<NodeId>,
+    pub nodes: i64,
+    pub turns: i64,
+    pub sessions: i64,
+    pub tracked_files: i64,
+    /// Microseconds since 1970.
+    pub last_scan: Option<i64>,
+    pub coverage: Coverage,
+    pub open_calls: i64,
+    pub open_operation: Option<OpId>,
+    /// Gaps that hooks could not record and that are in no node yet.
+    pub gaps: Vec<String>,
+    /// Process id of the recorder that watches the files, if one runs.
+    pub recorder: Option<u32>,
+    /// Running language servers.
+    pub editors: Vec<EditorInfo>,
+    /// Documents with unsaved text.
+    pub unsaved: Vec<(EditorId, RelPath)>,
+    /// Unsaved text of editors that died.
+    pub orphans: Vec<Orphan>,
+    /// Files whose restored text an editor has not saved yet.
+    pub pending_saves: Vec<PendingSave>,
+}
+
+impl Status {
+    /// Status of a workspace without a store.
+    pub fn nothing(workspace: &Workspace) -> Self {
+        Self {
+            root: workspace.root.clone(),
+            store: workspace.store_dir.clone(),
+            store_bytes: 0,
+            live_bytes: 0,
+            branch: "main".into(),
+            head: None,
+            nodes: 0,
+            turns: 0,
+            sessions: 0,
+            tracked_files: 0,
+            last_scan: None,
+            coverage: Coverage::default(),
+            open_calls: 0,
+            open_operation: None,
+            gaps: store::gaps::peek(&workspace.store_dir),
+            recorder: None,
+            editors: Vec::new(),
+            unsaved: Vec::new(),
+            orphans: Vec::new(),
+            pending_saves: Vec::new(),
+        }
+    }
+}
+
+impl Engine {
+    pub fn status(&self) -> Result<Status> {
+        let _moment = self.store.reading()?;
+        let conn = &self.store.conn;
+        let count = |sql: &str| -> Result<i64> { Ok(conn.query_row(sql, [], |r| r.get(0))?) };
+        let (last_scan, coverage): (Option<i64>, String) = conn.query_row(
+            "SELECT scanned, coverage FROM root WHERE id = ?1",
+            [self.here.root],
+            |r| Ok((r.get(0)?, r.get(1)?)),
+        )?;
+        Ok(Status {
+            root: self.root.path.clone(),
+            store: self.store.dir.clone(),
+            store_bytes: disk_use(&self.store.dir),
+            live_bytes: self.live_bytes()?,
+            branch: self.branch_name()?,
+            head: self.head()?,
+            nodes: count("SELECT COUNT(*) FROM node")?,
+            turns: count("SELECT COUNT(*) FROM turn")?,
+            sessions: count("SELECT COUNT(*) FROM session")?,
+            tracked_files: conn.query_row(
+                "SELECT COUNT(*) FROM file_state WHERE root = ?1",
+                [self.here.root],
+                |r| r.get(0),
+            )?,
+            last_scan,
+            coverage: file_state::coverage_from(conn, self.here.root, &coverage)?,
+            open_calls: count("SELECT COUNT(*) FROM call WHERE closed IS NULL")?,
+            open_operation: conn
+                .query_row(
+                    "SELECT id FROM operation WHERE state IN ('open','backwards')",
+                    [],
+                    |r| r.get(0),
+                )
+                .optional()?,
+            gaps: store::gaps::peek(&self.store.dir),
+            recorder: recorder::holder(&self.store.dir, self.here.root),
+            editors: self.editors()?,
+            unsaved: self.unsaved()?,
+            orphans: self.orphan_buffers()?,
+            pending_saves: self.pending_saves()?,
+        })
+    }
+}
