@@ -20,9 +20,10 @@ use crate::history::{self, Ancestry, SetHash};
 use crate::model::{
     Certainty, ChangeId, ContentId, FileId, Image, NodeId, Opaque, RelPath, Session, Turn,
 };
-use crate::worktree::disk::{DiskEntry, read_small};
+use crate::system::read_small;
+use crate::worktree::backed_content;
+use crate::worktree::disk::DiskEntry;
 use crate::worktree::file_state;
-use crate::worktree::git::backed_content;
 use crate::worktree::ignore_rules::{Rules, was_ignored};
 use annotate::{Annotator, CacheUpdate};
 use runs::{Owner, Runs};

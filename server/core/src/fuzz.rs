@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, params};
 
 use crate::config::{self, Key};
+use crate::git::objects::Repository;
 use crate::history::{self};
 use crate::model::Here;
 use crate::model::{BranchId, ContentId, RelPath, RootId};
 use crate::store;
 use crate::worktree::dir_cache;
 use crate::worktree::disk::NO_STAT;
-use crate::worktree::git::index::Index;
-use crate::worktree::git::objects::Repository;
+use crate::worktree::git_index::Index;
 
 /// Parses a settings file: every fault has a line of the file, and every parsed setting can be written and parsed
 /// again.

@@ -16,6 +16,7 @@ mod fault;
 mod forks;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
+mod git;
 pub mod health;
 mod hint;
 mod history;
@@ -29,6 +30,7 @@ mod roots;
 mod stats;
 mod status;
 mod store;
+mod system;
 mod verify;
 mod workspace;
 mod worktree;

@@ -11,8 +11,8 @@ use crate::history::{OpKind, branches};
 use crate::model::Here;
 use crate::model::{BranchId, NodeId, RelPath, RootId, bytes_path, os_bytes};
 use crate::store::{Durable, Store};
+use crate::system::DirIdentity;
 use crate::workspace::{self, Workspace};
-use crate::worktree::disk::DirIdentity;
 
 /// Path stored for a deleted directory. The NUL byte makes it an impossible path; the id makes it unique.
 fn released_path(path: &Path, root: RootId) -> Vec<u8> {

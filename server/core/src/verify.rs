@@ -7,8 +7,8 @@ use crate::error::Result;
 use crate::history::{self, Ancestry};
 use crate::model::{ChangeId, ContentId, FileId, FileVersion, Image, Kind, NodeId, OpId};
 use crate::store;
+use crate::worktree::backed_content;
 use crate::worktree::file_state;
-use crate::worktree::git::backed_content;
 
 /// Maximum number of places that are listed for a content.
 const PLACES: usize = 8;

@@ -8,7 +8,7 @@ use crate::error::{Context, Error, Result};
 use crate::hint::Hint;
 use crate::model::{ContentId, VCS, bytes_path, os_bytes};
 use crate::store;
-use crate::worktree::disk::DirIdentity;
+use crate::system::DirIdentity;
 
 /// File that marks a directory as a workspace, and holds its settings.
 pub(crate) const MARK: &str = ".backstitch.toml";

@@ -308,7 +308,7 @@ impl Engine {
         with: S,
         f: impl FnOnce(&WriteTxn<'_>, S) -> Result<T>,
     ) -> Result<T> {
-        let git = crate::worktree::git::head(&self.root.path);
+        let git = crate::git::head(&self.root.path);
         let (dir, root, here) = (self.store.dir.clone(), &self.root, self.here);
         let mut gaps = None;
         let (dir_cache_bytes, notify) = (RefCell::new(None), Cell::new(false));

@@ -23,7 +23,7 @@ use crate::model::{
     Kind, Node, NodeId, Origin, Placed, RelPath, Role, RootId,
 };
 use crate::store::{self, now, state_columns, state_from};
-use crate::worktree::git::backed_content;
+use crate::worktree::backed_content;
 
 pub(crate) use ancestry::Ancestry;
 pub use branches::{BranchInfo, Tag};

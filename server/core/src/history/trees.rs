@@ -7,8 +7,8 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::history;
 use crate::model::{FileId, FileVersion, Image, NodeId, Placed, RelPath};
+use crate::worktree::backed_content;
 use crate::worktree::file_state;
-use crate::worktree::git::backed_content;
 
 pub type Tree = BTreeMap<RelPath, Image>;
 

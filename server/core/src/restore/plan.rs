@@ -465,7 +465,7 @@ impl PlanBuilder<'_> {
             }
         }
         let git_then = history::node(conn, target)?.git;
-        let git_now = crate::worktree::git::head(&self.engine.root.path);
+        let git_now = crate::git::head(&self.engine.root.path);
         // a forked directory has no git repository by design
         let in_fork = git_now == GitHead::default()
             && history::root_of(conn, target)? != self.engine.here.root;

@@ -53,7 +53,7 @@ impl Engine {
         let files = journal::files(&self.store.conn, op)?;
         let operation = history::operation(&self.store.conn, op)?;
         let edits = journal::edits(&self.store.conn, op)?;
-        let git = crate::worktree::git::head(&self.root.path);
+        let git = crate::git::head(&self.root.path);
         let (root, here, dir) = (&self.root, self.here, self.store.dir.clone());
         // stat before the write transaction
         let changed = lines.iter().map(|l| &l.path);

@@ -21,11 +21,11 @@ use crate::model::{
     RelPath, Role,
 };
 use crate::store::{self, Durable};
+use crate::worktree::backed_content;
 use crate::worktree::disk::NO_STAT;
 use crate::worktree::disk::Stat;
 use crate::worktree::file_state;
 use crate::worktree::file_state::FileState;
-use crate::worktree::git::backed_content;
 use crate::worktree::ignore_rules::{Rules, was_ignored};
 use crate::worktree::pending_saves;
 
@@ -433,7 +433,7 @@ impl Engine {
             }
         }
         let edits = journal::edits(conn, op)?;
-        let git = crate::worktree::git::head(&root.path);
+        let git = crate::git::head(&root.path);
         let dir = self.store.dir.clone();
         let node = self.store.write(Durable::Power, |conn| {
             let unsaved = edits.iter().any(|e| e.text.is_some());

@@ -166,8 +166,7 @@ pub(crate) fn get(conn: &Connection, dir: &Path, id: &ContentId) -> Result<Vec<u
         reason: reason.into(),
     };
     let Some(row) = row(conn, "hash", id)? else {
-        return crate::worktree::git::backed_content::content(id)
-            .ok_or_else(|| blob("not in the store"));
+        return crate::git::backed::content(id).ok_or_else(|| blob("not in the store"));
     };
     let bytes = read(conn, dir, &row).map_err(|e| match e {
         Error::Sqlite(_) => e,

@@ -133,7 +133,7 @@ fn is_stamped(dir: &Path) -> bool {
     let Some(own) = stamp_of(dir) else {
         return false;
     };
-    let stamps = crate::worktree::disk::read_small(&dir.join(STAMPS), false).unwrap_or_default();
+    let stamps = crate::system::read_small(&dir.join(STAMPS), false).unwrap_or_default();
     stamps
         .split(|b| *b == b'\n')
         .any(|line| line == own.as_bytes())

@@ -19,13 +19,10 @@ use crate::error::{Context, Error, Result};
 use crate::hint::Hint;
 use crate::model::{ContentId, Image, RelPath, bytes_path, is_vcs};
 use crate::store::{self, Store};
-use crate::worktree::ignore_rules::{ExcludePatterns, Excludes};
+use crate::system::{DirIdentity, STATX_MASK};
 pub(crate) use place::Content;
-use stat::STATX_MASK;
-pub(crate) use stat::{DirIdentity, NO_STAT, Stat, stat_in};
+pub(crate) use stat::{NO_STAT, Stat, stat_in};
 
-/// Maximum size of an ignore or attributes file.
-const MAX_SMALL_FILE: u64 = 10 << 20;
 /// Prefix of Backstitch's temporary files beside a target during a restore.
 pub(crate) const TEMP_PREFIX: &[u8] = b".backstitch-tmp-";
 
@@ -63,7 +60,7 @@ pub(crate) struct Root {
     pub sources: Arc<Sources>,
     fd: OwnedFd,
     /// Contents larger than this many bytes are not captured.
-    limit: AtomicU64,
+    pub(super) limit: AtomicU64,
 }
 
 /// A directory below the root, and a name in it.
@@ -111,18 +108,6 @@ impl Root {
         config
     }
 
-    pub(crate) fn excludes(&self) -> Excludes {
-        let excludes = Excludes::read(&self.path, &self.sources);
-        let limit = excludes.limit.unwrap_or(MAX_FILE);
-        self.limit.store(limit, Ordering::Relaxed);
-        excludes
-    }
-
-    /// Returns the exclude patterns of the settings. None: there are none.
-    pub(crate) fn excluding(&self) -> Option<ExcludePatterns> {
-        ExcludePatterns::of(&self.sources.exclude(&self.settings()))
-    }
-
     /// Returns the size limit for a path with this recorded image. A captured file stays captured as long as it does
     /// not grow.
     pub(crate) fn limit(&self, recorded: &Image) -> u64 {
@@ -135,7 +120,7 @@ impl Root {
 
     pub(crate) fn identity(&self) -> Option<DirIdentity> {
         let stat = rustix::fs::statx(&self.fd, "", AtFlags::EMPTY_PATH, STATX_MASK).ok()?;
-        DirIdentity::from(&Stat::new(&stat))
+        DirIdentity::from(&stat)
     }
 
     /// Makes everything written below durable.
@@ -472,25 +457,4 @@ impl DirListing {
         };
         place.read_entry_up_to(limit, LARGE)
     }
-}
-
-/// Reads a small regular file whole; None for anything else, such as a fifo that would never end. `follow`: follow a
-/// link.
-pub(crate) fn read_small(path: &Path, follow: bool) -> Option<Vec<u8>> {
-    read_up_to(path, follow, MAX_SMALL_FILE)
-}
-
-/// Reads at most `max_size` bytes of a regular file.
-pub(crate) fn read_up_to(path: &Path, follow: bool, max_size: u64) -> Option<Vec<u8>> {
-    let mut flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    if !follow {
-        flags |= OFlags::NOFOLLOW;
-    }
-    let file = std::fs::File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
-    if !file.metadata().ok()?.is_file() {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    file.take(max_size).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
 }

@@ -8,9 +8,9 @@ use crate::error::Result;
 use crate::model::Opaque;
 use crate::model::{Coverage, FileId, Image, NodeId, RelPath, RootId};
 use crate::store;
+use crate::worktree::backed_content;
 use crate::worktree::changed_paths::ChangedPaths;
 use crate::worktree::disk::Stat;
-use crate::worktree::git::backed_content;
 use crate::worktree::ignore_rules::{self, Excludes};
 
 /// The recorded state of a path.

@@ -3,12 +3,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 use crate::config::{MAX_FILE, Sources};
 use crate::model::{ContentId, RelPath, bytes_path};
+use crate::worktree::disk::Root;
 
 pub(crate) const FILE: &[u8] = b".gitignore";
 
@@ -309,14 +311,14 @@ impl Excludes {
     pub(crate) fn read(tree: &Path, sources: &Sources) -> Self {
         let config = sources.now();
         let text = |p: Option<PathBuf>| {
-            p.and_then(|p| crate::worktree::disk::read_small(&p, true))
+            p.and_then(|p| crate::system::read_small(&p, true))
                 .unwrap_or_default()
         };
         let lossy = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Self {
             global: lossy(text(ignore::gitignore::gitconfig_excludes_path())),
             info: lossy(text(
-                crate::worktree::git::common_dir(tree).map(|d| d.join("info/exclude")),
+                crate::git::common_dir(tree).map(|d| d.join("info/exclude")),
             )),
             exclude: sources.exclude(&config),
             include: config.include(),
@@ -341,6 +343,20 @@ fn parse_lines<'a>(lines: impl Iterator<Item = &'a str>) -> Option<Gitignore> {
         builder.add_line(None, line).ok();
     }
     builder.build().ok().filter(|g| !g.is_empty())
+}
+
+impl Root {
+    pub(crate) fn excludes(&self) -> Excludes {
+        let excludes = Excludes::read(&self.path, &self.sources);
+        let limit = excludes.limit.unwrap_or(MAX_FILE);
+        self.limit.store(limit, Ordering::Relaxed);
+        excludes
+    }
+
+    /// Returns the exclude patterns of the settings. None: there are none.
+    pub(crate) fn excluding(&self) -> Option<ExcludePatterns> {
+        ExcludePatterns::of(&self.sources.exclude(&self.settings()))
+    }
 }
 
 #[cfg(test)]

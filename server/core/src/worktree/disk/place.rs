@@ -5,12 +5,12 @@ use std::io::{Read as _, Seek as _, Write as _};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, RenameFlags};
 use rustix::io::Errno;
 
-use super::stat::STATX_MASK;
 use super::{DiskEntry, PathHandle, Stat, TEMP_PREFIX, forbidden};
 use crate::config::MOST;
 use crate::content::LARGE;
 use crate::error::{Context as _, Result};
 use crate::model::{ContentId, Image, Opaque, bytes_path, is_vcs};
+use crate::system::STATX_MASK;
 
 /// Passes a content to a consumer, in one part or several.
 pub(crate) type Content<'a> = &'a dyn Fn(&mut dyn FnMut(&[u8]) -> Result<()>) -> Result<()>;

@@ -1,11 +1,12 @@
 //! File stats, and how much they prove.
 
 use std::os::fd::OwnedFd;
-use std::path::Path;
 
-use rustix::fs::{AtFlags, FileType, StatxFlags};
+use rustix::fs::{AtFlags, FileType};
 
 /// A timestamp closer than this to the time of the stat proves nothing, in nanoseconds.
+use crate::system::{STATX_MASK, nanos};
+
 const RACY: i128 = 10_000_000;
 const RACY_COARSE: i128 = 2_000_000_000;
 
@@ -51,11 +52,6 @@ impl Stat {
     }
 
     pub(super) fn new(s: &rustix::fs::Statx) -> Self {
-        let nanos = |t: rustix::fs::StatxTimestamp| {
-            t.tv_sec
-                .saturating_mul(1_000_000_000)
-                .saturating_add(i64::from(t.tv_nsec))
-        };
         let (mtime, ctime) = (nanos(s.stx_mtime), nanos(s.stx_ctime));
         let now = crate::store::now().saturating_mul(1000);
         Self {
@@ -94,32 +90,6 @@ pub(crate) const NO_STAT: Stat = Stat {
     racy: true,
     linked: false,
 };
-
-pub(super) const STATX_MASK: StatxFlags = StatxFlags::BASIC_STATS.union(StatxFlags::BTIME);
-
-/// Identity of a directory, independent of its name. Inodes are reused, but not with the same birth time. Device
-/// numbers change with every system start, so they are not part of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DirIdentity {
-    pub inode: i64,
-    pub btime: i64,
-}
-
-impl DirIdentity {
-    /// None if there is no directory, or the file system has no birth times.
-    pub(crate) fn of(dir: &Path) -> Option<Self> {
-        let stat = rustix::fs::statx(rustix::fs::CWD, dir, AtFlags::empty(), STATX_MASK).ok()?;
-        Self::from(&Stat::new(&stat))
-    }
-
-    pub(super) fn from(stat: &Stat) -> Option<Self> {
-        let is_known = stat.btime != 0 && stat.kind() == FileType::Directory;
-        is_known.then_some(Self {
-            inode: stat.inode,
-            btime: stat.btime,
-        })
-    }
-}
 
 /// Returns the stat of a name in a directory.
 pub(crate) fn stat_in(dir: &OwnedFd, name: &[u8]) -> Option<Stat> {

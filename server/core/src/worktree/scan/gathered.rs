@@ -7,8 +7,8 @@ use super::{Findings, Found, Materialized};
 use crate::error::{Error, Result};
 use crate::model::{ContentId, Image, RelPath};
 use crate::store::{PackWriter, Packed};
+use crate::worktree::clean_index::{Attributes, Candidate};
 use crate::worktree::disk::DiskEntry;
-use crate::worktree::git::clean_index::{Attributes, Candidate};
 
 /// Contents up to this total size go into the database; more goes into a pack file.
 const INLINE_TOTAL: usize = 1 << 20;

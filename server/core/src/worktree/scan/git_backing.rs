@@ -9,12 +9,13 @@ use rustc_hash::FxHashSet;
 
 use super::{Found, Materialized, Scan};
 use crate::error::{Error, Result};
+use crate::git::backed;
+use crate::git::objects::{self, Repository};
 use crate::model::{ContentId, Image, Opaque, Reason, RelPath, bytes_path};
-use crate::worktree::disk::{DirListing, DiskEntry, read_small};
-use crate::worktree::git::backed_content;
-use crate::worktree::git::clean_index::{Attributes, CleanIndex};
-use crate::worktree::git::index::ATTRIBUTES;
-use crate::worktree::git::objects::{self, Repository};
+use crate::system::read_small;
+use crate::worktree::clean_index::{Attributes, CleanIndex};
+use crate::worktree::disk::{DirListing, DiskEntry};
+use crate::worktree::git_index::ATTRIBUTES;
 
 impl Scan<'_> {
     pub(super) fn note_attributes(&self, full: &Path, dir: &[u8], listed: &DirListing) {
@@ -138,7 +139,7 @@ impl Scan<'_> {
             let Image::InGit { object, size, .. } = backed else {
                 continue;
             };
-            let bytes = backed_content::on_disk(work_trees, path, object, *size);
+            let bytes = backed::on_disk(work_trees, path, object, *size);
             if let Err(e) = self.materialize(path, *backed, bytes) {
                 self.gather().failed.get_or_insert(e);
             }

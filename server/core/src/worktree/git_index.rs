@@ -5,7 +5,7 @@ use gix_hash::ObjectId;
 use gix_index::entry::{Flags, Mode, Stage};
 use rustix::fs::FileType;
 
-use super::objects::Repository;
+use crate::git::objects::Repository;
 use crate::model::RelPath;
 use crate::worktree::disk::Stat;
 

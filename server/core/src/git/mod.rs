@@ -1,8 +1,6 @@
 //! Read-only access to a git repository: its directory, HEAD and shared directory.
 
-pub(crate) mod backed_content;
-pub(crate) mod clean_index;
-pub(crate) mod index;
+pub(crate) mod backed;
 pub(crate) mod objects;
 
 use std::path::{Path, PathBuf};

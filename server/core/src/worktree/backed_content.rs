@@ -2,30 +2,18 @@
 //! store before any change of its path is recorded: from the disk if it is still there, else from git.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
 use gix_hash::ObjectId;
 use rusqlite::{Connection, TransactionState};
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
 use crate::error::Result;
+use crate::git::backed::{self, GitBacked};
+use crate::git::objects::Repository;
 use crate::model::{ContentId, Image, Opaque, RelPath, RootId};
 use crate::worktree::file_state;
-use crate::worktree::git::index::{self, Index};
-use crate::worktree::git::objects::{self, Repository};
+use crate::worktree::git_index::{self, Index};
 use crate::{roots, store};
-
-/// Contents that were read through a connection that must not write, and where to read them again.
-static SHOWN: Mutex<Option<FxHashMap<ContentId, GitBacked>>> = Mutex::new(None);
-
-#[derive(Clone)]
-struct GitBacked {
-    path: RelPath,
-    object: ObjectId,
-    size: u64,
-    /// Work trees whose files or repositories may hold the content.
-    work_trees: Vec<PathBuf>,
-}
 
 /// Returns the image with content that the store can hold; an image that is not git's is returned unchanged. Content
 /// that git no longer has becomes unreadable.
@@ -38,13 +26,13 @@ pub(crate) fn materialize(
     let Image::InGit { mode, object, size } = image else {
         return Ok(image);
     };
-    let backed = GitBacked {
+    let source = GitBacked {
         path: path.clone(),
         object,
         size,
         work_trees: work_trees(conn, root)?,
     };
-    let Some(bytes) = backed.read()? else {
+    let Some(bytes) = source.read()? else {
         return Ok(Image::Opaque(Opaque::Unreadable));
     };
     let own = Image::File {
@@ -57,20 +45,9 @@ pub(crate) fn materialize(
         store::put(conn, Path::new(""), &bytes, None)?;
         file_state::set_materialized(conn, path, &image, &own)?;
     } else if let Some(content) = own.content() {
-        let mut all = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get_or_insert_default().insert(content, backed);
+        backed::remember(content, source);
     }
     Ok(own)
-}
-
-/// Reads content that was shown but not stored.
-pub(crate) fn content(id: &ContentId) -> Option<Vec<u8>> {
-    let backed = {
-        let all = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        all.as_ref()?.get(id)?.clone()
-    };
-    let bytes = backed.read().ok()??;
-    (ContentId::of(&bytes) == *id).then_some(bytes)
 }
 
 /// Stores content that was only shown so far, before its image is recorded.
@@ -78,40 +55,13 @@ pub(crate) fn store_shown(conn: &Connection, image: &Image) -> Result<()> {
     let Some(id) = image.content() else {
         return Ok(());
     };
-    let is_shown = {
-        let all = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        all.as_ref().is_some_and(|all| all.contains_key(&id))
-    };
-    if is_shown
+    if backed::is_known(&id)
         && !store::has(conn, &id)?
-        && let Some(bytes) = content(&id)
+        && let Some(bytes) = backed::content(&id)
     {
         store::put(conn, Path::new(""), &bytes, None)?;
     }
     Ok(())
-}
-
-impl GitBacked {
-    fn read(&self) -> Result<Option<Vec<u8>>> {
-        let found = on_disk(&self.work_trees, &self.path, &self.object, self.size);
-        if found.is_some() {
-            return Ok(found);
-        }
-        for work_tree in &self.work_trees {
-            let Some(repository) = Repository::of(work_tree) else {
-                continue;
-            };
-            let mut found = None;
-            repository.blobs(&[self.object], |_, bytes| {
-                found = bytes;
-                Ok(())
-            })?;
-            if found.is_some() {
-                return Ok(found);
-            }
-        }
-        Ok(None)
-    }
 }
 
 /// Returns the work trees whose repositories may hold content of this root: its own, and those of the other roots. A
@@ -126,20 +76,6 @@ fn work_trees(conn: &Connection, root: RootId) -> Result<Vec<PathBuf>> {
             .map(|(_, path)| path),
     );
     Ok(work_trees)
-}
-
-/// Reads a file from the first of these directories that has exactly this blob.
-pub(crate) fn on_disk(
-    work_trees: &[PathBuf],
-    path: &RelPath,
-    object: &ObjectId,
-    size: u64,
-) -> Option<Vec<u8>> {
-    work_trees.iter().find_map(|work_tree| {
-        let bytes =
-            crate::worktree::disk::read_up_to(&work_tree.join(path.to_path()), false, size)?;
-        objects::is_blob(object, &bytes).then_some(bytes)
-    })
 }
 
 /// Returns the work trees that may hold git-backed content of a root; none if it has none.
@@ -177,7 +113,7 @@ pub(crate) fn stale_entries(
         return Ok(StaleEntries::default());
     };
     let repository = repositories.first();
-    let now = repository.map_or_else(String::new, index::signature);
+    let now = repository.map_or_else(String::new, git_index::signature);
     if !now.is_empty() && now == before {
         return Ok(StaleEntries::default());
     }
@@ -215,6 +151,6 @@ pub(crate) fn missing(
     }
     let gone = left
         .into_iter()
-        .filter(|(path, object)| on_disk(&work_trees, path, object, u64::MAX).is_none());
+        .filter(|(path, object)| backed::on_disk(&work_trees, path, object, u64::MAX).is_none());
     Ok(gone.map(|(path, _)| path.clone()).collect())
 }

@@ -9,11 +9,12 @@ use std::time::{Duration, Instant};
 use gix_hash::ObjectId;
 use rustc_hash::FxHashSet;
 
-use super::index::{self, ATTRIBUTES, Index};
-use super::objects::Repository;
 use crate::error::{Error, Result};
+use crate::git::objects::Repository;
 use crate::model::RelPath;
-use crate::worktree::disk::{Root, Stat, read_small};
+use crate::system::read_small;
+use crate::worktree::disk::{Root, Stat};
+use crate::worktree::git_index::{self, ATTRIBUTES, Index};
 
 /// Attributes that make git store other bytes than it writes to disk, though both may have the same size. A change of
 /// line ends always changes the size.
@@ -72,7 +73,7 @@ impl CleanIndex {
     pub(crate) fn of(root: &Path) -> Option<Self> {
         let repository = Repository::of(root).filter(|r| !r.is_partial())?;
         // taken before the index is read: a newer index is checked again
-        let signature = index::signature(&repository);
+        let signature = git_index::signature(&repository);
         let index = Index::read(&repository)?;
         if index.bytes() < MIN_TOTAL_SIZE && !crate::fault::always_git_backed() {
             return None;
